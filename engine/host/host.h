@@ -1,0 +1,65 @@
+/* The contract between the engine and whatever it runs on: a Linux process, a runtime, a simulator. Each backend
+ * (engine/backend/) fills in one struct strobe_host; the engine calls nothing of the system but through it
+ * once capture runs.
+ *
+ * Contexts: "any" = any thread, also in a signal handler; "sampler" = the sampler thread only;
+ * "window" = allowed while another thread is suspended.
+ */
+#ifndef STROBE_HOST_HOST_H
+#define STROBE_HOST_HOST_H
+
+#include "engine/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a thread stands. lr is 0 where the machine has no link register. */
+struct strobe_regs { uint64_t pc, sp, fp, lr; };
+
+/* A thread, as the host names it. */
+struct strobe_thread_ref {
+    uint32_t tid;
+    uint64_t stack_low, stack_high;   /* its stack's memory, [low, high); 0, 0 when unknown */
+};
+
+/* System metrics of a thread, totals since it began. */
+struct strobe_usage {
+    uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+};
+
+struct strobe_host {
+    /* Monotonic time in ticks; ticks_per_second of them a second. Any, window. */
+    uint64_t (*ticks)(void *ctx);
+
+    /* CPU time in ns of the calling thread. Any. */
+    uint64_t (*self_cpu_ns)(void *ctx);
+
+    /* Faults and switches of the calling thread. Any. */
+    void (*self_usage)(void *ctx, struct strobe_usage *out);
+
+    /* CPU time in ns of another thread. STROBE_GONE when it has ended. Sampler. */
+    enum strobe_status (*thread_cpu_ns)(void *ctx, uint32_t tid, uint64_t *out);
+
+    /* Stops a thread and says where it stands. Returns STROBE_OK with the thread proven stopped, or
+     * STROBE_LATE (not stopped by timeout_ns; the request is withdrawn and the thread will not stop for
+     * it later), STROBE_GONE, or STROBE_UNSUPPORTED (must not be disturbed just now). Sampler; one thread at a
+     * time. */
+    enum strobe_status (*suspend)(void *ctx, uint32_t tid, uint64_t timeout_ns, struct strobe_regs *out);
+
+    /* Lets the stopped thread go on. STROBE_LATE: the host's watchdog had let it go before, so what was
+     * read of it must not be used. A thread is resumed within the watchdog's time even when this is never
+     * called. Sampler, window. */
+    enum strobe_status (*resume)(void *ctx, uint32_t tid);
+
+    /* Copies up to `bytes` from `address` of the traced program without ever faulting; *copied says how many
+     * from the start were readable. STROBE_UNREADABLE when none. Any, window. */
+    enum strobe_status (*read)(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied);
+
+    /* Sleeps until the absolute time `deadline` in ticks, or until woken. Sampler. */
+    void (*sleep_until)(void *ctx, uint64_t deadline_ticks);
+
+    void *ctx;
+    uint64_t ticks_per_second;
+};
+
+#endif

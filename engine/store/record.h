@@ -1,0 +1,102 @@
+/* What one sample looks like in memory and in a session file. Little-endian, fixed size.
+ *
+ * A record takes one slot of the ring, or two neighbouring slots of one chunk when it carries metrics:
+ *
+ *   slot i     struct strobe_record        (flag STROBE_FLAG_METRICS says that slot i+1 belongs to it)
+ *   slot i+1   struct strobe_metrics
+ *
+ * Three shapes of record:
+ *   point   one or more merged samples of one stack: ticks = first, ticks + duration = last, count >= 1
+ *   scope   a call that may block: ticks = begin, ticks + duration = end, count = 1, FLAG_SCOPE
+ *   either  may be asynchronous (kind ASYNC): taken by the sampler, not by the thread itself
+ *
+ * Any context. */
+#ifndef STROBE_STORE_RECORD_H
+#define STROBE_STORE_RECORD_H
+
+#include <stdint.h>
+
+/* What made the thread take a sample. Stored as a byte: append only. */
+enum strobe_kind {
+    STROBE_KIND_NONE = 0,
+    STROBE_KIND_ASYNC,   /* the sampler stopped the thread */
+    STROBE_KIND_ALLOC,   /* malloc calloc realloc posix_memalign ... */
+    STROBE_KIND_FREE,
+    STROBE_KIND_MUTEX,   /* mutex lock */
+    STROBE_KIND_RWLOCK,
+    STROBE_KIND_COND,    /* condition variable wait, barrier wait */
+    STROBE_KIND_SEM,
+    STROBE_KIND_UNLOCK,  /* any release of the above: unlock, signal, broadcast, post */
+    STROBE_KIND_READ,    /* read pread readv */
+    STROBE_KIND_WRITE,   /* write pwrite writev */
+    STROBE_KIND_OPEN,    /* open openat creat */
+    STROBE_KIND_CLOSE,
+    STROBE_KIND_SYNC,    /* fsync fdatasync */
+    STROBE_KIND_POLL,    /* poll select epoll_wait and kin */
+    STROBE_KIND_NET,     /* connect accept send* recv* */
+    STROBE_KIND_SLEEP,   /* nanosleep and kin */
+    STROBE_KIND_CLOCK,   /* clock_gettime and kin */
+    STROBE_KIND_THREAD,  /* thread start, end, join */
+    STROBE_KIND_LOAD,    /* dlopen */
+    STROBE_KIND_CUSTOM,  /* a sample the program itself asked for */
+    STROBE_KIND_COUNT
+};
+
+enum {
+    STROBE_FLAG_SCOPE = 1,      /* a call with begin and end, not a point */
+    STROBE_FLAG_METRICS = 2,    /* the next slot holds its struct strobe_metrics */
+    STROBE_FLAG_CUT = 4,        /* the stack is cut: outermost frames are missing */
+    STROBE_FLAG_DOUBTFUL = 8,   /* the walk stopped at a frame that could not be believed */
+    STROBE_FLAG_CPU = 16,       /* cpu_ns is valid */
+    STROBE_FLAG_TABLE_FULL = 32,/* the stack table was full: stack is the longest prefix it holds */
+    STROBE_FLAG_FORCED = 64,    /* taken whatever the gate said */
+    STROBE_FLAG_BEGIN_CPU = 128,/* cpu_span_ns is valid */
+};
+
+/* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */
+struct strobe_record {
+    uint64_t ticks;        /* first sample, or begin of the scope */
+    uint64_t duration;     /* ticks from there to the last sample, or to the end of the scope */
+    uint64_t cpu_ns;       /* thread CPU time at the last sample or end */
+    uint64_t arg;          /* what the call was about: size, descriptor, address of the lock; else 0 */
+    uint32_t stack;        /* stack table id at the last sample; 0 = none */
+    uint32_t thread;       /* index in the session's thread table: one (tid, generation) */
+    uint32_t message;      /* message the thread was busy with; 0 = none known */
+    uint32_t count;        /* samples merged in this record, at least 1 */
+    uint32_t cpu_span_ns;  /* CPU time used between first and last; saturates at UINT32_MAX */
+    uint8_t kind;          /* enum strobe_kind */
+    uint8_t flags;         /* STROBE_FLAG_* */
+    uint16_t reserved;     /* 0 */
+};
+_Static_assert(sizeof(struct strobe_record) == 56, "record and sequence word fill one cache line");
+
+/* Counters of the thread, 56 bytes behind the slot's sequence word. Totals are as of the record's end;
+ * spans are what was added between its begin and its end, saturating. What the session's config does
+ * not collect stays 0. */
+struct strobe_metrics {
+    uint64_t alloc_count;       /* allocations since the thread was first seen */
+    uint64_t alloc_bytes;
+    uint32_t minor_faults;      /* since the thread began, as getrusage(2) RUSAGE_THREAD counts */
+    uint32_t major_faults;
+    uint32_t voluntary_switches;
+    uint32_t involuntary_switches;
+    uint32_t alloc_count_span;
+    uint32_t alloc_bytes_span;
+    uint32_t minor_faults_span;
+    uint32_t major_faults_span;
+    uint32_t voluntary_switches_span;
+    uint32_t involuntary_switches_span;
+};
+_Static_assert(sizeof(struct strobe_metrics) == 56, "metrics and sequence word fill one cache line");
+
+/* Stable lower-case name of a kind for reports and traces, "unknown" when out of range. */
+static inline const char *strobe_kind_name(unsigned kind)
+{
+    static const char *const name[STROBE_KIND_COUNT] = {
+        "none", "async", "alloc",  "free", "mutex", "rwlock", "cond",  "sem",    "unlock", "read",  "write",
+        "open", "close", "sync",   "poll", "net",   "sleep",  "clock", "thread", "load",   "custom",
+    };
+    return kind < STROBE_KIND_COUNT ? name[kind] : "unknown";
+}
+
+#endif

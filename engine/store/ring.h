@@ -1,0 +1,144 @@
+/* Record ring: where samples go, from many threads at once, without a lock.
+ *
+ * The ring is N sub-buffers of C chunks of STROBE_CHUNK_SLOTS slots. A writer (one per thread) claims a whole
+ * chunk now and then, and then fills its slots with plain stores: the claim is the only operation on
+ * shared cursors. A thread's claims start at the sub-buffer that a mixed hash of its id picks, and spill to
+ * the next ones.
+ *
+ *   head        capacities, mode
+ *   cursor[N]   one per 128 bytes (neighbouring lines are fetched in pairs; packed cursors cost 1.3-2x)
+ *   chunk[N*C]  state word each
+ *   slot[N*C*K] 64 bytes: sequence word, 56 bytes of record or metrics
+ *
+ * Chunk states, and who may move between them:
+ *
+ *   FREE ----> OPEN(ticket)     the claiming writer, by compare-and-swap
+ *   OPEN ----> SEALED(ticket)   its owner only, when the chunk is full or the owner ends; or, for an owner that
+ *                               is proven dead, anyone (strobe_ring_seal_dead)
+ *   SEALED --> OPEN(ticket')    the claiming writer, by compare-and-swap; keep-newest mode only
+ *
+ * An OPEN chunk is never taken from its owner: slot ownership is exclusive without a locked
+ * instruction per record, and a suspended owner comes back to a chunk that is still its own. A claimant that meets
+ * one passes on. So a stopped or dead thread withholds at most one chunk and delays nobody.
+ *
+ * Slot sequence word: 0 never written; else ticket << 26 | version << 2 | metrics << 1 | busy, where
+ * `metrics` marks the second slot of a record. The owner stores busy, then the payload, then the same word with a new version and busy clear (release). A reader
+ * loads it (acquire), copies, fences, and loads it again: equal and not busy means the copy is whole
+ * (seqlock; Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012).
+ *
+ * Modes: KEEP_NEWEST overwrites the chunks sealed longest ago (flight recorder); KEEP_OLDEST refuses new
+ * records when no chunk is free. Either way every loss is counted, by the thread that caused it.
+ */
+#ifndef STROBE_STORE_RING_H
+#define STROBE_STORE_RING_H
+
+#include "engine/base/atomic.h"
+#include "engine/base/status.h"
+#include "engine/store/record.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    STROBE_CHUNK_SLOTS = 32,
+    STROBE_RING_SUBS_DEFAULT = 16,
+    STROBE_RING_SUBS_MAX = 256,
+};
+
+enum strobe_ring_mode { STROBE_KEEP_NEWEST = 0, STROBE_KEEP_OLDEST = 1 };
+
+struct strobe_slot {
+    strobe_a64 seq;
+    union {
+        struct strobe_record record;
+        struct strobe_metrics metrics;
+        strobe_a64 word[7];        /* how both sides touch it: racy by design, validated by seq */
+    } u;
+};
+_Static_assert(sizeof(struct strobe_slot) == 64, "a slot is a cache line");
+
+struct strobe_ring_head {
+    uint32_t sub_count;            /* power of two */
+    uint32_t chunks_per_sub;       /* power of two */
+    uint32_t mode;                 /* enum strobe_ring_mode */
+    uint32_t reserved;
+};
+
+/* A process-local view of a ring; cheap to make, holds no state of its own. */
+struct strobe_ring {
+    struct strobe_ring_head *head;
+    struct strobe_ring_cursor *cursors;
+    strobe_a64 *chunks;
+    struct strobe_slot *slots;
+};
+
+/* One writer's place in the ring; private to the thread that writes, except that anyone may read
+ * `chunk` to seal it after that thread's death. Zero at first use, then strobe_ring_writer_init. */
+struct strobe_ring_writer {
+    uint32_t home;                 /* sub-buffer where claims start */
+    strobe_a32 chunk;              /* index of the open chunk + 1, or 0 */
+    uint32_t used;                 /* slots of it in use */
+    uint32_t last;                 /* slot index + 1 of the record written last, while its chunk is open; else 0 */
+    uint64_t ticket;
+    uint64_t overwrote;            /* samples (not records) this writer's claims have overwritten */
+};
+
+/* Bytes for a ring of at least `slot_capacity` slots in `sub_count` sub-buffers (rounded up to whole chunks and
+ * powers of two). Any context. */
+size_t strobe_ring_bytes(uint32_t slot_capacity, uint32_t sub_count);
+
+/* Lays a new ring out in zeroed, 128-byte aligned memory of strobe_ring_bytes(). Start only. */
+void strobe_ring_create(void *memory, uint32_t slot_capacity, uint32_t sub_count, enum strobe_ring_mode mode);
+
+/* Opens a view of a ring laid out in `memory` of `bytes`; STROBE_BAD_INPUT when header and memory disagree.
+ * Start only, and readers. */
+enum strobe_status strobe_ring_open(void *memory, size_t bytes, struct strobe_ring *out);
+
+/* Slots in all. Any context. */
+uint32_t strobe_ring_slot_count(const struct strobe_ring *ring);
+
+/* The sub-buffer a writer of id `tid` starts at: uniform over sub-buffers also for ids that differ in few bits
+ * (S-15). Any context. */
+uint32_t strobe_ring_home(const struct strobe_ring *ring, uint64_t tid);
+
+/* Prepares a zeroed writer. Any context. */
+void strobe_ring_writer_init(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint64_t tid);
+
+/* Writes a record, with its metrics when `metrics` is not NULL (the METRICS flag is set accordingly).
+ * STROBE_OK: committed, visible to readers. STROBE_FULL: not written (keep-oldest and no chunk free, or
+ * every chunk tried was held by another writer); the caller counts the drop. Bounded steps whatever other
+ * threads do; async-signal-safe as long as one writer is not entered twice. Not while the caller holds a
+ * thread suspended. */
+enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct strobe_ring_writer *w,
+                                     const struct strobe_record *record, const struct strobe_metrics *metrics);
+
+/* Replaces the record this writer wrote last, in place, for merging; same shape (with or without metrics) as it was
+ * written. STROBE_NO_ENTRY when it is no longer this writer's to change (its chunk was sealed): the
+ * caller then writes a new record. Same context as strobe_ring_write. */
+enum strobe_status strobe_ring_rewrite(const struct strobe_ring *ring, struct strobe_ring_writer *w,
+                                       const struct strobe_record *record, const struct strobe_metrics *metrics);
+
+/* Gives the writer's open chunk back (sealed). At the end of a thread, by that thread. */
+void strobe_ring_writer_close(const struct strobe_ring *ring, struct strobe_ring_writer *w);
+
+/* Seals the chunk a dead writer left open (S-16). Only when its thread is proven to have ended. Any thread. */
+void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_writer *w);
+
+/* One validated copy of a record. */
+struct strobe_ring_item {
+    struct strobe_record record;
+    struct strobe_metrics metrics;   /* zero unless record.flags has STROBE_FLAG_METRICS */
+};
+
+enum strobe_ring_look {
+    STROBE_LOOK_EMPTY,     /* nothing was ever written here, or the slot is the metrics half of another */
+    STROBE_LOOK_RECORD,    /* *item is a whole record */
+    STROBE_LOOK_BUSY,      /* being written now (live reader), or left half-written by a death */
+};
+
+/* Copies the record that begins at slot `index` (0 .. slot_count - 1), validated after the copy; a writer that
+ * interferes makes it retry a bounded number of times, then STROBE_LOOK_BUSY. Never stops writers. Slots are in
+ * no time order: readers sort. Any context, any process that maps the ring. */
+enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item);
+
+#endif
