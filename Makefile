@@ -3,74 +3,127 @@
 #   B=DIR     where things are built (default build)
 #   CC=clang  another compiler
 #   SAN=address,undefined | thread    a sanitized build (give it a B of its own)
+#   PREFIX=/usr/local DESTDIR=        where `make install` puts things
+#   V=1       shows whole commands
+
+VERSION := 0.1.0
 
 B ?= build
-CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+PREFIX ?= /usr/local
 
-PKGS      := libdw libelf zlib
-CPPFLAGS  := -I. -D_GNU_SOURCE
-CFLAGS    ?= -O2 -g
-CFLAGS    += -std=c11 -Wall -Wextra -Werror -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-             -fno-omit-frame-pointer -pthread -MMD -MP
-LDFLAGS   += -pthread
-ifdef SAN
-CFLAGS    += -fsanitize=$(SAN) -fno-sanitize-recover=all
-LDFLAGS   += -fsanitize=$(SAN)
+# As many jobs as there are processors, unless -j says otherwise or an outer make shares its jobs with us.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
 endif
 
+CFLAGS       ?= -O2 -g
+cflags       := -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 -Wall -Wextra -Werror -Wvla -Wshadow \
+                -Wstrict-prototypes -Wmissing-prototypes -fno-omit-frame-pointer -pthread -MMD -MP
+pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
+ldflags      := -pthread
+trace_libs   := -ldw -lelf -lz -lstdc++ -ldl
+preload_libs := -ldl
+ifdef SAN
+cflags       += -fsanitize=$(SAN) -fno-sanitize-recover=all
+ldflags      += -fsanitize=$(SAN)
+endif
+compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS)
+link          = $(CC) $(ldflags) $(LDFLAGS)
+
+run = $(if $V,,@echo '  $1 $@';)
+
+# ---- what there is
+
 capture_src := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/backend/linux/*.c)
-preload_src := $(wildcard engine/backend/linux/preload/*.c)
-preload_asm := $(wildcard engine/backend/linux/preload/*.S)
-trace_src   := $(wildcard engine/trace/*.c)
+preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/preload/*.S)
+trace_src   := $(wildcard engine/trace/*.c engine/watch/*.c)
 cmd_src     := $(wildcard sim/cmd/*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
+support_src := $(wildcard tests/unit/support/*.c)
+suites      := $(wildcard tests/*/run.sh)
 
-capture_obj := $(capture_src:%.c=$B/obj/%.o)
-preload_obj := $(capture_src:%.c=$B/pic/%.o) $(preload_src:%.c=$B/pic/%.o) $(preload_asm:%.S=$B/pic/%.o)
-trace_obj   := $(trace_src:%.c=$B/obj/%.o)
-cmd_obj     := $(cmd_src:%.c=$B/obj/%.o)
+obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
+capture_obj := $(call obj,obj,$(capture_src))
+preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
+trace_obj   := $(call obj,obj,$(trace_src))
+cmd_obj     := $(call obj,obj,$(cmd_src))
+support_obj := $(call obj,obj,$(support_src))
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%)
+libs        := $B/libstrobe-trace.a $B/libstrobe-capture.a
 
-all: $B/strobe $B/libstrobe-preload.so
+all: $B/strobe $B/libstrobe-preload.so ## builds the command and the library it preloads
 
-$B/strobe: $(cmd_obj) $B/libstrobe-trace.a $B/libstrobe-capture.a
-	$(CC) $(LDFLAGS) -o $@ $^ -ldw -lelf -lz -lstdc++ -ldl
+# ---- how it is built
+
+$B/strobe: $(cmd_obj) $(libs)
+	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
-	rm -f $@; $(AR) rcs $@ $^
+	@mkdir -p $(@D) && rm -f $@
+	$(call run,ar)$(AR) rcs $@ $^
 
 $B/libstrobe-trace.a: $(trace_obj)
-	rm -f $@; $(AR) rcs $@ $^
+	@mkdir -p $(@D) && rm -f $@
+	$(call run,ar)$(AR) rcs $@ $^
 
 $B/libstrobe-preload.so: $(preload_obj)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now -o $@ $^ -ldl
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now -o $@ $^ $(preload_libs)
 
-$B/obj/%.o: %.c
+$B/obj/%.o: %.c $B/flags | deps-build
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call run,cc)$(compile) -c -o $@ $<
 
-$B/pic/%.o: %.c
+$B/pic/%.o: %.c $B/flags | deps-build
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec -c -o $@ $<
+	$(call run,cc)$(compile) $(pic) -c -o $@ $<
 
-$B/pic/%.o: %.S
+$B/pic/%.o: %.S $B/flags | deps-build
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -fPIC -c -o $@ $<
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -fPIC -c -o $@ $<
 
-$B/tests/unit/%: $B/obj/tests/unit/%.o $B/libstrobe-trace.a $B/libstrobe-capture.a
+$B/tests/unit/%: $B/obj/tests/unit/%.o $(support_obj) $(libs)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka -ldw -lelf -lz -lstdc++ -ldl
+	$(call run,ld)$(link) -o $@ $^ -lcmocka $(trace_libs)
 
-unit: $(unit_bin)
-	@for t in $(unit_bin); do echo "== $$t"; "$$t" || exit 1; done
+$(unit_bin:$B/%=$B/obj/%.o) $(support_obj): | deps-test
 
-clean:
-	rm -rf $B out
+# Another compiler or other flags in the same B build everything anew.
+$B/flags: FORCE
+	@mkdir -p $B
+	@echo '$(compile)' | cmp -s - $@ || echo '$(compile)' >$@
 
-.PHONY: all unit clean
+deps-build deps-test: deps-%:
+	@ci/deps $*
+deps-test: | deps-build
+
+# ---- what it is for
+
+unit: $(unit_bin) ## runs the unit tests
+	@B=$B tests/run $(unit_bin)
+
+tests: all $(unit_bin)
+
+test: tests ## runs every test: unit tests, whole-command suites, style, the second compiler
+	@B=$B tests/run $(unit_bin) $(suites)
+
+clean: ## removes what was built and written
+	rm -rf $B $B-* out
+
+help: ## says this
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/    make \1|\2/p' $(filter %akefile %.mk,$(MAKEFILE_LIST)) | \
+	    awk -F'|' '{ printf "%-21s %s\n", $$1, $$2 }'
+
+FORCE:
+
+.PHONY: all unit tests test clean help FORCE deps-build deps-test
 .SECONDARY:
+ifneq ($(filter clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
 
 -include $(shell find $B -name '*.d' 2>/dev/null)
