@@ -8,18 +8,19 @@
 #ifndef STROBE_HOST_HOST_H
 #define STROBE_HOST_HOST_H
 
+#include "engine/base/atomic.h"
 #include "engine/base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a thread stands. lr is 0 where the machine has no link register. */
-struct strobe_regs { uint64_t pc, sp, fp, lr; };
+enum { STROBE_REGS_GENERAL = 34 };
 
-/* A thread, as the host names it. */
-struct strobe_thread_ref {
-    uint32_t tid;
-    uint64_t stack_low, stack_high;   /* its stack's memory, [low, high); 0, 0 when unknown */
+/* Where a thread stands. lr is 0 where the machine has no link register. general[] holds the registers by the
+ * machine's DWARF numbers (x86-64: 0-16, aarch64: 0-32), for unwinders that restore callee-saved ones. */
+struct strobe_regs {
+    uint64_t pc, sp, fp, lr;
+    uint64_t general[STROBE_REGS_GENERAL];
 };
 
 /* System metrics of a thread, totals since it began. */
@@ -40,11 +41,17 @@ struct strobe_host {
     /* CPU time in ns of another thread. STROBE_GONE when it has ended. Sampler. */
     enum strobe_status (*thread_cpu_ns)(void *ctx, uint32_t tid, uint64_t *out);
 
-    /* Stops a thread and says where it stands. Returns STROBE_OK with the thread proven stopped, or
-     * STROBE_LATE (not stopped by timeout_ns; the request is withdrawn and the thread will not stop for
-     * it later), STROBE_GONE, or STROBE_UNSUPPORTED (must not be disturbed just now). Sampler; one thread at a
-     * time. */
-    enum strobe_status (*suspend)(void *ctx, uint32_t tid, uint64_t timeout_ns, struct strobe_regs *out);
+    /* Stops a thread and says where it stands. `blocked` is a word the thread sets to non-zero before it enters a
+     * call that a stop must not disturb (see settle); it is looked at again once the request is visible to the
+     * thread. Returns STROBE_OK with the thread proven stopped, or STROBE_LATE (not stopped by timeout_ns; the
+     * request is withdrawn and the thread will not stop for it later), STROBE_GONE, or STROBE_UNSUPPORTED
+     * (*blocked was set: the thread was left alone). Sampler; one thread at a time. */
+    enum strobe_status (*suspend)(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
+                                  struct strobe_regs *out);
+
+    /* Called by a thread after it has set its `blocked` word: returns once no request to stop it is on its way, so
+     * that none can reach it inside the call. A few loads when there is none. Any. */
+    void (*settle)(void *ctx, uint32_t tid);
 
     /* Lets the stopped thread go on. STROBE_LATE: the host's watchdog had let it go before, so what was
      * read of it must not be used. A thread is resumed within the watchdog's time even when this is never

@@ -66,6 +66,8 @@ struct strobe_config {
     uint32_t follow;                /* 1: children are traced into sessions of their own */
     uint32_t skip_max;              /* gate: most events in a row judged without reading the clock */
     uint32_t suspend_signal;        /* 0 = chosen at start */
+    uint32_t message_per_poll;      /* 1: each return from a poll-like call begins a new message */
+    uint64_t delay_ns;              /* capture is paused for this long after start */
 };
 
 /* Fills in the defaults described in `strobe help record`. Any context. */
