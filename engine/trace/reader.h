@@ -1,0 +1,104 @@
+/* Reads a session for everything that comes after capture: its records sorted by thread and time, threads, images,
+ * clocks, and what was lost on the way. The one place that knows how to look into a session; report and timeline build
+ * on it.
+ *
+ * A session may be closed, cut off by a kill, or still growing, and may have been damaged in any way after that. Nothing
+ * is believed before it is checked: what the struct holds is within bounds and safe to use.
+ *
+ * Not thread-safe; allocates; never writes to the session. Reading half only. */
+#ifndef STROBE_TRACE_READER_H
+#define STROBE_TRACE_READER_H
+
+#include "engine/base/status.h"
+#include "engine/store/session.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One record of the ring. */
+struct strobe_item {
+    struct strobe_record record;   /* ticks + duration does not wrap, count >= 1, kind and thread in range */
+    uint32_t metrics;              /* index + 1 in struct strobe_reader's metrics; 0 = none */
+    uint32_t slot;                 /* where in the ring it stood */
+};
+
+/* Where events went; one thread and kind, or a sum over any of them. Field names as in struct strobe_account. */
+struct strobe_tally {
+    uint64_t requests;             /* re-entrant ones included */
+    uint64_t sampled, gated, paused, reentrant, unwind_failed, dropped;
+    int64_t in_flight;             /* requests less all outcomes: begun when the process died; else 0 */
+    uint64_t records;              /* present in the ring */
+    uint64_t present;              /* samples in those records, merged ones counted */
+    int64_t overwritten;           /* sampled - present */
+};
+
+struct strobe_reader_thread {
+    const struct strobe_item *items;      /* by begin (longer first, then ring order, when equal) */
+    size_t item_count;
+    uint32_t tid, generation;
+    int is_main;
+    enum strobe_thread_state state;
+    uint64_t start_ticks, end_ticks;      /* end 0 = was alive at the end of the session */
+    uint64_t last_ticks;                  /* end of its last record; start_ticks when it has none */
+    enum strobe_kind open_kind;           /* blocking call it was in at the end of the session; NONE = none known */
+    uint64_t open_begin_ticks;
+    uint64_t alloc_count, alloc_bytes;    /* totals at the end of the session */
+    uint64_t overwrote;                   /* samples of any thread that its writes overwrote */
+    char name[33];                        /* never empty: "thread 123" when unknown */
+    struct strobe_tally kind[STROBE_KIND_COUNT];
+    struct strobe_tally all;              /* sum over kinds */
+};
+
+struct strobe_reader {
+    struct strobe_session session;
+    int closed;                           /* ended in order; else killed or still running */
+    struct strobe_reader_thread *threads; /* index = struct strobe_record.thread */
+    uint32_t thread_count;
+    uint32_t image_count;                 /* of session.images, all published; see strobe_reader_image */
+    struct strobe_item *items;            /* all of them, thread by thread */
+    size_t item_count;
+    struct strobe_metrics *metrics;
+    size_t metrics_count;
+    uint64_t first_ticks, last_ticks;     /* range of the session: its begin to its close, or to its last record */
+
+    struct strobe_tally all;              /* sum over threads and kinds */
+    uint64_t overwrote;                   /* sum of what the threads' writes overwrote */
+    uint64_t half_written;                /* slots in the middle of a write: at most one record a writer */
+    uint64_t malformed;                   /* records that hold what no writer writes: damaged, left out */
+    uint64_t untracked;                   /* events of threads beyond the thread table */
+    uint64_t stacks_refused;              /* samples whose stack was cut because the stack table was full */
+    uint64_t suspends, resumes;
+
+    uint64_t tick_scale;                  /* ns = ticks * tick_scale / 2^tick_shift; 0 = ticks are ns */
+    unsigned tick_shift;
+};
+
+/* Opens the session and reads it whole. On failure *out is NULL and `why` (may be NULL) has one line that says
+ * what was expected, without the path. Status as for strobe_session_open; STROBE_IO with errno ENOMEM when memory
+ * runs out. */
+enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, char *why, size_t why_bytes);
+
+void strobe_reader_close(struct strobe_reader *reader);
+
+/* Time of `ticks` in ns of CLOCK_BOOTTIME, the clock of traces. Ticks before the session's begin give the
+ * begin. */
+uint64_t strobe_reader_ns(const struct strobe_reader *reader, uint64_t ticks);
+
+/* A span of ticks in ns. */
+uint64_t strobe_reader_span_ns(const struct strobe_reader *reader, uint64_t ticks);
+
+/* Image `index` (0 .. image_count - 1), or NULL when its entry is not whole. The path ends within its array. */
+const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader *reader, uint32_t index);
+
+/* Checks the identities the engine promises:
+ *
+ *   of each thread and kind   requests = sampled + gated + paused + reentrant + unwind_failed + dropped + in flight
+ *                             in flight = 0 when closed, 0 .. 2 a thread otherwise
+ *   over all                  sampled = present + overwrote, exactly when closed and nothing is damaged; otherwise
+ *                             off by no more than the writes that were under way
+ *   over all                  suspends = resumes, one more when not closed
+ *
+ * Returns 1 when all hold; else 0 with the first that fails told in `why` (may be NULL) in words and numbers. */
+int strobe_reader_check(const struct strobe_reader *reader, char *why, size_t why_bytes);
+
+#endif
