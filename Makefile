@@ -44,6 +44,7 @@ cmd_src     := $(wildcard sim/cmd/*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
 support_src := $(wildcard tests/unit/support/*.c)
 suites      := $(wildcard tests/*/run.sh)
+sources     := $(capture_src) $(preload_src) $(trace_src) $(cmd_src) $(unit_src) $(support_src)
 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
 capture_obj := $(call obj,obj,$(capture_src))
@@ -104,6 +105,8 @@ deps-test: | deps-build
 unit: $(unit_bin) ## runs the unit tests
 	@B=$B tests/run $(unit_bin)
 
+sources: ; @printf '%s\n' $(sort $(sources))
+
 tests: all $(unit_bin)
 
 test: tests ## runs every test: unit tests, whole-command suites, style, the second compiler
@@ -120,7 +123,7 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all unit tests test clean help FORCE deps-build deps-test
+.PHONY: all unit sources tests test clean help FORCE deps-build deps-test
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

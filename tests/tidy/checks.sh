@@ -1,0 +1,159 @@
+# What a program can see of the ways of the house, a function a rule. Sourced by run.sh.
+#
+# Each function looks at the tree in the current directory and prints a line for each fault:
+# `path:line: what is wrong`, nothing when all is well. Patterns for words that may not appear are written with a
+# bracket in them, so that they do not match themselves.
+
+# Files of the tree, or those whose name matches an extended regular expression.
+files() {
+    if [[ -e .git ]]; then
+        git ls-files -co --exclude-standard | while read -r path; do [[ -e $path ]] && echo "$path"; done
+    else
+        find . -type f -not -path './build*' -not -path './out/*' | sed 's|^\./||'
+    fi | grep -E "${1:-.}" | sort
+}
+
+# Text that people write: everything but the licence and recorded data.
+written() {
+    files | grep -vE '^(LICENSE$|fixtures/.*\.(bin|session|json|perfetto-trace)$)'
+}
+
+# grep over a list of files from stdin, one `path:line: message` per hit.
+report() {
+    local pattern=$1 message=$2
+    shift 2
+    xargs -d '\n' -r grep -HnIE "$@" -e "$pattern" | cut -d: -f1,2 | sed "s|\$|: $message|"
+}
+
+lines_fit_120_columns() {
+    files '\.(c|h|cc|S|sh|mk|md)$|(^|/)(Makefile|deps|run)$' | report '^.{121}' 'longer than 120 columns'
+}
+
+files_fit_800_lines() {
+    files '\.(c|h|cc|S|sh|mk)$|(^|/)Makefile$' | xargs -d '\n' -r wc -l |
+        awk '$2 != "total" && $1 > 800 { print $2 ":" $1 ": more than 800 lines" }'
+}
+
+c_is_indented_with_blanks() {
+    files '\.(c|h|cc)$' | report $'\t' 'tab'
+}
+
+no_blank_ends_a_line() {
+    written | report '[ 	]+$' 'blank at the end of the line'
+}
+
+every_file_ends_with_a_newline() {
+    written | while read -r path; do
+        [[ -s $path && $(tail -c 1 "$path" | wc -l) == 0 ]] && grep -Iq . "$path" &&
+            echo "$path:1: no newline at its end"
+    done
+}
+
+nothing_is_left_for_later() {
+    written | report '\b(TO[D]O|FIX[M]E|X[X]X)\b' 'left for later'
+}
+
+nothing_names_what_made_it() {
+    written | report '\b([A]I|L[L]Ms?|G[P]T|C[E]O)\b' 'a word that says nothing about Strobe'
+    written | report '\b(a[g]ents?|cl[a]ude|anth[r]opic|ope[n]ai|co[p]ilot|chat[b]ots?)\b' \
+        'a word that says nothing about Strobe' -i
+}
+
+nothing_names_one_machine() {
+    written | report "(^|[[:space:]=:(][\"']?)/(ro[o]t|wo[r]k|ho[m]e|tmp/w[t])(/|\\b)" 'path of one machine'
+    written | report '(registry\.n[p]mjs|deb\.de[b]ian\.org|py[p]i\.org|crates\.i[o]|proxy\.go[l]ang)' \
+        'host of a registry'
+}
+
+headers_open_with_a_comment() {
+    files '\.h$' | while read -r path; do
+        [[ $(head -c 2 "$path") == '/*' ]] || echo "$path:1: does not open with a comment that says what it is for"
+    done
+}
+
+# engine/base/mix.h is guarded by STROBE_BASE_MIX_H, bench/gbench.h by STROBE_BENCH_GBENCH_H.
+header_guards_match_their_path() {
+    files '\.h$' | while read -r path; do
+        guard=${path#engine/} guard=${guard#tests/} guard=${guard%.h} guard=STROBE_${guard^^}_H
+        guard=${guard//[^A-Z0-9]/_}
+        grep -q "^#ifndef $guard\$" "$path" && grep -q "^#define $guard\$" "$path" ||
+            echo "$path:1: include guard is not $guard"
+    done
+}
+
+includes_are_written_from_the_root() {
+    files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -HnE '^[ ]*#[ ]*include "' | while IFS=: read -r path line text; do
+        target=${text#*\"} target=${target%%\"*}
+        [[ -f $target ]] || echo "$path:$line: no file $target (includes are written from the root)"
+    done
+}
+
+# Which rooms a file of a room may include. Rooms not named here (tests, bench) may include any.
+include_arrows_point_one_way() {
+    files '^(engine|sim)/.*\.(c|h|S)$' | xargs -d '\n' -r grep -HnE '^[ ]*#[ ]*include "' | awk -F: '
+        function room(path,   part) {
+            split(path, part, "/")
+            return part[1] == "sim" ? "sim" : part[1] == "engine" ? part[2] : part[1]
+        }
+        BEGIN {
+            may["base"] = "base"
+            may["host"] = "base host"
+            may["store"] = "base store"
+            may["capture"] = "base store host capture"
+            may["method"] = "base store host capture method"
+            may["backend"] = "base store host capture method backend"
+            may["trace"] = "base store trace"
+            may["watch"] = "base store trace watch"
+            may["sim"] = "base store host capture method backend trace watch sim"
+        }
+        {
+            target = $3
+            sub(/^[^"]*"/, "", target)
+            sub(/".*/, "", target)
+            from = room($1)
+            if (index(" " may[from] " ", " " room(target) " ") == 0)
+                print $1 ":" $2 ": " from " may not include " target
+        }'
+}
+
+# A source is compiled by the Makefile (`make sources`) or named in a script; a header is included by some file.
+no_file_is_dead() {
+    local compiled included
+    compiled=" $(make -s sources 2>/dev/null | tr '\n' ' ') "
+    files '\.(c|cc|S)$' | while read -r path; do
+        [[ $compiled == *" $path "* ]] && continue
+        name=${path##*/}
+        files '\.(sh|mk)$|(^|/)Makefile$|^(bench|ci|tests)/[^.]*$' |
+            xargs -d '\n' -r grep -qF "${name%.*}" || echo "$path:1: compiled by nothing"
+    done
+    included=$(files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -hE '^[ ]*#[ ]*include "')
+    files '\.h$' | while read -r path; do
+        grep -qF "\"$path\"" <<<"$included" || echo "$path:1: included by nothing"
+    done
+}
+
+top_level_holds_only_rooms() {
+    files | cut -d/ -f1 | sort -u |
+        grep -vxE '\.(ci|clang-format|editorconfig|gitignore)|LICENSE|Makefile|README\.md' |
+        grep -vxE 'bench|ci|engine|fixtures|sim|tests' | sed 's/$/:1: does not belong at the top/'
+}
+
+# The capture half stands on a short list of the system's functions: tests/tidy/capture-symbols.txt, one name a
+# line. Anything else (heap, stdio, locks) must not even be linked. Needs the built objects: $1 is B.
+capture_half_links_only_what_it_may() {
+    local objects
+    mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,host} -name '*.o' 2>/dev/null)
+    ((${#objects[@]})) || return 0
+    nm -u -A "${objects[@]}" | sed -E 's/^([^:]*):.* [Uw] ([^@ ]*).*/\2 \1/' | sort -u |
+        grep -vE '^(__(asan|ubsan|tsan|gcov|sanitizer|llvm)|_GLOBAL_OFFSET_TABLE_|strobe_)' |
+        while read -r symbol object; do
+            grep -qxF "$symbol" tests/tidy/capture-symbols.txt || echo "$object:1: links $symbol"
+        done
+}
+
+# What the libraries offer to the outside is called strobe_something.
+public_names_say_strobe() {
+    find "$1" -maxdepth 1 -name 'libstrobe-*.a' -print0 2>/dev/null | xargs -0 -r nm -A -g --defined-only 2>/dev/null |
+        sed -nE 's/^([^ ]*):[0-9a-f]* [A-Z] (.*)/\1 \2/p' | grep -vE ' (strobe_|__(asan|odr|gcov|llvm|x86))' |
+        sed -E 's/^(\S+) (.*)/\1:1: public name \2 lacks strobe_/'
+}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# Style as a test: every rule of checks.sh holds for this tree, and every rule is shown to bite on a tree that
+# breaks it.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+home=$PWD
+export LC_ALL=C.UTF-8 B=${B:-build}
+[[ $B == /* ]] || B=$home/$B
+unset MAKEFLAGS MAKELEVEL
+source tests/tidy/checks.sh
+passed=0 failed=0
+
+verdict() {
+    local name=$1 faults=$2
+    if [[ -z $faults ]]; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $name"
+        head -n 20 <<<"$faults"
+    fi
+}
+
+rules=$(sed -nE 's/^([a-z0-9_]{10,})\(\).*/\1/p' tests/tidy/checks.sh)
+for rule in $rules; do
+    verdict "$rule" "$($rule "$B")"
+done
+
+# ---- each rule bites
+
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+
+# plant PATH TEXT: a file of the planted tree.
+plant() {
+    mkdir -p "$planted/$(dirname "$1")"
+    printf '%b' "$2" >"$planted/$1"
+}
+
+# bites RULE PATH TEXT: a tree with this file in it breaks the rule, and the fault names the file.
+bites() {
+    local rule=$1 path=$2
+    rm -rf "${planted:?}"/*
+    plant Makefile 'sources:\n\t@echo engine/base/used.c\n'
+    plant engine/base/used.h '/* Said. */\n#ifndef STROBE_BASE_USED_H\n#define STROBE_BASE_USED_H\n#endif\n'
+    plant engine/base/used.c '#include "engine/base/used.h"\n'
+    local before after
+    before=$(cd "$planted" && $rule build)
+    plant "$path" "$3"
+    after=$(cd "$planted" && $rule build)
+    if [[ -n $before ]]; then
+        verdict "$rule is silent on a clean tree" "$before"
+    elif [[ $after != *"$path"* ]]; then
+        verdict "$rule bites" "no fault named in $path, which holds: $3"
+    else
+        verdict "$rule bites" ''
+    fi
+}
+
+long=$(printf 'x%.0s' {1..121})
+bites lines_fit_120_columns engine/base/a.c "$long\n"
+bites files_fit_800_lines engine/base/a.c "$(printf 'x\\n%.0s' {1..801})"
+bites c_is_indented_with_blanks engine/base/a.c 'int a(void)\n{\n\treturn 0;\n}\n'
+bites no_blank_ends_a_line engine/base/a.c 'int a; \n'
+bites every_file_ends_with_a_newline engine/base/a.c 'int a;'
+bites nothing_is_left_for_later engine/base/a.c "/* TO""DO: all */\n"
+bites nothing_names_what_made_it README.md "Made by an A""I.\n"
+bites nothing_names_what_made_it README.md "Made by an Ag""ent.\n"
+bites nothing_names_one_machine ci/a.sh "cd /ro""ot/x\n"
+bites nothing_names_one_machine ci/a.sh "cd '/tmp/w""t/x'\n"
+bites nothing_names_one_machine ci/a.sh "fetch https://registry.n""pmjs.org\n"
+bites headers_open_with_a_comment engine/base/a.h '#ifndef STROBE_BASE_A_H\n#define STROBE_BASE_A_H\n#endif\n'
+bites header_guards_match_their_path engine/base/a.h '/* Said. */\n#ifndef A_H\n#define A_H\n#endif\n'
+bites includes_are_written_from_the_root engine/base/a.c '#include "used.h"\n'
+bites include_arrows_point_one_way engine/base/a.c '#include "engine/store/ring.h"\n'
+bites include_arrows_point_one_way engine/host/a.h '#include "engine/store/ring.h"\n'
+bites include_arrows_point_one_way engine/store/a.c '#include "engine/capture/gate.h"\n'
+bites include_arrows_point_one_way engine/capture/a.c '#include "engine/backend/linux/linux.h"\n'
+bites include_arrows_point_one_way engine/trace/a.c '#include "engine/capture/gate.h"\n'
+bites include_arrows_point_one_way engine/trace/a.c '#include "engine/watch/anr.h"\n'
+bites include_arrows_point_one_way engine/watch/a.c '#include "sim/cmd/cmd.h"\n'
+bites no_file_is_dead engine/base/unheard_of.c 'int a;\n'
+bites no_file_is_dead engine/base/unheard_of.h '/* Said. */\n'
+bites top_level_holds_only_rooms notes.txt 'x\n'
+
+# The two rules about built objects, on objects that break them.
+objects=$planted/objects
+mkdir -p "$objects/obj/engine/store"
+printf 'void *malloc(unsigned long);\nvoid *take(void);\nvoid *take(void) { return malloc(1); }\n' >"$objects/take.c"
+"${CC:-gcc}" -O1 -fno-builtin -c -o "$objects/obj/engine/store/take.o" "$objects/take.c" &&
+    ar rcs "$objects/libstrobe-take.a" "$objects/obj/engine/store/take.o"
+for rule in capture_half_links_only_what_it_may public_names_say_strobe; do
+    [[ $($rule "$objects") == *take* ]] && verdict "$rule bites" '' || verdict "$rule bites" 'said nothing'
+done
+
+echo "$passed passed, $failed failed"
+((failed == 0))
