@@ -1,0 +1,60 @@
+# The same tests under other eyes: sanitizers, valgrind, another processor, coverage. Each lane builds in a
+# directory of its own beside $B and prints `N passed, N failed, N skipped` last.
+
+lane = +@$(MAKE) --no-print-directory B=$B-$@
+
+sanitize: asan tsan ## asan and tsan
+
+asan: | deps-sanitize ## unit tests under the address and undefined-behaviour sanitizers
+	$(lane) SAN=address,undefined unit
+
+tsan: | deps-sanitize ## unit tests under the thread sanitizer
+	$(lane) SAN=thread unit
+
+asan-clang tsan-clang: %-clang: | deps-sanitize
+	$(lane) SAN=$(if $(filter asan,$*),address$(comma)undefined,thread) CC=clang unit
+
+# Under valgrind all runs thirty times slower: tests do a small part of their rounds when this is set.
+light := STROBE_TEST_LIGHT=1 LIMIT=300
+memcheck  := valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --track-fds=no
+helgrind  := valgrind -q --tool=helgrind --error-exitcode=99 --history-level=none --suppressions=ci/helgrind.supp
+
+memcheck: $(unit_bin) | deps-sanitize ## unit tests under valgrind: no bad access, no leak
+	@$(light) B=$B LOGS=$B/log-$@ WRAP='$(memcheck)' tests/run $(unit_bin)
+
+helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind: locks and threads used as they must be
+	@$(light) B=$B LOGS=$B/log-$@ WRAP='$(helgrind)' tests/run $(unit_bin)
+
+# ---- arm64 Linux
+
+arm64         := $B-arm64
+arm64_root    := $(abspath $(arm64))/sysroot
+arm64_debs    := libcmocka-dev libcmocka0 libdw-dev libdw1 libelf-dev libelf1 zlib1g-dev zlib1g \
+                 libunwind-dev libunwind8 liblzma5 libbz2-1.0
+arm64_make    := B=$(arm64) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar SYSROOT=$(arm64_root) \
+                 TRIPLET=aarch64-linux-gnu
+# Both the loader and the libraries must come from the one C library, the cross compiler's: hence -L and the path.
+arm64_qemu    := qemu-aarch64-static -L /usr/aarch64-linux-gnu -E \
+                 LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib:$(arm64_root)/usr/lib/aarch64-linux-gnu:$(arm64_root)/lib/aarch64-linux-gnu
+
+cross: | deps-cross ## builds everything for arm64 Linux, tests included, in $B-arm64
+	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
+	+@$(MAKE) --no-print-directory $(arm64_make) tests
+
+emulate: | deps-emulate ## runs the unit tests of the arm64 build on an emulated processor
+	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
+	+@$(MAKE) --no-print-directory $(arm64_make) units
+	@STROBE_TEST_LIGHT=1 B=$(arm64) WRAP='$(arm64_qemu)' tests/run $(unit_bin:$B/%=$(arm64)/%)
+
+# ---- coverage
+
+coverage: | deps-coverage ## tests with coverage; the report is out/coverage/index.html
+	+@$(MAKE) --no-print-directory B=$B-coverage CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
+	    LDFLAGS=--coverage tests
+	@ci/coverage $B-coverage out/coverage
+
+deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate: | deps-build
+	@ci/deps $(@:deps-%=%)
+
+.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate coverage \
+        deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate
