@@ -25,7 +25,7 @@ cflags       := -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 -Wall
                 -Wstrict-prototypes -Wmissing-prototypes -fno-omit-frame-pointer -pthread -MMD -MP
 pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
-trace_libs   := -ldw -lelf -lz -lstdc++ -ldl
+trace_libs   := -ldw -lelf -liberty -lz -ldl
 preload_libs := -ldl
 ifdef SAN
 cflags       += -fsanitize=$(SAN) -fno-sanitize-recover=all

@@ -42,7 +42,7 @@ enum { STROBE_ELF_PATH_BYTES = 4096, STROBE_ELF_BUILD_ID_BYTES = 20 };
 
 struct strobe_elf_info {
     enum strobe_elf_kind kind;
-    unsigned flags;                            /* STROBE_ELF_*; 0 unless an ELF of this machine */
+    unsigned flags;                            /* STROBE_ELF_*; 0 unless an ELF file */
     uint32_t functions;                        /* call frame entries looked at (those of tiny functions are not) */
     uint32_t functions_with_fp;                /* of these, how many set up a frame pointer */
     uint32_t machine;                          /* e_machine of an ELF file, else 0 */
