@@ -1,0 +1,39 @@
+/* What the files of the `strobe` command share: one file a subcommand, each with its entry and its usage text.
+ *
+ * Exit statuses: 0 fine, 1 the check failed, 2 bad use or bad input. */
+#ifndef STROBE_CMD_H
+#define STROBE_CMD_H
+
+enum { STROBE_EXIT_OK = 0, STROBE_EXIT_CHECK = 1, STROBE_EXIT_BAD = 2 };
+
+/* One subcommand. argv[0] is its name; returns the exit status. */
+struct strobe_cmd {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;   /* half a line for the list */
+    const char *usage;     /* what `strobe help NAME` prints; names every option */
+};
+
+/* The subcommands, ended by an entry without a name. */
+extern const struct strobe_cmd strobe_cmds[];
+
+/* The subcommand of that name, or NULL. */
+const struct strobe_cmd *strobe_cmd_find(const char *name);
+
+/* Prints the one line `strobe: ...` to standard error and returns STROBE_EXIT_BAD. The text is a printf format and
+ * has no newline of its own. */
+__attribute__((format(printf, 1, 2))) int strobe_complain(const char *format, ...);
+
+/* Call before the first output of a command that prints to standard output: from here on a closed pipe is a failed
+ * write, not a signal. Not in a process that goes on to exec another program. */
+void strobe_output_begin(void);
+
+/* Writes out what standard output still holds. Returns `status`, or STROBE_EXIT_BAD with a line when not all of the
+ * output could be written. */
+int strobe_output_end(int status);
+
+int strobe_cmd_help(int argc, char **argv);
+
+extern const char strobe_usage_help[];
+
+#endif

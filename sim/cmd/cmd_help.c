@@ -1,0 +1,33 @@
+#include "sim/cmd/cmd.h"
+
+#include <stdio.h>
+
+const char strobe_usage_help[] =
+    "usage: strobe help [COMMAND]\n"
+    "\n"
+    "Lists the commands, or says all about one of them. `man strobe` has the same and more.\n";
+
+static void list(void)
+{
+    printf("strobe: a sampling trace engine. It takes the call stacks of a running program,\n"
+           "cheaply, and turns them into a timeline.\n\n");
+    for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
+        printf("  strobe %-8s  %s\n", c->name, c->summary);
+    printf("\n`strobe help COMMAND` says all about one; `strobe --version` which version this is.\n"
+           "Exit status: 0 fine, 1 the check failed, 2 bad use or bad input.\n");
+}
+
+int strobe_cmd_help(int argc, char **argv)
+{
+    if (argc > 2)
+        return strobe_complain("help: one command at most, not %s too", argv[2]);
+    const struct strobe_cmd *c = argc == 2 ? strobe_cmd_find(argv[1]) : NULL;
+    if (argc == 2 && !c)
+        return strobe_complain("no such command: %s; `strobe help` lists them", argv[1]);
+    strobe_output_begin();
+    if (c)
+        fputs(c->usage, stdout);
+    else
+        list();
+    return strobe_output_end(STROBE_EXIT_OK);
+}

@@ -1,0 +1,28 @@
+/* The `strobe` command: finds the subcommand and runs it. */
+#include "sim/cmd/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct strobe_cmd strobe_cmds[] = {
+    {"help", strobe_cmd_help, "say what a command does", strobe_usage_help},
+    {NULL, NULL, NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return strobe_complain("which command? `strobe help` lists them");
+    const char *name = argv[1];
+    if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+        strobe_output_begin();
+        printf("strobe %s\n", STROBE_VERSION);
+        return strobe_output_end(STROBE_EXIT_OK);
+    }
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        name = "help";
+    const struct strobe_cmd *c = strobe_cmd_find(name);
+    if (!c)
+        return strobe_complain("no such command: %s; `strobe help` lists them", name);
+    return c->run(argc - 1, argv + 1);
+}
