@@ -14,8 +14,8 @@ tsan: | deps-sanitize ## unit tests under the thread sanitizer
 asan-clang tsan-clang: %-clang: | deps-sanitize
 	$(lane) SAN=$(if $(filter asan,$*),address$(comma)undefined,thread) CC=clang unit
 
-# Under valgrind all runs thirty times slower: tests do a small part of their rounds when this is set.
-light := STROBE_TEST_LIGHT=1 LIMIT=300
+# Under valgrind all runs thirty times slower: tests do a small part of their rounds then, unless FULL=1.
+light := $(if $(FULL),,STROBE_TEST_LIGHT=1) LIMIT=$${LIMIT:-300}
 memcheck  := valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --track-fds=no
 helgrind  := valgrind -q --tool=helgrind --error-exitcode=99 --history-level=none --suppressions=ci/helgrind.supp
 
@@ -34,17 +34,15 @@ arm64_debs    := libcmocka-dev libcmocka0 libdw-dev libdw1 libelf-dev libelf1 zl
 arm64_make    := B=$(arm64) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar SYSROOT=$(arm64_root) \
                  TRIPLET=aarch64-linux-gnu
 # Both the loader and the libraries must come from the one C library, the cross compiler's: hence -L and the path.
-arm64_qemu    := qemu-aarch64-static -L /usr/aarch64-linux-gnu -E \
-                 LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib:$(arm64_root)/usr/lib/aarch64-linux-gnu:$(arm64_root)/lib/aarch64-linux-gnu
+arm64_path    := /usr/aarch64-linux-gnu/lib:$(arm64_root)/usr/lib/aarch64-linux-gnu:$(arm64_root)/lib/aarch64-linux-gnu
+arm64_qemu    := qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=$(arm64_path)
 
-cross: | deps-cross ## builds everything for arm64 Linux, tests included, in $B-arm64
+cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) tests
 
-emulate: | deps-emulate ## runs the unit tests of the arm64 build on an emulated processor
-	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
-	+@$(MAKE) --no-print-directory $(arm64_make) units
-	@STROBE_TEST_LIGHT=1 B=$(arm64) WRAP='$(arm64_qemu)' tests/run $(unit_bin:$B/%=$(arm64)/%)
+emulate: cross | deps-emulate ## runs the unit tests of the arm64 build on an emulated processor
+	@$(light) B=$(arm64) WRAP='$(arm64_qemu)' tests/run $(unit_bin:$B/%=$(arm64)/%)
 
 # ---- coverage
 
@@ -53,8 +51,11 @@ coverage: | deps-coverage ## tests with coverage; the report is out/coverage/ind
 	    LDFLAGS=--coverage tests
 	@ci/coverage $B-coverage out/coverage
 
+nightly: ## all of the above for long, with measurements (hours)
+	@.ci/run --nightly
+
 deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate: | deps-build
 	@ci/deps $(@:deps-%=%)
 
-.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate coverage \
+.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate coverage nightly \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate

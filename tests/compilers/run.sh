@@ -1,22 +1,22 @@
 #!/bin/bash
-# Everything builds without warning with gcc and with clang, in debug and release: warnings are errors, and
-# which appear depends on the compiler and on how far it optimises.
+# Everything builds without warning with gcc and with clang, tests included: whichever
+# built this B, the other one builds a directory beside it. Every header compiles alone.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=${B:-build}
 passed=0 failed=0 skipped=0
+mkdir -p "$B/log"
 
 # check NAME B ARGUMENTS...: builds all, tests included, with these arguments of make.
 check() {
     local name=$1 dir=$2
     shift 2
-    if make --no-print-directory "B=$dir" "$@" tests >"$dir.log" 2>&1; then
+    if make --no-print-directory "B=$dir" "$@" tests >"$B/log/$name.log" 2>&1; then
         ((passed++))
-        rm -f "$dir.log"
     else
         ((failed++))
         echo "FAIL $name"
-        grep -E 'error|warning|\*\*\*' "$dir.log" | head -n 20
+        grep -E 'error|warning|\*\*\*' "$B/log/$name.log" | head -n 20
     fi
 }
 
