@@ -13,7 +13,7 @@
  * Chunk states, and who may move between them:
  *
  *   FREE ----> OPEN(ticket)     the claiming writer, by compare-and-swap
- *   OPEN ----> SEALED(ticket)   its owner only, when the chunk is full or the owner ends; or, for an owner that
+ *   OPEN ----> SEALED(when)     its owner only, when it needs another chunk or ends; or, for an owner that
  *                               is proven dead, anyone (strobe_ring_seal_dead)
  *   SEALED --> OPEN(ticket')    the claiming writer, by compare-and-swap; keep-newest mode only
  *
@@ -21,13 +21,19 @@
  * instruction per record, and a suspended owner comes back to a chunk that is still its own. A claimant that meets
  * one passes on. So a stopped or dead thread withholds at most one chunk and delays nobody.
  *
- * Slot sequence word: 0 never written; else ticket << 26 | version << 2 | metrics << 1 | busy, where
- * `metrics` marks the second slot of a record. The owner stores busy, then the payload, then the same word with a new version and busy clear (release). A reader
- * loads it (acquire), copies, fences, and loads it again: equal and not busy means the copy is whole
- * (seqlock; Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012).
+ * Claiming a sealed chunk loses nothing by itself: its old records stay readable until their slots are overwritten
+ * one by one, and are counted then.
  *
- * Modes: KEEP_NEWEST overwrites the chunks sealed longest ago (flight recorder); KEEP_OLDEST refuses new
- * records when no chunk is free. Either way every loss is counted, by the thread that caused it.
+ * Slot sequence word: 0 never written; else ticket << 26 | version << 2 | metrics << 1 | busy, where `metrics` marks
+ * the second slot of a record. The owner stores busy, then the payload, then the same word with a new version and busy
+ * clear (release). A reader loads it (acquire), copies, fences, and loads it again: equal and not busy means
+ * the copy is whole (seqlock; Boehm, "Can seqlocks get along with programming language memory models?", MSPC
+ * 2012). The two slots of one record carry the same ticket and version.
+ *
+ * Modes: KEEP_NEWEST overwrites the chunks of a sub-buffer in turn, but none sealed less than half a lap ago while
+ * there are others (flight recorder); KEEP_OLDEST refuses new records when no chunk is free. Either way every loss
+ * is counted, by the thread that caused it. What a process was writing when it was killed, at most one record a
+ * thread, is lost: a slot left busy.
  */
 #ifndef STROBE_STORE_RING_H
 #define STROBE_STORE_RING_H
@@ -43,6 +49,7 @@ enum {
     STROBE_CHUNK_SLOTS = 32,
     STROBE_RING_SUBS_DEFAULT = 16,
     STROBE_RING_SUBS_MAX = 256,
+    STROBE_RING_SLOTS_MAX = 1 << 28,   /* 16 GiB */
 };
 
 enum strobe_ring_mode { STROBE_KEEP_NEWEST = 0, STROBE_KEEP_OLDEST = 1 };
@@ -73,18 +80,19 @@ struct strobe_ring {
 };
 
 /* One writer's place in the ring; private to the thread that writes, except that anyone may read
- * `chunk` to seal it after that thread's death. Zero at first use, then strobe_ring_writer_init. */
+ * `chunk` and `ticket` to seal it after that thread's death. Zero at first use, then strobe_ring_writer_init. */
 struct strobe_ring_writer {
     uint32_t home;                 /* sub-buffer where claims start */
     strobe_a32 chunk;              /* index of the open chunk + 1, or 0 */
     uint32_t used;                 /* slots of it in use */
     uint32_t last;                 /* slot index + 1 of the record written last, while its chunk is open; else 0 */
-    uint64_t ticket;
-    uint64_t overwrote;            /* samples (not records) this writer's claims have overwritten */
+    strobe_a64 ticket;             /* of the open chunk */
+    uint64_t overwrote;            /* samples (not records) that this writer's writes have overwritten */
 };
 
 /* Bytes for a ring of at least `slot_capacity` slots in `sub_count` sub-buffers (rounded up to whole chunks and
- * powers of two). Any context. */
+ * powers of two). slot_capacity: 1 .. STROBE_RING_SLOTS_MAX; sub_count: a power of two up to STROBE_RING_SUBS_MAX.
+ * Any context. */
 size_t strobe_ring_bytes(uint32_t slot_capacity, uint32_t sub_count);
 
 /* Lays a new ring out in zeroed, 128-byte aligned memory of strobe_ring_bytes(). Start only. */
@@ -104,7 +112,8 @@ uint32_t strobe_ring_home(const struct strobe_ring *ring, uint64_t tid);
 /* Prepares a zeroed writer. Any context. */
 void strobe_ring_writer_init(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint64_t tid);
 
-/* Writes a record, with its metrics when `metrics` is not NULL (the METRICS flag is set accordingly).
+/* Writes a record, with its metrics when `metrics` is not NULL (the METRICS flag is set accordingly; `reserved` is
+ * stored as 0). A record with metrics never spans two chunks: the last slot of a chunk may stay as it was.
  * STROBE_OK: committed, visible to readers. STROBE_FULL: not written (keep-oldest and no chunk free, or
  * every chunk tried was held by another writer); the caller counts the drop. Bounded steps whatever other
  * threads do; async-signal-safe as long as one writer is not entered twice. Not while the caller holds a
@@ -113,8 +122,8 @@ enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct stro
                                      const struct strobe_record *record, const struct strobe_metrics *metrics);
 
 /* Replaces the record this writer wrote last, in place, for merging; same shape (with or without metrics) as it was
- * written. STROBE_NO_ENTRY when it is no longer this writer's to change (its chunk was sealed): the
- * caller then writes a new record. Same context as strobe_ring_write. */
+ * written. STROBE_NO_ENTRY when it is no longer this writer's to change (its chunk was sealed), has another shape, or
+ * was rewritten 2^24 - 2 times: the caller then writes a new record. Same context as strobe_ring_write. */
 enum strobe_status strobe_ring_rewrite(const struct strobe_ring *ring, struct strobe_ring_writer *w,
                                        const struct strobe_record *record, const struct strobe_metrics *metrics);
 
@@ -133,7 +142,7 @@ struct strobe_ring_item {
 enum strobe_ring_look {
     STROBE_LOOK_EMPTY,     /* nothing was ever written here, or the slot is the metrics half of another */
     STROBE_LOOK_RECORD,    /* *item is a whole record */
-    STROBE_LOOK_BUSY,      /* being written now (live reader), or left half-written by a death */
+    STROBE_LOOK_BUSY,      /* being written now (live reader), left half-written by a death, or damaged */
 };
 
 /* Copies the record that begins at slot `index` (0 .. slot_count - 1), validated after the copy; a writer that

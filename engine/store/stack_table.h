@@ -6,7 +6,7 @@
  * content, never by hash alone.
  *
  * Lookup is by open addressing in a few slot arrays ("levels") that double in size: a key's probe sequence is
- * a window of slots in level 0, then one in level 1, and so on. Slots only ever go from empty to full, so the
+ * one cache line of slots in level 0, then one in level 1, and so on (the last level: a few lines). Slots only ever go from empty to full, so the
  * key stands before the first empty slot of its sequence or nowhere; growth moves nothing, and
  * memory follows use: a small program touches level 0 alone.
  *
@@ -34,7 +34,7 @@ enum {
 struct strobe_stack_node {
     uint64_t address;
     uint32_t parent;   /* 0 for the outermost frame */
-    uint32_t depth;    /* 1 for the outermost frame; 0 marks a node that was never published */
+    strobe_a32 depth;  /* 1 for the outermost frame; 0 until the node is in the table, set last */
 };
 _Static_assert(sizeof(struct strobe_stack_node) == 16, "node is four to a cache line");
 
@@ -47,6 +47,7 @@ struct strobe_stack_table_head {
     uint32_t reserved;
     strobe_a32 next_node;        /* next id to hand out; may run past node_capacity + 1 when full */
     strobe_a32 full_count;       /* interns refused because the table was full */
+    strobe_a32 levels_touched;   /* slot levels that hold anything */
 };
 
 /* A process-local view of a table; cheap to make, holds no state of its own. */
@@ -64,7 +65,8 @@ struct strobe_stack_cursor {
     uint32_t id[STROBE_STACK_DEPTH_MAX + 1];       /* id[k] is the node of the first k frames; id[0] = 0 */
 };
 
-/* Bytes a table for `node_capacity` nodes needs (address space; untouched pages cost nothing).
+/* Bytes a table for `node_capacity` nodes needs (address space; untouched pages cost nothing). Slots in all
+ * are at least twice the nodes. A node that lost a race and then its thread is never used: plan for one a thread.
  * node_capacity: 1 .. STROBE_STACK_NODES_MAX. Any context. */
 size_t strobe_stack_table_bytes(uint32_t node_capacity);
 
@@ -84,8 +86,9 @@ enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct st
 enum strobe_status strobe_stack_intern(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
                                        const uint64_t *frames, uint32_t count, uint32_t *id);
 
-/* Copies the frames of `id` into out[0 .. *count), outermost first. STROBE_NO_ENTRY when id is not a published
- * node; STROBE_FULL when it is deeper than `capacity`. Any context. */
+/* Copies the frames of `id` into out[0 .. *count), outermost first; id 0 has none. STROBE_NO_ENTRY when id is not a
+ * published node, or its chain of parents is damaged; STROBE_FULL when it is deeper than `capacity`. Any
+ * context. */
 enum strobe_status strobe_stack_frames(const struct strobe_stack_table *table, uint32_t id, uint64_t *out,
                                        uint32_t capacity, uint32_t *count);
 

@@ -1,0 +1,305 @@
+/* Chunks claimed by compare-and-swap, slots written as seqlocks by their chunk's only owner.
+ *
+ * A chunk's state word is stamp << 1 | open. FREE is 0. OPEN carries its owner's ticket: 1 + the value that the
+ * owner drew from the sub-buffer's cursor, so a ticket is never drawn twice in one sub-buffer. SEALED carries the
+ * cursor's value at the time of sealing, never less than the ticket. A claimant whose draw is older than
+ * the stamp it finds has been overtaken, and draws again: stamps of one chunk only grow, and so no slot ever
+ * shows the same sequence word twice.
+ *
+ * Orders needed:
+ *   claim (acquire)      sees all that the owner before wrote in the slots, as it sealed (release): the counts
+ *                        of what it is about to overwrite
+ *   busy, fence (release), payload, commit (release)
+ *                        a reader that sees one word of the new payload also sees busy, or a later sequence word
+ *   load (acquire), payload, fence (acquire), load again
+ *                        the other half of both
+ *
+ * Who can hold up whom: nobody. A thread that stops or dies after it drew from a cursor costs the others one
+ * chunk of a keep-oldest ring, or nothing; one that holds an open chunk withholds that chunk. A claimant meets
+ * such chunks, passes on, and gives up after a fixed number of them. Readers write nothing. */
+#include "engine/store/ring.h"
+
+#include "engine/base/mix.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+enum {
+    HEAD_BYTES = 128,
+    LINE_BYTES = 128,
+    CLAIM_TRIES = 4,     /* chunks looked at in one sub-buffer before going on to the next */
+    LOOK_TRIES = 16,
+    WORDS = 7,
+    COUNT_WORD = 5,      /* word of a record that holds `count`, in its upper half */
+    FLAGS_WORD = 6,
+    FLAGS_SHIFT = 40,
+    VERSION_SHIFT = 2,
+    VERSION_BITS = 24,
+    TICKET_SHIFT = VERSION_SHIFT + VERSION_BITS,
+};
+#define BUSY 1u
+#define METRICS 2u
+#define VERSION_ONE (1u << VERSION_SHIFT)
+#define VERSION_MASK (((1u << VERSION_BITS) - 1) << VERSION_SHIFT)
+
+_Static_assert(offsetof(struct strobe_record, count) == 8 * COUNT_WORD + 4, "count is the upper half of its word");
+_Static_assert(offsetof(struct strobe_record, flags) == 8 * FLAGS_WORD + FLAGS_SHIFT / 8, "flags are where we look");
+
+struct strobe_ring_cursor {
+    alignas(LINE_BYTES) strobe_a64 next;
+};
+_Static_assert(sizeof(struct strobe_ring_head) <= HEAD_BYTES, "cursors begin behind the head");
+
+struct shape {
+    uint32_t chunks_per_sub;
+    size_t chunks_at, slots_at, bytes;
+};
+
+static struct shape shape_of(uint32_t sub_count, uint32_t chunks_per_sub)
+{
+    size_t chunks = (size_t)sub_count * chunks_per_sub;
+    struct shape s = { .chunks_per_sub = chunks_per_sub };
+    s.chunks_at = HEAD_BYTES + (size_t)sub_count * sizeof(struct strobe_ring_cursor);
+    s.slots_at = (s.chunks_at + chunks * sizeof(strobe_a64) + LINE_BYTES - 1) & ~(size_t)(LINE_BYTES - 1);
+    s.bytes = s.slots_at + chunks * STROBE_CHUNK_SLOTS * sizeof(struct strobe_slot);
+    return s;
+}
+
+static struct shape shape_for(uint32_t slot_capacity, uint32_t sub_count)
+{
+    uint32_t chunks_per_sub = 1;
+    while ((uint64_t)chunks_per_sub * sub_count * STROBE_CHUNK_SLOTS < slot_capacity) chunks_per_sub *= 2;
+    return shape_of(sub_count, chunks_per_sub);
+}
+
+size_t strobe_ring_bytes(uint32_t slot_capacity, uint32_t sub_count)
+{
+    return shape_for(slot_capacity, sub_count).bytes;
+}
+
+void strobe_ring_create(void *memory, uint32_t slot_capacity, uint32_t sub_count, enum strobe_ring_mode mode)
+{
+    struct strobe_ring_head *head = memory;
+    head->sub_count = sub_count;
+    head->chunks_per_sub = shape_for(slot_capacity, sub_count).chunks_per_sub;
+    head->mode = mode;
+}
+
+static bool power_of_two(uint32_t x)
+{
+    return x && (x & (x - 1)) == 0;
+}
+
+enum strobe_status strobe_ring_open(void *memory, size_t bytes, struct strobe_ring *out)
+{
+    struct strobe_ring_head *head = memory;
+    if (bytes < sizeof *head) return STROBE_BAD_INPUT;
+    if (!power_of_two(head->sub_count) || head->sub_count > STROBE_RING_SUBS_MAX ||
+        !power_of_two(head->chunks_per_sub) || head->mode > STROBE_KEEP_OLDEST ||
+        (uint64_t)head->sub_count * head->chunks_per_sub * STROBE_CHUNK_SLOTS > STROBE_RING_SLOTS_MAX)
+        return STROBE_BAD_INPUT;
+    struct shape s = shape_of(head->sub_count, head->chunks_per_sub);
+    if (bytes < s.bytes) return STROBE_BAD_INPUT;
+    out->head = head;
+    out->cursors = (struct strobe_ring_cursor *)((char *)memory + HEAD_BYTES);
+    out->chunks = (strobe_a64 *)((char *)memory + s.chunks_at);
+    out->slots = (struct strobe_slot *)((char *)memory + s.slots_at);
+    return STROBE_OK;
+}
+
+uint32_t strobe_ring_slot_count(const struct strobe_ring *ring)
+{
+    return ring->head->sub_count * ring->head->chunks_per_sub * STROBE_CHUNK_SLOTS;
+}
+
+uint32_t strobe_ring_home(const struct strobe_ring *ring, uint64_t tid)
+{
+    return (uint32_t)strobe_mix64(tid) & (ring->head->sub_count - 1);
+}
+
+void strobe_ring_writer_init(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint64_t tid)
+{
+    w->home = strobe_ring_home(ring, tid);
+}
+
+/* --- chunks --- */
+
+static void seal(const struct strobe_ring *ring, uint32_t chunk, uint64_t ticket)
+{
+    uint64_t open = ticket << 1 | 1;
+    uint64_t now = strobe_load_relaxed(&ring->cursors[chunk / ring->head->chunks_per_sub].next);
+    strobe_cas_acq_rel(&ring->chunks[chunk], &open, now << 1);
+}
+
+/* Takes `chunk` when its state allows: free, or sealed at least `min_age` draws before `draw`. The writer says
+ * what it is about to take beforehand: whenever it dies, its chunk is known (strobe_ring_seal_dead). */
+static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t chunk, uint64_t draw,
+                 uint64_t min_age)
+{
+    strobe_a64 *state = &ring->chunks[chunk];
+    uint64_t found = strobe_load_relaxed(state);
+    if (found & 1 || draw < (found >> 1) || (found && draw - (found >> 1) < min_age)) return false;
+    strobe_store_relaxed(&w->ticket, draw + 1);
+    strobe_store_relaxed(&w->chunk, chunk + 1);
+    if (strobe_cas_acq_rel(state, &found, (draw + 1) << 1 | 1)) return true;
+    strobe_store_relaxed(&w->chunk, 0);
+    return false;
+}
+
+static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t sub, uint64_t min_age)
+{
+    uint32_t chunks = ring->head->chunks_per_sub;
+    bool keep_oldest = ring->head->mode == STROBE_KEEP_OLDEST;
+    strobe_a64 *next = &ring->cursors[sub].next;
+    for (uint32_t i = 0; i < CLAIM_TRIES; i++) {
+        if (keep_oldest && strobe_load_relaxed(next) >= chunks) return false;
+        uint64_t draw = strobe_add_relaxed(next, 1);
+        if (keep_oldest && draw >= chunks) return false;
+        if (take(ring, w, sub * chunks + ((uint32_t)draw & (chunks - 1)), draw, min_age)) return true;
+    }
+    return false;
+}
+
+/* A slow thread's chunk can be sealed just before the cursor comes round to it. So a chunk is left alone until
+ * half a lap after it was sealed, unless nothing older can be had. */
+static bool claim(const struct strobe_ring *ring, struct strobe_ring_writer *w)
+{
+    uint32_t subs = ring->head->sub_count, polite = ring->head->chunks_per_sub / 2;
+    for (uint32_t i = 0; i < subs; i++)
+        if (claim_in(ring, w, (w->home + i) & (subs - 1), polite)) return true;
+    for (uint32_t i = 0; i < subs; i++)
+        if (claim_in(ring, w, (w->home + i) & (subs - 1), 0)) return true;
+    return false;
+}
+
+void strobe_ring_writer_close(const struct strobe_ring *ring, struct strobe_ring_writer *w)
+{
+    uint32_t chunk = strobe_load_relaxed(&w->chunk);
+    if (chunk) seal(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
+    strobe_store_relaxed(&w->chunk, 0);
+    w->used = 0;
+    w->last = 0;
+}
+
+void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_writer *w)
+{
+    uint32_t chunk = strobe_load_relaxed(&w->chunk);
+    if (chunk) seal(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
+}
+
+/* --- slots --- */
+
+static bool room_for(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t slots)
+{
+    if (strobe_load_relaxed(&w->chunk) && w->used + slots <= STROBE_CHUNK_SLOTS) return true;
+    strobe_ring_writer_close(ring, w);
+    return claim(ring, w);
+}
+
+/* Samples that are lost when this slot is overwritten: those of a committed record of an earlier owner. */
+static uint64_t samples_in(const struct strobe_slot *slot)
+{
+    uint64_t seq = strobe_load_relaxed(&slot->seq);
+    if (!seq || seq & (BUSY | METRICS)) return 0;
+    return strobe_load_relaxed(&slot->u.word[COUNT_WORD]) >> 32;
+}
+
+/* The words are put together from the fields: a wide load of fields that were just stored one by one would have
+ * to wait for those stores. */
+static void put_record(struct strobe_slot *slot, const struct strobe_record *r, uint32_t flags)
+{
+    strobe_store_relaxed(&slot->u.word[0], r->ticks);
+    strobe_store_relaxed(&slot->u.word[1], r->duration);
+    strobe_store_relaxed(&slot->u.word[2], r->cpu_ns);
+    strobe_store_relaxed(&slot->u.word[3], r->arg);
+    strobe_store_relaxed(&slot->u.word[4], r->stack | (uint64_t)r->thread << 32);
+    strobe_store_relaxed(&slot->u.word[5], r->message | (uint64_t)r->count << 32);
+    strobe_store_relaxed(&slot->u.word[6], r->cpu_span_ns | (uint64_t)r->kind << 32 | (uint64_t)flags << 40);
+}
+
+static void put_metrics(struct strobe_slot *slot, const struct strobe_metrics *m)
+{
+    strobe_store_relaxed(&slot->u.word[0], m->alloc_count);
+    strobe_store_relaxed(&slot->u.word[1], m->alloc_bytes);
+    strobe_store_relaxed(&slot->u.word[2], m->minor_faults | (uint64_t)m->major_faults << 32);
+    strobe_store_relaxed(&slot->u.word[3], m->voluntary_switches | (uint64_t)m->involuntary_switches << 32);
+    strobe_store_relaxed(&slot->u.word[4], m->alloc_count_span | (uint64_t)m->alloc_bytes_span << 32);
+    strobe_store_relaxed(&slot->u.word[5], m->minor_faults_span | (uint64_t)m->major_faults_span << 32);
+    strobe_store_relaxed(&slot->u.word[6], m->voluntary_switches_span | (uint64_t)m->involuntary_switches_span << 32);
+}
+
+/* Fills one slot, or two with metrics, and commits them under `seq` with the next version. */
+static void fill(struct strobe_slot *slot, uint64_t seq, const struct strobe_record *record,
+                 const struct strobe_metrics *metrics)
+{
+    uint32_t flags = record->flags & ~(uint32_t)STROBE_FLAG_METRICS;
+    strobe_store_relaxed(&slot[0].seq, seq | BUSY);
+    if (metrics) {
+        strobe_store_relaxed(&slot[1].seq, seq | METRICS | BUSY);
+        strobe_fence_release();
+        put_record(&slot[0], record, flags | STROBE_FLAG_METRICS);
+        put_metrics(&slot[1], metrics);
+        strobe_store_release(&slot[1].seq, (seq + VERSION_ONE) | METRICS);
+    } else {
+        strobe_fence_release();
+        put_record(&slot[0], record, flags);
+    }
+    strobe_store_release(&slot[0].seq, seq + VERSION_ONE);
+}
+
+enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct strobe_ring_writer *w,
+                                     const struct strobe_record *record, const struct strobe_metrics *metrics)
+{
+    uint32_t slots = metrics ? 2 : 1;
+    if (!room_for(ring, w, slots)) return STROBE_FULL;
+    uint32_t index = (strobe_load_relaxed(&w->chunk) - 1) * STROBE_CHUNK_SLOTS + w->used;
+    struct strobe_slot *slot = &ring->slots[index];
+    w->overwrote += samples_in(&slot[0]);
+    if (metrics) w->overwrote += samples_in(&slot[1]);
+    fill(slot, strobe_load_relaxed(&w->ticket) << TICKET_SHIFT, record, metrics);
+    w->used += slots;
+    w->last = index + 1;
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_ring_rewrite(const struct strobe_ring *ring, struct strobe_ring_writer *w,
+                                       const struct strobe_record *record, const struct strobe_metrics *metrics)
+{
+    if (!w->last) return STROBE_NO_ENTRY;
+    struct strobe_slot *slot = &ring->slots[w->last - 1];
+    uint64_t seq = strobe_load_relaxed(&slot->seq);
+    bool had_metrics = strobe_load_relaxed(&slot->u.word[FLAGS_WORD]) >> FLAGS_SHIFT & STROBE_FLAG_METRICS;
+    if (had_metrics != (metrics != NULL) || (seq & VERSION_MASK) == VERSION_MASK) return STROBE_NO_ENTRY;
+    fill(slot, seq, record, metrics);
+    return STROBE_OK;
+}
+
+/* --- reading --- */
+
+static void get_words(const struct strobe_slot *slot, void *out)
+{
+    uint64_t word[WORDS];
+    for (uint32_t i = 0; i < WORDS; i++) word[i] = strobe_load_relaxed(&slot->u.word[i]);
+    memcpy(out, word, sizeof word);
+}
+
+enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item)
+{
+    const struct strobe_slot *slot = &ring->slots[index];
+    for (uint32_t i = 0; i < LOOK_TRIES; i++) {
+        uint64_t seq = strobe_load_acquire(&slot[0].seq);
+        if (!seq || seq & METRICS) return STROBE_LOOK_EMPTY;
+        if (seq & BUSY) continue;
+        get_words(&slot[0], &item->record);
+        bool whole = true;
+        memset(&item->metrics, 0, sizeof item->metrics);
+        if (item->record.flags & STROBE_FLAG_METRICS) {
+            whole = index % STROBE_CHUNK_SLOTS != STROBE_CHUNK_SLOTS - 1 &&
+                    strobe_load_acquire(&slot[1].seq) == (seq | METRICS);
+            if (whole) get_words(&slot[1], &item->metrics);
+        }
+        strobe_fence_acquire();
+        if (whole && strobe_load_relaxed(&slot[0].seq) == seq) return STROBE_LOOK_RECORD;
+    }
+    return STROBE_LOOK_BUSY;
+}

@@ -1,0 +1,228 @@
+/* A trie of stack frames behind a lock-free hash that only ever fills up.
+ *
+ * A node:
+ *   reserved    its id was handed out by next_node; one thread alone knows it and may write address and parent
+ *   linked      its id stands in a slot: address and parent never change again
+ *   published   its depth is set as well: every reader may resolve it
+ * Reserved to linked is the slot's compare-and-swap from empty, by the thread that reserved it (release: address and
+ * parent before the id; whoever finds the id in a slot loaded it with acquire). Linked to published is the store of depth,
+ * by anyone who meets the node: it is always the same value, so a thread that stops between the two
+ * steps leaves nothing that others would have to wait for. Nobody puts an id into a record before it has seen
+ * or stored the depth itself; the record's own release hands that on. A reserved node whose key another thread linked first goes to
+ * the cursor as its spare, still with depth 0, and is used for the next insert.
+ *
+ * A slot goes from 0 to tag | id once. So a key that is in the table stands before the first empty slot of
+ * its probe sequence, two threads that insert the same key meet in the same slot, and one of them loses and sees it.
+ *
+ * A stopped or dead thread blocks nobody; it withholds at most one reserved node. */
+#include "engine/store/stack_table.h"
+
+#include "engine/base/mix.h"
+
+enum {
+    LEVEL0_BITS = 16,
+    LINE_SLOTS = 16,      /* a probe window is one cache line of slots */
+    LINE_BITS = 4,
+    LAST_LEVEL_LINES = 8, /* the last level has nothing to spill to and looks further */
+    HEAD_BYTES = 128,
+    TAG_SHIFT = 24,
+    ID_MASK = (1 << TAG_SHIFT) - 1,
+};
+_Static_assert(sizeof(struct strobe_stack_table_head) <= HEAD_BYTES, "nodes begin behind the head");
+
+struct shape {
+    uint32_t level0_bits, level_count;
+    size_t slots_at, bytes;
+};
+
+static size_t slots_below(uint32_t level0_bits, uint32_t level)
+{
+    return (((size_t)1 << level) - 1) << level0_bits;
+}
+
+static struct shape shape_of(uint32_t node_capacity)
+{
+    size_t wanted = 2 * (size_t)node_capacity;
+    struct shape s = { .level0_bits = LINE_BITS, .level_count = 1 };
+    while (s.level0_bits < LEVEL0_BITS && (size_t)1 << s.level0_bits < wanted) s.level0_bits++;
+    while (slots_below(s.level0_bits, s.level_count) < wanted) s.level_count++;
+    size_t node_bytes = ((size_t)node_capacity + 1) * sizeof(struct strobe_stack_node);
+    s.slots_at = (HEAD_BYTES + node_bytes + 63) & ~(size_t)63;
+    s.bytes = s.slots_at + slots_below(s.level0_bits, s.level_count) * sizeof(strobe_a32);
+    return s;
+}
+
+size_t strobe_stack_table_bytes(uint32_t node_capacity)
+{
+    return shape_of(node_capacity).bytes;
+}
+
+void strobe_stack_table_create(void *memory, uint32_t node_capacity)
+{
+    struct strobe_stack_table_head *head = memory;
+    struct shape s = shape_of(node_capacity);
+    head->node_capacity = node_capacity;
+    head->level0_bits = s.level0_bits;
+    head->level_count = s.level_count;
+    strobe_store_relaxed(&head->next_node, 1);
+}
+
+enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct strobe_stack_table *out)
+{
+    struct strobe_stack_table_head *head = memory;
+    if (bytes < sizeof *head) return STROBE_BAD_INPUT;
+    if (head->node_capacity < 1 || head->node_capacity > STROBE_STACK_NODES_MAX) return STROBE_BAD_INPUT;
+    struct shape s = shape_of(head->node_capacity);
+    if (head->level0_bits != s.level0_bits || head->level_count != s.level_count || bytes < s.bytes)
+        return STROBE_BAD_INPUT;
+    out->head = head;
+    out->nodes = (struct strobe_stack_node *)((char *)memory + HEAD_BYTES);
+    out->slots = (strobe_a32 *)((char *)memory + s.slots_at);
+    return STROBE_OK;
+}
+
+/* Frames that two stacks share from the outermost on. */
+static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t count)
+{
+    uint32_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        if ((a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3])) break;
+    while (i < count && a[i] == b[i]) i++;
+    return i;
+}
+
+/* An id for a new node, or 0. The counter stops soon after the capacity: it runs past it by one for each
+ * thread that is here at the same moment. */
+static uint32_t reserve(struct strobe_stack_table_head *head, struct strobe_stack_cursor *cursor)
+{
+    uint32_t id = cursor->spare;
+    if (id) {
+        cursor->spare = 0;
+        return id;
+    }
+    if (strobe_load_relaxed(&head->next_node) > head->node_capacity) return 0;
+    id = strobe_add_relaxed(&head->next_node, 1);
+    return id <= head->node_capacity ? id : 0;
+}
+
+static void touch_level(struct strobe_stack_table_head *head, uint32_t level)
+{
+    uint32_t touched = strobe_load_relaxed(&head->levels_touched);
+    while (touched <= level && !strobe_cas_acq_rel(&head->levels_touched, &touched, level + 1)) continue;
+}
+
+static bool is_child(struct strobe_stack_node *node, uint32_t parent, uint64_t address, uint32_t depth)
+{
+    if (node->address != address || node->parent != parent) return false;
+    if (strobe_load_relaxed(&node->depth) != depth) strobe_store_release(&node->depth, depth);
+    return true;
+}
+
+/* Looks through one line of slots from `start` round. Returns the child's id, or 0 when every slot is taken by others;
+ * sets *full when it would have to be added and no node is left. */
+static uint32_t search_line(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor, strobe_a32 *line,
+                            uint64_t hash, uint32_t level, uint32_t parent, uint64_t address, uint32_t depth, bool *full)
+{
+    uint32_t tag = (uint32_t)(hash >> 56) << TAG_SHIFT;
+    for (uint32_t i = 0; i < LINE_SLOTS; i++) {
+        strobe_a32 *slot = &line[((uint32_t)hash + i) & (LINE_SLOTS - 1)];
+        uint32_t word = strobe_load_acquire(slot);
+        if (!word) {
+            uint32_t id = reserve(table->head, cursor);
+            if (!id) {
+                *full = true;
+                return 0;
+            }
+            struct strobe_stack_node *node = &table->nodes[id];
+            node->address = address;
+            node->parent = parent;
+            touch_level(table->head, level);
+            if (strobe_cas_acq_rel(slot, &word, tag | id)) {
+                strobe_store_release(&node->depth, depth);
+                return id;
+            }
+            cursor->spare = id;
+        }
+        uint32_t id = word & ID_MASK;
+        if ((word ^ tag) >> TAG_SHIFT == 0 && is_child(&table->nodes[id], parent, address, depth)) return id;
+    }
+    return 0;
+}
+
+/* The id of the node (parent, address), added when it is new; 0 when it can not be. */
+static uint32_t child(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor, uint32_t parent,
+                      uint64_t address, uint32_t depth)
+{
+    uint64_t hash = strobe_mix_pair(parent, address);
+    uint32_t levels = table->head->level_count, bits = table->head->level0_bits;
+    strobe_a32 *base = table->slots;
+    bool full = false;
+    for (uint32_t level = 0; level < levels; level++, bits++) {
+        uint32_t line_mask = (1u << (bits - LINE_BITS)) - 1, line = (uint32_t)(hash >> LINE_BITS);
+        uint32_t lines = level + 1 < levels ? 1 : LAST_LEVEL_LINES;
+        for (uint32_t i = 0; i < lines; i++, line++) {
+            uint32_t id = search_line(table, cursor, base + (size_t)(line & line_mask) * LINE_SLOTS, hash, level,
+                                      parent, address, depth, &full);
+            if (id || full) return id;
+        }
+        base += (size_t)1 << bits;
+    }
+    return 0;
+}
+
+enum strobe_status strobe_stack_intern(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
+                                       const uint64_t *frames, uint32_t count, uint32_t *id)
+{
+    uint32_t at = shared_prefix(frames, cursor->address, count < cursor->depth ? count : cursor->depth);
+    uint32_t node = cursor->id[at];
+    for (; at < count; at++) {
+        uint32_t next = child(table, cursor, node, frames[at], at + 1);
+        if (!next) break;
+        cursor->address[at] = frames[at];
+        cursor->id[at + 1] = node = next;
+    }
+    cursor->depth = at;
+    *id = node;
+    if (at == count) return STROBE_OK;
+    strobe_add_relaxed(&table->head->full_count, 1);
+    return STROBE_FULL;
+}
+
+const struct strobe_stack_node *strobe_stack_node_of(const struct strobe_stack_table *table, uint32_t id)
+{
+    if (id < 1 || id > table->head->node_capacity) return NULL;
+    return strobe_load_acquire(&table->nodes[id].depth) ? &table->nodes[id] : NULL;
+}
+
+/* Every step must go exactly one frame outwards, so a damaged file can not make it run in circles. */
+enum strobe_status strobe_stack_frames(const struct strobe_stack_table *table, uint32_t id, uint64_t *out,
+                                       uint32_t capacity, uint32_t *count)
+{
+    const struct strobe_stack_node *node = id ? strobe_stack_node_of(table, id) : NULL;
+    uint32_t depth = node ? strobe_load_relaxed(&node->depth) : 0;
+    if ((id && !node) || depth > STROBE_STACK_DEPTH_MAX) return STROBE_NO_ENTRY;
+    if (depth > capacity) return STROBE_FULL;
+    for (uint32_t left = depth; left > 0; left--) {
+        node = strobe_stack_node_of(table, id);
+        if (!node || strobe_load_relaxed(&node->depth) != left) return STROBE_NO_ENTRY;
+        out[left - 1] = node->address;
+        id = node->parent;
+    }
+    if (id) return STROBE_NO_ENTRY;
+    *count = depth;
+    return STROBE_OK;
+}
+
+uint32_t strobe_stack_node_count(const struct strobe_stack_table *table)
+{
+    uint32_t next = strobe_load_relaxed(&table->head->next_node), capacity = table->head->node_capacity;
+    return next < 1 ? 0 : next - 1 < capacity ? next - 1 : capacity;
+}
+
+size_t strobe_stack_table_used_bytes(const struct strobe_stack_table *table)
+{
+    uint32_t levels = strobe_load_relaxed(&table->head->levels_touched);
+    if (levels > table->head->level_count) levels = table->head->level_count;
+    return HEAD_BYTES + ((size_t)strobe_stack_node_count(table) + 1) * sizeof(struct strobe_stack_node) +
+           slots_below(table->head->level0_bits, levels) * sizeof(strobe_a32);
+}
