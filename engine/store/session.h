@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_SESSION_MAGIC "STROBE\r\n"
+#define STROBE_SESSION_MAGIC "STROBE\r\n"   /* written last: a file without it was never finished */
 enum {
     STROBE_SESSION_VERSION = 1,
     STROBE_THREADS_MAX_DEFAULT = 8192,
@@ -100,7 +100,7 @@ struct strobe_session_header {
     uint64_t file_bytes;
     strobe_a32 state;              /* enum strobe_session_state */
     uint32_t pid;
-    uint64_t ticks_per_second;
+    uint64_t ticks_per_second;     /* 10^9 until the process that attaches says otherwise; never 0 */
     struct strobe_region region[STROBE_REGION_COUNT];
     struct strobe_config config;
     struct strobe_clock_pair begin;
@@ -194,7 +194,8 @@ struct strobe_session {
 uint64_t strobe_session_file_bytes(const struct strobe_config *config);
 
 /* Creates the file `path` (mode 0600 less umask), reserves its blocks, lays out empty regions and the config, and
- * maps it. `command` may be NULL. With `replace` an existing regular file is overwritten, else STROBE_EXISTS.
+ * maps it. `command` may be NULL. With `replace` a new file takes the place of an existing regular one, else
+ * STROBE_EXISTS.
  * STROBE_IO (errno: ENOSPC, EACCES, ...) leaves no file behind. STROBE_BAD_INPUT: config out of range.
  * Start only. */
 enum strobe_status strobe_session_create(const char *path, const struct strobe_config *config, const char *command,
@@ -206,7 +207,9 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
 enum strobe_status strobe_session_attach(const char *path, uint32_t pid, struct strobe_session *out);
 
 /* Maps any session, running, closed or left behind, for reading (privately: nothing written through the view reaches
- * the file). Every offset and count that the views rely on is checked. Status as for attach. */
+ * the file). Every offset and count that the views rely on is checked, and texts end within their arrays in the view.
+ * What regions hold is as the file has it: ids and indices in records and nodes are the reader's to check. STROBE_IO,
+ * STROBE_BAD_INPUT, STROBE_BAD_VERSION, STROBE_TRUNCATED. */
 enum strobe_status strobe_session_open(const char *path, struct strobe_session *out);
 
 /* Marks the session CLOSED with its final clock pair. At the end, by its process. */

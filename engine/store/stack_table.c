@@ -4,15 +4,17 @@
  *   reserved    its id was handed out by next_node; one thread alone knows it and may write address and parent
  *   linked      its id stands in a slot: address and parent never change again
  *   published   its depth is set as well: every reader may resolve it
- * Reserved to linked is the slot's compare-and-swap from empty, by the thread that reserved it (release: address and
- * parent before the id; whoever finds the id in a slot loaded it with acquire). Linked to published is the store of depth,
- * by anyone who meets the node: it is always the same value, so a thread that stops between the two
- * steps leaves nothing that others would have to wait for. Nobody puts an id into a record before it has seen
- * or stored the depth itself; the record's own release hands that on. A reserved node whose key another thread linked first goes to
- * the cursor as its spare, still with depth 0, and is used for the next insert.
  *
- * A slot goes from 0 to tag | id once. So a key that is in the table stands before the first empty slot of
- * its probe sequence, two threads that insert the same key meet in the same slot, and one of them loses and sees it.
+ * Reserved to linked is the slot's compare-and-swap from empty, by the thread that reserved it (release: address
+ * and parent before the id; whoever finds the id in a slot loaded it with acquire). Linked to published is
+ * the store of depth, by anyone who meets the node: it is always the same value, so a thread that stops
+ * between the two steps leaves nothing that others would have to wait for. Nobody puts an id into a record
+ * before it has seen or stored the depth itself; the record's own release hands that on. A reserved node whose
+ * key another thread linked first goes to the cursor as its spare, still with depth 0, and is used for the next
+ * insert.
+ *
+ * A slot goes from 0 to tag | id once. So a key that is in the table stands before the first empty slot of its
+ * probe sequence; two threads that insert the same key meet in the same slot, and one of them loses and sees it.
  *
  * A stopped or dead thread blocks nobody; it withholds at most one reserved node. */
 #include "engine/store/stack_table.h"
@@ -120,8 +122,9 @@ static bool is_child(struct strobe_stack_node *node, uint32_t parent, uint64_t a
 
 /* Looks through one line of slots from `start` round. Returns the child's id, or 0 when every slot is taken by others;
  * sets *full when it would have to be added and no node is left. */
-static uint32_t search_line(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor, strobe_a32 *line,
-                            uint64_t hash, uint32_t level, uint32_t parent, uint64_t address, uint32_t depth, bool *full)
+static uint32_t search_line(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
+                            strobe_a32 *line, uint64_t hash, uint32_t level, uint32_t parent, uint64_t address,
+                            uint32_t depth, bool *full)
 {
     uint32_t tag = (uint32_t)(hash >> 56) << TAG_SHIFT;
     for (uint32_t i = 0; i < LINE_SLOTS; i++) {

@@ -5,10 +5,10 @@
  * frames, whatever else happens. Equal stacks have equal ids (property S-34): identity is exact, by
  * content, never by hash alone.
  *
- * Lookup is by open addressing in a few slot arrays ("levels") that double in size: a key's probe sequence is
- * one cache line of slots in level 0, then one in level 1, and so on (the last level: a few lines). Slots only ever go from empty to full, so the
- * key stands before the first empty slot of its sequence or nowhere; growth moves nothing, and
- * memory follows use: a small program touches level 0 alone.
+ * Lookup is by open addressing in a few slot arrays ("levels") that double in size: a key's probe sequence is one
+ * cache line of slots in level 0, then one in level 1, and so on (in the last level a few). Slots only ever go from
+ * empty to full, so the key stands before the first empty slot of its sequence or nowhere; growth moves nothing,
+ * and memory follows use: a small program touches level 0 alone.
  *
  * Any thread may intern and read at any time; no operation waits for another thread, so a suspended or dead
  * thread holds up nobody. Memory is given by the caller and must be zero at first use.

@@ -1,0 +1,365 @@
+/* The session file: how it is laid out, made, and checked before anyone believes it.
+ *
+ * The layout is a function of the config, so a reader recomputes it and compares: a header that passes leads no view
+ * out of the file. The magic is written last; a file whose creator died half-way is no session.
+ *
+ * Thread and image entries are handed out by an atomic counter each and never given back. An entry belongs to whom
+ * it was handed to and is published by a release store (state, published). A counter stops soon after its
+ * table is full. A thread that stops or dies in between leaves one entry that is never published. */
+#include "engine/store/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PAGE_BYTES = 4096,
+    THREADS_MAX = 1 << 20,
+    IMAGES_MAX = 1 << 16,
+    SKIP_MAX = 1 << 16,
+    SIGNAL_MAX = 64,
+};
+#define TIME_MAX_NS ((uint64_t)1 << 60)   /* adding one to any clock does not overflow */
+
+struct layout {
+    struct strobe_region region[STROBE_REGION_COUNT];
+    uint64_t file_bytes;
+};
+
+static struct layout layout_of(const struct strobe_config *c)
+{
+    const uint64_t bytes[STROBE_REGION_COUNT] = {
+        [STROBE_REGION_THREADS] = c->threads_max * (uint64_t)sizeof(struct strobe_thread_entry),
+        [STROBE_REGION_IMAGES] = c->images_max * (uint64_t)sizeof(struct strobe_image_entry),
+        [STROBE_REGION_STACKS] = strobe_stack_table_bytes(c->stack_nodes),
+        [STROBE_REGION_RING] = strobe_ring_bytes(c->ring_slots, c->ring_subs),
+    };
+    struct layout l = { .file_bytes = PAGE_BYTES };
+    for (int i = 0; i < STROBE_REGION_COUNT; i++) {
+        l.region[i] = (struct strobe_region){ l.file_bytes, bytes[i] };
+        l.file_bytes += (bytes[i] + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+    }
+    return l;
+}
+
+uint64_t strobe_session_file_bytes(const struct strobe_config *config)
+{
+    return layout_of(config).file_bytes;
+}
+
+void strobe_config_default(struct strobe_config *config)
+{
+    const uint64_t us = 1000, ms = 1000 * us;
+    *config = (struct strobe_config){
+        .interval_main_ns = 1 * ms,
+        .interval_other_ns = 1 * ms,
+        .scope_min_ns = 100 * us,
+        .merge_gap_ns = 4 * ms,
+        .metrics_interval_ns = 1 * ms,
+        .async_interval_ns = 1 * ms,
+        .refresh_main_ns = 30 * ms,
+        .refresh_other_ns = 300 * ms,
+        .active_cpu_ns = 10 * us,
+        .suspend_timeout_ns = 50 * ms,
+        .metrics = STROBE_METRIC_CPU | STROBE_METRIC_ALLOC,
+        .unwind = STROBE_UNWIND_FP,
+        .ring_slots = 1 << 18,
+        .ring_subs = STROBE_RING_SUBS_DEFAULT,
+        .ring_mode = STROBE_KEEP_NEWEST,
+        .stack_nodes = 1 << 20,
+        .threads_max = STROBE_THREADS_MAX_DEFAULT,
+        .images_max = STROBE_IMAGES_MAX_DEFAULT,
+        .depth_max = 128,
+        .skip_max = 15,
+    };
+}
+
+static bool within(uint64_t x, uint64_t low, uint64_t high)
+{
+    return low <= x && x <= high;
+}
+
+static bool config_is_valid(const struct strobe_config *c)
+{
+    const uint64_t times[] = {
+        c->interval_main_ns, c->interval_other_ns, c->scope_min_ns, c->merge_gap_ns, c->metrics_interval_ns,
+        c->async_interval_ns, c->refresh_main_ns, c->refresh_other_ns, c->active_cpu_ns, c->suspend_timeout_ns,
+        c->delay_ns,
+    };
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (times[i] > TIME_MAX_NS) return false;
+    return c->metrics < 2 * STROBE_METRIC_SWITCHES && c->unwind <= STROBE_UNWIND_DWARF &&
+           within(c->ring_slots, 1, STROBE_RING_SLOTS_MAX) && within(c->ring_subs, 1, STROBE_RING_SUBS_MAX) &&
+           (c->ring_subs & (c->ring_subs - 1)) == 0 && c->ring_mode <= STROBE_KEEP_OLDEST &&
+           within(c->stack_nodes, 1, STROBE_STACK_NODES_MAX) && within(c->threads_max, 1, THREADS_MAX) &&
+           within(c->images_max, 1, IMAGES_MAX) && within(c->depth_max, 1, STROBE_STACK_DEPTH_MAX) && c->follow <= 1 &&
+           c->skip_max <= SKIP_MAX && c->suspend_signal <= SIGNAL_MAX && c->message_per_poll <= 1;
+}
+
+/* --- mapping --- */
+
+static void *region_at(const struct strobe_session *s, enum strobe_region_id id)
+{
+    return (char *)s->header + s->header->region[id].offset;
+}
+
+/* Sets the views up; both structures check their own heads. */
+static enum strobe_status open_views(struct strobe_session *s)
+{
+    const struct strobe_session_header *h = s->header;
+    const struct strobe_config *c = &h->config;
+    s->threads = region_at(s, STROBE_REGION_THREADS);
+    s->images = region_at(s, STROBE_REGION_IMAGES);
+    if (strobe_stack_table_open(region_at(s, STROBE_REGION_STACKS), h->region[STROBE_REGION_STACKS].bytes, &s->stacks))
+        return STROBE_BAD_INPUT;
+    if (strobe_ring_open(region_at(s, STROBE_REGION_RING), h->region[STROBE_REGION_RING].bytes, &s->ring))
+        return STROBE_BAD_INPUT;
+    if (s->stacks.head->node_capacity != c->stack_nodes || s->ring.head->sub_count != c->ring_subs ||
+        s->ring.head->mode != c->ring_mode || strobe_ring_slot_count(&s->ring) < c->ring_slots)
+        return STROBE_BAD_INPUT;
+    return STROBE_OK;
+}
+
+static enum strobe_status map(struct strobe_session *s, int fd, uint64_t bytes, int flags)
+{
+    void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (memory == MAP_FAILED) return STROBE_IO;
+    *s = (struct strobe_session){ .header = memory, .mapped_bytes = (size_t)bytes, .fd = -1 };
+    return STROBE_OK;
+}
+
+void strobe_session_unmap(struct strobe_session *s)
+{
+    if (s->header) munmap(s->header, s->mapped_bytes);
+    if (s->fd >= 0) close(s->fd);
+    *s = (struct strobe_session){ .fd = -1 };
+}
+
+static int close_keeping_errno(int fd)
+{
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* --- creating --- */
+
+static int open_new(const char *path, int replace, enum strobe_status *status)
+{
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    int fd = open(path, flags, 0600);
+    if (fd < 0 && errno == EEXIST && replace) {
+        struct stat st;
+        if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+            /* A new file, not the old one cut: a process may still be writing to that. */
+            if (unlink(path) == 0) fd = open(path, flags, 0600);
+        } else {
+            errno = EEXIST;
+        }
+    }
+    *status = fd >= 0 ? STROBE_OK : errno == EEXIST ? STROBE_EXISTS : STROBE_IO;
+    return fd;
+}
+
+/* Gives the file its length with every block reserved; a hole where the file system knows no reserving. */
+static enum strobe_status reserve(int fd, uint64_t bytes)
+{
+    int error;
+    do error = posix_fallocate(fd, 0, (off_t)bytes);
+    while (error == EINTR);
+    if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) error = ftruncate(fd, (off_t)bytes) ? errno : 0;
+    errno = error;
+    return error ? STROBE_IO : STROBE_OK;
+}
+
+static void copy_text(char *out, size_t out_bytes, const char *text)
+{
+    size_t length = strnlen(text, out_bytes - 1);
+    memcpy(out, text, length);
+    out[length] = 0;
+}
+
+static enum strobe_status lay_out(struct strobe_session *s, const struct strobe_config *config, const char *command)
+{
+    struct strobe_session_header *h = s->header;
+    struct layout l = layout_of(config);
+    h->version = STROBE_SESSION_VERSION;
+    h->header_bytes = sizeof *h;
+    h->file_bytes = l.file_bytes;
+    h->ticks_per_second = 1000000000;
+    memcpy(h->region, l.region, sizeof h->region);
+    h->config = *config;
+    if (command) copy_text(h->command, sizeof h->command, command);
+    strobe_stack_table_create(region_at(s, STROBE_REGION_STACKS), config->stack_nodes);
+    strobe_ring_create(region_at(s, STROBE_REGION_RING), config->ring_slots, config->ring_subs,
+                       (enum strobe_ring_mode)config->ring_mode);
+    strobe_fence_release();
+    memcpy(h->magic, STROBE_SESSION_MAGIC, sizeof h->magic);
+    return open_views(s);
+}
+
+enum strobe_status strobe_session_create(const char *path, const struct strobe_config *config, const char *command,
+                                         int replace, struct strobe_session *out)
+{
+    *out = (struct strobe_session){ .fd = -1 };
+    if (!config_is_valid(config)) return STROBE_BAD_INPUT;
+    enum strobe_status status;
+    int fd = open_new(path, replace, &status);
+    if (fd < 0) return status;
+    uint64_t bytes = strobe_session_file_bytes(config);
+    status = reserve(fd, bytes);
+    if (!status) status = map(out, fd, bytes, MAP_SHARED);
+    if (status) {
+        int error = errno;
+        unlink(path);
+        errno = error;
+        close_keeping_errno(fd);
+        return status;
+    }
+    out->fd = fd;
+    return lay_out(out, config, command);
+}
+
+/* --- opening --- */
+
+/* What the first page says, against the file it stands in. */
+static enum strobe_status check_header(const struct strobe_session_header *h)
+{
+    if (h->header_bytes != sizeof *h || !h->ticks_per_second || !config_is_valid(&h->config) ||
+        strobe_load_relaxed(&h->state) > STROBE_SESSION_CLOSED)
+        return STROBE_BAD_INPUT;
+    struct layout l = layout_of(&h->config);
+    if (memcmp(l.region, h->region, sizeof l.region) != 0 || l.file_bytes != h->file_bytes) return STROBE_BAD_INPUT;
+    return STROBE_OK;
+}
+
+/* Maps a file that holds at least all of its header says; nothing is mapped on failure. */
+static enum strobe_status map_checked(int fd, int flags, struct strobe_session *out)
+{
+    struct strobe_session_header h;
+    struct stat st;
+    if (fstat(fd, &st) != 0) return STROBE_IO;
+    if (!S_ISREG(st.st_mode)) return STROBE_BAD_INPUT;
+    ssize_t got = pread(fd, &h, sizeof h, 0);
+    if (got < 0) return STROBE_IO;
+    if ((size_t)got < sizeof h.magic || memcmp(h.magic, STROBE_SESSION_MAGIC, sizeof h.magic) != 0)
+        return STROBE_BAD_INPUT;
+    if ((size_t)got < offsetof(struct strobe_session_header, header_bytes)) return STROBE_TRUNCATED;
+    if (h.version != STROBE_SESSION_VERSION) return STROBE_BAD_VERSION;
+    if ((size_t)got < sizeof h) return STROBE_TRUNCATED;
+    enum strobe_status status = check_header(&h);
+    if (status) return status;
+    if ((uint64_t)st.st_size < h.file_bytes) return STROBE_TRUNCATED;
+
+    status = map(out, fd, h.file_bytes, flags);
+    if (status) return status;
+    /* A file that someone changes between the two looks is no session of ours. */
+    status = out->header->file_bytes == h.file_bytes ? check_header(out->header) : STROBE_BAD_INPUT;
+    if (!status) status = open_views(out);
+    if (status) strobe_session_unmap(out);
+    return status;
+}
+
+static enum strobe_status open_file(const char *path, int open_flags, int map_flags, struct strobe_session *out)
+{
+    *out = (struct strobe_session){ .fd = -1 };
+    int fd = open(path, open_flags | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return STROBE_IO;
+    enum strobe_status status = map_checked(fd, map_flags, out);
+    close_keeping_errno(fd);
+    return status;
+}
+
+enum strobe_status strobe_session_attach(const char *path, uint32_t pid, struct strobe_session *out)
+{
+    enum strobe_status status = open_file(path, O_RDWR, MAP_SHARED, out);
+    if (status) return status;
+    uint32_t state = STROBE_SESSION_CREATED;
+    if (!strobe_cas_acq_rel(&out->header->state, &state, STROBE_SESSION_RUNNING)) {
+        strobe_session_unmap(out);
+        return STROBE_EXISTS;
+    }
+    out->header->pid = pid;
+    return STROBE_OK;
+}
+
+static void end_text(char *text, size_t bytes)
+{
+    if (text[bytes - 1]) text[bytes - 1] = 0;
+}
+
+/* A reader may take every text for one that ends and every count for one within its array, whatever is in the file. */
+static void make_safe(struct strobe_session *s)
+{
+    end_text(s->header->command, sizeof s->header->command);
+    end_text(s->header->exe, sizeof s->header->exe);
+    for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)
+        end_text(s->threads[i].name, sizeof s->threads[i].name);
+    for (uint32_t i = 0; i < strobe_session_image_count(s); i++) {
+        struct strobe_image_entry *image = &s->images[i];
+        end_text(image->path, sizeof image->path);
+        if (image->build_id_bytes > STROBE_BUILD_ID_BYTES) image->build_id_bytes = STROBE_BUILD_ID_BYTES;
+    }
+}
+
+enum strobe_status strobe_session_open(const char *path, struct strobe_session *out)
+{
+    enum strobe_status status = open_file(path, O_RDONLY, MAP_PRIVATE | MAP_NORESERVE, out);
+    if (!status) make_safe(out);
+    return status;
+}
+
+void strobe_session_finish(struct strobe_session *s, const struct strobe_clock_pair *end)
+{
+    s->header->end = *end;
+    strobe_store_release(&s->header->state, STROBE_SESSION_CLOSED);
+}
+
+/* --- entries --- */
+
+static bool take_entry(strobe_a32 *count, uint32_t max, uint32_t *index)
+{
+    if (strobe_load_relaxed(count) >= max) return false;
+    *index = strobe_add_relaxed(count, 1);
+    return *index < max;
+}
+
+enum strobe_status strobe_session_add_thread(const struct strobe_session *s, uint32_t tid, int is_main,
+                                             uint64_t start_ticks, uint32_t *index)
+{
+    if (!take_entry(&s->header->thread_count, s->header->config.threads_max, index)) return STROBE_FULL;
+    struct strobe_thread_entry *t = &s->threads[*index];
+    t->tid = tid;
+    t->generation = *index + 1;
+    t->is_main = is_main != 0;
+    t->start_ticks = start_ticks;
+    strobe_store_release(&t->state, STROBE_THREAD_LIVE);
+    return STROBE_OK;
+}
+
+struct strobe_image_entry *strobe_session_add_image(const struct strobe_session *s)
+{
+    uint32_t index;
+    if (!take_entry(&s->header->image_count, s->header->config.images_max, &index)) return NULL;
+    return &s->images[index];
+}
+
+static uint32_t entries(const strobe_a32 *count, uint32_t max)
+{
+    uint32_t n = strobe_load_relaxed(count);
+    return n < max ? n : max;
+}
+
+uint32_t strobe_session_thread_count(const struct strobe_session *s)
+{
+    return entries(&s->header->thread_count, s->header->config.threads_max);
+}
+
+uint32_t strobe_session_image_count(const struct strobe_session *s)
+{
+    return entries(&s->header->image_count, s->header->config.images_max);
+}

@@ -1,0 +1,79 @@
+/* Gives back the blocks of a finished session that hold nothing but zeros. */
+#include "engine/store/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef FALLOC_FL_PUNCH_HOLE
+
+enum { BLOCK_BYTES = 4096 };
+
+static bool is_zero(const char *block, size_t bytes)
+{
+    return block[0] == 0 && memcmp(block, block + 1, bytes - 1) == 0;
+}
+
+static enum strobe_status punch(int fd, uint64_t from, uint64_t to)
+{
+    if (from == to) return STROBE_OK;
+    const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    if (fallocate(fd, mode, (off_t)from, (off_t)(to - from)) == 0) return STROBE_OK;
+    return errno == EOPNOTSUPP || errno == ENOSYS ? STROBE_UNSUPPORTED : STROBE_IO;
+}
+
+/* End of the run of blocks from `at` on that read as zero without a look at them; `at` when there is none. */
+static uint64_t end_of_hole(int fd, uint64_t at, uint64_t end)
+{
+    off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+    if (data < 0) return errno == ENXIO ? end : at;
+    uint64_t aligned = (uint64_t)data & ~(uint64_t)(BLOCK_BYTES - 1);
+    return aligned < at ? at : aligned < end ? aligned : end;
+}
+
+static enum strobe_status punch_zeros(int fd, uint64_t at, uint64_t end)
+{
+    uint64_t zeros_from = at;
+    while (at < end) {
+        uint64_t next = end_of_hole(fd, at, end);
+        if (next == at) {
+            char block[BLOCK_BYTES];
+            if (pread(fd, block, sizeof block, (off_t)at) != BLOCK_BYTES) return STROBE_IO;
+            next = at + BLOCK_BYTES;
+            if (!is_zero(block, sizeof block)) {
+                enum strobe_status status = punch(fd, zeros_from, at);
+                if (status) return status;
+                zeros_from = next;
+            }
+        }
+        at = next;
+    }
+    return punch(fd, zeros_from, end);
+}
+
+enum strobe_status strobe_session_trim(const char *path)
+{
+    struct strobe_session s;
+    enum strobe_status status = strobe_session_open(path, &s);
+    if (status) return status;
+    uint64_t end = s.mapped_bytes;
+    strobe_session_unmap(&s);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return STROBE_IO;
+    status = punch_zeros(fd, BLOCK_BYTES, end);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return status;
+}
+
+#else
+
+enum strobe_status strobe_session_trim(const char *path)
+{
+    (void)path;
+    return STROBE_UNSUPPORTED;
+}
+
+#endif
