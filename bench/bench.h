@@ -1,0 +1,63 @@
+/* What the bench files share: a clock, a fence for the optimiser, and the table the figures end in.
+ *
+ * A part adds its benches before the run and its rows after it; see main.c. Main thread only, unless said. */
+#ifndef STROBE_BENCH_BENCH_H
+#define STROBE_BENCH_BENCH_H
+
+#include "bench/gbench.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+/* The clock that records carry. Any thread. */
+static inline uint64_t bench_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* CPU time of the calling thread. Any thread. */
+static inline uint64_t bench_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Makes the compiler believe that what p points at is read and may have changed. Any thread. */
+static inline void bench_keep(const void *p)
+{
+    __asm__ volatile("" : : "g"(p) : "memory");
+}
+
+/* Zeroed, page-aligned memory whose pages are there already. Aborts when there is none. */
+void *bench_pages(size_t bytes);
+
+/* A row that is judged by measured / reference <= most. */
+void bench_row_ratio(const char *what, const char *unit, double measured, const char *reference_name,
+                     double reference, double most);
+
+/* A row that is judged by measured <= most. */
+void bench_row_most(const char *what, const char *unit, double measured, double most);
+
+/* A row without a target. */
+void bench_row_note(const char *what, const char *unit, double measured);
+
+/* A row that could not be measured here. */
+void bench_row_skipped(const char *what, const char *why);
+
+/* Prints all rows and a line that describes the machine, and writes them to `json_path`. Returns how many
+ * targets were missed, or -1 with a message when the file could not be written. */
+int bench_table(const char *json_path);
+
+/* The parts. */
+void bench_floor_add(void);
+void bench_floor_rows(void);
+void bench_ring_add(void);
+void bench_ring_rows(void);
+void bench_intern_add(void);
+void bench_intern_rows(void);
+
+#endif

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Counts the instructions of fixed drivers under callgrind and holds them against a stored baseline.
+
+    gate.py DRIVER BASELINE KEY [--update] [--tolerance PERCENT]
+
+DRIVER is run once for each mode with collection limited to its function measured_MODE. KEY says how it
+was built: counts of another compiler or other flags say nothing, so with a baseline of another key nothing is
+compared. Exit status 0: no driver grew beyond the tolerance, or skipped; 1: one did; 2: could not be run.
+"""
+import argparse
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MODES = ("intern", "ring")
+SHOWN = 5
+
+
+def die(text):
+    print(f"gate: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+def self_counts(path):
+    """Instructions of each function itself, from a callgrind file (format: valgrind manual, 'Callgrind Format')."""
+    counts = collections.Counter()
+    names = {}
+    function = None
+    inclusive_next = False
+    with open(path) as lines:
+        for line in lines:
+            named = re.match(r"fn=\((\d+)\)(?: (.*))?", line)
+            if named:
+                number, name = named.groups()
+                if name:
+                    names[number] = name.strip()
+                function = names[number]
+            elif line.startswith("cfn=") or line.startswith("cfni="):
+                callee = re.match(r"cfni?=\((\d+)\) (.*)", line)
+                if callee:
+                    names[callee.group(1)] = callee.group(2).strip()
+            elif line.startswith("calls="):
+                inclusive_next = True
+            elif re.match(r"[+\-*\d]", line):
+                if not inclusive_next and function:
+                    fields = line.split()
+                    counts[function] += int(fields[1]) if len(fields) > 1 else 0
+                inclusive_next = False
+    return counts
+
+
+def count(driver, mode, folder):
+    out = os.path.join(folder, mode)
+    command = ["valgrind", "--tool=callgrind", "-q", f"--toggle-collect=measured_{mode}",
+               f"--callgrind-out-file={out}", driver, mode]
+    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if run.returncode:
+        die(f"{' '.join(command)}: exit status {run.returncode}: {run.stderr.strip()}")
+    counts = {name: n for name, n in self_counts(out).items() if n}
+    if not counts:
+        die(f"{mode}: nothing was counted; is measured_{mode} a function of {driver}?")
+    return counts
+
+
+def compare(mode, before, now, tolerance):
+    """Prints a line for the mode, and who changed; True when it grew too much."""
+    old, new = sum(before.values()), sum(now.values())
+    change = 100 * (new - old) / old
+    grew = change > tolerance
+    word = "GREW" if grew else "shrank" if change < -tolerance else "ok"
+    print(f"gate: {mode:8} {old:12} -> {new:12} instructions  {change:+7.2f} %  {word}")
+    if abs(change) > tolerance:
+        differences = {f: now.get(f, 0) - before.get(f, 0) for f in before.keys() | now.keys()}
+        ranked = sorted(differences.items(), key=lambda d: -abs(d[1]))
+        for function, difference in [d for d in ranked if d[1]][:SHOWN]:
+            was = before.get(function, 0)
+            share = f"{100 * difference / was:+.1f} %" if was else "new"
+            print(f"gate:     {function}: {was} -> {now.get(function, 0)} ({difference:+}, {share})")
+    return grew
+
+
+def read_baseline(path):
+    try:
+        with open(path) as f:
+            return json.load(f)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as e:
+        die(f"{path}: expected a baseline written by `make gate-update`: {e}")
+
+
+def write_baseline(path, key, counts):
+    with open(path, "w") as f:
+        json.dump({"key": key, "instructions": counts}, f, indent=1, sort_keys=True)
+        f.write("\n")
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__)
+    p.add_argument("driver")
+    p.add_argument("baseline")
+    p.add_argument("key")
+    p.add_argument("--update", action="store_true")
+    p.add_argument("--tolerance", type=float, default=2.0)
+    a = p.parse_args()
+    if not shutil.which("valgrind"):
+        die("valgrind is not installed")
+    stored = read_baseline(a.baseline)
+    same_key = stored is not None and stored["key"] == a.key
+    if not a.update and not same_key:
+        print(f"gate: skipped, nothing compared: the baseline is of '{stored['key'] if stored else 'nothing yet'}',"
+              f" this build is '{a.key}'")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        counts = {mode: count(os.path.abspath(a.driver), mode, folder) for mode in MODES}
+    grew = [mode for mode in MODES
+            if same_key and mode in stored["instructions"]
+            and compare(mode, stored["instructions"][mode], counts[mode], a.tolerance)]
+    if a.update:
+        for mode in MODES:
+            if not same_key or mode not in stored["instructions"]:
+                print(f"gate: {mode:8} {sum(counts[mode].values()):12} instructions, stored for the first time")
+        write_baseline(a.baseline, a.key, counts)
+        print(f"gate: wrote {a.baseline} for '{a.key}'")
+        return 0
+    unknown = [mode for mode in MODES if mode not in stored["instructions"]]
+    if unknown:
+        die(f"no baseline for {', '.join(unknown)}: run `make gate-update`")
+    if grew:
+        print(f"gate: FAILED: {', '.join(grew)} grew by more than {a.tolerance:g} %. If that is meant,"
+              " `make gate-update` stores the new counts.")
+        return 1
+    print("gate: passed")
+    return 0
+
+
+sys.exit(main())

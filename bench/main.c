@@ -1,0 +1,42 @@
+/* Runs the benches and prints one table of figures, each beside the reference measured in the same run.
+ *
+ *     strobe-bench [-f REGEX] [-r REPETITIONS] [-t SECONDS] [-o JSON]
+ *
+ * Exit status 0 also when a target is missed: a busy machine is no failure. */
+#include "bench/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const struct part { void (*add)(void); void (*rows)(void); } parts[] = {
+    { bench_floor_add, bench_floor_rows },
+    { bench_ring_add, bench_ring_rows },
+    { bench_intern_add, bench_intern_rows },
+};
+
+enum { PART_COUNT = sizeof parts / sizeof *parts };
+
+int main(int argc, char **argv)
+{
+    const char *filter = NULL, *json = "bench.json";
+    int repetitions = 9, option;
+    double seconds = 0.05;
+    while ((option = getopt(argc, argv, "f:r:t:o:")) != -1)
+        switch (option) {
+        case 'f': filter = optarg; break;
+        case 'r': repetitions = atoi(optarg); break;
+        case 't': seconds = atof(optarg); break;
+        case 'o': json = optarg; break;
+        default: fprintf(stderr, "usage: strobe-bench [-f REGEX] [-r REPETITIONS] [-t SECONDS] [-o JSON]\n"); return 2;
+        }
+    for (int i = 0; i < PART_COUNT; i++)
+        parts[i].add();
+    gbench_run(filter, repetitions, seconds);
+    for (int i = 0; i < PART_COUNT; i++)
+        parts[i].rows();
+    int missed = bench_table(json);
+    if (missed > 0)
+        printf("%d of the targets MISSED\n", missed);
+    return missed < 0 ? 2 : 0;
+}
