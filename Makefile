@@ -83,15 +83,15 @@ $B/libstrobe-trace.a: $(trace_obj)
 $B/libstrobe-preload.so: $(preload_obj)
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now -o $@ $^ $(preload_libs)
 
-$B/obj/%.o: %.c $B/flags | deps-build
+$B/obj/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) -c -o $@ $<
 
-$B/pic/%.o: %.c $B/flags | deps-build
+$B/pic/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(pic) -c -o $@ $<
 
-$B/pic/%.o: %.S $B/flags | deps-build
+$B/pic/%.o: %.S $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(CC) $(CPPFLAGS) -I. -fPIC -c -o $@ $<
 
@@ -99,18 +99,23 @@ $B/tests/unit/%: $B/obj/tests/unit/%.o $(support_obj) $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $^ -lcmocka $(trace_libs)
 
-$(unit_bin:$B/%=$B/obj/%.o) $(support_obj): | deps-test
+$(unit_bin:$B/%=$B/obj/%.o) $(support_obj): | deps-unit
 
 # Another compiler or other flags in the same B build everything anew.
-$B/flags: FORCE
+$B/flags: FORCE | deps-build
 	@mkdir -p $B
 	@echo '$(compile)' | cmp -s - $@ || echo '$(compile)' >$@
 
-deps-build deps-test: deps-%:
+deps-build deps-unit deps-run deps-test: deps-%:
 	@ci/deps $*
-deps-test: | deps-build
+deps-unit deps-run deps-test: | deps-build
+deps-run deps-test: | deps-unit
+deps-test: | deps-run
 
 # ---- what it is for
+
+run: all | deps-run ## records real programs: traces in out/, reports on the terminal
+	@B=$B ci/demo out
 
 unit: $(unit_bin) ## runs the unit tests
 	@B=$B tests/run $(unit_bin)
@@ -121,7 +126,7 @@ units: $(unit_bin)
 
 tests: all units
 
-test: tests ## runs every test: unit tests, whole-command suites, style, the second compiler
+test: tests | deps-test ## runs every test: unit tests, whole-command suites, style, the second compiler
 	@B=$B tests/run $(unit_bin) $(suites)
 
 include ci/lanes.mk ci/install.mk
@@ -138,7 +143,7 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all unit units sources tests test clean help FORCE deps-build deps-test
+.PHONY: all run unit units sources tests test clean help FORCE deps-build deps-unit deps-run deps-test
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

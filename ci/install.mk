@@ -11,7 +11,8 @@ install: all ## installs under $(DESTDIR)$(PREFIX)
 	install -D -m 644 sim/cmd/strobe.1 $(D)/share/man/man1/strobe.1
 	@for h in $(public_h); do install -D -m 644 $$h $(D)/include/strobe/$$h || exit 1; done
 	@mkdir -p $(D)/lib/pkgconfig
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' ci/strobe.pc.in >$(D)/lib/pkgconfig/strobe.pc
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(trace_libs)|' ci/strobe.pc.in \
+	    >$(D)/lib/pkgconfig/strobe.pc
 
 uninstall: ## removes what install put there
 	rm -f $(D)/bin/strobe $(D)/share/man/man1/strobe.1 $(D)/lib/pkgconfig/strobe.pc

@@ -30,7 +30,7 @@ helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind: locks and th
 arm64         := $B-arm64
 arm64_root    := $(abspath $(arm64))/sysroot
 arm64_debs    := libcmocka-dev libcmocka0 libdw-dev libdw1 libelf-dev libelf1 zlib1g-dev zlib1g \
-                 libunwind-dev libunwind8 liblzma5 libbz2-1.0
+                 libunwind-dev libunwind8 libiberty-dev liblzma5 libbz2-1.0
 arm64_make    := B=$(arm64) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar SYSROOT=$(arm64_root) \
                  TRIPLET=aarch64-linux-gnu
 # Both the loader and the libraries must come from the one C library, the cross compiler's: hence -L and the path.
@@ -42,7 +42,7 @@ cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	+@$(MAKE) --no-print-directory $(arm64_make) tests
 
 emulate: cross | deps-emulate ## runs the unit tests of the arm64 build on an emulated processor
-	@$(light) B=$(arm64) WRAP='$(arm64_qemu)' tests/run $(unit_bin:$B/%=$(arm64)/%)
+	@$(light) CC=aarch64-linux-gnu-gcc B=$(arm64) WRAP='$(arm64_qemu)' tests/run $(unit_bin:$B/%=$(arm64)/%)
 
 # ---- coverage
 
@@ -54,7 +54,7 @@ coverage: | deps-coverage ## tests with coverage; the report is out/coverage/ind
 nightly: ## all of the above for long, with measurements (hours)
 	@.ci/run --nightly
 
-deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate: | deps-build
+deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate: | deps-unit
 	@ci/deps $(@:deps-%=%)
 
 .PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate coverage nightly \
