@@ -1,0 +1,72 @@
+#!/bin/bash
+# ci/deps: silent and instant when all is there; otherwise one line a package, with its reason, and the one
+# command to run. Played against stand-ins for the package tools, so that nothing is installed.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+passed=0 failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+check() {
+    if [[ $2 == yes ]]; then
+        ((passed++))
+    else
+        ((failed++))
+        printf 'FAIL %s\n%s\n' "$1" "$got"
+    fi
+}
+
+# stand_in NAME TEXT
+stand_in() {
+    printf '#!/bin/bash\n%s\n' "$2" >"$dir/$1"
+    chmod +x "$dir/$1"
+}
+
+# deps ARGUMENTS...: runs ci/deps with the stand-ins alone on PATH; sets got and status.
+deps() {
+    got=$(PATH=$dir bash ci/deps "$@" 2>&1)
+    status=$?
+}
+ln -s "$(command -v bash)" "$dir/bash"
+
+stand_in id 'echo 1000'
+stand_in apt-get 'echo "apt-get must not run"; exit 9'
+stand_in dpkg-query 'for p in "${@:3}"; do echo "$p install ok installed"; done'
+deps all
+check 'silent when nothing is missing' "$([[ $status == 0 && -z $got ]] && echo yes)"
+
+began=${EPOCHREALTIME/./}
+for _ in 1 2 3 4 5; do deps all; done
+took=$(((${EPOCHREALTIME/./} - began) / 5000))
+got="took $took ms"
+check 'instant when nothing is missing' "$( ((took < 100)) && echo yes)"
+
+stand_in dpkg-query 'for p in "${@:3}"; do
+    [[ $p == libdw-dev ]] && echo "$p deinstall ok config-files" || echo "$p install ok installed"; done'
+deps build
+check 'names what is missing and why' "$([[ $got == *missing*libdw-dev*symbols* ]] && echo yes)"
+check 'names nothing else' "$([[ $got != *zlib1g* ]] && echo yes)"
+check 'asks for one command when not root' \
+    "$([[ $status == 2 && $got == *'sudo apt-get install -y --no-install-recommends libdw-dev'* ]] && echo yes)"
+
+# A tool that is there without its package (node from elsewhere, say) is good enough.
+stand_in dpkg-query 'for p in "${@:3}"; do [[ $p != sqlite3 ]] && echo "$p install ok installed"; done'
+deps run
+check 'a missing tool is named' "$([[ $status == 2 && $got == *missing*sqlite3* ]] && echo yes)"
+stand_in sqlite3 ''
+deps run
+check 'a tool from elsewhere will do' "$([[ $status == 0 && -z $got ]] && echo yes)"
+
+deps nonsense
+check 'an unknown target is refused' "$([[ $status == 2 && $got == *'no such target'* ]] && echo yes)"
+deps --list all
+check 'the list says what is there' "$([[ $got == *there*libdw-dev* ]] && echo yes)"
+
+# Every group the makefiles ask for exists.
+for group in $(grep -ohE 'deps-[a-z]+' Makefile ci/*.mk | sort -u | sed 's/deps-//'); do
+    deps "$group"
+    check "group $group exists" "$([[ $status == 0 ]] && echo yes)"
+done
+
+echo "$passed passed, $failed failed"
+((failed == 0))
