@@ -26,7 +26,8 @@ enum { STROBE_SYMBOLS_FRAMES_MAX = 32 };
 
 /* All strings belong to the symbols object, live as long as it does, and are never NULL. */
 struct strobe_symbol {
-    const char *function;        /* demangled name, or placeholder: "libfoo.so+0x1234", "0x7f12..." (S-57) */
+    const char *function;        /* demangled name; or placeholder: "libfoo.so+0x1234" with the address in the file,
+                                  * "0x7f12..." outside of all files, "[vdso]" (S-57) */
     const char *image;           /* path as recorded; "" when no image holds the address */
     const char *file;            /* source file, "" when unknown */
     uint32_t line;               /* 0 when unknown */
@@ -62,9 +63,10 @@ enum strobe_status strobe_symbols_open(const struct strobe_session *session, uns
 
 void strobe_symbols_close(struct strobe_symbols *symbols);
 
-/* Frames of `address`, outermost first: one, or with STROBE_SYMBOLS_INLINES as many as were inlined there, the
- * innermost `max` of them at most. `is_return_address`: looked up one byte before, so that a call that ends a
- * function is not taken for its neighbour. Returns how many; at least 1 for max >= 1. */
+/* Frames of `address`, outermost first: the function, and with STROBE_SYMBOLS_INLINES what was inlined there; when
+ * that is more than `max` (at most STROBE_SYMBOLS_FRAMES_MAX), the function and the innermost of the others.
+ * `is_return_address`: looked up one byte before, so that a call that ends a function is not taken for its
+ * neighbour. Returns how many; at least 1 for max >= 1. */
 size_t strobe_symbols_resolve(struct strobe_symbols *symbols, uint64_t address, int is_return_address,
                               struct strobe_symbol *out, size_t max);
 

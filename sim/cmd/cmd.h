@@ -1,8 +1,8 @@
 /* What the files of the `strobe` command share: one file a subcommand, each with its entry and its usage text.
  *
  * Exit statuses: 0 fine, 1 the check failed, 2 bad use or bad input. */
-#ifndef STROBE_CMD_H
-#define STROBE_CMD_H
+#ifndef STROBE_SIM_CMD_CMD_H
+#define STROBE_SIM_CMD_CMD_H
 
 enum { STROBE_EXIT_OK = 0, STROBE_EXIT_CHECK = 1, STROBE_EXIT_BAD = 2 };
 

@@ -1,0 +1,195 @@
+#include "engine/trace/symbol_image.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+};
+
+/* Whether the file is the one that was recorded: by build id, else by not having been written to since. */
+static int unchanged(const struct strobe_symbol_image *image, const struct stat *st)
+{
+    if (image->build_id_bytes) {
+        const unsigned char *id;
+        GElf_Addr where;
+        int bytes = dwfl_module_build_id(image->module, &id, &where);
+        uint32_t n = image->build_id_bytes;
+        return bytes > 0 && (uint32_t)(bytes < STROBE_BUILD_ID_BYTES ? bytes : STROBE_BUILD_ID_BYTES) == n &&
+               !memcmp(id, image->build_id, n);
+    }
+    uint64_t written_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+    return !image->captured_ns || written_ns <= image->captured_ns;
+}
+
+/* Whether names come from more than the list of exported ones. */
+static int has_whole_symtab(Dwfl_Module *module)
+{
+    const char *main_file = NULL, *debug_file = NULL;
+    GElf_Addr bias;
+    size_t names;
+    dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+    if (debug_file)
+        return 1;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    if (!elf || elf_getshdrstrndx(elf, &names))
+        return 0;
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
+        GElf_Shdr head;
+        const char *name = gelf_getshdr(s, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
+        if (head.sh_type == SHT_SYMTAB || (name && !strcmp(name, ".gnu_debugdata")))
+            return 1;
+    }
+    return 0;
+}
+
+static void close_module(struct strobe_symbol_image *image)
+{
+    strobe_function_index_free(&image->functions);
+    if (image->dwfl)
+        dwfl_end(image->dwfl);
+    image->dwfl = NULL;
+    image->module = NULL;
+}
+
+static Dwfl_Module *report(struct strobe_symbol_image *image)
+{
+    image->dwfl = dwfl_begin(&callbacks);
+    if (!image->dwfl)
+        return NULL;
+    dwfl_report_begin(image->dwfl);
+    Dwfl_Module *module = dwfl_report_elf(image->dwfl, image->short_name, image->path, -1, image->bias, true);
+    dwfl_report_end(image->dwfl, NULL, NULL);
+    return module;
+}
+
+enum strobe_status strobe_symbol_image_open(struct strobe_symbol_image *image, unsigned options)
+{
+    struct stat st;
+    GElf_Addr bias;
+    if (image->path[0] != '/') {
+        image->state = STROBE_IMAGE_NO_FILE;
+        return STROBE_OK;
+    }
+    image->state = STROBE_IMAGE_MISSING;
+    if (stat(image->path, &st) || !S_ISREG(st.st_mode) || access(image->path, R_OK))
+        return STROBE_OK;
+    image->state = STROBE_IMAGE_CHANGED;   /* what stands there now is no file with code, or another one */
+    image->module = report(image);
+    if (!image->module || !dwfl_module_getelf(image->module, &bias) || !unchanged(image, &st)) {
+        close_module(image);
+        return STROBE_OK;
+    }
+    enum strobe_status status = strobe_function_index_build(image->module, &image->functions);
+    if (status != STROBE_OK) {
+        close_module(image);
+        return status;
+    }
+    int wants_lines = !(options & STROBE_SYMBOLS_NO_LINES) || (options & STROBE_SYMBOLS_INLINES);
+    image->has_lines = wants_lines && dwfl_module_getdwarf(image->module, &bias) != NULL;
+    image->state = image->has_lines                        ? STROBE_IMAGE_DEBUG
+                   : !image->functions.named_count         ? STROBE_IMAGE_NO_SYMBOLS
+                   : has_whole_symtab(image->module)       ? STROBE_IMAGE_SYMTAB
+                                                           : STROBE_IMAGE_DYNSYM;
+    return STROBE_OK;
+}
+
+void strobe_symbol_image_close(struct strobe_symbol_image *image)
+{
+    close_module(image);
+    free(image->path);
+    image->path = NULL;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute a;
+    const char *name = NULL;
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &a) || dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a))
+        name = dwarf_formstring(&a);
+    if (!name)
+        name = dwarf_diename(die);
+    return name ? name : "(inlined)";
+}
+
+static uint64_t identity_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute a;
+    Dwarf_Die origin;
+    if (dwarf_attr(die, DW_AT_abstract_origin, &a) && dwarf_formref_die(&a, &origin))
+        return dwarf_dieoffset(&origin);
+    return dwarf_dieoffset(die);
+}
+
+static void call_site(Dwarf_Die *cu, Dwarf_Die *die, const char **file, uint32_t *line)
+{
+    Dwarf_Attribute a;
+    Dwarf_Word value;
+    Dwarf_Files *files;
+    size_t count;
+    *file = "";
+    *line = 0;
+    if (dwarf_attr(die, DW_AT_call_line, &a) && !dwarf_formudata(&a, &value))
+        *line = (uint32_t)value;
+    if (dwarf_attr(die, DW_AT_call_file, &a) && !dwarf_formudata(&a, &value) &&
+        !dwarf_getsrcfiles(cu, &files, &count) && value < count) {
+        const char *name = dwarf_filesrc(files, value, NULL, NULL);
+        *file = name ? name : "";
+    }
+}
+
+/* Goes up from the innermost scope to the function. dwarf_getscopes finds the innermost one; from there the
+ * second call follows the tree of the code itself, where the first would go on where the inlined function was
+ * written. */
+static size_t inlined_at(struct strobe_symbol_image *image, uint64_t address, struct strobe_inline *out, size_t max,
+                         const char **file, uint32_t *line)
+{
+    Dwarf_Addr bias;
+    Dwarf_Die *scopes = NULL, innermost;
+    size_t count = 0;
+    Dwarf_Die *cu = dwfl_module_addrdie(image->module, address, &bias);
+    int n = cu ? dwarf_getscopes(cu, address - bias, &scopes) : 0;
+    if (n <= 0)
+        return 0;
+    innermost = scopes[0];
+    free(scopes);
+    scopes = NULL;
+    n = dwarf_getscopes_die(&innermost, &scopes);
+    for (int i = 0; i < n && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++) {
+        if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
+            continue;
+        if (count < max)
+            out[count++] = (struct strobe_inline){linkage_name(&scopes[i]), identity_of(&scopes[i]), *file, *line};
+        call_site(cu, &scopes[i], file, line);
+    }
+    free(scopes);
+    return count;
+}
+
+size_t strobe_symbol_image_places(struct strobe_symbol_image *image, uint64_t address, int inlines,
+                                  struct strobe_inline *out, size_t max)
+{
+    const char *file = "";
+    uint32_t line = 0;
+    size_t count = 0;
+    if (image->has_lines) {
+        int number = 0;
+        Dwfl_Line *at = dwfl_module_getsrc(image->module, address);
+        const char *name = at ? dwfl_lineinfo(at, NULL, &number, NULL, NULL, NULL) : NULL;
+        if (name) {
+            file = name;
+            line = number > 0 ? (uint32_t)number : 0;
+        }
+        if (inlines)
+            count = inlined_at(image, address, out, max - 1, &file, &line);
+    }
+    out[count++] = (struct strobe_inline){NULL, 0, file, line};
+    return count;
+}

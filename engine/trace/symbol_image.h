@@ -1,0 +1,42 @@
+/* One loaded file of a session, opened for symbol lookups when the first address of it is asked for.
+ * Part of symbols.h; reading half: allocates. One thread at a time. */
+#ifndef STROBE_TRACE_SYMBOL_IMAGE_H
+#define STROBE_TRACE_SYMBOL_IMAGE_H
+
+#include "engine/trace/function_index.h"
+#include "engine/trace/symbols.h"
+
+struct strobe_symbol_image {
+    char *path;                    /* as recorded */
+    const char *short_name;        /* its last part */
+    uint64_t start, end, bias;
+    uint8_t build_id[STROBE_BUILD_ID_BYTES];
+    uint32_t build_id_bytes;
+    uint64_t captured_ns;          /* wall-clock time at which the session began */
+    enum strobe_image_state state;
+    Dwfl *dwfl;
+    Dwfl_Module *module;           /* NULL unless the file was found unchanged */
+    struct strobe_function_index functions;
+    int has_lines;
+    uint64_t addresses, unnamed;
+};
+
+/* A function inlined at an address, or the place in the function itself. */
+struct strobe_inline {
+    const char *name;              /* as the linker sees it; NULL for the function itself */
+    uint64_t identity;             /* of its one abstract description in the debug information */
+    const char *file;              /* where it stood: "" when unknown */
+    uint32_t line;
+};
+
+/* Opens the image's file and checks that it is the recorded one; the outcome is in ->state. Once per image. */
+enum strobe_status strobe_symbol_image_open(struct strobe_symbol_image *image, unsigned options);
+
+void strobe_symbol_image_close(struct strobe_symbol_image *image);
+
+/* What stood at `address`, innermost first, the function itself last: at least one entry, `max` at most. More than
+ * one only when `inlines` is set and there is debug information. */
+size_t strobe_symbol_image_places(struct strobe_symbol_image *image, uint64_t address, int inlines,
+                                  struct strobe_inline *out, size_t max);
+
+#endif
