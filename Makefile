@@ -130,7 +130,8 @@ test: tests | deps-test ## runs every test: unit tests, whole-command suites, st
 	@B=$B tests/run $(unit_bin) $(suites)
 
 include ci/lanes.mk ci/install.mk
--include bench/bench.mk
+include bench/bench.mk
+benches: $B/bench/strobe-bench $B/bench/gate-driver $B/bench/workload
 
 clean: ## removes what was built and written
 	rm -rf $B $B-* out
@@ -143,7 +144,7 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all run unit units sources tests test clean help FORCE deps-build deps-unit deps-run deps-test
+.PHONY: all run unit units benches sources tests test clean help FORCE deps-build deps-unit deps-run deps-test
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

@@ -7,11 +7,11 @@ B=${B:-build}
 passed=0 failed=0 skipped=0
 mkdir -p "$B/log"
 
-# check NAME B ARGUMENTS...: builds all, tests included, with these arguments of make.
+# check NAME B ARGUMENTS...: builds there, with these arguments of make.
 check() {
     local name=$1 dir=$2
     shift 2
-    if make --no-print-directory "B=$dir" "$@" tests >"$B/log/$name.log" 2>&1; then
+    if make --no-print-directory "B=$dir" "$@" >"$B/log/$name.log" 2>&1; then
         ((passed++))
     else
         ((failed++))
@@ -24,7 +24,10 @@ read -r first _ <"$B/flags" 2>/dev/null || first=gcc
 for cc in gcc clang; do
     [[ ${first##*/} == "$cc"* ]] && continue
     if command -v "$cc" >/dev/null; then
-        check "$cc" "$B-$cc" CC=$cc
+        check "$cc" "$B-$cc" "CC=$cc" tests
+        if [[ -d /usr/include/benchmark ]]; then
+            check "$cc of bench" "$B-$cc" "CC=$cc" benches
+        fi
     else
         ((skipped++))
         echo "skipped: $cc is not installed"
