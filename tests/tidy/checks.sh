@@ -71,11 +71,11 @@ headers_open_with_a_comment() {
     done
 }
 
-# engine/base/mix.h is guarded by STROBE_BASE_MIX_H, sim/cmd/cmd.h by STROBE_CMD_CMD_H, bench/gbench.h by
-# STROBE_BENCH_GBENCH_H: the path, less engine, sim or tests.
+# engine/base/mix.h is guarded by STROBE_BASE_MIX_H, sim/cmd/cmd.h by STROBE_SIM_CMD_CMD_H, bench/gbench.h by
+# STROBE_BENCH_GBENCH_H: the path, less engine or tests.
 header_guards_match_their_path() {
     files '\.h$' | while read -r path; do
-        guard=${path#engine/} guard=${guard#sim/} guard=${guard#tests/} guard=${guard%.h} guard=STROBE_${guard^^}_H
+        guard=${path#engine/} guard=${guard#tests/} guard=${guard%.h} guard=STROBE_${guard^^}_H
         guard=${guard//[^A-Z0-9]/_}
         grep -q "^#ifndef $guard\$" "$path" && grep -q "^#define $guard\$" "$path" ||
             echo "$path:1: include guard is not $guard"
