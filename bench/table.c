@@ -108,7 +108,7 @@ static const char *verdict_text(const struct row *r)
 static const char *number(char *out, size_t bytes, double v, const char *unit)
 {
     const char *gap = unit && *unit ? " " : "";
-    int digits = fabs(v) < 10 ? 2 : fabs(v) < 1000 ? 1 : 0;
+    int digits = fabs(v) < 1 ? 3 : fabs(v) < 10 ? 2 : fabs(v) < 1000 ? 1 : 0;
     if (isnan(v))
         snprintf(out, bytes, "-");
     else
