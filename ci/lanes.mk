@@ -14,16 +14,19 @@ tsan: | deps-sanitize ## unit tests under the thread sanitizer
 asan-clang tsan-clang: %-clang: | deps-sanitize
 	$(lane) SAN=$(if $(filter asan,$*),address$(comma)undefined,thread) CC=clang unit
 
-# Under valgrind all runs thirty times slower: tests do a small part of their rounds then, unless FULL=1.
-light := $(if $(FULL),,STROBE_TEST_LIGHT=1) LIMIT=$${LIMIT:-300}
-memcheck  := valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --track-fds=no
-helgrind  := valgrind -q --tool=helgrind --error-exitcode=99 --history-level=none --suppressions=ci/helgrind.supp
+# Under valgrind or an emulator all runs many times slower: tests do a small part of their rounds then, unless FULL=1.
+# All that a run depends on is part of the command, so that what tests/run prints to repeat it is whole.
+light     := $(if $(FULL),,STROBE_TEST_LIGHT=1)
+memcheck  := env $(light) valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+helgrind  := env $(light) valgrind -q --tool=helgrind --error-exitcode=99 --history-level=none \
+             --suppressions=ci/helgrind.supp
+run_long   = LIMIT=$${LIMIT:-300} LOGS=$B/log-$@ tests/run
 
 memcheck: $(unit_bin) | deps-sanitize ## unit tests under valgrind: no bad access, no leak
-	@$(light) B=$B LOGS=$B/log-$@ WRAP='$(memcheck)' tests/run $(unit_bin)
+	@B=$B WRAP='$(memcheck)' $(run_long) $(unit_bin)
 
 helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind: locks and threads used as they must be
-	@$(light) B=$B LOGS=$B/log-$@ WRAP='$(helgrind)' tests/run $(unit_bin)
+	@B=$B WRAP='$(helgrind)' $(run_long) $(unit_bin)
 
 # ---- arm64 Linux
 
@@ -33,16 +36,13 @@ arm64_debs    := libcmocka-dev libcmocka0 libdw-dev libdw1 libelf-dev libelf1 zl
                  libunwind-dev libunwind8 libiberty-dev liblzma5 libbz2-1.0
 arm64_make    := B=$(arm64) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar SYSROOT=$(arm64_root) \
                  TRIPLET=aarch64-linux-gnu
-# Both the loader and the libraries must come from the one C library, the cross compiler's: hence -L and the path.
-arm64_path    := /usr/aarch64-linux-gnu/lib:$(arm64_root)/usr/lib/aarch64-linux-gnu:$(arm64_root)/lib/aarch64-linux-gnu
-arm64_qemu    := qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=$(arm64_path)
 
 cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) tests
 
 emulate: cross | deps-emulate ## runs the unit tests of the arm64 build on an emulated processor
-	@$(light) CC=aarch64-linux-gnu-gcc B=$(arm64) WRAP='$(arm64_qemu)' tests/run $(unit_bin:$B/%=$(arm64)/%)
+	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(unit_bin:$B/%=$(arm64)/%)
 
 # ---- coverage
 
