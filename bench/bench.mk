@@ -19,20 +19,24 @@ $B/bench/workload: bench/workload.c $B/flags
 	$(call run,cc)$(compile) -fno-optimize-sibling-calls $(ldflags) $(LDFLAGS) -o $@ $<
 
 # ---- instruction counts
+#
+# gate_driver and gate_planted are for tests/gate, which builds drivers with a slower engine.
+gate_driver ?= $B/bench/gate-driver
+gate_planted ?=
 
 gate_obj    := $(call obj,obj,bench/gate.c bench/stackgen.c)
 gate_key     = $(shell $(CC) -dumpmachine) $(notdir $(CC)) $(shell $(CC) -dumpfullversion -dumpversion) \
                $(strip $(CPPFLAGS) $(CFLAGS) $(SAN:%=-fsanitize=%)) libc $(word 2,$(shell getconf GNU_LIBC_VERSION))
-run_gate     = bench/gate.py $B/bench/gate-driver bench/baseline.json '$(strip $(gate_key))'
+run_gate     = bench/gate.py $(gate_driver) bench/baseline.json '$(strip $(gate_key))'
 
-$B/bench/gate-driver: $(gate_obj) $(libs) | deps-bench
+$(gate_driver): $(gate_obj) $(gate_planted) $(libs) | deps-bench
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
 
-gate: $B/bench/gate-driver ## counts instructions of fixed drivers; fails when one grew by more than 2 %
+gate: $(gate_driver) ## counts instructions of fixed drivers; fails when one grew by more than 2 %
 	@$(run_gate)
 
-gate-update: $B/bench/gate-driver ## stores the counts of now as the baseline, and says what changed
+gate-update: $(gate_driver) ## stores the counts of now as the baseline, and says what changed
 	@$(run_gate) --update
 
 bench: $B/bench/strobe-bench $B/bench/workload ## measures everything against its targets; table, and B/bench.json

@@ -1,0 +1,92 @@
+#!/bin/bash
+# The instruction gate bites: a slower engine fails it, and the message names the function that grew; an unchanged
+# one passes it to the instruction; a baseline of another compiler is not compared with.
+#
+# Slower engines are made by planting a loop into a copy of a source file and linking it before the library.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+export B=${B:-build}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+if ! command -v valgrind >/dev/null; then
+    echo 'skipped: all, valgrind is not installed'
+    echo '0 passed, 0 failed, 1 skipped'
+    exit 0
+fi
+make -s "$B/bench/gate-driver" >/dev/null || exit 1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+baseline=$scratch/baseline.json
+passed=0 failed=0
+
+# gate DRIVER KEY [OPTION...]: output in $said, exit status in $status.
+gate() {
+    said=$(bench/gate.py "$1" "$baseline" "$2" "${@:3}" 2>&1)
+    status=$?
+}
+
+# expect NAME STATUS WORDS: the gate ended so, and said all of these.
+expect() {
+    local name=$1 missing=
+    for word in "${@:3}"; do
+        [[ $said == *"$word"* ]] || missing+=" '$word'"
+    done
+    if [[ $status == "$2" && -z $missing ]]; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $name: exit status $status, expected $2; not said:${missing:- nothing}; it said:"
+        echo "$said"
+    fi
+}
+
+# plant FILE FUNCTION: a driver whose FUNCTION of FILE begins with a loop, as $scratch/slow.
+plant() {
+    awk -v name="$2(" '
+        index($0, name) && /^[a-z]/ { inside = 1 }
+        { print }
+        inside && /^\{/ { print "    for (volatile int i = 0; i < 20; i++) continue;"; inside = 0; done = 1 }
+        END { exit !done }' "$1" >"$scratch/slow.c" || { echo "no $2 in $1"; exit 1; }
+    $(<"$B/flags") -c -o "$scratch/slow.o" "$scratch/slow.c" || exit 1
+    rm -f "$scratch/slow"
+    make -s gate_driver="$scratch/slow" gate_planted="$scratch/slow.o" "$scratch/slow" >/dev/null || exit 1
+}
+
+gate "$B/bench/gate-driver" here --update
+expect 'the first baseline is stored' 0 'stored for the first time' wrote
+
+cp "$baseline" "$scratch/before"
+UNUSED=$(head -c 5000 /dev/zero | tr '\0' x) gate "$B/bench/gate-driver" here --update
+expect 'an update tells what changed: nothing' 0 '+0.00 %'
+if cmp "$scratch/before" "$baseline"; then
+    ((passed++))
+else
+    ((failed++))
+    echo 'FAIL counts repeat to the instruction, in any environment'
+fi
+
+gate "$B/bench/gate-driver" here
+expect 'an unchanged engine passes' 0 'gate: passed'
+
+plant engine/store/stack_table.c strobe_stack_intern
+gate "$scratch/slow" here
+expect 'a slower intern fails, by name' 1 'intern' GREW 'strobe_stack_intern:' 'FAILED: intern'
+
+plant engine/store/ring.c strobe_ring_write
+gate "$scratch/slow" here
+expect 'a slower ring fails, by name' 1 'ring' GREW 'strobe_ring_write:' 'FAILED: ring'
+
+gate "$scratch/slow" elsewhere
+expect 'a build of another key is not compared, and that is said' 0 'skipped' "'here'" "'elsewhere'"
+[[ $said != *GREW* ]] || { ((failed++)); echo 'FAIL it compared all the same'; }
+
+gate "$scratch/slow" here --update
+expect 'an update names what grew' 0 'strobe_ring_write:' wrote
+
+gate "$scratch/slow" here
+expect 'what an update stored passes' 0 'gate: passed'
+
+gate "$scratch/no-such-driver" here
+expect 'a driver that cannot run is an error, no verdict' 2 'gate:'
+
+echo "$passed passed, $failed failed"
+((failed == 0))
