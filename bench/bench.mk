@@ -29,7 +29,7 @@ gate_key     = $(shell $(CC) -dumpmachine) $(notdir $(CC)) $(shell $(CC) -dumpfu
                $(strip $(CPPFLAGS) $(CFLAGS) $(SAN:%=-fsanitize=%)) libc $(word 2,$(shell getconf GNU_LIBC_VERSION))
 run_gate     = bench/gate.py $(gate_driver) bench/baseline.json '$(strip $(gate_key))'
 
-$(gate_driver): $(gate_obj) $(gate_planted) $(libs) | deps-bench
+$(gate_driver): $(gate_obj) $(gate_planted) $(libs) | deps-test
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
 
