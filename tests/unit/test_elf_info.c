@@ -56,7 +56,9 @@ static void a_program_built_without_frame_pointers_is_not_taken_for_one_with(voi
     (void)state;
     struct strobe_elf_info *info = build("-fomit-frame-pointer");
     assert_true(info->functions >= 3);
-    assert_true(strobe_elf_fp_share(info) < 0.05);
+    /* none of the program's own; on arm64 the C library's start-up code brings one along */
+    assert_true(info->functions_with_fp <= 1);
+    assert_true(strobe_elf_fp_share(info) < 0.5);
     assert_false(strobe_elf_has_frame_pointers(info));
 }
 
