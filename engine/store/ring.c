@@ -160,11 +160,23 @@ static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *
     return false;
 }
 
+/* Moves the writer on to the next sub-buffer when that one is laps behind, or level while this one is between two
+ * laps. One thread alone so overwrites the whole ring in turn; many keep the sub-buffers at about the same lap. */
+static void keep_level(const struct strobe_ring *ring, struct strobe_ring_writer *w)
+{
+    uint64_t in_lap = ring->head->chunks_per_sub - 1;
+    uint32_t next = (w->home + 1) & (ring->head->sub_count - 1);
+    uint64_t here = strobe_load_relaxed(&ring->cursors[w->home].next);
+    uint64_t there = strobe_load_relaxed(&ring->cursors[next].next) & ~in_lap;
+    if (there < (here & ~in_lap) || (there == here && here)) w->home = next;
+}
+
 /* A slow thread's chunk can be sealed just before the cursor comes round to it. So a chunk is left alone until
  * half a lap after it was sealed, unless nothing older can be had. */
 static bool claim(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
     uint32_t subs = ring->head->sub_count, polite = ring->head->chunks_per_sub / 2;
+    keep_level(ring, w);
     for (uint32_t i = 0; i < subs; i++)
         if (claim_in(ring, w, (w->home + i) & (subs - 1), polite)) return true;
     for (uint32_t i = 0; i < subs; i++)

@@ -2,8 +2,8 @@
  *
  * The ring is N sub-buffers of C chunks of STROBE_CHUNK_SLOTS slots. A writer (one per thread) claims a whole
  * chunk now and then, and then fills its slots with plain stores: the claim is the only operation on
- * shared cursors. A thread's claims start at the sub-buffer that a mixed hash of its id picks, and spill to
- * the next ones.
+ * shared cursors. A thread's claims start at the sub-buffer that a mixed hash of its id picks, move on as laps
+ * complete so that all sub-buffers are used evenly, and spill to the next ones.
  *
  *   head        capacities, mode
  *   cursor[N]   one per 128 bytes (neighbouring lines are fetched in pairs; packed cursors cost 1.3-2x)
@@ -82,7 +82,7 @@ struct strobe_ring {
 /* One writer's place in the ring; private to the thread that writes, except that anyone may read
  * `chunk` and `ticket` to seal it after that thread's death. Zero at first use, then strobe_ring_writer_init. */
 struct strobe_ring_writer {
-    uint32_t home;                 /* sub-buffer where claims start */
+    uint32_t home;                 /* sub-buffer where its next claim starts */
     strobe_a32 chunk;              /* index of the open chunk + 1, or 0 */
     uint32_t used;                 /* slots of it in use */
     uint32_t last;                 /* slot index + 1 of the record written last, while its chunk is open; else 0 */
@@ -105,7 +105,7 @@ enum strobe_status strobe_ring_open(void *memory, size_t bytes, struct strobe_ri
 /* Slots in all. Any context. */
 uint32_t strobe_ring_slot_count(const struct strobe_ring *ring);
 
-/* The sub-buffer a writer of id `tid` starts at: uniform over sub-buffers also for ids that differ in few bits
+/* The sub-buffer where the first claim of a writer of id `tid` starts: uniform over sub-buffers also for ids that differ in few bits
  * (S-15). Any context. */
 uint32_t strobe_ring_home(const struct strobe_ring *ring, uint64_t tid);
 

@@ -22,7 +22,7 @@
 #include "engine/base/mix.h"
 
 enum {
-    LEVEL0_BITS = 17,
+    LEVEL0_BITS = 18,
     LINE_SLOTS = 16,      /* a probe window is one cache line of slots */
     LINE_BITS = 4,
     LAST_LEVEL_LINES = 8, /* the last level has nothing to spill to and looks further */
@@ -83,15 +83,12 @@ enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct st
     return STROBE_OK;
 }
 
-/* Frames that two stacks share from the outermost on. Most stacks share nearly all: eight at a time. */
+/* Frames that two stacks share from the outermost on. */
 static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t count)
 {
     uint32_t i = 0;
-    for (; i + 8 <= count; i += 8) {
-        uint64_t low = (a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3]);
-        uint64_t high = (a[i + 4] ^ b[i + 4]) | (a[i + 5] ^ b[i + 5]) | (a[i + 6] ^ b[i + 6]) | (a[i + 7] ^ b[i + 7]);
-        if (low | high) break;
-    }
+    for (; i + 4 <= count; i += 4)
+        if ((a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3])) break;
     while (i < count && a[i] == b[i]) i++;
     return i;
 }
@@ -156,18 +153,12 @@ static uint32_t search_line(const struct strobe_stack_table *table, struct strob
 }
 
 /* The id of the node (parent, address), added when it is new; 0 when it can not be. */
-static uint32_t child(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor, uint32_t parent,
-                      uint64_t address, uint32_t depth)
+static uint32_t child(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor, uint64_t hash,
+                      uint32_t parent, uint64_t address, uint32_t depth)
 {
-    uint64_t hash = strobe_mix_pair(parent, address);
     uint32_t levels = table->head->level_count, bits = table->head->level0_bits;
     strobe_a32 *base = table->slots;
     bool full = false;
-    /* Most keys stand in the very first slot of their sequence: no loop for those. */
-    uint32_t first = strobe_load_acquire(&base[(uint32_t)hash & ((1u << bits) - 1)]);
-    if (first && first >> TAG_SHIFT == (uint32_t)(hash >> 56) &&
-        is_child(&table->nodes[first & ID_MASK], parent, address, depth))
-        return first & ID_MASK;
     for (uint32_t level = 0; level < levels; level++, bits++) {
         uint32_t line_mask = (1u << (bits - LINE_BITS)) - 1, line = (uint32_t)(hash >> LINE_BITS);
         uint32_t lines = level + 1 < levels ? 1 : LAST_LEVEL_LINES;
@@ -181,19 +172,56 @@ static uint32_t child(const struct strobe_stack_table *table, struct strobe_stac
     return 0;
 }
 
+/* Puts frame `at` behind those the cursor holds. */
+static inline void advance(struct strobe_stack_cursor *cursor, uint32_t at, uint64_t address, uint64_t hash,
+                           uint32_t id)
+{
+    cursor->address[at] = address;
+    cursor->hash[at + 1] = hash;
+    cursor->id[at + 1] = id;
+}
+
+/* Goes on from frame `at` as long as nodes stand in their first line, where nearly all do. Returns how far it came.
+ * The hash does not depend on ids, so that the processor can look several frames ahead. */
+static uint32_t follow_known(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
+                             const uint64_t *frames, uint32_t count, uint32_t at)
+{
+    const strobe_a32 *slots = table->slots;
+    const struct strobe_stack_node *nodes = table->nodes;
+    uint32_t line_mask = (1u << table->head->level0_bits) - LINE_SLOTS;
+    uint32_t parent = cursor->id[at];
+    uint64_t hash = cursor->hash[at];
+    for (; at < count; at++) {
+        uint64_t address = frames[at];
+        hash = strobe_mix_pair(hash, address);
+        for (uint32_t i = 0;; i++) {
+            uint32_t word = strobe_load_acquire(&slots[(hash & line_mask) + ((hash + i) & (LINE_SLOTS - 1))]);
+            if (!word || i == LINE_SLOTS) return at;
+            const struct strobe_stack_node *node = &nodes[word & ID_MASK];
+            if (word >> TAG_SHIFT == hash >> 56 && node->address == address && node->parent == parent &&
+                strobe_load_relaxed(&node->depth) == at + 1) {
+                parent = word & ID_MASK;
+                break;
+            }
+        }
+        advance(cursor, at, address, hash, parent);
+    }
+    return at;
+}
+
 enum strobe_status strobe_stack_intern(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
                                        const uint64_t *frames, uint32_t count, uint32_t *id)
 {
     uint32_t at = shared_prefix(frames, cursor->address, count < cursor->depth ? count : cursor->depth);
-    uint32_t node = cursor->id[at];
+    at = follow_known(table, cursor, frames, count, at);
     for (; at < count; at++) {
-        uint32_t next = child(table, cursor, node, frames[at], at + 1);
+        uint64_t hash = strobe_mix_pair(cursor->hash[at], frames[at]);
+        uint32_t next = child(table, cursor, hash, cursor->id[at], frames[at], at + 1);
         if (!next) break;
-        cursor->address[at] = frames[at];
-        cursor->id[at + 1] = node = next;
+        advance(cursor, at, frames[at], hash, next);
     }
     cursor->depth = at;
-    *id = node;
+    *id = cursor->id[at];
     if (at == count) return STROBE_OK;
     strobe_add_relaxed(&table->head->full_count, 1);
     return STROBE_FULL;

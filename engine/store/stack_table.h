@@ -8,7 +8,8 @@
  * Lookup is by open addressing in a few slot arrays ("levels") that double in size: a key's probe sequence is one
  * cache line of slots in level 0, then one in level 1, and so on (in the last level a few). Slots only ever go from
  * empty to full, so the key stands before the first empty slot of its sequence or nowhere; growth moves nothing,
- * and memory follows use: a small program touches level 0 alone.
+ * and memory follows use: a small program touches level 0 alone. Where a node's sequence begins is a hash of all
+ * addresses from the outermost on, which is known before any id is; that hash only says where to look.
  *
  * Any thread may intern and read at any time; no operation waits for another thread, so a suspended or dead
  * thread holds up nobody. Memory is given by the caller and must be zero at first use.
@@ -57,12 +58,13 @@ struct strobe_stack_table {
     strobe_a32 *slots;
 };
 
-/* One thread's memory of the stack it interned last; private to that thread. Zero at first use. */
+/* One thread's memory of the stack it interned last in one table; private to that thread. Zero at first use. */
 struct strobe_stack_cursor {
     uint32_t depth;
     uint32_t spare;                                /* a reserved node that lost its race, or 0 */
     uint64_t address[STROBE_STACK_DEPTH_MAX];      /* outermost first */
     uint32_t id[STROBE_STACK_DEPTH_MAX + 1];       /* id[k] is the node of the first k frames; id[0] = 0 */
+    uint64_t hash[STROBE_STACK_DEPTH_MAX + 1];     /* hash[k] of the first k frames; hash[0] = 0 */
 };
 
 /* Bytes a table for `node_capacity` nodes needs (address space; untouched pages cost nothing). Slots in all
