@@ -105,8 +105,8 @@ enum strobe_status strobe_ring_open(void *memory, size_t bytes, struct strobe_ri
 /* Slots in all. Any context. */
 uint32_t strobe_ring_slot_count(const struct strobe_ring *ring);
 
-/* The sub-buffer where the first claim of a writer of id `tid` starts: uniform over sub-buffers also for ids that differ in few bits
- * (S-15). Any context. */
+/* The sub-buffer where the first claim of a writer of id `tid` starts: uniform over sub-buffers also for ids that
+ * differ in few bits (S-15). Any context. */
 uint32_t strobe_ring_home(const struct strobe_ring *ring, uint64_t tid);
 
 /* Prepares a zeroed writer. Any context. */

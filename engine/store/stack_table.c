@@ -83,12 +83,15 @@ enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct st
     return STROBE_OK;
 }
 
-/* Frames that two stacks share from the outermost on. */
+/* Frames that two stacks share from the outermost on. Most stacks share nearly all: eight at a time. */
 static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t count)
 {
     uint32_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        if ((a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3])) break;
+    for (; i + 8 <= count; i += 8) {
+        uint64_t low = (a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3]);
+        uint64_t high = (a[i + 4] ^ b[i + 4]) | (a[i + 5] ^ b[i + 5]) | (a[i + 6] ^ b[i + 6]) | (a[i + 7] ^ b[i + 7]);
+        if (low | high) break;
+    }
     while (i < count && a[i] == b[i]) i++;
     return i;
 }
