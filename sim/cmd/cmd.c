@@ -1,6 +1,7 @@
 #include "sim/cmd/cmd.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,4 +41,40 @@ int strobe_output_end(int status)
     if (!fflush(stdout) && !ferror(stdout))
         return status;
     return strobe_complain("standard output: cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
+}
+
+int strobe_next_option(int argc, char **argv, const struct option *options)
+{
+    char letters[128] = "+:";   /* '+': what follows the first argument is not ours; ':': complain ourselves */
+    size_t n = 2;
+    for (const struct option *o = options; o->name; o++) {
+        if (o->val <= ' ' || o->val > '~' || n + 2 >= sizeof letters)
+            continue;
+        letters[n++] = (char)o->val;
+        if (o->has_arg == required_argument)
+            letters[n++] = ':';
+    }
+    letters[n] = 0;
+    opterr = 0;
+    int c = getopt_long(argc, argv, letters, options, NULL);
+    if (c != '?' && c != ':')
+        return c;
+    const char *word = argv[optind - 1];   /* where getopt has stepped over a long option that it refuses */
+    int is_long = !strncmp(word, "--", 2);
+    if (c == ':')
+        strobe_complain("%s: option %s needs a value", argv[0], word);
+    else if (is_long && optopt)
+        strobe_complain("%s: option %.*s takes no value", argv[0], (int)strcspn(word, "="), word);
+    else if (!is_long || optopt)
+        strobe_complain("%s: no such option: -%c; `strobe help %s` lists them", argv[0], optopt, argv[0]);
+    else
+        strobe_complain("%s: no such option: %s; `strobe help %s` lists them", argv[0], word, argv[0]);
+    return '?';
+}
+
+int strobe_print_usage(const char *usage)
+{
+    strobe_output_begin();
+    fputs(usage, stdout);
+    return strobe_output_end(STROBE_EXIT_OK);
 }

@@ -32,8 +32,18 @@ void strobe_output_begin(void);
  * output could be written. */
 int strobe_output_end(int status);
 
+struct option;
+
+/* The next option by getopt_long(3), up to the first argument that is none; -1 when there is no other. Where `val` is a
+ * letter, that is the short form. On bad use it prints one line that names the command, and returns '?'. */
+int strobe_next_option(int argc, char **argv, const struct option *options);
+
+/* Prints a usage text to standard output, as `--help` does. Returns the exit status. */
+int strobe_print_usage(const char *usage);
+
+int strobe_cmd_doctor(int argc, char **argv);
 int strobe_cmd_help(int argc, char **argv);
 
-extern const char strobe_usage_help[];
+extern const char strobe_usage_doctor[], strobe_usage_help[];
 
 #endif

@@ -24,10 +24,9 @@ int strobe_cmd_help(int argc, char **argv)
     const struct strobe_cmd *c = argc == 2 ? strobe_cmd_find(argv[1]) : NULL;
     if (argc == 2 && !c)
         return strobe_complain("no such command: %s; `strobe help` lists them", argv[1]);
-    strobe_output_begin();
     if (c)
-        fputs(c->usage, stdout);
-    else
-        list();
+        return strobe_print_usage(c->usage);
+    strobe_output_begin();
+    list();
     return strobe_output_end(STROBE_EXIT_OK);
 }

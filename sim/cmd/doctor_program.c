@@ -1,0 +1,114 @@
+#include "sim/cmd/doctor.h"
+
+#include "engine/trace/elf_info.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SCRIPTS_DEEP = 4 };   /* what the kernel follows */
+
+/* Goes from a script to the program that runs it. Returns 0 when that leads nowhere. */
+static int follow_scripts(struct strobe_findings *f, char *path, size_t path_bytes, struct strobe_elf_info *info)
+{
+    for (int deep = 0; info->kind == STROBE_ELF_SCRIPT; deep++) {
+        char next[STROBE_ELF_PATH_BYTES];
+        if (deep == SCRIPTS_DEEP) {
+            strobe_find(f, STROBE_HEALTH_MISSING, "script", "%s: too many scripts that run each other.", path);
+            return 0;
+        }
+        const char *slash = strrchr(info->interpreter, '/');
+        /* "#!/usr/bin/env python3" runs python3; env itself is gone by then. */
+        if (slash && !strcmp(slash, "/env") && info->interpreter_arg[0] && info->interpreter_arg[0] != '-') {
+            char word[256];
+            snprintf(word, sizeof word, "%s", info->interpreter_arg);
+            word[strcspn(word, " \t")] = 0;
+            if (strobe_elf_find(word, next, sizeof next) != STROBE_OK) {
+                strobe_find(f, STROBE_HEALTH_MISSING, "script", "%s asks env for %s, which is not there.", path, word);
+                return 0;
+            }
+        } else {
+            snprintf(next, sizeof next, "%s", info->interpreter);
+        }
+        strobe_find(f, STROBE_HEALTH_OK, "script", "A script: its interpreter %s is what gets recorded.", next);
+        snprintf(path, path_bytes, "%s", next);
+        if (strobe_elf_info(path, info) != STROBE_OK) {
+            strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s can't be looked at.", path);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void preload(struct strobe_findings *f, const struct strobe_elf_info *info)
+{
+    const char *mark = info->flags & STROBE_ELF_SET_UID   ? "set-uid"
+                       : info->flags & STROBE_ELF_SET_GID ? "set-gid"
+                                                          : "file capabilities";
+    if (info->kind == STROBE_ELF_STATIC)
+        strobe_find(f, STROBE_HEALTH_MISSING, "preload",
+                    "Has no dynamic loader, so nothing can be preloaded. Link it dynamically to record it.");
+    else if (info->flags & (STROBE_ELF_SET_UID | STROBE_ELF_SET_GID | STROBE_ELF_CAPABILITIES))
+        strobe_find(f, STROBE_HEALTH_MISSING, "preload",
+                    "Runs with other rights than yours (%s), so the loader ignores preloads. Record a copy without "
+                    "that mark, which then runs with your rights.", mark);
+    else
+        strobe_find(f, STROBE_HEALTH_OK, "preload", "Loaded by %s: the engine can be preloaded.", info->interpreter);
+}
+
+static void unwinding(struct strobe_findings *f, const struct strobe_elf_info *info)
+{
+    double share = 100 * strobe_elf_fp_share(info);
+    void *unwinder = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+    if (unwinder)
+        dlclose(unwinder);
+    if (share < 0)
+        strobe_find(f, STROBE_HEALTH_NOTE, "frame pointers",
+                    "No call frame entries tell whether it keeps frame pointers: --unwind auto takes %s.",
+                    unwinder ? "dwarf" : "fp");
+    else if (strobe_elf_has_frame_pointers(info))
+        strobe_find(f, STROBE_HEALTH_OK, "frame pointers", "%.0f %% of %u functions keep one: --unwind auto takes fp, the "
+                    "fast way.", share, info->functions);
+    else
+        strobe_find(f, unwinder ? STROBE_HEALTH_OK : STROBE_HEALTH_MISSING, "frame pointers",
+                    "%.0f %% of %u functions keep one: --unwind auto takes dwarf%s", share, info->functions,
+                    unwinder ? ", by libunwind. Build with -fno-omit-frame-pointer for cheaper samples."
+                             : ", which needs libunwind.so.8. On Debian: apt-get install libunwind8.");
+}
+
+static void symbols(struct strobe_findings *f, const struct strobe_elf_info *info)
+{
+    if (info->flags & STROBE_ELF_DEBUG)
+        strobe_find(f, STROBE_HEALTH_OK, "symbols", "Debug information: functions, files, lines and inlined calls.");
+    else if (info->flags & (STROBE_ELF_SYMTAB | STROBE_ELF_MINI_DEBUG))
+        strobe_find(f, STROBE_HEALTH_OK, "symbols", "A symbol table: all functions have names; no lines.");
+    else
+        strobe_find(f, STROBE_HEALTH_NOTE, "symbols",
+                    "Stripped: only exported functions have names, others show as name+0x1234, unless a debug file "
+                    "is installed.");
+}
+
+void strobe_find_program(struct strobe_findings *f, const char *name)
+{
+    char path[STROBE_ELF_PATH_BYTES];
+    struct strobe_elf_info info;
+    if (strobe_elf_find(name, path, sizeof path) != STROBE_OK) {
+        strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s: not found%s.", name,
+                    strchr(name, '/') ? "" : " along PATH");
+        return;
+    }
+    if (strobe_elf_info(path, &info) != STROBE_OK) {
+        strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s can't be looked at.", path);
+        return;
+    }
+    if (!follow_scripts(f, path, sizeof path, &info))
+        return;
+    int runs = info.kind == STROBE_ELF_DYNAMIC || info.kind == STROBE_ELF_STATIC;
+    strobe_find(f, runs ? STROBE_HEALTH_OK : STROBE_HEALTH_MISSING, "program", "%s is %s.", path,
+                strobe_elf_kind_text(info.kind));
+    if (!runs)
+        return;
+    preload(f, &info);
+    unwinding(f, &info);
+    symbols(f, &info);
+}
