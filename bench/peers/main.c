@@ -1,0 +1,15 @@
+/* Strobe beside other tracers, in one table; run by peers.sh, which starts what they need. */
+#include "bench/bench.h"
+#include "bench/peers/peers.h"
+
+int main(int argc, char **argv)
+{
+    enum { REPETITIONS = 9 };
+    const char *json = argc > 1 ? argv[1] : "peers.json";
+    bench_ring_add();
+    peer_lttng_add();
+    gbench_run(NULL, REPETITIONS, 0.05);
+    peer_lttng_rows();
+    peer_uftrace_rows();
+    return bench_table(json) < 0 ? 2 : 0;
+}
