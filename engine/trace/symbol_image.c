@@ -53,6 +53,7 @@ static int has_whole_symtab(Dwfl_Module *module)
 static void close_module(struct strobe_symbol_image *image)
 {
     strobe_function_index_free(&image->functions);
+    strobe_unit_index_free(&image->units);
     if (image->dwfl)
         dwfl_end(image->dwfl);
     image->dwfl = NULL;
@@ -94,6 +95,11 @@ enum strobe_status strobe_symbol_image_open(struct strobe_symbol_image *image, u
     }
     int wants_lines = !(options & STROBE_SYMBOLS_NO_LINES) || (options & STROBE_SYMBOLS_INLINES);
     image->has_lines = wants_lines && dwfl_module_getdwarf(image->module, &bias) != NULL;
+    status = image->has_lines ? strobe_unit_index_build(image->module, &image->units) : STROBE_OK;
+    if (status != STROBE_OK) {
+        close_module(image);
+        return status;
+    }
     image->state = image->has_lines                        ? STROBE_IMAGE_DEBUG
                    : !image->functions.named_count         ? STROBE_IMAGE_NO_SYMBOLS
                    : has_whole_symtab(image->module)       ? STROBE_IMAGE_SYMTAB
@@ -148,14 +154,12 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, const char **file, uint32_t
 /* Goes up from the innermost scope to the function. dwarf_getscopes finds the innermost one; from there the
  * second call follows the tree of the code itself, where the first would go on where the inlined function was
  * written. */
-static size_t inlined_at(struct strobe_symbol_image *image, uint64_t address, struct strobe_inline *out, size_t max,
-                         const char **file, uint32_t *line)
+static size_t inlined_at(Dwarf_Die *cu, Dwarf_Addr address, struct strobe_inline *out, size_t max, const char **file,
+                         uint32_t *line)
 {
-    Dwarf_Addr bias;
     Dwarf_Die *scopes = NULL, innermost;
     size_t count = 0;
-    Dwarf_Die *cu = dwfl_module_addrdie(image->module, address, &bias);
-    int n = cu ? dwarf_getscopes(cu, address - bias, &scopes) : 0;
+    int n = dwarf_getscopes(cu, address, &scopes);
     if (n <= 0)
         return 0;
     innermost = scopes[0];
@@ -179,16 +183,17 @@ size_t strobe_symbol_image_places(struct strobe_symbol_image *image, uint64_t ad
     const char *file = "";
     uint32_t line = 0;
     size_t count = 0;
-    if (image->has_lines) {
+    Dwarf_Die *cu = strobe_unit_index_find(&image->units, address);
+    if (cu) {
         int number = 0;
-        Dwfl_Line *at = dwfl_module_getsrc(image->module, address);
-        const char *name = at ? dwfl_lineinfo(at, NULL, &number, NULL, NULL, NULL) : NULL;
-        if (name) {
+        Dwarf_Line *at = dwarf_getsrc_die(cu, address - image->units.bias);
+        const char *name = at ? dwarf_linesrc(at, NULL, NULL) : NULL;
+        if (name && !dwarf_lineno(at, &number)) {
             file = name;
             line = number > 0 ? (uint32_t)number : 0;
         }
         if (inlines)
-            count = inlined_at(image, address, out, max - 1, &file, &line);
+            count = inlined_at(cu, address - image->units.bias, out, max - 1, &file, &line);
     }
     out[count++] = (struct strobe_inline){NULL, 0, file, line};
     return count;

@@ -5,6 +5,7 @@
 
 #include "engine/trace/function_index.h"
 #include "engine/trace/symbols.h"
+#include "engine/trace/unit_index.h"
 
 struct strobe_symbol_image {
     char *path;                    /* as recorded */
@@ -17,6 +18,7 @@ struct strobe_symbol_image {
     Dwfl *dwfl;
     Dwfl_Module *module;           /* NULL unless the file was found unchanged */
     struct strobe_function_index functions;
+    struct strobe_unit_index units;   /* empty unless has_lines */
     int has_lines;
     uint64_t addresses, unnamed;
 };

@@ -116,7 +116,7 @@ static void a_function_is_named_with_file_and_line_where_there_is_debug_informat
 static void a_return_address_belongs_to_the_call_before_it(void **state)
 {
     (void)state;
-    build(functions, "-O1", "lib.so");
+    build(functions, "-Os", "lib.so");   /* without padding between functions */
     uint64_t second = address_of("lib.so", "second");
     struct strobe_symbols *s = open_one("lib.so", 0);
     struct strobe_symbol out;
