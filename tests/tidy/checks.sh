@@ -77,7 +77,7 @@ header_guards_match_their_path() {
     files '\.h$' | while read -r path; do
         guard=${path#engine/} guard=${guard#tests/} guard=${guard%.h} guard=STROBE_${guard^^}_H
         guard=${guard//[^A-Z0-9]/_}
-        grep -q "^#ifndef $guard\$" "$path" && grep -q "^#define $guard\$" "$path" ||
+        grep -qE "^#if(ndef $guard\$| !defined\($guard\))" "$path" && grep -q "^#define $guard\$" "$path" ||
             echo "$path:1: include guard is not $guard"
     done
 }
