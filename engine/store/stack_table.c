@@ -23,9 +23,10 @@
 
 enum {
     LEVEL0_BITS = 18,
-    LINE_SLOTS = 16,      /* a probe window is one cache line of slots */
+    LINE_SLOTS = 16,      /* slots of one cache line */
     LINE_BITS = 4,
-    LAST_LEVEL_LINES = 8, /* the last level has nothing to spill to and looks further */
+    WINDOW_LINES = 2,     /* searched in one level, before going on to the next */
+    LAST_WINDOW_LINES = 8,
     HEAD_BYTES = 128,
     TAG_SHIFT = 24,
     ID_MASK = (1 << TAG_SHIFT) - 1,
@@ -164,10 +165,10 @@ static uint32_t child(const struct strobe_stack_table *table, struct strobe_stac
     bool full = false;
     for (uint32_t level = 0; level < levels; level++, bits++) {
         uint32_t line_mask = (1u << (bits - LINE_BITS)) - 1, line = (uint32_t)(hash >> LINE_BITS);
-        uint32_t lines = level + 1 < levels ? 1 : LAST_LEVEL_LINES;
-        for (uint32_t i = 0; i < lines; i++, line++) {
-            uint32_t id = search_line(table, cursor, base + (size_t)(line & line_mask) * LINE_SLOTS, hash, level,
-                                      parent, address, depth, &full);
+        uint32_t lines = level + 1 < levels ? WINDOW_LINES : LAST_WINDOW_LINES;
+        for (uint32_t i = 0; i < lines; i++) {
+            strobe_a32 *slots = base + (size_t)((line ^ i) & line_mask) * LINE_SLOTS;
+            uint32_t id = search_line(table, cursor, slots, hash, level, parent, address, depth, &full);
             if (id || full) return id;
         }
         base += (size_t)1 << bits;

@@ -5,8 +5,8 @@
  * frames, whatever else happens. Equal stacks have equal ids (property S-34): identity is exact, by
  * content, never by hash alone.
  *
- * Lookup is by open addressing in a few slot arrays ("levels") that double in size: a key's probe sequence is one
- * cache line of slots in level 0, then one in level 1, and so on (in the last level a few). Slots only ever go from
+ * Lookup is by open addressing in a few slot arrays ("levels") that double in size: a key's probe sequence is two
+ * cache lines of slots in level 0, then two in level 1, and so on (in the last level more). Slots only ever go from
  * empty to full, so the key stands before the first empty slot of its sequence or nowhere; growth moves nothing,
  * and memory follows use: a small program touches level 0 alone. Where a node's sequence begins is a hash of all
  * addresses from the outermost on, which is known before any id is; that hash only says where to look.
