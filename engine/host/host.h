@@ -65,6 +65,9 @@ struct strobe_host {
     /* Sleeps until the absolute time `deadline` in ticks, or until woken. Sampler. */
     void (*sleep_until)(void *ctx, uint64_t deadline_ticks);
 
+    /* The host's own housekeeping, after each pass of the sampler; may be NULL. Sampler, no thread stopped. */
+    void (*between_passes)(void *ctx);
+
     void *ctx;
     uint64_t ticks_per_second;
 };

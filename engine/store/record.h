@@ -38,7 +38,7 @@ enum strobe_kind {
     STROBE_KIND_CLOCK,   /* clock_gettime and kin */
     STROBE_KIND_THREAD,  /* thread start, end, join */
     STROBE_KIND_LOAD,    /* dlopen */
-    STROBE_KIND_CUSTOM,  /* a sample the program itself asked for */
+    STROBE_KIND_CHILD,   /* wait for a child process */
     STROBE_KIND_COUNT
 };
 
@@ -94,7 +94,7 @@ static inline const char *strobe_kind_name(unsigned kind)
 {
     static const char *const name[STROBE_KIND_COUNT] = {
         "none", "async", "alloc",  "free", "mutex", "rwlock", "cond",  "sem",    "unlock", "read",  "write",
-        "open", "close", "sync",   "poll", "net",   "sleep",  "clock", "thread", "load",   "custom",
+        "open", "close", "sync",   "poll", "net",   "sleep",  "clock", "thread", "load",   "child",
     };
     return kind < STROBE_KIND_COUNT ? name[kind] : "unknown";
 }

@@ -115,6 +115,7 @@ struct strobe_session_header {
     strobe_a64 async_passes;       /* sampler wake-ups */
     strobe_a64 async_late_passes;  /* wake-ups so late that whole intervals were missed */
     strobe_a64 async_lag_ticks;    /* sum of how late they were */
+    strobe_a64 async_overwrote_samples;   /* samples that the sampler's own writes overwrote */
     char command[1024];            /* what was run, arguments joined by blanks, NUL-terminated, cut if long */
     char exe[STROBE_PATH_BYTES];   /* path of the program's file, NUL-terminated */
 };

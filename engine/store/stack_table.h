@@ -11,6 +11,9 @@
  * and memory follows use: a small program touches level 0 alone. Where a node's sequence begins is a hash of all
  * addresses from the outermost on, which is known before any id is; that hash only says where to look.
  *
+ * Every frame is a return address: look its function up at address - 1. Where a thread was stopped at an
+ * instruction, the innermost frame is that instruction's address + 1, so that the same rule holds.
+ *
  * Any thread may intern and read at any time; no operation waits for another thread, so a suspended or dead
  * thread holds up nobody. Memory is given by the caller and must be zero at first use.
  *

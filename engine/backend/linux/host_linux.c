@@ -1,0 +1,127 @@
+#include "engine/backend/linux/host_linux.h"
+
+#include "engine/backend/linux/suspend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static uint64_t clock_ns(const struct strobe_linux *l, clockid_t id)
+{
+    struct timespec t = {0};
+    l->clock(id, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t ticks(void *ctx)
+{
+    return clock_ns(ctx, CLOCK_MONOTONIC);
+}
+
+static uint64_t self_cpu_ns(void *ctx)
+{
+    return clock_ns(ctx, CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void self_usage(void *ctx, struct strobe_usage *out)
+{
+    (void)ctx;
+    struct rusage u = {0};
+    syscall(SYS_getrusage, RUSAGE_THREAD, &u);
+    *out = (struct strobe_usage){(uint64_t)u.ru_minflt, (uint64_t)u.ru_majflt, (uint64_t)u.ru_nvcsw,
+                                 (uint64_t)u.ru_nivcsw};
+}
+
+/* A thread's CPU clock is named by its id: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
+ * include/linux/posix-timers.h). */
+static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
+{
+    (void)ctx;
+    struct timespec t;
+    clockid_t id = (clockid_t)(~tid << 3 | 4 | 2);
+    if (syscall(SYS_clock_gettime, id, &t) != 0)
+        return STROBE_GONE;
+    *out = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return STROBE_OK;
+}
+
+/* ---- safe reads ---- */
+
+/* The call copies whole iovecs; one for each page keeps what is readable before a hole. */
+enum { PAGE = 4096, IOVECS = 32 };
+
+static size_t read_vm(uint32_t pid, uint64_t address, char *out, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        struct iovec remote[IOVECS];
+        size_t count = 0, asked = 0;
+        while (count < IOVECS && done + asked < bytes) {
+            uint64_t at = address + done + asked;
+            size_t part = PAGE - (size_t)(at & (PAGE - 1));
+            if (part > bytes - done - asked)
+                part = bytes - done - asked;
+            remote[count++] = (struct iovec){(void *)(uintptr_t)at, part};
+            asked += part;
+        }
+        struct iovec local = {out + done, asked};
+        long n = syscall(SYS_process_vm_readv, (long)pid, &local, 1ul, remote, (unsigned long)count, 0ul);
+        if (n > 0)
+            done += (size_t)n;
+        if (n != (long)asked)
+            break;
+    }
+    return done;
+}
+
+static size_t read_proc(uint64_t address, char *out, size_t bytes)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    long n = syscall(SYS_pread64, fd, out, bytes, (long)address);
+    syscall(SYS_close, fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+{
+    const struct strobe_linux *l = ctx;
+    errno = 0;
+    *copied = read_vm(l->pid, address, out, bytes);
+    if (*copied == 0 && (errno == ENOSYS || errno == EPERM))
+        *copied = read_proc(address, out, bytes);
+    return *copied ? STROBE_OK : STROBE_UNREADABLE;
+}
+
+/* ---- sleeping, fences, start ---- */
+
+static void sleep_until(void *ctx, uint64_t deadline_ticks)
+{
+    (void)ctx;
+    struct timespec t = {(time_t)(deadline_ticks / 1000000000u), (long)(deadline_ticks % 1000000000u)};
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
+{
+    *l = (struct strobe_linux){
+        .host = {.ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage,
+                 .thread_cpu_ns = thread_cpu_ns, .suspend = strobe_linux_suspend, .settle = strobe_linux_settle,
+                 .resume = strobe_linux_resume, .read = read_memory, .sleep_until = sleep_until, .ctx = l,
+                 .ticks_per_second = 1000000000u},
+        .clock = clock,
+        .pid = (uint32_t)getpid(),
+    };
+}
+
+void strobe_linux_clock_pair(const struct strobe_linux *l, uint64_t *ticks_out, uint64_t *monotonic_ns,
+                             uint64_t *boottime_ns, uint64_t *realtime_ns)
+{
+    *ticks_out = *monotonic_ns = clock_ns(l, CLOCK_MONOTONIC);
+    *boottime_ns = clock_ns(l, CLOCK_BOOTTIME);
+    *realtime_ns = clock_ns(l, CLOCK_REALTIME);
+}

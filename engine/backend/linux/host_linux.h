@@ -1,0 +1,75 @@
+/* The engine's host on Linux: clocks, counters, safe reads, and stopping a thread by a signal and a hand-shake.
+ *
+ * Ticks are CLOCK_MONOTONIC ns. Memory is read with process_vm_readv on ourselves (EFAULT instead of SIGSEGV), or,
+ * where that call is missing, through /proc/self/mem.
+ *
+ * Why a signal: it is the one way to stop a thread of one's own process (ptrace wants another process and keeps
+ * debuggers out). What a program may do against it, and what becomes of that:
+ *
+ *   blocks all signals      the preloaded pthread_sigmask and kin leave ours out of every set; a program that asks
+ *                           the kernel directly makes its threads late: skipped, counted, left alone for a time
+ *   ignores or handles it   the preloaded sigaction keeps the program's wish aside; instances that are not ours (told
+ *                           by sender and value) are passed on to it
+ *   steals it by sigwait    ours is left out of the awaited set
+ *
+ * A signal would end a blocking call with EINTR. So a thread publishes that it blocks before it calls, and the
+ * sampler looks at that word after its request is visible; a process-wide membarrier(2) between the two orders them
+ * without a fence in the thread (settle). A thread that sleeps in a call we do not hook is told by its state in /proc
+ * and left alone, too.
+ *
+ * Request states (one word, sequence << 2 | state), and who moves between them:
+ *
+ *   IDLE -> ASKED       sampler
+ *   ASKED -> CLAIMED    target, in its handler: its registers are its to write now
+ *   CLAIMED -> STOPPED  target; it then waits on the word
+ *   ASKED -> IDLE       sampler: too late; the handler, should it run after all, finds nothing to claim
+ *   STOPPED -> IDLE     sampler: resume; or the target itself, when the sampler has not come back within the
+ *                       watchdog's time
+ *
+ * So a sampler that dies leaves no thread stopped for longer than the watchdog's time, and resume learns from the
+ * word whether what was read is good. */
+#ifndef STROBE_BACKEND_LINUX_HOST_LINUX_H
+#define STROBE_BACKEND_LINUX_HOST_LINUX_H
+
+#include "engine/host/host.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <time.h>
+
+enum { STROBE_LINUX_WATCHDOG_NS = 200 * 1000 * 1000 };
+
+typedef int strobe_clock_fn(clockid_t, struct timespec *);
+typedef int strobe_sigaction_fn(int, const struct sigaction *, struct sigaction *);
+
+/* What a signal meant for the program would have met; called with instances that are not ours. */
+typedef void strobe_foreign_signal_fn(int number, siginfo_t *info, void *context);
+
+struct strobe_linux {
+    struct strobe_host host;          /* hand &linux->host to the engine */
+    strobe_clock_fn *clock;           /* the C library's own, not a hook's */
+    uint32_t pid;
+    int signal;                       /* 0 until strobe_linux_take_signal */
+    strobe_foreign_signal_fn *foreign;
+};
+
+/* Fills in a host for this process. `clock` must not be hooked. Start only. */
+void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock);
+
+/* Installs the stop signal: `number`, or when 0 the highest real-time signal that is at its default. `action` must be
+ * the C library's own. STROBE_UNSUPPORTED when none is free. Start only, one strobe_linux a process. */
+enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, strobe_sigaction_fn *action,
+                                            strobe_foreign_signal_fn *foreign);
+
+/* Registers the process for membarrier. False: scopes need a full fence of their own. Start only. */
+bool strobe_linux_asymmetric_fence(void);
+
+/* To be called first by the sampler thread: gives it an empty descriptor table of its own, so that it can look into
+ * /proc without a descriptor of the program's changing its number. Without it no state is looked at. */
+void strobe_linux_sampler_begins(void);
+
+/* Clocks at one instant, for the session. Start and end. */
+void strobe_linux_clock_pair(const struct strobe_linux *l, uint64_t *ticks, uint64_t *monotonic_ns,
+                             uint64_t *boottime_ns, uint64_t *realtime_ns);
+
+#endif

@@ -1,0 +1,164 @@
+/* Files: reads, writes and flushes may wait, so they are scopes; open and close too. On LP64 the 64-bit names and the
+ * plain ones are one function. */
+#include "engine/backend/linux/preload/hook.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
+ssize_t __pread_chk(int fd, void *to, size_t bytes, off_t at, size_t room);
+ssize_t __pread64_chk(int fd, void *to, size_t bytes, off64_t at, size_t room);
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+
+#define FD(fd) ((uint64_t)(unsigned)(fd))
+
+HOOK ssize_t read(int fd, void *to, size_t bytes)
+{
+    SCOPE(STROBE_KIND_READ, FD(fd));
+    return strobe_real()->read(fd, to, bytes);
+}
+
+HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
+{
+    SCOPE(STROBE_KIND_READ, FD(fd));
+    return strobe_real()->__read_chk(fd, to, bytes, room);
+}
+
+HOOK ssize_t pread64(int fd, void *to, size_t bytes, off64_t at)
+{
+    SCOPE(STROBE_KIND_READ, FD(fd));
+    return strobe_real()->pread64(fd, to, bytes, at);
+}
+
+HOOK ssize_t pread(int fd, void *to, size_t bytes, off_t at)
+{
+    SCOPE(STROBE_KIND_READ, FD(fd));
+    return strobe_real()->pread64(fd, to, bytes, at);
+}
+
+HOOK ssize_t __pread64_chk(int fd, void *to, size_t bytes, off64_t at, size_t room)
+{
+    SCOPE(STROBE_KIND_READ, FD(fd));
+    return strobe_real()->__pread64_chk(fd, to, bytes, at, room);
+}
+
+HOOK ssize_t __pread_chk(int fd, void *to, size_t bytes, off_t at, size_t room)
+{
+    SCOPE(STROBE_KIND_READ, FD(fd));
+    return strobe_real()->__pread64_chk(fd, to, bytes, at, room);
+}
+
+HOOK ssize_t readv(int fd, const struct iovec *to, int count)
+{
+    SCOPE(STROBE_KIND_READ, FD(fd));
+    return strobe_real()->readv(fd, to, count);
+}
+
+HOOK ssize_t write(int fd, const void *from, size_t bytes)
+{
+    SCOPE(STROBE_KIND_WRITE, FD(fd));
+    return strobe_real()->write(fd, from, bytes);
+}
+
+HOOK ssize_t pwrite64(int fd, const void *from, size_t bytes, off64_t at)
+{
+    SCOPE(STROBE_KIND_WRITE, FD(fd));
+    return strobe_real()->pwrite64(fd, from, bytes, at);
+}
+
+HOOK ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
+{
+    SCOPE(STROBE_KIND_WRITE, FD(fd));
+    return strobe_real()->pwrite64(fd, from, bytes, at);
+}
+
+HOOK ssize_t writev(int fd, const struct iovec *from, int count)
+{
+    SCOPE(STROBE_KIND_WRITE, FD(fd));
+    return strobe_real()->writev(fd, from, count);
+}
+
+/* The mode argument is there only for flags that create. */
+static mode_t mode_of(int flags, va_list arguments)
+{
+    bool creates = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+    return creates ? va_arg(arguments, mode_t) : 0;
+}
+
+#define TAKE_MODE                                                                                                      \
+    va_list arguments;                                                                                                 \
+    va_start(arguments, flags);                                                                                        \
+    mode_t mode = mode_of(flags, arguments);                                                                           \
+    va_end(arguments)
+
+HOOK int open(const char *path, int flags, ...)
+{
+    TAKE_MODE;
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return strobe_real()->open64(path, flags, mode);
+}
+
+HOOK int open64(const char *path, int flags, ...)
+{
+    TAKE_MODE;
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return strobe_real()->open64(path, flags, mode);
+}
+
+HOOK int openat(int at, const char *path, int flags, ...)
+{
+    TAKE_MODE;
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return strobe_real()->openat64(at, path, flags, mode);
+}
+
+HOOK int openat64(int at, const char *path, int flags, ...)
+{
+    TAKE_MODE;
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return strobe_real()->openat64(at, path, flags, mode);
+}
+
+HOOK int __open_2(const char *path, int flags)
+{
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return strobe_real()->__open64_2(path, flags);
+}
+
+HOOK int __open64_2(const char *path, int flags)
+{
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return strobe_real()->__open64_2(path, flags);
+}
+
+HOOK int creat(const char *path, mode_t mode)
+{
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return strobe_real()->creat64(path, mode);
+}
+
+HOOK int creat64(const char *path, mode_t mode)
+{
+    SCOPE(STROBE_KIND_OPEN, 0);
+    return strobe_real()->creat64(path, mode);
+}
+
+HOOK int fsync(int fd)
+{
+    SCOPE(STROBE_KIND_SYNC, FD(fd));
+    return strobe_real()->fsync(fd);
+}
+
+HOOK int fdatasync(int fd)
+{
+    SCOPE(STROBE_KIND_SYNC, FD(fd));
+    return strobe_real()->fdatasync(fd);
+}
+
+HOOK int close(int fd)
+{
+    SCOPE(STROBE_KIND_CLOSE, FD(fd));
+    return strobe_real()->close(fd);
+}

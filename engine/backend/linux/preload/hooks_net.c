@@ -1,0 +1,134 @@
+/* Sockets, and waiting for descriptors: scopes. Masks that a call sets for its own time leave our stop signal out. */
+#include "engine/backend/linux/preload/hook.h"
+#include "engine/backend/linux/preload/signals.h"
+
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, struct sockaddr *from,
+                       socklen_t *length);
+
+#define FD(fd) ((uint64_t)(unsigned)(fd))
+
+HOOK int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    SCOPE(STROBE_KIND_POLL, count);
+    return strobe_real()->poll(fds, count, timeout);
+}
+
+HOOK int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
+{
+    SCOPE(STROBE_KIND_POLL, count);
+    return strobe_real()->__poll_chk(fds, count, timeout, room);
+}
+
+HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
+{
+    sigset_t room;
+    SCOPE(STROBE_KIND_POLL, count);
+    return strobe_real()->ppoll(fds, count, timeout, strobe_signals_without_ours(mask, &room));
+}
+
+HOOK int select(int count, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
+{
+    SCOPE(STROBE_KIND_POLL, FD(count));
+    return strobe_real()->select(count, r, w, e, timeout);
+}
+
+HOOK int pselect(int count, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout, const sigset_t *mask)
+{
+    sigset_t room;
+    SCOPE(STROBE_KIND_POLL, FD(count));
+    return strobe_real()->pselect(count, r, w, e, timeout, strobe_signals_without_ours(mask, &room));
+}
+
+HOOK int epoll_wait(int fd, struct epoll_event *events, int count, int timeout)
+{
+    SCOPE(STROBE_KIND_POLL, FD(fd));
+    return strobe_real()->epoll_wait(fd, events, count, timeout);
+}
+
+HOOK int epoll_pwait(int fd, struct epoll_event *events, int count, int timeout, const sigset_t *mask)
+{
+    sigset_t room;
+    SCOPE(STROBE_KIND_POLL, FD(fd));
+    return strobe_real()->epoll_pwait(fd, events, count, timeout, strobe_signals_without_ours(mask, &room));
+}
+
+HOOK int connect(int fd, const struct sockaddr *to, socklen_t length)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->connect(fd, to, length);
+}
+
+HOOK int accept(int fd, struct sockaddr *from, socklen_t *length)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->accept(fd, from, length);
+}
+
+HOOK int accept4(int fd, struct sockaddr *from, socklen_t *length, int flags)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->accept4(fd, from, length, flags);
+}
+
+HOOK ssize_t send(int fd, const void *from, size_t bytes, int flags)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->send(fd, from, bytes, flags);
+}
+
+HOOK ssize_t sendto(int fd, const void *from, size_t bytes, int flags, const struct sockaddr *to, socklen_t length)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->sendto(fd, from, bytes, flags, to, length);
+}
+
+HOOK ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->sendmsg(fd, message, flags);
+}
+
+HOOK int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->sendmmsg(fd, messages, count, flags);
+}
+
+HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->recv(fd, to, bytes, flags);
+}
+
+HOOK ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->__recv_chk(fd, to, bytes, room, flags);
+}
+
+HOOK ssize_t recvfrom(int fd, void *to, size_t bytes, int flags, struct sockaddr *from, socklen_t *length)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->recvfrom(fd, to, bytes, flags, from, length);
+}
+
+HOOK ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, struct sockaddr *from,
+                            socklen_t *length)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->__recvfrom_chk(fd, to, bytes, room, flags, from, length);
+}
+
+HOOK ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->recvmsg(fd, message, flags);
+}
+
+HOOK int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
+{
+    SCOPE(STROBE_KIND_NET, FD(fd));
+    return strobe_real()->recvmmsg(fd, messages, count, flags, timeout);
+}

@@ -1,0 +1,152 @@
+/* Processes: an exec in the recorded process closes its session and hands the new program one; waiting for a child is a
+ * scope; _exit closes the session as exit does. Children are left alone. */
+#include "engine/backend/linux/preload/environment.h"
+#include "engine/backend/linux/preload/hook.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- exec ---- */
+
+/* Closes the session and returns the environment to go with, when this is the recorded process. */
+static char *const *depart(bool *departs, char *const *environment)
+{
+    *departs = strobe_preload_is_recorded_process();
+    if (!*departs)
+        return environment;
+    strobe_preload_close();
+    return strobe_environment_for_exec(environment);
+}
+
+static void stay(bool departed)
+{
+    int saved = errno;
+    if (departed)
+        strobe_preload_reopen();
+    errno = saved;
+}
+
+HOOK int execve(const char *path, char *const argv[], char *const envp[])
+{
+    bool departs;
+    char *const *environment = depart(&departs, envp);
+    int r = strobe_real()->execve(path, argv, environment);
+    stay(departs);
+    return r;
+}
+
+HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    bool departs;
+    char *const *environment = depart(&departs, envp);
+    int r = strobe_real()->execvpe(file, argv, environment);
+    stay(departs);
+    return r;
+}
+
+HOOK int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    bool departs;
+    char *const *environment = depart(&departs, envp);
+    int r = strobe_real()->fexecve(fd, argv, environment);
+    stay(departs);
+    return r;
+}
+
+HOOK int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+HOOK int execvp(const char *file, char *const argv[])
+{
+    return execvpe(file, argv, environ);
+}
+
+/* Counts the arguments behind `first`, its NULL included. */
+static size_t count_arguments(const char *first, va_list arguments)
+{
+    size_t n = 1;
+    for (const char *a = first; a; a = va_arg(arguments, const char *))
+        n++;
+    return n;
+}
+
+#define GATHER_ARGUMENTS(argv, first, arguments)                                                                       \
+    va_start(arguments, first);                                                                                        \
+    char **argv = alloca(count_arguments(first, arguments) * sizeof *argv);                                            \
+    va_end(arguments);                                                                                                 \
+    va_start(arguments, first);                                                                                        \
+    argv[0] = (char *)(uintptr_t)first;                                                                                \
+    for (size_t i_ = 0; argv[i_]; i_++)                                                                                \
+        argv[i_ + 1] = va_arg(arguments, char *)
+
+HOOK int execl(const char *path, const char *first, ...)
+{
+    va_list arguments;
+    GATHER_ARGUMENTS(argv, first, arguments);
+    va_end(arguments);
+    return execve(path, argv, environ);
+}
+
+HOOK int execlp(const char *file, const char *first, ...)
+{
+    va_list arguments;
+    GATHER_ARGUMENTS(argv, first, arguments);
+    va_end(arguments);
+    return execvpe(file, argv, environ);
+}
+
+HOOK int execle(const char *path, const char *first, ...)
+{
+    va_list arguments;
+    GATHER_ARGUMENTS(argv, first, arguments);
+    char *const *envp = va_arg(arguments, char *const *);
+    va_end(arguments);
+    return execve(path, argv, envp);
+}
+
+/* ---- end ---- */
+
+HOOK void _exit(int status)
+{
+    strobe_preload_close();
+    strobe_real()->_exit(status);
+    __builtin_unreachable();
+}
+
+HOOK void _Exit(int status)
+{
+    _exit(status);
+}
+
+/* ---- children ---- */
+
+HOOK pid_t wait(int *status)
+{
+    SCOPE(STROBE_KIND_CHILD, 0);
+    return strobe_real()->wait(status);
+}
+
+HOOK pid_t waitpid(pid_t pid, int *status, int options)
+{
+    SCOPE(STROBE_KIND_CHILD, (uint64_t)(int64_t)pid);
+    return strobe_real()->waitpid(pid, status, options);
+}
+
+HOOK pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+    SCOPE(STROBE_KIND_CHILD, (uint64_t)(int64_t)pid);
+    return strobe_real()->wait4(pid, status, options, usage);
+}
+
+HOOK int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+    SCOPE(STROBE_KIND_CHILD, id);
+    return strobe_real()->waitid((int)type, id, info, options);
+}

@@ -1,0 +1,135 @@
+/* Signals: the stop signal is left out of every mask and awaited set, and a disposition that the program sets for
+ * it is kept aside and honoured for instances that others send. */
+#include "engine/backend/linux/preload/hook.h"
+#include "engine/backend/linux/preload/signals.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* What the program believes is installed for the stop signal. Written by sigaction calls, read by the handler; a
+ * handler that runs meanwhile sees the old or the new one whole. */
+static struct sigaction wished[2];
+static strobe_a32 wish;
+
+static bool is_ours(int number)
+{
+    return strobe_preload.started && number == strobe_preload.host.signal;
+}
+
+const sigset_t *strobe_signals_without_ours(const sigset_t *mask, sigset_t *room)
+{
+    if (!mask || !strobe_preload.started || !strobe_preload.host.signal ||
+        sigismember(mask, strobe_preload.host.signal) != 1)
+        return mask;
+    *room = *mask;
+    sigdelset(room, strobe_preload.host.signal);
+    return room;
+}
+
+void strobe_signals_foreign(int number, siginfo_t *info, void *context)
+{
+    struct sigaction now = wished[strobe_load_acquire(&wish) & 1];
+    if (now.sa_flags & SA_SIGINFO) {
+        now.sa_sigaction(number, info, context);
+    } else if (now.sa_handler == SIG_DFL) {
+        struct sigaction fatal = {.sa_handler = SIG_DFL};
+        sigset_t only;
+        sigemptyset(&only);
+        sigaddset(&only, number);
+        strobe_real()->sigaction(number, &fatal, NULL);
+        strobe_real()->pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+        raise(number);
+    } else if (now.sa_handler != SIG_IGN) {
+        now.sa_handler(number);
+    }
+}
+
+void strobe_signals_restore(void)
+{
+    if (strobe_preload.host.signal)
+        strobe_real()->sigaction(strobe_preload.host.signal, &wished[strobe_load_acquire(&wish) & 1], NULL);
+}
+
+static void exchange_wish(const struct sigaction *wanted, struct sigaction *before)
+{
+    uint32_t at = strobe_load_acquire(&wish);
+    if (before)
+        *before = wished[at & 1];
+    if (wanted) {
+        wished[(at + 1) & 1] = *wanted;
+        strobe_store_release(&wish, at + 1);
+    }
+}
+
+HOOK int sigaction(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)
+{
+    if (!is_ours(number))
+        return strobe_real()->sigaction(number, wanted, before);
+    exchange_wish(wanted, before);
+    return 0;
+}
+
+HOOK void (*signal(int number, void (*handler)(int)))(int)
+{
+    if (!is_ours(number))
+        return strobe_real()->signal(number, handler);
+    struct sigaction wanted = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
+    sigemptyset(&wanted.sa_mask);
+    exchange_wish(&wanted, &before);
+    return before.sa_handler;
+}
+
+HOOK int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
+{
+    sigset_t room;
+    return strobe_real()->sigprocmask(how, how == SIG_UNBLOCK ? set : strobe_signals_without_ours(set, &room), before);
+}
+
+HOOK int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
+{
+    sigset_t room;
+    return strobe_real()->pthread_sigmask(how, how == SIG_UNBLOCK ? set : strobe_signals_without_ours(set, &room),
+                                          before);
+}
+
+HOOK int sigsuspend(const sigset_t *set)
+{
+    sigset_t room;
+    SCOPE(STROBE_KIND_SLEEP, 0);
+    return strobe_real()->sigsuspend(strobe_signals_without_ours(set, &room));
+}
+
+HOOK int pause(void)
+{
+    SCOPE(STROBE_KIND_SLEEP, 0);
+    return strobe_real()->pause();
+}
+
+HOOK int sigwait(const sigset_t *restrict set, int *restrict number)
+{
+    sigset_t room;
+    SCOPE(STROBE_KIND_SLEEP, 0);
+    return strobe_real()->sigwait(strobe_signals_without_ours(set, &room), number);
+}
+
+HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+{
+    sigset_t room;
+    SCOPE(STROBE_KIND_SLEEP, 0);
+    return strobe_real()->sigwaitinfo(strobe_signals_without_ours(set, &room), info);
+}
+
+HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
+{
+    sigset_t room;
+    SCOPE(STROBE_KIND_SLEEP, 0);
+    return strobe_real()->sigtimedwait(strobe_signals_without_ours(set, &room), info, timeout);
+}
+
+HOOK int signalfd(int fd, const sigset_t *set, int flags)
+{
+    sigset_t room;
+    return strobe_real()->signalfd(fd, strobe_signals_without_ours(set, &room), flags);
+}

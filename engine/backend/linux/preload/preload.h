@@ -1,0 +1,40 @@
+/* Life of a capture inside a program that did not ask for it: libstrobe-preload.so. */
+#ifndef STROBE_BACKEND_LINUX_PRELOAD_PRELOAD_H
+#define STROBE_BACKEND_LINUX_PRELOAD_PRELOAD_H
+
+#include "engine/backend/linux/host_linux.h"
+#include "engine/capture/thread.h"
+
+#include <stdbool.h>
+
+/* Environment by which the command and the library agree. STROBE_SESSION is the session file's absolute path. */
+#define STROBE_ENV_SESSION "STROBE_SESSION"
+
+struct strobe_preload {
+    struct strobe_engine engine;
+    struct strobe_linux host;
+    bool started;              /* a session is attached and was started by this process */
+    bool follow;
+};
+extern struct strobe_preload strobe_preload;
+
+/* Registers a thread that meets its first hook without having come through pthread_create; NULL when it is not to be
+ * traced. Counts events of threads the table has no room for. */
+struct strobe_thread *strobe_preload_attach_unknown(void);
+
+/* Registers the calling thread with its stack's bounds. At its start. */
+struct strobe_thread *strobe_preload_attach_known(bool is_main);
+
+/* Ends the capture in order: no event is taken after it returns. Idempotent. */
+void strobe_preload_close(void);
+
+/* Takes it up again after an exec that failed. */
+void strobe_preload_reopen(void);
+
+/* Says who did what in the suspended window, and aborts. */
+_Noreturn void strobe_preload_offender(const char *name);
+
+/* True in the process that was recorded from the start (not its children), while it is traced. */
+bool strobe_preload_is_recorded_process(void);
+
+#endif

@@ -1,0 +1,33 @@
+#include "engine/capture/engine.h"
+
+#include "engine/capture/thread.h"
+
+static strobe_a32 never_on;
+strobe_a32 *strobe_switch = &never_on;
+
+size_t strobe_engine_memory_bytes(const struct strobe_config *config)
+{
+    return (size_t)config->threads_max * sizeof(struct strobe_thread);
+}
+
+void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *session, const struct strobe_host *host,
+                        const struct strobe_unwinder *unwinder, void *memory)
+{
+    e->session = *session;
+    e->config = session->header->config;
+    e->host = host;
+    e->unwinder = unwinder;
+    e->threads = memory;
+    strobe_store_relaxed(&e->sampler_stop, 0);
+}
+
+bool strobe_engine_quiet(const struct strobe_engine *e)
+{
+    uint32_t count = strobe_session_thread_count(&e->session);
+    if (strobe_load_seq_cst(&e->sampler_busy))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (strobe_load_acquire(&e->threads[i].inside))
+            return false;
+    return true;
+}

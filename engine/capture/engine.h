@@ -1,0 +1,80 @@
+/* The capture engine of one process: what all its threads share, and the life of a capture.
+ *
+ *   strobe_engine_init    session attached, host chosen, memory reserved
+ *   *strobe_switch = ON   hooks begin to take samples
+ *   *strobe_switch = OFF  hooks fall silent; once strobe_engine_quiet, the session may be closed
+ *
+ * Hooks reach it through two things only: the switch word strobe_switch, and the calling thread's own state
+ * (thread.h). The switch may live in a page that the kernel wipes on fork, so that a child is silent however it
+ * was made. */
+#ifndef STROBE_CAPTURE_ENGINE_H
+#define STROBE_CAPTURE_ENGINE_H
+
+#include "engine/base/atomic.h"
+#include "engine/base/status.h"
+#include "engine/capture/walk_fp.h"
+#include "engine/host/host.h"
+#include "engine/store/session.h"
+
+#include <stdbool.h>
+
+enum { STROBE_OFF = 0, STROBE_ON = 1, STROBE_PAUSED = 2 };
+
+/* Points at the switch word: STROBE_OFF until a capture starts. */
+extern strobe_a32 *strobe_switch;
+
+static inline uint32_t strobe_switched(void)
+{
+    return strobe_load_relaxed(strobe_switch);
+}
+
+/* A way to take stacks. Frames are written backwards from frames_end, as strobe_walk_fp does. */
+struct strobe_unwinder {
+    /* The calling thread's own stack, from the caller of a hook: `frame` is the hook's frame address, `caller` its
+     * return address, [sp, high) the thread's stack. Any context; no heap, no lock of the program's. */
+    enum strobe_walk_end (*self)(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
+                                 uint64_t *frames_end, uint32_t max, uint32_t *count);
+
+    /* A stopped thread's stack, from its registers and a copy of its stack memory. Sampler only, after resume. */
+    enum strobe_walk_end (*copied)(const struct strobe_host *host, const struct strobe_regs *regs,
+                                   const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
+                                   uint32_t *count);
+};
+
+/* Frame pointers, and for stopped leaf functions the instruction at hand. */
+extern const struct strobe_unwinder strobe_unwinder_fp;
+
+struct strobe_thread;
+
+struct strobe_engine {
+    struct strobe_session session;
+    struct strobe_config config;
+    const struct strobe_host *host;
+    const struct strobe_unwinder *unwinder;
+    struct strobe_thread *threads;      /* private state, one for each entry of the session's thread table */
+    strobe_a32 sampler_busy;            /* 1 while a pass is under way */
+    strobe_a32 sampler_stop;
+    strobe_a32 fence_scopes;            /* 1: scopes need a full fence, the host has no asymmetric one */
+};
+
+/* Bytes of private memory that an engine with this config needs. Any context. */
+size_t strobe_engine_memory_bytes(const struct strobe_config *config);
+
+/* Prepares a capture into an attached session. `memory`: zeroed, page-aligned, strobe_engine_memory_bytes() long, and
+ * like host and unwinder it must outlive the engine. Capture begins when the caller turns the switch. Start only. */
+void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *session, const struct strobe_host *host,
+                        const struct strobe_unwinder *unwinder, void *memory);
+
+/* True when no thread is inside the engine and no pass of the sampler is under way; the switch must be off. At the
+ * end, any thread. */
+bool strobe_engine_quiet(const struct strobe_engine *e);
+
+/* Ticks in a span of ns on this host. Any context. */
+static inline uint64_t strobe_ticks_of_ns(const struct strobe_host *host, uint64_t ns)
+{
+    if (host->ticks_per_second == 1000000000u)
+        return ns;
+    return ns / 1000000000u * host->ticks_per_second + ns % 1000000000u * host->ticks_per_second / 1000000000u;
+}
+
+#endif

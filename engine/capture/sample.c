@@ -1,0 +1,334 @@
+#include "engine/capture/sample.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t saturated(uint64_t v)
+{
+    return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+/* ---- metrics: costly to read, so they have a rate of their own ---- */
+
+static void read_metrics(struct strobe_thread *t, uint64_t now, struct strobe_snapshot *s)
+{
+    const struct strobe_engine *e = t->engine;
+    s->has = e->config.metrics;
+    if (s->has & STROBE_METRIC_CPU)
+        s->cpu_ns = e->host->self_cpu_ns(e->host->ctx);
+    if (s->has & (STROBE_METRIC_FAULTS | STROBE_METRIC_SWITCHES))
+        e->host->self_usage(e->host->ctx, &s->usage);
+    s->alloc_count = strobe_load_relaxed(&t->entry->alloc_count);
+    s->alloc_bytes = strobe_load_relaxed(&t->entry->alloc_bytes);
+    t->metrics_due_ticks = now + strobe_ticks_of_ns(e->host, e->config.metrics_interval_ns);
+}
+
+static bool metrics_due(const struct strobe_thread *t, uint64_t now)
+{
+    return t->engine->config.metrics && now >= t->metrics_due_ticks;
+}
+
+static void fill_metrics(struct strobe_metrics *m, const struct strobe_snapshot *end,
+                         const struct strobe_snapshot *begin)
+{
+    const struct strobe_usage *u = &end->usage;
+    memset(m, 0, sizeof *m);
+    if (end->has & STROBE_METRIC_ALLOC) {
+        m->alloc_count = end->alloc_count;
+        m->alloc_bytes = end->alloc_bytes;
+    }
+    if (end->has & STROBE_METRIC_FAULTS) {
+        m->minor_faults = (uint32_t)u->minor_faults;
+        m->major_faults = (uint32_t)u->major_faults;
+    }
+    if (end->has & STROBE_METRIC_SWITCHES) {
+        m->voluntary_switches = (uint32_t)u->voluntary_switches;
+        m->involuntary_switches = (uint32_t)u->involuntary_switches;
+    }
+    if (!begin || !begin->has)
+        return;
+    m->alloc_count_span = saturated(end->alloc_count - begin->alloc_count);
+    m->alloc_bytes_span = saturated(end->alloc_bytes - begin->alloc_bytes);
+    m->minor_faults_span = saturated(u->minor_faults - begin->usage.minor_faults);
+    m->major_faults_span = saturated(u->major_faults - begin->usage.major_faults);
+    m->voluntary_switches_span = saturated(u->voluntary_switches - begin->usage.voluntary_switches);
+    m->involuntary_switches_span = saturated(u->involuntary_switches - begin->usage.involuntary_switches);
+}
+
+/* ---- stack ---- */
+
+/* A hook may run on a signal stack or a coroutine's, whose bounds are unknown: then a safe copy of what lies above the
+ * frame is walked instead. */
+enum { FOREIGN_STACK_BYTES = 2048 };
+
+static enum strobe_walk_end walk_self(struct strobe_thread *t, struct strobe_site site, uint64_t *end, uint32_t *count)
+{
+    const struct strobe_engine *e = t->engine;
+    uint32_t max = e->config.depth_max;
+    if (site.frame >= t->stack_low && site.frame < t->stack_high) {
+        struct strobe_window whole = {site.frame, t->stack_high, 0};
+        return e->unwinder->self(site.frame, site.caller, &whole, end, max, count);
+    }
+    uint64_t copy[FOREIGN_STACK_BYTES / 8];
+    size_t copied;
+    *count = 0;
+    if (e->host->read(e->host->ctx, site.frame, copy, sizeof copy, &copied) != STROBE_OK)
+        return STROBE_WALK_DOUBTFUL;
+    struct strobe_window part = {site.frame, site.frame + copied, (uint64_t)(uintptr_t)copy - site.frame};
+    return strobe_walk_fp(&part, site.frame, end, max, count);
+}
+
+/* Fills in stack and its flags; false when there is no frame at all. */
+static bool take_stack(struct strobe_thread *t, struct strobe_site site, struct strobe_record *r)
+{
+    uint64_t *end = t->frames + STROBE_STACK_DEPTH_MAX;
+    uint32_t count;
+    enum strobe_walk_end how = walk_self(t, site, end, &count);
+    if (count == 0)
+        return false;
+    if (how == STROBE_WALK_CUT)
+        r->flags |= STROBE_FLAG_CUT;
+    else if (how == STROBE_WALK_DOUBTFUL)
+        r->flags |= STROBE_FLAG_DOUBTFUL;
+    if (strobe_stack_intern(&t->engine->session.stacks, &t->cursor, end - count, count, &r->stack) == STROBE_FULL)
+        r->flags |= STROBE_FLAG_TABLE_FULL;
+    return true;
+}
+
+/* ---- record ---- */
+
+/* True when the sample in *r continues the pending record; both have then the same shape. */
+static bool continues(const struct strobe_thread *t, const struct strobe_record *r, bool with_metrics)
+{
+    const struct strobe_pending *p = &t->pending;
+    const struct strobe_record *q = &p->record;
+    return p->open && q->stack == r->stack && q->kind == r->kind && q->message == r->message && q->arg == r->arg &&
+           (q->flags & ~STROBE_FLAG_BEGIN_CPU) == (r->flags | (with_metrics ? STROBE_FLAG_METRICS : 0)) &&
+           r->ticks - (q->ticks + q->duration) <= strobe_ticks_of_ns(t->engine->host, t->engine->config.merge_gap_ns);
+}
+
+static bool extend_pending(struct strobe_thread *t, const struct strobe_record *r, const struct strobe_metrics *m)
+{
+    struct strobe_pending *p = &t->pending;
+    struct strobe_record merged = p->record;
+    merged.duration = r->ticks - merged.ticks;
+    merged.count++;
+    if (r->flags & STROBE_FLAG_CPU) {
+        merged.cpu_ns = r->cpu_ns;
+        merged.cpu_span_ns = saturated(r->cpu_ns - p->first_cpu_ns);
+        merged.flags |= STROBE_FLAG_BEGIN_CPU;
+    }
+    if (strobe_ring_rewrite(&t->engine->session.ring, &t->writer, &merged, m) != STROBE_OK)
+        return false;
+    p->record = merged;
+    return true;
+}
+
+/* Puts the sample in the ring, merged where it may be. Returns whether it is in. */
+static bool commit(struct strobe_thread *t, struct strobe_record *r, const struct strobe_metrics *m)
+{
+    struct strobe_pending *p = &t->pending;
+    bool point = !(r->flags & STROBE_FLAG_SCOPE);
+    if (point && continues(t, r, m != NULL) && extend_pending(t, r, m))
+        return true;
+    p->open = 0;
+    if (strobe_ring_write(&t->engine->session.ring, &t->writer, r, m) != STROBE_OK)
+        return false;
+    if (point) {
+        p->record = *r;
+        p->record.flags |= m ? STROBE_FLAG_METRICS : 0;
+        p->first_cpu_ns = r->cpu_ns;
+        p->open = 1;
+    }
+    return true;
+}
+
+/* A whole sample: stack, metrics, record; counts what became of it. `now` is the end of the event. */
+static void take_sample(struct strobe_thread *t, struct strobe_record *r, struct strobe_site site, uint64_t now,
+                        const struct strobe_snapshot *begin, bool fresh_metrics)
+{
+    struct strobe_account *a = strobe_account_of(t, r->kind);
+    struct strobe_thread_entry *entry = t->entry;
+    int saved_errno = errno;
+    if (!take_stack(t, site, r)) {
+        strobe_bump(&a->unwind_failed, 1);
+        errno = saved_errno;
+        return;
+    }
+    r->thread = t->index;
+    r->message = strobe_load_relaxed(&entry->message);
+    r->count = 1;
+    struct strobe_metrics metrics;
+    bool with_metrics = false;
+    if (fresh_metrics || metrics_due(t, now)) {
+        struct strobe_snapshot end = {0};
+        read_metrics(t, now, &end);
+        if (end.has & STROBE_METRIC_CPU) {
+            r->cpu_ns = end.cpu_ns;
+            r->flags |= STROBE_FLAG_CPU;
+            if (begin && begin->has) {
+                r->cpu_span_ns = saturated(end.cpu_ns - begin->cpu_ns);
+                r->flags |= STROBE_FLAG_BEGIN_CPU;
+            }
+        }
+        with_metrics = (end.has & ~(uint32_t)STROBE_METRIC_CPU) != 0;
+        if (with_metrics)
+            fill_metrics(&metrics, &end, begin);
+    }
+    strobe_bump(&t->sync_samples, 1);
+    strobe_store_relaxed(&entry->last_sample_ticks, now);
+    bool kept = commit(t, r, with_metrics ? &metrics : NULL);
+    strobe_store_relaxed(&entry->overwrote_samples, t->writer.overwrote);
+    strobe_bump(kept ? &a->sampled : &a->dropped, 1);
+    errno = saved_errno;
+}
+
+/* ---- open scopes ---- */
+
+static void publish_scope(struct strobe_thread *t)
+{
+    const struct strobe_scope *s = t->scope_count ? &t->scope[t->scope_count - 1] : NULL;
+    strobe_store_relaxed(&t->entry->scope_begin_ticks, s ? s->begin_ticks : 0);
+    strobe_store_relaxed(&t->entry->scope_kind, s ? s->kind : 0);
+}
+
+/* Forgets the scopes above `depth`: they were left without an end, so their calls' stacks are gone. */
+static void drop_scopes(struct strobe_thread *t, uint32_t depth)
+{
+    while (t->scope_count > depth) {
+        struct strobe_account *a = strobe_account_of(t, t->scope[--t->scope_count].kind);
+        strobe_bump(&a->requests, 1);
+        strobe_bump(&a->unwind_failed, 1);
+    }
+}
+
+/* A scope whose hook's frame is not above the frame running now belongs to a call that has been left. Frames on a
+ * signal or coroutine stack cannot be compared, and stay. */
+static void drop_left_scopes(struct strobe_thread *t, uint64_t frame)
+{
+    uint32_t depth = t->scope_count;
+    if (frame - t->stack_low >= t->stack_high - t->stack_low)
+        return;
+    while (depth && t->scope[depth - 1].frame >= t->stack_low && t->scope[depth - 1].frame <= frame)
+        depth--;
+    if (depth < t->scope_count) {
+        drop_scopes(t, depth);
+        publish_scope(t);
+    }
+}
+
+/* ---- points ---- */
+
+void strobe_point_timed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
+{
+    struct strobe_account *a = strobe_account_of(t, kind);
+    const struct strobe_host *host = t->engine->host;
+    if (strobe_unlikely(strobe_switched() != STROBE_ON)) {
+        strobe_bump(&a->paused, 1);
+        return;
+    }
+    uint64_t now = host->ticks(host->ctx);
+    strobe_gate_adapt(&t->gate, now);
+    if (!strobe_gate_due(&t->gate, now)) {
+        strobe_bump(&a->gated, 1);
+        return;
+    }
+    drop_left_scopes(t, site.frame);
+    struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg};
+    take_sample(t, &r, site, now, NULL, false);
+}
+
+void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
+{
+    if (!strobe_thread_enter(t, kind))
+        return;
+    struct strobe_account *a = strobe_account_of(t, kind);
+    const struct strobe_host *host = t->engine->host;
+    strobe_bump(&a->requests, 1);
+    if (strobe_switched() == STROBE_ON) {
+        uint64_t now = host->ticks(host->ctx);
+        struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg, .flags = STROBE_FLAG_FORCED};
+        take_sample(t, &r, site, now, NULL, true);
+    } else {
+        strobe_bump(&a->paused, 1);
+    }
+    strobe_thread_leave(t);
+}
+
+/* ---- scopes ---- */
+
+uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
+{
+    const struct strobe_engine *e = t->engine;
+    if (!strobe_thread_enter(t, kind))
+        return 0;
+    drop_left_scopes(t, site.frame);
+    if (t->scope_count == STROBE_SCOPES_MAX) {
+        struct strobe_account *a = strobe_account_of(t, kind);
+        strobe_bump(&a->requests, 1);
+        strobe_bump(&a->gated, 1);
+        strobe_thread_leave(t);
+        return 0;
+    }
+    int saved_errno = errno;
+    struct strobe_scope *s = &t->scope[t->scope_count];
+    s->frame = site.frame;
+    s->kind = kind;
+    s->arg = arg;
+    s->begin.has = 0;
+    s->begin_ticks = e->host->ticks(e->host->ctx);
+    if (e->config.metrics && (t->blocking_kinds >> kind & 1 || metrics_due(t, s->begin_ticks)))
+        read_metrics(t, s->begin_ticks, &s->begin);
+    uint32_t token = ++t->scope_count;
+    publish_scope(t);
+    if (strobe_load_relaxed(&e->fence_scopes))
+        strobe_fence_seq_cst();
+    else
+        strobe_fence_signal();
+    e->host->settle(e->host->ctx, t->entry->tid);
+    errno = saved_errno;
+    strobe_thread_leave(t);
+    return token;
+}
+
+static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t now, struct strobe_site site)
+{
+    const struct strobe_engine *e = t->engine;
+    struct strobe_account *a = strobe_account_of(t, s->kind);
+    uint64_t duration = now - s->begin_ticks;
+    bool waited = duration >= strobe_ticks_of_ns(e->host, e->config.scope_min_ns);
+    if (waited)
+        t->blocking_kinds |= 1u << s->kind;
+    else
+        t->blocking_kinds &= ~(1u << s->kind);
+    strobe_gate_adapt(&t->gate, now);
+    bool due = strobe_gate_due(&t->gate, now);
+    strobe_bump(&a->requests, 1);
+    if (strobe_switched() != STROBE_ON) {
+        strobe_bump(&a->paused, 1);
+    } else if (!due && !waited) {
+        strobe_bump(&a->gated, 1);
+    } else {
+        struct strobe_record r = {.ticks = s->begin_ticks, .duration = duration, .kind = (uint8_t)s->kind,
+                                  .arg = s->arg, .flags = STROBE_FLAG_SCOPE};
+        if (waited)
+            r.flags |= STROBE_FLAG_FORCED;
+        take_sample(t, &r, site, now, &s->begin, waited);
+    }
+    if (e->config.message_per_poll && s->kind == STROBE_KIND_POLL)
+        strobe_bump(&t->entry->message, 1);
+}
+
+void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_site site)
+{
+    if (token == 0 || token > t->scope_count)
+        return;
+    uint64_t now = t->engine->host->ticks(t->engine->host->ctx);
+    strobe_store_relaxed(&t->inside, 1);
+    strobe_fence_signal();
+    drop_scopes(t, token);
+    struct strobe_scope ended = t->scope[--t->scope_count];
+    publish_scope(t);
+    end_scope(t, &ended, now, site);
+    strobe_thread_leave(t);
+}

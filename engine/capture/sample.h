@@ -1,0 +1,51 @@
+/* Taking a sample of the calling thread: points and scopes.
+ *
+ *   point   an event at an instant: strobe_point, behind the gate
+ *   scope   a call that may block: strobe_scope_begin before it, strobe_scope_end after it. The stack is taken at the
+ *           end. Recorded when it lasted scope_min_ns or when the gate lets it pass, so a short block right after a
+ *           sample is not lost (S-2). A scope left by longjmp is found by its place on the stack, dropped and counted.
+ *
+ * Every event is counted by kind and thread, and so is what became of it. errno is preserved. Async-signal-safe; no
+ * heap, no lock. */
+#ifndef STROBE_CAPTURE_SAMPLE_H
+#define STROBE_CAPTURE_SAMPLE_H
+
+#include "engine/capture/thread.h"
+
+/* Slow parts, out of line. */
+void strobe_point_timed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
+void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
+
+/* An event of a point kind. `on` is the switch's value as the hook read it. */
+static inline void strobe_point(struct strobe_thread *t, uint32_t on, enum strobe_kind kind, uint64_t arg,
+                                struct strobe_site site)
+{
+    if (!strobe_thread_enter(t, kind))
+        return;
+    struct strobe_account *a = strobe_account_of(t, kind);
+    strobe_bump(&a->requests, 1);
+    if (strobe_gate_skips(&t->gate) && on != STROBE_PAUSED)
+        strobe_bump(&a->gated, 1);
+    else
+        strobe_point_timed(t, kind, arg, site);
+    strobe_thread_leave(t);
+}
+
+/* Counts an allocation of `bytes`, and is the event of it. */
+static inline void strobe_point_alloc(struct strobe_thread *t, uint32_t on, uint64_t bytes, struct strobe_site site)
+{
+    if (!strobe_load_relaxed(&t->inside)) {
+        strobe_bump(&t->entry->alloc_count, 1);
+        strobe_bump(&t->entry->alloc_bytes, bytes);
+    }
+    strobe_point(t, on, STROBE_KIND_ALLOC, bytes, site);
+}
+
+/* Opens a scope at the hook `site`. Returns a token for strobe_scope_end: 0 when none was opened (re-entrant, or nested
+ * deeper than STROBE_SCOPES_MAX, which is counted as gated). */
+uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
+
+/* Closes the scope of a token, and those inside it that were left without an end. Harmless for 0. */
+void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_site site);
+
+#endif

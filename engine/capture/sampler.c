@@ -1,0 +1,252 @@
+#include "engine/capture/sampler.h"
+
+#include "engine/capture/guard.h"
+
+_Thread_local bool strobe_guard_window;
+
+void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint32_t tid)
+{
+    s->engine = e;
+    s->resume_ticks = e->host->ticks(e->host->ctx) + strobe_ticks_of_ns(e->host, e->config.delay_ns);
+    strobe_ring_writer_init(&e->session.ring, &s->writer, tid);
+}
+
+/* ---- which thread ---- */
+
+static uint64_t ticks(const struct strobe_engine *e, uint64_t ns)
+{
+    return strobe_ticks_of_ns(e->host, ns);
+}
+
+/* Marks a thread that went away without saying so, and takes its open chunk back. */
+static void bury(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    t->entry->end_ticks = now;
+    strobe_ring_seal_dead(&e->session.ring, &t->writer);
+    strobe_store_release(&t->entry->state, STROBE_THREAD_ENDED);
+}
+
+static bool fit(const struct strobe_thread *t)
+{
+    return strobe_load_acquire(&t->entry->state) == STROBE_THREAD_LIVE && !strobe_load_relaxed(&t->entry->scope_kind);
+}
+
+/* True when the thread should be stopped now. Reads its CPU clock, so that activity is judged by fresh data. */
+static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    const struct strobe_config *c = &e->config;
+    struct strobe_sampled *m = &t->sampled;
+    if (!fit(t) || now < m->retry_ticks)
+        return false;
+    uint64_t seen = strobe_load_relaxed(&t->entry->last_sample_ticks);
+    uint64_t unseen = now > seen ? now - seen : 0;
+    uint64_t interval_ns = t->entry->is_main ? c->interval_main_ns : c->interval_other_ns;
+    if (interval_ns < c->async_interval_ns)
+        interval_ns = c->async_interval_ns;
+    /* A little less than the interval: the pass itself wakes up late by some microseconds. */
+    if (unseen < ticks(e, interval_ns - interval_ns / 8))
+        return false;
+    strobe_gate_wake(&t->gate);
+    uint64_t cpu;
+    if (e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu) == STROBE_GONE) {
+        bury(e, t, now);
+        return false;
+    }
+    uint64_t used = cpu - m->cpu_seen_ns;
+    m->cpu_seen_ns = cpu;
+    if (used >= c->active_cpu_ns)
+        return true;
+    uint64_t refresh_ns = t->entry->is_main ? c->refresh_main_ns : c->refresh_other_ns;
+    return used && cpu != m->cpu_sampled_ns && unseen >= ticks(e, refresh_ns);
+}
+
+/* ---- stop, copy, go ---- */
+
+/* Unfit threads are left alone for 1 ms, 2 ms, ... up to about a second. */
+static void back_off(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    struct strobe_sampled *m = &t->sampled;
+    unsigned shift = m->refusals < 10 ? m->refusals : 10;
+    m->refusals++;
+    m->retry_ticks = now + (ticks(e, 1000000) << shift);
+}
+
+/* Copies what lies above the stack pointer; 0 when nothing could be read. */
+static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t)
+{
+    const struct strobe_host *h = s->engine->host;
+    uint64_t sp = s->regs.sp & ~(uint64_t)7;
+    size_t bytes = sizeof s->stack, copied = 0;
+    if (sp >= t->stack_low && sp < t->stack_high && t->stack_high - sp < bytes)
+        bytes = (size_t)(t->stack_high - sp);
+    return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
+}
+
+/* Stops the thread, copies its registers and stack, lets it go. False when there is nothing to unwind; what happened
+ * is counted. */
+static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t *copied)
+{
+    struct strobe_engine *e = s->engine;
+    struct strobe_session_header *head = e->session.header;
+    struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
+    uint32_t tid = t->entry->tid;
+    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, e->config.suspend_timeout_ns, &s->regs)) {
+    case STROBE_OK:
+        break;
+    case STROBE_GONE:
+        strobe_bump(&head->suspend_gone, 1);
+        bury(e, t, now);
+        return false;
+    case STROBE_LATE:
+        strobe_bump(&head->suspend_late, 1);
+        back_off(e, t, now);
+        return false;
+    default:
+        return false;
+    }
+    strobe_guard_enter();
+    strobe_bump(&head->suspends, 1);
+    bool inside = strobe_load_acquire(&t->inside), still_fit = fit(t);
+    *copied = !inside && still_fit ? copy_stack(s, t) : 0;
+    enum strobe_status left = e->host->resume(e->host->ctx, tid);
+    strobe_bump(&head->resumes, 1);
+    strobe_guard_leave();
+
+    t->sampled.refusals = 0;
+    if (!still_fit) {
+        strobe_bump(&head->suspend_moved, 1);
+        return false;
+    }
+    strobe_bump(&a->requests, 1);
+    if (inside) {
+        strobe_bump(&a->gated, 1);
+        return false;
+    }
+    if (left != STROBE_OK || *copied == 0) {
+        strobe_bump(&a->unwind_failed, 1);
+        return false;
+    }
+    return true;
+}
+
+/* ---- record ---- */
+
+static bool extend_pending(struct strobe_sampler *s, struct strobe_thread *t, const struct strobe_record *r)
+{
+    struct strobe_pending *p = &s->pending;
+    const struct strobe_record *q = &p->record;
+    if (!p->open || q->thread != r->thread || q->stack != r->stack || q->flags != (r->flags | STROBE_FLAG_BEGIN_CPU) ||
+        q->message != r->message || t->sampled.sync_seen != strobe_load_relaxed(&t->sync_samples) ||
+        r->ticks - (q->ticks + q->duration) > ticks(s->engine, s->engine->config.merge_gap_ns))
+        return false;
+    struct strobe_record merged = *q;
+    uint64_t span = r->cpu_ns - p->first_cpu_ns;
+    merged.duration = r->ticks - merged.ticks;
+    merged.count++;
+    merged.cpu_ns = r->cpu_ns;
+    merged.cpu_span_ns = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
+    if (strobe_ring_rewrite(&s->engine->session.ring, &s->writer, &merged, NULL) != STROBE_OK)
+        return false;
+    p->record = merged;
+    return true;
+}
+
+static bool commit(struct strobe_sampler *s, struct strobe_thread *t, struct strobe_record *r)
+{
+    if (extend_pending(s, t, r))
+        return true;
+    r->flags |= STROBE_FLAG_BEGIN_CPU;
+    s->pending.open = 0;
+    if (strobe_ring_write(&s->engine->session.ring, &s->writer, r, NULL) != STROBE_OK)
+        return false;
+    s->pending = (struct strobe_pending){.record = *r, .open = 1, .first_cpu_ns = r->cpu_ns};
+    return true;
+}
+
+static void record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t copied)
+{
+    struct strobe_engine *e = s->engine;
+    struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
+    uint64_t sp = s->regs.sp & ~(uint64_t)7;
+    struct strobe_window w = {sp, sp + copied, (uint64_t)(uintptr_t)s->stack - sp};
+    uint64_t *end = s->frames + STROBE_STACK_DEPTH_MAX;
+    uint32_t count = 0;
+    enum strobe_walk_end how =
+        e->unwinder->copied(e->host, &s->regs, &w, end, e->config.depth_max, &count);
+    if (count == 0) {
+        strobe_bump(&a->unwind_failed, 1);
+        return;
+    }
+    struct strobe_record r = {.ticks = now, .kind = STROBE_KIND_ASYNC, .thread = t->index, .count = 1,
+                              .message = strobe_load_relaxed(&t->entry->message), .flags = STROBE_FLAG_CPU,
+                              .cpu_ns = t->sampled.cpu_seen_ns};
+    r.flags |= how == STROBE_WALK_CUT ? STROBE_FLAG_CUT : how == STROBE_WALK_DOUBTFUL ? STROBE_FLAG_DOUBTFUL : 0;
+    if (strobe_stack_intern(&e->session.stacks, &s->cursor, end - count, count, &r.stack) == STROBE_FULL)
+        r.flags |= STROBE_FLAG_TABLE_FULL;
+    bool kept = commit(s, t, &r);
+    strobe_bump(kept ? &a->sampled : &a->dropped, 1);
+    t->sampled.sync_seen = strobe_load_relaxed(&t->sync_samples);
+    t->sampled.cpu_sampled_ns = t->sampled.cpu_seen_ns;
+    strobe_store_relaxed(&t->entry->last_sample_ticks, now);
+}
+
+/* ---- passes ---- */
+
+void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
+{
+    struct strobe_engine *e = s->engine;
+    uint32_t count = strobe_session_thread_count(&e->session);
+    uint32_t budget = count < STROBE_SAMPLER_PASS_THREADS ? count : STROBE_SAMPLER_PASS_THREADS;
+    for (uint32_t looked = 0; looked < count && budget; looked++) {
+        uint32_t i = s->next_thread < count ? s->next_thread : 0;
+        s->next_thread = i + 1;
+        struct strobe_thread *t = &e->threads[i];
+        if (!strobe_load_acquire(&t->ready) || strobe_load_acquire(&t->entry->state) != STROBE_THREAD_LIVE)
+            continue;
+        budget--;
+        size_t copied;
+        if (!wanted(e, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
+            continue;
+        uint64_t at = e->host->ticks(e->host->ctx);
+        if (grab(s, t, at, &copied))
+            record(s, t, at, copied);
+    }
+    strobe_store_relaxed(&e->session.header->async_overwrote_samples, s->writer.overwrote);
+}
+
+static void end_delay(struct strobe_sampler *s, uint64_t now)
+{
+    uint32_t paused = STROBE_PAUSED;
+    if (now >= s->resume_ticks)
+        strobe_cas_acq_rel(strobe_switch, &paused, STROBE_ON);
+}
+
+void strobe_sampler_run(struct strobe_sampler *s)
+{
+    struct strobe_engine *e = s->engine;
+    struct strobe_session_header *head = e->session.header;
+    uint64_t interval = ticks(e, e->config.async_interval_ns);
+    uint64_t deadline = e->host->ticks(e->host->ctx) + interval;
+    while (!strobe_load_acquire(&e->sampler_stop)) {
+        e->host->sleep_until(e->host->ctx, deadline);
+        uint64_t now = e->host->ticks(e->host->ctx);
+        uint64_t late = now > deadline ? now - deadline : 0;
+        strobe_bump(&head->async_passes, 1);
+        strobe_bump(&head->async_lag_ticks, late);
+        if (late >= interval)
+            strobe_bump(&head->async_late_passes, 1);
+        end_delay(s, now);
+        strobe_store_seq_cst(&e->sampler_busy, 1);
+        if (strobe_load_seq_cst(strobe_switch) == STROBE_ON)
+            strobe_sampler_pass(s, now);
+        if (e->host->between_passes && strobe_switched() == STROBE_ON)
+            e->host->between_passes(e->host->ctx);
+        strobe_store_seq_cst(&e->sampler_busy, 0);
+        /* The next deadline on the grid that is still ahead: missed ones are not made up for. */
+        now = e->host->ticks(e->host->ctx);
+        deadline += interval;
+        if (deadline <= now)
+            deadline += (now - deadline) / interval * interval + interval;
+    }
+    strobe_ring_writer_close(&e->session.ring, &s->writer);
+}

@@ -1,0 +1,44 @@
+/* The sampler: a thread of the engine's own that takes stacks of threads the hooks have not seen for a while.
+ *
+ * Each pass, at an absolute deadline (no drift; S-8), over a bounded number of threads:
+ *
+ *   unseen for an interval?  not in a blocking call?  used CPU since the last pass (fresh data; S-5), or used any and
+ *   unseen for the refresh time?
+ *     -> suspend -> re-check -> copy the stack's memory -> resume -> unwind, intern, record
+ *
+ * While the target is stopped nothing is done but the re-check and one copy by the host's safe read: no allocation,
+ * no lock, no unwinding (guard.h enforces it). Threads in a blocking call are left alone: a signal would end the call
+ * early, and the scope records it whole. A thread that can't be stopped in time is skipped, counted, and left alone
+ * for a time that doubles. */
+#ifndef STROBE_CAPTURE_SAMPLER_H
+#define STROBE_CAPTURE_SAMPLER_H
+
+#include "engine/capture/thread.h"
+
+enum {
+    STROBE_SAMPLER_STACK_BYTES = 64 * 1024,   /* most stack memory copied of one thread */
+    STROBE_SAMPLER_PASS_THREADS = 256,        /* most threads looked at in one pass */
+};
+
+struct strobe_sampler {
+    struct strobe_engine *engine;
+    struct strobe_ring_writer writer;
+    struct strobe_stack_cursor cursor;
+    struct strobe_pending pending;
+    uint32_t next_thread;                     /* where the next pass begins */
+    uint64_t resume_ticks;                    /* end of the start delay */
+    struct strobe_regs regs;
+    uint64_t frames[STROBE_STACK_DEPTH_MAX];
+    uint64_t stack[STROBE_SAMPLER_STACK_BYTES / 8];
+};
+
+/* Prepares a sampler. `tid` is the sampler thread's own. Start only. */
+void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint32_t tid);
+
+/* Passes until engine->sampler_stop is set. Turns a paused switch on when the start delay is over. Sampler thread. */
+void strobe_sampler_run(struct strobe_sampler *s);
+
+/* One pass at time now_ticks. Sampler thread; also for tests. */
+void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks);
+
+#endif

@@ -1,0 +1,56 @@
+#include "engine/capture/thread.h"
+
+_Thread_local struct strobe_local strobe_local;
+
+/* Until a kind has been seen to return at once, it is taken for one that waits. */
+enum {
+    WAITS_AT_FIRST = 1 << STROBE_KIND_MUTEX | 1 << STROBE_KIND_RWLOCK | 1 << STROBE_KIND_COND | 1 << STROBE_KIND_SEM |
+                     1 << STROBE_KIND_SYNC | 1 << STROBE_KIND_POLL | 1 << STROBE_KIND_NET | 1 << STROBE_KIND_SLEEP |
+                     1 << STROBE_KIND_THREAD | 1 << STROBE_KIND_LOAD
+};
+
+struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,
+                                           uint64_t stack_low, uint64_t stack_high)
+{
+    const struct strobe_config *c = &e->config;
+    uint32_t index;
+    if (strobe_session_add_thread(&e->session, tid, is_main, e->host->ticks(e->host->ctx), &index) != STROBE_OK)
+        return NULL;
+    struct strobe_thread *t = &e->threads[index];
+    t->engine = e;
+    t->entry = &e->session.threads[index];
+    t->index = index;
+    t->stack_low = stack_low;
+    t->stack_high = stack_high;
+    t->blocking_kinds = WAITS_AT_FIRST;
+    uint64_t interval_ns = is_main ? c->interval_main_ns : c->interval_other_ns;
+    strobe_gate_init(&t->gate, strobe_ticks_of_ns(e->host, interval_ns), c->skip_max);
+    strobe_ring_writer_init(&e->session.ring, &t->writer, tid);
+    strobe_thread_rename(t, name);
+    strobe_store_release(&t->ready, 1);
+    strobe_local.thread = t;
+    return t;
+}
+
+void strobe_thread_rename(struct strobe_thread *t, const char *name)
+{
+    char *to = t->entry->name;
+    size_t i = 0;
+    for (; name[i] && i + 1 < sizeof t->entry->name; i++)
+        to[i] = name[i];
+    to[i] = '\0';
+}
+
+void strobe_thread_detach(struct strobe_thread *t)
+{
+    struct strobe_engine *e = t->engine;
+    strobe_store_relaxed(&t->inside, 1);
+    strobe_fence_signal();
+    strobe_store_release(&t->entry->state, STROBE_THREAD_EXITING);
+    strobe_ring_writer_close(&e->session.ring, &t->writer);
+    t->entry->end_ticks = e->host->ticks(e->host->ctx);
+    strobe_store_release(&t->entry->state, STROBE_THREAD_ENDED);
+    strobe_local.busy = 1;
+    strobe_local.thread = NULL;
+    strobe_thread_leave(t);
+}

@@ -1,0 +1,115 @@
+/* A traced thread's private state, and the guard that keeps the engine out of itself.
+ *
+ * Each thread finds its state through one thread-local pointer; the state is registered when the thread starts or
+ * when it first meets a hook. Everything here is used by its own thread, except what is marked for the sampler. */
+#ifndef STROBE_CAPTURE_THREAD_H
+#define STROBE_CAPTURE_THREAD_H
+
+#include "engine/base/hint.h"
+#include "engine/capture/engine.h"
+#include "engine/capture/gate.h"
+
+enum { STROBE_SCOPES_MAX = 8 };
+
+/* Where a hook was called from: its own frame address (the hook's frame record is at that address) and its return
+ * address. */
+struct strobe_site { uint64_t frame, caller; };
+
+/* Thread counters at one instant. `has` says which groups were read (STROBE_METRIC_*). */
+struct strobe_snapshot {
+    uint32_t has;
+    uint64_t cpu_ns;
+    struct strobe_usage usage;
+    uint64_t alloc_count, alloc_bytes;
+};
+
+/* A call that may block and has not returned. */
+struct strobe_scope {
+    uint64_t frame;                /* of its hook: tells a scope that was left by longjmp */
+    uint32_t kind;                 /* enum strobe_kind */
+    uint64_t arg;
+    uint64_t begin_ticks;
+    struct strobe_snapshot begin;
+};
+
+/* A record that the next equal sample may extend in place. */
+struct strobe_pending {
+    struct strobe_record record;
+    struct strobe_metrics metrics;
+    uint32_t open;                 /* 0: none */
+    uint64_t first_cpu_ns;         /* CPU time at the record's first sample */
+};
+
+/* What the sampler remembers of a thread. Sampler only. */
+struct strobe_sampled {
+    uint64_t cpu_seen_ns;          /* CPU time at the last pass that looked */
+    uint64_t cpu_sampled_ns;       /* CPU time when the sampler last stopped it */
+    uint64_t retry_ticks;          /* not before this time: it could not be stopped */
+    uint32_t refusals;             /* in a row */
+    uint32_t sync_seen;            /* the thread's own sample count when the sampler's last record was made */
+};
+
+struct strobe_thread {
+    struct strobe_engine *engine;
+    struct strobe_thread_entry *entry;
+    uint32_t index;
+    strobe_a32 ready;              /* 1, with release: the rest is set up, the sampler may look */
+    strobe_a32 inside;             /* 1 while the thread runs engine code; read by others at stop and by the sampler */
+    struct strobe_gate gate;
+    strobe_a32 sync_samples;       /* samples taken by the thread itself; read by the sampler */
+    uint32_t blocking_kinds;       /* bit k: the last scope of kind k really blocked */
+    uint64_t stack_low, stack_high;
+    uint32_t scope_count;
+    struct strobe_scope scope[STROBE_SCOPES_MAX];   /* outermost first */
+    uint64_t metrics_due_ticks;
+    struct strobe_ring_writer writer;
+    struct strobe_pending pending; /* the record written last, while it may still be merged with */
+    struct strobe_sampled sampled;
+    struct strobe_stack_cursor cursor;
+    uint64_t frames[STROBE_STACK_DEPTH_MAX];
+};
+
+/* Thread-local root. `busy` guards a thread that has no state yet or must never have one. */
+struct strobe_local {
+    struct strobe_thread *thread;
+    uint32_t busy;                 /* 1: this thread is in the engine, or belongs to it */
+};
+extern _Thread_local struct strobe_local strobe_local;
+
+/* Registers the calling thread: takes a thread entry for it and sets strobe_local.thread. [stack_low, stack_high) is
+ * its stack; 0, 0 when unknown, then its memory is read by safe copies only. NULL when the table is full (the
+ * caller then counts its events as untracked). Any thread, once. */
+struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,
+                                           uint64_t stack_low, uint64_t stack_high);
+
+/* Marks the calling thread as ending: no more samples, never suspended again, its chunk given back. */
+void strobe_thread_detach(struct strobe_thread *t);
+
+/* Updates the name shown for a thread. Its own thread. */
+void strobe_thread_rename(struct strobe_thread *t, const char *name);
+
+/* The account of one kind. */
+static inline struct strobe_account *strobe_account_of(struct strobe_thread *t, enum strobe_kind kind)
+{
+    return &t->entry->account[kind];
+}
+
+/* Enters the engine on behalf of a hook: false when already inside, which is then counted as re-entrant. */
+static inline bool strobe_thread_enter(struct strobe_thread *t, enum strobe_kind kind)
+{
+    if (strobe_unlikely(strobe_load_relaxed(&t->inside))) {
+        strobe_add_relaxed(&strobe_account_of(t, kind)->reentrant, 1);
+        return false;
+    }
+    strobe_store_relaxed(&t->inside, 1);
+    strobe_fence_signal();
+    return true;
+}
+
+static inline void strobe_thread_leave(struct strobe_thread *t)
+{
+    strobe_fence_signal();
+    strobe_store_relaxed(&t->inside, 0);
+}
+
+#endif

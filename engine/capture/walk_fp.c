@@ -1,0 +1,68 @@
+#include "engine/capture/walk_fp.h"
+
+#include <string.h>
+
+struct frame_record { uint64_t next, return_address; };
+
+/* User addresses on aarch64 have at most 48 bits; a signed pointer carries its code above them. */
+static inline uint64_t strip(uint64_t address)
+{
+#ifdef __aarch64__
+    return address & 0x0000ffffffffffffu;
+#else
+    return address;
+#endif
+}
+
+enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, uint64_t *frames_end, uint32_t max,
+                                    uint32_t *count)
+{
+    const uint64_t low = w->low, bias = w->bias, span = w->high - low;
+    const uint64_t room = span >= sizeof(struct frame_record) ? span - sizeof(struct frame_record) : 0;
+    uint32_t n = 0;
+    enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
+
+    while (fp - low <= room && !(fp & 7) && room) {
+        const struct frame_record *r = (const struct frame_record *)(uintptr_t)(fp + bias);
+        uint64_t next = r->next, address = strip(r->return_address);
+        if (address == 0) {
+            end = STROBE_WALK_ROOT;
+            break;
+        }
+        if (n == max) {
+            end = STROBE_WALK_CUT;
+            break;
+        }
+        frames_end[-(ptrdiff_t)++n] = address;
+        if (next == 0) {
+            end = STROBE_WALK_ROOT;
+            break;
+        }
+        if (next <= fp)
+            break;
+        fp = next;
+    }
+    *count = n;
+    return end;
+}
+
+int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, uint64_t *slot)
+{
+#ifdef __x86_64__
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    static const uint8_t set_frame[] = {0x48, 0x89, 0xe5};   /* mov %rsp,%rbp */
+    enum { PUSH_RBP = 0x55, RET = 0xc3 };
+    if (code_bytes >= sizeof endbr64 && !memcmp(code, endbr64, sizeof endbr64))
+        *slot = sp;
+    else if (code_bytes >= 1 && (code[0] == PUSH_RBP || code[0] == RET))
+        *slot = sp;
+    else if (code_bytes >= sizeof set_frame && !memcmp(code, set_frame, sizeof set_frame))
+        *slot = sp + 8;
+    else
+        return 0;
+    return 1;
+#else
+    (void)sp, (void)code, (void)code_bytes, (void)slot;
+    return 0;
+#endif
+}

@@ -1,0 +1,38 @@
+/* Frame-pointer walk: follows the chain of (saved frame pointer, return address) pairs that code built with
+ * -fno-omit-frame-pointer keeps (System V x86-64 psABI 3.2.2; AAPCS64 6.4.6).
+ *
+ * Reads only inside one window of stack memory, so a corrupt chain can do no harm: each record must lie in the window,
+ * be aligned, and lie above the one before it (S-44). Frames are written backwards from the end of the
+ * caller's array, so that they come out outermost first without a second pass.
+ *
+ * No state, no calls: any context, also while a thread is suspended. */
+#ifndef STROBE_CAPTURE_WALK_FP_H
+#define STROBE_CAPTURE_WALK_FP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Stack memory [low, high) of the traced program, readable at address + bias. */
+struct strobe_window {
+    uint64_t low, high;
+    uint64_t bias;
+};
+
+enum strobe_walk_end {
+    STROBE_WALK_ROOT,       /* the chain ended with a zero frame pointer: the whole stack */
+    STROBE_WALK_CUT,        /* more frames than the array holds, or than the window shows */
+    STROBE_WALK_DOUBTFUL,   /* the next frame pointer could not be believed */
+};
+
+/* Walks from the frame record at address `fp`. Writes return addresses to frames_end[-1] (innermost),
+ * frames_end[-2], ..., at most `max`; *count says how many. A return address of zero ends the walk as a root.
+ * Pointer-authentication bits are removed on aarch64. */
+enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, uint64_t *frames_end, uint32_t max,
+                                    uint32_t *count);
+
+/* Where a thread that was stopped at `pc` keeps its caller's return address when the function has no frame record yet
+ * or no more: *slot is its address on the stack. 0 when the frame record is in place (or cannot be told).
+ * `code` holds the bytes at pc, `code_bytes` of them. x86-64 only; elsewhere always 0. */
+int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, uint64_t *slot);
+
+#endif
