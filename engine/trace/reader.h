@@ -2,8 +2,8 @@
  * clocks, and what was lost on the way. The one place that knows how to look into a session; report and timeline build
  * on it.
  *
- * A session may be closed, cut off by a kill, or still growing, and may have been damaged in any way after that. Nothing
- * is believed before it is checked: what the struct holds is within bounds and safe to use.
+ * A session may be closed, cut off by a kill, or still growing, and may have been damaged in any way after that.
+ * Nothing is believed before it is checked: what the struct holds is within bounds and safe to use.
  *
  * Not thread-safe; allocates; never writes to the session. Reading half only. */
 #ifndef STROBE_TRACE_READER_H

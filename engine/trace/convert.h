@@ -1,0 +1,42 @@
+/* Session in, trace out, in one call. Allocates; not thread-safe. Reading half only. */
+#ifndef STROBE_TRACE_CONVERT_H
+#define STROBE_TRACE_CONVERT_H
+
+#include "engine/base/status.h"
+#include "engine/trace/sink_perfetto.h"
+#include "engine/trace/timeline.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum strobe_format {
+    STROBE_FORMAT_PERFETTO,      /* "perfetto"    what ui.perfetto.dev opens */
+    STROBE_FORMAT_CHROME,        /* "chrome"      trace events as JSON */
+    STROBE_FORMAT_SPEEDSCOPE,    /* "speedscope"  evented profiles as JSON, a profile a thread */
+    STROBE_FORMAT_FOLDED,        /* "folded"      a line a stack with its time in us, for flame graphs */
+};
+
+struct strobe_convert_options {
+    enum strobe_format format;
+    unsigned symbols;            /* STROBE_SYMBOLS_* */
+    struct strobe_timeline_options timeline;
+    int deflate;                 /* Perfetto only: compress packets */
+    int replace;                 /* overwrite a file that is there */
+};
+
+struct strobe_convert_stats {
+    struct strobe_timeline_stats timeline;
+    struct strobe_perfetto_stats perfetto;   /* zero for other formats */
+    uint64_t bytes;              /* size of the output */
+};
+
+/* Finds a format by its name above; STROBE_NO_ENTRY when there is none. */
+enum strobe_status strobe_format_of(const char *name, enum strobe_format *out);
+
+/* Reads the session and writes the trace. The output appears under its name only when whole. On failure `why`
+ * (may be NULL) has one line: file, place, what was expected. `stats` may be NULL. */
+enum strobe_status strobe_convert(const char *session_path, const char *out_path,
+                                  const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
+                                  char *why, size_t why_bytes);
+
+#endif

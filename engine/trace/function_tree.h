@@ -1,0 +1,88 @@
+/* From stacks of addresses to paths of functions. The session's stack table is a trie of addresses; this is the trie of
+ * functions that it folds into: a caller whose return address moves within one function stays one node, while recursion
+ * f -> f stays two (S-60). Identity is by function id, never by name (S-59).
+ *
+ * Node 0 is the root: no function at all. Everything is made when first asked for and kept: each address is resolved
+ * once, each stack id folded once.
+ *
+ * Also holds the names that are no functions: waits, gaps, placeholders. Not thread-safe; allocates. Reading half
+ * only. */
+#ifndef STROBE_TRACE_FUNCTION_TREE_H
+#define STROBE_TRACE_FUNCTION_TREE_H
+
+#include "engine/base/status.h"
+#include "engine/store/record.h"
+#include "engine/store/stack_table.h"
+#include "engine/trace/symbols.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What turns an address into functions; as strobe_symbols_resolve, behind a pointer so that tests and importers bring
+ * their own. Texts must outlive the tree. */
+struct strobe_resolver {
+    size_t (*resolve)(void *ctx, uint64_t address, int is_return_address, struct strobe_symbol *out, size_t max);
+    void *ctx;
+};
+
+/* Names that are no functions come first: one for a wait of each kind, then these, then the functions. */
+enum {
+    STROBE_NAME_UNSEEN = STROBE_KIND_COUNT,   /* "[unseen]": too long without a sample to say where the thread was */
+    STROBE_NAME_IDLE,                         /* "[idle]": no sample, but next to no CPU time was used either */
+    STROBE_NAME_CUT,                          /* "[stack cut]": outermost frames are missing */
+    STROBE_NAME_LOST,                         /* "[stack lost]": the walk met a frame it could not believe */
+    STROBE_NAME_TABLE_FULL,                   /* "[stack table full]": innermost frames are missing */
+    STROBE_NAME_NO_STACK,                     /* "[no stack]" */
+    STROBE_NAME_FUNCTIONS
+};
+
+struct strobe_name {
+    const char *text;            /* what to show */
+    const char *image;           /* "" for what is no function */
+    const char *file;            /* "" when unknown */
+    uint32_t line;
+    uint64_t address;            /* where the function starts; 0 for what is no function */
+};
+
+struct strobe_function_node {
+    uint32_t parent;
+    uint32_t name;
+    uint32_t depth;              /* 0 for the root */
+};
+
+/* How a stack id is to be read: bits. */
+enum {
+    STROBE_STACK_EXACT = 1,      /* its innermost address is where the thread stood, not where a call returns to */
+    STROBE_STACK_CUT = 2,        /* hang it under "[stack cut]" */
+    STROBE_STACK_LOST = 4,       /* hang it under "[stack lost]" */
+    STROBE_STACK_WAYS = 8
+};
+
+struct strobe_function_tree;
+
+/* `table` must outlive the tree. STROBE_IO: out of memory. */
+enum strobe_status strobe_function_tree_open(const struct strobe_stack_table *table, struct strobe_resolver resolver,
+                                             struct strobe_function_tree **out);
+void strobe_function_tree_close(struct strobe_function_tree *tree);
+
+/* STROBE_IO when memory ran out at any time: what was handed out since then may be the root instead. */
+enum strobe_status strobe_function_tree_status(const struct strobe_function_tree *tree);
+
+/* The node of a stack, read as `way` says. An id that is 0, unpublished or damaged gives "[no stack]". */
+uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *tree, uint32_t stack, unsigned way);
+
+/* The node of `name` called from `parent`. */
+uint32_t strobe_function_tree_child(struct strobe_function_tree *tree, uint32_t parent, uint32_t name);
+
+/* Nodes and names by id; nodes move when the tree grows, so don't keep the pointer. */
+const struct strobe_function_node *strobe_function_tree_node(const struct strobe_function_tree *tree, uint32_t node);
+const struct strobe_name *strobe_function_tree_name(const struct strobe_function_tree *tree, uint32_t name);
+uint32_t strobe_function_tree_node_count(const struct strobe_function_tree *tree);
+uint32_t strobe_function_tree_name_count(const struct strobe_function_tree *tree);
+
+/* The functions at one address, outermost first: names in *names. `*first` numbers the first of them among all
+ * (address, function) pairs, from 0: a dense id for tables of frames. Returns how many, 0 when memory ran out. */
+size_t strobe_function_tree_at(struct strobe_function_tree *tree, uint64_t address, int is_return_address,
+                               const uint32_t **names, uint32_t *first);
+
+#endif

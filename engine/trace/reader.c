@@ -1,0 +1,439 @@
+#include "engine/trace/reader.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Writes that one thread can have under way when it is stopped for good: its own, and one that a signal handler
+ * began on top of it. */
+enum { UNDER_WAY_MAX = 2 };
+
+static void say(char *why, size_t why_bytes, const char *format, ...)
+{
+    if (!why || !why_bytes)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, why_bytes, format, args);
+    va_end(args);
+}
+
+static void say_status(char *why, size_t why_bytes, enum strobe_status status)
+{
+    switch (status) {
+    case STROBE_BAD_INPUT:
+        say(why, why_bytes, "header: expected a Strobe session whose parts fit together");
+        break;
+    case STROBE_BAD_VERSION:
+        say(why, why_bytes, "header: expected a session of format version %d", STROBE_SESSION_VERSION);
+        break;
+    case STROBE_TRUNCATED:
+        say(why, why_bytes, "end of file: expected as many bytes as the header promises");
+        break;
+    case STROBE_IO:
+        say(why, why_bytes, "%s", strerror(errno));
+        break;
+    default:
+        say(why, why_bytes, "%s", strobe_status_text(status));
+    }
+}
+
+/* ---- clock */
+
+/* Finds scale and shift so that ns = ticks * scale >> shift with as many bits as fit. */
+static void set_clock(struct strobe_reader *r)
+{
+    const struct strobe_session_header *h = r->session.header;
+    double ns_per_tick = 1e9 / (double)h->ticks_per_second;
+    uint64_t ticks = h->end.ticks - h->begin.ticks, ns = h->end.monotonic_ns - h->begin.monotonic_ns;
+    if (r->closed && h->end.ticks > h->begin.ticks && h->end.monotonic_ns > h->begin.monotonic_ns && ns > 100000000) {
+        double seen = (double)ns / (double)ticks;
+        if (seen > ns_per_tick * 0.99 && seen < ns_per_tick * 1.01 && h->ticks_per_second != 1000000000)
+            ns_per_tick = seen;
+    }
+    if (h->ticks_per_second == 1000000000)
+        return;
+    unsigned shift = 0;
+    while (shift < 63 && ns_per_tick < 0x1p52) {
+        ns_per_tick *= 2;
+        shift++;
+    }
+    r->tick_scale = (uint64_t)(ns_per_tick + 0.5);
+    r->tick_shift = shift;
+}
+
+/* a * b >> shift by halves, so that no compiler extension is needed. */
+static uint64_t multiply_shift(uint64_t a, uint64_t b, unsigned shift)
+{
+    uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
+    uint64_t low = a0 * b0, mid = a1 * b0 + (low >> 32), mid2 = a0 * b1 + (mid & UINT32_MAX);
+    uint64_t high = a1 * b1 + (mid >> 32) + (mid2 >> 32);
+    low = mid2 << 32 | (low & UINT32_MAX);
+    return shift ? high << (64 - shift) | low >> shift : low;
+}
+
+uint64_t strobe_reader_span_ns(const struct strobe_reader *r, uint64_t ticks)
+{
+    return r->tick_scale ? multiply_shift(ticks, r->tick_scale, r->tick_shift) : ticks;
+}
+
+uint64_t strobe_reader_ns(const struct strobe_reader *r, uint64_t ticks)
+{
+    const struct strobe_clock_pair *begin = &r->session.header->begin;
+    return begin->boottime_ns + (ticks > begin->ticks ? strobe_reader_span_ns(r, ticks - begin->ticks) : 0);
+}
+
+/* ---- records */
+
+static int believable(const struct strobe_reader *r, const struct strobe_record *record)
+{
+    return record->thread < r->thread_count && record->kind > STROBE_KIND_NONE && record->kind < STROBE_KIND_COUNT &&
+           record->count >= 1 && record->ticks + record->duration >= record->ticks &&
+           record->ticks + record->duration < UINT64_MAX / 2;
+}
+
+static int grow(void *array, size_t count, size_t *capacity, size_t item_bytes)
+{
+    if (count < *capacity)
+        return 1;
+    size_t more = *capacity ? *capacity * 2 : 4096;
+    void *bigger = realloc(*(void **)array, more * item_bytes);
+    if (!bigger)
+        return 0;
+    *(void **)array = bigger;
+    *capacity = more;
+    return 1;
+}
+
+/* Copies every whole record of the ring, in ring order. */
+static int collect(struct strobe_reader *r)
+{
+    size_t item_room = 0, metrics_room = 0;
+    uint32_t slots = strobe_ring_slot_count(&r->session.ring);
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        struct strobe_ring_item found;
+        enum strobe_ring_look look = strobe_ring_look(&r->session.ring, slot, &found);
+        if (look == STROBE_LOOK_BUSY)
+            r->half_written++;
+        if (look != STROBE_LOOK_RECORD)
+            continue;
+        if (!believable(r, &found.record)) {
+            r->malformed++;
+            continue;
+        }
+        if (!grow(&r->items, r->item_count, &item_room, sizeof *r->items))
+            return 0;
+        struct strobe_item *item = &r->items[r->item_count++];
+        *item = (struct strobe_item){.record = found.record, .slot = slot};
+        if (found.record.flags & STROBE_FLAG_METRICS) {
+            if (!grow(&r->metrics, r->metrics_count, &metrics_room, sizeof *r->metrics))
+                return 0;
+            r->metrics[r->metrics_count++] = found.metrics;
+            item->metrics = (uint32_t)r->metrics_count;
+        }
+    }
+    return 1;
+}
+
+struct key { uint64_t ticks, duration; uint32_t item; };
+
+/* Does b, which stands after a in the ring, belong before it? */
+static int out_of_order(const struct key *a, const struct key *b)
+{
+    return b->ticks < a->ticks || (b->ticks == a->ticks && b->duration > a->duration);
+}
+
+/* Merges the neighbouring sorted runs [low, middle) and [middle, high); equal keys keep their order. */
+static void merge(const struct key *from, struct key *to, size_t low, size_t middle, size_t high)
+{
+    size_t a = low, b = middle;
+    for (size_t out = low; out < high; out++)
+        to[out] = b == high || (a < middle && !out_of_order(&from[a], &from[b])) ? from[a++] : from[b++];
+}
+
+/* Natural merge sort: chunks of the ring are runs already, so few passes are needed. Sorts `keys` with the help of
+ * `spare`; returns the one that holds the result. */
+static struct key *sort(struct key *keys, struct key *spare, size_t count)
+{
+    for (;;) {
+        size_t low = 0, runs = 0;
+        while (low < count) {
+            size_t middle = low + 1;
+            while (middle < count && !out_of_order(&keys[middle - 1], &keys[middle]))
+                middle++;
+            size_t high = middle;
+            if (high < count)
+                high++;
+            while (high < count && !out_of_order(&keys[high - 1], &keys[high]))
+                high++;
+            merge(keys, spare, low, middle, high);
+            low = high;
+            runs++;
+        }
+        struct key *sorted = spare;
+        spare = keys;
+        keys = sorted;
+        if (runs <= 1)
+            return keys;
+    }
+}
+
+/* Orders items by thread, then as struct strobe_reader_thread says. */
+static int arrange(struct strobe_reader *r)
+{
+    struct key *keys = malloc((r->item_count + 1) * sizeof *keys), *spare = malloc((r->item_count + 1) * sizeof *spare);
+    struct strobe_item *sorted = malloc((r->item_count + 1) * sizeof *sorted);
+    size_t *place = calloc((size_t)r->thread_count + 1, sizeof *place);
+    int ok = keys && spare && sorted && place;
+    if (ok) {
+        for (size_t i = 0; i < r->item_count; i++)
+            place[r->items[i].record.thread + 1]++;
+        for (uint32_t t = 0; t < r->thread_count; t++) {
+            r->threads[t].items = sorted + place[t];
+            r->threads[t].item_count = place[t + 1];
+            place[t + 1] += place[t];
+        }
+        for (size_t i = 0; i < r->item_count; i++) {
+            const struct strobe_record *record = &r->items[i].record;
+            keys[place[record->thread]++] = (struct key){record->ticks, record->duration, (uint32_t)i};
+        }
+        for (uint32_t t = 0; t < r->thread_count; t++) {
+            size_t from = (size_t)(r->threads[t].items - sorted), count = r->threads[t].item_count;
+            const struct key *done = sort(keys + from, spare + from, count);
+            for (size_t i = 0; i < count; i++)
+                sorted[from + i] = r->items[done[i].item];
+        }
+        free(r->items);
+        r->items = sorted;
+        sorted = NULL;
+    }
+    free(keys);
+    free(spare);
+    free(sorted);
+    free(place);
+    return ok;
+}
+
+/* ---- threads and losses */
+
+static void tally_settle(struct strobe_tally *t)
+{
+    t->in_flight = (int64_t)(t->requests - t->sampled - t->gated - t->paused - t->reentrant - t->unwind_failed -
+                             t->dropped);
+    t->overwritten = (int64_t)(t->sampled - t->present);
+}
+
+static void tally_add(struct strobe_tally *sum, const struct strobe_tally *t)
+{
+    sum->requests += t->requests;
+    sum->sampled += t->sampled;
+    sum->gated += t->gated;
+    sum->paused += t->paused;
+    sum->reentrant += t->reentrant;
+    sum->unwind_failed += t->unwind_failed;
+    sum->dropped += t->dropped;
+    sum->records += t->records;
+    sum->present += t->present;
+    tally_settle(sum);
+}
+
+static void read_account(const struct strobe_account *a, struct strobe_tally *t)
+{
+    t->requests = strobe_account_requests(a);
+    t->sampled = strobe_load_relaxed(&a->sampled);
+    t->gated = strobe_load_relaxed(&a->gated);
+    t->paused = strobe_load_relaxed(&a->paused);
+    t->reentrant = strobe_load_relaxed(&a->reentrant);
+    t->unwind_failed = strobe_load_relaxed(&a->unwind_failed);
+    t->dropped = strobe_load_relaxed(&a->dropped);
+}
+
+static void read_thread(struct strobe_reader *r, const struct strobe_thread_entry *e, struct strobe_reader_thread *t)
+{
+    t->tid = e->tid;
+    t->generation = e->generation;
+    t->is_main = e->is_main != 0;
+    uint32_t state = strobe_load_acquire(&e->state);
+    t->state = state <= STROBE_THREAD_ENDED ? (enum strobe_thread_state)state : STROBE_THREAD_FREE;
+    t->start_ticks = e->start_ticks;
+    t->end_ticks = e->end_ticks;
+    t->last_ticks = t->start_ticks;
+    uint32_t kind = strobe_load_relaxed(&e->scope_kind);
+    if (kind > STROBE_KIND_NONE && kind < STROBE_KIND_COUNT && t->state == STROBE_THREAD_LIVE) {
+        t->open_kind = (enum strobe_kind)kind;
+        t->open_begin_ticks = strobe_load_relaxed(&e->scope_begin_ticks);
+    }
+    t->alloc_count = strobe_load_relaxed(&e->alloc_count);
+    t->alloc_bytes = strobe_load_relaxed(&e->alloc_bytes);
+    t->overwrote = strobe_load_relaxed(&e->overwrote_samples);
+    memcpy(t->name, e->name, sizeof e->name);
+    if (!t->name[0])
+        snprintf(t->name, sizeof t->name, "thread %u", t->tid);
+    for (unsigned k = 0; k < STROBE_KIND_COUNT; k++)
+        read_account(&e->account[k], &t->kind[k]);
+    r->overwrote += t->overwrote;
+}
+
+static int read_threads(struct strobe_reader *r)
+{
+    r->thread_count = strobe_session_thread_count(&r->session);
+    r->threads = calloc((size_t)r->thread_count + 1, sizeof *r->threads);
+    if (!r->threads)
+        return 0;
+    for (uint32_t i = 0; i < r->thread_count; i++)
+        read_thread(r, &r->session.threads[i], &r->threads[i]);
+    return 1;
+}
+
+/* Counts what is present against what the accounts say, and finds the ends of threads and session. */
+static void sum_up(struct strobe_reader *r)
+{
+    const struct strobe_session_header *h = r->session.header;
+    r->first_ticks = r->last_ticks = h->begin.ticks;
+    for (uint32_t i = 0; i < r->thread_count; i++) {
+        struct strobe_reader_thread *t = &r->threads[i];
+        for (size_t j = 0; j < t->item_count; j++) {
+            const struct strobe_record *record = &t->items[j].record;
+            t->kind[record->kind].records++;
+            t->kind[record->kind].present += record->count;
+            if (record->ticks + record->duration > t->last_ticks)
+                t->last_ticks = record->ticks + record->duration;
+        }
+        for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
+            tally_settle(&t->kind[k]);
+            tally_add(&t->all, &t->kind[k]);
+        }
+        tally_add(&r->all, &t->all);
+        if (t->item_count && t->last_ticks > r->last_ticks)
+            r->last_ticks = t->last_ticks;
+    }
+    if (r->closed && h->end.ticks > r->last_ticks)
+        r->last_ticks = h->end.ticks;
+    r->untracked = strobe_load_relaxed(&h->events_untracked);
+    r->suspends = strobe_load_relaxed(&h->suspends);
+    r->resumes = strobe_load_relaxed(&h->resumes);
+    r->stacks_refused = strobe_load_relaxed(&r->session.stacks.head->full_count);
+}
+
+static int read_whole(struct strobe_reader *r)
+{
+    r->closed = strobe_load_acquire(&r->session.header->state) == STROBE_SESSION_CLOSED;
+    set_clock(r);
+    r->image_count = strobe_session_image_count(&r->session);
+    if (!read_threads(r) || !collect(r) || !arrange(r))
+        return 0;
+    sum_up(r);
+    return 1;
+}
+
+enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, char *why, size_t why_bytes)
+{
+    *out = NULL;
+    struct strobe_reader *r = calloc(1, sizeof *r);
+    if (!r) {
+        say_status(why, why_bytes, STROBE_IO);
+        return STROBE_IO;
+    }
+    enum strobe_status status = strobe_session_open(path, &r->session);
+    if (status != STROBE_OK) {
+        say_status(why, why_bytes, status);
+        free(r);
+        return status;
+    }
+    if (!r->session.header->ticks_per_second) {
+        say(why, why_bytes, "header: expected a clock rate above zero");
+        strobe_reader_close(r);
+        return STROBE_BAD_INPUT;
+    }
+    if (!read_whole(r)) {
+        errno = ENOMEM;
+        say_status(why, why_bytes, STROBE_IO);
+        strobe_reader_close(r);
+        return STROBE_IO;
+    }
+    *out = r;
+    return STROBE_OK;
+}
+
+void strobe_reader_close(struct strobe_reader *r)
+{
+    if (!r)
+        return;
+    strobe_session_unmap(&r->session);
+    free(r->threads);
+    free(r->items);
+    free(r->metrics);
+    free(r);
+}
+
+const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader *r, uint32_t index)
+{
+    if (index >= r->image_count)
+        return NULL;
+    const struct strobe_image_entry *image = &r->session.images[index];
+    if (strobe_load_acquire(&image->published) != 1 || !memchr(image->path, 0, sizeof image->path))
+        return NULL;
+    return image;
+}
+
+/* ---- identities */
+
+static int check_thread(const struct strobe_reader *r, const struct strobe_reader_thread *t, char *why,
+                        size_t why_bytes)
+{
+    for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
+        const struct strobe_tally *a = &t->kind[k];
+        if (a->in_flight < 0 || (r->closed && a->in_flight)) {
+            say(why, why_bytes,
+                "thread %u, %s: %llu requests, but %lld outcomes (%llu sampled, %llu gated, %llu paused, "
+                "%llu re-entrant, %llu unwind failed, %llu dropped)",
+                t->tid, strobe_kind_name(k), (unsigned long long)a->requests, (long long)a->requests - a->in_flight,
+                (unsigned long long)a->sampled, (unsigned long long)a->gated, (unsigned long long)a->paused,
+                (unsigned long long)a->reentrant, (unsigned long long)a->unwind_failed,
+                (unsigned long long)a->dropped);
+            return 0;
+        }
+    }
+    if (t->all.in_flight > UNDER_WAY_MAX) {
+        say(why, why_bytes, "thread %u: %lld requests without an outcome, expected at most %d", t->tid,
+            (long long)t->all.in_flight, UNDER_WAY_MAX);
+        return 0;
+    }
+    return 1;
+}
+
+/* A thread that was alive when writing stopped can be in the middle of a write: a record committed but not yet
+ * counted, or counted as overwritten but not yet gone. */
+static uint64_t writes_under_way(const struct strobe_reader *r)
+{
+    uint64_t alive = 0;
+    for (uint32_t i = 0; i < r->thread_count; i++)
+        alive += r->threads[i].state == STROBE_THREAD_LIVE || r->threads[i].state == STROBE_THREAD_EXITING;
+    return r->closed ? 0 : alive * UNDER_WAY_MAX;
+}
+
+int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_bytes)
+{
+    for (uint32_t i = 0; i < r->thread_count; i++)
+        if (!check_thread(r, &r->threads[i], why, why_bytes))
+            return 0;
+    int64_t adrift = (int64_t)(r->all.sampled - r->all.present - r->overwrote);
+    int64_t slack = (int64_t)(writes_under_way(r) + r->half_written);
+    if (r->malformed) {
+        say(why, why_bytes, "ring: %llu records hold what no writer writes", (unsigned long long)r->malformed);
+        return 0;
+    }
+    if (adrift > slack || adrift < -slack) {
+        say(why, why_bytes, "ring: %llu samples taken, but %llu present and %llu overwritten",
+            (unsigned long long)r->all.sampled, (unsigned long long)r->all.present, (unsigned long long)r->overwrote);
+        return 0;
+    }
+    if (r->suspends - r->resumes > (r->closed ? 0 : 1)) {
+        say(why, why_bytes, "sampler: %llu suspends, but %llu resumes", (unsigned long long)r->suspends,
+            (unsigned long long)r->resumes);
+        return 0;
+    }
+    return 1;
+}

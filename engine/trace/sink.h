@@ -1,0 +1,82 @@
+/* What a timeline tells whoever writes it down. A sink is one output format; the timeline calls it in this order:
+ *
+ *   start
+ *     for each thread:   thread_begin
+ *                          any of slice_begin, slice_end, instant, samples
+ *                        thread_end
+ *   finish               once, also after an error
+ *
+ * Within a thread, times of slice_begin, slice_end and instant never decrease; slices nest, each is longer than zero,
+ * and all are ended before thread_end. Pointers handed over are good during the call only, except those given to start,
+ * which last until finish returns. Names are ids of the function tree.
+ *
+ * Calls return nothing: a sink that fails remembers its first error, ignores what follows, and returns the error from
+ * finish. Reading half only. */
+#ifndef STROBE_TRACE_SINK_H
+#define STROBE_TRACE_SINK_H
+
+#include "engine/base/status.h"
+#include "engine/trace/function_tree.h"
+#include "engine/trace/reader.h"
+
+#include <stdint.h>
+
+enum strobe_counter {
+    STROBE_COUNTER_ALLOC_BYTES,
+    STROBE_COUNTER_ALLOCS,
+    STROBE_COUNTER_MINOR_FAULTS,
+    STROBE_COUNTER_MAJOR_FAULTS,
+    STROBE_COUNTER_SWITCHES,          /* voluntary: the thread waited */
+    STROBE_COUNTER_PREEMPTIONS,       /* involuntary */
+    STROBE_COUNTER_COUNT
+};
+
+/* A point in a thread's life. */
+struct strobe_moment {
+    uint64_t time_ns;                 /* CLOCK_BOOTTIME */
+    uint64_t cpu_ns;                  /* CPU time used so far; never decreases, never grows faster than time_ns */
+    uint64_t counter[STROBE_COUNTER_COUNT];   /* totals so far, never decreasing */
+};
+
+enum strobe_slice_class {
+    STROBE_SLICE_FUNCTION,
+    STROBE_SLICE_WAIT,                /* a blocking call; covers it from begin to end */
+    STROBE_SLICE_GAP,                 /* no sample for too long */
+    STROBE_SLICE_PLACEHOLDER,         /* stands for frames that are missing */
+};
+
+struct strobe_slice {
+    uint32_t name;
+    uint32_t node;                    /* of the function tree: this slice and those it lies in */
+    uint32_t depth;                   /* 1 for the outermost */
+    enum strobe_slice_class class;
+    int unfinished;                   /* a wait that had not ended when the session did */
+    uint64_t arg;                     /* of a wait: what the call was about, see struct strobe_record; else 0 */
+    uint64_t samples;                 /* at slice_end: samples that saw it, or one in it */
+    struct strobe_moment begin;
+};
+
+/* Samples of one stack, evenly spread from first to last. */
+struct strobe_samples {
+    uint64_t first_ns, last_ns;
+    uint64_t count;                   /* at least 1 */
+    uint32_t stack;                   /* stack id; 0 = none */
+    unsigned way;                     /* how to read it: STROBE_STACK_* of function_tree.h */
+};
+
+/* Numbers that go with an instant. */
+struct strobe_note { const char *key; uint64_t value; };
+
+struct strobe_sink {
+    void (*start)(struct strobe_sink *, const struct strobe_reader *, struct strobe_function_tree *);
+    void (*thread_begin)(struct strobe_sink *, const struct strobe_reader_thread *);
+    void (*slice_begin)(struct strobe_sink *, const struct strobe_slice *);
+    void (*slice_end)(struct strobe_sink *, const struct strobe_slice *, const struct strobe_moment *now);
+    void (*instant)(struct strobe_sink *, uint64_t time_ns, const char *name, const struct strobe_note *notes,
+                    size_t note_count);
+    void (*samples)(struct strobe_sink *, const struct strobe_samples *);
+    void (*thread_end)(struct strobe_sink *);
+    enum strobe_status (*finish)(struct strobe_sink *);
+};
+
+#endif

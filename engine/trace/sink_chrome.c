@@ -1,0 +1,150 @@
+#include "engine/trace/sinks.h"
+
+#include <stdlib.h>
+
+struct chrome {
+    struct strobe_sink sink;
+    struct strobe_outfile *out;
+    const struct strobe_reader *reader;
+    struct strobe_function_tree *tree;
+    uint32_t pid, tid;
+    int started;                 /* there is an event already */
+};
+
+static const char *const class_name[] = {
+    [STROBE_SLICE_FUNCTION] = "function",
+    [STROBE_SLICE_WAIT] = "wait",
+    [STROBE_SLICE_GAP] = "gap",
+    [STROBE_SLICE_PLACEHOLDER] = "placeholder",
+};
+static const char *const counter_name[STROBE_COUNTER_COUNT] = {
+    [STROBE_COUNTER_ALLOC_BYTES] = "alloc bytes",   [STROBE_COUNTER_ALLOCS] = "allocs",
+    [STROBE_COUNTER_MINOR_FAULTS] = "minor faults", [STROBE_COUNTER_MAJOR_FAULTS] = "major faults",
+    [STROBE_COUNTER_SWITCHES] = "switches",         [STROBE_COUNTER_PREEMPTIONS] = "preemptions",
+};
+
+/* Everything of an event up to its name's value. */
+static void event(struct chrome *c, const char *phase, uint32_t tid)
+{
+    strobe_outfile_text(c->out, c->started ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+    strobe_outfile_text(c->out, phase);
+    strobe_outfile_text(c->out, "\",\"pid\":");
+    strobe_outfile_number(c->out, c->pid);
+    strobe_outfile_text(c->out, ",\"tid\":");
+    strobe_outfile_number(c->out, tid);
+    strobe_outfile_text(c->out, ",\"name\":\"");
+    c->started = 1;
+}
+
+static void time_of(struct chrome *c, const char *key, uint64_t ns)
+{
+    strobe_outfile_text(c->out, key);
+    strobe_outfile_us(c->out, ns);
+}
+
+static void name_track(struct chrome *c, const char *what, uint32_t tid, const char *name)
+{
+    event(c, "M", tid);
+    strobe_outfile_text(c->out, what);
+    strobe_outfile_text(c->out, "\",\"args\":{\"name\":\"");
+    strobe_outfile_json(c->out, name);
+    strobe_outfile_text(c->out, "\"}}");
+}
+
+static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+{
+    struct chrome *c = (struct chrome *)sink;
+    c->reader = reader;
+    c->tree = tree;
+    c->pid = reader->session.header->pid;
+    strobe_outfile_text(c->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    const char *exe = reader->session.header->exe;
+    name_track(c, "process_name", c->pid, exe[0] ? exe : "program");
+}
+
+static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+{
+    struct chrome *c = (struct chrome *)sink;
+    c->tid = t->tid;
+    name_track(c, "thread_name", t->tid, t->name);
+}
+
+static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+{
+    struct chrome *c = (struct chrome *)sink;
+    event(c, "B", c->tid);
+    strobe_outfile_json(c->out, strobe_function_tree_name(c->tree, s->name)->text);
+    strobe_outfile_text(c->out, "\",\"cat\":\"");
+    strobe_outfile_text(c->out, class_name[s->class]);
+    time_of(c, "\",\"ts\":", s->begin.time_ns);
+    time_of(c, ",\"tts\":", s->begin.cpu_ns);
+    strobe_outfile_text(c->out, "}");
+}
+
+static void argument(struct chrome *c, int *count, const char *key, uint64_t value)
+{
+    if (!value)
+        return;
+    strobe_outfile_text(c->out, (*count)++ ? ",\"" : ",\"args\":{\"");
+    strobe_outfile_json(c->out, key);
+    strobe_outfile_text(c->out, "\":");
+    strobe_outfile_number(c->out, value);
+}
+
+static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+{
+    struct chrome *c = (struct chrome *)sink;
+    int count = 0;
+    event(c, "E", c->tid);
+    strobe_outfile_json(c->out, strobe_function_tree_name(c->tree, s->name)->text);
+    time_of(c, "\",\"ts\":", now->time_ns);
+    time_of(c, ",\"tts\":", now->cpu_ns);
+    argument(c, &count, "samples", s->samples > 1 ? s->samples : 0);
+    argument(c, &count, "arg", s->arg);
+    argument(c, &count, "unfinished", (uint64_t)s->unfinished);
+    for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
+        argument(c, &count, counter_name[i], now->counter[i] - s->begin.counter[i]);
+    strobe_outfile_text(c->out, count ? "}}" : "}");
+}
+
+static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
+                    size_t note_count)
+{
+    struct chrome *c = (struct chrome *)sink;
+    int count = 0;
+    event(c, "i", c->tid);
+    strobe_outfile_json(c->out, name);
+    time_of(c, "\",\"s\":\"t\",\"ts\":", time_ns);
+    for (size_t i = 0; i < note_count; i++)
+        argument(c, &count, notes[i].key, notes[i].value);
+    strobe_outfile_text(c->out, count ? "}}" : "}");
+}
+
+static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
+{
+    (void)sink;
+    (void)s;
+}
+
+static void thread_end(struct strobe_sink *sink)
+{
+    (void)sink;
+}
+
+static enum strobe_status finish(struct strobe_sink *sink)
+{
+    struct chrome *c = (struct chrome *)sink;
+    strobe_outfile_text(c->out, "\n]}\n");
+    free(c);
+    return STROBE_OK;
+}
+
+struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out)
+{
+    struct chrome *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+    c->out = out;
+    return &c->sink;
+}

@@ -1,0 +1,751 @@
+#include "engine/trace/sink_perfetto.h"
+
+#include "engine/trace/pb.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* Fields of the messages, as numbered in protos/perfetto/trace. */
+enum { TRACE_PACKET = 1 };
+enum {
+    PACKET_CLOCK_SNAPSHOT = 6,
+    PACKET_TIMESTAMP = 8,
+    PACKET_SEQUENCE = 10,
+    PACKET_TRACK_EVENT = 11,
+    PACKET_INTERNED = 12,
+    PACKET_FLAGS = 13,
+    PACKET_COMPRESSED = 50,
+    PACKET_CLOCK_ID = 58,
+    PACKET_DEFAULTS = 59,
+    PACKET_TRACK_DESCRIPTOR = 60,
+    PACKET_PERF_SAMPLE = 66,
+    PACKET_FIRST_ON_SEQUENCE = 87,
+};
+enum { FLAG_STATE_CLEARED = 1, FLAG_STATE_NEEDED = 2 };
+enum { CLOCK_REAL = 1, CLOCK_MONO = 3, CLOCK_BOOT = 6, CLOCK_DELTA = 64 };
+enum { EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11,
+       EVENT_COUNTER = 12, EVENT_NAME_TEXT = 23, EVENT_COUNTER_TRACK = 31 };
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
+enum { INTERNED_CATEGORY = 1, INTERNED_NAME = 2, INTERNED_ANNOTATION = 3, INTERNED_FUNCTION = 5, INTERNED_FRAME = 6,
+       INTERNED_STACK = 7, INTERNED_BUILD_ID = 16, INTERNED_PATH = 17, INTERNED_MAPPING = 19 };
+
+enum { SEQUENCE_TRACKS = 1, SEQUENCE_SAMPLES = 2, SEQUENCE_THREADS = 3 };
+enum { BUFFER_BYTES = 1 << 18, EVENT_BYTES_MAX = 512 };
+
+/* Counter tracks of a thread, in the order their values travel. */
+enum track { TRACK_CPU, TRACK_ALLOC, TRACK_FAULTS, TRACK_SWITCHES, TRACK_COUNT };
+static const struct { const char *name, *share; unsigned type, unit, metric; } track_kind[TRACK_COUNT] = {
+    [TRACK_CPU] = {NULL, NULL, 1, 0, STROBE_METRIC_CPU},
+    [TRACK_ALLOC] = {"allocated bytes", "alloc", 0, 3, STROBE_METRIC_ALLOC},
+    [TRACK_FAULTS] = {"page faults", "faults", 0, 2, STROBE_METRIC_FAULTS},
+    [TRACK_SWITCHES] = {"context switches", "switches", 0, 2, STROBE_METRIC_SWITCHES},
+};
+
+enum note { NOTE_SAMPLES, NOTE_ARG, NOTE_UNFINISHED, NOTE_COUNTERS, NOTE_COUNT = NOTE_COUNTERS + STROBE_COUNTER_COUNT };
+static const char *const note_name[NOTE_COUNT] = {
+    [NOTE_SAMPLES] = "samples",
+    [NOTE_ARG] = "arg",
+    [NOTE_UNFINISHED] = "unfinished",
+    [NOTE_COUNTERS + STROBE_COUNTER_ALLOC_BYTES] = "alloc bytes",
+    [NOTE_COUNTERS + STROBE_COUNTER_ALLOCS] = "allocs",
+    [NOTE_COUNTERS + STROBE_COUNTER_MINOR_FAULTS] = "minor faults",
+    [NOTE_COUNTERS + STROBE_COUNTER_MAJOR_FAULTS] = "major faults",
+    [NOTE_COUNTERS + STROBE_COUNTER_SWITCHES] = "switches",
+    [NOTE_COUNTERS + STROBE_COUNTER_PREEMPTIONS] = "preemptions",
+};
+static const char *const class_name[] = {
+    [STROBE_SLICE_FUNCTION] = "function",
+    [STROBE_SLICE_WAIT] = "wait",
+    [STROBE_SLICE_GAP] = "gap",
+    [STROBE_SLICE_PLACEHOLDER] = "placeholder",
+};
+
+struct perfetto {
+    struct strobe_sink sink;
+    struct strobe_outfile *out;
+    struct strobe_perfetto_stats *stats;
+    const struct strobe_reader *reader;
+    struct strobe_function_tree *tree;
+    int failed;                        /* memory ran out */
+
+    uint8_t *buffer, *p;               /* whole packets in [buffer, p) */
+    int deflate;
+    z_stream z;
+    uint8_t *packed;                   /* deflated run, behind room for its header */
+
+    uint64_t begin_ns;                 /* where all clocks start */
+    uint64_t next_track;
+    unsigned tracks[TRACK_COUNT], track_count;   /* those the session collects */
+
+    /* The thread being written. */
+    uint32_t sequence, tid, pid;
+    uint32_t rank;
+    uint8_t prefix[16];                /* of each of its packets */
+    size_t prefix_bytes;
+    uint64_t last_ns;
+    uint64_t last_value[TRACK_COUNT];
+    uint32_t *named_in;                /* by name: the sequence that interned it last */
+    size_t named_room;
+    uint32_t notes_named, classes_named;   /* bits */
+
+    /* The sequence of samples. */
+    uint64_t sample_ns;                /* time of its last packet; UINT64_MAX = clock to be set */
+    uint32_t *stack_iid[STROBE_STACK_WAYS];
+    uint32_t stack_count;              /* handed out */
+    uint8_t *frame_known, *function_known, *image_known;
+    size_t frame_room, function_room;
+};
+
+/* ---- buffer */
+
+/* Deflates the buffered run of packets into one packet (at most one run is ever in memory). */
+static void write_packed(struct perfetto *w, size_t bytes)
+{
+    uint8_t head[2 * PB_FIELD_BYTES_MAX], inner[PB_FIELD_BYTES_MAX];
+    deflateReset(&w->z);
+    w->z.next_in = w->buffer;
+    w->z.avail_in = (uInt)bytes;
+    w->z.next_out = w->packed;
+    w->z.avail_out = (uInt)deflateBound(&w->z, bytes);
+    if (deflate(&w->z, Z_FINISH) != Z_STREAM_END) {
+        w->failed = 1;
+        return;
+    }
+    size_t packed = w->z.total_out;
+    uint8_t *i = strobe_varint_put(strobe_varint_put(inner, PACKET_COMPRESSED << 3 | 2), packed);
+    uint8_t *h = strobe_varint_put(strobe_varint_put(head, TRACE_PACKET << 3 | 2), (size_t)(i - inner) + packed);
+    strobe_outfile_write(w->out, head, (size_t)(h - head));
+    strobe_outfile_write(w->out, inner, (size_t)(i - inner));
+    strobe_outfile_write(w->out, w->packed, packed);
+}
+
+static void flush(struct perfetto *w)
+{
+    size_t bytes = (size_t)(w->p - w->buffer);
+    w->stats->raw_bytes += bytes;
+    if (bytes && w->deflate)
+        write_packed(w, bytes);
+    else if (bytes)
+        strobe_outfile_write(w->out, w->buffer, bytes);
+    w->p = w->buffer;
+}
+
+/* Makes room for one more packet. */
+static uint8_t *room(struct perfetto *w, size_t bytes)
+{
+    if (bytes > (size_t)(w->buffer + BUFFER_BYTES - w->p))
+        flush(w);
+    return w->p;
+}
+
+/* Text that goes in a packet; longer ones are cut so that a packet fits the buffer. */
+static size_t text_bytes(const char *text)
+{
+    return strnlen(text, BUFFER_BYTES / 4);
+}
+
+static uint8_t *packet_end(struct perfetto *w, uint8_t *packet, uint8_t *p)
+{
+    w->stats->packets++;
+    return w->p = pb_close(packet, p);
+}
+
+static uint8_t *clock_at(uint8_t *p, unsigned clock, uint64_t time, int incremental)
+{
+    uint8_t *c = p = pb_open(p, 1);
+    p = pb_uint(p, 1, clock);
+    p = pb_uint(p, 2, time);
+    if (incremental)
+        p = pb_uint(p, 3, 1);
+    return pb_close(c, p);
+}
+
+/* Sets the sequence's own clock, on which packets tell the time since the one before, to the begin of the trace. */
+static uint8_t *delta_clock(const struct perfetto *w, uint8_t *p)
+{
+    p = pb_uint(p, PACKET_TIMESTAMP, w->begin_ns);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
+    uint8_t *s = p = pb_open(p, PACKET_CLOCK_SNAPSHOT);
+    p = clock_at(p, CLOCK_BOOT, w->begin_ns, 0);
+    p = clock_at(p, CLOCK_DELTA, 0, 1);
+    return pb_close(s, p);
+}
+
+static uint8_t *interned(uint8_t *p, unsigned field, uint64_t iid, const char *text)
+{
+    uint8_t *e = p = pb_open(p, field);
+    p = pb_uint(p, 1, iid);
+    p = pb_bytes(p, 2, text, text_bytes(text));
+    return pb_close(e, p);
+}
+
+static int grow(struct perfetto *w, void *array, size_t needed, size_t *room_now, size_t item_bytes)
+{
+    if (needed <= *room_now)
+        return 1;
+    size_t more = *room_now * 2 > needed ? *room_now * 2 : needed + 1024;
+    char *bigger = realloc(*(void **)array, more * item_bytes);
+    if (!bigger) {
+        w->failed = 1;
+        return 0;
+    }
+    memset(bigger + *room_now * item_bytes, 0, (more - *room_now) * item_bytes);
+    *(void **)array = bigger;
+    *room_now = more;
+    return 1;
+}
+
+/* ---- tracks */
+
+static void describe_process(struct perfetto *w)
+{
+    const struct strobe_session_header *h = w->reader->session.header;
+    size_t exe = strnlen(h->exe, sizeof h->exe), command = strnlen(h->command, sizeof h->command);
+    const char *name = h->exe + exe;
+    while (name > h->exe && name[-1] != '/')
+        name--;
+    uint8_t *p = room(w, 8192), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
+    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
+    uint8_t *s = p = pb_open(p, PACKET_CLOCK_SNAPSHOT);
+    p = clock_at(p, CLOCK_BOOT, h->begin.boottime_ns, 0);
+    p = clock_at(p, CLOCK_MONO, h->begin.monotonic_ns, 0);
+    p = clock_at(p, CLOCK_REAL, h->begin.realtime_ns, 0);
+    p = pb_close(s, p);
+    p = packet_end(w, packet, p);
+
+    packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, w->next_track++);
+    p = pb_uint(p, 11, 3);
+    uint8_t *process = p = pb_open(p, 3);
+    p = pb_uint(p, 1, w->pid);
+    if (command)
+        p = pb_bytes(p, 2, h->command, command);
+    p = pb_bytes(p, 6, exe ? name : "program", exe ? (size_t)(h->exe + exe - name) : 7);
+    p = pb_close(process, p);
+    p = pb_close(d, p);
+    packet_end(w, packet, p);
+}
+
+static void describe_thread(struct perfetto *w, const struct strobe_reader_thread *t, uint64_t track)
+{
+    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, track);
+    p = pb_uint(p, 5, 1);
+    p = pb_uint(p, 12, w->rank++);
+    uint8_t *thread = p = pb_open(p, 4);
+    p = pb_uint(p, 1, w->pid);
+    p = pb_uint(p, 2, t->tid);
+    p = pb_text(p, 5, t->name);
+    p = pb_close(thread, p);
+    p = pb_close(d, p);
+    packet_end(w, packet, p);
+}
+
+static void describe_counter(struct perfetto *w, unsigned kind, uint64_t track, uint64_t parent)
+{
+    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, track);
+    p = pb_uint(p, 5, parent);
+    if (track_kind[kind].name)
+        p = pb_text(p, 2, track_kind[kind].name);
+    uint8_t *c = p = pb_open(p, 8);
+    if (track_kind[kind].type)
+        p = pb_uint(p, 1, track_kind[kind].type);
+    if (track_kind[kind].unit)
+        p = pb_uint(p, 3, track_kind[kind].unit);
+    p = pb_uint(p, 5, 1);
+    if (track_kind[kind].share)
+        p = pb_text(p, 7, track_kind[kind].share);
+    p = pb_close(c, p);
+    p = pb_close(d, p);
+    packet_end(w, packet, p);
+}
+
+/* ---- threads */
+
+static void start_sequence(struct perfetto *w, uint64_t track)
+{
+    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
+    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
+    p = delta_clock(w, p);
+    uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
+    uint8_t *e = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TRACK, track);
+    for (unsigned i = 0; i < w->track_count; i++)
+        p = pb_uint(p, EVENT_COUNTER_TRACK, track + 1 + i);
+    p = pb_close(e, p);
+    p = pb_close(d, p);
+    packet_end(w, packet, p);
+}
+
+static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    uint64_t track = w->next_track;
+    w->next_track += 1 + w->track_count;
+    w->stats->threads++;
+    w->sequence++;
+    w->tid = t->tid;
+    uint8_t *p = pb_uint(w->prefix, PACKET_SEQUENCE, w->sequence);
+    w->prefix_bytes = (size_t)(pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED) - w->prefix);
+    w->last_ns = w->begin_ns;
+    memset(w->last_value, 0, sizeof w->last_value);
+    w->notes_named = w->classes_named = 0;
+    w->sample_ns = UINT64_MAX;
+    describe_thread(w, t, track);
+    for (unsigned i = 0; i < w->track_count; i++)
+        describe_counter(w, w->tracks[i], track + 1 + i, track);
+    start_sequence(w, track);
+}
+
+/* The head of a packet of the thread's sequence. */
+static uint8_t *stamp(struct perfetto *w, uint8_t *p, uint64_t time_ns)
+{
+    memcpy(p, w->prefix, sizeof w->prefix);
+    p = pb_uint(p + w->prefix_bytes, PACKET_TIMESTAMP, time_ns - w->last_ns);
+    w->last_ns = time_ns;
+    return p;
+}
+
+static uint64_t value_of(const struct strobe_moment *m, unsigned track)
+{
+    switch (track) {
+    case TRACK_CPU: return m->cpu_ns;
+    case TRACK_ALLOC: return m->counter[STROBE_COUNTER_ALLOC_BYTES];
+    case TRACK_FAULTS:
+        return m->counter[STROBE_COUNTER_MINOR_FAULTS] + m->counter[STROBE_COUNTER_MAJOR_FAULTS];
+    default: return m->counter[STROBE_COUNTER_SWITCHES] + m->counter[STROBE_COUNTER_PREEMPTIONS];
+    }
+}
+
+/* How much the counters have grown since the event before, as far as the last one that has. CPU time is always told. */
+static uint8_t *counters(struct perfetto *w, uint8_t *p, const struct strobe_moment *m)
+{
+    uint64_t grown[TRACK_COUNT];
+    unsigned told = w->track_count && w->tracks[0] == TRACK_CPU;
+    for (unsigned i = 0; i < w->track_count; i++) {
+        uint64_t value = value_of(m, w->tracks[i]);
+        grown[i] = value - w->last_value[i];
+        w->last_value[i] = value;
+        if (grown[i])
+            told = i + 1;
+    }
+    for (unsigned i = 0; i < told; i++)
+        p = pb_uint(p, EVENT_COUNTER, grown[i]);
+    w->stats->counter_values += told;
+    return p;
+}
+
+static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    const char *text = NULL;
+    size_t text_room = 0;
+    if (!grow(w, &w->named_in, (size_t)s->name + 1, &w->named_room, sizeof *w->named_in))
+        return;
+    int class_new = !(w->classes_named >> s->class & 1);
+    if (w->named_in[s->name] != w->sequence) {
+        w->named_in[s->name] = w->sequence;
+        text = strobe_function_tree_name(w->tree, s->name)->text;
+        text_room = text_bytes(text);
+    }
+    uint8_t *p = room(w, EVENT_BYTES_MAX + text_room), *packet = p = pb_open(p, TRACE_PACKET);
+    p = stamp(w, p, s->begin.time_ns);
+    if (text || class_new) {
+        uint8_t *names = p = pb_open(p, PACKET_INTERNED);
+        if (class_new)
+            p = interned(p, INTERNED_CATEGORY, s->class + 1u, class_name[s->class]);
+        if (text)
+            p = interned(p, INTERNED_NAME, s->name + 1u, text);
+        p = pb_close(names, p);
+        w->classes_named |= 1u << s->class;
+    }
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_BEGIN);
+    p = pb_uint(p, EVENT_NAME, s->name + 1u);
+    p = pb_uint(p, EVENT_CATEGORY, s->class + 1u);
+    p = counters(w, p, &s->begin);
+    p = pb_close(event, p);
+    packet_end(w, packet, p);
+    w->stats->slices++;
+}
+
+static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_moment *now, uint64_t *value)
+{
+    uint32_t set = 0;
+    value[NOTE_SAMPLES] = s->samples > 1 ? s->samples : 0;
+    value[NOTE_ARG] = s->arg;
+    value[NOTE_UNFINISHED] = (uint64_t)s->unfinished;
+    for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
+        value[NOTE_COUNTERS + i] = now->counter[i] - s->begin.counter[i];
+    for (unsigned i = 0; i < NOTE_COUNT; i++)
+        set |= (uint32_t)(value[i] != 0) << i;
+    return set;
+}
+
+static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    uint64_t value[NOTE_COUNT];
+    uint32_t set = notes_of(s, now, value), new = set & ~w->notes_named;
+    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = stamp(w, p, now->time_ns);
+    if (new) {
+        uint8_t *names = p = pb_open(p, PACKET_INTERNED);
+        for (unsigned i = 0; i < NOTE_COUNT; i++)
+            if (new >> i & 1)
+                p = interned(p, INTERNED_ANNOTATION, i + 1, note_name[i]);
+        p = pb_close(names, p);
+        w->notes_named |= new;
+    }
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_END);
+    p = counters(w, p, now);
+    for (unsigned i = 0; set; i++, set >>= 1) {
+        if (set & 1) {
+            uint8_t *note = p = pb_open(p, EVENT_ANNOTATION);
+            p = pb_uint(p, 1, i + 1);
+            p = pb_uint(p, 3, value[i]);
+            p = pb_close(note, p);
+        }
+    }
+    p = pb_close(event, p);
+    packet_end(w, packet, p);
+}
+
+static uint8_t *note_text(uint8_t *p, const char *key, uint64_t value)
+{
+    uint8_t *note = p = pb_open(p, EVENT_ANNOTATION);
+    p = pb_text(p, 10, key);
+    p = pb_uint(p, 3, value);
+    return pb_close(note, p);
+}
+
+static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
+                    size_t note_count)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    uint8_t *p = room(w, EVENT_BYTES_MAX * (note_count + 1)), *packet = p = pb_open(p, TRACE_PACKET);
+    p = stamp(w, p, time_ns);
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
+    p = pb_text(p, EVENT_NAME_TEXT, name);
+    for (size_t i = 0; i < note_count; i++)
+        p = note_text(p, notes[i].key, notes[i].value);
+    p = pb_close(event, p);
+    packet_end(w, packet, p);
+    w->stats->instants++;
+}
+
+static void thread_end(struct strobe_sink *sink)
+{
+    (void)sink;
+}
+
+/* ---- samples */
+
+/* Frames that are no functions come first among frame ids. */
+enum { FRAME_CUT = 1, FRAME_LOST, FRAME_NO_STACK, FRAME_FUNCTIONS };
+
+static uint32_t image_at(const struct perfetto *w, uint64_t address)
+{
+    for (uint32_t i = 0; i < w->reader->image_count; i++) {
+        const struct strobe_image_entry *image = strobe_reader_image(w->reader, i);
+        if (image && address >= image->start && address < image->end)
+            return i;
+    }
+    return w->reader->image_count;
+}
+
+/* A packet of the samples' sequence that holds dictionary entries only. */
+static uint8_t *dictionary_open(struct perfetto *w, size_t bytes, uint8_t **packet, uint8_t **data)
+{
+    uint8_t *p = room(w, EVENT_BYTES_MAX + bytes);
+    *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    return *data = pb_open(p, PACKET_INTERNED);
+}
+
+static void tell_image(struct perfetto *w, uint32_t index)
+{
+    if (w->image_known[index])
+        return;
+    w->image_known[index] = 1;
+    const struct strobe_image_entry *image = strobe_reader_image(w->reader, index), none = {.path = "[unknown]"};
+    if (!image)
+        image = &none;
+    size_t id_bytes = image->build_id_bytes <= STROBE_BUILD_ID_BYTES ? image->build_id_bytes : 0;
+    uint8_t *packet, *data, *p = dictionary_open(w, STROBE_PATH_BYTES, &packet, &data);
+    uint8_t *id = p = pb_open(p, INTERNED_BUILD_ID);
+    p = pb_uint(p, 1, index + 1u);
+    p = pb_bytes(p, 2, image->build_id, id_bytes);
+    p = pb_close(id, p);
+    p = interned(p, INTERNED_PATH, index + 1u, image->path);
+    uint8_t *mapping = p = pb_open(p, INTERNED_MAPPING);
+    p = pb_uint(p, 1, index + 1u);
+    p = pb_uint(p, 2, index + 1u);
+    p = pb_uint(p, 4, image->start);
+    p = pb_uint(p, 5, image->end);
+    p = pb_uint(p, 7, index + 1u);
+    p = pb_close(mapping, p);
+    p = pb_close(data, p);
+    packet_end(w, packet, p);
+}
+
+static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64_t address)
+{
+    if (!grow(w, &w->frame_known, (size_t)frame + 1, &w->frame_room, 1) ||
+        !grow(w, &w->function_known, (size_t)name + 1, &w->function_room, 1) || w->frame_known[frame])
+        return;
+    uint32_t index = image_at(w, address);
+    const struct strobe_image_entry *image = strobe_reader_image(w->reader, index);
+    tell_image(w, index);
+    const char *text = strobe_function_tree_name(w->tree, name)->text;
+    uint8_t *packet, *data, *p = dictionary_open(w, text_bytes(text), &packet, &data);
+    if (!w->function_known[name])
+        p = interned(p, INTERNED_FUNCTION, name + 1u, text);
+    uint8_t *f = p = pb_open(p, INTERNED_FRAME);
+    p = pb_uint(p, 1, frame);
+    p = pb_uint(p, 2, name + 1u);
+    p = pb_uint(p, 3, index + 1u);
+    p = pb_uint(p, 4, image ? address - image->bias : address);
+    p = pb_close(f, p);
+    p = pb_close(data, p);
+    packet_end(w, packet, p);
+    w->function_known[name] = w->frame_known[frame] = 1;
+}
+
+/* Tells the frames at one address; their ids, outermost first, go to ids[]. */
+static size_t tell_address(struct perfetto *w, uint64_t address, int is_return_address, uint32_t *ids, size_t max)
+{
+    const uint32_t *names;
+    uint32_t first;
+    size_t count = strobe_function_tree_at(w->tree, address, is_return_address, &names, &first);
+    if (count > max)
+        count = max;
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = FRAME_FUNCTIONS + first + (uint32_t)i;
+        tell_frame(w, ids[i], names[i], address);
+    }
+    return count;
+}
+
+/* Lists the frames of a stack, outermost first. */
+static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint32_t *ids, size_t max)
+{
+    uint64_t address[STROBE_STACK_DEPTH_MAX];
+    uint32_t depth;
+    size_t count = 0;
+    if (way & STROBE_STACK_LOST)
+        tell_frame(w, ids[count++] = FRAME_LOST, STROBE_NAME_LOST, 0);
+    else if (way & STROBE_STACK_CUT)
+        tell_frame(w, ids[count++] = FRAME_CUT, STROBE_NAME_CUT, 0);
+    if (!stack || strobe_stack_frames(&w->reader->session.stacks, stack, address, STROBE_STACK_DEPTH_MAX, &depth) !=
+                      STROBE_OK) {
+        tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
+        return count;
+    }
+    for (uint32_t i = 0; i < depth; i++)
+        count += tell_address(w, address[i], i + 1 < depth || !(way & STROBE_STACK_EXACT), ids + count, max - count);
+    return count;
+}
+
+static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned way)
+{
+    uint32_t ids[STROBE_STACK_DEPTH_MAX * 4];
+    uint32_t nodes = strobe_stack_node_count(&w->reader->session.stacks) + 1;
+    if (stack >= nodes)
+        stack = 0;
+    if (!w->stack_iid[way] && !(w->stack_iid[way] = calloc(nodes, sizeof *w->stack_iid[way]))) {
+        w->failed = 1;
+        return 0;
+    }
+    uint32_t *iid = &w->stack_iid[way][stack];
+    if (*iid)
+        return *iid;
+    size_t count = tell_frames(w, stack, way, ids, sizeof ids / sizeof ids[0]);
+    uint8_t *packet, *data, *p = dictionary_open(w, count * PB_FIELD_BYTES_MAX, &packet, &data);
+    uint8_t *s = p = pb_open(p, INTERNED_STACK);
+    p = pb_uint(p, 1, *iid = ++w->stack_count);
+    for (size_t i = 0; i < count; i++)
+        p = pb_uint(p, 2, ids[i]);
+    p = pb_close(s, p);
+    p = pb_close(data, p);
+    packet_end(w, packet, p);
+    return *iid;
+}
+
+static void set_sample_clock(struct perfetto *w)
+{
+    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = delta_clock(w, p);
+    packet_end(w, packet, p);
+    w->sample_ns = w->begin_ns;
+}
+
+static void one_sample(struct perfetto *w, uint64_t time_ns, uint32_t iid)
+{
+    if (time_ns < w->sample_ns)
+        set_sample_clock(w);
+    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = pb_uint(p, PACKET_TIMESTAMP, time_ns - w->sample_ns);
+    uint8_t *s = p = pb_open(p, PACKET_PERF_SAMPLE);
+    p = pb_uint(p, 2, w->pid);
+    p = pb_uint(p, 3, w->tid);
+    p = pb_uint(p, 4, iid);
+    p = pb_uint(p, 5, 2);
+    p = pb_close(s, p);
+    packet_end(w, packet, p);
+    w->sample_ns = time_ns;
+}
+
+static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    if (w->failed)
+        return;
+    uint32_t iid = stack_iid(w, s->stack, s->way);
+    uint64_t span = s->last_ns - s->first_ns, steps = s->count > 1 ? s->count - 1 : 1;
+    for (uint64_t i = 0; i < s->count; i++)
+        one_sample(w, s->first_ns + span / steps * i + span % steps * i / steps, iid);
+    w->stats->samples += s->count;
+}
+
+static void start_samples(struct perfetto *w)
+{
+    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
+    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
+    p = delta_clock(w, p);
+    uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
+    uint8_t *s = p = pb_open(p, 12);
+    uint8_t *timebase = p = pb_open(p, 1);
+    p = pb_uint(p, 2, 1000);
+    p = pb_text(p, 10, "samples");
+    p = pb_uint(p, 11, 4);
+    p = pb_close(timebase, p);
+    p = pb_close(s, p);
+    p = pb_close(d, p);
+    packet_end(w, packet, p);
+}
+
+/* ---- the whole */
+
+/* An instant on the process that tells what was recorded and what was lost. */
+static void tell_session(struct perfetto *w)
+{
+    const struct strobe_reader *r = w->reader;
+    const struct strobe_config *c = &r->session.header->config;
+    const struct strobe_note notes[] = {
+        {"events", r->all.requests},
+        {"samples", r->all.present},
+        {"samples overwritten", r->overwrote},
+        {"samples dropped", r->all.dropped},
+        {"events gated", r->all.gated},
+        {"unwinds failed", r->all.unwind_failed},
+        {"events of untracked threads", r->untracked},
+        {"stacks refused by a full table", r->stacks_refused},
+        {"slots half written", r->half_written},
+        {"closed in order", (uint64_t)r->closed},
+        {"interval of main thread ns", c->interval_main_ns},
+        {"interval of other threads ns", c->interval_other_ns},
+        {"interval of sampler ns", c->async_interval_ns},
+    };
+    uint8_t *p = room(w, 4096), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = pb_uint(p, PACKET_TIMESTAMP, w->begin_ns);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
+    p = pb_uint(p, EVENT_TRACK, 1);
+    p = pb_text(p, EVENT_NAME_TEXT, "recorded by strobe");
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        p = note_text(p, notes[i].key, notes[i].value);
+    p = pb_close(event, p);
+    packet_end(w, packet, p);
+    w->stats->instants++;
+}
+
+static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    w->reader = reader;
+    w->tree = tree;
+    w->pid = reader->session.header->pid;
+    w->begin_ns = strobe_reader_ns(reader, 0);
+    w->sample_ns = UINT64_MAX;
+    w->image_known = calloc((size_t)reader->image_count + 1, 1);
+    w->failed |= !w->image_known;
+    for (unsigned i = 0; i < TRACK_COUNT; i++)
+        if (reader->session.header->config.metrics & track_kind[i].metric)
+            w->tracks[w->track_count++] = i;
+    describe_process(w);
+    tell_session(w);
+    start_samples(w);
+}
+
+static enum strobe_status finish(struct strobe_sink *sink)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    flush(w);
+    enum strobe_status status = w->failed ? STROBE_IO : STROBE_OK;
+    if (w->deflate)
+        deflateEnd(&w->z);
+    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
+        free(w->stack_iid[way]);
+    free(w->named_in);
+    free(w->frame_known);
+    free(w->function_known);
+    free(w->image_known);
+    free(w->packed);
+    free(w->buffer);
+    free(w);
+    return status;
+}
+
+struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats)
+{
+    enum { LEVEL = 6 };
+    struct perfetto *w = calloc(1, sizeof *w);
+    memset(stats, 0, sizeof *stats);
+    if (!w)
+        return NULL;
+    w->sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+    w->out = out;
+    w->stats = stats;
+    w->next_track = 1;
+    w->sequence = SEQUENCE_THREADS - 1;
+    w->buffer = w->p = malloc(BUFFER_BYTES);
+    int ok = w->buffer != NULL;
+    if (ok && deflate) {
+        ok = deflateInit(&w->z, LEVEL) == Z_OK;
+        w->deflate = ok;
+        w->packed = ok ? malloc(deflateBound(&w->z, BUFFER_BYTES)) : NULL;
+        ok = w->packed != NULL;
+    }
+    if (!ok) {
+        finish(&w->sink);
+        return NULL;
+    }
+    return &w->sink;
+}

@@ -1,0 +1,30 @@
+/* Writes a timeline as a Perfetto trace (https://perfetto.dev/docs/reference/trace-packet-proto).
+ *
+ *   track 1          the process, with an instant that tells settings and losses
+ *   a track each     thread: slices; child tracks count CPU time, allocated bytes, faults, switches
+ *   sequence 1       descriptors
+ *   sequence 2       all callstack samples, so that viewers see one profile and one dictionary
+ *   sequence 3 ...   one for each thread: own clock (ns since the packet before) and names
+ *
+ * Counters travel with the events of slices, so viewers know the CPU time of each; numbers of a slice (samples, faults
+ * ...) are annotations of its end, only where not 0.
+ *
+ * Memory: dictionaries, and one buffer. Reading half only. */
+#ifndef STROBE_TRACE_SINK_PERFETTO_H
+#define STROBE_TRACE_SINK_PERFETTO_H
+
+#include "engine/trace/outfile.h"
+#include "engine/trace/sink.h"
+
+/* What was written: what a reader of the trace must find again. */
+struct strobe_perfetto_stats {
+    uint64_t threads, slices, instants, counter_values, samples;
+    uint64_t packets;            /* those inside compressed ones counted singly */
+    uint64_t raw_bytes;          /* before deflation */
+};
+
+/* A sink that writes to `out`, which it does not close. `deflate` 1: packets are compressed in runs. NULL when memory
+ * runs out. *stats (not NULL) is complete after the sink's finish, which also frees the sink. */
+struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats);
+
+#endif

@@ -1,0 +1,21 @@
+/* The smaller sinks: text formats that other viewers read. Each is made for an output that it does not close, NULL
+ * when memory runs out, and is freed by its own finish. Reading half only. */
+#ifndef STROBE_TRACE_SINKS_H
+#define STROBE_TRACE_SINKS_H
+
+#include "engine/trace/outfile.h"
+#include "engine/trace/sink.h"
+
+/* Trace Event Format, JSON object form: B, E and i events, M events for names. E events repeat the name, without
+ * which some readers drop them. Constant memory. */
+struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out);
+
+/* speedscope's own format (https://www.speedscope.app/file-format-schema.json): an evented profile for each thread,
+ * times in ns from the begin of the session. Constant memory. */
+struct strobe_sink *strobe_sink_speedscope(struct strobe_outfile *out);
+
+/* Folded stacks: `thread;outermost;...;innermost weight`, a line for each path that was innermost at some time, weight
+ * = that time in us. Keeps the paths of one thread in memory. */
+struct strobe_sink *strobe_sink_folded(struct strobe_outfile *out);
+
+#endif

@@ -1,0 +1,564 @@
+#include "engine/trace/timeline.h"
+
+#include "engine/trace/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000 };
+#define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
+
+/* A blocking call the thread is in. */
+struct call {
+    const struct strobe_item *item;
+    uint32_t caller;          /* node of the frames that made the call, as the stack says */
+    uint32_t wait;            /* node of the wait, as shown */
+    uint32_t depth;           /* of the wait's slice */
+    uint64_t end_ns;
+    int unfinished;
+};
+
+/* A merged record whose samples are not all behind us. Of a run of samples that nothing comes between, only the last is
+ * looked at. */
+struct run {
+    const struct strobe_item *item;
+    uint64_t first_ns, last_ns;
+    uint32_t done;            /* samples behind us */
+    uint32_t next;            /* the one to look at next */
+    uint64_t next_ns;
+};
+
+struct builder {
+    const struct strobe_reader *reader;
+    struct strobe_function_tree *tree;
+    const struct strobe_timeline_options *options;
+    struct strobe_sink *sink;
+    struct strobe_timeline_stats *stats;
+    struct strobe_path path;
+
+    const struct strobe_reader_thread *thread;
+    uint64_t gap_ns, least_ns, idle_cpu_ns;
+    uint64_t seen_ns;                  /* when the thread was last seen where it is shown */
+    const struct strobe_item *seen;    /* by which record */
+    uint32_t message;
+    size_t ahead;                      /* items before this one tell no CPU time to come */
+
+    struct call *calls;                /* outermost first; their ends do not increase */
+    size_t call_count, call_room;
+    struct run *runs;                  /* latest first */
+    size_t run_count, run_room;
+    int failed;
+};
+
+static int make_room(struct builder *b, void *array, size_t count, size_t *room, size_t item_bytes)
+{
+    if (count < *room)
+        return 1;
+    size_t more = *room ? *room * 2 : 16;
+    void *bigger = realloc(*(void **)array, more * item_bytes);
+    if (!bigger) {
+        b->failed = 1;
+        return 0;
+    }
+    *(void **)array = bigger;
+    *room = more;
+    return 1;
+}
+
+static uint64_t begin_ns(const struct builder *b, const struct strobe_item *item)
+{
+    return strobe_reader_ns(b->reader, item->record.ticks);
+}
+
+static uint64_t end_ns(const struct builder *b, const struct strobe_item *item)
+{
+    return strobe_reader_ns(b->reader, item->record.ticks + item->record.duration);
+}
+
+static int is_call(const struct strobe_item *item)
+{
+    return item->record.flags & STROBE_FLAG_SCOPE;
+}
+
+static unsigned way_of(const struct strobe_record *r)
+{
+    return (r->kind == STROBE_KIND_ASYNC ? STROBE_STACK_EXACT : 0u) |
+           (r->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
+           (r->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
+}
+
+static uint32_t node_of(struct builder *b, const struct strobe_item *item)
+{
+    uint32_t node = strobe_function_tree_of_stack(b->tree, item->record.stack, way_of(&item->record));
+    if (item->record.flags & STROBE_FLAG_TABLE_FULL)
+        node = strobe_function_tree_child(b->tree, node, STROBE_NAME_TABLE_FULL);
+    return node;
+}
+
+/* ---- what a record knows of CPU time and counters */
+
+static int knows_begin_cpu(const struct strobe_record *r)
+{
+    unsigned both = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU;
+    return (r->flags & both) == both && r->cpu_span_ns != UINT32_MAX && r->cpu_span_ns <= r->cpu_ns;
+}
+
+/* The first CPU time an item tells: when, and how much. */
+static void first_cpu(const struct builder *b, const struct strobe_item *item, uint64_t *time_ns, uint64_t *cpu_ns)
+{
+    int begin = knows_begin_cpu(&item->record) || !item->record.duration;
+    *time_ns = begin ? begin_ns(b, item) : end_ns(b, item);
+    *cpu_ns = item->record.cpu_ns - (knows_begin_cpu(&item->record) ? item->record.cpu_span_ns : 0);
+}
+
+static uint64_t less(uint64_t total, uint32_t span)
+{
+    return total > span ? total - span : 0;
+}
+
+static void counters_of(const struct builder *b, const struct strobe_item *item, int at_begin, uint64_t *counter)
+{
+    const struct strobe_metrics *m = &b->reader->metrics[item->metrics - 1];
+    uint32_t on = at_begin ? UINT32_MAX : 0;
+    counter[STROBE_COUNTER_ALLOC_BYTES] = less(m->alloc_bytes, m->alloc_bytes_span & on);
+    counter[STROBE_COUNTER_ALLOCS] = less(m->alloc_count, m->alloc_count_span & on);
+    counter[STROBE_COUNTER_MINOR_FAULTS] = less(m->minor_faults, m->minor_faults_span & on);
+    counter[STROBE_COUNTER_MAJOR_FAULTS] = less(m->major_faults, m->major_faults_span & on);
+    counter[STROBE_COUNTER_SWITCHES] = less(m->voluntary_switches, m->voluntary_switches_span & on);
+    counter[STROBE_COUNTER_PREEMPTIONS] = less(m->involuntary_switches, m->involuntary_switches_span & on);
+}
+
+static void take_counters(struct builder *b, const struct strobe_item *item, int at_begin)
+{
+    uint64_t counter[STROBE_COUNTER_COUNT];
+    if (!item->metrics)
+        return;
+    counters_of(b, item, at_begin, counter);
+    for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
+        if (counter[i] > b->path.now.counter[i])
+            b->path.now.counter[i] = counter[i];
+}
+
+/* Goes on to the begin (or only sample) of an item, or to its end. */
+static void move_to_begin(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+{
+    uint64_t cpu_ns;
+    if (item->record.flags & STROBE_FLAG_CPU && (!item->record.duration || knows_begin_cpu(&item->record))) {
+        first_cpu(b, item, &time_ns, &cpu_ns);
+        strobe_path_move_known(&b->path, time_ns, cpu_ns);
+    } else {
+        strobe_path_move(&b->path, time_ns);
+    }
+    take_counters(b, item, item->record.duration != 0);
+}
+
+static void move_to_end(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+{
+    if (item->record.flags & STROBE_FLAG_CPU)
+        strobe_path_move_known(&b->path, time_ns, item->record.cpu_ns);
+    else
+        strobe_path_move(&b->path, time_ns);
+    take_counters(b, item, 0);
+}
+
+/* Looks for the CPU time that will be known next after item `i`. */
+static void look_ahead(struct builder *b, size_t i)
+{
+    const struct strobe_reader_thread *t = b->thread;
+    if (b->ahead > i)
+        return;
+    for (b->ahead = i + 1; b->ahead < t->item_count; b->ahead++) {
+        if (t->items[b->ahead].record.flags & STROBE_FLAG_CPU) {
+            uint64_t time_ns, cpu_ns;
+            first_cpu(b, &t->items[b->ahead], &time_ns, &cpu_ns);
+            strobe_path_expect(&b->path, time_ns, cpu_ns);
+            return;
+        }
+    }
+    strobe_path_expect(&b->path, 0, 0);
+}
+
+/* ---- samples */
+
+static void tell_samples(struct builder *b, const struct strobe_item *item, uint64_t first_ns, uint64_t last_ns)
+{
+    b->stats->samples += item->record.count;
+    if (b->options->no_samples)
+        return;
+    struct strobe_samples s = {first_ns, last_ns, item->record.count, item->record.stack, way_of(&item->record)};
+    b->sink->samples(b->sink, &s);
+}
+
+static uint64_t sample_ns(const struct run *r, uint32_t index)
+{
+    uint64_t span = r->last_ns - r->first_ns, steps = r->item->record.count - 1;
+    return r->first_ns + span / steps * index + span % steps * index / steps;
+}
+
+/* Something else is about to be seen at `time_ns`: the samples of runs up to there are behind us, and the first after
+ * it will have to be looked at. */
+static void interrupt_runs(struct builder *b, uint64_t time_ns)
+{
+    for (size_t i = 0; i < b->run_count; i++) {
+        struct run *r = &b->runs[i];
+        uint32_t low = r->done, high = r->item->record.count - 1;
+        if (r->next == low)
+            continue;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (sample_ns(r, middle) > time_ns)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        if (b->path.depth)
+            b->path.open[b->path.depth - 1].samples += low - r->done;
+        r->done = r->next = low;
+        r->next_ns = sample_ns(r, low);
+    }
+    /* Next times have changed: restore the order, latest first. */
+    for (size_t i = 1; i < b->run_count; i++) {
+        struct run r = b->runs[i];
+        size_t j = i;
+        for (; j && b->runs[j - 1].next_ns < r.next_ns; j--)
+            b->runs[j] = b->runs[j - 1];
+        b->runs[j] = r;
+    }
+}
+
+static void add_run(struct builder *b, struct run r)
+{
+    if (!make_room(b, &b->runs, b->run_count, &b->run_room, sizeof *b->runs))
+        return;
+    size_t j = b->run_count++;
+    for (; j && b->runs[j - 1].next_ns < r.next_ns; j--)
+        b->runs[j] = b->runs[j - 1];
+    b->runs[j] = r;
+}
+
+/* Where `node` is shown while calls are open: what it has beyond the innermost caller hangs under that call's wait. */
+static uint32_t graft(struct builder *b, uint32_t node)
+{
+    if (!b->call_count)
+        return node;
+    const struct call *c = &b->calls[b->call_count - 1];
+    const struct strobe_function_node *n = strobe_function_tree_node(b->tree, node);
+    uint32_t names[STROBE_STACK_DEPTH_MAX * STROBE_SYMBOLS_FRAMES_MAX / 8], count = 0;
+    uint32_t caller = c->caller;
+    while (strobe_function_tree_node(b->tree, caller)->depth > n->depth)
+        caller = strobe_function_tree_node(b->tree, caller)->parent;
+    while (node != caller && count < sizeof names / sizeof names[0]) {
+        if (strobe_function_tree_node(b->tree, caller)->depth == n->depth)
+            caller = strobe_function_tree_node(b->tree, caller)->parent;
+        names[count++] = n->name;
+        node = n->parent;
+        n = strobe_function_tree_node(b->tree, node);
+    }
+    uint32_t shown = c->wait;
+    while (count--)
+        shown = strobe_function_tree_child(b->tree, shown, names[count]);
+    return shown;
+}
+
+/* Next to no CPU time between the last sample and the next: both ends must really be known. */
+static int was_idle(const struct builder *b)
+{
+    const struct strobe_path *p = &b->path;
+    return p->ahead_ns > p->known_ns && p->known_ns <= b->seen_ns && p->ahead_cpu_ns >= p->known_cpu_ns &&
+           p->ahead_cpu_ns - p->known_cpu_ns <= b->idle_cpu_ns &&
+           p->ahead_cpu_ns - p->known_cpu_ns <= (p->ahead_ns - p->known_ns) / 100;
+}
+
+static void fill_gap(struct builder *b, uint64_t time_ns, int same)
+{
+    struct strobe_path *p = &b->path;
+    uint32_t keep = same && p->depth && was_idle(b) ? p->depth : 0;
+    strobe_path_move(p, b->seen_ns + b->least_ns);
+    strobe_path_cut(p, keep);
+    strobe_path_push(p, keep ? STROBE_NAME_IDLE : STROBE_NAME_UNSEEN, 0, 0);
+    *(keep ? &b->stats->idles : &b->stats->gaps) += 1;
+    strobe_path_move(p, time_ns);
+    strobe_path_cut(p, keep);
+}
+
+/* Before anything is shown at `time_ns`: was there a gap, has the message changed? */
+static void arrive(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
+{
+    if (b->call_count)
+        return;
+    int same = node == b->path.node && item->record.message == b->message;
+    if (b->seen && b->seen != item && time_ns > b->seen_ns && time_ns - b->seen_ns > b->gap_ns)
+        fill_gap(b, time_ns, same);
+    if (item->record.message != b->message && b->path.depth) {
+        strobe_path_move(&b->path, time_ns);
+        strobe_path_cut(&b->path, 0);
+        b->stats->message_splits++;
+    }
+    b->message = item->record.message;
+}
+
+static void seen(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint64_t samples)
+{
+    b->seen = item;
+    b->seen_ns = time_ns;
+    if (b->path.depth)
+        b->path.open[b->path.depth - 1].samples += samples;
+}
+
+/* A sample of its own, or the first of a run. */
+static void point(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+{
+    const struct strobe_record *r = &item->record;
+    uint32_t node = graft(b, node_of(b, item));
+    if (b->run_count && (node != b->path.node || r->message != b->message))
+        interrupt_runs(b, time_ns);
+    arrive(b, item, time_ns, node);
+    move_to_begin(b, item, time_ns);
+    strobe_path_show(&b->path, node);
+    uint64_t last_ns = r->count > 1 ? end_ns(b, item) : time_ns;
+    int run = last_ns > time_ns;
+    seen(b, item, time_ns, run ? 1 : r->count);
+    if (run)
+        add_run(b, (struct run){item, time_ns, last_ns, 1, r->count - 1, last_ns});
+    tell_samples(b, item, time_ns, last_ns);
+}
+
+/* The next sample of the run that has the earliest. */
+static void run_sample(struct builder *b)
+{
+    struct run r = b->runs[--b->run_count];
+    uint32_t node = graft(b, node_of(b, r.item));
+    if (b->run_count && node != b->path.node)
+        interrupt_runs(b, r.next_ns);
+    arrive(b, r.item, r.next_ns, node);
+    if (r.next == r.item->record.count - 1)
+        move_to_end(b, r.item, r.next_ns);
+    else
+        strobe_path_move(&b->path, r.next_ns);
+    strobe_path_show(&b->path, node);
+    seen(b, r.item, r.next_ns, r.next + 1 - r.done);
+    r.done = r.next + 1;
+    r.next = r.item->record.count - 1;
+    r.next_ns = r.last_ns;
+    if (r.done <= r.next)
+        add_run(b, r);
+}
+
+/* ---- blocking calls */
+
+static void begin_call(struct builder *b, const struct strobe_item *item, int unfinished)
+{
+    uint64_t time_ns = begin_ns(b, item);
+    if (!make_room(b, &b->calls, b->call_count, &b->call_room, sizeof *b->calls))
+        return;
+    uint32_t caller = item->record.stack || !unfinished ? node_of(b, item) : 0;
+    uint32_t node = graft(b, caller);
+    interrupt_runs(b, time_ns);
+    arrive(b, item, time_ns, node);
+    move_to_begin(b, item, time_ns);
+    strobe_path_show(&b->path, node);
+    if (!strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished))
+        return;
+    seen(b, item, time_ns, !unfinished);
+    struct call c = {item, caller, b->path.node, b->path.depth, end_ns(b, item), unfinished};
+    if (b->call_count && c.end_ns > b->calls[b->call_count - 1].end_ns) {
+        c.end_ns = b->calls[b->call_count - 1].end_ns;
+        b->stats->waits_cut++;
+    }
+    b->calls[b->call_count++] = c;
+    b->stats->waits++;
+}
+
+static void end_call(struct builder *b)
+{
+    struct call c = b->calls[--b->call_count];
+    interrupt_runs(b, c.end_ns);
+    move_to_end(b, c.item, c.end_ns);
+    strobe_path_cut(&b->path, c.depth - 1);
+    b->seen = c.item;
+    b->seen_ns = c.end_ns;
+    if (!c.unfinished)
+        tell_samples(b, c.item, c.end_ns, c.end_ns);
+}
+
+/* Ends calls and looks at samples of runs that are due up to `time_ns`. At equal times samples come before the end of
+ * the call they lie in. */
+static void catch_up(struct builder *b, uint64_t time_ns)
+{
+    for (;;) {
+        const struct run *r = b->run_count ? &b->runs[b->run_count - 1] : NULL;
+        const struct call *c = b->call_count ? &b->calls[b->call_count - 1] : NULL;
+        if (r && r->next_ns <= time_ns && (!c || r->next_ns <= c->end_ns))
+            run_sample(b);
+        else if (c && c->end_ns <= time_ns)
+            end_call(b);
+        else
+            return;
+    }
+}
+
+/* ---- threads */
+
+/* The call the thread was in when the session ended has left no record. Makes one, with the stack the sampler saw it
+ * with, if it did. Returns whether there is such a call. */
+static int unfinished_call(const struct builder *b, struct strobe_item *out)
+{
+    const struct strobe_reader_thread *t = b->thread;
+    uint64_t begin = t->open_begin_ticks, end = b->reader->last_ticks;
+    if (t->open_kind == STROBE_KIND_NONE || begin < t->start_ticks || begin >= end)
+        return 0;
+    *out = (struct strobe_item){.record = {.ticks = begin, .duration = end - begin, .kind = (uint8_t)t->open_kind,
+                                           .flags = STROBE_FLAG_SCOPE, .count = 1}};
+    for (size_t i = t->item_count; i-- && t->items[i].record.ticks >= begin;) {
+        const struct strobe_record *r = &t->items[i].record;
+        if (r->ticks == begin && r->kind == t->open_kind && r->flags & STROBE_FLAG_SCOPE)
+            return 0;
+        if (r->kind == STROBE_KIND_ASYNC) {
+            out->record.stack = r->stack;
+            out->record.flags |= r->flags & (STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL | STROBE_FLAG_TABLE_FULL);
+            out->record.message = r->message;
+        }
+    }
+    return 1;
+}
+
+static void begin_unfinished(struct builder *b, struct strobe_item *open)
+{
+    catch_up(b, begin_ns(b, open));
+    if (!open->record.stack)
+        open->record.message = b->message;
+    begin_call(b, open, 1);
+}
+
+static uint64_t lost_samples(const struct strobe_reader_thread *t)
+{
+    return t->all.dropped + (t->all.overwritten > 0 ? (uint64_t)t->all.overwritten : 0);
+}
+
+static void tell_losses(struct builder *b, uint64_t time_ns)
+{
+    const struct strobe_reader_thread *t = b->thread;
+    char name[64];
+    if (!lost_samples(t))
+        return;
+    snprintf(name, sizeof name, "%llu samples lost", (unsigned long long)lost_samples(t));
+    struct strobe_note notes[] = {{"overwritten", lost_samples(t) - t->all.dropped}, {"dropped", t->all.dropped}};
+    b->sink->instant(b->sink, time_ns, name, notes, 2);
+    b->stats->instants++;
+}
+
+static void set_limits(struct builder *b)
+{
+    const struct strobe_config *config = &b->reader->session.header->config;
+    uint64_t interval = b->thread->is_main ? config->interval_main_ns : config->interval_other_ns;
+    uint64_t slowest = interval > config->async_interval_ns ? interval : config->async_interval_ns;
+    b->gap_ns = b->options->gap_ns ? b->options->gap_ns : slowest < FAR_NS ? slowest * 4 : FAR_NS * 4;
+    if (!b->options->gap_ns && b->gap_ns < GAP_NS_LEAST)
+        b->gap_ns = GAP_NS_LEAST;
+    b->least_ns = interval ? interval : LEAST_NS;
+    if (b->least_ns > b->gap_ns)
+        b->least_ns = b->gap_ns;
+    b->idle_cpu_ns = config->active_cpu_ns;
+}
+
+/* Where the thread's line begins, and with which totals. */
+static void start_thread(struct builder *b, uint64_t time_ns)
+{
+    const struct strobe_reader_thread *t = b->thread;
+    uint64_t counter[STROBE_COUNTER_COUNT] = {0}, known_ns, cpu_ns = 0;
+    size_t i = 0;
+    while (i < t->item_count && !(t->items[i].record.flags & STROBE_FLAG_CPU))
+        i++;
+    if (i < t->item_count)
+        first_cpu(b, &t->items[i], &known_ns, &cpu_ns);
+    for (i = 0; i < t->item_count && !t->items[i].metrics; i++)
+        ;
+    if (i < t->item_count)
+        counters_of(b, &t->items[i], t->items[i].record.duration != 0, counter);
+    strobe_path_start(&b->path, time_ns, cpu_ns, counter);
+    b->seen = NULL;
+    b->seen_ns = time_ns;
+    b->message = 0;
+    b->ahead = 0;
+    b->call_count = b->run_count = 0;
+}
+
+static void finish_thread(struct builder *b)
+{
+    const struct strobe_reader_thread *t = b->thread;
+    struct strobe_path *p = &b->path;
+    uint64_t ticks = t->end_ticks ? t->end_ticks : b->reader->closed ? b->reader->last_ticks : 0;
+    if (ticks > b->reader->last_ticks)
+        ticks = b->reader->last_ticks;
+    catch_up(b, UINT64_MAX);
+    strobe_path_expect(p, 0, 0);
+    uint64_t end = ticks ? strobe_reader_ns(b->reader, ticks) : b->seen_ns + b->least_ns;
+    if (end > b->seen_ns && end - b->seen_ns > b->gap_ns)
+        fill_gap(b, end, 0);
+    strobe_path_move(p, end);
+    strobe_path_cut(p, 0);
+}
+
+static void build_thread(struct builder *b)
+{
+    const struct strobe_reader_thread *t = b->thread;
+    struct strobe_item open;
+    int unfinished = unfinished_call(b, &open);
+    if (!t->item_count && !unfinished && !lost_samples(t))
+        return;
+    uint64_t first = unfinished ? open.record.ticks : t->start_ticks;
+    if (t->item_count && (!unfinished || t->items[0].record.ticks < first))
+        first = t->items[0].record.ticks;
+    uint64_t first_ns = strobe_reader_ns(b->reader, first);
+
+    set_limits(b);
+    b->sink->thread_begin(b->sink, t);
+    b->stats->threads++;
+    tell_losses(b, first_ns);
+    start_thread(b, first_ns);
+    for (size_t i = 0; i < t->item_count; i++) {
+        const struct strobe_item *item = &t->items[i];
+        if (unfinished && open.record.ticks <= item->record.ticks) {
+            begin_unfinished(b, &open);
+            unfinished = 0;
+        }
+        uint64_t time_ns = begin_ns(b, item);
+        if (b->run_count | b->call_count)
+            catch_up(b, time_ns);
+        if (is_call(item))
+            begin_call(b, item, 0);
+        else
+            point(b, item, time_ns);
+        look_ahead(b, i);
+    }
+    if (unfinished)
+        begin_unfinished(b, &open);
+    if (t->item_count || b->call_count)
+        finish_thread(b);
+    b->sink->thread_end(b->sink);
+}
+
+enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                         const struct strobe_timeline_options *options, struct strobe_sink *sink,
+                                         struct strobe_timeline_stats *stats)
+{
+    struct strobe_timeline_stats unasked;
+    struct builder b = {.reader = reader, .tree = tree, .options = options, .sink = sink,
+                        .stats = stats ? stats : &unasked};
+    memset(b.stats, 0, sizeof *b.stats);
+    b.path = (struct strobe_path){.sink = sink, .tree = tree, .stats = b.stats};
+    sink->start(sink, reader, tree);
+    for (uint32_t i = 0; i < reader->thread_count && !b.failed && !b.path.failed; i++) {
+        b.thread = &reader->threads[i];
+        build_thread(&b);
+    }
+    free(b.path.open);
+    free(b.path.steps);
+    free(b.calls);
+    free(b.runs);
+    enum strobe_status status = sink->finish(sink);
+    if (status == STROBE_OK && (b.failed || b.path.failed || strobe_function_tree_status(tree) != STROBE_OK))
+        status = STROBE_IO;
+    return status;
+}

@@ -1,0 +1,61 @@
+/* Samples to slices: turns a session's records into a timeline of nested slices for each thread, and tells it to a sink
+ * as it goes. Memory is the function tree plus one path of open slices.
+ *
+ * Between two samples a thread is shown where the earlier one saw it: a slice begins at the first sample that has it
+ * and ends at the first that has it no more; what both stacks share stays open. Above that rule:
+ *
+ *   merged   A record of n merged samples stands for n samples spread evenly from its first to its last.
+ *   wait     A blocking call (a scope record) is a slice named for its kind, from exactly its begin to its end, under
+ *            the frames that made the call. Samples taken meanwhile lie in it: what their stack has beyond the
+ *            caller's hangs under the wait. Calls nest; one that claims to outlast the call it lies in is cut to it.
+ *            A call that had not ended when the session did is shown as far as the session goes.
+ *   message  Samples of two messages share nothing, however equal their stacks (S-50).
+ *   gap      After more than gap_ns without a sample, outside of a blocking call, the earlier stack is shown for the
+ *            least duration (below), then "[unseen]" up to the next sample; nothing stays open across (S-51, S-4).
+ *            Where the thread used no CPU time to speak of and is then seen with the same stack, it was idle: the
+ *            stack stays open, with "[idle]" in it.
+ *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
+ *            (1 ms when that is 0), but not past the thread's end (S-52). At equal times each sample still gets 1 ns:
+ *            later ones are moved on so that no slice is empty or negative and none is lost (S-53, S-56).
+ *   CPU      Counters known at begin and end of a wait are charged to it (S-54). CPU time that ran ahead of wall time,
+ *            by the grain of its clock, is held back to it and counted (S-55). Between samples that know their CPU
+ *            time it is interpolated.
+ *   losses   A thread with samples lost has an instant "N samples lost" at its start (S-14).
+ *
+ * Not thread-safe; allocates. Reading half only. */
+#ifndef STROBE_TRACE_TIMELINE_H
+#define STROBE_TRACE_TIMELINE_H
+
+#include "engine/base/status.h"
+#include "engine/trace/function_tree.h"
+#include "engine/trace/reader.h"
+#include "engine/trace/sink.h"
+
+#include <stdint.h>
+
+struct strobe_timeline_options {
+    uint64_t gap_ns;             /* 0 = four times the thread's interval or the sampler's, at least 5 ms */
+    int no_samples;              /* don't tell the sink samples, only slices */
+};
+
+struct strobe_timeline_stats {
+    uint64_t threads;            /* told to the sink: those with a record, a loss or an unfinished wait */
+    uint64_t slices;             /* all of them, waits, gaps and placeholders included */
+    uint64_t waits;
+    uint64_t gaps;               /* "[unseen]" */
+    uint64_t idles;              /* "[idle]" */
+    uint64_t instants;
+    uint64_t samples;
+    uint64_t message_splits;
+    uint64_t cpu_clamped;        /* times that CPU time ran ahead of wall time, or back */
+    uint64_t waits_cut;          /* waits that claimed to outlast the one they lie in */
+    uint64_t moved;              /* events moved on so that a slice lasts 1 ns */
+};
+
+/* Builds the timeline of every thread of `reader` and tells it to `sink`, whose finish is called in any case. `tree`
+ * folds the reader's stack table. Returns the sink's status, or STROBE_IO when memory ran out. `stats` may be NULL. */
+enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                         const struct strobe_timeline_options *options, struct strobe_sink *sink,
+                                         struct strobe_timeline_stats *stats);
+
+#endif

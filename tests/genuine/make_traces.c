@@ -1,0 +1,143 @@
+/* Makes sessions that show every feature of the Perfetto sink, converts each, and prints what the writer says it wrote: an
+ * array of JSON objects, for check_trace.mjs.
+ *
+ *   make_traces DIR */
+#include "engine/trace/convert.h"
+#include "tests/unit/support/session_builder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MS = 1000000, US = 1000, CALLERS = 40 };
+
+static struct strobe_build build;
+
+static uint32_t stack(uint64_t seed, uint32_t depth)
+{
+    uint64_t address[STROBE_STACK_DEPTH_MAX];
+    for (uint32_t i = 0; i < depth; i++)
+        address[i] = 0x400000 + (i * 4096 + (i + 3 < depth ? 0 : seed % 5 * 512) + 16) % 0x100000;
+    return strobe_build_stack(&build, address, depth);
+}
+
+static void sample(uint32_t thread, uint64_t ticks, uint32_t stack_id, uint64_t cpu_ns)
+{
+    struct strobe_record r = {.ticks = ticks, .cpu_ns = cpu_ns, .stack = stack_id, .thread = thread,
+                              .flags = STROBE_FLAG_CPU};
+    strobe_build_record(&build, r, NULL);
+}
+
+static void wait_for(uint32_t thread, uint64_t begin, uint64_t end, uint32_t stack_id, unsigned kind)
+{
+    struct strobe_record r = {.ticks = begin, .duration = end - begin, .cpu_ns = begin / 2, .arg = 0x7f00c0de,
+                              .stack = stack_id, .thread = thread, .kind = (uint8_t)kind,
+                              .flags = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU | STROBE_FLAG_SCOPE};
+    struct strobe_metrics m = {.alloc_count = begin / MS, .alloc_bytes = begin / 10, .minor_faults = 7,
+                               .voluntary_switches = (uint32_t)(begin / MS) + 1, .voluntary_switches_span = 1};
+    strobe_build_record(&build, r, &m);
+}
+
+static void begin(const char *path, struct strobe_config config)
+{
+    strobe_build_begin(&build, path, &config);
+    strobe_build_image(&build, "/usr/lib/libbuilt.so.1", 0x400000, 0x500000);
+}
+
+/* Deep stacks that change at their leaves, two threads, waits, a gap. */
+static void ordinary(const char *path)
+{
+    begin(path, strobe_build_config());
+    uint32_t first = strobe_build_thread(&build, 4242, "main"), second = strobe_build_thread(&build, 70000, "worker");
+    for (uint32_t i = 0; i < 200; i++) {
+        sample(first, i * MS, stack(i / 3, CALLERS), i * MS / 2);
+        sample(second, i * MS + 300, stack(i / 7, 12 + i % 5), i * MS / 4);
+        if (i % 20 == 10)
+            wait_for(first, i * MS + 100 * US, i * MS + 900 * US, stack(i, CALLERS - 2), STROBE_KIND_MUTEX);
+    }
+    sample(second, 300 * MS, stack(1, 8), 60 * MS);
+    strobe_build_end(&build, 310 * MS);
+}
+
+/* Merged records, samples of the sampler between them, messages, nested calls, cut stacks, equal times. */
+static void odd(const char *path)
+{
+    begin(path, strobe_build_config());
+    uint32_t t = strobe_build_thread(&build, 4242, "odd \"one\" \xff"), s = stack(1, 20);
+    struct strobe_record merged = {.ticks = 1 * MS, .duration = 8 * MS, .stack = s, .thread = t, .count = 9};
+    strobe_build_record(&build, merged, NULL);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct strobe_record r = {.ticks = (2 + 2 * i) * MS + 1, .stack = stack(i, 21), .thread = t,
+                                  .kind = STROBE_KIND_ASYNC, .flags = i == 2 ? STROBE_FLAG_CUT : 0};
+        strobe_build_record(&build, r, NULL);
+    }
+    wait_for(t, 11 * MS, 19 * MS, stack(1, 10), STROBE_KIND_LOAD);
+    wait_for(t, 12 * MS, 13 * MS, stack(1, 14), STROBE_KIND_READ);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct strobe_record r = {.ticks = 20 * MS + i / 2 * MS, .stack = i % 2 ? s : 0, .thread = t, .message = i / 4,
+                                  .flags = i == 5 ? STROBE_FLAG_DOUBTFUL : i == 4 ? STROBE_FLAG_TABLE_FULL : 0};
+        strobe_build_record(&build, r, NULL);
+    }
+    strobe_build_end(&build, 24 * MS);
+}
+
+/* A flight recorder that has forgotten most; killed inside a call. */
+static void lossy(const char *path)
+{
+    struct strobe_config config = strobe_build_config();
+    config.ring_slots = 256;
+    config.metrics = STROBE_METRIC_CPU | STROBE_METRIC_ALLOC | STROBE_METRIC_FAULTS | STROBE_METRIC_SWITCHES;
+    begin(path, config);
+    uint32_t t = strobe_build_thread(&build, 4242, "main"), quiet = strobe_build_thread(&build, 4243, "quiet");
+    for (uint32_t i = 0; i < 1000; i++)
+        sample(t, i * MS, stack(i, 30), i * MS);
+    wait_for(t, 1000 * MS, 1001 * MS, stack(0, 29), STROBE_KIND_SYNC);
+    strobe_store_relaxed(&build.session.threads[quiet].scope_begin_ticks, STROBE_BUILD_BEGIN_NS + 5 * MS);
+    strobe_store_relaxed(&build.session.threads[quiet].scope_kind, STROBE_KIND_COND);
+    strobe_build_kill(&build);
+}
+
+/* Nothing was recorded. */
+static void empty(const char *path)
+{
+    begin(path, strobe_build_config());
+    strobe_build_thread(&build, 4242, "main");
+    strobe_build_end(&build, 1 * MS);
+}
+
+static void convert(const char *dir, const char *name, int deflate, int more)
+{
+    char session[512], trace[512], why[512];
+    struct strobe_convert_options options = {.deflate = deflate, .replace = 1};
+    struct strobe_convert_stats s;
+    snprintf(session, sizeof session, "%s/%s.strobe", dir, name);
+    snprintf(trace, sizeof trace, "%s/%s%s.perfetto-trace", dir, name, deflate ? "-deflated" : "");
+    if (strobe_convert(session, trace, &options, &s, why, sizeof why) != STROBE_OK) {
+        fprintf(stderr, "%s\n", why);
+        exit(2);
+    }
+    printf("{\"trace\":\"%s\",\"threads\":%" PRIu64 ",\"slices\":%" PRIu64 ",\"instants\":%" PRIu64
+           ",\"counter_values\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"pid\":4242}%s\n",
+           trace, s.perfetto.threads, s.perfetto.slices, s.perfetto.instants, s.perfetto.counter_values,
+           s.perfetto.samples, s.bytes, more ? "," : "");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; void (*make)(const char *path); } sessions[] = {
+        {"ordinary", ordinary}, {"odd", odd}, {"lossy", lossy}, {"empty", empty},
+    };
+    if (argc != 2)
+        return 2;
+    puts("[");
+    for (size_t i = 0; i < sizeof sessions / sizeof sessions[0]; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s.strobe", argv[1], sessions[i].name);
+        sessions[i].make(path);
+        convert(argv[1], sessions[i].name, 0, 1);
+        convert(argv[1], sessions[i].name, 1, i + 1 < sizeof sessions / sizeof sessions[0]);
+    }
+    puts("]");
+    return 0;
+}
