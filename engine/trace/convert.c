@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct job {
     const char *session_path, *out_path;
@@ -59,9 +60,17 @@ static struct strobe_sink *make_sink(const struct job *j, struct strobe_outfile 
     return NULL;
 }
 
+static int same_file(const char *a, const char *b)
+{
+    struct stat sa, sb;
+    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
 static enum strobe_status write_trace(const struct job *j)
 {
     struct strobe_outfile out;
+    if (same_file(j->session_path, j->out_path))
+        return fail(j, j->out_path, "is the session itself, expected another file", STROBE_BAD_INPUT);
     enum strobe_status status = strobe_outfile_open(&out, j->out_path, j->options->replace);
     if (status != STROBE_OK)
         return fail(j, j->out_path, status == STROBE_EXISTS ? "exists already" : strerror(errno), status);
