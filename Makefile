@@ -130,7 +130,7 @@ test: tests | deps-test ## runs every test: unit tests, whole-command suites, st
 	@B=$B tests/run $(unit_bin) $(suites)
 
 include ci/lanes.mk ci/install.mk
-include bench/bench.mk
+include bench/bench.mk tests/genuine/genuine.mk
 benches: $B/bench/strobe-bench $B/bench/gate-driver $B/bench/workload
 
 clean: ## removes what was built and written

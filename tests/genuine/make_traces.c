@@ -1,5 +1,5 @@
-/* Makes sessions that show every feature of the Perfetto sink, converts each, and prints what the writer says it wrote: an
- * array of JSON objects, for check_trace.mjs.
+/* Makes sessions that show every feature of the Perfetto sink, converts each, and prints what the writer says it wrote:
+ * an array of JSON objects, for check_trace.mjs.
  *
  *   make_traces DIR */
 #include "engine/trace/convert.h"

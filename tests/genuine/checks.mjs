@@ -1,0 +1,68 @@
+// What a trace of ours must be once the trace processor has read it. Many faults make no error there: events are
+// dropped, names are NULL, slices never end. So what arrived is compared with what the writer says it wrote.
+//
+//   faults(tp, wrote)     a list of lines, empty when all is well
+//   wrote                 {threads, slices, instants, counter_values, samples, pid}
+
+// Stats that mean loss although the processor calls some of them information only.
+const BAD_STATS = `select name, severity, value from stats where value != 0 and
+  (severity in ('error', 'data_loss') or
+   name in ('interned_data_tokenizer_errors', 'packet_skipped_seq_needs_incremental_state_invalid'))`;
+
+const count = (tp, from) => tp.query(`select count(*) as n from ${from}`)[0].n;
+
+export function faults(tp, wrote) {
+  const found = [];
+  const none = (what, from) => {
+    const n = count(tp, from);
+    if (n) found.push(`${n} ${what}`);
+  };
+  const equal = (what, from, expected) => {
+    const n = count(tp, from);
+    if (n !== expected) found.push(`${n} ${what}, but the writer wrote ${expected}`);
+  };
+  for (const s of tp.query(BAD_STATS)) found.push(`statistic ${s.name} (${s.severity}) is ${s.value}`);
+
+  equal('slices', 'slice where dur != 0', wrote.slices);
+  equal('instants', 'slice where dur = 0', wrote.instants);
+  equal('threads', `thread_track join thread using (utid)`, wrote.threads);
+  equal('counter values', `counter join thread_counter_track t on t.id = counter.track_id`, wrote.counter_values);
+  equal('samples', 'perf_sample', wrote.samples);
+
+  none('slices never end', 'slice where dur < 0');
+  none('slices have no name', "slice where name is null or name = ''");
+  none('slices are on no track of a thread', `slice where dur != 0 and track_id not in
+    (select t.id from thread_track t join thread using (utid) where tid > 0)`);
+  none('slices are of another process', `slice s join thread_track t on t.id = s.track_id join thread using (utid)
+    join process using (upid) where pid != ${wrote.pid}`);
+  none('slices stick out of the one they are in', `slice c join slice p on p.id = c.parent_id
+    where c.ts < p.ts or (c.dur >= 0 and c.ts + c.dur > p.ts + p.dur)`);
+  none('slices are not one deeper than the one they are in',
+    `slice c left join slice p on p.id = c.parent_id where c.depth != coalesce(p.depth + 1, 0)`);
+  none('slices of equal depth overlap', `(select ts, dur, lead(ts) over (partition by track_id, depth order by ts) as
+    next from slice where dur > 0) where ts + dur > next`);
+  none('slices used more CPU time than wall time', 'slice where thread_dur > dur');
+  none('samples have no stack', 'perf_sample where callsite_id is null');
+  none('samples are of no known thread', 'perf_sample left join thread using (utid) where tid is null or tid = 0');
+  none('frames have no name', "stack_profile_frame where name is null or name = ''");
+  none('threads have no name', `thread_track join thread using (utid) where thread.name is null or thread.name = ''`);
+  return found;
+}
+
+// Bytes at the end of a file that are no whole packet; the processor ignores them silently.
+export function cutBytes(bytes) {
+  let at = 0;
+  while (at < bytes.length) {
+    let p = at, size = 0, shift = 0, c;
+    if (bytes[p++] !== 0x0a) return bytes.length - at;
+    do {
+      if (p >= bytes.length) return bytes.length - at;
+      c = bytes[p++];
+      size += (c & 127) * 2 ** shift;
+      shift += 7;
+    } while (c & 128);
+    if (p + size > bytes.length) return bytes.length - at;
+    at = p + size;
+  }
+  return 0;
+}

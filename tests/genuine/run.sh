@@ -1,0 +1,70 @@
+#!/bin/bash
+# Traces are read back by programs that are not ours: Perfetto's trace processor, and protoc as an independent reader
+# of the wire format. What they find is compared with what the writer counted.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+export B=${B:-build}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0 skipped=0
+
+fail() {
+    echo "FAIL $1"
+    ((failed++))
+}
+
+skip() {
+    echo "SKIPPED $1: $2"
+    ((skipped++))
+}
+
+# Adds up lines that begin with ok or FAIL.
+tally() {
+    local line
+    while IFS= read -r line; do
+        echo "$line"
+        case $line in
+        ok\ *) ((passed++)) ;;
+        FAIL\ *) ((failed++)) ;;
+        esac
+    done
+}
+
+make -s "$B/genuine/make_traces" >/dev/null || exit 1
+if ! "$B/genuine/make_traces" "$scratch" >"$scratch/wrote.json"; then
+    echo 'FAIL make_traces'
+    echo '0 passed, 1 failed'
+    exit 1
+fi
+
+if ! command -v node >/dev/null; then
+    skip 'trace processor' 'node is not installed'
+elif ! why=$(tests/genuine/fetch-trace-processor.sh "$B/trace-processor"); then
+    skip 'trace processor' "$why"
+else
+    tally < <(node tests/genuine/check_trace.mjs "$B/trace-processor" "$scratch/wrote.json")
+    tally < <(node tests/genuine/bad_traces.mjs "$B/trace-processor")
+fi
+
+if ! command -v protoc >/dev/null; then
+    skip 'protoc --decode_raw' 'protoc is not installed'
+else
+    for trace in "$scratch"/*.perfetto-trace; do
+        name="protoc reads $(basename "$trace")"
+        if protoc --decode_raw <"$trace" >"$scratch/decoded" 2>&1 && grep -q '^1 {' "$scratch/decoded"; then
+            echo "ok $name" && ((passed++))
+        else
+            fail "$name"
+        fi
+    done
+    head -c -1 "$scratch/ordinary.perfetto-trace" >"$scratch/cut"
+    if protoc --decode_raw <"$scratch/cut" >/dev/null 2>&1; then
+        fail 'protoc sees a cut file'
+    else
+        echo 'ok protoc sees a cut file' && ((passed++))
+    fi
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
