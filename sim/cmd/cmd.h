@@ -43,7 +43,8 @@ int strobe_print_usage(const char *usage);
 
 int strobe_cmd_doctor(int argc, char **argv);
 int strobe_cmd_help(int argc, char **argv);
+int strobe_cmd_record(int argc, char **argv);
 
-extern const char strobe_usage_doctor[], strobe_usage_help[];
+extern const char strobe_usage_doctor[], strobe_usage_help[], strobe_usage_record[];
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 const struct strobe_cmd strobe_cmds[] = {
+    {"record", strobe_cmd_record, "run a program and take its timeline", strobe_usage_record},
     {"doctor", strobe_cmd_doctor, "what this machine allows, and what a program is", strobe_usage_doctor},
     {"help", strobe_cmd_help, "say what a command does", strobe_usage_help},
     {NULL, NULL, NULL, NULL},

@@ -1,0 +1,283 @@
+#include "sim/cmd/cmd.h"
+#include "sim/cmd/record.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char strobe_usage_record[] =
+    "usage: strobe record [OPTIONS] -- COMMAND [ARG ...]\n"
+    "\n"
+    "Runs a program with the engine preloaded and leaves a session and a trace of it. The program's input,\n"
+    "output, environment and exit status are its own.\n"
+    "\n"
+    "  -o, --output FILE       the trace; the session is put beside it, as FILE with .strobe for its ending\n"
+    "                          (default COMMAND.PID.perfetto-trace here)\n"
+    "      --no-convert        make no trace; -o names the session (default COMMAND.PID.strobe)\n"
+    "  -f, --force             overwrite files that are there\n"
+    "  -q, --quiet             say nothing but errors\n"
+    "      --deflate           compress the trace's packets\n"
+    "\n"
+    "What is taken (times are numbers with ns, us, ms or s; sizes are numbers, k or M behind them):\n"
+    "      --interval TIME     least time between samples of a thread at its hooks (1ms); 0 = every event\n"
+    "      --main-interval TIME  the same for the main thread alone\n"
+    "      --async-interval TIME  how often threads that the hooks do not see are looked at (1ms); 0 = never\n"
+    "      --scope-min TIME    blocking calls at least this long are always recorded (100us)\n"
+    "      --metrics LIST      of cpu, alloc, faults, switches; or all, none (cpu,alloc)\n"
+    "      --unwind HOW        fp: frame pointers; dwarf: call frame information, by libunwind; auto: fp for\n"
+    "                          programs that keep frame pointers, dwarf for others (auto)\n"
+    "      --depth N           innermost frames kept of a stack (128, at most 192)\n"
+    "      --delay TIME        take nothing for this long after the start\n"
+    "      --loop              each return from poll, select or epoll_wait begins a new message: equal stacks of\n"
+    "                          different turns of an event loop are told apart\n"
+    "      --follow            trace children too, each into a session and a trace of its own (.PID in the name)\n"
+    "\n"
+    "Where it is kept:\n"
+    "      --ring N            records kept (256k)\n"
+    "      --keep WHICH        newest: overwrite the oldest records; oldest: stop when full (newest)\n"
+    "      --stack-nodes N     stack frames kept, each (caller, address) pair once (1M)\n"
+    "      --signal N          signal that stops a thread (the highest real-time signal that is free)\n"
+    "\n"
+    "Exit status: the program's own; 2 when it could not be run or its trace could not be written.\n";
+
+enum {
+    NO_CONVERT = 256, DEFLATE, INTERVAL, MAIN_INTERVAL, ASYNC_INTERVAL, SCOPE_MIN, METRICS, UNWIND, DEPTH, DELAY, LOOP,
+    FOLLOW, RING, KEEP, STACK_NODES, SIGNAL
+};
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"no-convert", no_argument, NULL, NO_CONVERT},
+    {"force", no_argument, NULL, 'f'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"deflate", no_argument, NULL, DEFLATE},
+    {"interval", required_argument, NULL, INTERVAL},
+    {"main-interval", required_argument, NULL, MAIN_INTERVAL},
+    {"async-interval", required_argument, NULL, ASYNC_INTERVAL},
+    {"scope-min", required_argument, NULL, SCOPE_MIN},
+    {"metrics", required_argument, NULL, METRICS},
+    {"unwind", required_argument, NULL, UNWIND},
+    {"depth", required_argument, NULL, DEPTH},
+    {"delay", required_argument, NULL, DELAY},
+    {"loop", no_argument, NULL, LOOP},
+    {"follow", no_argument, NULL, FOLLOW},
+    {"ring", required_argument, NULL, RING},
+    {"keep", required_argument, NULL, KEEP},
+    {"stack-nodes", required_argument, NULL, STACK_NODES},
+    {"signal", required_argument, NULL, SIGNAL},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+/* ---- values ---- */
+
+static bool number_with_unit(const char *text, double *value, const char **unit)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    *unit = end;
+    return end != text && errno == 0 && *value >= 0 && *value < 1e15;
+}
+
+static bool parse_time(const char *text, uint64_t *ns)
+{
+    static const struct { const char *unit; double ns; } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    double value;
+    const char *unit;
+    if (!number_with_unit(text, &value, &unit))
+        return false;
+    if (value == 0 && *unit == '\0') {
+        *ns = 0;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!strcmp(unit, units[i].unit)) {
+            *ns = (uint64_t)(value * units[i].ns);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_count(const char *text, uint32_t low, uint32_t high, uint32_t *out)
+{
+    double value;
+    const char *unit;
+    if (!number_with_unit(text, &value, &unit))
+        return false;
+    value *= !strcmp(unit, "k") ? 1024 : !strcmp(unit, "M") ? 1024 * 1024 : 1;
+    if ((*unit && strcmp(unit, "k") && strcmp(unit, "M")) || value < low || value > high)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+static bool parse_metrics(const char *text, uint32_t *out)
+{
+    static const struct { const char *name; uint32_t bits; } groups[] = {
+        {"cpu", STROBE_METRIC_CPU}, {"alloc", STROBE_METRIC_ALLOC}, {"faults", STROBE_METRIC_FAULTS},
+        {"switches", STROBE_METRIC_SWITCHES}, {"none", 0},
+        {"all", STROBE_METRIC_CPU | STROBE_METRIC_ALLOC | STROBE_METRIC_FAULTS | STROBE_METRIC_SWITCHES},
+    };
+    *out = 0;
+    for (const char *at = text;;) {
+        size_t n = strcspn(at, ","), i = 0;
+        while (i < sizeof groups / sizeof *groups &&
+               (strlen(groups[i].name) != n || strncmp(groups[i].name, at, n)))
+            i++;
+        if (i == sizeof groups / sizeof *groups)
+            return false;
+        *out |= groups[i].bits;
+        if (at[n] == '\0')
+            return true;
+        at += n + 1;
+    }
+}
+
+static int bad_value(const char *option, const char *value, const char *expected)
+{
+    return strobe_complain("record: --%s %s: expected %s", option, value, expected);
+}
+
+/* ---- options ---- */
+
+static const char a_time[] = "a time such as 1ms, 250us or 0";
+
+static int take(int c, struct strobe_record_options *o, const char **output)
+{
+    struct strobe_config *k = &o->config;
+    switch (c) {
+    case 'o':
+        *output = optarg;
+        return 0;
+    case NO_CONVERT:
+        o->convert = false;
+        return 0;
+    case 'f':
+        o->replace = true;
+        return 0;
+    case 'q':
+        o->quiet = true;
+        return 0;
+    case DEFLATE:
+        o->deflate = true;
+        return 0;
+    case INTERVAL:
+        if (!parse_time(optarg, &k->interval_other_ns))
+            return bad_value("interval", optarg, a_time);
+        k->interval_main_ns = k->interval_other_ns;
+        return 0;
+    case MAIN_INTERVAL:
+        return parse_time(optarg, &k->interval_main_ns) ? 0 : bad_value("main-interval", optarg, a_time);
+    case ASYNC_INTERVAL:
+        if (!parse_time(optarg, &k->async_interval_ns) ||
+            (k->async_interval_ns && k->async_interval_ns < 50000))
+            return bad_value("async-interval", optarg, "0, or a time of at least 50us");
+        return 0;
+    case SCOPE_MIN:
+        return parse_time(optarg, &k->scope_min_ns) ? 0 : bad_value("scope-min", optarg, a_time);
+    case METRICS:
+        return parse_metrics(optarg, &k->metrics)
+                   ? 0
+                   : bad_value("metrics", optarg, "a list of cpu, alloc, faults, switches; or all, none");
+    case UNWIND:
+        o->unwind_auto = !strcmp(optarg, "auto");
+        k->unwind = !strcmp(optarg, "dwarf") ? STROBE_UNWIND_DWARF : STROBE_UNWIND_FP;
+        return o->unwind_auto || !strcmp(optarg, "fp") || !strcmp(optarg, "dwarf")
+                   ? 0
+                   : bad_value("unwind", optarg, "auto, fp or dwarf");
+    case DEPTH:
+        return parse_count(optarg, 1, STROBE_STACK_DEPTH_MAX, &k->depth_max)
+                   ? 0
+                   : bad_value("depth", optarg, "a number from 1 to 192");
+    case DELAY:
+        return parse_time(optarg, &k->delay_ns) ? 0 : bad_value("delay", optarg, a_time);
+    case LOOP:
+        k->message_per_poll = 1;
+        return 0;
+    case FOLLOW:
+        k->follow = 1;
+        return 0;
+    case RING:
+        return parse_count(optarg, 1024, 1u << 28, &k->ring_slots)
+                   ? 0
+                   : bad_value("ring", optarg, "a number of records from 1k to 256M");
+    case KEEP:
+        k->ring_mode = !strcmp(optarg, "oldest") ? STROBE_KEEP_OLDEST : STROBE_KEEP_NEWEST;
+        return !strcmp(optarg, "oldest") || !strcmp(optarg, "newest") ? 0
+                                                                      : bad_value("keep", optarg, "newest or oldest");
+    case STACK_NODES:
+        return parse_count(optarg, 1024, STROBE_STACK_NODES_MAX, &k->stack_nodes)
+                   ? 0
+                   : bad_value("stack-nodes", optarg, "a number from 1k to 16M less one");
+    case SIGNAL:
+        return parse_count(optarg, 34, 64, &k->suspend_signal)
+                   ? 0
+                   : bad_value("signal", optarg, "a real-time signal's number, 34 to 64");
+    default:
+        return STROBE_EXIT_BAD;
+    }
+}
+
+int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out, int *first)
+{
+    const char *output = NULL;
+    *out = (struct strobe_record_options){.unwind_auto = true, .convert = true};
+    strobe_config_default(&out->config);
+    optind = 1;
+    for (int c; (c = strobe_next_option(argc, argv, options)) != -1;) {
+        if (c == 'h') {
+            *first = 0;
+            return strobe_print_usage(strobe_usage_record);
+        }
+        int status = c == '?' ? STROBE_EXIT_BAD : take(c, out, &output);
+        if (status)
+            return status;
+    }
+    if (optind >= argc)
+        return strobe_complain("record: which program? strobe record [OPTIONS] -- COMMAND [ARG ...]");
+    if (out->config.delay_ns && !out->config.async_interval_ns)
+        return strobe_complain("record: --delay needs the sampler, which --async-interval 0 leaves out");
+    *first = optind;
+    return strobe_record_name_files(out, output, argv[optind]);
+}
+
+/* ---- names ---- */
+
+static bool cut_ending(char *path)
+{
+    static const char *const endings[] = {".perfetto-trace", ".pftrace", ".json", ".folded", ".txt"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t m = strlen(endings[i]);
+        if (n > m && !strcmp(path + n - m, endings[i])) {
+            path[n - m] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+int strobe_record_name_files(struct strobe_record_options *o, const char *output, const char *command)
+{
+    const char *base = strrchr(command, '/');
+    char stem[PATH_MAX];
+    int n = output ? snprintf(stem, sizeof stem, "%s", output)
+                   : snprintf(stem, sizeof stem, "%s.%d", base ? base + 1 : command, (int)getpid());
+    if (n < 0 || (size_t)n + 32 > sizeof stem)
+        return strobe_complain("record: output name is too long");
+    if (!o->convert) {
+        snprintf(o->session, sizeof o->session, output ? "%s" : "%s.strobe", stem);
+        return 0;
+    }
+    snprintf(o->trace, sizeof o->trace, output ? "%s" : "%s.perfetto-trace", stem);
+    cut_ending(stem);
+    snprintf(o->session, sizeof o->session, "%.*s.strobe", PATH_MAX - 16, stem);
+    if (!o->replace && access(o->trace, F_OK) == 0)
+        return strobe_complain("%s: exists already; --force overwrites it", o->trace);
+    return 0;
+}
