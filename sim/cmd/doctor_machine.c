@@ -48,8 +48,8 @@ static void memory_reading(struct strobe_findings *f)
     int call_errno = errno;
     copy = 0;
     int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    int by_file = fd >= 0 && pread(fd, &copy, sizeof copy, (off_t)(uintptr_t)&there) == (ssize_t)sizeof copy &&
-                  copy == there;
+    int by_file =
+        fd >= 0 && pread(fd, &copy, sizeof copy, (off_t)(uintptr_t)&there) == (ssize_t)sizeof copy && copy == there;
     if (fd >= 0)
         close(fd);
     if (by_call)
@@ -75,8 +75,10 @@ static void clocks(struct strobe_findings *f)
         return;
     int fast = !strcmp(source, "tsc") || !strcmp(source, "arch_sys_counter") || !strcmp(source, "kvm-clock") ||
                !strncmp(source, "hyperv", 6);
-    strobe_find(f, fast ? STROBE_HEALTH_OK : STROBE_HEALTH_NOTE, "clock source", fast ? "%s: read without a system call."
-                : "%s: every clock read is a system call, so hooks cost several times as much as they should.", source);
+    strobe_find(f, fast ? STROBE_HEALTH_OK : STROBE_HEALTH_NOTE, "clock source",
+                fast ? "%s: read without a system call."
+                     : "%s: every clock read is a system call, so hooks cost several times as much as they should.",
+                source);
 }
 
 static void barriers(struct strobe_findings *f)
@@ -89,8 +91,9 @@ static void barriers(struct strobe_findings *f)
                     "Not there (%s): every blocking call pays for a full fence, some 20 ns.",
                     commands < 0 ? strerror(errno) : "no expedited command");
     const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
-    strobe_find(f, STROBE_HEALTH_OK, "rseq", size && *size ? "Registered by the C library; not needed."
-                                                           : "Not registered by the C library; not needed.");
+    strobe_find(f, STROBE_HEALTH_OK, "rseq",
+                size && *size ? "Registered by the C library; not needed."
+                              : "Not registered by the C library; not needed.");
 }
 
 static void permissions(struct strobe_findings *f)
@@ -106,7 +109,8 @@ static void permissions(struct strobe_findings *f)
                     : !strcmp(text, "2") ? ": root may trace"
                                          : ": nobody may trace");
     if (!first_line("/proc/sys/kernel/perf_event_paranoid", text, sizeof text))
-        strobe_find(f, STROBE_HEALTH_NOTE, "perf", "The kernel has no perf events: results can't be compared with perf.");
+        strobe_find(f, STROBE_HEALTH_NOTE, "perf",
+                    "The kernel has no perf events: results can't be compared with perf.");
     else
         strobe_find(f, STROBE_HEALTH_OK, "perf", "perf_event_paranoid is %s%s. Not needed to record.", text,
                     text[0] == '-' || text[0] == '0' || text[0] == '1' ? ": `perf record -g` works for comparison"

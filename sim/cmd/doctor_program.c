@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCRIPTS_DEEP = 4 };   /* what the kernel follows */
+enum { SCRIPTS_DEEP = 4 }; /* what the kernel follows */
 
 /* Goes from a script to the program that runs it. Returns 0 when that leads nowhere. */
 static int follow_scripts(struct strobe_findings *f, char *path, size_t path_bytes, struct strobe_elf_info *info)
@@ -51,7 +51,8 @@ static void preload(struct strobe_findings *f, const struct strobe_elf_info *inf
     else if (info->flags & (STROBE_ELF_SET_UID | STROBE_ELF_SET_GID | STROBE_ELF_CAPABILITIES))
         strobe_find(f, STROBE_HEALTH_MISSING, "preload",
                     "Runs with other rights than yours (%s), so the loader ignores preloads. Record a copy without "
-                    "that mark, which then runs with your rights.", mark);
+                    "that mark, which then runs with your rights.",
+                    mark);
     else
         strobe_find(f, STROBE_HEALTH_OK, "preload", "Loaded by %s: the engine can be preloaded.", info->interpreter);
 }
@@ -67,8 +68,10 @@ static void unwinding(struct strobe_findings *f, const struct strobe_elf_info *i
                     "No call frame entries tell whether it keeps frame pointers: --unwind auto takes %s.",
                     unwinder ? "dwarf" : "fp");
     else if (strobe_elf_has_frame_pointers(info))
-        strobe_find(f, STROBE_HEALTH_OK, "frame pointers", "%.0f %% of %u functions keep one: --unwind auto takes fp, the "
-                    "fast way.", share, info->functions);
+        strobe_find(f, STROBE_HEALTH_OK, "frame pointers",
+                    "%.0f %% of %u functions keep one: --unwind auto takes fp, the "
+                    "fast way.",
+                    share, info->functions);
     else
         strobe_find(f, unwinder ? STROBE_HEALTH_OK : STROBE_HEALTH_MISSING, "frame pointers",
                     "%.0f %% of %u functions keep one: --unwind auto takes dwarf%s", share, info->functions,
