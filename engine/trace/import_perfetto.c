@@ -303,11 +303,12 @@ static enum strobe_status tell_event(struct strobe_import *m, struct strobe_sequ
         tell_own_counter(m, &e, t, &out);
         return STROBE_OK;
     }
-    if (!t || t->kind != STROBE_TRACK_THREAD) {
+    int of_process = t && t->kind == STROBE_TRACK_PROCESS && e.type == 3;
+    if (!of_process && (!t || t->kind != STROBE_TRACK_THREAD)) {
         m->stats->unknown_tracks++;
         return STROBE_OK;
     }
-    out.thread = t->thread;
+    out.thread = of_process ? STROBE_IMPORT_NO_THREAD : t->thread;
     out.name = strobe_import_name(m, s, STROBE_INTERNED_NAMES, e.name_iid, e.name);
     out.category = strobe_import_name(m, s, STROBE_INTERNED_CATEGORIES, e.category_iid, e.category);
     take_extra_values(m, s, &e, &out);

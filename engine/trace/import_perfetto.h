@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What `thread` is of an instant that is the process's. */
+#define STROBE_IMPORT_NO_THREAD UINT32_MAX
+
 /* A slice's begin or end, an instant, a counter's new value, a sample. Texts are good until the import returns. */
 struct strobe_import_event {
     uint32_t thread;      /* number of the thread, as told before by `thread` */

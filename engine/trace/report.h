@@ -1,0 +1,120 @@
+/* What `strobe report` tells of a session, or of a trace made from one: threads, methods, waits, what was lost and
+ * whether the books balance. Built in full, then printed as a table or as JSON.
+ *
+ * Times are ns. In JSON every number of the structs below stands under the
+ * field's own name, in `threads`, `methods`, `wait_kinds`, `waits`, `events`, `events_by_kind`, `stacks`, `ring`,
+ * `sampler`, `recorded`, `warnings`.
+ *
+ * Reading half: allocates. One thread at a time. */
+#ifndef STROBE_TRACE_REPORT_H
+#define STROBE_TRACE_REPORT_H
+
+#include "engine/base/status.h"
+#include "engine/trace/profile.h"
+#include "engine/trace/reader.h"
+#include "engine/trace/text_pool.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { STROBE_REPORT_WAITS_MAX = 1000 };
+
+struct strobe_report_options {
+    uint32_t top;                /* methods and waits to give; 0 = all methods, and STROBE_REPORT_WAITS_MAX waits */
+    int by_cpu;                  /* rank methods by CPU time, not wall time */
+    unsigned symbols;            /* STROBE_SYMBOLS_*; of a session only */
+    uint64_t gap_ns;             /* as in struct strobe_timeline_options; of a session only */
+};
+
+struct strobe_report_thread {
+    const char *name;
+    uint32_t tid, generation;
+    int is_main;
+    uint64_t wall_ns;            /* from its first slice to the end of its last */
+    uint64_t cpu_ns;
+    uint64_t wait_ns, gap_ns;    /* of the wall time: in blocking calls; unseen or idle */
+    uint64_t slices, waits, samples, lost;
+};
+
+struct strobe_report_method {
+    const char *name, *image;    /* image: file it is in; "" when unknown */
+    uint64_t self_ns, total_ns, self_cpu_ns, total_cpu_ns, slices;
+};
+
+/* All waits of one kind, or one wait. */
+struct strobe_report_wait {
+    const char *kind, *thread, *method;   /* thread and method: of a single wait; else NULL */
+    uint32_t tid;
+    uint64_t begin_ns;                    /* since the begin of the session */
+    uint64_t duration_ns, count, arg;
+    int unfinished;                       /* had not ended when the session did */
+};
+
+struct strobe_report_fact { const char *key; uint64_t value; };
+
+struct strobe_report {
+    const char *source;          /* "session" or "trace" */
+    const char *command, *exe;   /* "" when unknown */
+    uint32_t pid;
+    int closed;                  /* of a session: ended in order */
+    uint64_t begin_ns, wall_ns, cpu_ns;
+
+    struct strobe_report_thread *threads;     /* busiest first */
+    size_t thread_count;
+    struct strobe_report_method *methods;     /* by self time; first `top` of each ranking are all among them */
+    struct strobe_report_method *inclusive;   /* the same ones by inclusive time */
+    size_t method_count, method_count_in_all;
+    struct strobe_report_wait *wait_kinds;    /* longest first */
+    size_t wait_kind_count;
+    struct strobe_report_wait *waits;
+    size_t wait_count;
+
+    /* Of a session only. */
+    struct strobe_tally events;               /* over all threads and kinds */
+    struct strobe_tally by_kind[STROBE_KIND_COUNT];
+    uint64_t overwrote, half_written, malformed, untracked;
+    uint64_t suspends, resumes, suspend_late, suspend_gone, suspend_moved;
+    uint64_t passes, late_passes, lag_ns;     /* of the sampler; lag: sum over passes */
+    uint64_t stacks_cut, stacks_doubtful, stacks_refused;   /* records with such a stack */
+    int balanced;                             /* every identity of the books holds */
+    char verdict[256];                        /* when not: the first that fails */
+
+    struct strobe_report_fact *facts;         /* of a trace: what its writer says about the recording */
+    size_t fact_count;
+    char **warnings;                          /* what makes names or numbers less than certain */
+    size_t warning_count;
+
+    struct strobe_text_pool texts;            /* of the names above */
+    struct strobe_report_options options;
+};
+
+/* Builds the report of a session file. On failure *out is NULL and `why` has one line without the path. */
+enum strobe_status strobe_report_session(const char *path, const struct strobe_report_options *options,
+                                         struct strobe_report **out, char *why, size_t why_bytes);
+
+/* Builds the report of a Perfetto trace that strobe wrote. Methods of one name are one method there. */
+enum strobe_status strobe_report_trace(const char *path, const struct strobe_report_options *options,
+                                       struct strobe_report **out, char *why, size_t why_bytes);
+
+void strobe_report_close(struct strobe_report *report);
+
+/* Prints it. Errors are the stream's: look at ferror when done. */
+void strobe_report_print(const struct strobe_report *report, FILE *out);
+void strobe_report_print_json(const struct strobe_report *report, FILE *out);
+
+/* Puts methods and waits in order and drops those beyond the top: the last step of building. `profile` is finished;
+ * `name_of` and `image_of` give the texts of its names, good as long as the report. STROBE_IO: out of memory. */
+struct strobe_report_names {
+    const char *(*name_of)(void *ctx, uint32_t name);
+    const char *(*image_of)(void *ctx, uint32_t name);
+    void *ctx;
+};
+enum strobe_status strobe_report_rank(struct strobe_report *report, const struct strobe_profile *profile,
+                                      const struct strobe_report_names *names);
+
+/* Adds a warning, as printf. STROBE_IO: out of memory. */
+enum strobe_status strobe_report_warn(struct strobe_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,277 @@
+#include "engine/trace/report.h"
+
+#include "engine/trace/symbols.h"
+#include "engine/trace/timeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A sink that adds the timeline up. */
+struct adder {
+    struct strobe_sink sink;
+    const struct strobe_reader *reader;
+    struct strobe_profile profile;
+    uint32_t thread;
+};
+
+/* What a report is built from; all of it is gone when the report is done. */
+struct job {
+    struct strobe_report *report;
+    struct strobe_reader *reader;
+    struct strobe_symbols *symbols;
+    struct strobe_function_tree *tree;
+    struct adder adder;
+};
+
+static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+{
+    (void)tree;
+    ((struct adder *)sink)->reader = reader;
+}
+
+static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
+{
+    struct adder *a = (struct adder *)sink;
+    a->thread = (uint32_t)(thread - a->reader->threads);
+}
+
+static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
+{
+    struct adder *a = (struct adder *)sink;
+    strobe_profile_begin(&a->profile, a->thread, slice->name, slice->class, slice->begin.time_ns, slice->begin.cpu_ns);
+}
+
+static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice, const struct strobe_moment *now)
+{
+    struct adder *a = (struct adder *)sink;
+    struct strobe_profile_wait *wait = strobe_profile_end(&a->profile, a->thread, now->time_ns, now->cpu_ns);
+    if (wait) {
+        wait->arg = slice->arg;
+        wait->unfinished = slice->unfinished;
+    }
+}
+
+static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
+                    size_t note_count)
+{
+    (void)sink, (void)time_ns, (void)name, (void)notes, (void)note_count;
+}
+
+static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
+{
+    (void)sink, (void)s;
+}
+
+static void thread_end(struct strobe_sink *sink)
+{
+    (void)sink;
+}
+
+static enum strobe_status finish(struct strobe_sink *sink)
+{
+    return strobe_profile_finish(&((struct adder *)sink)->profile);
+}
+
+static const char *keep(struct strobe_report *r, const char *text)
+{
+    const char *kept = strobe_text_keep(&r->texts, text, strlen(text));
+    return kept ? kept : "";
+}
+
+/* The tree goes before the report does. */
+static const char *name_of(void *ctx, uint32_t name)
+{
+    struct job *j = ctx;
+    return keep(j->report, strobe_function_tree_name(j->tree, name)->text);
+}
+
+static const char *image_of(void *ctx, uint32_t name)
+{
+    struct job *j = ctx;
+    return keep(j->report, strobe_function_tree_name(j->tree, name)->image);
+}
+
+static size_t resolve(void *ctx, uint64_t address, int is_return_address, struct strobe_symbol *out, size_t max)
+{
+    return strobe_symbols_resolve(ctx, address, is_return_address, out, max);
+}
+
+static enum strobe_status take_threads(struct job *j)
+{
+    struct strobe_report *r = j->report;
+    const struct strobe_profile *p = &j->adder.profile;
+    r->threads = calloc(j->reader->thread_count ? j->reader->thread_count : 1, sizeof *r->threads);
+    if (!r->threads)
+        return STROBE_IO;
+    for (uint32_t i = 0; i < j->reader->thread_count; i++) {
+        const struct strobe_reader_thread *t = &j->reader->threads[i];
+        struct strobe_report_thread *out = &r->threads[r->thread_count++];
+        *out = (struct strobe_report_thread){.name = keep(r, t->name),
+                                             .tid = t->tid,
+                                             .generation = t->generation,
+                                             .is_main = t->is_main,
+                                             .samples = t->all.present,
+                                             .lost = t->all.dropped + t->all.unwind_failed};
+        if (t->all.overwritten > 0)
+            out->lost += (uint64_t)t->all.overwritten;
+        if (i >= p->thread_count)
+            continue;
+        out->wall_ns = p->threads[i].last_ns - p->threads[i].first_ns;
+        out->cpu_ns = p->threads[i].cpu_ns;
+        out->wait_ns = p->threads[i].wait_ns;
+        out->gap_ns = p->threads[i].gap_ns;
+        out->slices = p->threads[i].slices;
+        out->waits = p->threads[i].waits;
+    }
+    return STROBE_OK;
+}
+
+static void take_header(struct strobe_report *r, const struct strobe_reader *reader)
+{
+    const struct strobe_session_header *h = reader->session.header;
+    char text[sizeof h->command + 1];
+    memcpy(text, h->command, sizeof h->command);
+    text[sizeof h->command] = 0;
+    r->command = keep(r, text);
+    memcpy(text, h->exe, sizeof h->exe);
+    text[sizeof h->exe] = 0;
+    r->exe = keep(r, text);
+    r->pid = h->pid;
+    r->closed = reader->closed;
+    r->begin_ns = strobe_reader_ns(reader, reader->first_ticks);
+    r->wall_ns = strobe_reader_span_ns(reader, reader->last_ticks - reader->first_ticks);
+}
+
+static void take_losses(struct strobe_report *r, const struct strobe_reader *reader)
+{
+    const struct strobe_session_header *h = reader->session.header;
+    r->events = reader->all;
+    for (uint32_t i = 0; i < reader->thread_count; i++) {
+        for (int k = 0; k < STROBE_KIND_COUNT; k++) {
+            const struct strobe_tally *from = &reader->threads[i].kind[k];
+            struct strobe_tally *to = &r->by_kind[k];
+            to->requests += from->requests;
+            to->sampled += from->sampled;
+            to->gated += from->gated;
+            to->paused += from->paused;
+            to->reentrant += from->reentrant;
+            to->unwind_failed += from->unwind_failed;
+            to->dropped += from->dropped;
+            to->in_flight += from->in_flight;
+            to->records += from->records;
+            to->present += from->present;
+            to->overwritten += from->overwritten;
+        }
+    }
+    for (size_t i = 0; i < reader->item_count; i++) {
+        r->stacks_cut += (reader->items[i].record.flags & STROBE_FLAG_CUT) != 0;
+        r->stacks_doubtful += (reader->items[i].record.flags & STROBE_FLAG_DOUBTFUL) != 0;
+    }
+    r->stacks_refused = reader->stacks_refused;
+    r->overwrote = reader->overwrote;
+    r->half_written = reader->half_written;
+    r->malformed = reader->malformed;
+    r->untracked = reader->untracked;
+    r->suspends = reader->suspends;
+    r->resumes = reader->resumes;
+    r->suspend_late = strobe_load_relaxed(&h->suspend_late);
+    r->suspend_gone = strobe_load_relaxed(&h->suspend_gone);
+    r->suspend_moved = strobe_load_relaxed(&h->suspend_moved);
+    r->passes = strobe_load_relaxed(&h->async_passes);
+    r->late_passes = strobe_load_relaxed(&h->async_late_passes);
+    r->lag_ns = strobe_reader_span_ns(reader, strobe_load_relaxed(&h->async_lag_ticks));
+    r->balanced = strobe_reader_check(reader, r->verdict, sizeof r->verdict);
+    if (r->balanced)
+        r->verdict[0] = 0;
+}
+
+/* Says which names can't be relied on, and what would mend it. */
+static enum strobe_status warn_of_images(struct job *j)
+{
+    const struct strobe_image_report *images;
+    size_t count = strobe_symbols_images(j->symbols, &images);
+    for (size_t i = 0; i < count; i++) {
+        const struct strobe_image_report *m = &images[i];
+        enum strobe_status status = STROBE_OK;
+        if (m->state == STROBE_IMAGE_CHANGED || m->state == STROBE_IMAGE_MISSING)
+            status = strobe_report_warn(j->report, "%s: %s; %" PRIu64 " addresses have no name", m->path,
+                                        strobe_image_state_text(m->state), m->unnamed);
+        else if (m->state != STROBE_IMAGE_NO_FILE && m->unnamed * 4 > m->addresses)
+            status = strobe_report_warn(j->report,
+                                        "%s: %s; %" PRIu64 " of %" PRIu64 " addresses have no name: install its debug "
+                                        "symbols", m->path, strobe_image_state_text(m->state), m->unnamed, m->addresses);
+        if (status != STROBE_OK)
+            return status;
+    }
+    return STROBE_OK;
+}
+
+static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct strobe_reader *reader)
+{
+    uint64_t broken = r->stacks_cut + r->stacks_doubtful;
+    enum strobe_status status = STROBE_OK;
+    if (broken * 20 > reader->item_count)
+        status = strobe_report_warn(r, "%" PRIu64 " of %zu stacks are not whole: their methods' inclusive times are too "
+                                    "small", broken, reader->item_count);
+    if (status == STROBE_OK && !r->closed)
+        status = strobe_report_warn(r, "the session did not end in order: the program was killed, or still runs");
+    return status;
+}
+
+static enum strobe_status build(struct job *j)
+{
+    const struct strobe_report_options *options = &j->report->options;
+    struct strobe_timeline_options timeline = {.gap_ns = options->gap_ns, .no_samples = 1};
+    struct strobe_report_names names = {name_of, image_of, j};
+    j->adder.sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end,
+                                         finish};
+    enum strobe_status status = strobe_profile_open(&j->adder.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX);
+    if (status == STROBE_OK)
+        status = strobe_symbols_open(&j->reader->session, options->symbols | STROBE_SYMBOLS_NO_LINES, &j->symbols);
+    if (status == STROBE_OK)
+        status = strobe_function_tree_open(&j->reader->session.stacks, (struct strobe_resolver){resolve, j->symbols},
+                                           &j->tree);
+    if (status == STROBE_OK)
+        status = strobe_timeline_build(j->reader, j->tree, &timeline, &j->adder.sink, NULL);
+    if (status == STROBE_OK)
+        status = take_threads(j);
+    if (status != STROBE_OK)
+        return status;
+    take_header(j->report, j->reader);
+    take_losses(j->report, j->reader);
+    status = strobe_report_rank(j->report, &j->adder.profile, &names);
+    if (status == STROBE_OK)
+        status = warn_of_images(j);
+    return status == STROBE_OK ? warn_of_stacks(j->report, j->reader) : status;
+}
+
+enum strobe_status strobe_report_session(const char *path, const struct strobe_report_options *options,
+                                         struct strobe_report **out, char *why, size_t why_bytes)
+{
+    struct job j = {.report = calloc(1, sizeof *j.report)};
+    enum strobe_status status = STROBE_IO;
+    *out = NULL;
+    if (why && why_bytes)
+        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+    if (j.report) {
+        j.report->source = "session";
+        j.report->options = *options;
+        status = strobe_reader_open(path, &j.reader, why, why_bytes);
+        if (status == STROBE_OK) {
+            status = build(&j);
+            if (status != STROBE_OK && why && why_bytes)
+                snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+        }
+    }
+    strobe_profile_close(&j.adder.profile);
+    strobe_function_tree_close(j.tree);
+    strobe_symbols_close(j.symbols);
+    strobe_reader_close(j.reader);
+    if (status == STROBE_OK)
+        *out = j.report;
+    else
+        strobe_report_close(j.report);
+    return status;
+}

@@ -1,0 +1,176 @@
+/* The report as aligned text, for a reader. */
+#include "engine/trace/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct cell { char text[24]; };
+
+/* A span in the unit that shows four figures of it. */
+static struct cell span(uint64_t ns)
+{
+    struct cell c;
+    if (ns < 1000)
+        snprintf(c.text, sizeof c.text, "%" PRIu64 " ns", ns);
+    else if (ns < 1000000)
+        snprintf(c.text, sizeof c.text, "%.1f us", (double)ns / 1e3);
+    else if (ns < 1000000000)
+        snprintf(c.text, sizeof c.text, "%.2f ms", (double)ns / 1e6);
+    else
+        snprintf(c.text, sizeof c.text, "%.3f s", (double)ns / 1e9);
+    return c;
+}
+
+static struct cell share(uint64_t part, uint64_t whole)
+{
+    struct cell c;
+    if (whole)
+        snprintf(c.text, sizeof c.text, "%.1f %%", 100 * (double)part / (double)whole);
+    else
+        snprintf(c.text, sizeof c.text, "-");
+    return c;
+}
+
+/* Last part of a path. */
+static const char *base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void heading(const struct strobe_report *r, FILE *out)
+{
+    if (r->command[0])
+        fprintf(out, "%s\n", r->command);
+    fprintf(out, "process %" PRIu32 ", %s on the clock, %s of CPU, %zu threads", r->pid, span(r->wall_ns).text,
+            span(r->cpu_ns).text, r->thread_count);
+    if (!strcmp(r->source, "session"))
+        fprintf(out, ", %s", r->closed ? "ended in order" : "did not end in order");
+    putc('\n', out);
+}
+
+static void threads(const struct strobe_report *r, FILE *out)
+{
+    size_t shown = r->options.top && r->options.top < r->thread_count ? r->options.top : r->thread_count;
+    fprintf(out, "\nThreads\n%10s %11s %11s %8s %8s %9s %8s  %s\n", "tid", "wall", "CPU", "waiting", "unseen", "samples",
+            "lost", "name");
+    for (size_t i = 0; i < shown; i++) {
+        const struct strobe_report_thread *t = &r->threads[i];
+        fprintf(out, "%10" PRIu32 " %11s %11s %8s %8s %9" PRIu64 " %8" PRIu64 "  %s%s\n", t->tid, span(t->wall_ns).text,
+                span(t->cpu_ns).text, share(t->wait_ns, t->wall_ns).text, share(t->gap_ns, t->wall_ns).text, t->samples,
+                t->lost, t->name, t->is_main ? " (main)" : "");
+    }
+    if (shown < r->thread_count)
+        fprintf(out, "%10s %zu more\n", "...", r->thread_count - shown);
+}
+
+/* Time that methods were innermost, over all threads: what self times are shares of. */
+static uint64_t seen_ns(const struct strobe_report *r)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < r->thread_count; i++)
+        sum += r->threads[i].wall_ns - r->threads[i].wait_ns - r->threads[i].gap_ns;
+    return sum;
+}
+
+static uint64_t rank_key(const struct strobe_report *r, const struct strobe_report_method *m, int inclusive)
+{
+    return inclusive ? (r->options.by_cpu ? m->total_cpu_ns : m->total_ns)
+                     : (r->options.by_cpu ? m->self_cpu_ns : m->self_ns);
+}
+
+static void methods(const struct strobe_report *r, FILE *out, int inclusive)
+{
+    uint64_t whole = r->options.by_cpu ? r->cpu_ns : seen_ns(r);
+    size_t shown = 0, top = r->options.top ? r->options.top : r->method_count;
+    fprintf(out, "\nMethods by %s time%s\n%8s %11s %11s %11s %11s  %s\n", inclusive ? "inclusive" : "self",
+            r->options.by_cpu ? " (CPU)" : "", "share", "self", "self CPU", "inclusive", "incl. CPU", "method");
+    for (; shown < top && shown < r->method_count; shown++) {
+        const struct strobe_report_method *m = &(inclusive ? r->inclusive : r->methods)[shown];
+        if (!rank_key(r, m, inclusive))
+            break;
+        fprintf(out, "%8s %11s %11s %11s %11s  %s", share(rank_key(r, m, inclusive), whole).text, span(m->self_ns).text,
+                span(m->self_cpu_ns).text, span(m->total_ns).text, span(m->total_cpu_ns).text, m->name);
+        if (m->image[0])
+            fprintf(out, "  [%s]", base(m->image));
+        putc('\n', out);
+    }
+    if (shown < r->method_count_in_all)
+        fprintf(out, "%8s %zu more\n", "...", r->method_count_in_all - shown);
+}
+
+static void waits(const struct strobe_report *r, FILE *out)
+{
+    if (!r->wait_kind_count)
+        return;
+    fprintf(out, "\nBlocking calls\n%11s %9s  %s\n", "in all", "calls", "kind");
+    for (size_t i = 0; i < r->wait_kind_count; i++)
+        fprintf(out, "%11s %9" PRIu64 "  %s\n", span(r->wait_kinds[i].duration_ns).text, r->wait_kinds[i].count,
+                r->wait_kinds[i].kind);
+    fprintf(out, "\nLongest blocking calls\n%11s %11s  %-16s %-24s %s\n", "lasted", "began at", "kind", "thread",
+            "method (argument)");
+    for (size_t i = 0; i < r->wait_count; i++) {
+        const struct strobe_report_wait *w = &r->waits[i];
+        char thread[64];
+        snprintf(thread, sizeof thread, "%" PRIu32 " %s", w->tid, w->thread);
+        fprintf(out, "%11s %11s  %-16s %-24s %s", span(w->duration_ns).text, span(w->begin_ns).text, w->kind, thread,
+                w->method);
+        if (w->arg)
+            fprintf(out, w->arg > 0xffffffff ? " (0x%" PRIx64 ")" : " (%" PRIu64 ")", w->arg);
+        fputs(w->unfinished ? " not ended\n" : "\n", out);
+    }
+}
+
+static void tally_row(FILE *out, const char *name, const struct strobe_tally *t)
+{
+    fprintf(out, "%12s %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
+                 " %9" PRId64 "\n",
+            name, t->requests, t->sampled, t->gated, t->paused, t->reentrant, t->unwind_failed, t->dropped,
+            t->overwritten);
+}
+
+static void losses(const struct strobe_report *r, FILE *out)
+{
+    fprintf(out, "\nEvents and where they went\n%12s %11s %11s %11s %9s %9s %9s %9s %9s\n", "kind", "events", "sampled",
+            "gated", "paused", "reentrant", "no stack", "dropped", "overwrit.");
+    for (unsigned k = 0; k < STROBE_KIND_COUNT; k++)
+        if (r->by_kind[k].requests)
+            tally_row(out, strobe_kind_name(k), &r->by_kind[k]);
+    tally_row(out, "all", &r->events);
+    fprintf(out, "stacks cut %" PRIu64 ", doubtful %" PRIu64 ", refused by a full table %" PRIu64 "; slots half written %"
+                 PRIu64 ", damaged %" PRIu64 "; events of untracked threads %" PRIu64 "\n",
+            r->stacks_cut, r->stacks_doubtful, r->stacks_refused, r->half_written, r->malformed, r->untracked);
+    if (r->passes)
+        fprintf(out, "sampler: %" PRIu64 " passes, %s late on average, %" PRIu64 " too late; %" PRIu64 " stops, %" PRIu64
+                     " resumes, %" PRIu64 " not in time, %" PRIu64 " gone, %" PRIu64 " let go unread\n",
+                r->passes, span(r->lag_ns / r->passes).text, r->late_passes, r->suspends, r->resumes, r->suspend_late,
+                r->suspend_gone, r->suspend_moved);
+    if (r->balanced)
+        fprintf(out, "The books balance: every event is accounted for.\n");
+    else
+        fprintf(out, "THE BOOKS DO NOT BALANCE: %s\n", r->verdict);
+}
+
+static void facts(const struct strobe_report *r, FILE *out)
+{
+    if (r->fact_count)
+        fprintf(out, "\nAs recorded\n");
+    for (size_t i = 0; i < r->fact_count; i++)
+        fprintf(out, "%14" PRIu64 "  %s\n", r->facts[i].value, r->facts[i].key);
+}
+
+void strobe_report_print(const struct strobe_report *r, FILE *out)
+{
+    heading(r, out);
+    threads(r, out);
+    methods(r, out, 0);
+    methods(r, out, 1);
+    waits(r, out);
+    if (!strcmp(r->source, "session"))
+        losses(r, out);
+    facts(r, out);
+    if (r->warning_count)
+        fprintf(out, "\nMind\n");
+    for (size_t i = 0; i < r->warning_count; i++)
+        fprintf(out, "  %s\n", r->warnings[i]);
+}
