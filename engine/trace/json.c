@@ -14,7 +14,9 @@ static void indent(struct strobe_json *j)
 /* Bytes of the well-formed UTF-8 sequence at p, 0 when it is none (Unicode 15, table 3-7). */
 static size_t utf8_bytes(const unsigned char *p)
 {
-    static const struct { unsigned char first, last, low, high, more; } forms[] = {
+    static const struct {
+        unsigned char first, last, low, high, more;
+    } forms[] = {
         {0x20, 0x7f, 0, 0, 0},       {0xc2, 0xdf, 0x80, 0xbf, 1}, {0xe0, 0xe0, 0xa0, 0xbf, 2},
         {0xe1, 0xec, 0x80, 0xbf, 2}, {0xed, 0xed, 0x80, 0x9f, 2}, {0xee, 0xef, 0x80, 0xbf, 2},
         {0xf0, 0xf0, 0x90, 0xbf, 3}, {0xf1, 0xf3, 0x80, 0xbf, 3}, {0xf4, 0xf4, 0x80, 0x8f, 3},

@@ -14,7 +14,7 @@ struct open_slice {
 
 struct strobe_profile_stack {
     struct open_slice *slices;
-    uint32_t depth, capacity, beyond;   /* beyond: open slices that are not on the stack */
+    uint32_t depth, capacity, beyond; /* beyond: open slices that are not on the stack */
     uint64_t now_ns, now_cpu_ns, first_cpu_ns;
 };
 
@@ -87,8 +87,7 @@ static void move_on(struct strobe_profile_stack *s, uint64_t time_ns, uint64_t c
 void strobe_profile_begin(struct strobe_profile *p, uint32_t thread, uint32_t name, enum strobe_slice_class class,
                           uint64_t time_ns, uint64_t cpu_ns)
 {
-    if (!reach_thread(p, thread) ||
-        !reach((void **)&p->methods, &p->method_count, name, sizeof *p->methods)) {
+    if (!reach_thread(p, thread) || !reach((void **)&p->methods, &p->method_count, name, sizeof *p->methods)) {
         p->failed = 1;
         return;
     }

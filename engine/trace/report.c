@@ -134,9 +134,9 @@ enum strobe_status strobe_report_rank(struct strobe_report *r, const struct stro
             r->wait_kinds[r->wait_kind_count++] =
                 (struct strobe_report_wait){.kind = name, .duration_ns = m->total_ns, .count = m->slices};
         else
-            r->methods[r->method_count++] =
-                (struct strobe_report_method){name,          names->image_of(names->ctx, i), m->self_ns, m->total_ns,
-                                              m->self_cpu_ns, m->total_cpu_ns,                m->slices};
+            r->methods[r->method_count++] = (struct strobe_report_method){
+                name,     names->image_of(names->ctx, i), m->self_ns, m->total_ns, m->self_cpu_ns, m->total_cpu_ns,
+                m->slices};
     }
     r->method_count_in_all = r->method_count;
     keep_top(r);

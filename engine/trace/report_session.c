@@ -201,7 +201,8 @@ static enum strobe_status warn_of_images(struct job *j)
         else if (m->state != STROBE_IMAGE_NO_FILE && m->unnamed * 4 > m->addresses)
             status = strobe_report_warn(j->report,
                                         "%s: %s; %" PRIu64 " of %" PRIu64 " addresses have no name: install its debug "
-                                        "symbols", m->path, strobe_image_state_text(m->state), m->unnamed, m->addresses);
+                                        "symbols",
+                                        m->path, strobe_image_state_text(m->state), m->unnamed, m->addresses);
         if (status != STROBE_OK)
             return status;
     }
@@ -213,8 +214,10 @@ static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct s
     uint64_t broken = r->stacks_cut + r->stacks_doubtful;
     enum strobe_status status = STROBE_OK;
     if (broken * 20 > reader->item_count)
-        status = strobe_report_warn(r, "%" PRIu64 " of %zu stacks are not whole: their methods' inclusive times are too "
-                                    "small", broken, reader->item_count);
+        status = strobe_report_warn(r,
+                                    "%" PRIu64 " of %zu stacks are not whole: their methods' inclusive times are too "
+                                    "small",
+                                    broken, reader->item_count);
     if (status == STROBE_OK && !r->closed)
         status = strobe_report_warn(r, "the session did not end in order: the program was killed, or still runs");
     return status;
@@ -225,9 +228,10 @@ static enum strobe_status build(struct job *j)
     const struct strobe_report_options *options = &j->report->options;
     struct strobe_timeline_options timeline = {.gap_ns = options->gap_ns, .no_samples = 1};
     struct strobe_report_names names = {name_of, image_of, j};
-    j->adder.sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end,
-                                         finish};
-    enum strobe_status status = strobe_profile_open(&j->adder.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX);
+    j->adder.sink =
+        (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+    enum strobe_status status =
+        strobe_profile_open(&j->adder.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX);
     if (status == STROBE_OK)
         status = strobe_symbols_open(&j->reader->session, options->symbols | STROBE_SYMBOLS_NO_LINES, &j->symbols);
     if (status == STROBE_OK)

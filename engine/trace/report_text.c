@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct cell { char text[24]; };
+struct cell {
+    char text[24];
+};
 
 /* A span in the unit that shows four figures of it. */
 static struct cell span(uint64_t ns)
@@ -52,8 +54,8 @@ static void heading(const struct strobe_report *r, FILE *out)
 static void threads(const struct strobe_report *r, FILE *out)
 {
     size_t shown = r->options.top && r->options.top < r->thread_count ? r->options.top : r->thread_count;
-    fprintf(out, "\nThreads\n%10s %11s %11s %8s %8s %9s %8s  %s\n", "tid", "wall", "CPU", "waiting", "unseen", "samples",
-            "lost", "name");
+    fprintf(out, "\nThreads\n%10s %11s %11s %8s %8s %9s %8s  %s\n", "tid", "wall", "CPU", "waiting", "unseen",
+            "samples", "lost", "name");
     for (size_t i = 0; i < shown; i++) {
         const struct strobe_report_thread *t = &r->threads[i];
         fprintf(out, "%10" PRIu32 " %11s %11s %8s %8s %9" PRIu64 " %8" PRIu64 "  %s%s\n", t->tid, span(t->wall_ns).text,
@@ -64,12 +66,13 @@ static void threads(const struct strobe_report *r, FILE *out)
         fprintf(out, "%10s %zu more\n", "...", r->thread_count - shown);
 }
 
-/* Time that methods were innermost, over all threads: what self times are shares of. */
-static uint64_t seen_ns(const struct strobe_report *r)
+/* What times are shares of, over all threads: self times of the time that methods were innermost, inclusive times
+ * also of waits and unseen time, since these lie in methods. */
+static uint64_t seen_ns(const struct strobe_report *r, int inclusive)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < r->thread_count; i++)
-        sum += r->threads[i].wall_ns - r->threads[i].wait_ns - r->threads[i].gap_ns;
+        sum += r->threads[i].wall_ns - (inclusive ? 0 : r->threads[i].wait_ns + r->threads[i].gap_ns);
     return sum;
 }
 
@@ -81,7 +84,7 @@ static uint64_t rank_key(const struct strobe_report *r, const struct strobe_repo
 
 static void methods(const struct strobe_report *r, FILE *out, int inclusive)
 {
-    uint64_t whole = r->options.by_cpu ? r->cpu_ns : seen_ns(r);
+    uint64_t whole = r->options.by_cpu ? r->cpu_ns : seen_ns(r, inclusive);
     size_t shown = 0, top = r->options.top ? r->options.top : r->method_count;
     fprintf(out, "\nMethods by %s time%s\n%8s %11s %11s %11s %11s  %s\n", inclusive ? "inclusive" : "self",
             r->options.by_cpu ? " (CPU)" : "", "share", "self", "self CPU", "inclusive", "incl. CPU", "method");
@@ -123,8 +126,9 @@ static void waits(const struct strobe_report *r, FILE *out)
 
 static void tally_row(FILE *out, const char *name, const struct strobe_tally *t)
 {
-    fprintf(out, "%12s %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
-                 " %9" PRId64 "\n",
+    fprintf(out,
+            "%12s %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
+            " %9" PRId64 "\n",
             name, t->requests, t->sampled, t->gated, t->paused, t->reentrant, t->unwind_failed, t->dropped,
             t->overwritten);
 }
@@ -137,12 +141,14 @@ static void losses(const struct strobe_report *r, FILE *out)
         if (r->by_kind[k].requests)
             tally_row(out, strobe_kind_name(k), &r->by_kind[k]);
     tally_row(out, "all", &r->events);
-    fprintf(out, "stacks cut %" PRIu64 ", doubtful %" PRIu64 ", refused by a full table %" PRIu64 "; slots half written %"
-                 PRIu64 ", damaged %" PRIu64 "; events of untracked threads %" PRIu64 "\n",
+    fprintf(out,
+            "stacks cut %" PRIu64 ", doubtful %" PRIu64 ", refused by a full table %" PRIu64
+            "; slots half written %" PRIu64 ", damaged %" PRIu64 "; events of untracked threads %" PRIu64 "\n",
             r->stacks_cut, r->stacks_doubtful, r->stacks_refused, r->half_written, r->malformed, r->untracked);
     if (r->passes)
-        fprintf(out, "sampler: %" PRIu64 " passes, %s late on average, %" PRIu64 " too late; %" PRIu64 " stops, %" PRIu64
-                     " resumes, %" PRIu64 " not in time, %" PRIu64 " gone, %" PRIu64 " let go unread\n",
+        fprintf(out,
+                "sampler: %" PRIu64 " passes, %s late on average, %" PRIu64 " too late; %" PRIu64 " stops, %" PRIu64
+                " resumes, %" PRIu64 " not in time, %" PRIu64 " gone, %" PRIu64 " let go unread\n",
                 r->passes, span(r->lag_ns / r->passes).text, r->late_passes, r->suspends, r->resumes, r->suspend_late,
                 r->suspend_gone, r->suspend_moved);
     if (r->balanced)

@@ -12,9 +12,9 @@ struct job {
     struct strobe_report *report;
     struct strobe_profile profile;
     size_t thread_room, fact_room;
-    struct strobe_idmap by_tid;            /* (pid, tid) -> place in report->threads */
+    struct strobe_idmap by_tid; /* (pid, tid) -> place in report->threads */
     uint64_t first_ns, last_ns;
-    struct strobe_profile_wait *ended;     /* the wait that the event at hand has ended, if it is kept */
+    struct strobe_profile_wait *ended; /* the wait that the event at hand has ended, if it is kept */
     int failed;
 };
 
@@ -70,7 +70,7 @@ static void on_thread(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, co
     struct job *j = ctx;
     struct strobe_report *r = j->report;
     int fresh;
-    (void)thread;   /* threads are told in the order of their numbers, from 0 */
+    (void)thread; /* threads are told in the order of their numbers, from 0 */
     if (!room(j, (void **)&r->threads, &j->thread_room, r->thread_count, sizeof *r->threads))
         return;
     uint32_t *place = strobe_idmap_put(&j->by_tid, pid, tid, &fresh);
@@ -178,11 +178,14 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
     status = strobe_report_rank(r, &j->profile, &names);
     uint64_t odd = j->profile.unmatched + stats->unknown_names + stats->unstated;
     if (status == STROBE_OK && odd)
-        status = strobe_report_warn(r, "%" PRIu64 " slices do not both begin and end, %" PRIu64 " names are not told, %"
-                                    PRIu64 " events lack what came before them: the trace is not whole",
-                                    j->profile.unmatched, stats->unknown_names, stats->unstated);
+        status =
+            strobe_report_warn(r,
+                               "%" PRIu64 " slices do not both begin and end, %" PRIu64 " names are not told, %" PRIu64
+                               " events lack what came before them: the trace is not whole",
+                               j->profile.unmatched, stats->unknown_names, stats->unstated);
     if (status == STROBE_OK && stats->unknown_tracks)
-        status = strobe_report_warn(r, "%" PRIu64 " events are on tracks of no thread: left out", stats->unknown_tracks);
+        status =
+            strobe_report_warn(r, "%" PRIu64 " events are on tracks of no thread: left out", stats->unknown_tracks);
     return status;
 }
 
@@ -203,7 +206,8 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
     enum strobe_status status = STROBE_IO;
     *out = NULL;
     snprintf(why, why_bytes, "%s", strerror(ENOMEM));
-    if (j.report && strobe_profile_open(&j.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX) == STROBE_OK) {
+    if (j.report &&
+        strobe_profile_open(&j.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX) == STROBE_OK) {
         *j.report = (struct strobe_report){.source = "trace", .command = "", .exe = "", .options = *options};
         status = strobe_import_perfetto(path, &visitor, &j, &stats, why, why_bytes);
         if (status == STROBE_OK) {

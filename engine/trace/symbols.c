@@ -134,7 +134,8 @@ static uint32_t function_id(struct strobe_symbols *s, uint64_t image, uint64_t i
     if (fresh) {
         *id = (uint32_t)s->by_function.count - 1;
         char *name = linkage && !(s->options & STROBE_SYMBOLS_MANGLED) ? strobe_demangle(linkage) : NULL;
-        s->names[*id] = name ? name : strdup(linkage ? linkage : placeholder);
+        /* Symbol versions (name@VERSION) are the linker's business. */
+        s->names[*id] = name ? name : linkage ? strndup(linkage, strcspn(linkage, "@")) : strdup(placeholder);
     }
     return s->names[*id] ? *id : UINT32_MAX;
 }

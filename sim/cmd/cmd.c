@@ -43,10 +43,11 @@ int strobe_output_end(int status)
     return strobe_complain("standard output: cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
 }
 
-int strobe_next_option(int argc, char **argv, const struct option *options)
+/* `order`: what getopt does with arguments between options; see getopt(3). */
+static int next_option(int argc, char **argv, const struct option *options, const char *order)
 {
-    char letters[128] = "+:";   /* '+': what follows the first argument is not ours; ':': complain ourselves */
-    size_t n = 2;
+    char letters[128];
+    size_t n = (size_t)snprintf(letters, sizeof letters, "%s:", order);   /* ':': we complain ourselves */
     for (const struct option *o = options; o->name; o++) {
         if (o->val <= ' ' || o->val > '~' || n + 2 >= sizeof letters)
             continue;
@@ -70,6 +71,16 @@ int strobe_next_option(int argc, char **argv, const struct option *options)
     else
         strobe_complain("%s: no such option: %s; `strobe help %s` lists them", argv[0], word, argv[0]);
     return '?';
+}
+
+int strobe_next_option(int argc, char **argv, const struct option *options)
+{
+    return next_option(argc, argv, options, "+");
+}
+
+int strobe_any_option(int argc, char **argv, const struct option *options)
+{
+    return next_option(argc, argv, options, "");
 }
 
 int strobe_print_usage(const char *usage)

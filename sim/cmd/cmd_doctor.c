@@ -21,6 +21,8 @@ const char strobe_usage_doctor[] =
     "Exit status: 0 when `strobe record` has what it needs, 1 when something is missing,\n"
     "2 bad use.\n";
 
+enum { JSON = 256 };
+
 void strobe_find(struct strobe_findings *f, enum strobe_health health, const char *about, const char *format, ...)
 {
     if (f->count == STROBE_FINDINGS_MAX)
@@ -95,10 +97,10 @@ static void print_table(const struct strobe_findings *f)
 int strobe_cmd_doctor(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+        {"json", no_argument, NULL, JSON}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     static struct strobe_findings findings;
     int json = 0;
-    for (int c; (c = strobe_next_option(argc, argv, options)) != -1;) {
+    for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == '?')
             return STROBE_EXIT_BAD;
         if (c == 'h')

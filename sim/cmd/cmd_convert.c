@@ -1,0 +1,144 @@
+#include "sim/cmd/arguments.h"
+#include "sim/cmd/cmd.h"
+
+#include "engine/trace/convert.h"
+#include "engine/trace/symbols.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+const char strobe_usage_convert[] =
+    "usage: strobe convert [OPTIONS] SESSION -o OUT\n"
+    "\n"
+    "Makes a trace of a session. Symbols are looked up now, in the files that the program had\n"
+    "loaded and in debug files installed on this machine.\n"
+    "\n"
+    "  -o, --output OUT   the trace; `-` is standard output\n"
+    "  --format FORMAT    what to write; if not given, OUT's ending says it:\n"
+    "                       perfetto    *.perfetto-trace *.pftrace, and any other\n"
+    "                       chrome      *.json *.json-trace        Chrome trace events\n"
+    "                       speedscope  *.speedscope *.speedscope.json\n"
+    "                       folded      *.folded *.collapsed *.txt stacks for flame graphs\n"
+    "  --inlines          show inlined functions as slices of their own\n"
+    "  --deflate          compress packets (perfetto only)\n"
+    "  --gap-ms N         time without a sample after which a thread is shown as unseen\n"
+    "                     (default: four times the interval of samples, at least 5 ms)\n"
+    "  --force            overwrite OUT\n"
+    "  --quiet            do not say what was written\n"
+    "\n"
+    "Exit status: 0 fine, 2 bad use or bad input.\n";
+
+enum { FORMAT = 256, INLINES, DEFLATE, GAP, FORCE, QUIET };
+
+struct request {
+    struct strobe_convert_options options;
+    const char *session, *output, *format;
+    int quiet;
+};
+
+static int take_option(struct request *q, int c)
+{
+    uint64_t n;
+    switch (c) {
+    case 'o': q->output = optarg; return 0;
+    case FORMAT: q->format = optarg; return 0;
+    case INLINES: q->options.symbols |= STROBE_SYMBOLS_INLINES; return 0;
+    case DEFLATE: q->options.deflate = 1; return 0;
+    case FORCE: q->options.replace = 1; return 0;
+    case QUIET: q->quiet = 1; return 0;
+    case GAP:
+        if (!strobe_parse_number(optarg, 3600000, &n) || !n)
+            return strobe_complain("convert: --gap-ms %s: expected a number from 1 to 3600000", optarg);
+        q->options.timeline.gap_ns = n * 1000000;
+        return 0;
+    default: return STROBE_EXIT_BAD;
+    }
+}
+
+static int ends_with(const char *name, const char *ending)
+{
+    size_t n = strlen(name), e = strlen(ending);
+    return n > e && !strcmp(name + n - e, ending);
+}
+
+static enum strobe_format format_of_ending(const char *name)
+{
+    static const struct {
+        const char *ending;
+        enum strobe_format format;
+    } endings[] = {
+        {".speedscope.json", STROBE_FORMAT_SPEEDSCOPE},
+        {".speedscope", STROBE_FORMAT_SPEEDSCOPE},
+        {".json", STROBE_FORMAT_CHROME},
+        {".json-trace", STROBE_FORMAT_CHROME},
+        {".folded", STROBE_FORMAT_FOLDED},
+        {".collapsed", STROBE_FORMAT_FOLDED},
+        {".txt", STROBE_FORMAT_FOLDED},
+    };
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(name, endings[i].ending))
+            return endings[i].format;
+    return STROBE_FORMAT_PERFETTO;
+}
+
+static int choose_format(struct request *q)
+{
+    if (!q->format)
+        q->options.format = format_of_ending(q->output);
+    else if (strobe_format_of(q->format, &q->options.format) != STROBE_OK)
+        return strobe_complain("convert: --format %s: expected perfetto, chrome, speedscope or folded", q->format);
+    if (q->options.deflate && q->options.format != STROBE_FORMAT_PERFETTO)
+        return strobe_complain("convert: --deflate is for the perfetto format");
+    return 0;
+}
+
+static int convert(const struct request *q)
+{
+    char why[1024] = "";
+    struct strobe_convert_stats stats;
+    int to_stdout = !strcmp(q->output, "-");
+    strobe_output_begin();
+    enum strobe_status status =
+        strobe_convert(q->session, to_stdout ? "/dev/stdout" : q->output, &q->options, &stats, why, sizeof why);
+    if (status == STROBE_EXISTS)
+        return strobe_complain("%s: exists already; --force overwrites it", q->output);
+    if (status != STROBE_OK)
+        return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
+    if (!q->quiet)
+        fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", q->output,
+                (unsigned long long)stats.timeline.slices, (unsigned long long)stats.timeline.threads,
+                (double)stats.bytes / 1e6);
+    return STROBE_EXIT_OK;
+}
+
+int strobe_cmd_convert(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'},
+        {"format", required_argument, NULL, FORMAT},
+        {"inlines", no_argument, NULL, INLINES},
+        {"deflate", no_argument, NULL, DEFLATE},
+        {"gap-ms", required_argument, NULL, GAP},
+        {"force", no_argument, NULL, FORCE},
+        {"quiet", no_argument, NULL, QUIET},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct request q = {0};
+    for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
+        if (c == 'h')
+            return strobe_print_usage(strobe_usage_convert);
+        int bad = take_option(&q, c);
+        if (bad)
+            return bad;
+    }
+    if (optind == argc || !q.output)
+        return strobe_complain("convert: %s strobe convert SESSION -o OUT",
+                               optind == argc ? "which session?" : "where to?");
+    if (argc - optind > 1)
+        return strobe_complain("convert: one session at a time, not %s too", argv[optind + 1]);
+    q.session = argv[optind];
+    int bad = choose_format(&q);
+    return bad ? bad : convert(&q);
+}

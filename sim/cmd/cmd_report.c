@@ -1,0 +1,138 @@
+#include "sim/cmd/arguments.h"
+#include "sim/cmd/cmd.h"
+
+#include "engine/store/session.h"
+#include "engine/trace/report.h"
+#include "engine/trace/symbols.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+const char strobe_usage_report[] =
+    "usage: strobe report [OPTIONS] SESSION|TRACE\n"
+    "\n"
+    "Prints what a session, or a Perfetto trace made from one, holds: threads; the hottest\n"
+    "methods by self and by inclusive time, on the wall clock and in CPU time; blocking calls\n"
+    "and the longest of them; what was lost, and whether the books balance.\n"
+    "\n"
+    "  --top N      how many threads, methods and blocking calls to show; 0 = all (default 20)\n"
+    "  --by KEY     rank methods by `wall` (default) or `cpu` time\n"
+    "  --inlines    count inlined functions as methods of their own\n"
+    "  --gap-ms N   time without a sample after which a thread counts as unseen\n"
+    "               (default: four times the interval of samples, at least 5 ms)\n"
+    "  --json       one JSON object; its fields are described in strobe(1)\n"
+    "\n"
+    "--inlines and --gap-ms are for sessions; a trace has been made with its own.\n"
+    "\n"
+    "Exit status: 0 fine, 1 the books do not balance, 2 bad use or bad input.\n";
+
+enum { TOP = 256, BY, INLINES, GAP, JSON };
+
+struct request {
+    struct strobe_report_options options;
+    const char *path;
+    int json, for_sessions_only;
+};
+
+enum { TOP_DEFAULT = 20 };
+
+static int take_option(struct request *q, int c)
+{
+    uint64_t n;
+    switch (c) {
+    case TOP:
+        if (!strobe_parse_number(optarg, 1000000, &n))
+            return strobe_complain("report: --top %s: expected a number from 0 to 1000000", optarg);
+        q->options.top = (uint32_t)n;
+        return 0;
+    case BY:
+        if (strcmp(optarg, "wall") && strcmp(optarg, "cpu"))
+            return strobe_complain("report: --by %s: expected wall or cpu", optarg);
+        q->options.by_cpu = !strcmp(optarg, "cpu");
+        return 0;
+    case INLINES:
+        q->options.symbols |= STROBE_SYMBOLS_INLINES;
+        q->for_sessions_only = 1;
+        return 0;
+    case GAP:
+        if (!strobe_parse_number(optarg, 3600000, &n) || !n)
+            return strobe_complain("report: --gap-ms %s: expected a number from 1 to 3600000", optarg);
+        q->options.gap_ns = n * 1000000;
+        q->for_sessions_only = 1;
+        return 0;
+    case JSON: q->json = 1; return 0;
+    default: return STROBE_EXIT_BAD;
+    }
+}
+
+/* 1: the file is a session, 0: it is something else, -1: it can't be read (complained). */
+static int is_session(const char *path)
+{
+    char magic[sizeof STROBE_SESSION_MAGIC - 1];
+    FILE *f = fopen(path, "rbe");
+    size_t got = f ? fread(magic, 1, sizeof magic, f) : 0;
+    if (!f || ferror(f)) {
+        strobe_complain("%s: %s", path, strerror(errno));
+        if (f)
+            fclose(f);
+        return -1;
+    }
+    fclose(f);
+    if (!got) {
+        strobe_complain("%s: byte 0: an empty file, expected a session or a Perfetto trace", path);
+        return -1;
+    }
+    return !memcmp(magic, STROBE_SESSION_MAGIC, got < sizeof magic ? got : sizeof magic);
+}
+
+static int report(const struct request *q)
+{
+    char why[512] = "";
+    struct strobe_report *r;
+    int session = is_session(q->path);
+    if (session < 0)
+        return STROBE_EXIT_BAD;
+    if (!session && q->for_sessions_only)
+        return strobe_complain("report: %s is a trace: --inlines and --gap-ms are for sessions", q->path);
+    enum strobe_status status = session ? strobe_report_session(q->path, &q->options, &r, why, sizeof why)
+                                        : strobe_report_trace(q->path, &q->options, &r, why, sizeof why);
+    if (status != STROBE_OK)
+        return strobe_complain("%s: %s", q->path, why[0] ? why : strobe_status_text(status));
+    strobe_output_begin();
+    if (q->json)
+        strobe_report_print_json(r, stdout);
+    else
+        strobe_report_print(r, stdout);
+    int exit_status = r->balanced ? STROBE_EXIT_OK : STROBE_EXIT_CHECK;
+    strobe_report_close(r);
+    return strobe_output_end(exit_status);
+}
+
+int strobe_cmd_report(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"top", required_argument, NULL, TOP},
+        {"by", required_argument, NULL, BY},
+        {"inlines", no_argument, NULL, INLINES},
+        {"gap-ms", required_argument, NULL, GAP},
+        {"json", no_argument, NULL, JSON},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct request q = {.options = {.top = TOP_DEFAULT}};
+    for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
+        if (c == 'h')
+            return strobe_print_usage(strobe_usage_report);
+        int bad = take_option(&q, c);
+        if (bad)
+            return bad;
+    }
+    if (optind == argc)
+        return strobe_complain("report: which session? strobe report [OPTIONS] SESSION|TRACE");
+    if (argc - optind > 1)
+        return strobe_complain("report: one file at a time, not %s too", argv[optind + 1]);
+    q.path = argv[optind];
+    return report(&q);
+}
