@@ -44,6 +44,21 @@ cross: | deps-cross ## builds everything for arm64 Linux, tests included
 emulate: cross | deps-emulate ## runs the unit tests of the arm64 build on an emulated processor
 	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(unit_bin:$B/%=$(arm64)/%)
 
+# ---- fuzzing
+
+fuzz_src  := $(wildcard tests/fuzz/fuzz_*.c)
+sources   += $(fuzz_src)
+FUZZ_SECONDS ?= 20
+
+fuzz: | deps-sanitize ## feeds damaged input to what reads files, for FUZZ_SECONDS each (default 20)
+	+@$(MAKE) --no-print-directory B=$B-fuzz CC=clang SAN=fuzzer-no-link,address,undefined fuzzers
+	@B=$B-fuzz ci/fuzz $(FUZZ_SECONDS) $(fuzz_src:tests/fuzz/%.c=$B-fuzz/tests/fuzz/%)
+
+fuzzers: $(fuzz_src:tests/fuzz/%.c=$B/tests/fuzz/%)
+$B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $(libs)
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $^ $(trace_libs)
+
 # ---- coverage
 
 coverage: | deps-coverage ## tests with coverage; the report is out/coverage/index.html
@@ -57,5 +72,5 @@ nightly: ## all of the above for long, with measurements (hours)
 deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate: | deps-unit
 	@ci/deps $(@:deps-%=%)
 
-.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate coverage nightly \
+.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate
