@@ -389,7 +389,8 @@ static int check_thread(const struct strobe_reader *r, const struct strobe_reade
             say(why, why_bytes,
                 "thread %u, %s: %llu requests, but %lld outcomes (%llu sampled, %llu gated, %llu paused, "
                 "%llu re-entrant, %llu unwind failed, %llu dropped)",
-                t->tid, strobe_kind_name(k), (unsigned long long)a->requests, (long long)a->requests - a->in_flight,
+                t->tid, strobe_kind_name(k), (unsigned long long)a->requests,
+                (long long)(a->requests - (uint64_t)a->in_flight),
                 (unsigned long long)a->sampled, (unsigned long long)a->gated, (unsigned long long)a->paused,
                 (unsigned long long)a->reentrant, (unsigned long long)a->unwind_failed,
                 (unsigned long long)a->dropped);
