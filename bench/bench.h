@@ -59,5 +59,11 @@ void bench_ring_add(void);
 void bench_ring_rows(void);
 void bench_intern_add(void);
 void bench_intern_rows(void);
+void bench_gate_add(void);
+void bench_gate_rows(void);
+void bench_walk_add(void);
+void bench_walk_rows(void);
+void bench_sample_add(void);
+void bench_sample_rows(void);
 
 #endif

@@ -11,8 +11,11 @@
 
 static const struct part { void (*add)(void); void (*rows)(void); } parts[] = {
     { bench_floor_add, bench_floor_rows },
+    { bench_gate_add, bench_gate_rows },
     { bench_ring_add, bench_ring_rows },
     { bench_intern_add, bench_intern_rows },
+    { bench_walk_add, bench_walk_rows },
+    { bench_sample_add, bench_sample_rows },
 };
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };
