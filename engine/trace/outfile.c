@@ -50,15 +50,18 @@ enum strobe_status strobe_outfile_open(struct strobe_outfile *out, const char *p
     struct stat st;
     memset(out, 0, sizeof *out);
     out->fd = -1;
-    int exists = stat(path, &st) == 0;
-    int direct = exists && !S_ISREG(st.st_mode);
+    int to_stdout = !strcmp(path, "-");
+    int exists = !to_stdout && (stat(path, &st) == 0 || lstat(path, &st) == 0);   /* a link to nowhere is there, too */
+    int direct = to_stdout || (exists && !S_ISREG(st.st_mode));
     if (exists && !direct && !replace)
         return STROBE_EXISTS;
     out->target = exists && !direct ? realpath(path, NULL) : strdup(path);
     out->buffer = malloc(BUFFER_BYTES);
     if (!out->target || !out->buffer)
         return give_back(out, STROBE_IO, errno);
-    out->fd = direct ? open(path, O_WRONLY | O_CLOEXEC) : open_temporary(out);
+    out->fd = to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+              : direct  ? open(path, O_WRONLY | O_CLOEXEC)
+                        : open_temporary(out);
     if (out->fd < 0)
         return give_back(out, STROBE_IO, errno);
     return STROBE_OK;

@@ -1,6 +1,6 @@
 /* A file being written. It takes shape under a temporary name beside its target and gets the target's name only when
  * all of it has been written, so a failure never leaves half a file and never destroys an older one. A target that is
- * no regular file (a pipe, /dev/stdout, /dev/null) is written to directly.
+ * no regular file (a pipe, /dev/null) is written to directly, and so is standard output, whose name is "-".
  *
  * The first error sticks: later writes do nothing, and strobe_outfile_finish returns it. Not thread-safe; allocates.
  * Reading half only. */

@@ -519,6 +519,9 @@ static void build_thread(struct builder *b)
     start_thread(b, first_ns);
     for (size_t i = 0; i < t->item_count; i++) {
         const struct strobe_item *item = &t->items[i];
+        size_t done = (size_t)(item - b->reader->items);
+        if (b->options->progress && !(done & 0xfff))
+            b->options->progress(b->options->progress_ctx, done, b->reader->item_count);
         if (unfinished && open.record.ticks <= item->record.ticks) {
             begin_unfinished(b, &open);
             unfinished = 0;

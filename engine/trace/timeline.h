@@ -36,6 +36,8 @@
 struct strobe_timeline_options {
     uint64_t gap_ns;             /* 0 = four times the thread's interval or the sampler's, at least 5 ms */
     int no_samples;              /* don't tell the sink samples, only slices */
+    void (*progress)(void *ctx, uint64_t done, uint64_t all);   /* called now and then; NULL = not wanted */
+    void *progress_ctx;
 };
 
 struct strobe_timeline_stats {

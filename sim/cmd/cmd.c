@@ -33,6 +33,7 @@ int strobe_complain(const char *format, ...)
 void strobe_output_begin(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 int strobe_output_end(int status)

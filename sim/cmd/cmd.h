@@ -24,8 +24,8 @@ const struct strobe_cmd *strobe_cmd_find(const char *name);
  * has no newline of its own. */
 __attribute__((format(printf, 1, 2))) int strobe_complain(const char *format, ...);
 
-/* Call before the first output of a command that prints to standard output: from here on a closed pipe is a failed
- * write, not a signal. Not in a process that goes on to exec another program. */
+/* Call before the first output of a command: from here on a closed pipe and a file that may not grow are failed writes,
+ * not signals. Not in a process that goes on to exec another program. */
 void strobe_output_begin(void);
 
 /* Writes out what standard output still holds. Returns `status`, or STROBE_EXIT_BAD with a line when not all of the

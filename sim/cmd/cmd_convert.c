@@ -1,5 +1,6 @@
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
+#include "sim/cmd/progress.h"
 
 #include "engine/trace/convert.h"
 #include "engine/trace/symbols.h"
@@ -24,12 +25,12 @@ const char strobe_usage_convert[] =
     "  --deflate          compress packets (perfetto only)\n"
     "  --gap-ms N         time without a sample after which a thread is shown as unseen\n"
     "                     (default: four times the interval of samples, at least 5 ms)\n"
-    "  --force            overwrite OUT\n"
-    "  --quiet            do not say what was written\n"
+    "  -f, --force        overwrite OUT\n"
+    "  -q, --quiet        do not say what was written, and show no progress\n"
     "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
-enum { FORMAT = 256, INLINES, DEFLATE, GAP, FORCE, QUIET };
+enum { FORMAT = 256, INLINES, DEFLATE, GAP };
 
 struct request {
     struct strobe_convert_options options;
@@ -45,8 +46,8 @@ static int take_option(struct request *q, int c)
     case FORMAT: q->format = optarg; return 0;
     case INLINES: q->options.symbols |= STROBE_SYMBOLS_INLINES; return 0;
     case DEFLATE: q->options.deflate = 1; return 0;
-    case FORCE: q->options.replace = 1; return 0;
-    case QUIET: q->quiet = 1; return 0;
+    case 'f': q->options.replace = 1; return 0;
+    case 'q': q->quiet = 1; return 0;
     case GAP:
         if (!strobe_parse_number(optarg, 3600000, &n) || !n)
             return strobe_complain("convert: --gap-ms %s: expected a number from 1 to 3600000", optarg);
@@ -98,15 +99,21 @@ static int convert(const struct request *q)
     char why[1024] = "";
     struct strobe_convert_stats stats;
     int to_stdout = !strcmp(q->output, "-");
+    const char *output = to_stdout ? "standard output" : q->output;
+    struct strobe_convert_options options = q->options;
+    struct strobe_progress progress;
     strobe_output_begin();
-    enum strobe_status status =
-        strobe_convert(q->session, to_stdout ? "/dev/stdout" : q->output, &q->options, &stats, why, sizeof why);
+    strobe_progress_begin(&progress, "converting");
+    options.timeline.progress = q->quiet ? NULL : strobe_progress_step;
+    options.timeline.progress_ctx = &progress;
+    enum strobe_status status = strobe_convert(q->session, q->output, &options, &stats, why, sizeof why);
+    strobe_progress_end(&progress);
     if (status == STROBE_EXISTS)
         return strobe_complain("%s: exists already; --force overwrites it", q->output);
     if (status != STROBE_OK)
         return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
     if (!q->quiet)
-        fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", q->output,
+        fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output,
                 (unsigned long long)stats.timeline.slices, (unsigned long long)stats.timeline.threads,
                 (double)stats.bytes / 1e6);
     return STROBE_EXIT_OK;
@@ -120,8 +127,8 @@ int strobe_cmd_convert(int argc, char **argv)
         {"inlines", no_argument, NULL, INLINES},
         {"deflate", no_argument, NULL, DEFLATE},
         {"gap-ms", required_argument, NULL, GAP},
-        {"force", no_argument, NULL, FORCE},
-        {"quiet", no_argument, NULL, QUIET},
+        {"force", no_argument, NULL, 'f'},
+        {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };

@@ -1,6 +1,7 @@
 /* The `strobe` command: finds the subcommand and runs it. */
 #include "sim/cmd/cmd.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +14,18 @@ const struct strobe_cmd strobe_cmds[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+/* A standard stream that is closed would be the next file opened: output would go into it. What stands in for it fails
+ * on use, as a closed one does, and a program that is run finds it closed again. */
+static void hold_closed_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
+    hold_closed_streams();
     if (argc < 2)
         return strobe_complain("which command? `strobe help` lists them");
     const char *name = argv[1];

@@ -1,0 +1,337 @@
+#!/bin/bash
+# The command as a user meets it: wrong arguments, bad files, full disks, and what the texts promise.
+#
+#   B=DIR tests/cli/run.sh [PATTERN]     PATTERN: runs only tests whose name matches it
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+home=$PWD
+export LC_ALL=C.UTF-8 B=${B:-build}
+[[ $B == /* ]] || B=$home/$B
+strobe=$B/strobe
+only=${1:-}
+passed=0 failed=0 skipped=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+cd "$work" || exit 2
+
+# verdict NAME [FAULT]: counts a test; a fault fails it.
+verdict() {
+    if [[ -z ${2:-} ]]; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $1: $2"
+        echo "     repeat with: B=$B tests/cli/run.sh '$1'"
+    fi
+}
+
+skip() {
+    ((skipped++))
+    echo "SKIPPED $1: $2"
+}
+
+wanted() {
+    [[ -z $only || $1 =~ $only ]]
+}
+
+# run COMMAND...: leaves status, stdout in $work/out, stderr in $work/err.
+run() {
+    timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+}
+
+# Says what is wrong unless the last run was refused as it should be: status 2 and one line that begins with
+# "strobe: " and holds TEXT.
+refused() {
+    local lines
+    lines=$(wc -l <"$work/err")
+    if ((status != 2)); then
+        echo "exit status $status, expected 2; it said: $(head -c 300 "$work/err")"
+    elif ((lines != 1)) || [[ $(tail -c 1 "$work/err" | od -An -c) != *'\n'* ]]; then
+        echo "$lines lines of complaint, expected 1: $(head -c 300 "$work/err")"
+    elif [[ $(<"$work/err") != "strobe: "* ]]; then
+        echo "the complaint does not begin with 'strobe: ': $(<"$work/err")"
+    elif [[ -n ${1:-} && $(<"$work/err") != *"$1"* ]]; then
+        echo "the complaint lacks '$1': $(<"$work/err")"
+    elif [[ -s $work/out ]]; then
+        echo "it printed something: $(head -c 100 "$work/out")"
+    fi
+}
+
+# is_refused NAME TEXT COMMAND...
+is_refused() {
+    local name=$1 text=$2
+    shift 2
+    wanted "$name" || return 0
+    run "$@"
+    verdict "$name" "$(refused "$text")"
+}
+
+# ---- a session and traces to work with
+
+seq 1 200000 | sort -R --random-source=<(yes) >lines
+if ! "$strobe" record -q -f --no-convert -o good.strobe -- sort -o sorted lines 2>err; then
+    echo "FAIL set-up: cannot record: $(<err)"
+    echo "0 passed, 1 failed"
+    exit 1
+fi
+run "$strobe" convert -q good.strobe -o good.perfetto-trace
+((status == 0)) || { echo "FAIL set-up: cannot convert: $(<err)"; echo "0 passed, 1 failed"; exit 1; }
+run "$strobe" convert -q --deflate good.strobe -o deflated.perfetto-trace
+
+# ---- wrong arguments
+
+is_refused no_command 'which command' "$strobe"
+is_refused unknown_command 'no such command: frobnicate' "$strobe" frobnicate
+is_refused unknown_help 'no such command: frobnicate' "$strobe" help frobnicate
+is_refused help_of_two 'one command' "$strobe" help record report
+for command in record convert report doctor; do
+    is_refused "unknown_option_$command" 'no such option: --frobnicate' "$strobe" $command --frobnicate
+    is_refused "unknown_letter_$command" 'no such option: -Z' "$strobe" $command -Z
+done
+is_refused value_missing 'needs a value' "$strobe" convert good.strobe -o
+is_refused value_unasked 'takes no value' "$strobe" report --json=yes good.strobe
+is_refused report_of_nothing 'which session' "$strobe" report
+is_refused report_of_two 'one file at a time' "$strobe" report good.strobe good.strobe
+is_refused convert_of_nothing 'which session' "$strobe" convert -o x
+is_refused convert_to_nowhere 'where to' "$strobe" convert good.strobe
+is_refused convert_of_two 'one session at a time' "$strobe" convert good.strobe good.strobe -o x
+is_refused unknown_format 'expected perfetto, chrome' "$strobe" convert good.strobe -o x --format svg
+is_refused deflated_json '--deflate is for the perfetto format' "$strobe" convert good.strobe -o x.json --deflate
+for value in '' x -1 1e3 99999999999999999999; do
+    is_refused "top_of_${value:-nothing}" 'expected a number' "$strobe" report --top "$value" good.strobe
+done
+is_refused gap_of_zero 'expected a number' "$strobe" report --gap-ms 0 good.strobe
+is_refused by_colour 'expected wall or cpu' "$strobe" report --by colour good.strobe
+is_refused gap_of_a_trace 'is a trace' "$strobe" report --gap-ms 5 good.perfetto-trace
+is_refused doctor_of_two 'one program at most' "$strobe" doctor a b
+is_refused record_of_nothing 'which program' "$strobe" record
+
+# ---- bad files
+
+# Every command that reads a session refuses this file, names it, and writes nothing.
+bad_session() {
+    local name=$1 text=$2 file=$3
+    wanted "$name" || return 0
+    run "$strobe" report "$file"
+    verdict "report_$name" "$(refused "$text")"
+    run "$strobe" convert "$file" -o "$name.out"
+    local fault
+    fault=$(refused "$text")
+    [[ -e $name.out ]] && fault="it left an output"
+    verdict "convert_$name" "$fault"
+}
+
+: >empty
+mkdir folder
+head -c 100000 /dev/urandom >garbage
+bytes=$(stat -c %s good.strobe)
+bad_session missing_file 'nothing-here: ' nothing-here
+bad_session empty_file 'empty: ' empty
+bad_session folder 'folder: ' folder
+bad_session garbage 'garbage: ' garbage
+bad_session device '/dev/null: ' /dev/null
+for keep in 1 7 8 100 4095 4096 5000 $((bytes / 2)) $((bytes - 1)); do
+    head -c "$keep" good.strobe >cut
+    bad_session "session_cut_to_$keep" 'cut: ' cut
+done
+cp good.strobe 'old version.strobe'
+printf '\x63' | dd of='old version.strobe' bs=1 seek=8 conv=notrunc status=none
+bad_session session_of_another_version 'old version.strobe: ' 'old version.strobe'
+if wanted version_is_named; then
+    run "$strobe" report 'old version.strobe'
+    [[ $(<err) == *version* ]] && verdict version_is_named || verdict version_is_named "no word of versions: $(<err)"
+fi
+size=$(stat -c %s good.perfetto-trace)
+for keep in 1 2 10 $((size / 3)) $((size - 1)); do
+    head -c "$keep" good.perfetto-trace >cut.pftrace
+    is_refused "trace_cut_to_$keep" 'cut.pftrace: byte ' "$strobe" report cut.pftrace
+done
+cp good.perfetto-trace hit.pftrace
+printf '\xff\xff\xff' | dd of=hit.pftrace bs=1 seek=$((size / 2)) conv=notrunc status=none
+if wanted trace_with_damage; then
+    run "$strobe" report hit.pftrace
+    # The damage may fall into a text, which is no fault of form.
+    ((status == 0)) && verdict trace_with_damage || verdict trace_with_damage "$(refused 'hit.pftrace: byte ')"
+fi
+
+# ---- names of files
+
+if wanted blanks_in_names; then
+    mkdir -p 'a folder'
+    cp good.strobe 'a folder/the session.strobe'
+    run "$strobe" convert 'a folder/the session.strobe' -o 'a folder/the trace.pftrace'
+    fault=$(((status)) && cat err)
+    cmp -s 'a folder/the trace.pftrace' good.perfetto-trace || fault+=' the trace differs'
+    verdict blanks_in_names "$fault"
+fi
+is_refused newline_in_a_name 'no?where' "$strobe" report 'no
+where'
+
+# ---- outputs
+
+if wanted nothing_is_overwritten; then
+    echo precious >kept
+    run "$strobe" convert good.strobe -o kept
+    fault=$(refused 'kept: exists already')
+    [[ $(<kept) == precious ]] || fault+=' the file has changed'
+    verdict nothing_is_overwritten "$fault"
+    run "$strobe" convert good.strobe -q -f -o kept
+    cmp -s kept good.perfetto-trace && verdict force_overwrites || verdict force_overwrites "status $status, $(<err)"
+fi
+if wanted output_that_cannot_be_replaced; then
+    run "$strobe" convert cut -f -o kept
+    cmp -s kept good.perfetto-trace && verdict a_failure_keeps_the_older_file ||
+        verdict a_failure_keeps_the_older_file 'it is gone'
+fi
+if wanted output_through_links; then
+    ln -s nowhere dangling
+    run "$strobe" convert good.strobe -o dangling
+    fault=$(refused 'dangling: ')
+    [[ -L dangling ]] || fault+=' the link is gone'
+    verdict a_link_to_nowhere_is_not_replaced "$fault"
+    "$strobe" convert -q good.strobe -o - >piped.pftrace </dev/null
+    cmp -s piped.pftrace good.perfetto-trace && verdict standard_output_may_be_a_file ||
+        verdict standard_output_may_be_a_file 'the trace differs'
+fi
+is_refused folder_missing 'no/such/folder' "$strobe" convert good.strobe -o no/such/folder/x
+is_refused output_is_a_folder 'folder' "$strobe" convert good.strobe -f -o folder
+is_refused output_is_full '/dev/full: ' "$strobe" convert good.strobe -o /dev/full
+for command in '--version' 'help' 'help record' 'report good.strobe' 'report --json good.strobe' \
+    'report good.perfetto-trace' 'doctor' 'doctor --json' 'report --help' 'convert good.strobe -o -'; do
+    wanted "full_output_of_$command" || continue
+    # shellcheck disable=SC2086
+    timeout 60 "$strobe" $command >/dev/full 2>err </dev/null
+    status=$?
+    : >out
+    verdict "full_output_of_$command" "$(refused 'No space left')"
+    # shellcheck disable=SC2086
+    timeout 60 "$strobe" $command >&- 2>err </dev/null
+    status=$?
+    verdict "closed_output_of_$command" "$(refused '')"
+    # shellcheck disable=SC2086
+    { timeout 60 "$strobe" $command 2>err </dev/null; echo $? >status; } | true
+    status=$(<status)
+    # Short output fits the pipe before its reader is gone; then all is well.
+    ((status == 0)) && verdict "pipe_of_$command" || verdict "pipe_of_$command" "$(refused '')"
+done
+if wanted file_may_not_grow; then
+    (ulimit -f 16 && exec timeout 60 "$strobe" convert good.strobe -o limited.json >out 2>err </dev/null)
+    status=$?
+    fault=$(refused 'limited.json: ')
+    [[ -e limited.json ]] && fault+=' half a file is left'
+    verdict file_may_not_grow "$fault"
+fi
+if wanted disk_full; then
+    mkdir -p small
+    if mount -t tmpfs -o size=64k none small 2>/dev/null; then
+        run "$strobe" convert good.strobe -o small/x.json
+        fault=$(refused 'No space left')
+        [[ -n $(ls -A small) ]] && fault+=" left: $(ls -A small)"
+        verdict disk_full "$fault"
+        umount small
+    else
+        skip disk_full 'this machine lets no file system be mounted'
+    fi
+fi
+
+# ---- permissions
+
+if wanted permissions; then
+    if (($(id -u) == 0)) && command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups test -x "$strobe"; then
+        as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+        mkdir -m 755 closed
+        chmod 600 good.strobe
+        run "${as_nobody[@]}" "$strobe" report good.strobe
+        verdict unreadable_session "$(refused 'good.strobe: Permission denied')"
+        chmod 644 good.strobe
+        run "${as_nobody[@]}" "$strobe" convert good.strobe -o closed/x
+        verdict unwritable_folder "$(refused 'closed/x: Permission denied')"
+        run "${as_nobody[@]}" "$strobe" record -o closed/x -- true
+        verdict unwritable_folder_record "$(refused 'closed/x')"
+    else
+        skip permissions 'needs root, setpriv, and a build that others may read'
+    fi
+fi
+
+# ---- what the texts promise
+
+man=$home/sim/cmd/strobe.1
+plain=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$man")
+for command in record convert report doctor help; do
+    wanted "man_page_has_all_options_of_$command" || continue
+    run "$strobe" help $command
+    fault=
+    for option in $(grep -oE -- '(^|[ ,(\[])--?[a-zA-Z][a-z-]*' out | grep -oE -- '--?[a-zA-Z][a-z-]*' | sort -u); do
+        grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" <<<"$plain" || fault+=" $option"
+    done
+    verdict "man_page_has_all_options_of_$command" "${fault:+not in the man page:$fault}"
+    cp out "help-$command"
+    run "$strobe" $command --help
+    if [[ $command != help ]]; then
+        cmp -s out "help-$command" && verdict "help_is_the_same_both_ways_$command" ||
+            verdict "help_is_the_same_both_ways_$command" 'the texts differ'
+    fi
+done
+if wanted help_has_all_options_of_the_man_page; then
+    fault=
+    for option in $(grep -oE -- '--[a-z][a-z-]*' <<<"$plain" | sort -u); do
+        grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" help-* || [[ $option == --version ]] || fault+=" $option"
+    done
+    verdict help_has_all_options_of_the_man_page "${fault:+in no help text:$fault}"
+fi
+if wanted man_page_is_well_formed; then
+    if command -v groff >/dev/null; then
+        fault=$(groff -man -Tutf8 -ww -z "$man" 2>&1 | head -n 3)
+        verdict man_page_is_well_formed "$fault"
+    else
+        skip man_page_is_well_formed 'no groff here'
+    fi
+fi
+if wanted help_texts_fit_a_terminal; then
+    long=$(awk 'length > 110 { print FILENAME ": " $0 }' help-*)
+    verdict help_texts_fit_a_terminal "$long"
+fi
+if wanted version; then
+    run "$strobe" --version
+    [[ $status == 0 && $(<out) =~ ^strobe\ [0-9]+\.[0-9]+ ]] && verdict version || verdict version "$(<out)"
+fi
+
+# ---- JSON
+
+if command -v python3 >/dev/null; then
+    run "$strobe" report --json --top 0 good.strobe && cp out session.json
+    verdict report_of_a_good_session "$( ((status)) && cat err)"
+    run "$strobe" report --json --top 0 good.perfetto-trace && cp out trace.json
+    verdict report_of_a_good_trace "$( ((status)) && cat err)"
+    run "$strobe" report --json --top 0 deflated.perfetto-trace && cp out deflated.json
+    run "$strobe" doctor --json true && cp out doctor.json
+    for check in same_numbers self_times_add_up fields_are_in_the_man_page formats_are_valid; do
+        wanted $check || continue
+        verdict $check "$(python3 "$home/tests/cli/check_json.py" $check "$work" "$strobe" "$man" 2>&1 | tail -n 3)"
+    done
+else
+    skip json 'no python3 here'
+fi
+
+# ---- doctor
+
+if wanted doctor; then
+    run "$strobe" doctor
+    ready=$status
+    ((ready <= 1)) && verdict doctor_of_the_machine || verdict doctor_of_the_machine "$(<err)"
+    run "$strobe" doctor /nothing/here
+    [[ $status == 1 && $(<out) == *'not found'* ]] && verdict doctor_of_nothing || verdict doctor_of_nothing "$(<out)"
+    printf '#!/bin/sh\n' >script && chmod +x script
+    run "$strobe" doctor ./script
+    [[ $status == "$ready" && $(<out) == *'its interpreter /bin/sh'* ]] && verdict doctor_of_a_script ||
+        verdict doctor_of_a_script "$(<out)"
+    : >blank && chmod +x blank
+    run "$strobe" doctor ./blank
+    [[ $status == 1 && $(<out) == *'an empty file'* ]] && verdict doctor_of_an_empty_file ||
+        verdict doctor_of_an_empty_file "$(<out)"
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
