@@ -27,7 +27,8 @@
 enum {
     HEAD_BYTES = 128,
     LINE_BYTES = 128,
-    CLAIM_TRIES = 4,     /* chunks looked at in one sub-buffer before going on to the next */
+    POLITE_TRIES = 4,    /* chunks looked at in one sub-buffer before going on to the next */
+    LAST_TRIES = 32,     /* the same when nothing was found that way */
     LOOK_TRIES = 16,
     WORDS = 7,
     COUNT_WORD = 5,      /* word of a record that holds `count`, in its upper half */
@@ -146,12 +147,13 @@ static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, u
     return false;
 }
 
-static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t sub, uint64_t min_age)
+static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t sub, uint32_t tries,
+                     uint64_t min_age)
 {
     uint32_t chunks = ring->head->chunks_per_sub;
     bool keep_oldest = ring->head->mode == STROBE_KEEP_OLDEST;
     strobe_a64 *next = &ring->cursors[sub].next;
-    for (uint32_t i = 0; i < CLAIM_TRIES; i++) {
+    for (uint32_t i = 0; i < tries; i++) {
         if (keep_oldest && strobe_load_relaxed(next) >= chunks) return false;
         uint64_t draw = strobe_add_relaxed(next, 1);
         if (keep_oldest && draw >= chunks) return false;
@@ -178,9 +180,9 @@ static bool claim(const struct strobe_ring *ring, struct strobe_ring_writer *w)
     uint32_t subs = ring->head->sub_count, polite = ring->head->chunks_per_sub / 2;
     keep_level(ring, w);
     for (uint32_t i = 0; i < subs; i++)
-        if (claim_in(ring, w, (w->home + i) & (subs - 1), polite)) return true;
+        if (claim_in(ring, w, (w->home + i) & (subs - 1), POLITE_TRIES, polite)) return true;
     for (uint32_t i = 0; i < subs; i++)
-        if (claim_in(ring, w, (w->home + i) & (subs - 1), 0)) return true;
+        if (claim_in(ring, w, (w->home + i) & (subs - 1), LAST_TRIES, 0)) return true;
     return false;
 }
 

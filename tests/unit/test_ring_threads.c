@@ -1,0 +1,292 @@
+/* The record ring under many threads, readers that never pause, and writers that stall or are killed. */
+#include "engine/store/ring.h"
+#include "tests/unit/support/sample.h"
+#include "tests/unit/support/trial.h"
+#include "tests/unit/support/workshop.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { WRITERS_MAX = 16, READERS = 2 };
+
+static uint64_t seed;
+
+/* --- a storm: writers that write all the time, readers that look all the time --- */
+
+struct writer_tally {
+    struct strobe_ring_writer w;
+    uint64_t samples, records, refused;
+    uint32_t not_mine;           /* looks at its own open chunk that showed anything but what it wrote there */
+};
+struct storm {
+    struct strobe_ring ring;
+    uint32_t writers;
+    double seconds;
+    bool stalls, fill_only;
+    strobe_a32 stop, at_work;
+    uint64_t pause_ns;           /* of the second reader, between slots */
+    struct writer_tally writer[WRITERS_MAX];
+    uint64_t accepted[READERS], torn[READERS], turns[READERS];
+};
+
+static void pause_ns(uint64_t ns)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+}
+
+static bool shows(const struct strobe_ring *ring, uint32_t slot, uint64_t number, uint32_t count)
+{
+    struct strobe_ring_item item;
+    return strobe_ring_look(ring, slot, &item) == STROBE_LOOK_RECORD && item.record.ticks == number &&
+           item.record.count == count && strobe_sample_is_whole(&item);
+}
+
+static void write_on(struct storm *s, struct writer_tally *t, uint32_t index)
+{
+    uint64_t random = seed + index, number = (uint64_t)index << 40;
+    uint64_t mine[STROBE_CHUNK_SLOTS];
+    uint32_t slot[STROBE_CHUNK_SLOTS], held = 0, count = 0;
+    bool metrics = false;
+    strobe_ring_writer_init(&s->ring, &t->w, strobe_trial_random(&random));
+    while (!strobe_load_relaxed(&s->stop)) {
+        if (t->w.last && !s->fill_only && strobe_trial_below(&random, 3) == 0) {
+            if (strobe_sample_rewrite(&s->ring, &t->w, number, count + 1, 1, metrics) == STROBE_OK) {
+                count++;
+                t->samples++;
+            }
+        } else {
+            metrics = strobe_trial_below(&random, 4) == 0;
+            count = 1;
+            if (strobe_sample_write(&s->ring, &t->w, ++number, 1, 1, metrics) != STROBE_OK) {
+                t->refused++;
+                if (s->fill_only) break;
+                continue;
+            }
+            t->samples++;
+            t->records++;
+            if (t->w.used == 1u + metrics) held = 0;      /* the first record of a chunk */
+            mine[held] = number;
+            slot[held++] = t->w.last - 1;
+        }
+        uint32_t some = strobe_trial_below(&random, held);
+        struct strobe_ring_item item;
+        t->not_mine += !shows(&s->ring, t->w.last - 1, number, count);
+        t->not_mine += strobe_ring_look(&s->ring, slot[some], &item) != STROBE_LOOK_RECORD ||
+                       item.record.ticks != mine[some];
+        if (s->stalls && strobe_trial_below(&random, 2000) == 0) pause_ns(3000000);
+        if (!s->fill_only && strobe_trial_below(&random, 500) == 0) strobe_ring_writer_close(&s->ring, &t->w);
+    }
+    strobe_add_relaxed(&s->at_work, (uint32_t)-1);
+}
+
+static void read_on(struct storm *s, uint32_t reader)
+{
+    struct strobe_ring_item item;
+    while (!strobe_load_relaxed(&s->stop)) {
+        for (uint32_t i = 0; i < strobe_ring_slot_count(&s->ring) && !strobe_load_relaxed(&s->stop); i++) {
+            if (strobe_ring_look(&s->ring, i, &item) != STROBE_LOOK_RECORD) continue;
+            s->accepted[reader]++;
+            s->torn[reader] += !strobe_sample_is_whole(&item);
+            if (reader == 1 && s->pause_ns) pause_ns(s->pause_ns);
+        }
+        s->turns[reader]++;
+    }
+}
+
+static void storm_body(void *arg, uint32_t index)
+{
+    struct storm *s = arg;
+    if (index < READERS) return read_on(s, index);
+    if (index < READERS + s->writers) return write_on(s, &s->writer[index - READERS], index);
+    double end = strobe_trial_now() + s->seconds;
+    while (strobe_trial_now() < end && (!s->fill_only || strobe_load_relaxed(&s->at_work))) pause_ns(200000);
+    strobe_store_relaxed(&s->stop, 1);
+}
+
+/* Runs it, and checks what must hold after any storm. */
+static void storm_run(struct storm *s)
+{
+    uint64_t samples = 0, overwrote = 0;
+    strobe_store_relaxed(&s->at_work, s->writers);
+    strobe_trial_crowd(READERS + s->writers + 1, storm_body, s);
+    for (uint32_t i = 0; i < s->writers; i++) {
+        assert_int_equal(s->writer[i].not_mine, 0);
+        samples += s->writer[i].samples;
+        overwrote += s->writer[i].w.overwrote;
+    }
+    for (uint32_t i = 0; i < READERS; i++) {
+        assert_int_equal(s->torn[i], 0);
+        assert_true(s->fill_only || s->accepted[i] > 0);
+    }
+    struct strobe_sample_census c = strobe_sample_census(&s->ring);
+    assert_int_equal(c.torn + c.busy, 0);
+    assert_int_equal(c.samples + overwrote, samples);
+}
+
+static void no_torn_record_is_accepted_and_all_are_accounted_for_S10(void **state)
+{
+    (void)state;
+    static const struct { uint32_t chunks, subs, writers; } shapes[] = {
+        { 4, 1, 3 }, { 8, 2, 4 }, { 2, 1, 4 }, { 64, 8, 4 },
+    };
+    for (uint32_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct storm s = {
+            .ring = strobe_sample_ring(shapes[i].chunks * STROBE_CHUNK_SLOTS, shapes[i].subs, STROBE_KEEP_NEWEST),
+            .writers = shapes[i].writers, .seconds = strobe_trial_seconds(0.4),
+        };
+        storm_run(&s);
+        uint64_t refused = 0, records = 0;
+        for (uint32_t k = 0; k < s.writers; k++) {
+            refused += s.writer[k].refused;
+            records += s.writer[k].records;
+        }
+        assert_true(records > 0);
+        if (s.writers > shapes[i].chunks) assert_true(refused > 0);
+        strobe_sample_ring_free(&s.ring);
+    }
+}
+
+/* Writers stop for milliseconds in mid-chunk while the others go round the ring many times. */
+static void a_chunk_is_its_owners_alone_however_long_it_stalls_S13(void **state)
+{
+    (void)state;
+    struct storm s = {
+        .ring = strobe_sample_ring(24 * STROBE_CHUNK_SLOTS, 2, STROBE_KEEP_NEWEST),
+        .writers = 8, .seconds = strobe_trial_seconds(1.0), .stalls = true,
+    };
+    storm_run(&s);
+    uint64_t records = 0;
+    for (uint32_t k = 0; k < s.writers; k++) records += s.writer[k].records;
+    assert_true(records > 10 * strobe_ring_slot_count(&s.ring));
+    strobe_sample_ring_free(&s.ring);
+}
+
+/* One round of the slow reader lasts for hundreds of laps of the writers; it stops nobody and believes nothing torn. */
+static void a_read_of_many_laps_accepts_only_whole_records_and_losses_are_counted_S18(void **state)
+{
+    (void)state;
+    struct storm s = {
+        .ring = strobe_sample_ring(8 * STROBE_CHUNK_SLOTS, 2, STROBE_KEEP_NEWEST),
+        .writers = 3, .seconds = strobe_trial_seconds(1.0), .pause_ns = 1000000,
+    };
+    storm_run(&s);
+    uint64_t overwrote = 0;
+    for (uint32_t k = 0; k < s.writers; k++) overwrote += s.writer[k].w.overwrote;
+    assert_true(overwrote > 10 * (s.turns[1] + 1) * strobe_ring_slot_count(&s.ring));
+    strobe_sample_ring_free(&s.ring);
+}
+
+static void many_writers_fill_a_keep_oldest_ring_and_lose_nothing_they_were_told_is_in_S14(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 64 };
+    for (uint32_t round = 0; round < strobe_trial_rounds(60); round++) {
+        struct storm s = {
+            .ring = strobe_sample_ring(CHUNKS * STROBE_CHUNK_SLOTS, 16, STROBE_KEEP_OLDEST),
+            .writers = 8, .seconds = 10, .fill_only = true,
+        };
+        storm_run(&s);
+        struct strobe_sample_census c = strobe_sample_census(&s.ring);
+        uint64_t records = 0;
+        for (uint32_t k = 0; k < s.writers; k++) {
+            records += s.writer[k].records;
+            assert_int_equal(s.writer[k].refused, 1);      /* each went on until it was told that all is full */
+            assert_int_equal(s.writer[k].w.overwrote, 0);
+        }
+        assert_int_equal(c.records, records);
+        for (uint32_t i = 0; i < CHUNKS; i++) assert_true(strobe_load_relaxed(&s.ring.chunks[i]) != 0);
+        strobe_sample_ring_free(&s.ring);
+    }
+}
+
+/* --- death --- */
+
+struct will {                 /* what a writer leaves behind, in shared memory */
+    struct strobe_ring_writer w;
+    strobe_a64 written;
+};
+
+static void write_until_killed(const struct strobe_ring *ring, struct will *will, uint64_t tid)
+{
+    uint64_t random = tid, number = tid << 40;
+    strobe_ring_writer_init(ring, &will->w, tid);
+    for (;;) {
+        bool metrics = strobe_trial_below(&random, 2);
+        if (strobe_sample_write(ring, &will->w, ++number, 1, 1, metrics) == STROBE_OK) strobe_bump(&will->written, 1);
+        if (strobe_trial_below(&random, 100) == 0) strobe_ring_writer_close(ring, &will->w);
+    }
+}
+
+/* Processes that share the ring stand for threads: they can be killed at any instruction. */
+static void writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S16(void **state)
+{
+    (void)state;
+    enum { DEAD = 3, SLOTS = 16 * STROBE_CHUNK_SLOTS };
+    uint64_t random = seed;
+    for (uint32_t round = 0; round < strobe_trial_rounds(40); round++) {
+        struct strobe_ring ring = strobe_sample_ring(SLOTS, 2, STROBE_KEEP_NEWEST);
+        struct will *wills = mmap(NULL, DEAD * sizeof *wills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                                  0);
+        struct strobe_ring_writer w = { 0 };
+        uint64_t written = 0, open = 0;
+        pid_t pid[DEAD];
+        for (uint32_t i = 0; i < DEAD; i++) {
+            pid[i] = fork();
+            if (pid[i] == 0) write_until_killed(&ring, &wills[i], i + 1);
+            assert_true(pid[i] > 0);
+        }
+        strobe_ring_writer_init(&ring, &w, 9);
+        for (uint32_t i = 0; i < DEAD; i++) {
+            while (!strobe_load_relaxed(&wills[i].written)) pause_ns(20000);
+            pause_ns(strobe_trial_below(&random, 1000000));
+            kill(pid[i], SIGKILL);
+            assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
+        }
+        /* the dead hold three chunks of sixteen: there is always another */
+        for (uint32_t i = 0; i < 4 * SLOTS; i++, written++)
+            assert_int_equal(strobe_sample_write(&ring, &w, i, 1, 1, false), STROBE_OK);
+        struct strobe_sample_census c = strobe_sample_census(&ring);
+        assert_int_equal(c.torn, 0);
+        assert_in_range(c.busy, 0, DEAD);
+
+        for (uint32_t i = 0; i < DEAD; i++) strobe_ring_seal_dead(&ring, &wills[i].w);
+        for (uint32_t i = 0; i < SLOTS / STROBE_CHUNK_SLOTS; i++) open += strobe_load_relaxed(&ring.chunks[i]) & 1;
+        assert_int_equal(open, 1);      /* the survivor's own */
+        for (uint32_t i = 0; i < 4 * SLOTS; i++, written++)
+            assert_int_equal(strobe_sample_write(&ring, &w, i, 1, 1, false), STROBE_OK);
+        c = strobe_sample_census(&ring);
+        assert_int_equal(c.records, SLOTS);      /* every slot of the ring is in use again */
+
+        /* each death may leave a record that is not counted yet, or two overwritten ones counted too late or early */
+        uint64_t found = c.samples + w.overwrote;
+        for (uint32_t i = 0; i < DEAD; i++) {
+            written += strobe_load_relaxed(&wills[i].written);
+            found += wills[i].w.overwrote;
+        }
+        assert_true(found + 2 * DEAD >= written && found <= written + 2 * DEAD);
+        munmap(wills, DEAD * sizeof *wills);
+        strobe_sample_ring_free(&ring);
+    }
+}
+
+int main(void)
+{
+    seed = strobe_workshop_seed("test_ring_threads");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_torn_record_is_accepted_and_all_are_accounted_for_S10),
+        cmocka_unit_test(a_chunk_is_its_owners_alone_however_long_it_stalls_S13),
+        cmocka_unit_test(a_read_of_many_laps_accepts_only_whole_records_and_losses_are_counted_S18),
+        cmocka_unit_test(many_writers_fill_a_keep_oldest_ring_and_lose_nothing_they_were_told_is_in_S14),
+        cmocka_unit_test(writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S16),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
