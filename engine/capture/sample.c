@@ -66,7 +66,7 @@ static enum strobe_walk_end walk_self(struct strobe_thread *t, struct strobe_sit
     const struct strobe_engine *e = t->engine;
     uint32_t max = e->config.depth_max;
     if (site.frame >= t->stack_low && site.frame < t->stack_high) {
-        struct strobe_window whole = {site.frame, t->stack_high, 0};
+        struct strobe_window whole = {site.frame, t->stack_high, 0, t->root_frame};
         return e->unwinder->self(site.frame, site.caller, &whole, end, max, count);
     }
     uint64_t copy[FOREIGN_STACK_BYTES / 8];
@@ -74,7 +74,7 @@ static enum strobe_walk_end walk_self(struct strobe_thread *t, struct strobe_sit
     *count = 0;
     if (e->host->read(e->host->ctx, site.frame, copy, sizeof copy, &copied) != STROBE_OK)
         return STROBE_WALK_DOUBTFUL;
-    struct strobe_window part = {site.frame, site.frame + copied, (uint64_t)(uintptr_t)copy - site.frame};
+    struct strobe_window part = {site.frame, site.frame + copied, (uint64_t)(uintptr_t)copy - site.frame, 0};
     return strobe_walk_fp(&part, site.frame, end, max, count);
 }
 

@@ -168,7 +168,7 @@ static void record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     struct strobe_engine *e = s->engine;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
     uint64_t sp = s->regs.sp & ~(uint64_t)7;
-    struct strobe_window w = {sp, sp + copied, (uint64_t)(uintptr_t)s->stack - sp};
+    struct strobe_window w = {sp, sp + copied, (uint64_t)(uintptr_t)s->stack - sp, t->root_frame};
     uint64_t *end = s->frames + STROBE_STACK_DEPTH_MAX;
     uint32_t count = 0;
     enum strobe_walk_end how =

@@ -10,7 +10,7 @@ enum {
 };
 
 struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,
-                                           uint64_t stack_low, uint64_t stack_high)
+                                           const struct strobe_stack_bounds *stack)
 {
     const struct strobe_config *c = &e->config;
     uint32_t index;
@@ -20,8 +20,9 @@ struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid
     t->engine = e;
     t->entry = &e->session.threads[index];
     t->index = index;
-    t->stack_low = stack_low;
-    t->stack_high = stack_high;
+    t->stack_low = stack->low;
+    t->stack_high = stack->high;
+    t->root_frame = stack->root_frame;
     t->blocking_kinds = WAITS_AT_FIRST;
     uint64_t interval_ns = is_main ? c->interval_main_ns : c->interval_other_ns;
     strobe_gate_init(&t->gate, strobe_ticks_of_ns(e->host, interval_ns), c->skip_max);

@@ -59,6 +59,7 @@ struct strobe_thread {
     strobe_a32 sync_samples;       /* samples taken by the thread itself; read by the sampler */
     uint32_t blocking_kinds;       /* bit k: the last scope of kind k really blocked */
     uint64_t stack_low, stack_high;
+    uint64_t root_frame;           /* frames at or above belong to the thread's outermost code; 0: not known */
     uint32_t scope_count;
     struct strobe_scope scope[STROBE_SCOPES_MAX];   /* outermost first */
     uint64_t metrics_due_ticks;
@@ -76,11 +77,14 @@ struct strobe_local {
 };
 extern _Thread_local struct strobe_local strobe_local;
 
-/* Registers the calling thread: takes a thread entry for it and sets strobe_local.thread. [stack_low, stack_high) is
- * its stack; 0, 0 when unknown, then its memory is read by safe copies only. NULL when the table is full (the
- * caller then counts its events as untracked). Any thread, once. */
+/* A thread's stack: its memory [low, high), and where its outermost code's frames begin (see struct strobe_window). All
+ * 0 when not known: its memory is then read by safe copies only. */
+struct strobe_stack_bounds { uint64_t low, high, root_frame; };
+
+/* Registers the calling thread: takes a thread entry for it and sets strobe_local.thread. NULL when the table is full
+ * (the caller then counts its events as untracked). Any thread, once. */
 struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,
-                                           uint64_t stack_low, uint64_t stack_high);
+                                           const struct strobe_stack_bounds *stack);
 
 /* Marks the calling thread as ending: no more samples, never suspended again, its chunk given back. */
 void strobe_thread_detach(struct strobe_thread *t);

@@ -20,6 +20,7 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
     const uint64_t low = w->low, bias = w->bias, span = w->high - low;
     const uint64_t room = span >= sizeof(struct frame_record) ? span - sizeof(struct frame_record) : 0;
     uint32_t n = 0;
+    uint64_t last = 0;
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
 
     while (fp - low <= room && !(fp & 7) && room) {
@@ -34,6 +35,7 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
             break;
         }
         frames_end[-(ptrdiff_t)++n] = address;
+        last = fp;
         if (next == 0) {
             end = STROBE_WALK_ROOT;
             break;
@@ -43,7 +45,7 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
         fp = next;
     }
     *count = n;
-    return end;
+    return end == STROBE_WALK_DOUBTFUL && w->root && last >= w->root ? STROBE_WALK_ROOT : end;
 }
 
 int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, uint64_t *slot)

@@ -12,14 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Stack memory [low, high) of the traced program, readable at address + bias. */
+/* Stack memory [low, high) of the traced program, readable at address + bias. A chain that stops at a frame record at
+ * or above `root` has reached the thread's outermost code: what called that keeps no frame pointers, as the C
+ * library's start code does not. 0: not known. */
 struct strobe_window {
     uint64_t low, high;
     uint64_t bias;
+    uint64_t root;
 };
 
 enum strobe_walk_end {
-    STROBE_WALK_ROOT,       /* the chain ended with a zero frame pointer: the whole stack */
+    STROBE_WALK_ROOT,       /* the chain ended with a zero frame pointer or above `root`: the whole stack */
     STROBE_WALK_CUT,        /* more frames than the array holds, or than the window shows */
     STROBE_WALK_DOUBTFUL,   /* the next frame pointer could not be believed */
 };

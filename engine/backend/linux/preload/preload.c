@@ -38,12 +38,16 @@ static uint64_t now_ticks(void)
 
 /* ---- threads ---- */
 
-static struct strobe_thread *attach(bool is_main, uint64_t stack_low, uint64_t stack_high)
+static struct strobe_thread *attach(bool is_main, const struct strobe_stack_bounds *stack)
 {
     char name[16] = "";
     prctl(PR_GET_NAME, name);
-    return strobe_thread_attach(&strobe_preload.engine, self_tid(), is_main, name, stack_low, stack_high);
+    return strobe_thread_attach(&strobe_preload.engine, self_tid(), is_main, name, stack);
 }
+
+/* The main thread registers from a constructor, whose frame lies about as high as main's own will: this much lower
+ * still counts as outermost. Other threads register from the function that calls their start routine. */
+enum { MAIN_FRAME_SLACK = 1024 };
 
 struct strobe_thread *strobe_preload_attach_known(bool is_main)
 {
@@ -56,7 +60,12 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main)
         pthread_attr_getstack(&attributes, &low, &bytes);
         pthread_attr_destroy(&attributes);
     }
-    struct strobe_thread *t = attach(is_main, (uint64_t)(uintptr_t)low, (uint64_t)(uintptr_t)low + bytes);
+    struct strobe_stack_bounds stack = {
+        .low = (uint64_t)(uintptr_t)low,
+        .high = (uint64_t)(uintptr_t)low + bytes,
+        .root_frame = (uint64_t)(uintptr_t)__builtin_frame_address(0) - (is_main ? MAIN_FRAME_SLACK : 0),
+    };
+    struct strobe_thread *t = attach(is_main, &stack);
     strobe_fence_signal();
     strobe_local.busy = t == NULL;
     return t;
@@ -67,7 +76,7 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
     if (strobe_local.busy)
         return NULL;
     strobe_local.busy = 1;
-    struct strobe_thread *t = attach(false, 0, 0);
+    struct strobe_thread *t = attach(false, &(struct strobe_stack_bounds){0});
     strobe_local.busy = 0;
     if (!t)
         strobe_add_relaxed(&strobe_preload.engine.session.header->events_untracked, 1);
