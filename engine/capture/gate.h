@@ -67,6 +67,13 @@ static inline bool strobe_gate_due(struct strobe_gate *g, uint64_t now_ticks)
     return true;
 }
 
+/* Moves the time before which no sample is due ahead to `until_ticks`. */
+static inline void strobe_gate_put_off(struct strobe_gate *g, uint64_t until_ticks)
+{
+    if (g->due_ticks < until_ticks)
+        g->due_ticks = until_ticks;
+}
+
 /* Makes the thread's next event read the clock. By the sampler; a race with the thread's own countdown loses at
  * most this one wake, and the sampler's next pass repeats it. */
 static inline void strobe_gate_wake(struct strobe_gate *g)

@@ -219,6 +219,17 @@ static void drop_left_scopes(struct strobe_thread *t, uint64_t frame)
 
 /* ---- points ---- */
 
+/* While the sampler visits a thread, its hooks' points give way: samples at hooks alone say what a thread does at
+ * hooks, not what it does, and a loop of hook-free work and one allocation would be seen as all allocation (S-6). */
+static bool left_to_sampler(struct strobe_thread *t, uint64_t now)
+{
+    uint64_t until = strobe_load_relaxed(&t->points_yield_until);
+    if (now >= until || !t->gate.interval_ticks)
+        return false;
+    strobe_gate_put_off(&t->gate, until);
+    return true;
+}
+
 void strobe_point_timed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
 {
     struct strobe_account *a = strobe_account_of(t, kind);
@@ -229,7 +240,7 @@ void strobe_point_timed(struct strobe_thread *t, enum strobe_kind kind, uint64_t
     }
     uint64_t now = host->ticks(host->ctx);
     strobe_gate_adapt(&t->gate, now);
-    if (!strobe_gate_due(&t->gate, now)) {
+    if (left_to_sampler(t, now) || !strobe_gate_due(&t->gate, now)) {
         strobe_bump(&a->gated, 1);
         return;
     }

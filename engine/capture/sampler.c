@@ -38,8 +38,7 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     struct strobe_sampled *m = &t->sampled;
     if (!fit(t) || now < m->retry_ticks)
         return false;
-    uint64_t seen = strobe_load_relaxed(&t->entry->last_sample_ticks);
-    uint64_t unseen = now > seen ? now - seen : 0;
+    uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
     uint64_t interval_ns = t->entry->is_main ? c->interval_main_ns : c->interval_other_ns;
     if (interval_ns < c->async_interval_ns)
         interval_ns = c->async_interval_ns;
@@ -106,8 +105,8 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
     }
     strobe_guard_enter();
     strobe_bump(&head->suspends, 1);
-    bool inside = strobe_load_acquire(&t->inside), still_fit = fit(t);
-    *copied = !inside && still_fit ? copy_stack(s, t) : 0;
+    bool still_fit = fit(t);
+    *copied = still_fit ? copy_stack(s, t) : 0;
     enum strobe_status left = e->host->resume(e->host->ctx, tid);
     strobe_bump(&head->resumes, 1);
     strobe_guard_leave();
@@ -118,10 +117,6 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
         return false;
     }
     strobe_bump(&a->requests, 1);
-    if (inside) {
-        strobe_bump(&a->gated, 1);
-        return false;
-    }
     if (left != STROBE_OK || *copied == 0) {
         strobe_bump(&a->unwind_failed, 1);
         return false;
@@ -163,6 +158,20 @@ static bool commit(struct strobe_sampler *s, struct strobe_thread *t, struct str
     return true;
 }
 
+/* The thread's own points may rest until the sampler has failed to come for several times as long as it took it to come
+ * this time. */
+enum { PATIENCE = 4, PATIENCE_MAX = 64 };
+
+static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    uint64_t interval = ticks(e, e->config.async_interval_ns), took = now - t->sampled.seen_ticks;
+    uint64_t patience = PATIENCE * (took < interval ? interval : took);
+    if (patience > PATIENCE_MAX * interval)
+        patience = PATIENCE_MAX * interval;
+    t->sampled.seen_ticks = now;
+    strobe_store_relaxed(&t->points_yield_until, now + patience);
+}
+
 static void record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t copied)
 {
     struct strobe_engine *e = s->engine;
@@ -188,6 +197,7 @@ static void record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     t->sampled.sync_seen = strobe_load_relaxed(&t->sync_samples);
     t->sampled.cpu_sampled_ns = t->sampled.cpu_seen_ns;
     strobe_store_relaxed(&t->entry->last_sample_ticks, now);
+    expect_back(e, t, now);
 }
 
 /* ---- passes ---- */
