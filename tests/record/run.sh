@@ -1,0 +1,259 @@
+#!/bin/bash
+# Whole programs under `strobe record`: they must behave as without it, and what is left of them must add up.
+#
+#   B=DIR tests/record/run.sh      prints `N passed, N failed, N skipped` at the end
+#   KILLS=N                        how many instants to kill at (default 25; by night 200)
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(realpath "${B:-build}")
+strobe=$B/strobe
+here=$PWD/tests/record
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() {
+    ((passed++))
+}
+
+fail() {
+    ((failed++))
+    printf 'FAIL %s\n' "$*"
+}
+
+skip() {
+    ((skipped++))
+    printf 'SKIP %s\n' "$*"
+}
+
+# balanced SESSION: the books of a session balance, by its own report.
+balanced() {
+    "$strobe" report --json "$1" >"$work/report.json" 2>"$work/report.err" && grep -q '"balanced": true' "$work/report.json"
+}
+
+# alone COMMAND...: sets plain_status, leaves plain.out and plain.err.
+alone() {
+    rm -rf "$work/there" && mkdir -p "$work/there"
+    (cd "$work/there" && exec "$@") >"$work/plain.out" 2>"$work/plain.err" </dev/null
+    plain_status=$?
+}
+
+# same NAME OPTIONS -- COMMAND...: the command behaves alike, recorded and not: output, errors, status. Its session and
+# trace are whole.
+same() {
+    local name=$1 options=() status
+    shift
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    alone "$@"
+    rm -rf "$work/there" && mkdir -p "$work/there"
+    (cd "$work/there" && exec "$strobe" record -f -o "$work/s.perfetto-trace" "${options[@]}" -- "$@") \
+        >"$work/rec.out" 2>"$work/rec.err" </dev/null
+    status=$?
+    if ((status != plain_status)); then
+        fail "$name: status $status, alone $plain_status; $(tail -n 1 "$work/rec.err")"
+    elif ! cmp -s "$work/plain.out" "$work/rec.out"; then
+        fail "$name: other output: $(diff "$work/plain.out" "$work/rec.out" | head -n 3 | tr '\n' ' ')"
+    elif ! cmp -s "$work/plain.err" "$work/rec.err"; then
+        fail "$name: other errors: $(diff "$work/plain.err" "$work/rec.err" | head -n 3 | tr '\n' ' ')"
+    elif ! balanced "$work/s.strobe"; then
+        fail "$name: the books do not balance: $(grep verdict "$work/report.json") $(cat "$work/report.err")"
+    elif ! [[ -s $work/s.perfetto-trace ]]; then
+        fail "$name: no trace"
+    else
+        pass
+    fi
+}
+
+# reports PATTERN NAME: the report of the session recorded last has it.
+reports() {
+    if grep -Eq "$1" "$work/report.json"; then pass; else fail "$2: no $1 in the report"; fi
+}
+
+mkdir -p "$B/tests/record"
+build() {
+    local bin=$B/tests/record/$1
+    [[ $bin -nt $here/$1.c ]] ||
+        ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread -o "$bin" "$here/$1.c" ||
+        fail "$1 does not build"
+}
+for p in every_signal blocking_calls cancel_and_jump children unstoppable until_killed; do build $p; done
+own=$B/tests/record
+
+# ---- programs of our own, made to be upset by a tracer
+
+same a_program_with_a_handler_on_every_signal --async-interval 200us -- "$own/every_signal"
+reports '"suspends": [1-9]' "the thread that handles every signal is still stopped"
+same calls_that_block_are_not_ended_early --async-interval 100us -- "$own/blocking_calls"
+reports '"suspends": [1-9][0-9]' "threads beside the blocked ones are stopped"
+same calls_that_block_are_not_ended_early_every_event --async-interval 100us --interval 0 --metrics all -- "$own/blocking_calls"
+same cancellation_jumps_and_errno -- "$own/cancel_and_jump"
+same cancellation_jumps_and_errno_every_event --interval 0 -- "$own/cancel_and_jump"
+same children_see_nothing_of_us -- "$own/children"
+if [[ -s $work/s.strobe.exec1 ]]; then pass; else fail "exec: the first program's session is kept beside the second's"; fi
+same children_of_a_program_without_sampler --async-interval 0 -- "$own/children"
+same a_thread_that_cannot_be_stopped_is_skipped -- "$own/unstoppable"
+reports '"suspend_late": [1-9]' "a thread that cannot be stopped is counted"
+same dwarf_unwinding_changes_nothing --unwind dwarf -- "$own/cancel_and_jump"
+
+# ---- real programs
+
+cat >"$work/threads.py" <<'PY'
+import hashlib, sys, threading
+results = {}
+lock = threading.Lock()
+def work(i):
+    h = hashlib.sha256()
+    for k in range(3000):
+        h.update(b'%d %d' % (i, k))
+    with lock:
+        results[i] = h.hexdigest()
+threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(sorted(results.items()))
+print('to stderr', file=sys.stderr)
+try:
+    raise ValueError('caught')
+except ValueError as e:
+    print(e)
+sys.exit(7)
+PY
+real() {
+    if command -v "$2" >/dev/null; then same "$1" "${@:4}" -- "$2" "${ARGS[@]}"; else skip "$1: no $2 here"; fi
+}
+seq 1 200000 >"$work/numbers"
+ARGS=(-T2 -3 -c "$work/numbers") real xz_compresses_alike xz ''
+ARGS=(-p 3 -n -c "$work/numbers") real pigz_compresses_alike pigz ''
+ARGS=("$work/threads.py") real python_with_threads_behaves_alike /usr/bin/python3 ''
+ARGS=(db.sqlite 'PRAGMA journal_mode=WAL; CREATE TABLE t(a, b);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO t SELECT i, i * 7 % 100 FROM n;
+    SELECT b, count(*) FROM t GROUP BY b ORDER BY b; SELECT nonsense FROM nowhere;') real sqlite3_behaves_alike sqlite3 ''
+ARGS=(-c 'set -e; git init -q .; git config user.name n; git config user.email e@example.org
+    for i in 1 2 3; do echo $i >f; git add f; GIT_AUTHOR_DATE=@1 GIT_COMMITTER_DATE=@1 git commit -qm $i; done
+    git log --format="%H %s"; git gc -q; git fsck; git show nothing') real git_behaves_alike bash ''
+ARGS=(diff --no-index --stat "$work/numbers" "$work/threads.py") real git_alone_behaves_alike git ''
+
+redis_alike() {
+    local port=$((20000 + RANDOM % 20000)) server tries=0
+    "$@" redis-server --port $port --save '' --appendonly no --daemonize no --logfile "$work/redis.log" --dir "$work" &
+    server=$!
+    until redis-cli -p $port ping >/dev/null 2>&1 || ((++tries > 100)); do sleep 0.05; done
+    redis-benchmark -p $port -n 3000 -c 5 -t set,get,lpush -q >/dev/null 2>&1
+    redis-cli -p $port set key value
+    redis-cli -p $port llen mylist
+    redis-cli -p $port shutdown nosave
+    wait $server
+    echo "status $?"
+}
+if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
+    redis_alike >"$work/plain.out" 2>&1
+    redis_alike "$strobe" record -f -o "$work/s.perfetto-trace" -- >"$work/rec.out" 2>&1
+    if cmp -s "$work/plain.out" "$work/rec.out" && balanced "$work/s.strobe"; then
+        pass
+    else
+        fail "redis_server_behaves_alike: $(diff "$work/plain.out" "$work/rec.out" | tr '\n' ' ')"
+    fi
+    reports '"sampled": [1-9]' redis_server_is_sampled
+else
+    skip "redis_server_behaves_alike: no redis-server or redis-benchmark here"
+fi
+
+# ---- scripts, exec, ends
+
+printf '#!/bin/sh\necho script "$1"; exit 6\n' >"$work/script.sh"
+printf '#!/usr/bin/env python3\nimport sys, json; print(json.dumps(sys.argv[1:])); sys.exit(9)\n' >"$work/script.py"
+printf 'echo no first line; exit 5\n' >"$work/bare"
+chmod +x "$work/script.sh" "$work/script.py" "$work/bare"
+same a_script_is_recorded_through_its_interpreter -- "$work/script.sh" argument
+same a_script_through_env_is_recorded -- "$work/script.py" 'an argument' two
+same a_text_without_interpreter_runs_as_the_shell_would_run_it -- "$work/bare"
+same a_program_that_kills_itself_dies_of_the_same_signal -- /bin/sh -c 'echo here; kill -TERM $$; echo not here'
+same a_program_that_does_nothing_leaves_a_session -- /bin/true
+
+mkdir -p "$work/a path with: blanks"
+cp "$strobe" "$B/libstrobe-preload.so" "$work/a path with: blanks"
+out=$(cd "$work/a path with: blanks" && ./strobe record -o 'a trace.perfetto-trace' -- /bin/echo 'it works' 2>&1)
+if [[ $out == 'it works' && -s "$work/a path with: blanks/a trace.perfetto-trace" ]]; then
+    pass
+else
+    fail "paths with blanks and colons: $out"
+fi
+
+"$strobe" record -f -o "$work/f.perfetto-trace" --follow -- /bin/bash -c '/bin/echo a; (echo b); /bin/echo c' >"$work/follow.out" 2>&1
+sessions=("$work"/f.strobe.[0-9]*)
+traces=("$work"/f.[0-9]*.perfetto-trace)
+if ((${#sessions[@]} >= 3 && ${#traces[@]} == ${#sessions[@]})) && [[ $(<"$work/follow.out") == $'a\nb\nc' ]]; then
+    pass
+else
+    fail "children that are followed have sessions and traces of their own: ${#sessions[@]} and ${#traces[@]}: $(<"$work/follow.out")"
+fi
+
+"$strobe" record -f --no-convert -o "$work/d.strobe" --delay 10s -- "$own/cancel_and_jump" >/dev/null 2>&1
+if balanced "$work/d.strobe" && grep -q '"paused": [1-9]' "$work/report.json"; then pass; else fail "what comes before the delay is over is counted as paused"; fi
+
+# ---- refusals: one line, status 2, nothing left behind
+
+refuses() {
+    local name=$1 pattern=$2 status
+    shift 2
+    "$@" >"$work/refuse.out" 2>"$work/refuse.err" </dev/null
+    status=$?
+    if ((status == 2)) && [[ $(wc -l <"$work/refuse.err") == 1 ]] && grep -Eq "$pattern" "$work/refuse.err"; then
+        pass
+    else
+        fail "$name: status $status: $(head -c 300 "$work/refuse.err")"
+    fi
+}
+: >"$work/empty"
+printf 'int main(void) { return 0; }\n' >"$work/s.c"
+${CC:-gcc} -static -o "$work/static" "$work/s.c" 2>/dev/null || skip "static programs cannot be linked here"
+cp /bin/true "$work/setuid" && chmod 4755 "$work/setuid"
+chmod +x "$work/empty"
+refuses a_missing_program 'no such program' "$strobe" record -o "$work/r.perfetto-trace" -- no-such-program-anywhere
+refuses a_missing_path 'no such program' "$strobe" record -o "$work/r.perfetto-trace" -- ./no/such/program
+refuses an_empty_program 'empty file' "$strobe" record -o "$work/r.perfetto-trace" -- "$work/empty"
+[[ -x $work/static ]] && refuses a_static_program 'statically linked' "$strobe" record -o "$work/r.perfetto-trace" -- "$work/static"
+refuses a_set_uid_program 'set-uid' "$strobe" record -o "$work/r.perfetto-trace" -- "$work/setuid"
+refuses an_unwritable_folder 'cannot make a session' "$strobe" record -o /proc/nowhere/x.perfetto-trace -- /bin/true
+refuses a_wrong_option 'no such option' "$strobe" record --nonsense -- /bin/true
+refuses a_wrong_time 'expected a time' "$strobe" record --interval soon -- /bin/true
+refuses no_program 'which program' "$strobe" record
+: >"$work/taken.perfetto-trace"
+refuses a_trace_that_is_there 'exists already' "$strobe" record -o "$work/taken.perfetto-trace" -- /bin/true
+if ls "$work"/r.* >/dev/null 2>&1; then fail "refusals leave nothing behind"; else pass; fi
+
+if mkdir "$work/full" && mount -t tmpfs -o size=1m tmpfs "$work/full" 2>/dev/null; then
+    refuses a_full_disk 'No space left' "$strobe" record -o "$work/full/x.perfetto-trace" -- /bin/true
+    if [[ -z $(ls "$work/full") ]]; then pass; else fail "a full disk keeps nothing of us"; fi
+    umount "$work/full"
+else
+    skip "a_full_disk: mounting a small file system needs root"
+fi
+
+# ---- killed at any instant
+
+kills=${KILLS:-25} bad=0
+for ((i = 0; i < kills; i++)); do
+    rm -f "$work"/k.*
+    "$strobe" record -q --no-convert -o "$work/k.strobe" --interval $((i % 3))ms --ring 2k -- "$own/until_killed" >"$work/k.out" 2>/dev/null &
+    recorder=$!
+    for ((t = 0; t < 2000; t++)); do [[ -s $work/k.out ]] && break; sleep 0.002; done
+    sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+    pkill -KILL -P $recorder
+    wait $recorder 2>/dev/null
+    if ! balanced "$work/k.strobe"; then
+        ((bad++))
+        printf 'kill %d: %s\n' $i "$(grep verdict "$work/report.json" | head -c 300) $(<"$work/report.err")"
+    elif ! "$strobe" convert -f "$work/k.strobe" -o "$work/k.perfetto-trace" 2>"$work/k.err"; then
+        ((bad++))
+        printf 'kill %d: %s\n' $i "$(<"$work/k.err")"
+    fi
+done 2>/dev/null
+if ((bad == 0)); then pass; else fail "a session outlives kill -9 at any instant: $bad of $kills did not"; fi
+
+printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
+exit $((failed > 0))
