@@ -193,6 +193,7 @@ static void record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     if (strobe_stack_intern(&e->session.stacks, &s->cursor, end - count, count, &r.stack) == STROBE_FULL)
         r.flags |= STROBE_FLAG_TABLE_FULL;
     bool kept = commit(s, t, &r);
+    strobe_store_relaxed(&e->session.header->async_overwrote_samples, s->writer.overwrote);
     strobe_bump(kept ? &a->sampled : &a->dropped, 1);
     t->sampled.sync_seen = strobe_load_relaxed(&t->sync_samples);
     t->sampled.cpu_sampled_ns = t->sampled.cpu_seen_ns;
@@ -221,7 +222,6 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         if (grab(s, t, at, &copied))
             record(s, t, at, copied);
     }
-    strobe_store_relaxed(&e->session.header->async_overwrote_samples, s->writer.overwrote);
 }
 
 static void end_delay(struct strobe_sampler *s, uint64_t now)

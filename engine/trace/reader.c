@@ -298,6 +298,8 @@ static void sum_up(struct strobe_reader *r)
             const struct strobe_record *record = &t->items[j].record;
             t->kind[record->kind].records++;
             t->kind[record->kind].present += record->count;
+            if (record->count > r->largest)
+                r->largest = record->count;
             if (record->ticks + record->duration > t->last_ticks)
                 t->last_ticks = record->ticks + record->duration;
         }
@@ -311,6 +313,7 @@ static void sum_up(struct strobe_reader *r)
     }
     if (r->closed && h->end.ticks > r->last_ticks)
         r->last_ticks = h->end.ticks;
+    r->overwrote += strobe_load_relaxed(&h->async_overwrote_samples);
     r->untracked = strobe_load_relaxed(&h->events_untracked);
     r->suspends = strobe_load_relaxed(&h->suspends);
     r->resumes = strobe_load_relaxed(&h->resumes);
@@ -405,14 +408,14 @@ static int check_thread(const struct strobe_reader *r, const struct strobe_reade
     return 1;
 }
 
-/* A thread that was alive when writing stopped can be in the middle of a write: a record committed but not yet
- * counted, or counted as overwritten but not yet gone. */
-static uint64_t writes_under_way(const struct strobe_reader *r)
+/* A thread that was alive when writing stopped, and the sampler, can be in the middle of a write: a record committed
+ * but not yet counted, or one overwritten but not yet counted as such, with all the samples merged in it. */
+static uint64_t samples_under_way(const struct strobe_reader *r)
 {
-    uint64_t alive = 0;
+    uint64_t writers = 1;
     for (uint32_t i = 0; i < r->thread_count; i++)
-        alive += r->threads[i].state == STROBE_THREAD_LIVE || r->threads[i].state == STROBE_THREAD_EXITING;
-    return r->closed ? 0 : alive * UNDER_WAY_MAX;
+        writers += r->threads[i].state == STROBE_THREAD_LIVE || r->threads[i].state == STROBE_THREAD_EXITING;
+    return r->closed ? 0 : writers * UNDER_WAY_MAX * (r->largest ? r->largest : 1);
 }
 
 int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_bytes)
@@ -421,7 +424,7 @@ int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_byt
         if (!check_thread(r, &r->threads[i], why, why_bytes))
             return 0;
     int64_t adrift = (int64_t)(r->all.sampled - r->all.present - r->overwrote);
-    int64_t slack = (int64_t)(writes_under_way(r) + r->half_written);
+    int64_t slack = (int64_t)(samples_under_way(r) + (r->closed ? r->half_written : 0));
     if (r->malformed) {
         say(why, why_bytes, "ring: %llu records hold what no writer writes", (unsigned long long)r->malformed);
         return 0;

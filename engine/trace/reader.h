@@ -62,7 +62,8 @@ struct strobe_reader {
     uint64_t first_ticks, last_ticks;     /* range of the session: its begin to its close, or to its last record */
 
     struct strobe_tally all;              /* sum over threads and kinds */
-    uint64_t overwrote;                   /* sum of what the threads' writes overwrote */
+    uint64_t overwrote;                   /* sum of what the threads' and the sampler's writes overwrote */
+    uint32_t largest;                     /* samples of the record that holds most */
     uint64_t half_written;                /* slots in the middle of a write: at most one record a writer */
     uint64_t malformed;                   /* records that hold what no writer writes: damaged, left out */
     uint64_t untracked;                   /* events of threads beyond the thread table */
@@ -95,7 +96,8 @@ const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader 
  *   of each thread and kind   requests = sampled + gated + paused + reentrant + unwind_failed + dropped + in flight
  *                             in flight = 0 when closed, 0 .. 2 a thread otherwise
  *   over all                  sampled = present + overwrote, exactly when closed and nothing is damaged; otherwise
- *                             off by no more than the writes that were under way
+ *                             off by no more than the writes under way can have replaced: two records a
+ *                             writer, none larger than the largest present
  *   over all                  suspends = resumes, one more when not closed
  *
  * Returns 1 when all hold; else 0 with the first that fails told in `why` (may be NULL) in words and numbers. */

@@ -248,7 +248,7 @@ for ((i = 0; i < kills; i++)); do
     if ! balanced "$work/k.strobe"; then
         ((bad++))
         printf 'kill %d: %s\n' $i "$(grep verdict "$work/report.json" | head -c 300) $(<"$work/report.err")"
-    elif ! "$strobe" convert -f "$work/k.strobe" -o "$work/k.perfetto-trace" 2>"$work/k.err"; then
+    elif ! "$strobe" convert --force "$work/k.strobe" -o "$work/k.perfetto-trace" 2>"$work/k.err"; then
         ((bad++))
         printf 'kill %d: %s\n' $i "$(<"$work/k.err")"
     fi
