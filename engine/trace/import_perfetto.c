@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { INFLATED_BYTES_MAX = 256 << 20 };
+enum { INFLATED_BYTES_MAX = 64 << 20 };
 
 /* The parts of one packet; their order in it is free. */
 struct packet {

@@ -239,7 +239,8 @@ fi
 # ---- permissions
 
 if wanted permissions; then
-    if (($(id -u) == 0)) && command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups test -x "$strobe"; then
+    nobody_can=$(setpriv --reuid=65534 --clear-groups test -x "$strobe" 2>/dev/null && echo yes)
+    if (($(id -u) == 0)) && [[ -n $nobody_can ]]; then
         as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
         mkdir -m 755 closed
         chmod 600 good.strobe
