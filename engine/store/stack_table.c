@@ -213,10 +213,12 @@ static uint32_t follow_known(const struct strobe_stack_table *table, struct stro
     return at;
 }
 
-enum strobe_status strobe_stack_intern(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
-                                       const uint64_t *frames, uint32_t count, uint32_t *id)
+enum strobe_status strobe_stack_intern_onto(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
+                                            uint32_t shared, const uint64_t *frames, uint32_t count, uint32_t *id)
 {
-    uint32_t at = shared_prefix(frames, cursor->address, count < cursor->depth ? count : cursor->depth);
+    uint32_t most = count < cursor->depth ? count : cursor->depth;
+    uint32_t at = shared < most ? shared : most;
+    at += shared_prefix(frames + at, cursor->address + at, most - at);
     at = follow_known(table, cursor, frames, count, at);
     for (; at < count; at++) {
         uint64_t hash = strobe_mix_pair(cursor->hash[at], frames[at]);

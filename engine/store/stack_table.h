@@ -84,12 +84,21 @@ void strobe_stack_table_create(void *memory, uint32_t node_capacity);
 enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct strobe_stack_table *out);
 
 /* Finds or adds the stack of `count` frames, outermost first, and stores its id in *id. Compares with the
- * stack `cursor` remembers and looks up only the frames below the shared prefix.
+ * stack `cursor` remembers and looks up only the frames below the shared prefix; the outermost `shared` frames are
+ * known by the caller to be those of that stack, and are not compared.
  * STROBE_FULL: the table could not take all frames; *id is the longest prefix it holds, full_count is bumped.
  * count: 0 .. STROBE_STACK_DEPTH_MAX (0 gives id 0). Lock-free, async-signal-safe; `cursor` must not
  * be in use by another call. Not while a thread is suspended by the caller (keeps that window short). */
-enum strobe_status strobe_stack_intern(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
-                                       const uint64_t *frames, uint32_t count, uint32_t *id);
+enum strobe_status strobe_stack_intern_onto(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
+                                            uint32_t shared, const uint64_t *frames, uint32_t count, uint32_t *id);
+
+/* The same for a caller who knows nothing of the stack before. */
+static inline enum strobe_status strobe_stack_intern(const struct strobe_stack_table *table,
+                                                     struct strobe_stack_cursor *cursor, const uint64_t *frames,
+                                                     uint32_t count, uint32_t *id)
+{
+    return strobe_stack_intern_onto(table, cursor, 0, frames, count, id);
+}
 
 /* Copies the frames of `id` into out[0 .. *count), outermost first; id 0 has none. STROBE_NO_ENTRY when id is not a
  * published node, or its chain of parents is damaged; STROBE_FULL when it is deeper than `capacity`. Any

@@ -67,9 +67,9 @@ fi
 gate "$B/bench/gate-driver" here
 expect 'an unchanged engine passes' 0 'gate: passed'
 
-plant engine/store/stack_table.c strobe_stack_intern
+plant engine/store/stack_table.c strobe_stack_intern_onto
 gate "$scratch/slow" here
-expect 'a slower intern fails, by name' 1 'intern' GREW 'strobe_stack_intern:' 'FAILED: intern'
+expect 'a slower intern fails, by name' 1 'intern' GREW 'strobe_stack_intern_onto:' 'FAILED: intern'
 
 plant engine/store/ring.c strobe_ring_write
 gate "$scratch/slow" here
