@@ -40,7 +40,7 @@ static void attach_session(const struct strobe_config *config, struct strobe_ses
     rmdir(folder);
 }
 
-static void own_stack(uint64_t *low, uint64_t *high)
+static struct strobe_stack_bounds own_stack(void)
 {
     pthread_attr_t attributes;
     void *base;
@@ -48,8 +48,8 @@ static void own_stack(uint64_t *low, uint64_t *high)
     if (pthread_getattr_np(pthread_self(), &attributes) || pthread_attr_getstack(&attributes, &base, &bytes))
         abort();
     pthread_attr_destroy(&attributes);
-    *low = (uint64_t)(uintptr_t)base;
-    *high = *low + bytes;
+    uint64_t low = (uint64_t)(uintptr_t)base;
+    return (struct strobe_stack_bounds){ .low = low, .high = low + bytes };
 }
 
 struct rig *rig_new(const struct strobe_config *config)
@@ -57,14 +57,13 @@ struct rig *rig_new(const struct strobe_config *config)
     static strobe_a32 on = STROBE_ON;
     struct rig *rig = bench_pages(sizeof *rig);
     struct strobe_session session;
-    uint64_t low, high;
+    struct strobe_stack_bounds stack = own_stack();
     attach_session(config, &session);
     strobe_linux_init(&rig->host, clock_gettime);
     strobe_engine_init(&rig->engine, &session, &rig->host.host, &strobe_unwinder_fp,
                        bench_pages(strobe_engine_memory_bytes(config)));
     strobe_switch = &on;
-    own_stack(&low, &high);
-    rig->thread = strobe_thread_attach(&rig->engine, (uint32_t)gettid(), true, "bench", low, high);
+    rig->thread = strobe_thread_attach(&rig->engine, (uint32_t)gettid(), true, "bench", &stack);
     if (!rig->thread)
         abort();
     return rig;

@@ -31,7 +31,8 @@ static inline uint32_t strobe_switched(void)
 /* A way to take stacks. Frames are written backwards from frames_end, as strobe_walk_fp does. */
 struct strobe_unwinder {
     /* The calling thread's own stack, from the caller of a hook: `frame` is the hook's frame address, `caller` its
-     * return address, [sp, high) the thread's stack. Any context; no heap, no lock of the program's. */
+     * return address, [sp, high) the thread's stack. Any context; no heap, no lock of the program's. NULL: by
+     * frame pointers, with strobe_walk_again. */
     enum strobe_walk_end (*self)(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
                                  uint64_t *frames_end, uint32_t max, uint32_t *count);
 

@@ -45,6 +45,8 @@ static inline bool strobe_gate_skips(struct strobe_gate *g)
 /* Adapts the number of events to skip to how densely they came since the clock was read last. */
 static inline void strobe_gate_adapt(struct strobe_gate *g, uint64_t now_ticks)
 {
+    if (g->skip_max == 0)
+        return;   /* nothing to adapt */
     uint64_t span = now_ticks - g->read_ticks;
     g->read_ticks = now_ticks;
     if (span < g->interval_ticks / 8)
@@ -56,10 +58,16 @@ static inline void strobe_gate_adapt(struct strobe_gate *g, uint64_t now_ticks)
     strobe_store_relaxed(&g->skip, g->skip_span);
 }
 
+/* True when no sample can be due at now_ticks. */
+static inline bool strobe_gate_early(const struct strobe_gate *g, uint64_t now_ticks)
+{
+    return now_ticks < g->due_ticks;
+}
+
 /* True when a sample is due at now_ticks; it then counts as taken. */
 static inline bool strobe_gate_due(struct strobe_gate *g, uint64_t now_ticks)
 {
-    if (now_ticks < g->due_ticks)
+    if (strobe_gate_early(g, now_ticks))
         return false;
     g->due_ticks += g->interval_ticks;
     if (g->due_ticks <= now_ticks)

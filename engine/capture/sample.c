@@ -61,36 +61,54 @@ static void fill_metrics(struct strobe_metrics *m, const struct strobe_snapshot 
  * frame is walked instead. */
 enum { FOREIGN_STACK_BYTES = 2048 };
 
-static enum strobe_walk_end walk_self(struct strobe_thread *t, struct strobe_site site, uint64_t *end, uint32_t *count)
+/* A stack as it was found: frames outermost first, the outermost `shared` of them as in the stack before. */
+struct stack { const uint64_t *frames; uint32_t count, shared; };
+
+static enum strobe_walk_end walk_own(struct strobe_thread *t, struct strobe_site site, struct stack *out)
 {
     const struct strobe_engine *e = t->engine;
-    uint32_t max = e->config.depth_max;
-    if (site.frame >= t->stack_low && site.frame < t->stack_high) {
-        struct strobe_window whole = {site.frame, t->stack_high, 0, t->root_frame};
-        return e->unwinder->self(site.frame, site.caller, &whole, end, max, count);
+    struct strobe_window whole = {site.frame, t->stack_high, 0, t->root_frame};
+    enum strobe_walk_end end;
+    if (!e->unwinder->self) {
+        end = strobe_walk_again(&whole, site.frame, e->config.depth_max, &t->walk, &out->shared);
+        out->frames = t->walk.address;
+        out->count = t->walk.count;
+        return end;
     }
-    uint64_t copy[FOREIGN_STACK_BYTES / 8];
+    uint64_t *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
+    end = e->unwinder->self(site.frame, site.caller, &whole, frames_end, e->config.depth_max, &out->count);
+    out->frames = frames_end - out->count;
+    return end;
+}
+
+static enum strobe_walk_end walk_foreign(struct strobe_thread *t, struct strobe_site site, struct stack *out)
+{
+    const struct strobe_engine *e = t->engine;
+    uint64_t copy[FOREIGN_STACK_BYTES / 8], *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
     size_t copied;
-    *count = 0;
+    strobe_walk_forget(&t->walk);
     if (e->host->read(e->host->ctx, site.frame, copy, sizeof copy, &copied) != STROBE_OK)
         return STROBE_WALK_DOUBTFUL;
     struct strobe_window part = {site.frame, site.frame + copied, (uint64_t)(uintptr_t)copy - site.frame, 0};
-    return strobe_walk_fp(&part, site.frame, end, max, count);
+    enum strobe_walk_end end = strobe_walk_fp(&part, site.frame, frames_end, e->config.depth_max, &out->count);
+    out->frames = frames_end - out->count;
+    return end;
 }
 
 /* Fills in stack and its flags; false when there is no frame at all. */
 static bool take_stack(struct strobe_thread *t, struct strobe_site site, struct strobe_record *r)
 {
-    uint64_t *end = t->frames + STROBE_STACK_DEPTH_MAX;
-    uint32_t count;
-    enum strobe_walk_end how = walk_self(t, site, end, &count);
-    if (count == 0)
+    struct stack s = {0};
+    bool own = site.frame >= t->stack_low && site.frame < t->stack_high;
+    enum strobe_walk_end how = own ? walk_own(t, site, &s) : walk_foreign(t, site, &s);
+    if (s.count == 0)
         return false;
     if (how == STROBE_WALK_CUT)
         r->flags |= STROBE_FLAG_CUT;
     else if (how == STROBE_WALK_DOUBTFUL)
         r->flags |= STROBE_FLAG_DOUBTFUL;
-    if (strobe_stack_intern(&t->engine->session.stacks, &t->cursor, end - count, count, &r->stack) == STROBE_FULL)
+    if (strobe_stack_intern_onto(&t->engine->session.stacks, &t->cursor, s.shared, s.frames, s.count, &r->stack) ==
+        STROBE_FULL)
         r->flags |= STROBE_FLAG_TABLE_FULL;
     return true;
 }
@@ -230,16 +248,14 @@ static bool left_to_sampler(struct strobe_thread *t, uint64_t now)
     return true;
 }
 
-void strobe_point_timed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
+void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
+                       uint64_t now)
 {
     struct strobe_account *a = strobe_account_of(t, kind);
-    const struct strobe_host *host = t->engine->host;
-    if (strobe_unlikely(strobe_switched() != STROBE_ON)) {
+    if (strobe_switched() != STROBE_ON) {
         strobe_bump(&a->paused, 1);
         return;
     }
-    uint64_t now = host->ticks(host->ctx);
-    strobe_gate_adapt(&t->gate, now);
     if (left_to_sampler(t, now) || !strobe_gate_due(&t->gate, now)) {
         strobe_bump(&a->gated, 1);
         return;

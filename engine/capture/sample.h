@@ -12,22 +12,34 @@
 
 #include "engine/capture/thread.h"
 
-/* Slow parts, out of line. */
-void strobe_point_timed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
+/* The slow part of strobe_point: takes the sample that seems due at `now`, or counts what else becomes of it. */
+void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
+                       uint64_t now);
 void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
 
 /* An event of a point kind. `on` is the switch's value as the hook read it. */
-static inline void strobe_point(struct strobe_thread *t, uint32_t on, enum strobe_kind kind, uint64_t arg,
-                                struct strobe_site site)
+static STROBE_ALWAYS_INLINE void strobe_point(struct strobe_thread *t, uint32_t on, enum strobe_kind kind,
+                                              uint64_t arg, struct strobe_site site)
 {
     if (!strobe_thread_enter(t, kind))
         return;
     struct strobe_account *a = strobe_account_of(t, kind);
-    strobe_bump(&a->requests, 1);
-    if (strobe_gate_skips(&t->gate) && on != STROBE_PAUSED)
+    if (strobe_unlikely(on == STROBE_PAUSED)) {
+        strobe_bump(&a->requests, 1);
+        strobe_bump(&a->paused, 1);
+    } else if (strobe_gate_skips(&t->gate)) {
+        strobe_bump(&a->requests, 1);
         strobe_bump(&a->gated, 1);
-    else
-        strobe_point_timed(t, kind, arg, site);
+    } else {
+        /* The clock before the counters: it waits for all loads before it, and overlaps with what comes after. */
+        uint64_t now = t->ticks(t->ticks_ctx);
+        strobe_bump(&a->requests, 1);
+        strobe_gate_adapt(&t->gate, now);
+        if (strobe_gate_early(&t->gate, now))
+            strobe_bump(&a->gated, 1);
+        else
+            strobe_point_take(t, kind, arg, site, now);
+    }
     strobe_thread_leave(t);
 }
 

@@ -18,6 +18,8 @@ struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid
         return NULL;
     struct strobe_thread *t = &e->threads[index];
     t->engine = e;
+    t->ticks = e->host->ticks;
+    t->ticks_ctx = e->host->ctx;
     t->entry = &e->session.threads[index];
     t->index = index;
     t->stack_low = stack->low;

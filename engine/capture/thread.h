@@ -8,6 +8,7 @@
 #include "engine/base/hint.h"
 #include "engine/capture/engine.h"
 #include "engine/capture/gate.h"
+#include "engine/capture/walk_again.h"
 
 enum { STROBE_SCOPES_MAX = 8 };
 
@@ -54,6 +55,8 @@ struct strobe_thread {
     struct strobe_engine *engine;
     struct strobe_thread_entry *entry;
     uint32_t index;
+    uint64_t (*ticks)(void *ctx);  /* the host's, at hand: chasing pointers to it would cost more than the gate */
+    void *ticks_ctx;
     strobe_a32 ready;              /* 1, with release: the rest is set up, the sampler may look */
     strobe_a32 inside;             /* 1 while the thread runs engine code; read by others at stop and by the sampler */
     struct strobe_gate gate;
@@ -69,6 +72,7 @@ struct strobe_thread {
     struct strobe_pending pending; /* the record written last, while it may still be merged with */
     struct strobe_sampled sampled;
     struct strobe_stack_cursor cursor;
+    struct strobe_walk_memory walk;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
 };
 

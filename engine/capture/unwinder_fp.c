@@ -2,13 +2,6 @@
 
 #include <string.h>
 
-static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
-                                      uint64_t *frames_end, uint32_t max, uint32_t *count)
-{
-    (void)caller;   /* it is the return address of the first frame record */
-    return strobe_walk_fp(stack, frame, frames_end, max, count);
-}
-
 /* Reads one word of the copied stack; 0 outside it. */
 static uint64_t word_at(const struct strobe_window *stack, uint64_t address)
 {
@@ -41,4 +34,4 @@ static enum strobe_walk_end walk_copied(const struct strobe_host *host, const st
     return end;
 }
 
-const struct strobe_unwinder strobe_unwinder_fp = {walk_self, walk_copied};
+const struct strobe_unwinder strobe_unwinder_fp = {NULL, walk_copied};

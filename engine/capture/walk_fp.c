@@ -2,30 +2,18 @@
 
 #include <string.h>
 
-struct frame_record { uint64_t next, return_address; };
-
-/* User addresses on aarch64 have at most 48 bits; a signed pointer carries its code above them. */
-static inline uint64_t strip(uint64_t address)
-{
-#ifdef __aarch64__
-    return address & 0x0000ffffffffffffu;
-#else
-    return address;
-#endif
-}
-
 enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, uint64_t *frames_end, uint32_t max,
                                     uint32_t *count)
 {
     const uint64_t low = w->low, bias = w->bias, span = w->high - low;
-    const uint64_t room = span >= sizeof(struct frame_record) ? span - sizeof(struct frame_record) : 0;
+    const uint64_t room = span >= sizeof(struct strobe_frame_record) ? span - sizeof(struct strobe_frame_record) : 0;
     uint32_t n = 0;
     uint64_t last = 0;
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
 
     while (fp - low <= room && !(fp & 7) && room) {
-        const struct frame_record *r = (const struct frame_record *)(uintptr_t)(fp + bias);
-        uint64_t next = r->next, address = strip(r->return_address);
+        const struct strobe_frame_record *r = (const struct strobe_frame_record *)(uintptr_t)(fp + bias);
+        uint64_t next = r->next, address = strobe_frame_strip(r->return_address);
         if (address == 0) {
             end = STROBE_WALK_ROOT;
             break;

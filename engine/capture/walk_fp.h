@@ -12,6 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What stands at a frame address. */
+struct strobe_frame_record { uint64_t next, return_address; };
+
+/* A return address without the code that signs it: user addresses on aarch64 have at most 48 bits. */
+static inline uint64_t strobe_frame_strip(uint64_t address)
+{
+#ifdef __aarch64__
+    return address & 0x0000ffffffffffffu;
+#else
+    return address;
+#endif
+}
+
 /* Stack memory [low, high) of the traced program, readable at address + bias. A chain that stops at a frame record at
  * or above `root` has reached the thread's outermost code: what called that keeps no frame pointers, as the C
  * library's start code does not. 0: not known. */

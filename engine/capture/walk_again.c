@@ -1,0 +1,97 @@
+#include "engine/capture/walk_again.h"
+
+static inline const struct strobe_frame_record *record_at(uint64_t fp)
+{
+    return (const struct strobe_frame_record *)(uintptr_t)fp;
+}
+
+/* Bits that differ between a remembered frame and its record now. */
+static inline uint64_t changed(const struct strobe_walk_memory *m, uint32_t i, uint64_t next)
+{
+    const struct strobe_frame_record *r = record_at(m->fp[i]);
+    return (r->next ^ next) | (strobe_frame_strip(r->return_address) ^ m->address[i]);
+}
+
+/* How many of the outermost `count` remembered frames still stand, counted from the outermost. */
+static uint32_t standing(const struct strobe_walk_memory *m, uint32_t count)
+{
+    if (count == 0 || (m->blank_at && strobe_frame_strip(record_at(m->blank_at)->return_address)) ||
+        changed(m, 0, m->outer_next))
+        return 0;
+    uint32_t i = 1;
+    for (; i + 4 <= count; i += 4)
+        if (changed(m, i, m->fp[i - 1]) | changed(m, i + 1, m->fp[i]) | changed(m, i + 2, m->fp[i + 1]) |
+            changed(m, i + 3, m->fp[i + 2]))
+            break;
+    while (i < count && !changed(m, i, m->fp[i - 1]))
+        i++;
+    return i;
+}
+
+static inline uint32_t not_below(const struct strobe_walk_memory *m, uint32_t count, uint64_t fp)
+{
+    while (count && m->fp[count - 1] < fp)
+        count--;
+    return count;
+}
+
+/* Puts the fresh frames inside those that are kept. */
+static void append_fresh(struct strobe_walk_memory *m, uint32_t kept, uint32_t fresh)
+{
+    m->count = kept + fresh;
+    for (uint32_t i = 0; i < fresh; i++) {
+        m->address[kept + i] = m->fresh_address[fresh - 1 - i];
+        m->fp[kept + i] = m->fresh_fp[fresh - 1 - i];
+    }
+}
+
+enum strobe_walk_end strobe_walk_again(const struct strobe_window *w, uint64_t fp, uint32_t max,
+                                       struct strobe_walk_memory *m, uint32_t *shared)
+{
+    const uint64_t low = w->low, span = w->high - low;
+    const uint64_t room = span >= sizeof(struct strobe_frame_record) ? span - sizeof(struct strobe_frame_record) : 0;
+    uint32_t usable = m->high == w->high && m->root == w->root ? m->usable : 0, fresh = 0;
+    uint32_t kept = standing(m, not_below(m, usable, fp > low ? fp : low));
+    enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
+    uint64_t next = 0, blank_at = 0;
+
+    while (fp - low <= room && !(fp & 7) && room) {
+        kept = not_below(m, kept, fp);
+        if (kept && m->fp[kept - 1] == fp && kept + fresh <= max) {
+            append_fresh(m, kept, fresh);
+            m->usable = m->count;
+            *shared = kept;
+            return m->end;
+        }
+        uint64_t address = strobe_frame_strip(record_at(fp)->return_address);
+        if (address == 0) {
+            end = STROBE_WALK_ROOT;
+            blank_at = fp;
+            break;
+        }
+        if (fresh == max) {
+            end = STROBE_WALK_CUT;
+            break;
+        }
+        next = record_at(fp)->next;
+        m->fresh_fp[fresh] = fp;
+        m->fresh_address[fresh++] = address;
+        if (next == 0)
+            end = STROBE_WALK_ROOT;
+        if (next <= fp)
+            break;
+        fp = next;
+    }
+
+    if (end == STROBE_WALK_DOUBTFUL && w->root && fresh && m->fresh_fp[fresh - 1] >= w->root)
+        end = STROBE_WALK_ROOT;
+    append_fresh(m, 0, fresh);
+    m->usable = end == STROBE_WALK_CUT ? 0 : fresh;
+    m->end = end;
+    m->high = w->high;
+    m->root = w->root;
+    m->outer_next = next;
+    m->blank_at = blank_at;
+    *shared = 0;
+    return end;
+}
