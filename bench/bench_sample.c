@@ -1,6 +1,6 @@
-/* A whole synchronous sample of 40 frames - gate, walk, intern, record - against one clock read and the bare walk of the
- * same frames. Sixteen leaf functions take turns, so that every stack differs from the one before in its innermost
- * two frames. */
+/* A whole synchronous sample of 40 frames - gate, walk, intern, record - against one clock read and the bare walk of
+ * the same frames. Sixteen leaf functions take turns, so that every stack differs from the one before in its
+ * innermost two frames. */
 #include "bench/bench.h"
 #include "bench/deep.h"
 #include "bench/rig.h"
@@ -111,7 +111,7 @@ void bench_sample_add(void)
 
 void bench_sample_rows(void)
 {
-    bench_row_ratio("whole synchronous sample, 40 frames", "ns", gbench_median_ns("sample/whole"), "clock and bare walk",
-                    gbench_median_ns("sample/bare"), 1.3);
+    bench_row_ratio("whole synchronous sample, 40 frames", "ns", gbench_median_ns("sample/whole"),
+                    "clock and bare walk", gbench_median_ns("sample/bare"), 1.3);
     bench_row_note("  with CPU time on every sample", "ns", gbench_median_ns("sample/cpu"));
 }

@@ -1,4 +1,5 @@
-/* A stack of known depth to be unwound: four functions with frames of different sizes that call each other. Any thread. */
+/* A stack of known depth to be unwound: four functions with frames of different sizes that call each other.
+ * Any thread. */
 #ifndef STROBE_BENCH_DEEP_H
 #define STROBE_BENCH_DEEP_H
 

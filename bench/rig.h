@@ -1,5 +1,5 @@
-/* An engine of its own inside the bench, on the genuine Linux host, with the main thread attached to it. Its session is a
- * file that is gone from its folder as soon as it is mapped. Main thread. */
+/* An engine of its own inside the bench, on the genuine Linux host, with the main thread attached to it. Its session
+ * is a file that is gone from its folder as soon as it is mapped. Main thread. */
 #ifndef STROBE_BENCH_RIG_H
 #define STROBE_BENCH_RIG_H
 

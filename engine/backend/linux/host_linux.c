@@ -2,6 +2,7 @@
 
 #include "engine/backend/linux/suspend.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -106,14 +107,31 @@ static void sleep_until(void *ctx, uint64_t deadline_ticks)
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
+/* The kernel's own clock_gettime, mapped into every process. The C library's does nothing but check the arguments and
+ * call it, for a tenth of the time it takes. */
+static strobe_clock_fn *vdso_clock(void)
+{
+#ifdef __aarch64__
+    static const char name[] = "__kernel_clock_gettime";
+#else
+    static const char name[] = "__vdso_clock_gettime";
+#endif
+    void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    strobe_clock_fn *function = NULL;
+    if (vdso)
+        *(void **)&function = dlsym(vdso, name);
+    return function;
+}
+
 void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
 {
+    strobe_clock_fn *fast = vdso_clock();
     *l = (struct strobe_linux){
         .host = {.ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage,
                  .thread_cpu_ns = thread_cpu_ns, .suspend = strobe_linux_suspend, .settle = strobe_linux_settle,
                  .resume = strobe_linux_resume, .read = read_memory, .sleep_until = sleep_until, .ctx = l,
                  .ticks_per_second = 1000000000u},
-        .clock = clock,
+        .clock = fast ? fast : clock,
         .pid = (uint32_t)getpid(),
     };
 }
