@@ -1,0 +1,55 @@
+/* A capture engine over a host whose time, stacks and stops the test says. One rig at a time; asserts by CMocka. */
+#ifndef STROBE_TESTS_UNIT_SUPPORT_CAPTURE_RIG_H
+#define STROBE_TESTS_UNIT_SUPPORT_CAPTURE_RIG_H
+
+#include "engine/capture/sample.h"
+#include "engine/capture/sampler.h"
+
+enum { RIG_STACK_WORDS = 512 };
+
+struct rig {
+    struct strobe_engine engine;
+    struct strobe_host host;
+    struct strobe_thread *thread;       /* the calling thread, registered as main */
+    char path[64];
+    void *memory;
+
+    uint64_t now;                       /* ns, what ticks() says; every read adds tick_cost */
+    uint64_t tick_cost, clock_reads;
+    uint64_t cpu_ns;                    /* of the calling thread */
+    uint64_t thread_cpu_ns;             /* of any other */
+    struct strobe_usage usage;
+
+    uint64_t frames[STROBE_STACK_DEPTH_MAX];   /* what the unwinder finds, outermost first */
+    uint32_t frame_count;
+    enum strobe_walk_end walk_end;
+
+    enum strobe_status suspend_says, resume_says;
+    void (*on_suspend)(struct rig *);   /* what happens while the request is under way */
+    uint32_t suspends, resumes, reads, settles;
+    uint64_t stack[RIG_STACK_WORDS];    /* memory of the stopped thread, at address (uintptr_t)stack */
+};
+
+/* Defaults of a rig's config: 1 ms intervals, no skipping, no metrics that cost calls. Change and pass on. */
+struct strobe_config rig_config(void);
+
+void rig_start(struct rig *r, const struct strobe_config *config);
+void rig_stop(struct rig *r);
+
+/* Sets the stack that is found from now on. */
+void rig_stack(struct rig *r, uint32_t count, uint64_t leaf);
+
+/* One event at the rig's time. */
+void rig_point(struct rig *r, enum strobe_kind kind);
+
+/* The calling thread's account of a kind, by value. */
+struct rig_account { uint64_t requests, sampled, gated, paused, reentrant, unwind_failed, dropped; };
+struct rig_account rig_account(const struct rig *r, enum strobe_kind kind);
+
+/* Asserts requests = sum of outcomes for every kind of every thread. */
+void rig_assert_balanced(const struct rig *r);
+
+/* Records present, in slot order; at most max. Returns how many there are. */
+uint32_t rig_records(const struct rig *r, struct strobe_ring_item *out, uint32_t max);
+
+#endif

@@ -1,0 +1,392 @@
+/* Samples a thread takes of itself: what is recorded, what is merged, and that every event is accounted for. */
+#include "tests/unit/support/capture_rig.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { US = 1000, MS = 1000000, ITEMS = 8192 };
+
+static struct rig rig;
+static struct strobe_ring_item items[ITEMS];
+
+static struct strobe_site site_at(uint64_t below)
+{
+    char here;
+    return (struct strobe_site){(uint64_t)(uintptr_t)&here - below, 0};
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    rig_assert_balanced(&rig);
+    rig_stop(&rig);
+    return 0;
+}
+
+static int start(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_start(&rig, &c);
+    return 0;
+}
+
+static void scope(enum strobe_kind kind, uint64_t lasts)
+{
+    uint32_t token = strobe_scope_begin(rig.thread, kind, 7, site_at(0));
+    rig.now += lasts;
+    strobe_scope_end(rig.thread, token, site_at(0));
+}
+
+/* ---- points */
+
+static void what_the_gate_turns_away_is_counted_S1(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3334; i++) {
+        rig_point(&rig, STROBE_KIND_ALLOC);
+        rig.now += 300 * US;
+    }
+    struct rig_account a = rig_account(&rig, STROBE_KIND_ALLOC);
+    assert_int_equal(a.requests, 3334);
+    assert_in_range(a.sampled, 1000, 1001);
+    assert_int_equal(a.gated, a.requests - a.sampled);
+}
+
+static void equal_samples_are_merged_and_first_and_last_kept_S30(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        rig_point(&rig, STROBE_KIND_ALLOC);
+        rig.now += MS;
+    }
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(items[0].record.count, 100);
+    assert_int_equal(items[0].record.ticks, 1000000000);
+    assert_int_equal(items[0].record.duration, 99 * MS);
+    assert_int_equal(strobe_stack_node_count(&rig.engine.session.stacks), 5);
+}
+
+static void samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merged(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    rig.now += MS;
+    rig_stack(&rig, 5, 0x6000);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    rig.now += MS;
+    rig_point(&rig, STROBE_KIND_FREE);
+    rig.now += MS;
+    strobe_bump(&rig.thread->entry->message, 1);
+    rig_point(&rig, STROBE_KIND_FREE);
+    rig.now += 4 * MS + 1;
+    rig_point(&rig, STROBE_KIND_FREE);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 5);
+}
+
+static void a_stack_too_deep_is_cut_flagged_and_kept_S3(void **state)
+{
+    (void)state;
+    rig_stack(&rig, 129, 0x5000);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_true(items[0].record.flags & STROBE_FLAG_CUT);
+    uint64_t frames[STROBE_STACK_DEPTH_MAX];
+    uint32_t count;
+    strobe_stack_frames(&rig.engine.session.stacks, items[0].record.stack, frames, STROBE_STACK_DEPTH_MAX, &count);
+    assert_int_equal(count, 128);
+    assert_int_equal(frames[127], 0x5000);
+}
+
+static void a_walk_without_frames_is_counted_not_recorded(void **state)
+{
+    (void)state;
+    rig_stack(&rig, 0, 0);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).unwind_failed, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+}
+
+static void a_hook_inside_the_engine_is_not_taken_and_counted_S7(void **state)
+{
+    (void)state;
+    strobe_store_relaxed(&rig.thread->inside, 1);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    strobe_point_forced(rig.thread, STROBE_KIND_THREAD, 0, site_at(0));
+    assert_int_equal(strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, site_at(0)), 0);
+    strobe_store_relaxed(&rig.thread->inside, 0);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).reentrant, 1);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_THREAD).reentrant, 1);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_READ).reentrant, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+}
+
+static void a_paused_capture_counts_and_records_nothing(void **state)
+{
+    (void)state;
+    strobe_store_relaxed(strobe_switch, STROBE_PAUSED);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    strobe_point_forced(rig.thread, STROBE_KIND_LOAD, 0, site_at(0));
+    scope(STROBE_KIND_READ, 10 * MS);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).paused, 1);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_LOAD).paused, 1);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_READ).paused, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+}
+
+static void forced_points_pass_a_closed_gate(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    rig.now += US;
+    strobe_point_forced(rig.thread, STROBE_KIND_LOAD, 0, site_at(0));
+    assert_int_equal(rig_account(&rig, STROBE_KIND_LOAD).sampled, 1);
+}
+
+static void errno_is_as_it_was(void **state)
+{
+    (void)state;
+    errno = 77;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    scope(STROBE_KIND_READ, MS);
+    assert_int_equal(errno, 77);
+}
+
+static void allocations_are_counted_whatever_the_gate_says(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        strobe_point_alloc(rig.thread, STROBE_ON, 24, site_at(0));
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->alloc_count), 1000);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->alloc_bytes), 24000);
+}
+
+static void points_give_way_while_the_sampler_sees_to_the_thread_S6(void **state)
+{
+    (void)state;
+    strobe_store_relaxed(&rig.thread->points_yield_until, rig.now + 10 * MS);
+    for (int i = 0; i < 100; i++) {
+        rig_point(&rig, STROBE_KIND_ALLOC);
+        rig.now += 100 * US;
+    }
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).sampled, 0);
+    for (int i = 0; i < 100; i++) {   /* it has not come back: the hooks see to themselves again */
+        rig_point(&rig, STROBE_KIND_ALLOC);
+        rig.now += 100 * US;
+    }
+    assert_in_range(rig_account(&rig, STROBE_KIND_ALLOC).sampled, 9, 11);
+}
+
+/* ---- scopes */
+
+static void a_block_right_after_a_sample_is_recorded_S2(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    scope(STROBE_KIND_READ, 900 * US);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_READ).sampled, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    assert_true(items[1].record.flags & STROBE_FLAG_SCOPE);
+    assert_int_equal(items[1].record.duration, 900 * US);
+    assert_int_equal(items[1].record.arg, 7);
+}
+
+static void a_scope_too_short_to_matter_goes_through_the_gate(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    for (int i = 0; i < 10; i++)
+        scope(STROBE_KIND_READ, 20 * US);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_READ).gated, 10);
+}
+
+static void an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b(void **state)
+{
+    (void)state;
+    uint32_t outer = strobe_scope_begin(rig.thread, STROBE_KIND_LOAD, 0, site_at(0));
+    rig.now += 199500 * US;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    scope(STROBE_KIND_READ, 200 * US);
+    rig.now += 300 * US;
+    strobe_scope_end(rig.thread, outer, site_at(0));
+    assert_int_equal(rig_account(&rig, STROBE_KIND_LOAD).sampled, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 3);
+    assert_int_equal(items[2].record.kind, STROBE_KIND_LOAD);
+    assert_int_equal(items[2].record.duration, 200 * MS);
+}
+
+static void a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown(void **state)
+{
+    (void)state;
+    assert_int_equal(strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, site_at(4096)), 1);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), STROBE_KIND_READ);
+    rig.now += 5 * MS;
+    rig_point(&rig, STROBE_KIND_ALLOC);   /* from a frame above: the call has been left */
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), 0);
+    struct rig_account a = rig_account(&rig, STROBE_KIND_READ);
+    assert_int_equal(a.requests, 1);
+    assert_int_equal(a.unwind_failed, 1);
+}
+
+static void an_event_of_a_handler_inside_a_scope_leaves_the_scope_open(void **state)
+{
+    (void)state;
+    uint32_t outer = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, site_at(0));
+    rig.now += 2 * MS;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    uint32_t inner = strobe_scope_begin(rig.thread, STROBE_KIND_WRITE, 0, site_at(4096));
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), STROBE_KIND_WRITE);
+    strobe_scope_end(rig.thread, inner, site_at(4096));
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), STROBE_KIND_POLL);
+    strobe_scope_end(rig.thread, outer, site_at(0));
+    assert_int_equal(rig_account(&rig, STROBE_KIND_POLL).sampled, 1);
+}
+
+static void scopes_nested_deeper_than_there_is_room_are_counted(void **state)
+{
+    uint32_t tokens[STROBE_SCOPES_MAX + 3];
+    (void)state;
+    for (uint32_t i = 0; i < STROBE_SCOPES_MAX + 3; i++)
+        tokens[i] = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, site_at(4096 + 64 * i));
+    rig.now += MS;
+    for (uint32_t i = STROBE_SCOPES_MAX + 3; i-- > 0;)
+        strobe_scope_end(rig.thread, tokens[i], site_at(4096 + 64 * i));
+    struct rig_account a = rig_account(&rig, STROBE_KIND_READ);
+    assert_int_equal(a.requests, STROBE_SCOPES_MAX + 3);
+    assert_int_equal(a.sampled, STROBE_SCOPES_MAX);
+    assert_int_equal(a.gated, 3);
+}
+
+static void a_scope_settles_requests_to_stop_it_before_the_call(void **state)
+{
+    (void)state;
+    scope(STROBE_KIND_READ, 0);
+    assert_int_equal(rig.settles, 1);
+}
+
+/* ---- metrics */
+
+static void what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.metrics = STROBE_METRIC_CPU | STROBE_METRIC_SWITCHES | STROBE_METRIC_FAULTS | STROBE_METRIC_ALLOC;
+    rig_start(&rig, &c);
+    rig.usage = (struct strobe_usage){100, 2, 50, 60};
+    rig.cpu_ns = 5 * MS;
+    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_COND, 0, site_at(0));
+    rig.now += 20 * MS;
+    rig.cpu_ns += 3 * US;
+    rig.usage = (struct strobe_usage){101, 2, 60, 61};
+    strobe_scope_end(rig.thread, token, site_at(0));
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    const struct strobe_metrics *m = &items[0].metrics;
+    assert_int_equal(m->voluntary_switches_span, 10);
+    assert_int_equal(m->involuntary_switches_span, 1);
+    assert_int_equal(m->minor_faults_span, 1);
+    assert_int_equal(m->major_faults_span, 0);
+    assert_int_equal(m->voluntary_switches, 60);
+    assert_int_equal(items[0].record.cpu_span_ns, 3 * US);
+    assert_int_equal(items[0].record.cpu_ns, 5 * MS + 3 * US);
+}
+
+static void costly_metrics_are_read_at_their_own_rate(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.interval_main_ns = 0;
+    c.metrics = STROBE_METRIC_CPU;
+    rig_start(&rig, &c);
+    for (int i = 0; i < 1000; i++) {
+        rig_stack(&rig, 5, 0x5000 + (uint64_t)i);
+        rig_point(&rig, STROBE_KIND_ALLOC);
+        rig.now += 10 * US;
+    }
+    uint32_t with_cpu = 0, n = rig_records(&rig, items, ITEMS);
+    assert_int_equal(n, 1000);
+    for (uint32_t i = 0; i < n; i++)
+        with_cpu += (items[i].record.flags & STROBE_FLAG_CPU) != 0;
+    assert_in_range(with_cpu, 10, 11);
+}
+
+/* ---- everything at once */
+
+static void any_mix_of_events_is_accounted_for(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    const char *given = getenv("SEED");
+    unsigned seed = given ? (unsigned)atol(given) : (unsigned)time(NULL);
+    print_message("SEED=%u\n", seed);
+    srand(seed);
+    rig_stop(&rig);
+    c.ring_slots = 256;
+    c.ring_mode = rand() % 2 ? STROBE_KEEP_OLDEST : STROBE_KEEP_NEWEST;
+    c.stack_nodes = 1024;
+    c.metrics = (uint32_t)rand() & 15;
+    c.skip_max = (uint32_t)(rand() % 16);
+    rig_start(&rig, &c);
+    uint64_t events = 0;
+    for (int i = 0; i < 20000; i++) {
+        rig.now += (uint64_t)(rand() % (400 * US));
+        rig_stack(&rig, (uint32_t)(rand() % 9), 0x5000 + (uint64_t)(rand() % 300));
+        strobe_store_relaxed(strobe_switch, rand() % 50 ? STROBE_ON : STROBE_PAUSED);
+        strobe_store_relaxed(&rig.thread->inside, rand() % 40 == 0);
+        enum strobe_kind kind = (enum strobe_kind)(2 + rand() % (STROBE_KIND_COUNT - 2));
+        switch (rand() % 4) {
+        case 0: strobe_point_forced(rig.thread, kind, 0, site_at(0)); break;
+        case 1: scope(kind, (uint64_t)(rand() % (200 * US))); break;
+        default: rig_point(&rig, kind);
+        }
+        strobe_store_relaxed(&rig.thread->inside, 0);
+        events++;
+    }
+    rig_assert_balanced(&rig);
+    uint64_t requests = 0, sampled = 0, present = 0;
+    for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
+        requests += rig_account(&rig, k).requests;
+        sampled += rig_account(&rig, k).sampled;
+    }
+    uint32_t n = rig_records(&rig, items, ITEMS);
+    for (uint32_t i = 0; i < n; i++)
+        present += items[i].record.count;
+    assert_int_equal(requests, events);
+    assert_int_equal(sampled, present + strobe_load_relaxed(&rig.thread->entry->overwrote_samples));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(what_the_gate_turns_away_is_counted_S1),
+        TEST(equal_samples_are_merged_and_first_and_last_kept_S30),
+        TEST(samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merged),
+        TEST(a_stack_too_deep_is_cut_flagged_and_kept_S3),
+        TEST(a_walk_without_frames_is_counted_not_recorded),
+        TEST(a_hook_inside_the_engine_is_not_taken_and_counted_S7),
+        TEST(a_paused_capture_counts_and_records_nothing),
+        TEST(forced_points_pass_a_closed_gate),
+        TEST(errno_is_as_it_was),
+        TEST(allocations_are_counted_whatever_the_gate_says),
+        TEST(points_give_way_while_the_sampler_sees_to_the_thread_S6),
+        TEST(a_block_right_after_a_sample_is_recorded_S2),
+        TEST(a_scope_too_short_to_matter_goes_through_the_gate),
+        TEST(an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b),
+        TEST(a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown),
+        TEST(an_event_of_a_handler_inside_a_scope_leaves_the_scope_open),
+        TEST(scopes_nested_deeper_than_there_is_room_are_counted),
+        TEST(a_scope_settles_requests_to_stop_it_before_the_call),
+        TEST(what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54),
+        TEST(costly_metrics_are_read_at_their_own_rate),
+        TEST(any_mix_of_events_is_accounted_for),
+    };
+    return cmocka_run_group_tests_name("sample", tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* The sampler over a host that the test plays: whom it stops, what it does while a thread stands, and that every stop ends
+ * in a resume. */
+#include "engine/capture/guard.h"
+#include "tests/unit/support/capture_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { US = 1000, MS = 1000000, ITEMS = 4096 };
+
+static struct rig rig;
+static struct strobe_sampler sampler;
+static struct strobe_ring_item items[ITEMS];
+
+static int start(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_start(&rig, &c);
+    sampler = (struct strobe_sampler){0};
+    strobe_sampler_init(&sampler, &rig.engine, 99);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    const struct strobe_session_header *h = rig.engine.session.header;
+    assert_int_equal(strobe_load_relaxed(&h->suspends), strobe_load_relaxed(&h->resumes));
+    assert_int_equal(rig.suspends, rig.resumes);
+    assert_false(strobe_guard_forbids());
+    rig_assert_balanced(&rig);
+    rig_stop(&rig);
+    return 0;
+}
+
+/* One pass, `ms` later, in which the thread has used `cpu_us` of CPU time. */
+static void pass(uint64_t ms, uint64_t cpu_us)
+{
+    rig.now += ms * MS;
+    rig.thread_cpu_ns += cpu_us * US;
+    strobe_sampler_pass(&sampler, rig.now);
+}
+
+static void a_running_thread_is_sampled_in_every_interval(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 50; i++)
+        pass(1, 900);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 50);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);   /* one stack all the time: merged */
+    assert_int_equal(items[0].record.count, 50);
+}
+
+static void an_idle_thread_is_not_disturbed(void **state)
+{
+    (void)state;
+    pass(1, 900);
+    for (int i = 0; i < 1000; i++)
+        pass(1, 0);
+    assert_int_equal(rig.suspends, 1);
+}
+
+static void a_thread_that_wakes_up_is_seen_at_once_S5(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 310; i++)
+        pass(1, 0);
+    for (int i = 0; i < 10; i++)
+        pass(1, 500);
+    assert_in_range(rig.suspends, 9, 10);
+}
+
+static void a_thread_that_does_little_is_seen_at_the_refresh(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3000; i++)   /* 2 us a ms: under the activity threshold */
+        pass(1, 2);
+    assert_in_range(rig.suspends, 3000 / 30 - 2, 3000 / 30 + 2);   /* it is the main thread: 30 ms */
+}
+
+static void a_thread_in_a_blocking_call_is_left_alone(void **state)
+{
+    (void)state;
+    strobe_store_relaxed(&rig.thread->entry->scope_kind, STROBE_KIND_POLL);
+    for (int i = 0; i < 100; i++)
+        pass(1, 900);
+    assert_int_equal(rig.suspends, 0);
+}
+
+static void an_exiting_thread_is_left_alone(void **state)
+{
+    (void)state;
+    strobe_store_relaxed(&rig.thread->entry->state, STROBE_THREAD_EXITING);
+    pass(1, 900);
+    assert_int_equal(rig.suspends, 0);
+}
+
+static void begin_blocking(struct rig *r)
+{
+    strobe_store_relaxed(&r->thread->entry->scope_kind, STROBE_KIND_READ);
+}
+
+static void begin_exiting(struct rig *r)
+{
+    strobe_store_relaxed(&r->thread->entry->state, STROBE_THREAD_EXITING);
+}
+
+static void the_state_is_checked_again_once_the_thread_stands_S41_S42(void **state)
+{
+    static void (*const changes[])(struct rig *) = {begin_blocking, begin_exiting};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        strobe_store_relaxed(&rig.thread->entry->scope_kind, 0);
+        rig.on_suspend = changes[i];
+        uint32_t reads = rig.reads;
+        pass(2, 900);
+        assert_int_equal(rig.reads, reads);   /* its stack was not touched */
+    }
+    assert_int_equal(rig.suspends, 2);
+    assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_moved), 2);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 0);
+}
+
+static void a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer(void **state)
+{
+    (void)state;
+    rig.suspend_says = STROBE_LATE;
+    for (int i = 0; i < 1000; i++)
+        pass(1, 900);
+    uint64_t late = strobe_load_relaxed(&rig.engine.session.header->suspend_late);
+    assert_in_range(late, 8, 12);   /* after 1, 2, 4, ... ms */
+    rig.suspend_says = STROBE_OK;
+    for (int i = 0; i < 1100; i++)
+        pass(1, 900);
+    assert_in_range(rig.suspends, 50, 1100);
+}
+
+static void a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    uint32_t chunk = strobe_load_relaxed(&rig.thread->writer.chunk);
+    assert_true(chunk != 0);
+    assert_true(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
+    rig.suspend_says = STROBE_GONE;
+    pass(2, 900);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->state), STROBE_THREAD_ENDED);
+    assert_false(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
+    assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_gone), 1);
+}
+
+static void what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46(void **state)
+{
+    (void)state;
+    rig.resume_says = STROBE_LATE;   /* its watchdog let it go */
+    pass(2, 900);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).unwind_failed, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+}
+
+static bool window_seen, window_left;
+
+static enum strobe_status watching_read(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+{
+    (void)ctx, (void)address, (void)out, (void)bytes;
+    window_seen |= strobe_guard_forbids();
+    *copied = 64;
+    return STROBE_OK;
+}
+
+static enum strobe_walk_end watching_walk(const struct strobe_host *host, const struct strobe_regs *regs,
+                                          const struct strobe_window *stack, uint64_t *end, uint32_t max,
+                                          uint32_t *count)
+{
+    (void)host, (void)regs, (void)stack, (void)max;
+    window_left = !strobe_guard_forbids() && rig.suspends == rig.resumes;
+    end[-1] = 0x1000;
+    *count = 1;
+    return STROBE_WALK_ROOT;
+}
+
+static void only_the_copy_happens_while_the_thread_stands_S40(void **state)
+{
+    (void)state;
+    struct strobe_unwinder watching = {NULL, watching_walk};
+    rig.engine.unwinder = &watching;
+    rig.host.read = watching_read;
+    pass(2, 900);
+    assert_true(window_seen);
+    assert_true(window_left);
+}
+
+static uint64_t deadlines[200], wakes;
+
+/* Notes the deadline, and wakes up late: once by 3.5 ms, else by 30 us. */
+static void late_sleep(void *ctx, uint64_t deadline)
+{
+    struct rig *r = ctx;
+    deadlines[wakes++] = deadline;
+    r->now = deadline + (wakes == 100 ? 3500 * US : 30 * US);
+    if (wakes == 200)
+        strobe_store_relaxed(&r->engine.sampler_stop, 1);
+}
+
+static void deadlines_do_not_drift_and_lag_is_counted_S8(void **state)
+{
+    (void)state;
+    struct strobe_session_header *h = rig.engine.session.header;
+    rig.host.sleep_until = late_sleep;
+    strobe_sampler_run(&sampler);
+    for (int i = 1; i < 200; i++)
+        assert_int_equal((deadlines[i] - deadlines[0]) % MS, 0);
+    assert_int_equal(deadlines[99] - deadlines[0], 99 * MS);
+    assert_int_equal(deadlines[100] - deadlines[99], 4 * MS);   /* three missed ones are not made up for */
+    assert_int_equal(strobe_load_relaxed(&h->async_passes), 200);
+    assert_int_equal(strobe_load_relaxed(&h->async_late_passes), 1);
+    assert_int_equal(strobe_load_relaxed(&h->async_lag_ticks), 199 * 30 * US + 3500 * US);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(a_running_thread_is_sampled_in_every_interval),
+        TEST(an_idle_thread_is_not_disturbed),
+        TEST(a_thread_that_wakes_up_is_seen_at_once_S5),
+        TEST(a_thread_that_does_little_is_seen_at_the_refresh),
+        TEST(a_thread_in_a_blocking_call_is_left_alone),
+        TEST(an_exiting_thread_is_left_alone),
+        TEST(the_state_is_checked_again_once_the_thread_stands_S41_S42),
+        TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
+        TEST(a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16),
+        TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
+        TEST(only_the_copy_happens_while_the_thread_stands_S40),
+        TEST(deadlines_do_not_drift_and_lag_is_counted_S8),
+    };
+    return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/* Stopping real threads on Linux: they stand, they go on, and nothing that happens on the way leaves one standing. */
+#include "engine/backend/linux/host_linux.h"
+#include "engine/capture/walk_fp.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct strobe_linux linux_host;
+static strobe_a32 unblocked;
+static const uint64_t SECOND = 1000000000;
+
+/* A thread that counts, so that one can see whether it runs. */
+struct counter {
+    pthread_t thread;
+    strobe_a32 tid, stop, block;
+    strobe_a64 count;
+};
+
+static void *count_up(void *p)
+{
+    struct counter *c = p;
+    unsigned long all = ~0ul;
+    if (strobe_load_relaxed(&c->block))   /* as a program does that asks the kernel itself */
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 8);
+    strobe_store_release(&c->tid, (uint32_t)syscall(SYS_gettid));
+    while (!strobe_load_relaxed(&c->stop))
+        strobe_bump(&c->count, 1);
+    return NULL;
+}
+
+static void counter_start(struct counter *c)
+{
+    pthread_create(&c->thread, NULL, count_up, c);
+    while (!strobe_load_acquire(&c->tid))
+        sched_yield();
+}
+
+static void counter_stop(struct counter *c)
+{
+    strobe_store_relaxed(&c->stop, 1);
+    pthread_join(c->thread, NULL);
+}
+
+static bool moves(struct counter *c)
+{
+    uint64_t before = strobe_load_relaxed(&c->count);
+    for (int i = 0; i < 2000; i++) {
+        usleep(1000);
+        if (strobe_load_relaxed(&c->count) != before)
+            return true;
+    }
+    return false;
+}
+
+static enum strobe_status stop(struct counter *c, struct strobe_regs *regs)
+{
+    return linux_host.host.suspend(&linux_host, strobe_load_relaxed(&c->tid), &unblocked, 5 * SECOND, regs);
+}
+
+static enum strobe_status go(struct counter *c)
+{
+    return linux_host.host.resume(&linux_host, strobe_load_relaxed(&c->tid));
+}
+
+static void a_stopped_thread_stands_and_a_resumed_one_goes_on(void **state)
+{
+    struct counter c = {0};
+    struct strobe_regs regs;
+    (void)state;
+    counter_start(&c);
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(stop(&c, &regs), STROBE_OK);
+        uint64_t at = strobe_load_relaxed(&c.count);
+        sched_yield();
+        assert_int_equal(strobe_load_relaxed(&c.count), at);
+        uint64_t pc = regs.pc, routine = (uint64_t)(uintptr_t)count_up;
+        assert_in_range(pc - routine + 4096, 0, 8192);   /* its loop, or what its loop calls */
+        assert_int_equal(go(&c), STROBE_OK);
+    }
+    assert_true(moves(&c));
+    counter_stop(&c);
+}
+
+static void a_blocked_word_set_in_time_keeps_the_thread_undisturbed(void **state)
+{
+    struct counter c = {0};
+    struct strobe_regs regs;
+    strobe_a32 blocked = 1;
+    (void)state;
+    counter_start(&c);
+    assert_int_equal(linux_host.host.suspend(&linux_host, strobe_load_relaxed(&c.tid), &blocked, SECOND, &regs),
+                     STROBE_UNSUPPORTED);
+    assert_true(moves(&c));
+    assert_int_equal(stop(&c, &regs), STROBE_OK);
+    go(&c);
+    counter_stop(&c);
+}
+
+static void a_thread_that_has_ended_is_told(void **state)
+{
+    struct counter c = {0};
+    struct strobe_regs regs;
+    uint64_t cpu;
+    (void)state;
+    counter_start(&c);
+    counter_stop(&c);
+    assert_int_equal(stop(&c, &regs), STROBE_GONE);
+    assert_int_equal(linux_host.host.thread_cpu_ns(&linux_host, strobe_load_relaxed(&c.tid), &cpu), STROBE_GONE);
+}
+
+static void a_thread_that_blocks_all_signals_is_late_and_never_stops_later(void **state)
+{
+    struct counter c = {.block = 1}, other = {0};
+    struct strobe_regs regs;
+    (void)state;
+    counter_start(&c);
+    counter_start(&other);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(
+            linux_host.host.suspend(&linux_host, strobe_load_relaxed(&c.tid), &unblocked, SECOND / 100, &regs),
+            STROBE_LATE);
+    assert_int_equal(stop(&other, &regs), STROBE_OK);
+    go(&other);
+    assert_true(moves(&c));
+    counter_stop(&other);
+    counter_stop(&c);
+}
+
+static void a_sampler_that_dies_leaves_no_thread_standing_S46(void **state)
+{
+    struct counter c = {0};
+    struct strobe_regs regs;
+    (void)state;
+    counter_start(&c);
+    assert_int_equal(stop(&c, &regs), STROBE_OK);
+    /* nobody resumes it */
+    assert_true(moves(&c));
+    assert_int_equal(go(&c), STROBE_LATE);   /* and who comes back late learns that what it read is not good */
+    assert_int_equal(stop(&c, &regs), STROBE_OK);
+    assert_int_equal(go(&c), STROBE_OK);
+    counter_stop(&c);
+}
+
+static void settle_returns_at_once_when_nobody_asks(void **state)
+{
+    (void)state;
+    linux_host.host.settle(&linux_host, (uint32_t)syscall(SYS_gettid));
+}
+
+static void memory_is_read_up_to_the_first_hole_and_never_faults_S41(void **state)
+{
+    char *pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static char out[3 * 4096];
+    size_t copied;
+    (void)state;
+    pages[0] = 'a';
+    pages[8191] = 'z';
+    mprotect(pages + 2 * 4096, 4096, PROT_NONE);
+    const struct strobe_host *h = &linux_host.host;
+    assert_int_equal(h->read(h->ctx, (uint64_t)(uintptr_t)pages, out, sizeof out, &copied), STROBE_OK);
+    assert_int_equal(copied, 2 * 4096);
+    assert_int_equal(out[0], 'a');
+    assert_int_equal(out[8191], 'z');
+    munmap(pages, 4096);
+    assert_int_equal(h->read(h->ctx, (uint64_t)(uintptr_t)pages, out, 100, &copied), STROBE_UNREADABLE);
+    assert_int_equal(h->read(h->ctx, 8, out, 8, &copied), STROBE_UNREADABLE);
+    munmap(pages + 4096, 2 * 4096);
+}
+
+static void the_stop_signal_is_only_heeded_from_ourselves(void **state)
+{
+    struct counter c = {0};
+    (void)state;
+    counter_start(&c);
+    for (int i = 0; i < 10; i++)
+        pthread_kill(c.thread, linux_host.signal);
+    assert_true(moves(&c));
+    counter_stop(&c);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    strobe_linux_init(&linux_host, clock_gettime);
+    strobe_linux_asymmetric_fence();
+    return strobe_linux_take_signal(&linux_host, 0, sigaction, NULL) == STROBE_OK ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stopped_thread_stands_and_a_resumed_one_goes_on),
+        cmocka_unit_test(a_blocked_word_set_in_time_keeps_the_thread_undisturbed),
+        cmocka_unit_test(a_thread_that_has_ended_is_told),
+        cmocka_unit_test(a_thread_that_blocks_all_signals_is_late_and_never_stops_later),
+        cmocka_unit_test(a_sampler_that_dies_leaves_no_thread_standing_S46),
+        cmocka_unit_test(settle_returns_at_once_when_nobody_asks),
+        cmocka_unit_test(memory_is_read_up_to_the_first_hole_and_never_faults_S41),
+        cmocka_unit_test(the_stop_signal_is_only_heeded_from_ourselves),
+    };
+    return cmocka_run_group_tests_name("suspend", tests, start, NULL);
+}
