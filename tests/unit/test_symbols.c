@@ -388,6 +388,25 @@ static void of_several_names_the_plain_one_is_shown(void **state)
     done(s);
 }
 
+/* Hand-written code often has labels without a size: such a label names what follows it, but not functions that are
+ * known to start later. */
+static void a_label_without_size_does_not_claim_nameless_functions_behind_it(void **state)
+{
+    (void)state;
+    static const char source[] =
+        ".text\n.globl entry\nentry: nop\n nop\n ret\n"
+        ".type hidden,@function\nhidden: .cfi_startproc\n nop\n nop\n ret\n.cfi_endproc\n"
+        ".size hidden, .-hidden\n.section .note.GNU-stack,\"\",@progbits\n";
+    strobe_workshop_write("label.s", source, sizeof source - 1, 0644);
+    strobe_workshop_run("$CC -shared -nostdlib -o label.so label.s && strip -o bare.so label.so");
+    uint64_t entry = address_of("label.so", "entry"), hidden = address_of("label.so", "hidden");
+    struct strobe_symbols *s = open_one("bare.so", 0);
+    assert_string_equal(one(s, entry + 1).function, "entry");
+    assert_true(one(s, hidden + 1).function_address == hidden);
+    assert_non_null(strstr(one(s, hidden + 1).function, "bare.so+0x"));
+    done(s);
+}
+
 /* Programs that are not position-independent have no bias. */
 static void a_program_linked_at_fixed_addresses_is_resolved(void **state)
 {
@@ -424,6 +443,7 @@ int main(void)
         cmocka_unit_test(damaged_libraries_give_placeholders_and_no_harm),
         cmocka_unit_test(cplusplus_and_rust_names_are_readable),
         cmocka_unit_test(of_several_names_the_plain_one_is_shown),
+        cmocka_unit_test(a_label_without_size_does_not_claim_nameless_functions_behind_it),
         cmocka_unit_test(a_program_linked_at_fixed_addresses_is_resolved),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
