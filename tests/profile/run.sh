@@ -1,0 +1,51 @@
+#!/bin/bash
+# Our profile of a CPU-bound program against that of `perf record -g`, both at 1 kHz: the ten functions that perf finds
+# hottest have the same share of CPU time in both, within the sampling error (compare.mjs says how large that is).
+#
+#   B=DIR tests/profile/run.sh     prints `N passed, N failed, N skipped` at the end
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(realpath "${B:-build}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+finish() {
+    printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
+    exit $((failed > 0))
+}
+
+perf=$(command -v perf) || perf=
+if [[ -z $perf ]] || ! "$perf" record -q -e cpu-clock -F 1000 -g -o "$work/try.data" -- true >/dev/null 2>&1; then
+    echo "SKIP the profile is not compared: perf is missing or not allowed here (linux-perf; kernel.perf_event_paranoid)"
+    skipped=1
+    finish
+fi
+if ! command -v node >/dev/null; then
+    echo "SKIP the profile is not compared: node is missing"
+    skipped=1
+    finish
+fi
+
+# compare NAME COMMAND...
+compare() {
+    local name=$1
+    shift
+    "$perf" record -q -e cpu-clock:u -F 1000 -g -o "$work/perf.data" -- "$@" >/dev/null 2>&1
+    "$perf" report -q -i "$work/perf.data" --no-children --stdio -g none -n -s symbol 2>/dev/null >"$work/perf.txt"
+    "$B/strobe" record -q -f -o "$work/s.perfetto-trace" -- "$@" >/dev/null 2>&1
+    "$B/strobe" report --json --top 100000 "$work/s.strobe" >"$work/report.json"
+    if node tests/profile/compare.mjs "$work/report.json" "$work/perf.txt"; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $name"
+    fi
+}
+
+mkdir -p "$B/tests/profile"
+${CC:-gcc} -std=c11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -o "$B/tests/profile/hot" tests/profile/hot.c || exit 2
+${CC:-gcc} -std=c11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -o "$B/tests/profile/hot-nofp" tests/profile/hot.c || exit 2
+compare the_profile_of_a_program_with_frame_pointers_is_that_of_perf "$B/tests/profile/hot" 2
+compare the_profile_of_a_program_without_frame_pointers_is_that_of_perf "$B/tests/profile/hot-nofp" 2
+finish
