@@ -93,10 +93,10 @@ static void read_on(struct storm *s, uint32_t reader)
     struct strobe_ring_item item;
     while (!strobe_load_relaxed(&s->stop)) {
         for (uint32_t i = 0; i < strobe_ring_slot_count(&s->ring) && !strobe_load_relaxed(&s->stop); i++) {
+            if (reader == 1 && s->pause_ns) pause_ns(s->pause_ns);
             if (strobe_ring_look(&s->ring, i, &item) != STROBE_LOOK_RECORD) continue;
             s->accepted[reader]++;
             s->torn[reader] += !strobe_sample_is_whole(&item);
-            if (reader == 1 && s->pause_ns) pause_ns(s->pause_ns);
         }
         s->turns[reader]++;
     }
