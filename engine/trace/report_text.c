@@ -94,7 +94,7 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
             break;
         fprintf(out, "%8s %11s %11s %11s %11s  %s", share(rank_key(r, m, inclusive), whole).text, span(m->self_ns).text,
                 span(m->self_cpu_ns).text, span(m->total_ns).text, span(m->total_cpu_ns).text, m->name);
-        if (m->image[0])
+        if (m->image[0] == '/')
             fprintf(out, "  [%s]", base(m->image));
         putc('\n', out);
     }

@@ -82,7 +82,7 @@ enum strobe_status strobe_symbol_image_open(struct strobe_symbol_image *image, u
     image->state = STROBE_IMAGE_MISSING;
     if (stat(image->path, &st) || !S_ISREG(st.st_mode) || access(image->path, R_OK))
         return STROBE_OK;
-    image->state = STROBE_IMAGE_CHANGED;   /* what stands there now is no file with code, or another one */
+    image->state = STROBE_IMAGE_CHANGED; /* what stands there now is no file with code, or another one */
     image->module = report(image);
     if (!image->module || !dwfl_module_getelf(image->module, &bias) || !unchanged(image, &st)) {
         close_module(image);
@@ -100,16 +100,17 @@ enum strobe_status strobe_symbol_image_open(struct strobe_symbol_image *image, u
         close_module(image);
         return status;
     }
-    image->state = image->has_lines                        ? STROBE_IMAGE_DEBUG
-                   : !image->functions.named_count         ? STROBE_IMAGE_NO_SYMBOLS
-                   : has_whole_symtab(image->module)       ? STROBE_IMAGE_SYMTAB
-                                                           : STROBE_IMAGE_DYNSYM;
+    image->state = image->has_lines                  ? STROBE_IMAGE_DEBUG
+                   : !image->functions.named_count   ? STROBE_IMAGE_NO_SYMBOLS
+                   : has_whole_symtab(image->module) ? STROBE_IMAGE_SYMTAB
+                                                     : STROBE_IMAGE_DYNSYM;
     return STROBE_OK;
 }
 
 void strobe_symbol_image_close(struct strobe_symbol_image *image)
 {
     close_module(image);
+    strobe_text_pool_free(&image->externals);
     free(image->path);
     image->path = NULL;
 }
@@ -125,10 +126,18 @@ static const char *linkage_name(Dwarf_Die *die)
     return name ? name : "(inlined)";
 }
 
-static uint64_t identity_of(Dwarf_Die *die)
+/* A function of external linkage is one function in the whole program, described anew in each unit that inlines it:
+ * its name is its identity. Others are told apart by where they are described. */
+static uint64_t identity_of(struct strobe_symbol_image *image, Dwarf_Die *die, const char *name)
 {
     Dwarf_Attribute a;
     Dwarf_Die origin;
+    bool external;
+    if (dwarf_attr_integrate(die, DW_AT_external, &a) && !dwarf_formflag(&a, &external) && external) {
+        uint32_t number = strobe_text_number(&image->externals, name, strlen(name));
+        if (number != UINT32_MAX)
+            return (uint64_t)1 << 63 | number;
+    }
     if (dwarf_attr(die, DW_AT_abstract_origin, &a) && dwarf_formref_die(&a, &origin))
         return dwarf_dieoffset(&origin);
     return dwarf_dieoffset(die);
@@ -154,8 +163,8 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, const char **file, uint32_t
 /* Goes up from the innermost scope to the function. dwarf_getscopes finds the innermost one; from there the
  * second call follows the tree of the code itself, where the first would go on where the inlined function was
  * written. */
-static size_t inlined_at(Dwarf_Die *cu, Dwarf_Addr address, struct strobe_inline *out, size_t max, const char **file,
-                         uint32_t *line)
+static size_t inlined_at(struct strobe_symbol_image *image, Dwarf_Die *cu, Dwarf_Addr address,
+                         struct strobe_inline *out, size_t max, const char **file, uint32_t *line)
 {
     Dwarf_Die *scopes = NULL, innermost;
     size_t count = 0;
@@ -169,8 +178,9 @@ static size_t inlined_at(Dwarf_Die *cu, Dwarf_Addr address, struct strobe_inline
     for (int i = 0; i < n && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++) {
         if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
             continue;
+        const char *name = linkage_name(&scopes[i]);
         if (count < max)
-            out[count++] = (struct strobe_inline){linkage_name(&scopes[i]), identity_of(&scopes[i]), *file, *line};
+            out[count++] = (struct strobe_inline){name, identity_of(image, &scopes[i], name), *file, *line};
         call_site(cu, &scopes[i], file, line);
     }
     free(scopes);
@@ -193,7 +203,7 @@ size_t strobe_symbol_image_places(struct strobe_symbol_image *image, uint64_t ad
             line = number > 0 ? (uint32_t)number : 0;
         }
         if (inlines)
-            count = inlined_at(cu, address - image->units.bias, out, max - 1, &file, &line);
+            count = inlined_at(image, cu, address - image->units.bias, out, max - 1, &file, &line);
     }
     out[count++] = (struct strobe_inline){NULL, 0, file, line};
     return count;

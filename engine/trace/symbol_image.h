@@ -5,6 +5,7 @@
 
 #include "engine/trace/function_index.h"
 #include "engine/trace/symbols.h"
+#include "engine/trace/text_pool.h"
 #include "engine/trace/unit_index.h"
 
 struct strobe_symbol_image {
@@ -21,12 +22,13 @@ struct strobe_symbol_image {
     struct strobe_unit_index units;   /* empty unless has_lines */
     int has_lines;
     uint64_t addresses, unnamed;
+    struct strobe_text_pool externals;   /* names of inlined functions that the whole program shares */
 };
 
 /* A function inlined at an address, or the place in the function itself. */
 struct strobe_inline {
     const char *name;              /* as the linker sees it; NULL for the function itself */
-    uint64_t identity;             /* of its one abstract description in the debug information */
+    uint64_t identity;             /* one for each function inlined in this image, in however many places */
     const char *file;              /* where it stood: "" when unknown */
     uint32_t line;
 };

@@ -1,4 +1,5 @@
 #include "sim/cmd/doctor.h"
+#include "sim/cmd/record.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -120,6 +121,12 @@ static void permissions(struct strobe_findings *f)
 
 static void libraries(struct strobe_findings *f)
 {
+    char path[PATH_MAX];
+    if (strobe_record_find_library(path, sizeof path))
+        strobe_find(f, STROBE_HEALTH_OK, "engine", "%s is what gets preloaded.", path);
+    else
+        strobe_find(f, STROBE_HEALTH_MISSING, "engine",
+                    "libstrobe-preload.so is neither beside the command nor in ../lib/strobe.");
     void *unwinder = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
     if (unwinder)
         strobe_find(f, STROBE_HEALTH_OK, "libunwind",

@@ -11,7 +11,7 @@ enum { SCRIPTS_DEEP = 4 }; /* what the kernel follows */
 /* Goes from a script to the program that runs it. Returns 0 when that leads nowhere. */
 static int follow_scripts(struct strobe_findings *f, char *path, size_t path_bytes, struct strobe_elf_info *info)
 {
-    for (int deep = 0; info->kind == STROBE_ELF_SCRIPT; deep++) {
+    for (int deep = 0; info->kind == STROBE_ELF_SCRIPT || info->kind == STROBE_ELF_TEXT; deep++) {
         char next[STROBE_ELF_PATH_BYTES];
         if (deep == SCRIPTS_DEEP) {
             strobe_find(f, STROBE_HEALTH_MISSING, "script", "%s: too many scripts that run each other.", path);
@@ -19,7 +19,9 @@ static int follow_scripts(struct strobe_findings *f, char *path, size_t path_byt
         }
         const char *slash = strrchr(info->interpreter, '/');
         /* "#!/usr/bin/env python3" runs python3; env itself is gone by then. */
-        if (slash && !strcmp(slash, "/env") && info->interpreter_arg[0] && info->interpreter_arg[0] != '-') {
+        if (info->kind == STROBE_ELF_TEXT) {
+            snprintf(next, sizeof next, "/bin/sh");   /* as execvp(3) runs what the kernel refuses */
+        } else if (slash && !strcmp(slash, "/env") && info->interpreter_arg[0] && info->interpreter_arg[0] != '-') {
             char word[256];
             snprintf(word, sizeof word, "%s", info->interpreter_arg);
             word[strcspn(word, " \t")] = 0;

@@ -14,7 +14,7 @@
 
 /* ---- where the library is ---- */
 
-static bool find_library(char *out, size_t out_bytes)
+bool strobe_record_find_library(char *out, size_t out_bytes)
 {
     static const char *const places[] = {"%s/libstrobe-preload.so", "%s/../lib/strobe/libstrobe-preload.so"};
     char self[PATH_MAX], path[PATH_MAX + 64];
@@ -148,7 +148,7 @@ int strobe_record_run(const char *path, char **argv, const char *session, int *w
 {
     char library[PATH_MAX + 64];
     struct plain_name plain;
-    if (!find_library(library, sizeof library))
+    if (!strobe_record_find_library(library, sizeof library))
         return strobe_complain("libstrobe-preload.so: not found beside the command nor in ../lib/strobe");
     if (!give_plain_name(&plain, library, sizeof library)) {
         drop_plain_name(&plain);

@@ -116,7 +116,7 @@ static void a_function_is_named_with_file_and_line_where_there_is_debug_informat
 static void a_return_address_belongs_to_the_call_before_it(void **state)
 {
     (void)state;
-    build(functions, "-Os", "lib.so");   /* without padding between functions */
+    build(functions, "-Os", "lib.so"); /* without padding between functions */
     uint64_t second = address_of("lib.so", "second");
     struct strobe_symbols *s = open_one("lib.so", 0);
     struct strobe_symbol out;
@@ -151,7 +151,7 @@ static void nameless_functions_are_told_apart_as_well_as_named_ones(void **state
     for (uint64_t a = first; a < end; a++) {
         struct strobe_symbol w = one(s, a), b = one(s, a + SPAN);
         if (strstr(w.function, "+0x"))
-            continue;   /* padding between functions */
+            continue; /* padding between functions */
         assert_int_equal(w.function_id == whole.function_id, b.function_id == bare.function_id);
         assert_true(w.function_address + SPAN == b.function_address);
         seen_change |= w.function_id != whole.function_id;
@@ -198,14 +198,13 @@ static void a_separate_debug_file_beside_the_library_is_used(void **state)
 static void inlined_frames_are_given_outermost_first_and_only_on_request(void **state)
 {
     (void)state;
-    static const char *const source =
-        "int g[64];\n"
-        "static inline __attribute__((always_inline)) int deepest(int n) {\n"
-        "  __asm__ volatile(\".globl marked\\nmarked: nop\"); return g[n & 63]; }\n"
-        "static inline __attribute__((always_inline)) int middle(int n) { return\n"
-        "  deepest(n) + 1; }\n"
-        "int outer(int n) { int s = 0; for (int i = 0; i < n; i++) s +=\n"
-        "  middle(i); return s; }\n";
+    static const char *const source = "int g[64];\n"
+                                      "static inline __attribute__((always_inline)) int deepest(int n) {\n"
+                                      "  __asm__ volatile(\".globl marked\\nmarked: nop\"); return g[n & 63]; }\n"
+                                      "static inline __attribute__((always_inline)) int middle(int n) { return\n"
+                                      "  deepest(n) + 1; }\n"
+                                      "int outer(int n) { int s = 0; for (int i = 0; i < n; i++) s +=\n"
+                                      "  middle(i); return s; }\n";
     build(source, "-g -O1", "lib.so");
     uint64_t marked = address_of("lib.so", "marked");
     strobe_workshop_run("objcopy --strip-symbol=marked lib.so lib2.so");
@@ -227,6 +226,41 @@ static void inlined_frames_are_given_outermost_first_and_only_on_request(void **
 
     s = open_one("lib2.so", 0);
     assert_string_equal(one(s, marked).function, "outer");
+    done(s);
+}
+
+/* Two units inline a function of each kind: the one of external linkage is one function, the static ones are two. */
+static void an_inlined_function_is_one_where_the_program_has_one(void **state)
+{
+    (void)state;
+    static const char *const half =
+        "int g%d[64];\n"
+        "extern inline __attribute__((gnu_inline, always_inline)) int shared(int n) { __asm__ volatile(\"shared%d: "
+        "nop\");\n"
+        "  return g%d[n & 63]; }\n"
+        "static inline __attribute__((always_inline)) int own(int n) { __asm__ volatile(\"own%d: nop\");\n"
+        "  return g%d[n & 31]; }\n"
+        "int outer%d(int n) { return shared(n) + own(n + 1); }\n";
+    for (int i = 0; i < 2; i++) {
+        char source[1024], name[16];
+        int n = snprintf(source, sizeof source, half, i, i, i, i, i, i);
+        snprintf(name, sizeof name, "half%d.c", i);
+        strobe_workshop_write(name, source, (size_t)n, 0644);
+    }
+    strobe_workshop_run("$CC -g -O1 -fPIC -shared -nostdlib -o whole.so half0.c half1.c");
+    static const char *const labels[] = {"shared0", "shared1", "own0", "own1"};
+    uint64_t at[4];
+    for (int i = 0; i < 4; i++)
+        at[i] = address_of("whole.so", labels[i]);
+    strobe_workshop_run("objcopy -N shared0 -N shared1 -N own0 -N own1 whole.so lib.so");
+    struct strobe_symbols *s = open_one("lib.so", STROBE_SYMBOLS_INLINES);
+    struct strobe_symbol out[4][STROBE_SYMBOLS_FRAMES_MAX];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(strobe_symbols_resolve(s, at[i], 0, out[i], STROBE_SYMBOLS_FRAMES_MAX), 2);
+        assert_string_equal(out[i][1].function, i < 2 ? "shared" : "own");
+    }
+    assert_int_equal(out[0][1].function_id, out[1][1].function_id);
+    assert_int_not_equal(out[2][1].function_id, out[3][1].function_id);
     done(s);
 }
 
@@ -289,7 +323,10 @@ static void a_file_that_is_no_longer_the_recorded_one_is_not_believed(void **sta
     (void)state;
     build(functions, "-O1 -Wl,--build-id=0x01020304", "lib.so");
     uint64_t outer = address_of("lib.so", "outer");
-    static const struct { uint8_t id[4]; enum strobe_image_state state; } cases[] = {
+    static const struct {
+        uint8_t id[4];
+        enum strobe_image_state state;
+    } cases[] = {
         {{1, 2, 3, 4}, STROBE_IMAGE_SYMTAB},
         {{1, 2, 3, 5}, STROBE_IMAGE_CHANGED},
     };
@@ -347,12 +384,18 @@ static void damaged_libraries_give_placeholders_and_no_harm(void **state)
 static void cplusplus_and_rust_names_are_readable(void **state)
 {
     (void)state;
-    static const struct { const char *mangled, *readable; } cases[] = {
+    static const struct {
+        const char *mangled, *readable;
+    } cases[] = {
         {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)"},
         {"_Z3foov.cold", "foo() [clone .cold]"},
         {"_ZN4core3fmt5Write10write_char17h0123456789abcdefE", "core::fmt::Write::write_char"},
         {"_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function"},
-        {"main", NULL}, {"_Z", NULL}, {"_Rfoo", NULL}, {"", NULL}, {"_ZN4cut", NULL},
+        {"main", NULL},
+        {"_Z", NULL},
+        {"_Rfoo", NULL},
+        {"", NULL},
+        {"_ZN4cut", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *name = strobe_demangle(cases[i].mangled);
@@ -393,10 +436,9 @@ static void of_several_names_the_plain_one_is_shown(void **state)
 static void a_label_without_size_does_not_claim_nameless_functions_behind_it(void **state)
 {
     (void)state;
-    static const char source[] =
-        ".text\n.globl entry\nentry: nop\n nop\n ret\n"
-        ".type hidden,@function\nhidden: .cfi_startproc\n nop\n nop\n ret\n.cfi_endproc\n"
-        ".size hidden, .-hidden\n.section .note.GNU-stack,\"\",@progbits\n";
+    static const char source[] = ".text\n.globl entry\nentry: nop\n nop\n ret\n"
+                                 ".type hidden,@function\nhidden: .cfi_startproc\n nop\n nop\n ret\n.cfi_endproc\n"
+                                 ".size hidden, .-hidden\n.section .note.GNU-stack,\"\",@progbits\n";
     strobe_workshop_write("label.s", source, sizeof source - 1, 0644);
     strobe_workshop_run("$CC -shared -nostdlib -o label.so label.s && strip -o bare.so label.so");
     uint64_t entry = address_of("label.so", "entry"), hidden = address_of("label.so", "hidden");
@@ -437,6 +479,7 @@ int main(void)
         cmocka_unit_test(a_mini_symbol_table_names_internal_functions),
         cmocka_unit_test(a_separate_debug_file_beside_the_library_is_used),
         cmocka_unit_test(inlined_frames_are_given_outermost_first_and_only_on_request),
+        cmocka_unit_test(an_inlined_function_is_one_where_the_program_has_one),
         cmocka_unit_test(functions_of_equal_name_are_two_when_they_are_two_S59),
         cmocka_unit_test(what_has_no_name_gets_a_placeholder_S57),
         cmocka_unit_test(a_file_that_is_no_longer_the_recorded_one_is_not_believed),
