@@ -1,0 +1,164 @@
+/* Which threads the Linux host stops: those that run. One that sleeps in a call is left alone, since a signal would end
+ * the call with EINTR; one that has ended is told. */
+#include "engine/backend/linux/host_linux.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+enum { MANY = 150, TIMEOUT_NS = 1000000000, DESCRIPTORS_MAX = 80 };
+
+static struct strobe_linux host;
+
+struct target {
+    pthread_t thread;
+    strobe_a32 tid, stop, interrupted;
+    sem_t sleep;
+    bool sleeps;
+};
+
+/* The sleeper waits in a call that no hook of ours knows. */
+static void *live(void *arg)
+{
+    struct target *t = arg;
+    strobe_store_release(&t->tid, (uint32_t)gettid());
+    while (!t->sleeps && !strobe_load_acquire(&t->stop))
+        strobe_fence_signal();
+    while (t->sleeps && sem_wait(&t->sleep) != 0)
+        strobe_store_release(&t->interrupted, errno == EINTR);
+    return NULL;
+}
+
+static void begin(struct target *t, bool sleeps)
+{
+    *t = (struct target){ .sleeps = sleeps };
+    sem_init(&t->sleep, 0, 0);
+    assert_int_equal(pthread_create(&t->thread, NULL, live, t), 0);
+    while (!strobe_load_acquire(&t->tid))
+        usleep(100);
+    if (sleeps)
+        usleep(2000);
+}
+
+static void end(struct target *t)
+{
+    strobe_store_release(&t->stop, 1);
+    sem_post(&t->sleep);
+    pthread_join(t->thread, NULL);
+    sem_destroy(&t->sleep);
+}
+
+static enum strobe_status stop_and_go(uint32_t tid)
+{
+    strobe_a32 blocked = 0;
+    struct strobe_regs regs;
+    enum strobe_status status = host.host.suspend(&host, tid, &blocked, TIMEOUT_NS, &regs);
+    return status == STROBE_OK ? host.host.resume(&host, tid) : status;
+}
+
+static uint32_t descriptors(void)
+{
+    uint32_t count = 0;
+    DIR *folder = opendir("/proc/thread-self/fd");
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* What a sampler meets; in a thread, as it gives up its descriptors. Nothing is asserted there. */
+struct findings { enum strobe_status running, sleeping, ended; uint32_t wrong, interrupted, descriptors; };
+
+static void one_of_each(struct findings *f, struct target *t)
+{
+    begin(t, false);
+    f->running = stop_and_go(strobe_load_relaxed(&t->tid));
+    end(t);
+    f->ended = stop_and_go(strobe_load_relaxed(&t->tid));
+    begin(t, true);
+    f->sleeping = stop_and_go(strobe_load_relaxed(&t->tid));
+    f->interrupted += strobe_load_acquire(&t->interrupted);
+    end(t);
+}
+
+static void *sample_many(void *arg)
+{
+    struct findings *f = arg;
+    static struct target sleepers[MANY], runner;
+    strobe_linux_sampler_begins();
+    one_of_each(f, &runner);
+    for (int i = 0; i < MANY; i++)
+        begin(&sleepers[i], true);
+    begin(&runner, false);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++)
+            f->wrong += stop_and_go(strobe_load_relaxed(&sleepers[i].tid)) != STROBE_UNSUPPORTED;
+        f->wrong += stop_and_go(strobe_load_relaxed(&runner.tid)) != STROBE_OK;
+    }
+    f->descriptors = descriptors();
+    end(&runner);
+    for (int i = 0; i < MANY; i++) {
+        f->interrupted += strobe_load_acquire(&sleepers[i].interrupted);
+        end(&sleepers[i]);
+    }
+    return NULL;
+}
+
+static struct findings found;
+
+static int look_at_all(void **state)
+{
+    (void)state;
+    pthread_t sampler;
+    strobe_linux_init(&host, clock_gettime);
+    strobe_linux_asymmetric_fence();
+    assert_int_equal(strobe_linux_take_signal(&host, 0, sigaction, NULL), STROBE_OK);
+    assert_int_equal(pthread_create(&sampler, NULL, sample_many, &found), 0);
+    pthread_join(sampler, NULL);
+    return 0;
+}
+
+static void a_running_thread_is_stopped_and_let_go(void **state)
+{
+    (void)state;
+    assert_int_equal(found.running, STROBE_OK);
+}
+
+static void a_thread_that_sleeps_in_a_call_is_left_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(found.sleeping, STROBE_UNSUPPORTED);
+    assert_int_equal(found.interrupted, 0);
+}
+
+static void a_thread_that_has_ended_is_gone(void **state)
+{
+    (void)state;
+    assert_int_equal(found.ended, STROBE_GONE);
+}
+
+static void more_threads_than_are_kept_open_are_told_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(found.wrong, 0);
+    assert_in_range(found.descriptors, 1, DESCRIPTORS_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_running_thread_is_stopped_and_let_go),
+        cmocka_unit_test(a_thread_that_sleeps_in_a_call_is_left_alone),
+        cmocka_unit_test(a_thread_that_has_ended_is_gone),
+        cmocka_unit_test(more_threads_than_are_kept_open_are_told_apart),
+    };
+    return cmocka_run_group_tests_name("suspend_states", tests, look_at_all, NULL);
+}
