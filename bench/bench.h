@@ -65,5 +65,7 @@ void bench_walk_add(void);
 void bench_walk_rows(void);
 void bench_sample_add(void);
 void bench_sample_rows(void);
+void bench_suspend_add(void);
+void bench_suspend_rows(void);
 
 #endif

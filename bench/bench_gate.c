@@ -12,7 +12,7 @@ static struct strobe_site here(void)
 }
 
 /* What a hook does before anything else; see backend/linux/preload/hook.h. */
-static inline void hook(struct strobe_site site)
+static STROBE_ALWAYS_INLINE void hook(struct strobe_site site)
 {
     uint32_t on = strobe_switched();
     struct strobe_thread *t = strobe_local.thread;
