@@ -72,11 +72,31 @@ static enum strobe_status go(struct counter *c)
     return linux_host.host.resume(&linux_host, strobe_load_relaxed(&c->tid));
 }
 
+/* The race detector holds signals back until the thread calls into it: a thread then stands elsewhere, and later. */
+#if defined(__SANITIZE_THREAD__)
+enum { SIGNALS_ARE_PROMPT = 0 };
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+enum { SIGNALS_ARE_PROMPT = 0 };
+#else
+enum { SIGNALS_ARE_PROMPT = 1 };
+#endif
+#else
+enum { SIGNALS_ARE_PROMPT = 1 };
+#endif
+
+static void needs_prompt_signals(void)
+{
+    if (!SIGNALS_ARE_PROMPT)
+        skip();
+}
+
 static void a_stopped_thread_stands_and_a_resumed_one_goes_on(void **state)
 {
     struct counter c = {0};
     struct strobe_regs regs;
     (void)state;
+    needs_prompt_signals();
     counter_start(&c);
     for (int i = 0; i < 200; i++) {
         assert_int_equal(stop(&c, &regs), STROBE_OK);
@@ -97,6 +117,7 @@ static void a_blocked_word_set_in_time_keeps_the_thread_undisturbed(void **state
     struct strobe_regs regs;
     strobe_a32 blocked = 1;
     (void)state;
+    needs_prompt_signals();
     counter_start(&c);
     assert_int_equal(linux_host.host.suspend(&linux_host, strobe_load_relaxed(&c.tid), &blocked, SECOND, &regs),
                      STROBE_UNSUPPORTED);
@@ -112,6 +133,7 @@ static void a_thread_that_has_ended_is_told(void **state)
     struct strobe_regs regs;
     uint64_t cpu;
     (void)state;
+    needs_prompt_signals();
     counter_start(&c);
     counter_stop(&c);
     assert_int_equal(stop(&c, &regs), STROBE_GONE);
@@ -123,6 +145,7 @@ static void a_thread_that_blocks_all_signals_is_late_and_never_stops_later(void 
     struct counter c = {.block = 1}, other = {0};
     struct strobe_regs regs;
     (void)state;
+    needs_prompt_signals();
     counter_start(&c);
     counter_start(&other);
     for (int i = 0; i < 3; i++)
@@ -141,6 +164,7 @@ static void a_sampler_that_dies_leaves_no_thread_standing_S46(void **state)
     struct counter c = {0};
     struct strobe_regs regs;
     (void)state;
+    needs_prompt_signals();
     counter_start(&c);
     assert_int_equal(stop(&c, &regs), STROBE_OK);
     /* nobody resumes it */
@@ -181,6 +205,7 @@ static void the_stop_signal_is_only_heeded_from_ourselves(void **state)
 {
     struct counter c = {0};
     (void)state;
+    needs_prompt_signals();
     counter_start(&c);
     for (int i = 0; i < 10; i++)
         pthread_kill(c.thread, linux_host.signal);
