@@ -328,19 +328,22 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         t->blocking_kinds |= 1u << s->kind;
     else
         t->blocking_kinds &= ~(1u << s->kind);
+    bool asked = strobe_load_relaxed(&t->asked);
+    if (asked)
+        strobe_store_relaxed(&t->asked, 0);
     strobe_gate_adapt(&t->gate, now);
-    bool due = strobe_gate_due(&t->gate, now);
+    bool due = !left_to_sampler(t, now) && strobe_gate_due(&t->gate, now);
     strobe_bump(&a->requests, 1);
     if (strobe_switched() != STROBE_ON) {
         strobe_bump(&a->paused, 1);
-    } else if (!due && !waited) {
+    } else if (!due && !waited && !asked) {
         strobe_bump(&a->gated, 1);
     } else {
         struct strobe_record r = {.ticks = s->begin_ticks, .duration = duration, .kind = (uint8_t)s->kind,
                                   .arg = s->arg, .flags = STROBE_FLAG_SCOPE};
-        if (waited)
-            r.flags |= STROBE_FLAG_FORCED;
-        take_sample(t, &r, site, now, &s->begin, waited);
+        r.flags |= waited || asked ? STROBE_FLAG_FORCED : 0;
+        r.flags |= asked ? STROBE_FLAG_ASKED : 0;
+        take_sample(t, &r, site, now, &s->begin, waited || asked);
     }
     if (e->config.message_per_poll && s->kind == STROBE_KIND_POLL)
         strobe_bump(&t->entry->message, 1);

@@ -26,17 +26,30 @@ static void bury(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
     strobe_store_release(&t->entry->state, STROBE_THREAD_ENDED);
 }
 
-static bool fit(const struct strobe_thread *t)
+static bool lives(const struct strobe_thread *t)
 {
-    return strobe_load_acquire(&t->entry->state) == STROBE_THREAD_LIVE && !strobe_load_relaxed(&t->entry->scope_kind);
+    return strobe_load_acquire(&t->entry->state) == STROBE_THREAD_LIVE;
 }
 
-/* True when the thread should be stopped now. Reads its CPU clock, so that activity is judged by fresh data. */
+static bool blocks(const struct strobe_thread *t)
+{
+    return strobe_load_relaxed(&t->entry->scope_kind) != STROBE_KIND_NONE;
+}
+
+/* A thread that is still in the call of the last pass waits there: the scope's record will say so. */
+static bool still_waits(struct strobe_thread *t)
+{
+    uint64_t begin = strobe_load_relaxed(&t->entry->scope_begin_ticks), before = t->sampled.scope_ticks;
+    t->sampled.scope_ticks = begin;
+    return begin && begin == before;
+}
+
+/* True when the thread should be seen now. Reads its CPU clock, so that activity is judged by fresh data. */
 static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     const struct strobe_config *c = &e->config;
     struct strobe_sampled *m = &t->sampled;
-    if (!fit(t) || now < m->retry_ticks)
+    if (!lives(t) || now < m->retry_ticks)
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
     uint64_t interval_ns = t->entry->is_main ? c->interval_main_ns : c->interval_other_ns;
@@ -46,6 +59,8 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     if (unseen < ticks(e, interval_ns - interval_ns / 8))
         return false;
     strobe_gate_wake(&t->gate);
+    if (still_waits(t))
+        return false;
     uint64_t cpu;
     if (e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu) == STROBE_GONE) {
         bury(e, t, now);
@@ -57,6 +72,28 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
         return true;
     uint64_t refresh_ns = t->entry->is_main ? c->refresh_main_ns : c->refresh_other_ns;
     return used && cpu != m->cpu_sampled_ns && unseen >= ticks(e, refresh_ns);
+}
+
+/* The thread's own points may rest until the sampler has failed to come for several times as long as it took it to come
+ * this time. */
+enum { PATIENCE = 4, PATIENCE_MAX = 64 };
+
+static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    uint64_t interval = ticks(e, e->config.async_interval_ns), took = now - t->sampled.seen_ticks;
+    uint64_t patience = PATIENCE * (took < interval ? interval : took);
+    if (patience > PATIENCE_MAX * interval)
+        patience = PATIENCE_MAX * interval;
+    t->sampled.seen_ticks = now;
+    strobe_store_relaxed(&t->points_yield_until, now + patience);
+}
+
+/* A thread that runs, but in a call that a stop must not disturb, takes its own stack when the call ends. Without
+ * this, what runs in many short calls would never be seen by the sampler. */
+static void ask(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    strobe_store_relaxed(&t->asked, 1);
+    expect_back(e, t, now);
 }
 
 /* ---- stop, copy, go ---- */
@@ -101,11 +138,13 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
         back_off(e, t, now);
         return false;
     default:
+        if (blocks(t))
+            ask(e, t, now);
         return false;
     }
     strobe_guard_enter();
     strobe_bump(&head->suspends, 1);
-    bool still_fit = fit(t);
+    bool still_fit = lives(t) && !blocks(t);
     *copied = still_fit ? copy_stack(s, t) : 0;
     enum strobe_status left = e->host->resume(e->host->ctx, tid);
     strobe_bump(&head->resumes, 1);
@@ -158,20 +197,6 @@ static bool commit(struct strobe_sampler *s, struct strobe_thread *t, struct str
     return true;
 }
 
-/* The thread's own points may rest until the sampler has failed to come for several times as long as it took it to come
- * this time. */
-enum { PATIENCE = 4, PATIENCE_MAX = 64 };
-
-static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
-{
-    uint64_t interval = ticks(e, e->config.async_interval_ns), took = now - t->sampled.seen_ticks;
-    uint64_t patience = PATIENCE * (took < interval ? interval : took);
-    if (patience > PATIENCE_MAX * interval)
-        patience = PATIENCE_MAX * interval;
-    t->sampled.seen_ticks = now;
-    strobe_store_relaxed(&t->points_yield_until, now + patience);
-}
-
 static void record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t copied)
 {
     struct strobe_engine *e = s->engine;
@@ -219,7 +244,9 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         if (!wanted(e, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
             continue;
         uint64_t at = e->host->ticks(e->host->ctx);
-        if (grab(s, t, at, &copied))
+        if (blocks(t))
+            ask(e, t, at);
+        else if (grab(s, t, at, &copied))
             record(s, t, at, copied);
     }
 }

@@ -45,7 +45,8 @@ struct strobe_pending {
 struct strobe_sampled {
     uint64_t cpu_seen_ns;          /* CPU time at the last pass that looked */
     uint64_t cpu_sampled_ns;       /* CPU time when the sampler last stopped it */
-    uint64_t seen_ticks;           /* when the sampler last took its stack */
+    uint64_t seen_ticks;           /* when the sampler last took its stack, or asked for it */
+    uint64_t scope_ticks;          /* begin of the scope it was in at the last pass */
     uint64_t retry_ticks;          /* not before this time: it could not be stopped */
     uint32_t refusals;             /* in a row */
     uint32_t sync_seen;            /* the thread's own sample count when the sampler's last record was made */
@@ -60,6 +61,8 @@ struct strobe_thread {
     strobe_a32 ready;              /* 1, with release: the rest is set up, the sampler may look */
     strobe_a32 inside;             /* 1 while the thread runs engine code; read by others at stop and by the sampler */
     struct strobe_gate gate;
+    strobe_a32 asked;              /* 1: record the scope the thread is in, for the sampler came by; set by the
+    sampler */
     strobe_a64 points_yield_until; /* the sampler sees to this thread until then; written by the sampler */
     strobe_a32 sync_samples;       /* samples taken by the thread itself; read by the sampler */
     uint32_t blocking_kinds;       /* bit k: the last scope of kind k really blocked */

@@ -51,6 +51,8 @@ enum {
     STROBE_FLAG_TABLE_FULL = 32,/* the stack table was full: stack is the longest prefix it holds */
     STROBE_FLAG_FORCED = 64,    /* taken whatever the gate said */
     STROBE_FLAG_BEGIN_CPU = 128,/* cpu_span_ns is valid */
+    STROBE_FLAG_ASKED = 256,    /* the sampler came while the thread was in this call: stands for its time as an
+                                   asynchronous sample does */
 };
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */
@@ -65,8 +67,8 @@ struct strobe_record {
     uint32_t count;        /* samples merged in this record, at least 1 */
     uint32_t cpu_span_ns;  /* CPU time used between first and last; saturates at UINT32_MAX */
     uint8_t kind;          /* enum strobe_kind */
-    uint8_t flags;         /* STROBE_FLAG_* */
-    uint16_t reserved;     /* 0 */
+    uint8_t reserved;      /* 0 */
+    uint16_t flags;        /* STROBE_FLAG_* */
 };
 _Static_assert(sizeof(struct strobe_record) == 56, "record and sequence word fill one cache line");
 

@@ -33,7 +33,7 @@ enum {
     WORDS = 7,
     COUNT_WORD = 5,      /* word of a record that holds `count`, in its upper half */
     FLAGS_WORD = 6,
-    FLAGS_SHIFT = 40,
+    FLAGS_SHIFT = 48,
     VERSION_SHIFT = 2,
     VERSION_BITS = 24,
     TICKET_SHIFT = VERSION_SHIFT + VERSION_BITS,
@@ -228,7 +228,7 @@ static void put_record(struct strobe_slot *slot, const struct strobe_record *r, 
     strobe_store_relaxed(&slot->u.word[3], r->arg);
     strobe_store_relaxed(&slot->u.word[4], r->stack | (uint64_t)r->thread << 32);
     strobe_store_relaxed(&slot->u.word[5], r->message | (uint64_t)r->count << 32);
-    strobe_store_relaxed(&slot->u.word[6], r->cpu_span_ns | (uint64_t)r->kind << 32 | (uint64_t)flags << 40);
+    strobe_store_relaxed(&slot->u.word[6], r->cpu_span_ns | (uint64_t)r->kind << 32 | (uint64_t)flags << FLAGS_SHIFT);
 }
 
 static void put_metrics(struct strobe_slot *slot, const struct strobe_metrics *m)

@@ -92,6 +92,39 @@ static void a_thread_in_a_blocking_call_is_left_alone(void **state)
     assert_int_equal(rig.suspends, 0);
 }
 
+static void a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_ends(void **state)
+{
+    (void)state;
+    uint32_t sampled = 0;
+    for (int i = 0; i < 50; i++) {   /* at each pass it is in another read, never stopped and never blocked for long */
+        struct strobe_site here = {(uint64_t)(uintptr_t)&sampled, 0};
+        uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here);
+        pass(1, 900);
+        rig.now += 10 * US;
+        rig.thread->scope[0].begin_ticks = rig.now - 20 * US;
+        strobe_scope_end(rig.thread, token, here);
+    }
+    assert_int_equal(rig.suspends, 0);
+    uint32_t n = rig_records(&rig, items, ITEMS);
+    for (uint32_t i = 0; i < n; i++)
+        sampled += (items[i].record.flags & STROBE_FLAG_ASKED) != 0;
+    assert_in_range(sampled, 49, 50);
+}
+
+static void a_thread_that_waits_in_one_call_is_not_even_looked_at(void **state)
+{
+    (void)state;
+    struct strobe_site here = {(uint64_t)(uintptr_t)&here, 0};
+    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, here);
+    for (int i = 0; i < 50; i++)
+        pass(1, 900);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->asked), 1);   /* by the first pass only */
+    strobe_store_relaxed(&rig.thread->asked, 0);
+    pass(1, 900);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->asked), 0);
+    strobe_scope_end(rig.thread, token, here);
+}
+
 static void an_exiting_thread_is_left_alone(void **state)
 {
     (void)state;
@@ -231,6 +264,8 @@ int main(void)
         TEST(a_thread_that_wakes_up_is_seen_at_once_S5),
         TEST(a_thread_that_does_little_is_seen_at_the_refresh),
         TEST(a_thread_in_a_blocking_call_is_left_alone),
+        TEST(a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_ends),
+        TEST(a_thread_that_waits_in_one_call_is_not_even_looked_at),
         TEST(an_exiting_thread_is_left_alone),
         TEST(the_state_is_checked_again_once_the_thread_stands_S41_S42),
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
