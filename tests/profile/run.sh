@@ -17,7 +17,8 @@ finish() {
 
 perf=$(command -v perf) || perf=
 if [[ -z $perf ]] || ! "$perf" record -q -e cpu-clock -F 1000 -g -o "$work/try.data" -- true >/dev/null 2>&1; then
-    echo "SKIP the profile is not compared: perf is missing or not allowed here (linux-perf; kernel.perf_event_paranoid)"
+    echo "SKIP the profile is not compared: perf is missing or not allowed here" \
+        "(linux-perf; kernel.perf_event_paranoid)"
     skipped=1
     finish
 fi
@@ -45,7 +46,8 @@ compare() {
 
 mkdir -p "$B/tests/profile"
 ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -o "$B/tests/profile/hot" tests/profile/hot.c || exit 2
-${CC:-gcc} -std=c11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -o "$B/tests/profile/hot-nofp" tests/profile/hot.c || exit 2
+${CC:-gcc} -std=c11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -o "$B/tests/profile/hot-nofp" \
+    tests/profile/hot.c || exit 2
 compare the_profile_of_a_program_with_frame_pointers_is_that_of_perf "$B/tests/profile/hot" 2
 compare the_profile_of_a_program_without_frame_pointers_is_that_of_perf "$B/tests/profile/hot-nofp" 2
 finish

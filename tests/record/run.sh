@@ -28,7 +28,8 @@ skip() {
 
 # balanced SESSION: the books of a session balance, by its own report.
 balanced() {
-    "$strobe" report --json "$1" >"$work/report.json" 2>"$work/report.err" && grep -q '"balanced": true' "$work/report.json"
+    "$strobe" report --json "$1" >"$work/report.json" 2>"$work/report.err" &&
+        grep -q '"balanced": true' "$work/report.json"
 }
 
 # alone COMMAND...: sets plain_status, leaves plain.out and plain.err.
@@ -77,7 +78,8 @@ mkdir -p "$B/tests/record"
 build() {
     local bin=$B/tests/record/$1
     [[ $bin -nt $here/$1.c ]] ||
-        ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread -o "$bin" "$here/$1.c" ||
+        ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread \
+            -o "$bin" "$here/$1.c" ||
         fail "$1 does not build"
 }
 for p in every_signal blocking_calls cancel_and_jump children unstoppable until_killed; do build $p; done
@@ -89,11 +91,16 @@ same a_program_with_a_handler_on_every_signal --async-interval 200us -- "$own/ev
 reports '"suspends": [1-9]' "the thread that handles every signal is still stopped"
 same calls_that_block_are_not_ended_early --async-interval 100us -- "$own/blocking_calls"
 reports '"suspends": [1-9][0-9]' "threads beside the blocked ones are stopped"
-same calls_that_block_are_not_ended_early_every_event --async-interval 100us --interval 0 --metrics all -- "$own/blocking_calls"
+same calls_that_block_are_not_ended_early_every_event --async-interval 100us --interval 0 --metrics all -- \
+    "$own/blocking_calls"
 same cancellation_jumps_and_errno -- "$own/cancel_and_jump"
 same cancellation_jumps_and_errno_every_event --interval 0 -- "$own/cancel_and_jump"
 same children_see_nothing_of_us -- "$own/children"
-if [[ -s $work/s.strobe.exec1 ]]; then pass; else fail "exec: the first program's session is kept beside the second's"; fi
+if [[ -s $work/s.strobe.exec1 ]]; then
+    pass
+else
+    fail "exec: the first program's session is kept beside the second's"
+fi
 same children_of_a_program_without_sampler --async-interval 0 -- "$own/children"
 same a_thread_that_cannot_be_stopped_is_skipped -- "$own/unstoppable"
 reports '"suspend_late": [1-9]' "a thread that cannot be stopped is counted"
@@ -130,8 +137,10 @@ ARGS=(-T2 -3 -c "$work/numbers") real xz_compresses_alike xz ''
 ARGS=(-p 3 -n -c "$work/numbers") real pigz_compresses_alike pigz ''
 ARGS=("$work/threads.py") real python_with_threads_behaves_alike /usr/bin/python3 ''
 ARGS=(db.sqlite 'PRAGMA journal_mode=WAL; CREATE TABLE t(a, b);
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO t SELECT i, i * 7 % 100 FROM n;
-    SELECT b, count(*) FROM t GROUP BY b ORDER BY b; SELECT nonsense FROM nowhere;') real sqlite3_behaves_alike sqlite3 ''
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+    INSERT INTO t SELECT i, i * 7 % 100 FROM n;
+    SELECT b, count(*) FROM t GROUP BY b ORDER BY b; SELECT nonsense FROM nowhere;') \
+    real sqlite3_behaves_alike sqlite3 ''
 ARGS=(-c 'set -e; git init -q .; git config user.name n; git config user.email e@example.org
     for i in 1 2 3; do echo $i >f; git add f; GIT_AUTHOR_DATE=@1 GIT_COMMITTER_DATE=@1 git commit -qm $i; done
     git log --format="%H %s"; git gc -q; git fsck; git show nothing') real git_behaves_alike bash ''
@@ -183,17 +192,23 @@ else
     fail "paths with blanks and colons: $out"
 fi
 
-"$strobe" record -f -o "$work/f.perfetto-trace" --follow -- /bin/bash -c '/bin/echo a; (echo b); /bin/echo c' >"$work/follow.out" 2>&1
+"$strobe" record -f -o "$work/f.perfetto-trace" --follow -- \
+    /bin/bash -c '/bin/echo a; (echo b); /bin/echo c' >"$work/follow.out" 2>&1
 sessions=("$work"/f.strobe.[0-9]*)
 traces=("$work"/f.[0-9]*.perfetto-trace)
 if ((${#sessions[@]} >= 3 && ${#traces[@]} == ${#sessions[@]})) && [[ $(<"$work/follow.out") == $'a\nb\nc' ]]; then
     pass
 else
-    fail "children that are followed have sessions and traces of their own: ${#sessions[@]} and ${#traces[@]}: $(<"$work/follow.out")"
+    fail "children that are followed have sessions and traces of their own:" \
+        "${#sessions[@]} and ${#traces[@]}: $(<"$work/follow.out")"
 fi
 
 "$strobe" record -f --no-convert -o "$work/d.strobe" --delay 10s -- "$own/cancel_and_jump" >/dev/null 2>&1
-if balanced "$work/d.strobe" && grep -q '"paused": [1-9]' "$work/report.json"; then pass; else fail "what comes before the delay is over is counted as paused"; fi
+if balanced "$work/d.strobe" && grep -q '"paused": [1-9]' "$work/report.json"; then
+    pass
+else
+    fail "what comes before the delay is over is counted as paused"
+fi
 
 # ---- refusals: one line, status 2, nothing left behind
 
@@ -216,7 +231,8 @@ chmod +x "$work/empty"
 refuses a_missing_program 'no such program' "$strobe" record -o "$work/r.perfetto-trace" -- no-such-program-anywhere
 refuses a_missing_path 'no such program' "$strobe" record -o "$work/r.perfetto-trace" -- ./no/such/program
 refuses an_empty_program 'empty file' "$strobe" record -o "$work/r.perfetto-trace" -- "$work/empty"
-[[ -x $work/static ]] && refuses a_static_program 'statically linked' "$strobe" record -o "$work/r.perfetto-trace" -- "$work/static"
+[[ -x $work/static ]] && refuses a_static_program 'statically linked' \
+    "$strobe" record -o "$work/r.perfetto-trace" -- "$work/static"
 refuses a_set_uid_program 'set-uid' "$strobe" record -o "$work/r.perfetto-trace" -- "$work/setuid"
 refuses an_unwritable_folder 'cannot make a session' "$strobe" record -o /proc/nowhere/x.perfetto-trace -- /bin/true
 refuses a_wrong_option 'no such option' "$strobe" record --nonsense -- /bin/true
@@ -239,7 +255,8 @@ fi
 kills=${KILLS:-25} bad=0
 for ((i = 0; i < kills; i++)); do
     rm -f "$work"/k.*
-    "$strobe" record -q --no-convert -o "$work/k.strobe" --interval $((i % 3))ms --ring 2k -- "$own/until_killed" >"$work/k.out" 2>/dev/null &
+    "$strobe" record -q --no-convert -o "$work/k.strobe" --interval $((i % 3))ms --ring 2k -- \
+        "$own/until_killed" >"$work/k.out" 2>/dev/null &
     recorder=$!
     for ((t = 0; t < 2000; t++)); do [[ -s $work/k.out ]] && break; sleep 0.002; done
     sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"

@@ -242,7 +242,7 @@ static void random_session(uint64_t *random)
 
 static struct strobe_report *of_trace(int deflate)
 {
-    struct strobe_report *r;
+    struct strobe_report *r = NULL;
     const struct strobe_report_options options = {.top = 0};
     const struct strobe_convert_options how = {.format = STROBE_FORMAT_PERFETTO, .deflate = deflate, .replace = 1};
     const char *session = strobe_workshop_path("s.strobe"), *trace = strobe_workshop_path("s.perfetto-trace");

@@ -1,4 +1,5 @@
-/* The frame-pointer walk over stacks laid by hand: exact when the chain is good, harmless when it is not (S-3, S-44). */
+/* The frame-pointer walk over stacks laid by hand: exact when the chain is good, harmless when it is not
+ * (S-3, S-44). */
 #include "engine/capture/walk_fp.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* A capture engine over a host whose time, stacks and stops the test says. One rig at a time; asserts by CMocka. */
-#ifndef STROBE_TESTS_UNIT_SUPPORT_CAPTURE_RIG_H
-#define STROBE_TESTS_UNIT_SUPPORT_CAPTURE_RIG_H
+#ifndef STROBE_UNIT_SUPPORT_CAPTURE_RIG_H
+#define STROBE_UNIT_SUPPORT_CAPTURE_RIG_H
 
 #include "engine/capture/sample.h"
 #include "engine/capture/sampler.h"
