@@ -1,0 +1,405 @@
+/* The session file: made whole or not at all, opened only when it is what it says, and no larger than what is in it. */
+#include "engine/store/session.h"
+#include "tests/unit/support/sample.h"
+#include "tests/unit/support/trial.h"
+#include "tests/unit/support/workshop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static uint64_t seed;
+
+static struct strobe_config config_small(void)
+{
+    struct strobe_config c;
+    strobe_config_default(&c);
+    c.ring_slots = 256;
+    c.ring_subs = 2;
+    c.stack_nodes = 500;
+    c.threads_max = 8;
+    c.images_max = 4;
+    return c;
+}
+
+static const char *fresh(const char *name)
+{
+    const char *path = strobe_workshop_path(name);
+    unlink(path);
+    return path;
+}
+
+static void what_the_traced_process_wrote_is_what_a_reader_finds(void **state)
+{
+    (void)state;
+    const char *path = fresh("whole");
+    struct strobe_config config = config_small();
+    struct strobe_session s, r;
+    assert_int_equal(strobe_session_create(path, &config, "prog a b", 0, &s), STROBE_OK);
+    assert_true(s.fd >= 0);
+    strobe_session_unmap(&s);
+    assert_int_equal(strobe_session_attach(path, 77, &s), STROBE_OK);
+    assert_int_equal(strobe_session_attach(path, 78, &r), STROBE_EXISTS);
+
+    struct strobe_ring_writer w = { 0 };
+    struct strobe_stack_cursor cursor = { 0 };
+    const uint64_t frames[3] = { 1, 2, 3 };
+    uint32_t id, index;
+    assert_int_equal(strobe_session_add_thread(&s, 100077, 1, 12345, &index), STROBE_OK);
+    strcpy(s.threads[index].name, "main");
+    struct strobe_image_entry *image = strobe_session_add_image(&s);
+    strcpy(image->path, "/bin/true");
+    strobe_store_release(&image->published, 1);
+    assert_int_equal(strobe_stack_intern(&s.stacks, &cursor, frames, 3, &id), STROBE_OK);
+    strobe_ring_writer_init(&s.ring, &w, 77);
+    assert_int_equal(strobe_sample_write(&s.ring, &w, 5, 6, id, true), STROBE_OK);
+    const struct strobe_clock_pair end = { 1, 2, 3, 4 };
+
+    /* what is committed is there without any orderly end */
+    assert_int_equal(strobe_session_open(path, &r), STROBE_OK);
+    assert_int_equal(strobe_load_relaxed(&r.header->state), STROBE_SESSION_RUNNING);
+    assert_int_equal(strobe_sample_census(&r.ring).records, 1);
+    strobe_session_unmap(&r);
+    strobe_session_finish(&s, &end);
+    strobe_session_unmap(&s);
+
+    assert_int_equal(strobe_session_open(path, &r), STROBE_OK);
+    assert_int_equal(strobe_load_relaxed(&r.header->state), STROBE_SESSION_CLOSED);
+    assert_memory_equal(&r.header->end, &end, sizeof end);
+    assert_memory_equal(&r.header->config, &config, sizeof config);
+    assert_string_equal(r.header->command, "prog a b");
+    assert_int_equal(r.header->pid, 77);
+    assert_int_equal(strobe_session_thread_count(&r), 1);
+    assert_int_equal(r.threads[0].tid, 100077);
+    assert_int_equal(r.threads[0].generation, 1);
+    assert_int_equal(r.threads[0].start_ticks, 12345);
+    assert_int_equal(strobe_load_relaxed(&r.threads[0].state), STROBE_THREAD_LIVE);
+    assert_string_equal(r.threads[0].name, "main");
+    assert_int_equal(strobe_session_image_count(&r), 1);
+    assert_string_equal(r.images[0].path, "/bin/true");
+    struct strobe_sample_census c = strobe_sample_census(&r.ring);
+    assert_int_equal(c.records, 1);
+    assert_int_equal(c.samples, 6);
+    assert_int_equal(c.torn, 0);
+    uint64_t out[3];
+    uint32_t count;
+    assert_int_equal(strobe_stack_frames(&r.stacks, id, out, 3, &count), STROBE_OK);
+    assert_memory_equal(out, frames, sizeof frames);
+
+    /* nothing written through a reader's view reaches the file */
+    r.header->pid = 1;
+    strobe_sample_write(&r.ring, &(struct strobe_ring_writer){ 0 }, 9, 9, 9, false);
+    strobe_session_unmap(&r);
+    assert_null(r.header);
+    assert_int_equal(strobe_session_open(path, &r), STROBE_OK);
+    assert_int_equal(r.header->pid, 77);
+    assert_int_equal(strobe_sample_census(&r.ring).records, 1);
+    strobe_session_unmap(&r);
+}
+
+static void the_defaults_are_valid_and_take_under_100_megabytes(void **state)
+{
+    (void)state;
+    struct strobe_config c;
+    struct strobe_session s;
+    strobe_config_default(&c);
+    assert_in_range(strobe_session_file_bytes(&c), 40u << 20, 100u << 20);
+    assert_int_equal(strobe_session_create(fresh("default"), &c, NULL, 0, &s), STROBE_OK);
+    assert_true(s.mapped_bytes == strobe_session_file_bytes(&c));
+    assert_true(strobe_ring_slot_count(&s.ring) >= 262144);
+    assert_string_equal(s.header->command, "");
+    strobe_session_unmap(&s);
+    unlink(strobe_workshop_path("default"));
+}
+
+static void a_config_out_of_range_is_refused_and_leaves_no_file(void **state)
+{
+    (void)state;
+    struct strobe_config c = config_small();
+    struct strobe_session s;
+    const struct { uint32_t *field, below, above; } bounds[] = {   /* below, above: the nearest invalid values */
+        { &c.metrics, 16, 16 }, { &c.unwind, 2, 2 }, { &c.ring_slots, 0, STROBE_RING_SLOTS_MAX + 1 },
+        { &c.ring_subs, 0, 512 }, { &c.ring_subs, 3, 257 }, { &c.ring_mode, 2, 2 },
+        { &c.stack_nodes, 0, STROBE_STACK_NODES_MAX + 1 }, { &c.threads_max, 0, (1u << 20) + 1 },
+        { &c.images_max, 0, (1u << 16) + 1 }, { &c.depth_max, 0, STROBE_STACK_DEPTH_MAX + 1 }, { &c.follow, 2, 2 },
+        { &c.skip_max, (1u << 16) + 1, UINT32_MAX }, { &c.suspend_signal, 65, UINT32_MAX },
+        { &c.message_per_poll, 2, 2 },
+    };
+    const char *path = fresh("range");
+    for (size_t i = 0; i < 2 * sizeof bounds / sizeof *bounds; i++) {
+        uint32_t *field = bounds[i / 2].field, good = *field;
+        *field = i & 1 ? bounds[i / 2].above : bounds[i / 2].below;
+        assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_BAD_INPUT);
+        *field = good;
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    uint64_t *const times[] = { &c.interval_main_ns, &c.merge_gap_ns, &c.suspend_timeout_ns, &c.delay_ns };
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t good = *times[i];
+        *times[i] = UINT64_MAX;
+        assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_BAD_INPUT);
+        *times[i] = good;
+    }
+    assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
+    strobe_session_unmap(&s);
+}
+
+static void an_existing_file_is_replaced_only_on_request_and_only_a_regular_one(void **state)
+{
+    (void)state;
+    struct strobe_config c = config_small();
+    struct strobe_session s, old;
+    const char *path = strobe_workshop_write("there", "precious", 8, 0600), *link = fresh("link");
+    struct stat st;
+    assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_EXISTS);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, 8);
+    assert_int_equal(strobe_session_create(path, &c, NULL, 1, &old), STROBE_OK);
+
+    /* a process that still writes to the replaced session is not disturbed */
+    assert_int_equal(strobe_session_create(path, &c, NULL, 1, &s), STROBE_OK);
+    memset(old.threads, 1, old.header->region[STROBE_REGION_THREADS].bytes);
+    assert_int_equal(s.threads[0].tid, 0);
+    strobe_session_unmap(&old);
+    strobe_session_unmap(&s);
+
+    assert_int_equal(strobe_session_create(strobe_workshop_path("."), &c, NULL, 1, &s), STROBE_EXISTS);
+    assert_int_equal(symlink("there", link), 0);
+    assert_int_equal(strobe_session_create(link, &c, NULL, 1, &s), STROBE_EXISTS);
+    assert_int_equal(lstat(link, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(strobe_session_create("/dev/null", &c, NULL, 1, &s), STROBE_EXISTS);
+    assert_int_equal(strobe_session_create(strobe_workshop_path("no/such/folder"), &c, NULL, 1, &s), STROBE_IO);
+    assert_int_equal(errno, ENOENT);
+}
+
+/* --- what is not a session --- */
+
+static void what_is_no_session_is_said_to_be_none(void **state)
+{
+    (void)state;
+    struct strobe_session s;
+    char zeros[8192] = { 0 };
+    assert_int_equal(strobe_session_open(strobe_workshop_path("nowhere"), &s), STROBE_IO);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(strobe_session_open(strobe_workshop_path("."), &s), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_session_open("/dev/zero", &s), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_session_open(strobe_workshop_write("empty", "", 0, 0600), &s), STROBE_BAD_INPUT);
+    assert_int_equal(strobe_session_open(strobe_workshop_write("zeros", zeros, sizeof zeros, 0600), &s),
+                     STROBE_BAD_INPUT);
+    assert_int_equal(strobe_session_open(strobe_workshop_write("text", "STROBE\n\n and more", 17, 0600), &s),
+                     STROBE_BAD_INPUT);
+    memcpy(zeros, STROBE_SESSION_MAGIC, 8);
+    zeros[8] = STROBE_SESSION_VERSION + 1;
+    assert_int_equal(strobe_session_open(strobe_workshop_write("later", zeros, sizeof zeros, 0600), &s),
+                     STROBE_BAD_VERSION);
+    assert_int_equal(strobe_session_attach(strobe_workshop_path("later"), 1, &s), STROBE_BAD_VERSION);
+    assert_int_equal(strobe_session_trim(strobe_workshop_path("later")), STROBE_BAD_VERSION);
+}
+
+static void a_session_cut_anywhere_is_said_to_be_truncated(void **state)
+{
+    (void)state;
+    struct strobe_config c = config_small();
+    struct strobe_session s;
+    const char *path = fresh("cut");
+    uint64_t random = seed;
+    assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
+    uint32_t bytes = (uint32_t)s.mapped_bytes;
+    strobe_session_unmap(&s);
+    size_t got;
+    char *whole = strobe_workshop_read("cut", &got);
+    assert_int_equal(got, bytes);
+    for (uint32_t round = 0; round < strobe_trial_rounds(300); round++) {
+        uint32_t at = round < 20 ? round : round < 40 ? bytes - 1 - (round - 20)
+                                         : strobe_trial_below(&random, round % 2 ? bytes : 4096);
+        strobe_workshop_write("cut", whole, at, 0600);
+        assert_int_equal(strobe_session_open(path, &s), at < 8 ? STROBE_BAD_INPUT : STROBE_TRUNCATED);
+        assert_null(s.header);
+        assert_int_equal(strobe_session_attach(path, 1, &s), at < 8 ? STROBE_BAD_INPUT : STROBE_TRUNCATED);
+    }
+    strobe_workshop_write("cut", whole, bytes, 0600);
+    assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
+    strobe_session_unmap(&s);
+    free(whole);
+}
+
+/* --- entries --- */
+
+enum { EACH = 50 };
+
+struct hiring {
+    struct strobe_session s;
+    strobe_a32 taken[2][64];
+    strobe_a32 refused[2];
+};
+
+static void hire(void *arg, uint32_t index)
+{
+    struct hiring *h = arg;
+    for (uint32_t i = 0; i < EACH; i++) {
+        uint32_t at;
+        if (strobe_session_add_thread(&h->s, index * EACH + i, 0, i, &at) == STROBE_OK) {
+            strobe_add_relaxed(&h->taken[0][at % 64], 1);
+            if (h->s.threads[at].tid != index * EACH + i) abort();
+        } else {
+            strobe_add_relaxed(&h->refused[0], 1);
+        }
+        struct strobe_image_entry *image = strobe_session_add_image(&h->s);
+        strobe_add_relaxed(image ? &h->taken[1][(image - h->s.images) % 64] : &h->refused[1], 1);
+    }
+}
+
+static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **state)
+{
+    (void)state;
+    struct strobe_config c = config_small();
+    c.threads_max = 60;
+    c.images_max = 50;
+    for (uint32_t round = 0; round < strobe_trial_rounds(100); round++) {
+        struct hiring h = { 0 };
+        assert_int_equal(strobe_session_create(strobe_workshop_path("entries"), &c, NULL, 1, &h.s), STROBE_OK);
+        strobe_trial_crowd(8, hire, &h);
+        for (uint32_t i = 0; i < 64; i++) {
+            assert_int_equal(strobe_load_relaxed(&h.taken[0][i]), i < 60);
+            assert_int_equal(strobe_load_relaxed(&h.taken[1][i]), i < 50);
+            if (i < 60) assert_int_equal(h.s.threads[i].generation, i + 1);
+        }
+        assert_int_equal(strobe_load_relaxed(&h.refused[0]), 8 * EACH - 60);
+        assert_int_equal(strobe_load_relaxed(&h.refused[1]), 8 * EACH - 50);
+        assert_int_equal(strobe_session_thread_count(&h.s), 60);
+        assert_int_equal(strobe_session_image_count(&h.s), 50);
+        assert_in_range(strobe_load_relaxed(&h.s.header->thread_count), 60, 68);
+        assert_in_range(strobe_load_relaxed(&h.s.header->image_count), 50, 58);
+        strobe_session_unmap(&h.s);
+    }
+}
+
+/* --- blocks --- */
+
+static uint64_t blocks_bytes(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return (uint64_t)st.st_blocks * 512;
+}
+
+static bool holes_can_be_punched(void)
+{
+    int fd = open(strobe_workshop_write("punched", "12345678", 8, 0600), O_RDWR);
+    int done = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 8);
+    close(fd);
+    return done == 0;
+}
+
+static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_S20(void **state)
+{
+    (void)state;
+    struct strobe_config c;
+    struct strobe_session s;
+    const char *path = fresh("trim");
+    strobe_config_default(&c);
+    assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
+    struct strobe_ring_writer w = { 0 };
+    struct strobe_stack_cursor cursor = { 0 };
+    enum { RECORDS = 2000, STACKS = 30 };
+    uint32_t id, thread;
+    strobe_session_add_thread(&s, 1, 1, 1, &thread);
+    strobe_ring_writer_init(&s.ring, &w, 1);
+    for (uint64_t i = 0; i < RECORDS; i++) {
+        uint64_t frame = 1 + i % STACKS;
+        strobe_stack_intern(&s.stacks, &cursor, &frame, 1, &id);
+        assert_int_equal(strobe_sample_write(&s.ring, &w, i, 1, id, false), STROBE_OK);
+    }
+    strobe_session_finish(&s, &(struct strobe_clock_pair){ 1, 1, 1, 1 });
+    strobe_session_unmap(&s);
+    assert_true(blocks_bytes(path) >= strobe_session_file_bytes(&c));     /* all of it was reserved */
+
+    size_t before_bytes, after_bytes;
+    char *before = strobe_workshop_read("trim", &before_bytes);
+    enum strobe_status status = strobe_session_trim(path);
+    if (status == STROBE_UNSUPPORTED && !holes_can_be_punched()) {
+        free(before);
+        print_message("SKIPPED: this file system punches no holes\n");
+        skip();
+    }
+    assert_int_equal(status, STROBE_OK);
+    char *after = strobe_workshop_read("trim", &after_bytes);
+    assert_int_equal(after_bytes, before_bytes);
+    assert_memory_equal(after, before, before_bytes);
+    free(before);
+    free(after);
+    /* header, thread, head with nodes, a page of slots for each stack, the ring's head and states, the records */
+    uint64_t pages = 1 + 1 + 1 + STACKS + 2 + (RECORDS * 64 + 4095) / 4096 + 1;
+    assert_in_range(blocks_bytes(path), RECORDS * 64, (pages + 4) * 4096);    /* 4: the file's own extents */
+    assert_int_equal(strobe_session_trim(path), STROBE_OK);
+    assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
+    assert_int_equal(strobe_sample_census(&s.ring).records, RECORDS);
+    strobe_session_unmap(&s);
+    unlink(path);
+}
+
+/* In a child with a tiny file system of its own: 0 = as it should be, 1 = not, 2 = could not be tried. */
+static int create_on_a_full_disk(const char *folder)
+{
+    char path[512];
+    struct strobe_config c;
+    struct strobe_session s;
+    if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) return 2;
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, "")) return 2;
+    if (mount("none", folder, "tmpfs", 0, "size=1m")) return 2;
+    snprintf(path, sizeof path, "%s/session", folder);
+    strobe_config_default(&c);
+    errno = 0;
+    if (strobe_session_create(path, &c, NULL, 0, &s) != STROBE_IO || errno != ENOSPC || s.header) return 1;
+    if (access(path, F_OK) == 0) return 1;
+    c = config_small();
+    if (strobe_session_create(path, &c, NULL, 0, &s) != STROBE_OK) return 1;
+    memset(s.images, 0xff, s.header->region[STROBE_REGION_IMAGES].bytes);      /* reserved: no SIGBUS */
+    return 0;
+}
+
+static void a_full_disk_is_refused_at_once_and_leaves_nothing(void **state)
+{
+    (void)state;
+    const char *folder = strobe_workshop_path("full");
+    int status;
+    mkdir(folder, 0700);
+    pid_t pid = fork();
+    if (pid == 0) _exit(create_on_a_full_disk(folder));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2) {
+        print_message("SKIPPED: no file system can be mounted here\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+    seed = strobe_workshop_seed("test_session");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_traced_process_wrote_is_what_a_reader_finds),
+        cmocka_unit_test(the_defaults_are_valid_and_take_under_100_megabytes),
+        cmocka_unit_test(a_config_out_of_range_is_refused_and_leaves_no_file),
+        cmocka_unit_test(an_existing_file_is_replaced_only_on_request_and_only_a_regular_one),
+        cmocka_unit_test(what_is_no_session_is_said_to_be_none),
+        cmocka_unit_test(a_session_cut_anywhere_is_said_to_be_truncated),
+        cmocka_unit_test(every_entry_goes_to_one_taker_and_a_full_table_says_so_S45),
+        cmocka_unit_test(a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_S20),
+        cmocka_unit_test(a_full_disk_is_refused_at_once_and_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+}
