@@ -85,6 +85,15 @@ static enum strobe_status write_trace(const struct job *j)
     return status == STROBE_OK ? status : fail(j, j->out_path, strerror(errno), status);
 }
 
+static void count_files(const struct job *j)
+{
+    const struct strobe_image_report *images;
+    for (size_t i = strobe_symbols_images(j->symbols, &images); i-- > 0;) {
+        j->stats->files_changed += images[i].state == STROBE_IMAGE_CHANGED;
+        j->stats->files_missing += images[i].state == STROBE_IMAGE_MISSING;
+    }
+}
+
 static enum strobe_status convert(struct job *j)
 {
     char what[200];
@@ -97,7 +106,9 @@ static enum strobe_status convert(struct job *j)
                                            &j->tree);
     if (status != STROBE_OK)
         return fail(j, j->session_path, strerror(ENOMEM), status);
-    return write_trace(j);
+    status = write_trace(j);
+    count_files(j);
+    return status;
 }
 
 enum strobe_status strobe_convert(const char *session_path, const char *out_path,

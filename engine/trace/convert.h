@@ -28,6 +28,8 @@ struct strobe_convert_stats {
     struct strobe_timeline_stats timeline;
     struct strobe_perfetto_stats perfetto;   /* zero for other formats */
     uint64_t bytes;              /* size of the output */
+    uint64_t files_changed;      /* files that names were wanted from, and that are not what was recorded */
+    uint64_t files_missing;      /* ... or not there */
 };
 
 /* Finds a format by its name above; STROBE_NO_ENTRY when there is none. */

@@ -25,6 +25,7 @@ struct strobe_report_options {
     int by_cpu;                  /* rank methods by CPU time, not wall time */
     unsigned symbols;            /* STROBE_SYMBOLS_*; of a session only */
     uint64_t gap_ns;             /* as in struct strobe_timeline_options; of a session only */
+    uint32_t width;              /* columns that the table may take; 0 = any number */
 };
 
 struct strobe_report_thread {

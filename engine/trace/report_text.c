@@ -8,6 +8,8 @@ struct cell {
     char text[24];
 };
 
+enum { METHOD_COLUMN = 58, WAIT_COLUMN = 68, ARGUMENT = 21, NAME_LEAST = 24 };
+
 /* A span in the unit that shows four figures of it. */
 static struct cell span(uint64_t ns)
 {
@@ -82,6 +84,37 @@ static uint64_t rank_key(const struct strobe_report *r, const struct strobe_repo
                      : (r->options.by_cpu ? m->self_cpu_ns : m->self_ns);
 }
 
+/* Bytes of a C++ name before its parameters; all of it when there are none. */
+static size_t before_parameters(const char *text)
+{
+    const char *close = strrchr(text, ')');
+    int open = 0;
+    for (const char *p = close; p && p > text; p--) {
+        open += (*p == ')') - (*p == '(');
+        if (!open)
+            return (size_t)(p - text);
+    }
+    return strlen(text);
+}
+
+/* A name, cut to what is left of the width when `used` columns are not to be had: parameters go first, then the
+ * begin, since the end tells more. */
+static void name(const struct strobe_report *r, FILE *out, const char *text, size_t used)
+{
+    size_t room = r->options.width > used + NAME_LEAST ? r->options.width - used : NAME_LEAST;
+    if (!r->options.width || strlen(text) <= room) {
+        fputs(text, out);
+        return;
+    }
+    size_t bytes = before_parameters(text);
+    const char *tail = text[bytes] ? "()" : "";
+    size_t keep = room - strlen(tail);
+    if (bytes <= keep)
+        fprintf(out, "%.*s%s", (int)bytes, text, tail);
+    else
+        fprintf(out, "...%.*s%s", (int)(keep - 3), text + bytes - (keep - 3), tail);
+}
+
 static void methods(const struct strobe_report *r, FILE *out, int inclusive)
 {
     uint64_t whole = r->options.by_cpu ? r->cpu_ns : seen_ns(r, inclusive);
@@ -92,10 +125,12 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
         const struct strobe_report_method *m = &(inclusive ? r->inclusive : r->methods)[shown];
         if (!rank_key(r, m, inclusive))
             break;
-        fprintf(out, "%8s %11s %11s %11s %11s  %s", share(rank_key(r, m, inclusive), whole).text, span(m->self_ns).text,
-                span(m->self_cpu_ns).text, span(m->total_ns).text, span(m->total_cpu_ns).text, m->name);
-        if (m->image[0] == '/')
-            fprintf(out, "  [%s]", base(m->image));
+        fprintf(out, "%8s %11s %11s %11s %11s  ", share(rank_key(r, m, inclusive), whole).text, span(m->self_ns).text,
+                span(m->self_cpu_ns).text, span(m->total_ns).text, span(m->total_cpu_ns).text);
+        const char *image = m->image[0] == '/' ? base(m->image) : "";
+        name(r, out, m->name, METHOD_COLUMN + (image[0] ? strlen(image) + 4 : 0));
+        if (image[0])
+            fprintf(out, "  [%s]", image);
         putc('\n', out);
     }
     if (shown < r->method_count_in_all)
@@ -116,8 +151,8 @@ static void waits(const struct strobe_report *r, FILE *out)
         const struct strobe_report_wait *w = &r->waits[i];
         char thread[64];
         snprintf(thread, sizeof thread, "%" PRIu32 " %s", w->tid, w->thread);
-        fprintf(out, "%11s %11s  %-16s %-24s %s", span(w->duration_ns).text, span(w->begin_ns).text, w->kind, thread,
-                w->method);
+        fprintf(out, "%11s %11s  %-16s %-24s ", span(w->duration_ns).text, span(w->begin_ns).text, w->kind, thread);
+        name(r, out, w->method, WAIT_COLUMN + (w->arg ? ARGUMENT : 0));
         if (w->arg)
             fprintf(out, w->arg > 0xffffffff ? " (0x%" PRIx64 ")" : " (%" PRIu64 ")", w->arg);
         fputs(w->unfinished ? " not ended\n" : "\n", out);

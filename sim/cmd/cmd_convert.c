@@ -116,6 +116,10 @@ static int convert(const struct request *q)
         fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output,
                 (unsigned long long)stats.timeline.slices, (unsigned long long)stats.timeline.threads,
                 (double)stats.bytes / 1e6);
+    uint64_t nameless = stats.files_changed + stats.files_missing;
+    if (!q->quiet && nameless)
+        fprintf(stderr, "%llu files have changed or are gone since the recording, and give no names; `strobe report` "
+                        "lists them\n", (unsigned long long)nameless);
     return STROBE_EXIT_OK;
 }
 

@@ -9,6 +9,8 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 const char strobe_usage_report[] =
     "usage: strobe report [OPTIONS] SESSION|TRACE\n"
@@ -87,6 +89,13 @@ static int is_session(const char *path)
     return !memcmp(magic, STROBE_SESSION_MAGIC, got < sizeof magic ? got : sizeof magic);
 }
 
+/* Columns of the terminal that the report goes to; 0 when it goes elsewhere. */
+static uint32_t columns(void)
+{
+    struct winsize size;
+    return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
 static int report(const struct request *q)
 {
     char why[512] = "";
@@ -134,5 +143,6 @@ int strobe_cmd_report(int argc, char **argv)
     if (argc - optind > 1)
         return strobe_complain("report: one file at a time, not %s too", argv[optind + 1]);
     q.path = argv[optind];
+    q.options.width = columns();
     return report(&q);
 }

@@ -191,6 +191,32 @@ static void the_top_holds_the_first_of_every_ranking(void **state)
     strobe_report_close(r);
 }
 
+static void long_names_are_cut_to_a_terminal_and_nowhere_else(void **state)
+{
+    (void)state;
+    static char long_name[300];
+    memset(long_name, 'n', sizeof long_name - 1);
+    struct strobe_report_method m = {.name = long_name, .image = "/lib/libx.so", .self_ns = 5, .total_ns = 5};
+    struct strobe_report_wait w = {.kind = "[read]", .thread = "t", .method = long_name, .arg = UINT64_MAX};
+    struct strobe_report r = {.source = "trace", .command = "", .exe = "", .methods = &m, .inclusive = &m,
+                              .method_count = 1, .method_count_in_all = 1, .waits = &w, .wait_count = 1,
+                              .wait_kinds = &w, .wait_kind_count = 1, .balanced = 1};
+    char *whole = printed(&r, strobe_report_print);
+    assert_non_null(strstr(whole, long_name));
+    free(whole);
+    r.options.width = 120;
+    char *cut = printed(&r, strobe_report_print);
+    assert_null(strstr(cut, long_name));
+    assert_non_null(strstr(cut, "  ...nnn"));
+    for (char *line = strtok(cut, "\n"); line; line = strtok(NULL, "\n"))
+        assert_true(strlen(line) <= 120);
+    free(cut);
+    m.name = "web::Server::operator()(std::function<void (int)> const&, unsigned long) const";
+    cut = printed(&r, strobe_report_print);
+    assert_non_null(strstr(cut, "  web::Server::operator()()  [libx.so]"));
+    free(cut);
+}
+
 static void a_session_of_nothing_has_a_report(void **state)
 {
     (void)state;
@@ -333,6 +359,7 @@ int main(void)
         cmocka_unit_test(books_that_do_not_balance_are_told),
         cmocka_unit_test(a_killed_program_and_missing_files_are_warned_of),
         cmocka_unit_test(the_top_holds_the_first_of_every_ranking),
+        cmocka_unit_test(long_names_are_cut_to_a_terminal_and_nowhere_else),
         cmocka_unit_test(a_session_of_nothing_has_a_report),
         cmocka_unit_test(a_trace_tells_the_numbers_of_its_session),
         cmocka_unit_test(failures_name_what_was_expected),

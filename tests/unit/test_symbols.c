@@ -298,7 +298,9 @@ static void what_has_no_name_gets_a_placeholder_S57(void **state)
     static const char *const files[] = {"lib.so", "gone.so", "[vdso]"};
     struct strobe_symbols *s;
     make_session(files, 3);
+    setenv("DEBUGINFOD_URLS", "http://localhost:1", 1);
     assert_int_equal(strobe_symbols_open(&session, STROBE_SYMBOLS_INLINES, &s), STROBE_OK);
+    assert_null(getenv("DEBUGINFOD_URLS"));   /* nothing is asked for on the network */
     assert_string_equal(one(s, BIAS + SPAN + 0x1234).function, "gone.so+0x1234");
     struct strobe_symbol v = one(s, BIAS + 2 * SPAN + 0x77);
     assert_string_equal(v.function, "[vdso]");
