@@ -225,7 +225,7 @@ if wanted file_may_not_grow; then
 fi
 if wanted disk_full; then
     mkdir -p small
-    if mount -t tmpfs -o size=64k none small 2>/dev/null; then
+    if mount -t tmpfs -o size=16k none small 2>/dev/null; then
         run "$strobe" convert good.strobe -o small/x.json
         fault=$(refused 'No space left')
         [[ -n $(ls -A small) ]] && fault+=" left: $(ls -A small)"
