@@ -234,6 +234,20 @@ static void a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown(void *
     assert_int_equal(a.unwind_failed, 1);
 }
 
+static void a_scope_that_ends_closes_those_left_inside_it(void **state)
+{
+    (void)state;
+    uint32_t outer = strobe_scope_begin(rig.thread, STROBE_KIND_LOAD, 0, site_at(0));
+    strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, site_at(4096));
+    rig.now += MS;
+    strobe_scope_end(rig.thread, outer, site_at(0));
+    assert_int_equal(rig.thread->scope_count, 0);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), 0);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_READ).unwind_failed, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(items[0].record.kind, STROBE_KIND_LOAD);
+}
+
 static void an_event_of_a_handler_inside_a_scope_leaves_the_scope_open(void **state)
 {
     (void)state;
@@ -381,6 +395,7 @@ int main(void)
         TEST(a_scope_too_short_to_matter_goes_through_the_gate),
         TEST(an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b),
         TEST(a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown),
+        TEST(a_scope_that_ends_closes_those_left_inside_it),
         TEST(an_event_of_a_handler_inside_a_scope_leaves_the_scope_open),
         TEST(scopes_nested_deeper_than_there_is_room_are_counted),
         TEST(a_scope_settles_requests_to_stop_it_before_the_call),
