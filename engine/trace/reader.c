@@ -294,8 +294,13 @@ static void sum_up(struct strobe_reader *r)
     r->first_ticks = r->last_ticks = h->begin.ticks;
     for (uint32_t i = 0; i < r->thread_count; i++) {
         struct strobe_reader_thread *t = &r->threads[i];
-        for (size_t j = 0; j < t->item_count; j++) {
+        t->first_cpu = t->first_metrics = t->item_count;
+        for (size_t j = t->item_count; j--;) {
             const struct strobe_record *record = &t->items[j].record;
+            if (record->flags & STROBE_FLAG_CPU)
+                t->first_cpu = j;
+            if (t->items[j].metrics)
+                t->first_metrics = j;
             t->kind[record->kind].records++;
             t->kind[record->kind].present += record->count;
             if (record->count > r->largest)

@@ -35,6 +35,7 @@ struct strobe_tally {
 struct strobe_reader_thread {
     const struct strobe_item *items;      /* by begin (longer first, then ring order, when equal) */
     size_t item_count;
+    size_t first_cpu, first_metrics;      /* first item that knows its CPU time, that has metrics; or item_count */
     uint32_t tid, generation;
     int is_main;
     enum strobe_thread_state state;

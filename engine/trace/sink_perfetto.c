@@ -91,6 +91,9 @@ struct perfetto {
 
     /* The sequence of samples. */
     uint64_t sample_ns;                /* time of its last packet; UINT64_MAX = clock to be set */
+    uint32_t last_stack, last_way;     /* whose message `sample` is */
+    uint8_t sample[48];                /* the perf sample of the last packet, for the next that is equal */
+    size_t sample_bytes;               /* 0 = none */
     uint32_t *stack_iid[STROBE_STACK_WAYS];
     uint32_t stack_count;              /* handed out */
     uint8_t *frame_known, *function_known, *image_known;
@@ -304,6 +307,7 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
     memset(w->last_value, 0, sizeof w->last_value);
     w->notes_named = w->classes_named = 0;
     w->sample_ns = UINT64_MAX;
+    w->sample_bytes = 0;
     describe_thread(w, t, track);
     for (unsigned i = 0; i < w->track_count; i++)
         describe_counter(w, w->tracks[i], track + 1 + i, track);
@@ -598,7 +602,22 @@ static void set_sample_clock(struct perfetto *w)
     w->sample_ns = w->begin_ns;
 }
 
-static void one_sample(struct perfetto *w, uint64_t time_ns, uint32_t iid)
+/* Prepares the message that all samples of one thread and stack share. */
+static void set_sample(struct perfetto *w, uint32_t stack, unsigned way)
+{
+    uint32_t iid = stack_iid(w, stack, way);
+    uint8_t *p = w->sample, *s = p = pb_open(p, PACKET_PERF_SAMPLE);
+    p = pb_uint(p, 2, w->pid);
+    p = pb_uint(p, 3, w->tid);
+    p = pb_uint(p, 4, iid);
+    p = pb_uint(p, 5, 2);
+    p = pb_close(s, p);
+    w->sample_bytes = (size_t)(p - w->sample);
+    w->last_stack = stack;
+    w->last_way = way;
+}
+
+static void one_sample(struct perfetto *w, uint64_t time_ns)
 {
     if (time_ns < w->sample_ns)
         set_sample_clock(w);
@@ -606,13 +625,8 @@ static void one_sample(struct perfetto *w, uint64_t time_ns, uint32_t iid)
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, time_ns - w->sample_ns);
-    uint8_t *s = p = pb_open(p, PACKET_PERF_SAMPLE);
-    p = pb_uint(p, 2, w->pid);
-    p = pb_uint(p, 3, w->tid);
-    p = pb_uint(p, 4, iid);
-    p = pb_uint(p, 5, 2);
-    p = pb_close(s, p);
-    packet_end(w, packet, p);
+    memcpy(p, w->sample, sizeof w->sample);
+    packet_end(w, packet, p + w->sample_bytes);
     w->sample_ns = time_ns;
 }
 
@@ -621,10 +635,14 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
     struct perfetto *w = (struct perfetto *)sink;
     if (w->failed)
         return;
-    uint32_t iid = stack_iid(w, s->stack, s->way);
-    uint64_t span = s->last_ns - s->first_ns, steps = s->count > 1 ? s->count - 1 : 1;
-    for (uint64_t i = 0; i < s->count; i++)
-        one_sample(w, s->first_ns + span / steps * i + span % steps * i / steps, iid);
+    if (!w->sample_bytes || s->stack != w->last_stack || s->way != w->last_way)
+        set_sample(w, s->stack, s->way);
+    one_sample(w, s->first_ns);
+    if (s->count > 1) {
+        uint64_t steps = s->count - 1, whole = (s->last_ns - s->first_ns) / steps, rest = (s->last_ns - s->first_ns) % steps;
+        for (uint64_t i = 1; i <= steps; i++)
+            one_sample(w, s->first_ns + whole * i + rest * i / steps);
+    }
     w->stats->samples += s->count;
 }
 

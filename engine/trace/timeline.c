@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000 };
+enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, BLOCK_ITEMS = 64, PROGRESS_ITEMS = 4096 };
 #define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
 
 /* A blocking call the thread is in. */
@@ -42,7 +42,7 @@ struct builder {
     uint64_t seen_ns;                  /* when the thread was last seen where it is shown */
     const struct strobe_item *seen;    /* by which record */
     uint32_t message;
-    size_t ahead;                      /* items before this one tell no CPU time to come */
+    size_t looked;                     /* 1 + the item whose CPU time the path expects next */
 
     struct call *calls;                /* outermost first; their ends do not increase */
     size_t call_count, call_room;
@@ -143,13 +143,13 @@ static void take_counters(struct builder *b, const struct strobe_item *item, int
 /* Goes on to the begin (or only sample) of an item, or to its end. */
 static void move_to_begin(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
-    uint64_t cpu_ns;
-    if (item->record.flags & STROBE_FLAG_CPU && (!item->record.duration || knows_begin_cpu(&item->record))) {
-        first_cpu(b, item, &time_ns, &cpu_ns);
-        strobe_path_move_known(&b->path, time_ns, cpu_ns);
-    } else {
+    const struct strobe_record *r = &item->record;
+    if (r->duration && knows_begin_cpu(r))
+        strobe_path_move_known(&b->path, time_ns, r->cpu_ns - r->cpu_span_ns);
+    else if (!r->duration && r->flags & STROBE_FLAG_CPU)
+        strobe_path_move_known(&b->path, time_ns, r->cpu_ns);
+    else
         strobe_path_move(&b->path, time_ns);
-    }
     take_counters(b, item, item->record.duration != 0);
 }
 
@@ -162,21 +162,19 @@ static void move_to_end(struct builder *b, const struct strobe_item *item, uint6
     take_counters(b, item, 0);
 }
 
-/* Looks for the CPU time that will be known next after item `i`. */
+/* Looks for the CPU time that is known next, from item `i` on. */
 static void look_ahead(struct builder *b, size_t i)
 {
     const struct strobe_reader_thread *t = b->thread;
-    if (b->ahead > i)
+    uint64_t time_ns = 0, cpu_ns = 0;
+    if (b->looked > i)
         return;
-    for (b->ahead = i + 1; b->ahead < t->item_count; b->ahead++) {
-        if (t->items[b->ahead].record.flags & STROBE_FLAG_CPU) {
-            uint64_t time_ns, cpu_ns;
-            first_cpu(b, &t->items[b->ahead], &time_ns, &cpu_ns);
-            strobe_path_expect(&b->path, time_ns, cpu_ns);
-            return;
-        }
-    }
-    strobe_path_expect(&b->path, 0, 0);
+    while (i < t->item_count && !(t->items[i].record.flags & STROBE_FLAG_CPU))
+        i++;
+    if (i < t->item_count)
+        first_cpu(b, &t->items[i], &time_ns, &cpu_ns);
+    strobe_path_expect(&b->path, time_ns, cpu_ns);
+    b->looked = i + 1;
 }
 
 /* ---- samples */
@@ -324,6 +322,28 @@ static void point(struct builder *b, const struct strobe_item *item, uint64_t ti
     tell_samples(b, item, time_ns, last_ns);
 }
 
+/* Is this a sample of what is shown already, and no more to it? Nearly all are. */
+static int repeats(const struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+{
+    const struct strobe_record *r = &item->record;
+    const unsigned same_flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL | STROBE_FLAG_TABLE_FULL;
+    if (!b->seen || (b->run_count | b->call_count))
+        return 0;
+    const struct strobe_record *s = &b->seen->record;
+    return r->stack == s->stack && r->count == 1 && r->message == s->message && s->count == 1 &&
+           (r->kind == STROBE_KIND_ASYNC) == (s->kind == STROBE_KIND_ASYNC) &&
+           !((r->flags ^ s->flags) & same_flags) && !(r->flags & STROBE_FLAG_SCOPE) &&
+           time_ns - b->seen_ns <= b->gap_ns;
+}
+
+/* A sample that repeats() said yes to: as point(), less what would change nothing. */
+static void repeat(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+{
+    move_to_begin(b, item, time_ns);
+    seen(b, item, time_ns, 1);
+    tell_samples(b, item, time_ns, time_ns);
+}
+
 /* The next sample of the run that has the earliest. */
 static void run_sample(struct builder *b)
 {
@@ -467,20 +487,15 @@ static void start_thread(struct builder *b, uint64_t time_ns)
 {
     const struct strobe_reader_thread *t = b->thread;
     uint64_t counter[STROBE_COUNTER_COUNT] = {0}, known_ns, cpu_ns = 0;
-    size_t i = 0;
-    while (i < t->item_count && !(t->items[i].record.flags & STROBE_FLAG_CPU))
-        i++;
-    if (i < t->item_count)
-        first_cpu(b, &t->items[i], &known_ns, &cpu_ns);
-    for (i = 0; i < t->item_count && !t->items[i].metrics; i++)
-        ;
-    if (i < t->item_count)
-        counters_of(b, &t->items[i], t->items[i].record.duration != 0, counter);
+    if (t->first_cpu < t->item_count)
+        first_cpu(b, &t->items[t->first_cpu], &known_ns, &cpu_ns);
+    if (t->first_metrics < t->item_count)
+        counters_of(b, &t->items[t->first_metrics], t->items[t->first_metrics].record.duration != 0, counter);
     strobe_path_start(&b->path, time_ns, cpu_ns, counter);
     b->seen = NULL;
     b->seen_ns = time_ns;
     b->message = 0;
-    b->ahead = 0;
+    b->looked = 0;
     b->call_count = b->run_count = 0;
 }
 
@@ -492,7 +507,6 @@ static void finish_thread(struct builder *b)
     if (ticks > b->reader->last_ticks)
         ticks = b->reader->last_ticks;
     catch_up(b, UINT64_MAX);
-    strobe_path_expect(p, 0, 0);
     uint64_t end = ticks ? strobe_reader_ns(b->reader, ticks) : b->seen_ns + b->least_ns;
     if (end > b->seen_ns && end - b->seen_ns > b->gap_ns)
         fill_gap(b, end, 0);
@@ -500,9 +514,19 @@ static void finish_thread(struct builder *b)
     strobe_path_cut(p, 0);
 }
 
+/* Fetches the begins of the items from `i` on, a block at once: so many loads do not wait for one another, and bring
+ * the items themselves near. Waiting for memory item by item takes longer than all the rest. */
+static void fetch(const struct strobe_reader_thread *t, size_t i, uint64_t *ticks)
+{
+    size_t count = t->item_count - i < BLOCK_ITEMS ? t->item_count - i : BLOCK_ITEMS;
+    for (size_t k = 0; k < count; k++)
+        ticks[k] = t->items[i + k].record.ticks;
+}
+
 static void build_thread(struct builder *b)
 {
     const struct strobe_reader_thread *t = b->thread;
+    uint64_t ticks[BLOCK_ITEMS];
     struct strobe_item open;
     int unfinished = unfinished_call(b, &open);
     if (!t->item_count && !unfinished && !lost_samples(t))
@@ -519,22 +543,28 @@ static void build_thread(struct builder *b)
     start_thread(b, first_ns);
     for (size_t i = 0; i < t->item_count; i++) {
         const struct strobe_item *item = &t->items[i];
-        size_t done = (size_t)(item - b->reader->items);
-        if (b->options->progress && !(done & 0xfff))
-            b->options->progress(b->options->progress_ctx, done, b->reader->item_count);
+        if (i % BLOCK_ITEMS == 0)
+            fetch(t, i, ticks);
+        if (b->options->progress && i % PROGRESS_ITEMS == 0)
+            b->options->progress(b->options->progress_ctx, (size_t)(item - b->reader->items), b->reader->item_count);
         if (unfinished && open.record.ticks <= item->record.ticks) {
+            look_ahead(b, i);
             begin_unfinished(b, &open);
             unfinished = 0;
         }
-        uint64_t time_ns = begin_ns(b, item);
-        if (b->run_count | b->call_count)
-            catch_up(b, time_ns);
+        uint64_t time_ns = strobe_reader_ns(b->reader, ticks[i % BLOCK_ITEMS]);
+        if (repeats(b, item, time_ns)) {
+            repeat(b, item, time_ns);
+            continue;
+        }
+        look_ahead(b, i);
+        catch_up(b, time_ns);
         if (is_call(item))
             begin_call(b, item, 0);
         else
             point(b, item, time_ns);
-        look_ahead(b, i);
     }
+    look_ahead(b, t->item_count);
     if (unfinished)
         begin_unfinished(b, &open);
     if (t->item_count || b->call_count)
