@@ -87,11 +87,15 @@ uint64_t strobe_reader_ns(const struct strobe_reader *r, uint64_t ticks)
 
 /* ---- records */
 
+/* What no writer writes is damaged. So is a record that has more samples than its thread ever took: every sample of a
+ * record is shown, and a flipped bit in a count must not make millions of them. */
 static int believable(const struct strobe_reader *r, const struct strobe_record *record)
 {
-    return record->thread < r->thread_count && record->kind > STROBE_KIND_NONE && record->kind < STROBE_KIND_COUNT &&
-           record->count >= 1 && record->ticks + record->duration >= record->ticks &&
-           record->ticks + record->duration < UINT64_MAX / 2;
+    if (record->thread >= r->thread_count || record->kind <= STROBE_KIND_NONE || record->kind >= STROBE_KIND_COUNT)
+        return 0;
+    const struct strobe_tally *t = &r->threads[record->thread].kind[record->kind];
+    return record->count >= 1 && t->present + record->count <= t->sampled + UNDER_WAY_MAX &&
+           record->ticks + record->duration >= record->ticks && record->ticks + record->duration < UINT64_MAX / 2;
 }
 
 static int grow(void *array, size_t count, size_t *capacity, size_t item_bytes)
@@ -125,6 +129,9 @@ static int collect(struct strobe_reader *r)
         }
         if (!grow(&r->items, r->item_count, &item_room, sizeof *r->items))
             return 0;
+        struct strobe_tally *tally = &r->threads[found.record.thread].kind[found.record.kind];
+        tally->records++;
+        tally->present += found.record.count;
         struct strobe_item *item = &r->items[r->item_count++];
         *item = (struct strobe_item){.record = found.record, .slot = slot};
         if (found.record.flags & STROBE_FLAG_METRICS) {
@@ -301,8 +308,6 @@ static void sum_up(struct strobe_reader *r)
                 t->first_cpu = j;
             if (t->items[j].metrics)
                 t->first_metrics = j;
-            t->kind[record->kind].records++;
-            t->kind[record->kind].present += record->count;
             if (record->count > r->largest)
                 r->largest = record->count;
             if (record->ticks + record->duration > t->last_ticks)

@@ -639,7 +639,7 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
         set_sample(w, s->stack, s->way);
     one_sample(w, s->first_ns);
     if (s->count > 1) {
-        uint64_t steps = s->count - 1, whole = (s->last_ns - s->first_ns) / steps, rest = (s->last_ns - s->first_ns) % steps;
+        uint64_t span = s->last_ns - s->first_ns, steps = s->count - 1, whole = span / steps, rest = span % steps;
         for (uint64_t i = 1; i <= steps; i++)
             one_sample(w, s->first_ns + whole * i + rest * i / steps);
     }

@@ -194,6 +194,14 @@ static uint64_t sample_ns(const struct run *r, uint32_t index)
     return r->first_ns + span / steps * index + span % steps * index / steps;
 }
 
+static void seen(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint64_t samples)
+{
+    b->seen = item;
+    b->seen_ns = time_ns;
+    if (b->path.depth)
+        b->path.open[b->path.depth - 1].samples += samples;
+}
+
 /* Something else is about to be seen at `time_ns`: the samples of runs up to there are behind us, and the first after
  * it will have to be looked at. */
 static void interrupt_runs(struct builder *b, uint64_t time_ns)
@@ -210,7 +218,9 @@ static void interrupt_runs(struct builder *b, uint64_t time_ns)
             else
                 low = middle + 1;
         }
-        if (b->path.depth)
+        if (low > r->done && sample_ns(r, low - 1) >= b->seen_ns)
+            seen(b, r->item, sample_ns(r, low - 1), low - r->done);
+        else if (b->path.depth)
             b->path.open[b->path.depth - 1].samples += low - r->done;
         r->done = r->next = low;
         r->next_ns = sample_ns(r, low);
@@ -296,21 +306,12 @@ static void arrive(struct builder *b, const struct strobe_item *item, uint64_t t
     b->message = item->record.message;
 }
 
-static void seen(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint64_t samples)
-{
-    b->seen = item;
-    b->seen_ns = time_ns;
-    if (b->path.depth)
-        b->path.open[b->path.depth - 1].samples += samples;
-}
-
 /* A sample of its own, or the first of a run. */
 static void point(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     const struct strobe_record *r = &item->record;
     uint32_t node = graft(b, node_of(b, item));
-    if (b->run_count && (node != b->path.node || r->message != b->message))
-        interrupt_runs(b, time_ns);
+    interrupt_runs(b, time_ns);
     arrive(b, item, time_ns, node);
     move_to_begin(b, item, time_ns);
     strobe_path_show(&b->path, node);
@@ -349,8 +350,7 @@ static void run_sample(struct builder *b)
 {
     struct run r = b->runs[--b->run_count];
     uint32_t node = graft(b, node_of(b, r.item));
-    if (b->run_count && node != b->path.node)
-        interrupt_runs(b, r.next_ns);
+    interrupt_runs(b, r.next_ns);
     arrive(b, r.item, r.next_ns, node);
     if (r.next == r.item->record.count - 1)
         move_to_end(b, r.item, r.next_ns);

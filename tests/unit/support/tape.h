@@ -1,0 +1,64 @@
+/* A sink that keeps what a timeline tells it, for tests to look at, and checks the promises of sink.h as it goes: times
+ * never decrease, slices nest and last, all end, CPU time never outruns the wall. A broken promise fails the test.
+ *
+ * Functions come from addresses alone: address >> 8 is the function's id and names it "f<id>", so that addresses which
+ * share it are two places in one function; ids that are STROBE_TAPE_NAMES apart share a name. Tests only. */
+#ifndef STROBE_UNIT_SUPPORT_TAPE_H
+#define STROBE_UNIT_SUPPORT_TAPE_H
+
+#include "engine/trace/timeline.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STROBE_TAPE_DEPTH_MAX = 256, STROBE_TAPE_NAMES = 1 << 14 };
+
+struct strobe_tape_slice {
+    uint32_t thread, tid, depth;
+    uint32_t parent;                   /* index + 1 in slices; 0 = outermost */
+    char name[48];
+    enum strobe_slice_class class;
+    int unfinished;
+    uint64_t begin_ns, end_ns;         /* from the begin of the session */
+    uint64_t cpu_ns, samples, arg;
+    uint64_t counter[STROBE_COUNTER_COUNT];   /* what was added while it was open */
+};
+
+struct strobe_tape_mark {              /* an instant, or a run of samples */
+    uint32_t thread, stack;
+    unsigned way;
+    char name[64];
+    uint64_t at_ns, last_ns, count;
+};
+
+struct strobe_tape {
+    struct strobe_sink sink;
+    struct strobe_function_tree *tree;
+    uint64_t begin_ns;
+    struct strobe_tape_slice *slices;  /* in order of their begins */
+    size_t slice_count, slice_room;
+    struct strobe_tape_mark *instants, *samples;
+    size_t instant_count, instant_room, sample_count, sample_room;
+    uint32_t threads, tid;
+    uint32_t open[STROBE_TAPE_DEPTH_MAX], depth;
+    struct strobe_moment open_at[STROBE_TAPE_DEPTH_MAX];
+    uint64_t last_ns, last_cpu_ns;
+    int in_thread, finished;
+    struct strobe_timeline_stats stats;
+};
+
+/* Reads the session `path` and tells its timeline to the tape. Fails the test when that does. */
+void strobe_tape_record(struct strobe_tape *tape, const char *path, const struct strobe_timeline_options *options);
+void strobe_tape_free(struct strobe_tape *tape);
+
+/* The nth slice (from 0) of that name, in order of begins; NULL when there are fewer. */
+const struct strobe_tape_slice *strobe_tape_find(const struct strobe_tape *tape, const char *name, size_t nth);
+
+/* All slices of a thread as text, one after the other: "name[begin,end) ", times in us, indented by dots for depth
+ * "..name[begin,end)". Good until the next call. */
+const char *strobe_tape_text(const struct strobe_tape *tape, uint32_t thread);
+
+/* What the tape and tests resolve addresses with. */
+struct strobe_resolver strobe_tape_resolver(void);
+
+#endif

@@ -1,0 +1,683 @@
+/* How samples become slices: each rule of timeline.h, on sessions made for it. */
+#include "tests/unit/support/session_builder.h"
+#include "tests/unit/support/tape.h"
+#include "tests/unit/support/workshop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint64_t US = 1000, MS = 1000000;
+
+static struct strobe_build build;
+static struct strobe_tape tape;
+static uint32_t thread;
+
+/* ---- making sessions */
+
+static void begin_with(const struct strobe_config *config)
+{
+    strobe_build_begin(&build, strobe_workshop_path("session"), config);
+    thread = strobe_build_thread(&build, 4242, "main");
+}
+
+static void begin(void)
+{
+    struct strobe_config config = strobe_build_config();
+    begin_with(&config);
+}
+
+/* A stack of functions given by their ids, as a text of characters: "abc" = a calls b calls c. 'a' is function 97. */
+static uint32_t stack(const char *functions)
+{
+    uint64_t address[STROBE_STACK_DEPTH_MAX];
+    uint32_t count = 0;
+    for (; functions[count]; count++)
+        address[count] = (uint64_t)(unsigned char)functions[count] << 8 | 16;
+    return strobe_build_stack(&build, address, count);
+}
+
+static void write_record(struct strobe_record record)
+{
+    assert_int_equal(strobe_build_record(&build, record, NULL), STROBE_OK);
+}
+
+static void sample(uint64_t ticks, const char *functions)
+{
+    write_record((struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread});
+}
+
+static void sample_cpu(uint64_t ticks, const char *functions, uint64_t cpu_ns)
+{
+    write_record((struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread, .cpu_ns = cpu_ns,
+                                        .flags = STROBE_FLAG_CPU});
+}
+
+static void merged(uint64_t first, uint64_t last, uint32_t count, const char *functions)
+{
+    write_record((struct strobe_record){.ticks = first, .duration = last - first, .count = count,
+                                        .stack = stack(functions), .thread = thread});
+}
+
+static void call(uint64_t from, uint64_t to, const char *functions, enum strobe_kind kind)
+{
+    write_record((struct strobe_record){.ticks = from, .duration = to - from, .stack = stack(functions),
+                                        .thread = thread, .kind = (uint8_t)kind, .flags = STROBE_FLAG_SCOPE});
+}
+
+static void end_with(uint64_t ticks, const struct strobe_timeline_options *options)
+{
+    strobe_build_end(&build, ticks);
+    strobe_tape_record(&tape, strobe_workshop_path("session"), options);
+}
+
+static void end(uint64_t ticks)
+{
+    end_with(ticks, NULL);
+}
+
+/* The timeline of the main thread is this, functions shown by their letters. */
+static void expect(const char *wanted)
+{
+    char said[1 << 13];
+    const char *text = strobe_tape_text(&tape, 0);
+    size_t used = 0;
+    for (unsigned id, length; *text && used + 1 < sizeof said;) {
+        if (sscanf(text, "f%u%n", &id, (int *)&length) == 1 && id < 128) {
+            said[used++] = (char)id;
+            text += length;
+        } else {
+            said[used++] = *text++;
+        }
+    }
+    said[used] = 0;
+    assert_string_equal(said, wanted);
+    strobe_tape_free(&tape);
+}
+
+/* ---- the rule */
+
+static void what_two_samples_share_stays_open(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "abc");
+    sample(1 * MS, "abd");
+    sample(2 * MS, "ae");
+    sample(3 * MS, "a");
+    end(4 * MS);
+    assert_int_equal(tape.stats.samples, 4);
+    expect("a[0,4000) .b[0,2000) ..c[0,1000) ..d[1000,2000) .e[2000,3000)");
+}
+
+static void a_return_address_that_moves_within_a_function_splits_nothing_S60(void **state)
+{
+    (void)state;
+    begin();
+    const uint64_t at[][3] = {{0x6110, 0x6210, 0x6310}, {0x6120, 0x6230, 0x6310}, {0x6130, 0x6230, 0x63ff}};
+    for (unsigned i = 0; i < 3; i++)
+        write_record((struct strobe_record){.ticks = i * MS, .thread = thread,
+                                            .stack = strobe_build_stack(&build, at[i], 3)});
+    end(3 * MS);
+    expect("a[0,3000) .b[0,3000) ..c[0,3000)");
+}
+
+static void recursion_keeps_its_depth_S60(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "fff");
+    sample(1 * MS, "ff");
+    sample(2 * MS, "ffff");
+    sample(3 * MS, "f");
+    end(4 * MS);
+    expect("f[0,4000) .f[0,3000) ..f[0,1000) ..f[2000,3000) ...f[2000,3000)");
+}
+
+static void functions_of_one_name_stay_two_S59(void **state)
+{
+    (void)state;
+    begin();
+    const uint64_t one[] = {'a' << 8, 'b' << 8}, other[] = {'a' << 8, (STROBE_TAPE_NAMES + 'b') << 8};
+    write_record((struct strobe_record){.thread = thread, .stack = strobe_build_stack(&build, one, 2)});
+    write_record((struct strobe_record){.ticks = 1 * MS, .thread = thread,
+                                        .stack = strobe_build_stack(&build, other, 2)});
+    end(2 * MS);
+    expect("a[0,2000) .b[0,1000) .b[1000,2000)");
+}
+
+/* ---- messages and gaps */
+
+static void two_messages_share_no_slice_S50(void **state)
+{
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < 4; i++)
+        write_record((struct strobe_record){.ticks = i * MS, .stack = stack("ab"), .thread = thread, .message = i / 2});
+    end(4 * MS);
+    assert_int_equal(tape.stats.message_splits, 1);
+    expect("a[0,2000) .b[0,2000) a[2000,4000) .b[2000,4000)");
+}
+
+static void a_long_gap_splits_equal_stacks_and_is_labelled_S51(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "ab");
+    sample(5000 * MS, "ab");
+    end(5001 * MS);
+    assert_int_equal(tape.stats.gaps, 1);
+    expect("a[0,1000) .b[0,1000) [unseen][1000,5e+06) a[5e+06,5.001e+06) .b[5e+06,5.001e+06)");
+}
+
+static void fifty_ms_without_a_hook_are_seen_to_be_unseen_S4(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "ab", 0);
+    sample_cpu(50 * MS, "ab", 50 * MS);
+    end(51 * MS);
+    expect("a[0,1000) .b[0,1000) [unseen][1000,50000) a[50000,51000) .b[50000,51000)");
+}
+
+static void a_gap_in_which_no_cpu_time_passed_is_idle_not_unseen(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "ab", 1 * MS);
+    sample_cpu(300 * MS, "ab", 1 * MS + 5 * US);
+    sample_cpu(600 * MS, "ac", 1 * MS + 5 * US);
+    end(601 * MS);
+    assert_int_equal(tape.stats.idles, 1);
+    assert_int_equal(tape.stats.gaps, 1);
+    expect("a[0,301000) .b[0,301000) ..[idle][1000,300000) [unseen][301000,600000) a[600000,601000) .c[600000,601000)");
+}
+
+static void a_gap_just_at_the_threshold_is_none(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "a");
+    sample(5 * MS, "a");
+    sample(10 * MS + 1, "a");
+    end(11 * MS);
+    expect("a[0,6000) [unseen][6000,10000) a[10000,11000)");
+}
+
+static void the_threshold_can_be_chosen(void **state)
+{
+    (void)state;
+    const struct strobe_timeline_options options = {.gap_ns = 100 * MS};
+    begin();
+    sample(0, "a");
+    sample(90 * MS, "a");
+    end_with(91 * MS, &options);
+    expect("a[0,91000)");
+}
+
+static void the_threshold_follows_a_slow_interval(void **state)
+{
+    (void)state;
+    struct strobe_config config = strobe_build_config();
+    config.interval_main_ns = 10 * MS;
+    begin_with(&config);
+    sample(0, "a");
+    sample(40 * MS, "a");
+    sample(81 * MS, "a");
+    end(82 * MS);
+    expect("a[0,50000) [unseen][50000,81000) a[81000,82000)");
+}
+
+/* ---- least durations and equal times */
+
+static void a_lone_sample_lasts_one_interval_S52(void **state)
+{
+    (void)state;
+    begin();
+    sample(10 * MS, "a");
+    end(500 * MS);
+    expect("a[10000,11000) [unseen][11000,500000)");
+}
+
+static void the_last_sample_does_not_outlast_its_thread_S52(void **state)
+{
+    (void)state;
+    begin();
+    sample(10 * MS, "a");
+    build.session.threads[thread].end_ticks = STROBE_BUILD_BEGIN_NS + 10 * MS + 300 * US;
+    strobe_store_relaxed(&build.session.threads[thread].state, STROBE_THREAD_ENDED);
+    end(500 * MS);
+    expect("a[10000,10300)");
+}
+
+static void a_killed_session_shows_its_last_sample_S52(void **state)
+{
+    (void)state;
+    begin();
+    sample(10 * MS, "a");
+    strobe_build_kill(&build);
+    strobe_tape_record(&tape, strobe_workshop_path("session"), NULL);
+    expect("a[10000,11000)");
+}
+
+static void samples_at_one_time_are_all_shown_in_their_order_S56(void **state)
+{
+    (void)state;
+    begin();
+    sample(1 * MS, "ab");
+    sample(1 * MS, "ac");
+    sample(1 * MS, "ad");
+    end(2 * MS);
+    assert_int_equal(tape.stats.samples, 3);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->begin_ns, 1 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->end_ns, 1 * MS + 1);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->begin_ns, 1 * MS + 1);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->end_ns, 1 * MS + 2);
+    assert_int_equal(strobe_tape_find(&tape, "f100", 0)->end_ns, 2 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->samples, 3);
+    assert_int_equal(tape.stats.moved, 2);
+    strobe_tape_free(&tape);
+}
+
+static void records_are_put_in_order_of_their_begins(void **state)
+{
+    (void)state;
+    begin();
+    sample(3 * MS, "d");
+    sample(1 * MS, "b");
+    sample(2 * MS, "c");
+    sample(0, "a");
+    end(4 * MS);
+    expect("a[0,1000) b[1000,2000) c[2000,3000) d[3000,4000)");
+}
+
+/* ---- merged records */
+
+static void a_merged_record_is_its_samples_spread_evenly(void **state)
+{
+    (void)state;
+    begin();
+    merged(0, 40 * MS, 11, "ab");
+    sample(41 * MS, "a");
+    end(42 * MS);
+    assert_int_equal(tape.stats.samples, 12);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->samples, 11);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->samples, 12);
+    expect("a[0,42000) .b[0,41000)");
+}
+
+static void a_sample_between_merged_ones_lasts_until_the_next_of_them(void **state)
+{
+    (void)state;
+    begin();
+    merged(0, 8 * MS, 9, "ab");
+    sample(2 * MS + 500 * US, "ac");
+    sample(5 * MS + 500 * US, "d");
+    end(9 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->samples, 3);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 1)->samples, 3);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 2)->samples, 3);
+    expect("a[0,5500) .b[0,2500) .c[2500,3000) .b[3000,5500) d[5500,6000) a[6000,9000) .b[6000,9000)");
+}
+
+/* ---- blocking calls */
+
+static void a_wait_covers_exactly_its_call(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "ab");
+    call(1 * MS + 1, 700 * MS + 3, "ac", STROBE_KIND_MUTEX);
+    sample(701 * MS, "ab");
+    end(702 * MS);
+    assert_int_equal(tape.stats.waits, 1);
+    const struct strobe_tape_slice *wait = strobe_tape_find(&tape, "[mutex wait]", 0);
+    assert_int_equal(wait->begin_ns, 1 * MS + 1);
+    assert_int_equal(wait->end_ns, 700 * MS + 3);
+    assert_int_equal(wait->class, STROBE_SLICE_WAIT);
+    assert_string_equal(tape.slices[wait->parent - 1].name, "f99");
+    expect("a[0,702000) .b[0,1000) .c[1000,701000) ..[mutex wait][1000,700000) .b[701000,702000)");
+}
+
+static void two_waits_in_a_row_stay_two_S53(void **state)
+{
+    (void)state;
+    begin();
+    call(1 * MS, 2 * MS, "ab", STROBE_KIND_READ);
+    call(2 * MS, 3 * MS, "ab", STROBE_KIND_READ);
+    call(3 * MS, 4 * MS, "ac", STROBE_KIND_READ);
+    end(5 * MS);
+    expect("a[1000,5000) .b[1000,3000) ..[read][1000,2000) ..[read][2000,3000) .c[3000,5000) ..[read][3000,4000)");
+}
+
+static void a_call_that_took_no_time_is_still_seen_S53(void **state)
+{
+    (void)state;
+    begin();
+    call(1 * MS, 1 * MS, "ab", STROBE_KIND_SEM);
+    sample(1 * MS, "ac");
+    end(2 * MS);
+    const struct strobe_tape_slice *wait = strobe_tape_find(&tape, "[sem wait]", 0);
+    assert_int_equal(wait->end_ns - wait->begin_ns, 1);
+    strobe_tape_free(&tape);
+}
+
+static void nested_calls_nest(void **state)
+{
+    (void)state;
+    begin();
+    call(2 * MS, 4 * MS, "abxy", STROBE_KIND_READ);
+    sample(5 * MS, "abxz");
+    call(1 * MS, 8 * MS, "ab", STROBE_KIND_LOAD);
+    end(9 * MS);
+    assert_int_equal(tape.stats.waits_cut, 0);
+    expect("a[1000,9000) .b[1000,9000) ..[load][1000,8000) ...x[2000,8000) ....y[2000,5000) .....[read][2000,4000) "
+           "....z[5000,8000)");
+}
+
+static void a_sample_in_a_wait_lies_in_it_even_with_the_callers_own_stack(void **state)
+{
+    (void)state;
+    begin();
+    write_record((struct strobe_record){.ticks = 3 * MS, .stack = stack("ab"), .thread = thread,
+                                        .kind = STROBE_KIND_ASYNC});
+    write_record((struct strobe_record){.ticks = 5 * MS, .stack = stack("qr"), .thread = thread, .message = 7,
+                                        .kind = STROBE_KIND_ASYNC});
+    call(1 * MS, 8 * MS, "ab", STROBE_KIND_POLL);
+    end(9 * MS);
+    expect("a[1000,9000) .b[1000,9000) ..[poll][1000,8000) ...q[5000,8000) ....r[5000,8000)");
+}
+
+static void a_call_that_claims_to_outlast_its_own_is_cut_to_it(void **state)
+{
+    (void)state;
+    begin();
+    call(1 * MS, 5 * MS, "ab", STROBE_KIND_LOAD);
+    call(2 * MS, 9 * MS, "abc", STROBE_KIND_READ);
+    end(10 * MS);
+    assert_int_equal(tape.stats.waits_cut, 1);
+    expect("a[1000,10000) .b[1000,10000) ..[load][1000,5000) ...c[2000,5000) ....[read][2000,5000)");
+}
+
+static void a_long_wait_is_no_gap(void **state)
+{
+    (void)state;
+    begin();
+    call(0, 10000 * MS, "a", STROBE_KIND_COND);
+    sample(10001 * MS, "a");
+    end(10002 * MS);
+    assert_int_equal(tape.stats.gaps, 0);
+    expect("a[0,1.0002e+07) .[cond wait][0,1e+07)");
+}
+
+static void a_call_under_way_at_the_end_is_shown_as_far_as_the_session_goes(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "ab");
+    write_record((struct strobe_record){.ticks = 300 * MS, .stack = stack("ac"), .thread = thread,
+                                        .kind = STROBE_KIND_ASYNC});
+    uint32_t mute = strobe_build_thread(&build, 4243, "mute");
+    for (uint32_t t = thread; t <= mute; t++) {
+        strobe_store_relaxed(&build.session.threads[t].scope_begin_ticks, STROBE_BUILD_BEGIN_NS + 1 * MS);
+        strobe_store_relaxed(&build.session.threads[t].scope_kind, STROBE_KIND_COND);
+    }
+    end(600 * MS);
+    assert_string_equal(strobe_tape_text(&tape, 1), "[cond wait][1000,600000)");
+    assert_true(strobe_tape_find(&tape, "[cond wait]", 0)->unfinished);
+    assert_int_equal(tape.stats.samples, 2);
+    expect("a[0,600000) .b[0,1000) .c[1000,600000) ..[cond wait][1000,600000)");
+}
+
+/* ---- what is missing */
+
+static void a_cut_stack_hangs_under_a_placeholder(void **state)
+{
+    (void)state;
+    begin();
+    const unsigned flags[] = {0, STROBE_FLAG_CUT, STROBE_FLAG_DOUBTFUL, STROBE_FLAG_TABLE_FULL};
+    for (unsigned i = 0; i < 4; i++)
+        write_record((struct strobe_record){.ticks = i * MS, .stack = stack("ab"), .thread = thread,
+                                            .flags = (uint8_t)flags[i]});
+    write_record((struct strobe_record){.ticks = 4 * MS, .thread = thread});
+    end(5 * MS);
+    expect("a[0,1000) .b[0,1000) [stack cut][1000,2000) .a[1000,2000) ..b[1000,2000) [stack lost][2000,3000) "
+           ".a[2000,3000) ..b[2000,3000) a[3000,4000) .b[3000,4000) ..[stack table full][3000,4000) "
+           "[no stack][4000,5000)");
+}
+
+static void losses_are_marked_on_their_thread_S14(void **state)
+{
+    (void)state;
+    struct strobe_config config = strobe_build_config();
+    config.ring_slots = 64;
+    begin_with(&config);
+    uint32_t other = strobe_build_thread(&build, 4243, "other");
+    for (unsigned i = 0; i < 200; i++)
+        sample(i * MS, "a");
+    write_record((struct strobe_record){.ticks = 200 * MS, .stack = stack("b"), .thread = other});
+    end(201 * MS);
+    assert_int_equal(tape.instant_count, 1);
+    assert_int_equal(tape.instants[0].thread, 0);
+    assert_int_equal(tape.instants[0].at_ns, tape.slices[0].begin_ns);
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%u samples lost", (unsigned)(201 - tape.stats.samples));
+    assert_string_equal(tape.instants[0].name, wanted);
+    strobe_tape_free(&tape);
+}
+
+static void a_refused_sample_is_marked_too_S14(void **state)
+{
+    (void)state;
+    struct strobe_config config = strobe_build_config();
+    config.ring_slots = 64;
+    config.ring_mode = STROBE_KEEP_OLDEST;
+    begin_with(&config);
+    unsigned refused = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        struct strobe_record r = {.ticks = i * MS, .stack = stack("a"), .thread = thread};
+        refused += strobe_build_record(&build, r, NULL) == STROBE_FULL;
+    }
+    end(201 * MS);
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%u samples lost", refused);
+    assert_true(refused > 0);
+    assert_int_equal(tape.instant_count, 1);
+    assert_string_equal(tape.instants[0].name, wanted);
+    strobe_tape_free(&tape);
+}
+
+/* ---- CPU time and counters */
+
+static void a_waits_switches_are_its_own_S54(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "a");
+    struct strobe_record r = {.ticks = 1 * MS, .duration = 4 * MS, .stack = stack("ab"), .thread = thread,
+                              .kind = STROBE_KIND_COND, .flags = STROBE_FLAG_SCOPE};
+    struct strobe_metrics m = {.voluntary_switches = 110, .voluntary_switches_span = 10, .minor_faults = 7,
+                               .alloc_bytes = 5000, .alloc_bytes_span = 100};
+    strobe_build_record(&build, r, &m);
+    r = (struct strobe_record){.ticks = 6 * MS, .stack = stack("ac"), .thread = thread};
+    m.voluntary_switches = 113;
+    m.voluntary_switches_span = m.alloc_bytes_span = 0;
+    m.alloc_bytes = 6000;
+    strobe_build_record(&build, r, &m);
+    end(7 * MS);
+    const struct strobe_tape_slice *wait = strobe_tape_find(&tape, "[cond wait]", 0);
+    assert_int_equal(wait->counter[STROBE_COUNTER_SWITCHES], 10);
+    assert_int_equal(wait->counter[STROBE_COUNTER_MINOR_FAULTS], 0);
+    assert_int_equal(wait->counter[STROBE_COUNTER_ALLOC_BYTES], 100);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->counter[STROBE_COUNTER_SWITCHES], 13);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->counter[STROBE_COUNTER_SWITCHES], 0);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->counter[STROBE_COUNTER_ALLOC_BYTES], 1100);
+    strobe_tape_free(&tape);
+}
+
+static void cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 0);
+    sample_cpu(1 * MS, "b", 1 * MS + 10 * US);
+    sample_cpu(2 * MS, "c", 2 * MS);
+    end(3 * MS);
+    assert_int_equal(tape.stats.cpu_clamped, 1);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 1 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
+    strobe_tape_free(&tape);
+}
+
+static void cpu_time_that_falls_back_is_held_and_counted_S55(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 5 * MS);
+    sample_cpu(1 * MS, "b", 4 * MS);
+    sample_cpu(2 * MS, "c", 6 * MS);
+    end(3 * MS);
+    assert_int_equal(tape.stats.cpu_clamped, 1);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 0);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
+    strobe_tape_free(&tape);
+}
+
+static void cpu_time_between_samples_that_know_it_is_interpolated(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 0);
+    sample(1 * MS, "b");
+    sample(3 * MS, "c");
+    sample_cpu(4 * MS, "d", 2 * MS);
+    end(5 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 500 * US);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->cpu_ns, 500 * US);
+    assert_int_equal(tape.stats.cpu_clamped, 0);
+    strobe_tape_free(&tape);
+}
+
+static void a_waits_cpu_time_is_its_own_S54(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 0);
+    write_record((struct strobe_record){.ticks = 10 * MS, .duration = 90 * MS, .stack = stack("a"), .thread = thread,
+                                        .kind = STROBE_KIND_POLL, .cpu_ns = 9 * MS + 30 * US, .cpu_span_ns = 30 * US,
+                                        .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
+    sample_cpu(101 * MS, "a", 10 * MS);
+    end_with(102 * MS, &(struct strobe_timeline_options){.gap_ns = 50 * MS});
+    assert_int_equal(strobe_tape_find(&tape, "[poll]", 0)->cpu_ns, 30 * US);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 10 * MS);
+    strobe_tape_free(&tape);
+}
+
+/* ---- threads and time */
+
+static void thread_ids_keep_their_32_bits_S58(void **state)
+{
+    (void)state;
+    begin();
+    const uint32_t tids[] = {70000, 4464, 40000, 0x7ffffff1};
+    for (unsigned i = 0; i < 4; i++) {
+        thread = strobe_build_thread(&build, tids[i], "t");
+        sample(i * MS, "a");
+    }
+    end(10 * MS);
+    assert_int_equal(tape.threads, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(strobe_tape_find(&tape, "f97", i)->tid, tids[i]);
+    strobe_tape_free(&tape);
+}
+
+static void a_reused_thread_id_is_two_threads_S45(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "a");
+    thread = strobe_build_thread(&build, 4242, "again");
+    sample(1 * MS, "a");
+    end(2 * MS);
+    assert_int_equal(tape.threads, 2);
+    strobe_tape_free(&tape);
+}
+
+static void twelve_hours_do_not_wrap_S19(void **state)
+{
+    (void)state;
+    const uint64_t hours = 3600000000000u;
+    begin();
+    sample(0, "a");
+    sample(13 * hours, "b");
+    sample(1000 * hours, "c");
+    end(1000 * hours + MS);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->begin_ns, 13 * hours);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->begin_ns, 1000 * hours);
+    strobe_tape_free(&tape);
+}
+
+static void slices_and_gaps_add_up_to_the_time_of_the_thread(void **state)
+{
+    (void)state;
+    begin();
+    sample(3 * MS, "ab");
+    call(4 * MS, 60 * MS, "a", STROBE_KIND_READ);
+    sample(200 * MS, "c");
+    sample(201 * MS, "ab");
+    end(400 * MS);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < tape.slice_count; i++)
+        sum += tape.slices[i].depth == 1 ? tape.slices[i].end_ns - tape.slices[i].begin_ns : 0;
+    assert_int_equal(sum, 397 * MS);
+    strobe_tape_free(&tape);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_two_samples_share_stays_open),
+        cmocka_unit_test(a_return_address_that_moves_within_a_function_splits_nothing_S60),
+        cmocka_unit_test(recursion_keeps_its_depth_S60),
+        cmocka_unit_test(functions_of_one_name_stay_two_S59),
+        cmocka_unit_test(two_messages_share_no_slice_S50),
+        cmocka_unit_test(a_long_gap_splits_equal_stacks_and_is_labelled_S51),
+        cmocka_unit_test(fifty_ms_without_a_hook_are_seen_to_be_unseen_S4),
+        cmocka_unit_test(a_gap_in_which_no_cpu_time_passed_is_idle_not_unseen),
+        cmocka_unit_test(a_gap_just_at_the_threshold_is_none),
+        cmocka_unit_test(the_threshold_can_be_chosen),
+        cmocka_unit_test(the_threshold_follows_a_slow_interval),
+        cmocka_unit_test(a_lone_sample_lasts_one_interval_S52),
+        cmocka_unit_test(the_last_sample_does_not_outlast_its_thread_S52),
+        cmocka_unit_test(a_killed_session_shows_its_last_sample_S52),
+        cmocka_unit_test(samples_at_one_time_are_all_shown_in_their_order_S56),
+        cmocka_unit_test(records_are_put_in_order_of_their_begins),
+        cmocka_unit_test(a_merged_record_is_its_samples_spread_evenly),
+        cmocka_unit_test(a_sample_between_merged_ones_lasts_until_the_next_of_them),
+        cmocka_unit_test(a_wait_covers_exactly_its_call),
+        cmocka_unit_test(two_waits_in_a_row_stay_two_S53),
+        cmocka_unit_test(a_call_that_took_no_time_is_still_seen_S53),
+        cmocka_unit_test(nested_calls_nest),
+        cmocka_unit_test(a_sample_in_a_wait_lies_in_it_even_with_the_callers_own_stack),
+        cmocka_unit_test(a_call_that_claims_to_outlast_its_own_is_cut_to_it),
+        cmocka_unit_test(a_long_wait_is_no_gap),
+        cmocka_unit_test(a_call_under_way_at_the_end_is_shown_as_far_as_the_session_goes),
+        cmocka_unit_test(a_cut_stack_hangs_under_a_placeholder),
+        cmocka_unit_test(losses_are_marked_on_their_thread_S14),
+        cmocka_unit_test(a_refused_sample_is_marked_too_S14),
+        cmocka_unit_test(a_waits_switches_are_its_own_S54),
+        cmocka_unit_test(cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55),
+        cmocka_unit_test(cpu_time_that_falls_back_is_held_and_counted_S55),
+        cmocka_unit_test(cpu_time_between_samples_that_know_it_is_interpolated),
+        cmocka_unit_test(a_waits_cpu_time_is_its_own_S54),
+        cmocka_unit_test(thread_ids_keep_their_32_bits_S58),
+        cmocka_unit_test(a_reused_thread_id_is_two_threads_S45),
+        cmocka_unit_test(twelve_hours_do_not_wrap_S19),
+        cmocka_unit_test(slices_and_gaps_add_up_to_the_time_of_the_thread),
+    };
+    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+}

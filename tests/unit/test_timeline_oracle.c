@@ -1,0 +1,313 @@
+/* Random sessions, their timelines compared with what an oracle paints instant by instant: at each ns it works out from
+ * all records anew what the rules of timeline.h show, and cuts that into slices afterwards. No two events fall on one
+ * ns: what happens then is tested in test_timeline.c. */
+#include "tests/unit/support/session_builder.h"
+#include "tests/unit/support/tape.h"
+#include "tests/unit/support/trial.h"
+#include "tests/unit/support/workshop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { END = 1200, LEAST = 10, GAP = 60, RECORDS_MAX = 40, EVENTS_MAX = 2000, FRAMES_MAX = 8, SHOWN_MAX = 120 };
+
+struct record {
+    uint64_t begin, end;
+    uint32_t count, message;
+    int call, kind;
+    char path[FRAMES_MAX + 1];
+};
+
+enum what { SAMPLE, CALL_BEGIN, CALL_END };
+struct event { uint64_t at; enum what what; uint32_t record, index; };
+
+/* One frame as shown: a function (its letter), a wait (its record), or unseen; and what keeps it apart from an equal
+ * one just before. */
+struct shown { int name; uint32_t instance; };
+struct picture { struct shown frame[SHOWN_MAX]; uint32_t depth; };
+
+static struct record records[RECORDS_MAX];
+static uint32_t record_count;
+static struct event events[EVENTS_MAX];
+static uint32_t event_count;
+static struct picture pictures[END];
+static uint64_t seed;
+
+enum { WAIT = 1000, UNSEEN = 2000 };   /* names; functions are their letters */
+
+/* ---- what is recorded */
+
+static void add_event(uint64_t at, enum what what, uint32_t record, uint32_t index)
+{
+    if (event_count < EVENTS_MAX)
+        events[event_count++] = (struct event){at, what, record, index};
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* A call that claims to outlast the innermost one it began in ends with it. */
+static void cut_calls(void)
+{
+    for (uint64_t t = 0; t < END; t++) {
+        for (uint32_t i = 0; i < record_count; i++) {
+            if (!records[i].call || records[i].begin != t)
+                continue;
+            const struct record *in = NULL;
+            for (uint32_t k = 0; k < record_count; k++)
+                if (records[k].call && records[k].begin < t && records[k].end > t &&
+                    (!in || records[k].begin > in->begin))
+                    in = &records[k];
+            if (in && in->end < records[i].end)
+                records[i].end = in->end;
+        }
+    }
+}
+
+/* Lists all that happens; 0 when two things happen at once, ends of calls that end together excepted. */
+static int list_events(void)
+{
+    event_count = 0;
+    for (uint32_t i = 0; i < record_count; i++) {
+        const struct record *r = &records[i];
+        if (r->call) {
+            add_event(r->begin, CALL_BEGIN, i, 0);
+            add_event(r->end, CALL_END, i, 0);
+            continue;
+        }
+        for (uint32_t k = 0; k < r->count; k++)
+            add_event(r->count == 1 ? r->begin : r->begin + (r->end - r->begin) * k / (r->count - 1), SAMPLE, i, k);
+    }
+    qsort(events, event_count, sizeof *events, by_time);
+    for (uint32_t i = 1; i < event_count; i++)
+        if (events[i].at == events[i - 1].at && (events[i].what != CALL_END || events[i - 1].what != CALL_END))
+            return 0;
+    return event_count < EVENTS_MAX;
+}
+
+static struct record random_record(void)
+{
+    struct record r = {.begin = strobe_trial_below(&seed, END - 40), .count = 1, .message = 1};
+    uint32_t depth = 1 + strobe_trial_below(&seed, FRAMES_MAX);
+    for (uint32_t i = 0; i < depth; i++)
+        r.path[i] = (char)('a' + strobe_trial_below(&seed, i < 2 ? 2 : 3));
+    r.end = r.begin;
+    if (strobe_trial_below(&seed, 8) == 0)
+        r.message = 2;
+    uint32_t shape = strobe_trial_below(&seed, 10), room = END - 2 - (uint32_t)r.begin;
+    if (shape < 2) {
+        r.call = 1;
+        r.kind = STROBE_KIND_MUTEX + (int)strobe_trial_below(&seed, 4);
+        r.end += 1 + strobe_trial_below(&seed, room < 300 ? room : 300);
+    } else if (shape < 4) {
+        r.count = 2 + strobe_trial_below(&seed, 12);
+        r.end += r.count * (1 + strobe_trial_below(&seed, 30));
+        if (r.end >= END - 1)
+            r.end = r.begin, r.count = 1;
+    }
+    return r;
+}
+
+static void make_records(void)
+{
+    uint32_t wanted = 1 + strobe_trial_below(&seed, RECORDS_MAX);
+    for (record_count = 0; record_count < wanted;) {
+        struct record before[RECORDS_MAX];
+        memcpy(before, records, sizeof before);
+        records[record_count++] = random_record();
+        cut_calls();
+        if (!list_events()) {
+            memcpy(records, before, sizeof before);
+            record_count--;
+            wanted--;
+        }
+    }
+    list_events();
+}
+
+static void write_session(const char *path)
+{
+    struct strobe_build build;
+    struct strobe_config config = strobe_build_config();
+    config.interval_main_ns = LEAST;
+    strobe_build_begin(&build, path, &config);
+    uint32_t thread = strobe_build_thread(&build, 4242, "main");
+    for (uint32_t i = 0; i < record_count; i++) {
+        const struct record *r = &records[i];
+        uint64_t address[FRAMES_MAX];
+        uint32_t depth = (uint32_t)strlen(r->path);
+        for (uint32_t k = 0; k < depth; k++)
+            address[k] = (uint64_t)(unsigned char)r->path[k] << 8 | strobe_trial_below(&seed, 3);
+        struct strobe_record out = {.ticks = r->begin, .duration = r->end - r->begin, .count = r->count,
+                                    .message = r->message, .thread = thread, .kind = (uint8_t)r->kind,
+                                    .stack = strobe_build_stack(&build, address, depth),
+                                    .flags = r->call ? STROBE_FLAG_SCOPE : 0};
+        assert_int_equal(strobe_build_record(&build, out, NULL), STROBE_OK);
+    }
+    strobe_build_end(&build, END);
+}
+
+/* ---- what ought to be shown */
+
+/* The calls open at t, outermost first. */
+static uint32_t open_calls(uint64_t t, const struct record **out)
+{
+    uint32_t count = 0;
+    for (uint64_t begin = 0; begin <= t; begin++)
+        for (uint32_t i = 0; i < record_count; i++)
+            if (records[i].call && records[i].begin == begin && records[i].end > t)
+                out[count++] = &records[i];
+    return count;
+}
+
+static void add_frames(struct picture *p, const char *path, const char *under, uint32_t epoch)
+{
+    uint32_t shared = 0;
+    while (under && path[shared] && path[shared] == under[shared])
+        shared++;
+    for (path += shared; *path; path++)
+        p->frame[p->depth++] = (struct shown){*path, epoch};
+}
+
+/* The picture at t, when the last event up to then is `last` (0 = none yet) and the next is at `next`. */
+static struct picture paint(uint64_t t, const struct event *last, uint64_t next, int next_follows, uint32_t epoch)
+{
+    struct picture p = {.depth = 0};
+    const struct record *calls[RECORDS_MAX];
+    uint32_t count = open_calls(t, calls);
+    if (!last)
+        return p;
+    if (!count && !next_follows && next - last->at > GAP && t >= last->at + LEAST) {
+        p.frame[p.depth++] = (struct shown){UNSEEN, epoch};
+        return p;
+    }
+    const char *under = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        add_frames(&p, calls[i]->path, under, epoch);
+        p.frame[p.depth++] = (struct shown){WAIT + calls[i]->kind, (uint32_t)(calls[i] - records)};
+        under = calls[i]->path;
+    }
+    if (last->what != CALL_BEGIN)
+        add_frames(&p, records[last->record].path, under, epoch);
+    return p;
+}
+
+/* Does `next` continue the run of samples that `last` is of? */
+static int follows(const struct event *last, const struct event *next)
+{
+    return last->what == SAMPLE && next->what == SAMPLE && last->record == next->record;
+}
+
+static void paint_all(void)
+{
+    uint32_t e = 0, epoch = 0, message = 0;
+    const struct event *last = NULL;
+    for (uint64_t t = 0; t < END; t++) {
+        for (; e < event_count && events[e].at <= t; e++) {
+            const struct record *calls[RECORDS_MAX];
+            const struct record *r = &records[events[e].record];
+            int outside = t == 0 || open_calls(t - 1, calls) == 0;
+            if (events[e].what != CALL_END && outside) {
+                int gap = last && !follows(last, &events[e]) && t - last->at > GAP;
+                if (last && (r->message != message || gap))
+                    epoch++;
+                message = r->message;
+            }
+            /* Of calls that end together, the outermost says where the thread is then. */
+            if (!last || last->at != t || events[e].what != CALL_END || last->what != CALL_END ||
+                r->begin < records[last->record].begin)
+                last = &events[e];
+        }
+        uint64_t next = e < event_count ? events[e].at : END;
+        pictures[t] = paint(t, last, next, last && e < event_count && follows(last, &events[e]), epoch);
+    }
+}
+
+/* ---- comparing */
+
+static int same_frame(const struct picture *a, const struct picture *b, uint32_t depth)
+{
+    for (uint32_t d = 0; d <= depth; d++)
+        if (d >= a->depth || d >= b->depth || a->frame[d].name != b->frame[d].name ||
+            a->frame[d].instance != b->frame[d].instance)
+            return 0;
+    return 1;
+}
+
+static int name_is(const char *text, const struct shown *frame)
+{
+    char name[32];
+    if (frame->name == UNSEEN)
+        return strcmp(text, "[unseen]") == 0;
+    if (frame->name < WAIT) {
+        snprintf(name, sizeof name, "f%d", frame->name);
+        return strcmp(text, name) == 0;
+    }
+    snprintf(name, sizeof name, "[%s wait]", strobe_kind_name((unsigned)frame->name - WAIT));
+    return strcmp(text, name) == 0;
+}
+
+static const struct strobe_tape_slice *slice_at(const struct strobe_tape *tape, uint64_t begin, uint32_t depth)
+{
+    for (size_t i = 0; i < tape->slice_count; i++)
+        if (tape->slices[i].begin_ns == begin && tape->slices[i].depth == depth)
+            return &tape->slices[i];
+    return NULL;
+}
+
+/* Each maximal stretch of equal pictures down to a depth must be one slice, and there must be no other. */
+static void compare(const struct strobe_tape *tape)
+{
+    size_t expected = 0;
+    for (uint64_t t = 0; t < END; t++) {
+        for (uint32_t d = 0; d < pictures[t].depth; d++) {
+            if (t > 0 && same_frame(&pictures[t - 1], &pictures[t], d))
+                continue;
+            uint64_t end = t + 1;
+            while (end < END && same_frame(&pictures[t], &pictures[end], d))
+                end++;
+            const struct strobe_tape_slice *s = slice_at(tape, t, d + 1);
+            if (!s || s->end_ns != end || !name_is(s->name, &pictures[t].frame[d]))
+                fail_msg("at %u ns, depth %u: expected a slice of %d until %u, found %s until %u", (unsigned)t, d + 1,
+                         pictures[t].frame[d].name, (unsigned)end, s ? s->name : "none", s ? (unsigned)s->end_ns : 0);
+            expected++;
+        }
+    }
+    assert_int_equal(tape->slice_count, expected);
+}
+
+static void the_timeline_is_what_an_oracle_paints(void **state)
+{
+    (void)state;
+    const struct strobe_timeline_options options = {.gap_ns = GAP};
+    for (uint32_t round = strobe_trial_rounds(150); round--;) {
+        struct strobe_tape tape;
+        uint64_t samples = 0;
+        make_records();
+        write_session(strobe_workshop_path("session"));
+        strobe_tape_record(&tape, strobe_workshop_path("session"), &options);
+        paint_all();
+        compare(&tape);
+        for (uint32_t i = 0; i < record_count; i++)
+            samples += records[i].count;
+        assert_int_equal(tape.stats.samples, samples);
+        strobe_tape_free(&tape);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_timeline_is_what_an_oracle_paints),
+    };
+    seed = strobe_workshop_seed("test_timeline_oracle");
+    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+}
