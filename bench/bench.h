@@ -67,5 +67,10 @@ void bench_sample_add(void);
 void bench_sample_rows(void);
 void bench_suspend_add(void);
 void bench_suspend_rows(void);
+void bench_encode_add(void);
+void bench_encode_rows(void);
+
+/* CPU ns that a slice takes from session to trace; after the run. */
+double bench_encode_slice_ns(void);
 
 #endif

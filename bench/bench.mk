@@ -2,7 +2,7 @@
 
 CXX         ?= g++
 bench_src   := bench/table.c bench/stackgen.c bench/naive_set.c bench/child.c bench/deep.c \
-               bench/rig.c $(sort $(wildcard bench/bench_*.c))
+               bench/rig.c tests/unit/support/session_builder.c $(sort $(wildcard bench/bench_*.c))
 peers_src   := bench/peers/main.c bench/peers/lttng.c bench/peers/uftrace.c
 bench_obj   := $(call obj,obj,$(bench_src)) $B/obj/bench/gbench.o
 sources     += $(bench_src) $(peers_src) bench/main.c bench/gbench.cc bench/workload.c bench/gate.c

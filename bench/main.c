@@ -17,6 +17,7 @@ static const struct part { void (*add)(void); void (*rows)(void); } parts[] = {
     { bench_walk_add, bench_walk_rows },
     { bench_sample_add, bench_sample_rows },
     { bench_suspend_add, bench_suspend_rows },
+    { bench_encode_add, bench_encode_rows },
 };
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };

@@ -31,7 +31,7 @@ static double dump_chrome(const char *folder)
 
 void peer_uftrace_rows(void)
 {
-    static const char what[] = "uftrace dump --chrome";
+    static const char what[] = "a slice, from samples to trace";
     const char *workload = getenv("STROBE_PEER_UFTRACE_WORKLOAD"), *folder = getenv("STROBE_PEER_UFTRACE_FOLDER");
     struct child child;
     if (!workload || !folder) {
@@ -43,6 +43,5 @@ void peer_uftrace_rows(void)
         bench_row_skipped(what, "SKIPPED: uftrace record failed");
         return;
     }
-    double theirs = dump_chrome(folder);
-    bench_row_note("uftrace dump --chrome", "CPU ns/slice", theirs);
+    bench_row_ratio(what, "CPU ns", bench_encode_slice_ns(), "uftrace dump --chrome", dump_chrome(folder), 0.1);
 }

@@ -386,16 +386,21 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     w->stats->slices++;
 }
 
+/* Numbers of the slice that are not 0: bits of the result. Values of others are not set. */
 static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_moment *now, uint64_t *value)
 {
     uint32_t set = 0;
-    value[NOTE_SAMPLES] = s->samples > 1 ? s->samples : 0;
-    value[NOTE_ARG] = s->arg;
-    value[NOTE_UNFINISHED] = (uint64_t)s->unfinished;
+    uint64_t grown = 0;
     for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
-        value[NOTE_COUNTERS + i] = now->counter[i] - s->begin.counter[i];
-    for (unsigned i = 0; i < NOTE_COUNT; i++)
-        set |= (uint32_t)(value[i] != 0) << i;
+        grown |= value[NOTE_COUNTERS + i] = now->counter[i] - s->begin.counter[i];
+    for (unsigned i = 0; grown && i < STROBE_COUNTER_COUNT; i++)
+        set |= (uint32_t)(value[NOTE_COUNTERS + i] != 0) << (NOTE_COUNTERS + i);
+    if ((value[NOTE_SAMPLES] = s->samples) > 1)
+        set |= 1u << NOTE_SAMPLES;
+    if ((value[NOTE_ARG] = s->arg) != 0)
+        set |= 1u << NOTE_ARG;
+    if ((value[NOTE_UNFINISHED] = (uint64_t)s->unfinished) != 0)
+        set |= 1u << NOTE_UNFINISHED;
     return set;
 }
 
