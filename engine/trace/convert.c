@@ -1,6 +1,7 @@
 #include "engine/trace/convert.h"
 
 #include "engine/trace/outfile.h"
+#include "engine/trace/sink_window.h"
 #include "engine/trace/sinks.h"
 #include "engine/trace/symbols.h"
 
@@ -75,8 +76,15 @@ static enum strobe_status write_trace(const struct job *j)
     if (status != STROBE_OK)
         return fail(j, j->out_path, status == STROBE_EXISTS ? "exists already" : strerror(errno), status);
     struct strobe_sink *sink = make_sink(j, &out);
+    struct strobe_window_times part = {j->options->from_ns, j->options->to_ns ? j->options->to_ns : UINT64_MAX};
+    struct strobe_window_stats written = {0};
+    int whole = part.from_ns == 0 && part.to_ns == UINT64_MAX;
+    if (sink && !whole)
+        sink = strobe_sink_window(sink, part, &written);
     status = sink ? strobe_timeline_build(j->reader, j->tree, &j->options->timeline, sink, &j->stats->timeline)
                   : STROBE_IO;
+    j->stats->threads = whole ? j->stats->timeline.threads : written.threads;
+    j->stats->slices = whole ? j->stats->timeline.slices : written.slices;
     int no_memory = status != STROBE_OK;
     j->stats->bytes = out.bytes + out.used;
     status = strobe_outfile_finish(&out, no_memory);

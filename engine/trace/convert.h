@@ -22,10 +22,12 @@ struct strobe_convert_options {
     struct strobe_timeline_options timeline;
     int deflate;                 /* Perfetto only: compress packets */
     int replace;                 /* overwrite a file that is there */
+    uint64_t from_ns, to_ns;     /* the part to write, since the session's begin; to 0 = to its end */
 };
 
 struct strobe_convert_stats {
-    struct strobe_timeline_stats timeline;
+    struct strobe_timeline_stats timeline;   /* of the whole session */
+    uint64_t threads, slices;    /* written */
     struct strobe_perfetto_stats perfetto;   /* zero for other formats */
     uint64_t bytes;              /* size of the output */
     uint64_t files_changed;      /* files that names were wanted from, and that are not what was recorded */

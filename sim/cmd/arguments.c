@@ -1,16 +1,62 @@
 #include "sim/cmd/arguments.h"
 
-int strobe_parse_number(const char *text, uint64_t max, uint64_t *out)
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool strobe_parse_number(const char *text, uint64_t max, uint64_t *out)
 {
     uint64_t v = 0;
     if (!*text)
-        return 0;
+        return false;
     for (; *text; text++) {
         unsigned digit = (unsigned)(*text - '0');
         if (digit > 9 || v > (max - digit) / 10)
-            return 0;
+            return false;
         v = v * 10 + digit;
     }
     *out = v;
-    return 1;
+    return true;
+}
+
+static bool number_with_unit(const char *text, double *value, const char **unit)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    *unit = end;
+    return end != text && errno == 0 && *value >= 0 && *value < 1e15;
+}
+
+bool strobe_parse_time(const char *text, uint64_t *ns)
+{
+    static const struct { const char *unit; double ns; } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    double value;
+    const char *unit;
+    if (!number_with_unit(text, &value, &unit))
+        return false;
+    if (value == 0 && *unit == '\0') {
+        *ns = 0;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!strcmp(unit, units[i].unit)) {
+            *ns = (uint64_t)(value * units[i].ns);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool strobe_parse_count(const char *text, uint32_t low, uint32_t high, uint32_t *out)
+{
+    double value;
+    const char *unit;
+    if (!number_with_unit(text, &value, &unit))
+        return false;
+    value *= !strcmp(unit, "k") ? 1024 : !strcmp(unit, "M") ? 1024 * 1024 : 1;
+    if ((*unit && strcmp(unit, "k") && strcmp(unit, "M")) || value < low || value > high)
+        return false;
+    *out = (uint32_t)value;
+    return true;
 }

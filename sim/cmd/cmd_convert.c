@@ -25,12 +25,15 @@ const char strobe_usage_convert[] =
     "  --deflate          compress packets (perfetto only)\n"
     "  --gap-ms N         time without a sample after which a thread is shown as unseen\n"
     "                     (default: four times the interval of samples, at least 5 ms)\n"
+    "  --from TIME        write from there on, after the session's begin (0)\n"
+    "  --to TIME          write up to there (the session's end); a time is a number with ns, us,\n"
+    "                     ms or s\n"
     "  -f, --force        overwrite OUT\n"
     "  -q, --quiet        do not say what was written, and show no progress\n"
     "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
-enum { FORMAT = 256, INLINES, DEFLATE, GAP };
+enum { FORMAT = 256, INLINES, DEFLATE, GAP, FROM, TO };
 
 struct request {
     struct strobe_convert_options options;
@@ -42,6 +45,12 @@ static int take_option(struct request *q, int c)
 {
     uint64_t n;
     switch (c) {
+    case FROM:
+    case TO:
+        if (!strobe_parse_time(optarg, c == FROM ? &q->options.from_ns : &q->options.to_ns))
+            return strobe_complain("convert: --%s %s: expected a time such as 250ms or 1.5s", c == FROM ? "from" : "to",
+                                   optarg);
+        return 0;
     case 'o': q->output = optarg; return 0;
     case FORMAT: q->format = optarg; return 0;
     case INLINES: q->options.symbols |= STROBE_SYMBOLS_INLINES; return 0;
@@ -113,13 +122,12 @@ static int convert(const struct request *q)
     if (status != STROBE_OK)
         return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
     if (!q->quiet)
-        fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output,
-                (unsigned long long)stats.timeline.slices, (unsigned long long)stats.timeline.threads,
-                (double)stats.bytes / 1e6);
+        fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output, (unsigned long long)stats.slices,
+                (unsigned long long)stats.threads, (double)stats.bytes / 1e6);
     uint64_t nameless = stats.files_changed + stats.files_missing;
     if (!q->quiet && nameless)
-        fprintf(stderr, "%llu files have changed or are gone since the recording, and give no names; `strobe report` "
-                        "lists them\n", (unsigned long long)nameless);
+        fprintf(stderr, "%llu file%s changed or gone since the recording, with no names from there; `strobe report` "
+                        "lists what\n", (unsigned long long)nameless, nameless == 1 ? " is" : "s are");
     return STROBE_EXIT_OK;
 }
 
@@ -131,6 +139,8 @@ int strobe_cmd_convert(int argc, char **argv)
         {"inlines", no_argument, NULL, INLINES},
         {"deflate", no_argument, NULL, DEFLATE},
         {"gap-ms", required_argument, NULL, GAP},
+        {"from", required_argument, NULL, FROM},
+        {"to", required_argument, NULL, TO},
         {"force", no_argument, NULL, 'f'},
         {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},
@@ -150,6 +160,8 @@ int strobe_cmd_convert(int argc, char **argv)
     if (argc - optind > 1)
         return strobe_complain("convert: one session at a time, not %s too", argv[optind + 1]);
     q.session = argv[optind];
+    if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
+        return strobe_complain("convert: --to must be later than --from");
     int bad = choose_format(&q);
     return bad ? bad : convert(&q);
 }

@@ -1,3 +1,4 @@
+#include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
 #include "sim/cmd/record.h"
 
@@ -74,48 +75,6 @@ static const struct option options[] = {
 
 /* ---- values ---- */
 
-static bool number_with_unit(const char *text, double *value, const char **unit)
-{
-    char *end;
-    errno = 0;
-    *value = strtod(text, &end);
-    *unit = end;
-    return end != text && errno == 0 && *value >= 0 && *value < 1e15;
-}
-
-static bool parse_time(const char *text, uint64_t *ns)
-{
-    static const struct { const char *unit; double ns; } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    double value;
-    const char *unit;
-    if (!number_with_unit(text, &value, &unit))
-        return false;
-    if (value == 0 && *unit == '\0') {
-        *ns = 0;
-        return true;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (!strcmp(unit, units[i].unit)) {
-            *ns = (uint64_t)(value * units[i].ns);
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool parse_count(const char *text, uint32_t low, uint32_t high, uint32_t *out)
-{
-    double value;
-    const char *unit;
-    if (!number_with_unit(text, &value, &unit))
-        return false;
-    value *= !strcmp(unit, "k") ? 1024 : !strcmp(unit, "M") ? 1024 * 1024 : 1;
-    if ((*unit && strcmp(unit, "k") && strcmp(unit, "M")) || value < low || value > high)
-        return false;
-    *out = (uint32_t)value;
-    return true;
-}
-
 static bool parse_metrics(const char *text, uint32_t *out)
 {
     static const struct { const char *name; uint32_t bits; } groups[] = {
@@ -167,19 +126,19 @@ static int take(int c, struct strobe_record_options *o, const char **output)
         o->deflate = true;
         return 0;
     case INTERVAL:
-        if (!parse_time(optarg, &k->interval_other_ns))
+        if (!strobe_parse_time(optarg, &k->interval_other_ns))
             return bad_value("interval", optarg, a_time);
         k->interval_main_ns = k->interval_other_ns;
         return 0;
     case MAIN_INTERVAL:
-        return parse_time(optarg, &k->interval_main_ns) ? 0 : bad_value("main-interval", optarg, a_time);
+        return strobe_parse_time(optarg, &k->interval_main_ns) ? 0 : bad_value("main-interval", optarg, a_time);
     case ASYNC_INTERVAL:
-        if (!parse_time(optarg, &k->async_interval_ns) ||
+        if (!strobe_parse_time(optarg, &k->async_interval_ns) ||
             (k->async_interval_ns && k->async_interval_ns < 50000))
             return bad_value("async-interval", optarg, "0, or a time of at least 50us");
         return 0;
     case SCOPE_MIN:
-        return parse_time(optarg, &k->scope_min_ns) ? 0 : bad_value("scope-min", optarg, a_time);
+        return strobe_parse_time(optarg, &k->scope_min_ns) ? 0 : bad_value("scope-min", optarg, a_time);
     case METRICS:
         return parse_metrics(optarg, &k->metrics)
                    ? 0
@@ -191,11 +150,11 @@ static int take(int c, struct strobe_record_options *o, const char **output)
                    ? 0
                    : bad_value("unwind", optarg, "auto, fp or dwarf");
     case DEPTH:
-        return parse_count(optarg, 1, STROBE_STACK_DEPTH_MAX, &k->depth_max)
+        return strobe_parse_count(optarg, 1, STROBE_STACK_DEPTH_MAX, &k->depth_max)
                    ? 0
                    : bad_value("depth", optarg, "a number from 1 to 192");
     case DELAY:
-        return parse_time(optarg, &k->delay_ns) ? 0 : bad_value("delay", optarg, a_time);
+        return strobe_parse_time(optarg, &k->delay_ns) ? 0 : bad_value("delay", optarg, a_time);
     case LOOP:
         k->message_per_poll = 1;
         return 0;
@@ -203,7 +162,7 @@ static int take(int c, struct strobe_record_options *o, const char **output)
         k->follow = 1;
         return 0;
     case RING:
-        return parse_count(optarg, 1024, 1u << 28, &k->ring_slots)
+        return strobe_parse_count(optarg, 1024, 1u << 28, &k->ring_slots)
                    ? 0
                    : bad_value("ring", optarg, "a number of records from 1k to 256M");
     case KEEP:
@@ -211,11 +170,11 @@ static int take(int c, struct strobe_record_options *o, const char **output)
         return !strcmp(optarg, "oldest") || !strcmp(optarg, "newest") ? 0
                                                                       : bad_value("keep", optarg, "newest or oldest");
     case STACK_NODES:
-        return parse_count(optarg, 1024, STROBE_STACK_NODES_MAX, &k->stack_nodes)
+        return strobe_parse_count(optarg, 1024, STROBE_STACK_NODES_MAX, &k->stack_nodes)
                    ? 0
                    : bad_value("stack-nodes", optarg, "a number from 1k to 16M less one");
     case SIGNAL:
-        return parse_count(optarg, 34, 64, &k->suspend_signal)
+        return strobe_parse_count(optarg, 34, 64, &k->suspend_signal)
                    ? 0
                    : bad_value("signal", optarg, "a real-time signal's number, 34 to 64");
     default:

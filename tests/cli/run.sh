@@ -97,6 +97,8 @@ is_refused report_of_two 'one file at a time' "$strobe" report good.strobe good.
 is_refused convert_of_nothing 'which session' "$strobe" convert -o x
 is_refused convert_to_nowhere 'where to' "$strobe" convert good.strobe
 is_refused convert_of_two 'one session at a time' "$strobe" convert good.strobe good.strobe -o x
+is_refused time_without_unit 'expected a time' "$strobe" convert good.strobe -o x --from 5
+is_refused part_of_nothing 'later than --from' "$strobe" convert good.strobe -o x --from 2s --to 1s
 is_refused unknown_format 'expected perfetto, chrome' "$strobe" convert good.strobe -o x --format svg
 is_refused deflated_json '--deflate is for the perfetto format' "$strobe" convert good.strobe -o x.json --deflate
 for value in '' x -1 1e3 99999999999999999999; do

@@ -253,6 +253,9 @@ static void random_session(uint64_t *random)
                 r.flags |= STROBE_FLAG_SCOPE;
                 r.duration = 1 + strobe_trial_below(random, 3000000);
                 r.arg = strobe_trial_random(random) >> strobe_trial_below(random, 64);
+            } else if (strobe_trial_below(random, 3) == 0) {
+                r.count = 2 + strobe_trial_below(random, 5);
+                r.duration = r.count * (1 + strobe_trial_below(random, 800000));
             }
             now += r.duration + (strobe_trial_below(random, 8) ? 1 + strobe_trial_below(random, 2000000) : 30 * MS);
             cpu += strobe_trial_below(random, 1000000);
@@ -266,16 +269,22 @@ static void random_session(uint64_t *random)
         strobe_build_kill(&build);
 }
 
-static struct strobe_report *of_trace(int deflate)
+static struct strobe_report *of_part(int deflate, uint64_t from_ns, uint64_t to_ns)
 {
     struct strobe_report *r = NULL;
     const struct strobe_report_options options = {.top = 0};
-    const struct strobe_convert_options how = {.format = STROBE_FORMAT_PERFETTO, .deflate = deflate, .replace = 1};
+    const struct strobe_convert_options how = {.format = STROBE_FORMAT_PERFETTO, .deflate = deflate, .replace = 1,
+                                               .from_ns = from_ns, .to_ns = to_ns};
     const char *session = strobe_workshop_path("s.strobe"), *trace = strobe_workshop_path("s.perfetto-trace");
     if (strobe_convert(session, trace, &how, NULL, why, sizeof why) != STROBE_OK ||
         strobe_report_trace(trace, &options, &r, why, sizeof why) != STROBE_OK)
         fail_msg("%s", why);
     return r;
+}
+
+static struct strobe_report *of_trace(int deflate)
+{
+    return of_part(deflate, 0, 0);
 }
 
 static const struct strobe_report_thread *thread_of(const struct strobe_report *r, uint32_t tid)
@@ -337,6 +346,93 @@ static void a_trace_tells_the_numbers_of_its_session(void **state)
     }
 }
 
+/* Adds the method's times, by name, to a list that the whole session's report gives. */
+static void add_part(const struct strobe_report *whole, const struct strobe_report *part, uint64_t *sums)
+{
+    for (size_t i = 0; i < part->method_count; i++) {
+        size_t k = 0;
+        while (k < whole->method_count && strcmp(whole->methods[k].name, part->methods[i].name))
+            k++;
+        assert_true(k < whole->method_count);
+        sums[4 * k] += part->methods[i].self_ns;
+        sums[4 * k + 1] += part->methods[i].total_ns;
+        sums[4 * k + 2] += part->methods[i].self_cpu_ns;
+        sums[4 * k + 3] += part->methods[i].total_cpu_ns;
+    }
+}
+
+static void close_to(uint64_t a, uint64_t b, uint64_t far)
+{
+    assert_true(a <= b ? b - a <= far : a - b <= far);
+}
+
+/* What the parts of a timeline show adds up to what the whole shows: nothing is lost or doubled at their edges. CPU time
+ * at an edge is interpolated, to whole ns for each thread. */
+static void parts_of_a_timeline_add_up_to_it(void **state)
+{
+    (void)state;
+    uint64_t random = strobe_workshop_seed("test_report");
+    for (uint32_t round = strobe_trial_rounds(60); round; round--) {
+        random_session(&random);
+        struct strobe_report *whole = of_trace(0);
+        uint64_t *sums = calloc(4 * whole->method_count + 1, sizeof *sums);
+        uint64_t samples = 0, waits = 0, from = 0, parts = 0;
+        assert_non_null(sums);
+        while (from < 400 * MS) {
+            uint64_t to = from + 1 + strobe_trial_below(&random, 60 * 1000000);
+            struct strobe_report *part = of_part((int)(round & 1), from, to >= 400 * MS ? 0 : to);
+            add_part(whole, part, sums);
+            for (size_t i = 0; i < part->thread_count; i++) {
+                samples += part->threads[i].samples;
+                waits += part->threads[i].wait_ns;
+            }
+            assert_int_equal(part->warning_count, 0);
+            strobe_report_close(part);
+            parts++;
+            from = to;
+        }
+        uint64_t all_samples = 0, all_waits = 0;
+        for (size_t i = 0; i < whole->thread_count; i++) {
+            all_samples += whole->threads[i].samples;
+            all_waits += whole->threads[i].wait_ns;
+        }
+        assert_int_equal(waits, all_waits);
+        assert_int_equal(samples, all_samples);
+        for (size_t k = 0; k < whole->method_count; k++) {
+            assert_int_equal(sums[4 * k], whole->methods[k].self_ns);
+            assert_int_equal(sums[4 * k + 1], whole->methods[k].total_ns);
+            close_to(sums[4 * k + 2], whole->methods[k].self_cpu_ns, 4 * parts * whole->thread_count);
+            close_to(sums[4 * k + 3], whole->methods[k].total_cpu_ns, 4 * parts * whole->thread_count);
+        }
+        free(sums);
+        strobe_report_close(whole);
+    }
+}
+
+static void cpu_time_at_the_edge_of_a_part_is_interpolated(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t t = strobe_build_thread(&build, 42, "t"), ab = stack(A, B);
+    struct strobe_record r = {.ticks = 0, .thread = t, .stack = ab, .flags = STROBE_FLAG_CPU, .cpu_ns = 0};
+    strobe_build_record(&build, r, NULL);
+    r.ticks = 4 * MS;
+    r.stack = stack(A, C);
+    r.cpu_ns = 2 * MS;
+    strobe_build_record(&build, r, NULL);
+    strobe_build_end(&build, 5 * MS);
+    struct strobe_report *part = of_part(0, 1 * MS, 3 * MS);
+    assert_int_equal(part->thread_count, 1);
+    assert_int_equal(part->threads[0].wall_ns, 2 * MS);
+    assert_int_equal(part->threads[0].cpu_ns, 1 * MS);
+    assert_int_equal(part->threads[0].samples, 0);
+    assert_int_equal(method(part, B)->self_cpu_ns, 1 * MS);
+    strobe_report_close(part);
+    part = of_part(0, 6 * MS, 7 * MS);
+    assert_int_equal(part->thread_count, 0);
+    strobe_report_close(part);
+}
+
 static void failures_name_what_was_expected(void **state)
 {
     (void)state;
@@ -362,6 +458,8 @@ int main(void)
         cmocka_unit_test(long_names_are_cut_to_a_terminal_and_nowhere_else),
         cmocka_unit_test(a_session_of_nothing_has_a_report),
         cmocka_unit_test(a_trace_tells_the_numbers_of_its_session),
+        cmocka_unit_test(parts_of_a_timeline_add_up_to_it),
+        cmocka_unit_test(cpu_time_at_the_edge_of_a_part_is_interpolated),
         cmocka_unit_test(failures_name_what_was_expected),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
