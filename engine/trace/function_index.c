@@ -21,7 +21,7 @@ static int rank_of(const GElf_Sym *s, const char *name)
     rank += bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 0 : bind == STB_WEAK ? 1 : 2;
     /* Leading underscores of mangled names are no sign of anything. */
     if (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2))
-        rank += 10 * (int)strspn(name, "_");
+        rank += 10 * (int)strspn(name, "_") + (strncmp(name, "__GI_", 5) ? 0 : 5);   /* glibc's names for itself */
     return rank;
 }
 

@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const char strobe_usage_convert[] =
     "usage: strobe convert [OPTIONS] SESSION -o OUT\n"
@@ -121,7 +122,7 @@ static int convert(const struct request *q)
         return strobe_complain("%s: exists already; --force overwrites it", q->output);
     if (status != STROBE_OK)
         return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
-    if (!q->quiet)
+    if (!q->quiet && isatty(STDERR_FILENO))   /* like all that only tells of success */
         fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output, (unsigned long long)stats.slices,
                 (unsigned long long)stats.threads, (double)stats.bytes / 1e6);
     uint64_t nameless = stats.files_changed + stats.files_missing;

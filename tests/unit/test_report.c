@@ -366,8 +366,8 @@ static void close_to(uint64_t a, uint64_t b, uint64_t far)
     assert_true(a <= b ? b - a <= far : a - b <= far);
 }
 
-/* What the parts of a timeline show adds up to what the whole shows: nothing is lost or doubled at their edges. CPU time
- * at an edge is interpolated, to whole ns for each thread. */
+/* What the parts of a timeline show adds up to what the whole shows: nothing is lost or doubled at their edges. CPU
+ * time at an edge is interpolated, to whole ns for each thread. */
 static void parts_of_a_timeline_add_up_to_it(void **state)
 {
     (void)state;

@@ -426,6 +426,7 @@ static void of_several_names_the_plain_one_is_shown(void **state)
     (void)state;
     build("int g; int __libc_thing(int n) { while (n--) g += n; return g; }\n"
           "int thing(int) __attribute__((alias(\"__libc_thing\")));\n"
+          "int __GI___libc_thing(int) __attribute__((alias(\"__libc_thing\")));\n"
           "int athing(int) __attribute__((weak, alias(\"__libc_thing\")));\n",
           "-O1", "lib.so");
     struct strobe_symbols *s = open_one("lib.so", 0);
