@@ -31,7 +31,8 @@
  * 2012). The two slots of one record carry the same ticket and version.
  *
  * Modes: KEEP_NEWEST overwrites the chunks of a sub-buffer in turn, but none sealed less than half a lap ago while
- * there are others (flight recorder); KEEP_OLDEST refuses new records when no chunk is free. Either way every loss
+ * there are others (flight recorder); KEEP_OLDEST refuses new records when no chunk is free (what a
+ * writer that ended left unused of its last chunk stays unused). Either way every loss
  * is counted, by the thread that caused it. What a process was writing when it was killed, at most one record a
  * thread, is lost: a slot left busy.
  */

@@ -129,7 +129,7 @@ static void the_id_of_a_stack_does_not_depend_on_what_was_interned_before_it_S34
     (void)state;
     uint64_t random = seed, frames[STROBE_STACK_DEPTH_MAX];
     struct tree tree = tree_grow(strobe_trial_rounds(20000), 100, &random);
-    struct strobe_stack_table t = table_new(1 << 17);
+    struct strobe_stack_table t = table_new(tree.count);
     struct strobe_stack_cursor cursor[3] = { 0 };
     uint32_t *first = calloc(tree.count + 1, sizeof *first), id;
     for (uint32_t round = 0; round < 4 * tree.count; round++) {
@@ -143,6 +143,29 @@ static void the_id_of_a_stack_does_not_depend_on_what_was_interned_before_it_S34
     for (uint32_t node = 1; node <= tree.count; node++)
         if (first[node]) assert_true(resolves_to(&t, first[node], frames, tree_frames(&tree, node, frames)));
     free(first);
+    free(tree.node);
+    table_free(&t);
+}
+
+/* A caller may say how much of a stack is as in the one before; no more of it is looked at, and nothing changes. */
+static void what_the_caller_knows_to_be_shared_gives_the_same_ids(void **state)
+{
+    (void)state;
+    uint64_t random = seed, frames[STROBE_STACK_DEPTH_MAX], before[STROBE_STACK_DEPTH_MAX];
+    struct tree tree = tree_grow(strobe_trial_rounds(5000), 100, &random);
+    struct strobe_stack_table t = table_new(tree.count / 2);    /* the later half is refused in part */
+    struct strobe_stack_cursor knowing = { 0 }, plain = { 0 };
+    uint32_t id, same, count = 0;
+    for (uint32_t round = 0; round < 4 * tree.count; round++) {
+        uint32_t depth = tree_frames(&tree, strobe_trial_below(&random, tree.count + 1), frames), shared = 0;
+        while (shared < depth && shared < count && frames[shared] == before[shared]) shared++;
+        shared = strobe_trial_below(&random, shared + 1);
+        enum strobe_status status = strobe_stack_intern_onto(&t, &knowing, shared, frames, depth, &id);
+        assert_int_equal(strobe_stack_intern(&t, &plain, frames, depth, &same), status);
+        assert_int_equal(id, same);
+        assert_true(resolves_to(&t, id, frames, knowing.depth));
+        memcpy(before, frames, (count = depth) * sizeof *frames);
+    }
     free(tree.node);
     table_free(&t);
 }
@@ -393,7 +416,8 @@ static int by_content(const void *a, const void *b)
 static void eight_threads_make_the_table_that_one_would_S33(void **state)
 {
     (void)state;
-    struct race r = race_run(strobe_trial_rounds(20000), 1 << 16, strobe_trial_rounds(30000));
+    uint32_t nodes_most = strobe_trial_rounds(20000);
+    struct race r = race_run(nodes_most, nodes_most + INSERTERS, strobe_trial_rounds(30000));
     bool *reached = calloc(r.tree.count + 1, sizeof *reached);
     uint32_t distinct = 0, n = 0, nodes = strobe_stack_node_count(&r.table);
     for (uint32_t node = 1; node <= r.tree.count; node++) {
@@ -444,6 +468,7 @@ int main(void)
         cmocka_unit_test(a_stack_comes_back_as_it_went_at_every_depth),
         cmocka_unit_test(addresses_that_differ_in_any_one_bit_are_different_frames_S32),
         cmocka_unit_test(the_id_of_a_stack_does_not_depend_on_what_was_interned_before_it_S34),
+        cmocka_unit_test(what_the_caller_knows_to_be_shared_gives_the_same_ids),
         cmocka_unit_test(a_full_table_gives_the_longest_prefix_and_says_so_S31),
         cmocka_unit_test(everything_counted_a_node_takes_at_most_40_bytes),
         cmocka_unit_test(a_small_program_touches_little_of_a_large_table_S20),
