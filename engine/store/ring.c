@@ -317,3 +317,21 @@ enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t 
     }
     return STROBE_LOOK_BUSY;
 }
+
+/* A version above 0 says that the record was committed; while the ticket stays, all its versions are of one record. */
+bool strobe_ring_salvage(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item)
+{
+    const struct strobe_slot *slot = &ring->slots[index];
+    uint64_t seq = strobe_load_acquire(&slot[0].seq);
+    if (!(seq & BUSY) || seq & METRICS || !(seq & VERSION_MASK)) return false;
+    get_words(&slot[0], &item->record);
+    memset(&item->metrics, 0, sizeof item->metrics);
+    if (item->record.flags & STROBE_FLAG_METRICS) {
+        if (index % STROBE_CHUNK_SLOTS == STROBE_CHUNK_SLOTS - 1) return false;
+        uint64_t second = strobe_load_acquire(&slot[1].seq);
+        if (!(second & METRICS) || second >> TICKET_SHIFT != seq >> TICKET_SHIFT) return false;
+        get_words(&slot[1], &item->metrics);
+    }
+    strobe_fence_acquire();
+    return strobe_load_relaxed(&slot[0].seq) >> TICKET_SHIFT == seq >> TICKET_SHIFT;
+}

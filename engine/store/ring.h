@@ -31,10 +31,11 @@
  * 2012). The two slots of one record carry the same ticket and version.
  *
  * Modes: KEEP_NEWEST overwrites the chunks of a sub-buffer in turn, but none sealed less than half a lap ago while
- * there are others (flight recorder); KEEP_OLDEST refuses new records when no chunk is free (what a
- * writer that ended left unused of its last chunk stays unused). Either way every loss
- * is counted, by the thread that caused it. What a process was writing when it was killed, at most one record a
- * thread, is lost: a slot left busy.
+ * there are others (flight recorder); KEEP_OLDEST refuses new records when no chunk is free (what a writer that ended
+ * left unused of its last chunk stays unused). Either way every loss is counted, by the thread that caused it.
+ *
+ * A process that is killed leaves at most one slot busy for each writer: a record that was never committed, which is
+ * lost, or one that was being rewritten, see strobe_ring_salvage.
  */
 #ifndef STROBE_STORE_RING_H
 #define STROBE_STORE_RING_H
@@ -150,5 +151,10 @@ enum strobe_ring_look {
  * interferes makes it retry a bounded number of times, then STROBE_LOOK_BUSY. Never stops writers. Slots are in
  * no time order: readers sort. Any context, any process that maps the ring. */
 enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item);
+
+/* For a slot that looks BUSY: copies a record that was committed before and is being rewritten, or was when its process
+ * was killed. Each field is that of the last or the next-to-last version, which differ by one merged sample. False,
+ * with *item unspecified, when there is no such record. Any context, any process that maps the ring. */
+bool strobe_ring_salvage(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item);
 
 #endif

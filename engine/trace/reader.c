@@ -119,8 +119,11 @@ static int collect(struct strobe_reader *r)
     for (uint32_t slot = 0; slot < slots; slot++) {
         struct strobe_ring_item found;
         enum strobe_ring_look look = strobe_ring_look(&r->session.ring, slot, &found);
-        if (look == STROBE_LOOK_BUSY)
+        if (look == STROBE_LOOK_BUSY) {
             r->half_written++;
+            if (strobe_ring_salvage(&r->session.ring, slot, &found))
+                look = STROBE_LOOK_RECORD;
+        }
         if (look != STROBE_LOOK_RECORD)
             continue;
         if (!believable(r, &found.record)) {

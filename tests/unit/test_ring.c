@@ -385,6 +385,56 @@ static void what_a_dead_writer_left_half_written_is_no_record_and_its_chunk_is_w
 
 /* --- merging --- */
 
+static uint64_t word_of(const void *half, uint32_t i)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)half + 8 * i, sizeof word);
+    return word;
+}
+
+/* A kill between any two stores of a rewrite: what was merged before is still there, give or take the last sample. */
+static void a_record_that_was_being_rewritten_is_saved_and_one_that_never_was_committed_is_not(void **state)
+{
+    (void)state;
+    for (uint32_t metrics = 0; metrics < 2; metrics++) {
+        for (uint32_t stores = 0; stores <= 14; stores++) {
+            struct strobe_ring ring = strobe_sample_ring(64, 1, STROBE_KEEP_NEWEST);
+            struct strobe_ring_writer w = writer_new(&ring, 1);
+            struct strobe_ring_item old, next, item;
+            strobe_sample_make(1, 5, 9, metrics, &old);
+            next = old;
+            next.record.count = 6;
+            next.record.duration++;
+            next.record.cpu_ns++;
+            next.metrics.alloc_count++;
+            next.metrics.involuntary_switches_span++;
+            assert_int_equal(strobe_ring_write(&ring, &w, &old.record, metrics ? &old.metrics : NULL), STROBE_OK);
+            assert_false(strobe_ring_salvage(&ring, 0, &item));
+            struct strobe_slot *slot = ring.slots;
+            for (uint32_t half = 0; half <= metrics; half++) {
+                strobe_store_relaxed(&slot[half].seq, strobe_load_relaxed(&slot[half].seq) | 1);
+                for (uint32_t i = 0; i < 7 && half * 7 + i < stores; i++)
+                    strobe_store_relaxed(&slot[half].u.word[i],
+                                         word_of(half ? (void *)&next.metrics : (void *)&next.record, i));
+            }
+            assert_int_equal(strobe_ring_look(&ring, 0, &item), STROBE_LOOK_BUSY);
+            assert_true(strobe_ring_salvage(&ring, 0, &item));
+            for (uint32_t i = 0; i < 7; i++) {
+                assert_true(word_of(&item.record, i) == word_of(stores > i ? &next.record : &old.record, i));
+                assert_true(!metrics || word_of(&item.metrics, i) ==
+                                            word_of(stores > 7 + i ? &next.metrics : &old.metrics, i));
+            }
+            /* version 0: the first write never came to its commit */
+            strobe_store_relaxed(&slot[0].seq, 1 << 26 | 1);
+            assert_false(strobe_ring_salvage(&ring, 0, &item));
+            /* the second half belongs to another record */
+            strobe_store_relaxed(&slot[0].seq, 2 << 26 | 1 << 2 | 1);
+            assert_int_equal(strobe_ring_salvage(&ring, 0, &item), !metrics);
+            strobe_sample_ring_free(&ring);
+        }
+    }
+}
+
 static void a_hundred_merged_samples_are_one_record_and_take_nothing_more_S30(void **state)
 {
     (void)state;
@@ -532,6 +582,7 @@ int main(void)
         cmocka_unit_test(a_chunk_sealed_just_now_survives_half_a_lap),
         cmocka_unit_test(writers_start_evenly_over_the_subs_whatever_their_ids_share_S15),
         cmocka_unit_test(what_a_dead_writer_left_half_written_is_no_record_and_its_chunk_is_won_back_S16),
+        cmocka_unit_test(a_record_that_was_being_rewritten_is_saved_and_one_that_never_was_committed_is_not),
         cmocka_unit_test(a_hundred_merged_samples_are_one_record_and_take_nothing_more_S30),
         cmocka_unit_test(a_sequence_word_never_comes_twice_in_one_slot),
         cmocka_unit_test(a_ring_touches_no_more_memory_than_was_written_S20),
