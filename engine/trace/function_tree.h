@@ -28,7 +28,7 @@ struct strobe_resolver {
 /* Names that are no functions come first: one for a wait of each kind, then these, then the functions. */
 enum {
     STROBE_NAME_UNSEEN = STROBE_KIND_COUNT,   /* "[unseen]": too long without a sample to say where the thread was */
-    STROBE_NAME_IDLE,                         /* "[idle]": no sample, but next to no CPU time was used either */
+    STROBE_NAME_OFF_CPU,                      /* "[off cpu]": no sample, but little CPU time was used either */
     STROBE_NAME_CUT,                          /* "[stack cut]": outermost frames are missing */
     STROBE_NAME_LOST,                         /* "[stack lost]": the walk met a frame it could not believe */
     STROBE_NAME_TABLE_FULL,                   /* "[stack table full]": innermost frames are missing */

@@ -58,7 +58,7 @@ static enum strobe_slice_class class_of(uint32_t name)
         return STROBE_SLICE_FUNCTION;
     if (name < STROBE_KIND_COUNT)
         return STROBE_SLICE_WAIT;
-    return name == STROBE_NAME_UNSEEN || name == STROBE_NAME_IDLE ? STROBE_SLICE_GAP : STROBE_SLICE_PLACEHOLDER;
+    return name == STROBE_NAME_UNSEEN || name == STROBE_NAME_OFF_CPU ? STROBE_SLICE_GAP : STROBE_SLICE_PLACEHOLDER;
 }
 
 static struct strobe_slice *begin(struct strobe_path *p, uint32_t node, uint32_t name, uint64_t arg, int unfinished)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, BLOCK_ITEMS = 64, PROGRESS_ITEMS = 4096 };
+enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, BLOCK_ITEMS = 64, PROGRESS_ITEMS = 4096,
+       OFF_CPU_PART = 4 };
 #define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
 
 /* A blocking call the thread is in. */
@@ -38,7 +39,7 @@ struct builder {
     struct strobe_path path;
 
     const struct strobe_reader_thread *thread;
-    uint64_t gap_ns, least_ns, idle_cpu_ns;
+    uint64_t gap_ns, least_ns;
     uint64_t seen_ns;                  /* when the thread was last seen where it is shown */
     const struct strobe_item *seen;    /* by which record */
     uint32_t message;
@@ -269,23 +270,23 @@ static uint32_t graft(struct builder *b, uint32_t node)
     return shown;
 }
 
-/* Next to no CPU time between the last sample and the next: both ends must really be known. */
-static int was_idle(const struct builder *b)
+/* Little CPU time between the last sample and the next: both ends must really be known. */
+static int was_off_cpu(const struct builder *b)
 {
     const struct strobe_path *p = &b->path;
     return p->ahead_ns > p->known_ns && p->known_ns <= b->seen_ns && p->ahead_cpu_ns >= p->known_cpu_ns &&
-           p->ahead_cpu_ns - p->known_cpu_ns <= b->idle_cpu_ns &&
-           p->ahead_cpu_ns - p->known_cpu_ns <= (p->ahead_ns - p->known_ns) / 100;
+           p->ahead_cpu_ns - p->known_cpu_ns <= b->least_ns &&
+           p->ahead_cpu_ns - p->known_cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART;
 }
 
 static void fill_gap(struct builder *b, uint64_t time_ns, int same)
 {
     struct strobe_path *p = &b->path;
-    uint32_t keep = same && p->depth && was_idle(b) ? p->depth : 0;
+    uint32_t keep = same && p->depth && was_off_cpu(b) ? p->depth : 0;
     strobe_path_move(p, b->seen_ns + b->least_ns);
     strobe_path_cut(p, keep);
-    strobe_path_push(p, keep ? STROBE_NAME_IDLE : STROBE_NAME_UNSEEN, 0, 0);
-    *(keep ? &b->stats->idles : &b->stats->gaps) += 1;
+    strobe_path_push(p, keep ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
+    *(keep ? &b->stats->offs : &b->stats->gaps) += 1;
     strobe_path_move(p, time_ns);
     strobe_path_cut(p, keep);
 }
@@ -479,7 +480,6 @@ static void set_limits(struct builder *b)
     b->least_ns = interval ? interval : LEAST_NS;
     if (b->least_ns > b->gap_ns)
         b->least_ns = b->gap_ns;
-    b->idle_cpu_ns = config->active_cpu_ns;
 }
 
 /* Where the thread's line begins, and with which totals. */

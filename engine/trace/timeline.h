@@ -12,8 +12,8 @@
  *   message  Samples of two messages share nothing, however equal their stacks (S-50).
  *   gap      After more than gap_ns without a sample, outside of a blocking call, the earlier stack is shown for the
  *            least duration (below), then "[unseen]" up to the next sample; nothing stays open across (S-51, S-4).
- *            Where the thread used no CPU time to speak of and is then seen with the same stack, it was idle: the
- *            stack stays open, with "[idle]" in it.
+ *            Where the thread is then seen with the same stack and used no more CPU time than passes between two
+ *            samples, and that a small part of the gap, it hardly ran: the stack stays open, with "[off cpu]" in it.
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). At equal times each sample still gets 1 ns:
  *            later ones are moved on so that no slice is empty or negative and none is lost (S-53, S-56).
@@ -45,7 +45,7 @@ struct strobe_timeline_stats {
     uint64_t slices;             /* all of them, waits, gaps and placeholders included */
     uint64_t waits;
     uint64_t gaps;               /* "[unseen]" */
-    uint64_t idles;              /* "[idle]" */
+    uint64_t offs;               /* "[off cpu]" */
     uint64_t instants;
     uint64_t samples;
     uint64_t message_splits;

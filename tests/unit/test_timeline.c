@@ -183,17 +183,18 @@ static void fifty_ms_without_a_hook_are_seen_to_be_unseen_S4(void **state)
     expect("a[0,1000) .b[0,1000) [unseen][1000,50000) a[50000,51000) .b[50000,51000)");
 }
 
-static void a_gap_in_which_no_cpu_time_passed_is_idle_not_unseen(void **state)
+static void a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen(void **state)
 {
     (void)state;
     begin();
     sample_cpu(0, "ab", 1 * MS);
-    sample_cpu(300 * MS, "ab", 1 * MS + 5 * US);
-    sample_cpu(600 * MS, "ac", 1 * MS + 5 * US);
+    sample_cpu(300 * MS, "ab", 2 * MS);
+    sample_cpu(600 * MS, "ac", 2 * MS);
     end(601 * MS);
-    assert_int_equal(tape.stats.idles, 1);
+    assert_int_equal(tape.stats.offs, 1);
     assert_int_equal(tape.stats.gaps, 1);
-    expect("a[0,301000) .b[0,301000) ..[idle][1000,300000) [unseen][301000,600000) a[600000,601000) .c[600000,601000)");
+    expect("a[0,301000) .b[0,301000) ..[off cpu][1000,300000) [unseen][301000,600000) a[600000,601000) "
+           ".c[600000,601000)");
 }
 
 static void a_gap_just_at_the_threshold_is_none(void **state)
@@ -647,7 +648,7 @@ int main(void)
         cmocka_unit_test(two_messages_share_no_slice_S50),
         cmocka_unit_test(a_long_gap_splits_equal_stacks_and_is_labelled_S51),
         cmocka_unit_test(fifty_ms_without_a_hook_are_seen_to_be_unseen_S4),
-        cmocka_unit_test(a_gap_in_which_no_cpu_time_passed_is_idle_not_unseen),
+        cmocka_unit_test(a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen),
         cmocka_unit_test(a_gap_just_at_the_threshold_is_none),
         cmocka_unit_test(the_threshold_can_be_chosen),
         cmocka_unit_test(the_threshold_follows_a_slow_interval),
