@@ -89,7 +89,8 @@ static void chrome_events_pair_up_by_name(void **state)
                     EVENT("E") "'f2','ts':1001000.000,'tts':500.000},\n"
                     EVENT("B") "'f3','cat':'function','ts':1001000.000,'tts':500.000},\n"
                     EVENT("B") "'[read]','cat':'wait','ts':1001000.000,'tts':500.000},\n"
-                    EVENT("E") "'[read]','ts':1002000.000,'tts':600.000,'args':{'arg':9,'alloc bytes':24,'allocs':1}},\n"
+                    EVENT("E") "'[read]','ts':1002000.000,'tts':600.000,"
+                    "'args':{'arg':9,'alloc bytes':24,'allocs':1}},\n"
                     EVENT("E") "'f3','ts':1002000.000,'tts':600.000,'args':{'alloc bytes':24,'allocs':1}},\n"
                     EVENT("E") "'f1','ts':1002000.000,'tts':600.000,'args':{'samples':2,'alloc bytes':24,'allocs':1}}"
                     "\n]}\n";
