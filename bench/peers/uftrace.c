@@ -38,7 +38,7 @@ void peer_uftrace_rows(void)
         bench_row_skipped(what, "SKIPPED: uftrace is not installed");
         return;
     }
-    const char *const record[] = { "uftrace", "record", "--no-libcall", "-d", folder, workload, "2", "200", NULL };
+    const char *const record[] = { "uftrace", "record", "-d", folder, workload, "2", "200", NULL };
     if (!child_run(record, NULL, true, &child) || child.status) {
         bench_row_skipped(what, "SKIPPED: uftrace record failed");
         return;

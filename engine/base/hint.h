@@ -3,6 +3,9 @@
 #define STROBE_BASE_HINT_H
 
 #define strobe_unlikely(condition) __builtin_expect(!!(condition), 0)
+/* Has the cache line at p fetched while other work goes on; p need not be valid. */
+#define strobe_prefetch(p) __builtin_prefetch(p)
+
 #define STROBE_NOINLINE __attribute__((noinline))
 #define STROBE_ALWAYS_INLINE __attribute__((always_inline)) inline
 

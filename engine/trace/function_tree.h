@@ -74,7 +74,8 @@ uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *tree, uint32
 /* The node of `name` called from `parent`. */
 uint32_t strobe_function_tree_child(struct strobe_function_tree *tree, uint32_t parent, uint32_t name);
 
-/* Nodes and names by id; nodes move when the tree grows, so don't keep the pointer. */
+/* Nodes and names by id. Nodes stand in one array, so that node 0 gives all; they move when the tree grows, so don't
+ * keep the pointer. */
 const struct strobe_function_node *strobe_function_tree_node(const struct strobe_function_tree *tree, uint32_t node);
 const struct strobe_name *strobe_function_tree_name(const struct strobe_function_tree *tree, uint32_t name);
 uint32_t strobe_function_tree_node_count(const struct strobe_function_tree *tree);

@@ -129,19 +129,19 @@ void strobe_path_show(struct strobe_path *p, uint32_t node)
 {
     if (node == p->node)
         return;
-    const struct strobe_function_node *at = strobe_function_tree_node(p->tree, node);
+    const struct strobe_function_node *nodes = strobe_function_tree_node(p->tree, 0), *at = &nodes[node];
     uint32_t steps = 0;
     if (!make_steps(p, at->depth))
         return;
     while (at->depth > p->depth || (node && p->open[at->depth - 1].node != node)) {
         p->steps[steps++] = node;
         node = at->parent;
-        at = strobe_function_tree_node(p->tree, node);
+        at = &nodes[node];
     }
     strobe_path_cut(p, at->depth);
     while (steps--) {
         uint32_t next = p->steps[steps];
-        if (!begin(p, next, strobe_function_tree_node(p->tree, next)->name, 0, 0))
+        if (!begin(p, next, nodes[next].name, 0, 0))
             return;
     }
 }

@@ -1,12 +1,13 @@
 #include "engine/trace/timeline.h"
 
+#include "engine/base/hint.h"
 #include "engine/trace/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, BLOCK_ITEMS = 64, PROGRESS_ITEMS = 4096,
+enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096,
        OFF_CPU_PART = 4 };
 #define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
 
@@ -341,7 +342,8 @@ static int repeats(const struct builder *b, const struct strobe_item *item, uint
 /* A sample that repeats() said yes to: as point(), less what would change nothing. */
 static void repeat(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
-    move_to_begin(b, item, time_ns);
+    if (item->record.flags & STROBE_FLAG_CPU || item->metrics)
+        move_to_begin(b, item, time_ns);
     seen(b, item, time_ns, 1);
     tell_samples(b, item, time_ns, time_ns);
 }
@@ -514,19 +516,9 @@ static void finish_thread(struct builder *b)
     strobe_path_cut(p, 0);
 }
 
-/* Fetches the begins of the items from `i` on, a block at once: so many loads do not wait for one another, and bring
- * the items themselves near. Waiting for memory item by item takes longer than all the rest. */
-static void fetch(const struct strobe_reader_thread *t, size_t i, uint64_t *ticks)
-{
-    size_t count = t->item_count - i < BLOCK_ITEMS ? t->item_count - i : BLOCK_ITEMS;
-    for (size_t k = 0; k < count; k++)
-        ticks[k] = t->items[i + k].record.ticks;
-}
-
 static void build_thread(struct builder *b)
 {
     const struct strobe_reader_thread *t = b->thread;
-    uint64_t ticks[BLOCK_ITEMS];
     struct strobe_item open;
     int unfinished = unfinished_call(b, &open);
     if (!t->item_count && !unfinished && !lost_samples(t))
@@ -543,8 +535,7 @@ static void build_thread(struct builder *b)
     start_thread(b, first_ns);
     for (size_t i = 0; i < t->item_count; i++) {
         const struct strobe_item *item = &t->items[i];
-        if (i % BLOCK_ITEMS == 0)
-            fetch(t, i, ticks);
+        strobe_prefetch(&t->items[i + AHEAD_ITEMS < t->item_count ? i + AHEAD_ITEMS : i]);
         if (b->options->progress && i % PROGRESS_ITEMS == 0)
             b->options->progress(b->options->progress_ctx, (size_t)(item - b->reader->items), b->reader->item_count);
         if (unfinished && open.record.ticks <= item->record.ticks) {
@@ -552,7 +543,7 @@ static void build_thread(struct builder *b)
             begin_unfinished(b, &open);
             unfinished = 0;
         }
-        uint64_t time_ns = strobe_reader_ns(b->reader, ticks[i % BLOCK_ITEMS]);
+        uint64_t time_ns = strobe_reader_ns(b->reader, item->record.ticks);
         if (repeats(b, item, time_ns)) {
             repeat(b, item, time_ns);
             continue;
