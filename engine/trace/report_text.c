@@ -2,6 +2,7 @@
 #include "engine/trace/report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct cell {
@@ -200,7 +201,7 @@ static void facts(const struct strobe_report *r, FILE *out)
         fprintf(out, "%14" PRIu64 "  %s\n", r->facts[i].value, r->facts[i].key);
 }
 
-void strobe_report_print(const struct strobe_report *r, FILE *out)
+static void print(const struct strobe_report *r, FILE *out)
 {
     heading(r, out);
     threads(r, out);
@@ -214,4 +215,23 @@ void strobe_report_print(const struct strobe_report *r, FILE *out)
         fprintf(out, "\nMind\n");
     for (size_t i = 0; i < r->warning_count; i++)
         fprintf(out, "  %s\n", r->warnings[i]);
+}
+
+/* Names come from the recorded program: what a terminal would take for a command is not passed on to it. */
+void strobe_report_print(const struct strobe_report *r, FILE *out)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *whole = open_memstream(&text, &bytes);
+    if (!whole) {
+        print(r, out);
+        return;
+    }
+    print(r, whole);
+    fclose(whole);
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)text[i];
+        putc((c < ' ' && c != '\n') || c == 0x7f ? '?' : c, out);
+    }
+    free(text);
 }

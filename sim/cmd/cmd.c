@@ -22,8 +22,9 @@ int strobe_complain(const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    for (char *p = line; *p; p++)   /* a path may hold a newline; one complaint stays one line */
-        if (*p == '\n' || *p == '\r')
+    /* A path may hold a newline, or what a terminal would take for a command: one complaint stays one plain line. */
+    for (unsigned char *p = (unsigned char *)line; *p; p++)
+        if (*p < ' ' || *p == 0x7f)
             *p = '?';
     fflush(stdout);
     fprintf(stderr, "strobe: %s\n", line);

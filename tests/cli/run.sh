@@ -168,6 +168,7 @@ if wanted blanks_in_names; then
     cmp -s 'a folder/the trace.pftrace' good.perfetto-trace || fault+=' the trace differs'
     verdict blanks_in_names "$fault"
 fi
+is_refused escapes_in_a_name "bad?[31m: No such file" "$strobe" report $'bad\e[31m'
 is_refused newline_in_a_name 'no?where' "$strobe" report 'no
 where'
 

@@ -217,6 +217,24 @@ static void long_names_are_cut_to_a_terminal_and_nowhere_else(void **state)
     free(cut);
 }
 
+static void names_give_a_terminal_no_commands(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t t = strobe_build_thread(&build, 42, "\033[31mred\177\r");
+    point(t, 0, stack(A, B));
+    strobe_build_end(&build, MS);
+    struct strobe_report *r = of_session(10);
+    char *text = printed(r, strobe_report_print), *json = printed(r, strobe_report_print_json);
+    assert_non_null(strstr(text, "?[31mred??"));
+    assert_null(strchr(text, 033));
+    assert_non_null(strstr(json, "\\u001b[31mred"));
+    assert_null(strchr(json, 033));
+    free(text);
+    free(json);
+    strobe_report_close(r);
+}
+
 static void a_session_of_nothing_has_a_report(void **state)
 {
     (void)state;
@@ -456,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_killed_program_and_missing_files_are_warned_of),
         cmocka_unit_test(the_top_holds_the_first_of_every_ranking),
         cmocka_unit_test(long_names_are_cut_to_a_terminal_and_nowhere_else),
+        cmocka_unit_test(names_give_a_terminal_no_commands),
         cmocka_unit_test(a_session_of_nothing_has_a_report),
         cmocka_unit_test(a_trace_tells_the_numbers_of_its_session),
         cmocka_unit_test(parts_of_a_timeline_add_up_to_it),
