@@ -13,10 +13,11 @@ const tp = await TraceProcessor.open(dir);
 let bad = 0;
 for (const wrote of JSON.parse(fs.readFileSync(list, 'utf8'))) {
   const name = path.basename(wrote.trace);
+  if (name.endsWith('.speedscope.json')) continue;
   const bytes = fs.readFileSync(wrote.trace);
   const found = [];
   if (bytes.length !== wrote.bytes) found.push(`${bytes.length} bytes, but the writer wrote ${wrote.bytes}`);
-  if (cutBytes(bytes)) found.push(`${cutBytes(bytes)} bytes at the end are no whole packet`);
+  if (!name.endsWith('.json') && cutBytes(bytes)) found.push(`${cutBytes(bytes)} bytes at the end are no whole packet`);
   try {
     tp.load(bytes);
     found.push(...faults(tp, wrote));

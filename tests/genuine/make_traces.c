@@ -106,21 +106,25 @@ static void empty(const char *path)
     strobe_build_end(&build, 1 * MS);
 }
 
-static void convert(const char *dir, const char *name, int deflate, int more)
+/* Converts a session to DIR/NAME + ending, and says so. */
+static void convert(const char *dir, const char *name, const char *ending, enum strobe_format format, int deflate)
 {
+    static int more;
     char session[512], trace[512], why[512];
-    struct strobe_convert_options options = {.deflate = deflate, .replace = 1};
+    struct strobe_convert_options options = {.format = format, .deflate = deflate, .replace = 1};
     struct strobe_convert_stats s;
     snprintf(session, sizeof session, "%s/%s.strobe", dir, name);
-    snprintf(trace, sizeof trace, "%s/%s%s.perfetto-trace", dir, name, deflate ? "-deflated" : "");
+    snprintf(trace, sizeof trace, "%s/%s%s", dir, name, ending);
     if (strobe_convert(session, trace, &options, &s, why, sizeof why) != STROBE_OK) {
         fprintf(stderr, "%s\n", why);
         exit(2);
     }
-    printf("{\"trace\":\"%s\",\"threads\":%" PRIu64 ",\"slices\":%" PRIu64 ",\"instants\":%" PRIu64
-           ",\"counter_values\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"pid\":4242}%s\n",
-           trace, s.perfetto.threads, s.perfetto.slices, s.perfetto.instants, s.perfetto.counter_values,
-           s.perfetto.samples, s.bytes, more ? "," : "");
+    uint64_t instants = format == STROBE_FORMAT_PERFETTO ? s.perfetto.instants : s.timeline.instants;
+    printf("%s{\"trace\":\"%s\",\"threads\":%" PRIu64 ",\"slices\":%" PRIu64 ",\"instants\":%" PRIu64
+           ",\"counter_values\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"pid\":4242}\n",
+           more ? "," : "", trace, s.timeline.threads, s.timeline.slices, instants, s.perfetto.counter_values,
+           s.perfetto.samples, s.bytes);
+    more = 1;
 }
 
 int main(int argc, char **argv)
@@ -135,8 +139,10 @@ int main(int argc, char **argv)
         char path[512];
         snprintf(path, sizeof path, "%s/%s.strobe", argv[1], sessions[i].name);
         sessions[i].make(path);
-        convert(argv[1], sessions[i].name, 0, 1);
-        convert(argv[1], sessions[i].name, 1, i + 1 < sizeof sessions / sizeof sessions[0]);
+        convert(argv[1], sessions[i].name, ".perfetto-trace", STROBE_FORMAT_PERFETTO, 0);
+        convert(argv[1], sessions[i].name, "-deflated.perfetto-trace", STROBE_FORMAT_PERFETTO, 1);
+        convert(argv[1], sessions[i].name, ".json", STROBE_FORMAT_CHROME, 0);
+        convert(argv[1], sessions[i].name, ".speedscope.json", STROBE_FORMAT_SPEEDSCOPE, 0);
     }
     puts("]");
     return 0;

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Traces are read back by programs that are not ours: Perfetto's trace processor, and protoc as an independent reader
-# of the wire format. What they find is compared with what the writer counted.
+# Traces are read back by programs that are not ours: Perfetto's trace processor, speedscope's schema, and protoc as an
+# independent reader of the wire format. What they find is compared with what the writer counted.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}
@@ -19,16 +19,16 @@ skip() {
     ((skipped++))
 }
 
-# Adds up lines that begin with ok or FAIL.
-tally() {
-    local line
-    while IFS= read -r line; do
-        echo "$line"
-        case $line in
-        ok\ *) ((passed++)) ;;
-        FAIL\ *) ((failed++)) ;;
-        esac
-    done
+# Runs a program that prints a line `ok ...` or `FAIL ...` a check, and adds them up. One that checks nothing, or fails
+# without saying what, has failed.
+check() {
+    local out status ok bad
+    out=$("$@" 2>&1)
+    status=$?
+    echo "$out"
+    ok=$(grep -c '^ok ' <<<"$out") bad=$(grep -c '^FAIL ' <<<"$out")
+    ((passed += ok, failed += bad))
+    ((ok == 0 || (status != 0 && bad == 0))) && fail "$* ended with status $status"
 }
 
 make -s "$B/genuine/make_traces" >/dev/null || exit 1
@@ -43,8 +43,16 @@ if ! command -v node >/dev/null; then
 elif ! why=$(tests/genuine/fetch-trace-processor.sh "$B/trace-processor"); then
     skip 'trace processor' "$why"
 else
-    tally < <(node tests/genuine/check_trace.mjs "$B/trace-processor" "$scratch/wrote.json")
-    tally < <(node tests/genuine/bad_traces.mjs "$B/trace-processor")
+    check node tests/genuine/check_trace.mjs "$B/trace-processor" "$scratch/wrote.json"
+    check node tests/genuine/bad_traces.mjs "$B/trace-processor"
+fi
+
+if ! command -v node >/dev/null; then
+    skip 'speedscope schema' 'node is not installed'
+elif ! why=$(tests/genuine/fetch-speedscope.sh "$B/speedscope"); then
+    skip 'speedscope schema' "$why"
+else
+    check node tests/genuine/check_speedscope.mjs "$B/speedscope" "$scratch/wrote.json"
 fi
 
 if ! command -v protoc >/dev/null; then
