@@ -114,6 +114,9 @@ struct strobe_report_names {
 enum strobe_status strobe_report_rank(struct strobe_report *report, const struct strobe_profile *profile,
                                       const struct strobe_report_names *names);
 
+/* What a session that did not end in order, or a trace of one, is warned with. */
+#define STROBE_REPORT_NOT_ENDED "the session did not end in order: the program was killed, or still runs"
+
 /* Adds a warning, as printf. STROBE_IO: out of memory. */
 enum strobe_status strobe_report_warn(struct strobe_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -219,7 +219,7 @@ static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct s
                                     "small",
                                     broken, reader->item_count);
     if (status == STROBE_OK && !r->closed)
-        status = strobe_report_warn(r, "the session did not end in order: the program was killed, or still runs");
+        status = strobe_report_warn(r, STROBE_REPORT_NOT_ENDED);
     return status;
 }
 

@@ -45,12 +45,14 @@ static const char *base(const char *path)
 
 static void heading(const struct strobe_report *r, FILE *out)
 {
+    for (const char *p = r->command; *p; p++)   /* arguments may be whole scripts */
+        putc(*p == '\n' ? ' ' : *p, out);
     if (r->command[0])
-        fprintf(out, "%s\n", r->command);
+        putc('\n', out);
     fprintf(out, "process %" PRIu32 ", %s on the clock, %s of CPU, %zu threads", r->pid, span(r->wall_ns).text,
             span(r->cpu_ns).text, r->thread_count);
     if (!strcmp(r->source, "session"))
-        fprintf(out, ", %s", r->closed ? "ended in order" : "did not end in order");
+        fprintf(out, ", %s", r->closed ? "ended in order" : "still running, or killed");
     putc('\n', out);
 }
 

@@ -176,6 +176,9 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
     r->wall_ns = j->first_ns <= j->last_ns ? j->last_ns - j->first_ns : 0;
     r->balanced = 1;
     status = strobe_report_rank(r, &j->profile, &names);
+    for (size_t i = 0; i < r->fact_count && status == STROBE_OK; i++)
+        if (!strcmp(r->facts[i].key, "closed in order") && !r->facts[i].value)
+            status = strobe_report_warn(r, STROBE_REPORT_NOT_ENDED);
     uint64_t odd = j->profile.unmatched + stats->unknown_names + stats->unstated;
     if (status == STROBE_OK && odd)
         status =

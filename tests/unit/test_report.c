@@ -358,7 +358,7 @@ static void a_trace_tells_the_numbers_of_its_session(void **state)
         random_session(&random);
         struct strobe_report *s = of_session(0), *t = of_trace((int)(round & 1));
         compare(s, t);
-        assert_int_equal(t->warning_count, 0);
+        assert_int_equal(t->warning_count, !s->closed);
         strobe_report_close(s);
         strobe_report_close(t);
     }
@@ -404,7 +404,7 @@ static void parts_of_a_timeline_add_up_to_it(void **state)
                 samples += part->threads[i].samples;
                 waits += part->threads[i].wait_ns;
             }
-            assert_int_equal(part->warning_count, 0);
+            assert_int_equal(part->warning_count, whole->warning_count);
             strobe_report_close(part);
             parts++;
             from = to;
