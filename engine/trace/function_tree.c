@@ -136,14 +136,23 @@ static uint32_t name_of(struct strobe_function_tree *t, const struct strobe_symb
     return *known - 1;
 }
 
-static const struct place *place_of(struct strobe_function_tree *t, uint64_t address, int is_return_address)
+static int is_ours(const struct strobe_symbol *symbol)
+{
+    static const char library[] = "libstrobe-preload.so";
+    const char *base = symbol->image ? strrchr(symbol->image, '/') : NULL;
+    return base && !strcmp(base + 1, library);
+}
+
+static const struct place *place_of(struct strobe_function_tree *t, uint64_t address)
 {
     if (!map_grow(t, &t->places))
         return NULL;
-    struct slot *slot = map_find(&t->places, address, is_return_address != 0);
+    struct slot *slot = map_find(&t->places, address, 0);
     if (!slot->used) {
         struct strobe_symbol symbols[FRAMES_MAX];
-        size_t count = t->resolver.resolve(t->resolver.ctx, address, is_return_address, symbols, FRAMES_MAX);
+        size_t count = t->resolver.resolve(t->resolver.ctx, address, symbols, FRAMES_MAX);
+        if (count && is_ours(&symbols[0]))
+            count = 0;
         if (!make_room(t, &t->place, t->place_count + 1, &t->place_room, sizeof *t->place) ||
             !make_room(t, &t->place_names, t->place_name_count + count, &t->place_name_room, sizeof *t->place_names))
             return NULL;
@@ -151,15 +160,15 @@ static const struct place *place_of(struct strobe_function_tree *t, uint64_t add
         *new = (struct place){(uint32_t)t->place_name_count, (uint32_t)count};
         for (size_t i = 0; i < count; i++)
             t->place_names[t->place_name_count++] = name_of(t, &symbols[i]);
-        map_fill(&t->places, slot, address, is_return_address != 0, (uint32_t)t->place_count++);
+        map_fill(&t->places, slot, address, 0, (uint32_t)t->place_count++);
     }
     return &t->place[slot->value];
 }
 
-size_t strobe_function_tree_at(struct strobe_function_tree *t, uint64_t address, int is_return_address,
-                               const uint32_t **names, uint32_t *first)
+size_t strobe_function_tree_at(struct strobe_function_tree *t, uint64_t address, const uint32_t **names,
+                               uint32_t *first)
 {
-    const struct place *place = place_of(t, address, is_return_address);
+    const struct place *place = place_of(t, address);
     if (!place)
         return 0;
     *names = t->place_names + place->first;
@@ -183,9 +192,9 @@ uint32_t strobe_function_tree_child(struct strobe_function_tree *t, uint32_t par
     return slot->value;
 }
 
-static uint32_t descend(struct strobe_function_tree *t, uint32_t node, uint64_t address, int is_return_address)
+static uint32_t descend(struct strobe_function_tree *t, uint32_t node, uint64_t address)
 {
-    const struct place *place = place_of(t, address, is_return_address);
+    const struct place *place = place_of(t, address);
     for (uint32_t i = 0; place && i < place->count; i++)
         node = strobe_function_tree_child(t, node, t->place_names[place->first + i]);
     return node;
@@ -227,7 +236,7 @@ static uint32_t fold(struct strobe_function_tree *t, uint32_t stack, unsigned wa
     uint32_t top = climb(t, stack, known, steps, &count);
     uint32_t node = top && known[top] ? known[top] - 1 : base_of(t, way);
     while (count--) {
-        node = descend(t, node, strobe_stack_node_of(t->table, steps[count])->address, 1);
+        node = descend(t, node, strobe_stack_node_of(t->table, steps[count])->address);
         known[steps[count]] = node + 1;
     }
     return node;
@@ -235,28 +244,18 @@ static uint32_t fold(struct strobe_function_tree *t, uint32_t stack, unsigned wa
 
 uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *t, uint32_t stack, unsigned way)
 {
-    const struct strobe_stack_node *leaf;
     if (stack && stack < t->stack_count && t->of_stack[way] && t->of_stack[way][stack])
         return t->of_stack[way][stack] - 1;
-    if (!stack || stack >= t->stack_count || !(leaf = strobe_stack_node_of(t->table, stack)))
+    if (!stack || stack >= t->stack_count || !strobe_stack_node_of(t->table, stack))
         return strobe_function_tree_child(t, 0, STROBE_NAME_NO_STACK);
-    unsigned callers = way & ~(unsigned)STROBE_STACK_EXACT;
-    for (unsigned w = callers; w <= way; w++) {
-        if (!t->of_stack[w] && (w == callers || w == way)) {
-            t->of_stack[w] = calloc(t->stack_count, sizeof *t->of_stack[w]);
-            if (!t->of_stack[w]) {
-                t->failed = 1;
-                return 0;
-            }
+    if (!t->of_stack[way]) {
+        t->of_stack[way] = calloc(t->stack_count, sizeof *t->of_stack[way]);
+        if (!t->of_stack[way]) {
+            t->failed = 1;
+            return 0;
         }
     }
-    if (way == callers)
-        return fold(t, stack, way);
-    uint32_t parent = leaf->parent;
-    uint32_t under = parent && parent < t->stack_count ? fold(t, parent, callers) : base_of(t, way);
-    uint32_t node = descend(t, under, leaf->address, 0);
-    t->of_stack[way][stack] = node + 1;
-    return node;
+    return fold(t, stack, way);
 }
 
 /* ---- the whole */

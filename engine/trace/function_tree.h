@@ -18,10 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What turns an address into functions; as strobe_symbols_resolve, behind a pointer so that tests and importers bring
- * their own. Texts must outlive the tree. */
+/* What turns a return address into functions; as strobe_symbols_resolve, behind a pointer so that tests and importers
+ * bring their own. Texts must outlive the tree. Functions of the engine's own preloaded library are left out of
+ * stacks: the program did not call them. */
 struct strobe_resolver {
-    size_t (*resolve)(void *ctx, uint64_t address, int is_return_address, struct strobe_symbol *out, size_t max);
+    size_t (*resolve)(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max);
     void *ctx;
 };
 
@@ -52,10 +53,9 @@ struct strobe_function_node {
 
 /* How a stack id is to be read: bits. */
 enum {
-    STROBE_STACK_EXACT = 1,      /* its innermost address is where the thread stood, not where a call returns to */
-    STROBE_STACK_CUT = 2,        /* hang it under "[stack cut]" */
-    STROBE_STACK_LOST = 4,       /* hang it under "[stack lost]" */
-    STROBE_STACK_WAYS = 8
+    STROBE_STACK_CUT = 1,        /* hang it under "[stack cut]" */
+    STROBE_STACK_LOST = 2,       /* hang it under "[stack lost]" */
+    STROBE_STACK_WAYS = 4
 };
 
 struct strobe_function_tree;
@@ -82,8 +82,9 @@ uint32_t strobe_function_tree_node_count(const struct strobe_function_tree *tree
 uint32_t strobe_function_tree_name_count(const struct strobe_function_tree *tree);
 
 /* The functions at one address, outermost first: names in *names. `*first` numbers the first of them among all
- * (address, function) pairs, from 0: a dense id for tables of frames. Returns how many, 0 when memory ran out. */
-size_t strobe_function_tree_at(struct strobe_function_tree *tree, uint64_t address, int is_return_address,
-                               const uint32_t **names, uint32_t *first);
+ * (address, function) pairs, from 0: a dense id for tables of frames. Returns how many: 0 for the engine's own, and
+ * when memory ran out. */
+size_t strobe_function_tree_at(struct strobe_function_tree *tree, uint64_t address, const uint32_t **names,
+                               uint32_t *first);
 
 #endif

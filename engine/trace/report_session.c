@@ -93,9 +93,9 @@ static const char *image_of(void *ctx, uint32_t name)
     return keep(j->report, strobe_function_tree_name(j->tree, name)->image);
 }
 
-static size_t resolve(void *ctx, uint64_t address, int is_return_address, struct strobe_symbol *out, size_t max)
+static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
-    return strobe_symbols_resolve(ctx, address, is_return_address, out, max);
+    return strobe_symbols_resolve(ctx, return_address, 1, out, max);
 }
 
 static enum strobe_status take_threads(struct job *j)

@@ -538,11 +538,11 @@ static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64
 }
 
 /* Tells the frames at one address; their ids, outermost first, go to ids[]. */
-static size_t tell_address(struct perfetto *w, uint64_t address, int is_return_address, uint32_t *ids, size_t max)
+static size_t tell_address(struct perfetto *w, uint64_t address, uint32_t *ids, size_t max)
 {
     const uint32_t *names;
     uint32_t first;
-    size_t count = strobe_function_tree_at(w->tree, address, is_return_address, &names, &first);
+    size_t count = strobe_function_tree_at(w->tree, address, &names, &first);
     if (count > max)
         count = max;
     for (size_t i = 0; i < count; i++) {
@@ -568,7 +568,7 @@ static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint
         return count;
     }
     for (uint32_t i = 0; i < depth; i++)
-        count += tell_address(w, address[i], i + 1 < depth || !(way & STROBE_STACK_EXACT), ids + count, max - count);
+        count += tell_address(w, address[i], ids + count, max - count);
     return count;
 }
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096,
-       OFF_CPU_PART = 4 };
+       OFF_CPU_PART = 4,
+       AT_HOOK_NS = 1000 };
 #define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
 
 /* A blocking call the thread is in. */
@@ -83,10 +84,15 @@ static int is_call(const struct strobe_item *item)
     return item->record.flags & STROBE_FLAG_SCOPE;
 }
 
+/* Taken at a time that the thread's own doings did not choose. */
+static int is_representative(const struct strobe_item *item)
+{
+    return item->record.kind == STROBE_KIND_ASYNC || item->record.flags & STROBE_FLAG_ASKED;
+}
+
 static unsigned way_of(const struct strobe_record *r)
 {
-    return (r->kind == STROBE_KIND_ASYNC ? STROBE_STACK_EXACT : 0u) |
-           (r->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
+    return (r->flags & STROBE_FLAG_CUT ? STROBE_STACK_CUT : 0u) |
            (r->flags & STROBE_FLAG_DOUBTFUL ? STROBE_STACK_LOST : 0u);
 }
 
@@ -308,6 +314,18 @@ static void arrive(struct builder *b, const struct strobe_item *item, uint64_t t
     b->message = item->record.message;
 }
 
+/* A hook's sample says where the thread was at the hook, which it has left since; an asynchronous one stands for the
+ * time around it. So where the first comes before the second, what lies between goes to the second. */
+static void reach_back(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
+{
+    if (b->call_count || !b->seen || time_ns <= b->seen_ns || time_ns - b->seen_ns > b->gap_ns ||
+        item->record.message != b->message || !is_representative(item) || is_representative(b->seen))
+        return;
+    uint64_t half = (time_ns - b->seen_ns) / 2;
+    strobe_path_move(&b->path, b->seen_ns + (half < AT_HOOK_NS ? half : AT_HOOK_NS));
+    strobe_path_show(&b->path, node);
+}
+
 /* A sample of its own, or the first of a run. */
 static void point(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
@@ -315,6 +333,7 @@ static void point(struct builder *b, const struct strobe_item *item, uint64_t ti
     uint32_t node = graft(b, node_of(b, item));
     interrupt_runs(b, time_ns);
     arrive(b, item, time_ns, node);
+    reach_back(b, item, time_ns, node);
     move_to_begin(b, item, time_ns);
     strobe_path_show(&b->path, node);
     uint64_t last_ns = r->count > 1 ? end_ns(b, item) : time_ns;
@@ -334,7 +353,7 @@ static int repeats(const struct builder *b, const struct strobe_item *item, uint
         return 0;
     const struct strobe_record *s = &b->seen->record;
     return r->stack == s->stack && r->count == 1 && r->message == s->message && s->count == 1 &&
-           (r->kind == STROBE_KIND_ASYNC) == (s->kind == STROBE_KIND_ASYNC) &&
+           is_representative(item) == is_representative(b->seen) &&
            !((r->flags ^ s->flags) & same_flags) && !(r->flags & STROBE_FLAG_SCOPE) &&
            time_ns - b->seen_ns <= b->gap_ns;
 }
@@ -355,6 +374,7 @@ static void run_sample(struct builder *b)
     uint32_t node = graft(b, node_of(b, r.item));
     interrupt_runs(b, r.next_ns);
     arrive(b, r.item, r.next_ns, node);
+    reach_back(b, r.item, r.next_ns, node);
     if (r.next == r.item->record.count - 1)
         move_to_end(b, r.item, r.next_ns);
     else
@@ -379,6 +399,7 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     uint32_t node = graft(b, caller);
     interrupt_runs(b, time_ns);
     arrive(b, item, time_ns, node);
+    reach_back(b, item, time_ns, node);
     move_to_begin(b, item, time_ns);
     strobe_path_show(&b->path, node);
     if (!strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished))

@@ -62,6 +62,12 @@ static void merged(uint64_t first, uint64_t last, uint32_t count, const char *fu
                                         .stack = stack(functions), .thread = thread});
 }
 
+static void async(uint64_t ticks, const char *functions)
+{
+    write_record((struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread,
+                                        .kind = STROBE_KIND_ASYNC});
+}
+
 static void call(uint64_t from, uint64_t to, const char *functions, enum strobe_kind kind)
 {
     write_record((struct strobe_record){.ticks = from, .duration = to - from, .stack = stack(functions),
@@ -135,6 +141,67 @@ static void recursion_keeps_its_depth_S60(void **state)
     sample(3 * MS, "f");
     end(4 * MS);
     expect("f[0,4000) .f[0,3000) ..f[0,1000) ..f[2000,3000) ...f[2000,3000)");
+}
+
+static void the_engines_own_functions_are_left_out(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "a~b");
+    sample(1 * MS, "ab~");
+    end(2 * MS);
+    expect("a[0,2000) .b[0,2000)");
+}
+
+/* ---- hooks and the sampler */
+
+static void what_lies_between_a_hook_and_the_sampler_goes_to_what_the_sampler_saw_S6(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "ab");
+    async(1 * MS, "ac");
+    sample(2 * MS, "ab");
+    async(3 * MS, "ac");
+    end(4 * MS);
+    expect("a[0,4000) .b[0,1) .c[1,2000) .b[2000,2001) .c[2001,4000)");
+}
+
+static void what_follows_a_wait_goes_to_what_the_sampler_saw_next(void **state)
+{
+    (void)state;
+    begin();
+    call(0, 1 * MS, "ab", STROBE_KIND_READ);
+    async(2 * MS, "ac");
+    end(3 * MS);
+    expect("a[0,3000) .b[0,1001) ..[read][0,1000) .c[1001,3000)");
+}
+
+static void a_call_that_the_sampler_asked_about_counts_as_what_it_saw(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "ab");
+    write_record((struct strobe_record){.ticks = 1 * MS, .duration = 10000, .stack = stack("ac"), .thread = thread,
+                                        .kind = STROBE_KIND_READ, .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_ASKED});
+    async(2 * MS, "ad");
+    end(3 * MS);
+    expect("a[0,3000) .b[0,1) .c[1,2000) ..[read][1000,1010) .d[2000,3000)");
+}
+
+static void a_hook_sample_before_another_holds_and_nothing_reaches_over_a_gap_or_a_message(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "ab");
+    sample(1 * MS, "ac");
+    write_record((struct strobe_record){.ticks = 2 * MS, .stack = stack("ad"), .thread = thread, .message = 1,
+                                        .kind = STROBE_KIND_ASYNC});
+    sample(3 * MS, "ae");
+    async(53 * MS, "af");
+    end(54 * MS);
+    expect("a[0,2000) .b[0,1000) .c[1000,2000) a[2000,3000) .d[2000,3000) a[3000,4000) .e[3000,4000) "
+           "[unseen][4000,53000) a[53000,54000) .f[53000,54000)");
 }
 
 static void functions_of_one_name_stay_two_S59(void **state)
@@ -644,6 +711,11 @@ int main(void)
         cmocka_unit_test(what_two_samples_share_stays_open),
         cmocka_unit_test(a_return_address_that_moves_within_a_function_splits_nothing_S60),
         cmocka_unit_test(recursion_keeps_its_depth_S60),
+        cmocka_unit_test(the_engines_own_functions_are_left_out),
+        cmocka_unit_test(what_lies_between_a_hook_and_the_sampler_goes_to_what_the_sampler_saw_S6),
+        cmocka_unit_test(what_follows_a_wait_goes_to_what_the_sampler_saw_next),
+        cmocka_unit_test(a_call_that_the_sampler_asked_about_counts_as_what_it_saw),
+        cmocka_unit_test(a_hook_sample_before_another_holds_and_nothing_reaches_over_a_gap_or_a_message),
         cmocka_unit_test(functions_of_one_name_stay_two_S59),
         cmocka_unit_test(two_messages_share_no_slice_S50),
         cmocka_unit_test(a_long_gap_splits_equal_stacks_and_is_labelled_S51),

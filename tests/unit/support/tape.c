@@ -10,16 +10,16 @@
 
 /* ---- functions */
 
-static size_t resolve(void *ctx, uint64_t address, int is_return_address, struct strobe_symbol *out, size_t max)
+static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
 {
     static char names[STROBE_TAPE_NAMES][12];
     uint32_t id = (uint32_t)(address >> 8) % (2 * STROBE_TAPE_NAMES);
     char *name = names[id % STROBE_TAPE_NAMES];
     (void)ctx;
-    (void)is_return_address;
     (void)max;
     snprintf(name, sizeof names[0], "f%u", id % STROBE_TAPE_NAMES);
-    *out = (struct strobe_symbol){.function = name, .image = "libtape.so", .file = "", .function_id = id,
+    const char *image = id == STROBE_TAPE_OURS ? "/usr/lib/strobe/libstrobe-preload.so" : "/usr/lib/libtape.so";
+    *out = (struct strobe_symbol){.function = name, .image = image, .file = "", .function_id = id,
                                   .function_address = address & ~(uint64_t)255};
     return 1;
 }

@@ -2,7 +2,8 @@
  * never decrease, slices nest and last, all end, CPU time never outruns the wall. A broken promise fails the test.
  *
  * Functions come from addresses alone: address >> 8 is the function's id and names it "f<id>", so that addresses which
- * share it are two places in one function; ids that are STROBE_TAPE_NAMES apart share a name. Tests only. */
+ * share it are two places in one function; ids that are STROBE_TAPE_NAMES apart share a name. STROBE_TAPE_OURS, '~',
+ * is a function of the engine's own library. Tests only. */
 #ifndef STROBE_UNIT_SUPPORT_TAPE_H
 #define STROBE_UNIT_SUPPORT_TAPE_H
 
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STROBE_TAPE_DEPTH_MAX = 256, STROBE_TAPE_NAMES = 1 << 14 };
+enum { STROBE_TAPE_DEPTH_MAX = 256, STROBE_TAPE_NAMES = 1 << 14, STROBE_TAPE_OURS = '~' };
 
 struct strobe_tape_slice {
     uint32_t thread, tid, depth;
