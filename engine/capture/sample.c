@@ -304,8 +304,10 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->arg = arg;
     s->begin.has = 0;
     s->begin_ticks = e->host->ticks(e->host->ctx);
-    if (e->config.metrics && (t->blocking_kinds >> kind & 1 || metrics_due(t, s->begin_ticks)))
+    if (e->config.metrics && (t->blocking_kinds >> kind & 1 || metrics_due(t, s->begin_ticks))) {
         read_metrics(t, s->begin_ticks, &s->begin);
+        s->begin_ticks = e->host->ticks(e->host->ctx);   /* our own system calls are no part of the wait */
+    }
     uint32_t token = ++t->scope_count;
     publish_scope(t);
     if (strobe_load_relaxed(&e->fence_scopes))

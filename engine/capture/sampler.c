@@ -88,20 +88,40 @@ static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64
     strobe_store_relaxed(&t->points_yield_until, now + patience);
 }
 
+/* On a processor at this moment: its CPU clock moves between two looks. */
+static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t)
+{
+    uint64_t first, second;
+    return e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &first) == STROBE_OK &&
+           e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &second) == STROBE_OK && second != first;
+}
+
 /* A thread that runs, but in a call that a stop must not disturb, takes its own stack when the call ends. Without
  * this, what runs in many short calls would never be seen by the sampler. */
 static void ask(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
+    if (!runs_now(e, t))
+        return;
     strobe_store_relaxed(&t->asked, 1);
     expect_back(e, t, now);
 }
 
 /* ---- stop, copy, go ---- */
 
-/* Unfit threads are left alone for 1 ms, 2 ms, ... up to about a second. */
-static void back_off(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+/* A thread that did not stop in time. One that did not get to run meanwhile is as it was, and is tried again at the
+ * next pass. One that did run will not be stopped: it is left to its own points, for 1 ms, 2 ms, ... up to about a
+ * second. */
+static void missed(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     struct strobe_sampled *m = &t->sampled;
+    uint64_t cpu = m->cpu_seen_ns;
+    e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu);
+    if (cpu - m->cpu_seen_ns < e->config.suspend_timeout_ns / 2) {
+        uint64_t until = strobe_load_relaxed(&t->points_yield_until);
+        if (until)
+            strobe_store_relaxed(&t->points_yield_until, until + ticks(e, e->config.suspend_timeout_ns));
+        return;
+    }
     unsigned shift = m->refusals < 10 ? m->refusals : 10;
     m->refusals++;
     m->retry_ticks = now + (ticks(e, 1000000) << shift);
@@ -135,7 +155,7 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
         return false;
     case STROBE_LATE:
         strobe_bump(&head->suspend_late, 1);
-        back_off(e, t, now);
+        missed(e, t, now);
         return false;
     default:
         if (blocks(t))

@@ -96,6 +96,7 @@ static void a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_
 {
     (void)state;
     uint32_t sampled = 0;
+    rig.cpu_cost = 100;   /* the thread runs: its CPU clock moves between two looks */
     for (int i = 0; i < 50; i++) {   /* at each pass it is in another read, never stopped and never blocked for long */
         struct strobe_site here = {(uint64_t)(uintptr_t)&sampled, 0};
         uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here);
@@ -116,6 +117,7 @@ static void a_thread_that_waits_in_one_call_is_not_even_looked_at(void **state)
     (void)state;
     struct strobe_site here = {(uint64_t)(uintptr_t)&here, 0};
     uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, here);
+    rig.cpu_cost = 100;
     for (int i = 0; i < 50; i++)
         pass(1, 900);
     assert_int_equal(strobe_load_relaxed(&rig.thread->asked), 1);   /* by the first pass only */
@@ -159,15 +161,31 @@ static void the_state_is_checked_again_once_the_thread_stands_S41_S42(void **sta
     assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 0);
 }
 
+static void go_on_running(struct rig *r)
+{
+    r->thread_cpu_ns += 1 * MS;
+}
+
+static void a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass(void **state)
+{
+    (void)state;
+    rig.suspend_says = STROBE_LATE;
+    for (int i = 0; i < 100; i++)
+        pass(1, 900);
+    assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_late), 100);
+}
+
 static void a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer(void **state)
 {
     (void)state;
     rig.suspend_says = STROBE_LATE;
+    rig.on_suspend = go_on_running;
     for (int i = 0; i < 1000; i++)
         pass(1, 900);
     uint64_t late = strobe_load_relaxed(&rig.engine.session.header->suspend_late);
     assert_in_range(late, 8, 12);   /* after 1, 2, 4, ... ms */
     rig.suspend_says = STROBE_OK;
+    rig.on_suspend = NULL;
     for (int i = 0; i < 1100; i++)
         pass(1, 900);
     assert_in_range(rig.suspends, 50, 1100);
@@ -268,6 +286,7 @@ int main(void)
         TEST(a_thread_that_waits_in_one_call_is_not_even_looked_at),
         TEST(an_exiting_thread_is_left_alone),
         TEST(the_state_is_checked_again_once_the_thread_stands_S41_S42),
+        TEST(a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass),
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
         TEST(a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16),
         TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),

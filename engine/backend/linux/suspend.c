@@ -273,5 +273,7 @@ bool strobe_linux_asymmetric_fence(void)
 
 void strobe_linux_sampler_begins(void)
 {
+    struct sched_param least = {.sched_priority = 1};
+    syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least);
     knows_states = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
 }

@@ -34,7 +34,9 @@ static void self_usage(void *ctx, struct strobe_usage *out)
 static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 {
     (void)tid;
-    *out = ((struct rig *)ctx)->thread_cpu_ns;
+    struct rig *r = ctx;
+    r->thread_cpu_ns += r->cpu_cost;
+    *out = r->thread_cpu_ns;
     return STROBE_OK;
 }
 

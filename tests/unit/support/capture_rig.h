@@ -17,7 +17,8 @@ struct rig {
     uint64_t now;                       /* ns, what ticks() says; every read adds tick_cost */
     uint64_t tick_cost, clock_reads;
     uint64_t cpu_ns;                    /* of the calling thread */
-    uint64_t thread_cpu_ns;             /* of any other */
+    uint64_t thread_cpu_ns;             /* of any other; every read adds cpu_cost */
+    uint64_t cpu_cost;
     struct strobe_usage usage;
 
     uint64_t frames[STROBE_STACK_DEPTH_MAX];   /* what the unwinder finds, outermost first */
