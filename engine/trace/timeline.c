@@ -8,8 +8,7 @@
 #include <string.h>
 
 enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096,
-       OFF_CPU_PART = 4,
-       AT_HOOK_NS = 1000 };
+       OFF_CPU_PART = 4, AT_HOOK_NS = 1000 };
 #define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
 
 /* A blocking call the thread is in. */
