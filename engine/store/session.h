@@ -220,7 +220,8 @@ void strobe_session_finish(struct strobe_session *s, const struct strobe_clock_p
 void strobe_session_unmap(struct strobe_session *s);
 
 /* Frees the file's blocks that hold nothing (holes in unused parts of the regions); the content reads the same.
- * After the traced process has ended. Best effort: STROBE_UNSUPPORTED where the file system can't. */
+ * After the traced process has ended: STROBE_EXISTS, and nothing is done, while a process of its id is there. Best
+ * effort: STROBE_UNSUPPORTED where the file system can't. */
 enum strobe_status strobe_session_trim(const char *path);
 
 /* Takes the next thread entry for `tid`, zeroed but for tid, generation, is_main, start_ticks and LIVE state.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,13 +53,22 @@ static enum strobe_status punch_zeros(int fd, uint64_t at, uint64_t end)
     return punch(fd, zeros_from, end);
 }
 
+/* A process that has closed its session may still be on its way out, and write. */
+static bool may_be_written(const struct strobe_session *s)
+{
+    uint32_t pid = s->header->pid;
+    return pid > 0 && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
 enum strobe_status strobe_session_trim(const char *path)
 {
     struct strobe_session s;
     enum strobe_status status = strobe_session_open(path, &s);
     if (status) return status;
     uint64_t end = s.mapped_bytes;
+    bool in_use = may_be_written(&s);
     strobe_session_unmap(&s);
+    if (in_use) return STROBE_EXISTS;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return STROBE_IO;
     status = punch_zeros(fd, BLOCK_BYTES, end);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,6 +302,30 @@ static bool holes_can_be_punched(void)
     return done == 0;
 }
 
+/* Blocks taken from under a process that still writes would lose what it writes. */
+static void a_session_whose_process_lives_is_not_trimmed(void **state)
+{
+    (void)state;
+    struct strobe_config c = config_small();
+    struct strobe_session s;
+    const char *path = fresh("alive");
+    assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
+    strobe_session_unmap(&s);
+    uint64_t whole = blocks_bytes(path);
+    pid_t pid = fork();
+    if (pid == 0) pause();
+    assert_int_equal(strobe_session_attach(path, (uint32_t)pid, &s), STROBE_OK);
+    assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
+    strobe_session_finish(&s, &(struct strobe_clock_pair){ 1, 1, 1, 1 });
+    assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
+    assert_true(blocks_bytes(path) == whole);
+    strobe_session_unmap(&s);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    enum strobe_status status = strobe_session_trim(path);
+    assert_true(status == STROBE_OK ? blocks_bytes(path) < whole : status == STROBE_UNSUPPORTED);
+}
+
 static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_S20(void **state)
 {
     (void)state;
@@ -396,6 +421,7 @@ int main(void)
         cmocka_unit_test(what_is_no_session_is_said_to_be_none),
         cmocka_unit_test(a_session_cut_anywhere_is_said_to_be_truncated),
         cmocka_unit_test(every_entry_goes_to_one_taker_and_a_full_table_says_so_S45),
+        cmocka_unit_test(a_session_whose_process_lives_is_not_trimmed),
         cmocka_unit_test(a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_S20),
         cmocka_unit_test(a_full_disk_is_refused_at_once_and_leaves_nothing),
     };
