@@ -1,7 +1,7 @@
 /* Makes sessions that show every feature of the Perfetto sink, converts each, and prints what the writer says it wrote:
  * an array of JSON objects, for check_trace.mjs.
  *
- *   make_traces DIR */
+ *   make_traces DIR [NAME...]      also converts the recorded sessions DIR/NAME.strobe */
 #include "engine/trace/convert.h"
 #include "tests/unit/support/session_builder.h"
 
@@ -106,6 +106,16 @@ static void empty(const char *path)
     strobe_build_end(&build, 1 * MS);
 }
 
+static uint32_t pid_of(const char *session)
+{
+    struct strobe_session s;
+    if (strobe_session_open(session, &s) != STROBE_OK)
+        return 0;
+    uint32_t pid = s.header->pid;
+    strobe_session_unmap(&s);
+    return pid;
+}
+
 /* Converts a session to DIR/NAME + ending, and says so. */
 static void convert(const char *dir, const char *name, const char *ending, enum strobe_format format, int deflate)
 {
@@ -121,10 +131,18 @@ static void convert(const char *dir, const char *name, const char *ending, enum 
     }
     uint64_t instants = format == STROBE_FORMAT_PERFETTO ? s.perfetto.instants : s.timeline.instants;
     printf("%s{\"trace\":\"%s\",\"threads\":%" PRIu64 ",\"slices\":%" PRIu64 ",\"instants\":%" PRIu64
-           ",\"counter_values\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"pid\":4242}\n",
+           ",\"counter_values\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"pid\":%" PRIu32 "}\n",
            more ? "," : "", trace, s.timeline.threads, s.timeline.slices, instants, s.perfetto.counter_values,
-           s.perfetto.samples, s.bytes);
+           s.perfetto.samples, s.bytes, pid_of(session));
     more = 1;
+}
+
+static void convert_all(const char *dir, const char *name)
+{
+    convert(dir, name, ".perfetto-trace", STROBE_FORMAT_PERFETTO, 0);
+    convert(dir, name, "-deflated.perfetto-trace", STROBE_FORMAT_PERFETTO, 1);
+    convert(dir, name, ".json", STROBE_FORMAT_CHROME, 0);
+    convert(dir, name, ".speedscope.json", STROBE_FORMAT_SPEEDSCOPE, 0);
 }
 
 int main(int argc, char **argv)
@@ -132,18 +150,17 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*make)(const char *path); } sessions[] = {
         {"ordinary", ordinary}, {"odd", odd}, {"lossy", lossy}, {"empty", empty},
     };
-    if (argc != 2)
+    if (argc < 2)
         return 2;
     puts("[");
     for (size_t i = 0; i < sizeof sessions / sizeof sessions[0]; i++) {
         char path[512];
         snprintf(path, sizeof path, "%s/%s.strobe", argv[1], sessions[i].name);
         sessions[i].make(path);
-        convert(argv[1], sessions[i].name, ".perfetto-trace", STROBE_FORMAT_PERFETTO, 0);
-        convert(argv[1], sessions[i].name, "-deflated.perfetto-trace", STROBE_FORMAT_PERFETTO, 1);
-        convert(argv[1], sessions[i].name, ".json", STROBE_FORMAT_CHROME, 0);
-        convert(argv[1], sessions[i].name, ".speedscope.json", STROBE_FORMAT_SPEEDSCOPE, 0);
+        convert_all(argv[1], sessions[i].name);
     }
+    for (int i = 2; i < argc; i++)
+        convert_all(argv[1], argv[i]);
     puts("]");
     return 0;
 }

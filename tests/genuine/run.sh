@@ -32,7 +32,22 @@ check() {
 }
 
 make -s "$B/genuine/make_traces" >/dev/null || exit 1
-if ! "$B/genuine/make_traces" "$scratch" >"$scratch/wrote.json"; then
+# Real programs beside the made sessions: threads, and every event with all metrics.
+recorded=()
+record() {
+    local name=$1
+    shift
+    if "$B/strobe" record -q --no-convert -o "$scratch/$name.strobe" "$@" >/dev/null 2>&1; then
+        recorded+=("$name")
+    else
+        fail "record $name"
+    fi
+}
+seq 1 100000 >"$scratch/numbers"
+record xz -- xz -T2 -2 --block-size=128KiB -c "$scratch/numbers"
+record sort --interval 0 --metrics all -- sort -R --parallel=2 "$scratch/numbers"
+
+if ! "$B/genuine/make_traces" "$scratch" "${recorded[@]}" >"$scratch/wrote.json"; then
     echo 'FAIL make_traces'
     echo '0 passed, 1 failed'
     exit 1

@@ -64,8 +64,8 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
 /* Registers the process for membarrier. False: scopes need a full fence of their own. Start only. */
 bool strobe_linux_asymmetric_fence(void);
 
-/* To be called first by the sampler thread. Gives it an empty descriptor table of its own, so that it can look into /proc
- * without a descriptor of the program's changing its number; without that no state is looked at. And real-time
+/* To be called first by the sampler thread. Gives it an empty descriptor table of its own, so that it can look into
+ * /proc without a descriptor of the program's changing its number; without that no state is looked at. And real-time
  * priority, where that is allowed: an ordinary thread that wakes up on a busy processor may have to wait until the
  * program makes a system call, and then sees nothing but programs that make system calls. */
 void strobe_linux_sampler_begins(void);
