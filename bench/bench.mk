@@ -43,7 +43,7 @@ run-peers: $B/bench/strobe-peers $B/bench/workload-pg
 gate_driver ?= $B/bench/gate-driver
 gate_planted ?=
 
-gate_obj    := $(call obj,obj,bench/gate.c bench/stackgen.c)
+gate_obj    := $(call obj,obj,bench/gate.c bench/stackgen.c tests/unit/support/session_builder.c)
 gate_key     = $(shell $(CC) -dumpmachine) $(notdir $(CC)) $(shell $(CC) -dumpfullversion -dumpversion) \
                $(strip $(CPPFLAGS) $(CFLAGS) $(SAN:%=-fsanitize=%)) libc $(word 2,$(shell getconf GNU_LIBC_VERSION))
 run_gate     = bench/gate.py $(gate_driver) bench/baseline.json '$(strip $(gate_key))'

@@ -1,16 +1,21 @@
 /* Fixed work for counting instructions: the same every time, with no clock, no thread and no address in it.
  *
- *     gate-driver intern | ring
+ *     gate-driver intern | ring | diff | encode
  *
  * What is counted is what the function measured_MODE calls; see gate.py. */
 #include "bench/stackgen.h"
 
+#include "engine/base/hint.h"
 #include "engine/store/ring.h"
 #include "engine/store/stack_table.h"
+#include "engine/trace/sink_perfetto.h"
+#include "engine/trace/timeline.h"
+#include "tests/unit/support/session_builder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     STACKS = 20000,
@@ -19,10 +24,15 @@ enum {
     SLOTS = 1 << 13,
     SUBS = 4,
     MERGES_OF_4 = 3,
+    SAMPLES = 20000,
+    SPACING_NS = 1000000,
+    METRICS_EVERY = 8,
 };
 
-void measured_intern(const struct strobe_stack_table *table, const struct stackgen_stream *stream);
-void measured_ring(const struct strobe_ring *ring);
+STROBE_NOINLINE void measured_intern(const struct strobe_stack_table *table, const struct stackgen_stream *stream);
+STROBE_NOINLINE void measured_ring(const struct strobe_ring *ring);
+STROBE_NOINLINE void measured_diff(const struct strobe_reader *reader);
+STROBE_NOINLINE void measured_encode(const struct strobe_reader *reader);
 
 static void *zeroed(size_t bytes)
 {
@@ -98,17 +108,152 @@ static void ring(void)
     free(memory);
 }
 
+/* A session of one thread with many equal neighbours, read. */
+static struct strobe_reader *session(void)
+{
+    char path[] = "/tmp/strobe-gate-XXXXXX", why[200];
+    struct stackgen_options options = {
+        .samples = SAMPLES, .tree_nodes = 5000, .fresh_permille = 10, .repeat_permille = 500,
+    };
+    struct strobe_config config = strobe_build_config();
+    struct strobe_build b;
+    struct stackgen_stack stack;
+    uint64_t ticks = 0, count = 0;
+    int fd = mkstemp(path);
+    if (fd < 0)
+        abort();
+    close(fd);
+    config.ring_slots = 2 * SAMPLES;
+    config.stack_nodes = 1 << 15;
+    strobe_build_begin(&b, path, &config);
+    uint32_t thread = strobe_build_thread(&b, 4711, "gate");
+    struct stackgen *g = stackgen_new(&options);
+    while (stackgen_next(g, &stack)) {
+        struct strobe_record record = { .ticks = ticks += SPACING_NS, .thread = thread, .flags = STROBE_FLAG_CPU,
+                                        .cpu_ns = ticks / 2 };
+        struct strobe_metrics metrics = { .alloc_count = count, .alloc_bytes = 64 * count };
+        record.stack = strobe_build_stack(&b, stack.frames, stack.depth);
+        if (!stack.warm_up)
+            check(strobe_build_record(&b, record, count++ % METRICS_EVERY ? NULL : &metrics));
+    }
+    stackgen_free(g);
+    strobe_build_end(&b, ticks);
+    struct strobe_reader *reader;
+    check(strobe_reader_open(path, &reader, why, sizeof why));
+    unlink(path);
+    return reader;
+}
+
+static size_t resolve(void *ctx, uint64_t address, int is_return_address, struct strobe_symbol *out, size_t max)
+{
+    (void)is_return_address, (void)max;
+    uint32_t *functions = ctx;
+    *out = (struct strobe_symbol){
+        .function = "a_function", .image = "/usr/lib/libsome.so.1", .file = "", .function_id = (*functions)++,
+        .function_address = address,
+    };
+    return 1;
+}
+
+static void build_timeline(const struct strobe_reader *reader, struct strobe_sink *sink)
+{
+    const struct strobe_timeline_options options = { .no_samples = 0 };
+    struct strobe_function_tree *tree;
+    uint32_t functions = 0;
+    check(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){ resolve, &functions }, &tree));
+    check(strobe_timeline_build(reader, tree, &options, sink, NULL));
+    strobe_function_tree_close(tree);
+}
+
+/* A sink that writes nothing. */
+static void on_start(struct strobe_sink *s, const struct strobe_reader *r, struct strobe_function_tree *t)
+{
+    (void)s, (void)r, (void)t;
+}
+
+static void on_thread(struct strobe_sink *s, const struct strobe_reader_thread *t)
+{
+    (void)s, (void)t;
+}
+
+static void on_begin(struct strobe_sink *s, const struct strobe_slice *slice)
+{
+    (void)s, (void)slice;
+}
+
+static void on_end(struct strobe_sink *s, const struct strobe_slice *slice, const struct strobe_moment *now)
+{
+    (void)s, (void)slice, (void)now;
+}
+
+static void on_instant(struct strobe_sink *s, uint64_t time_ns, const char *name, const struct strobe_note *notes,
+                       size_t note_count)
+{
+    (void)s, (void)time_ns, (void)name, (void)notes, (void)note_count;
+}
+
+static void on_samples(struct strobe_sink *s, const struct strobe_samples *samples)
+{
+    (void)s, (void)samples;
+}
+
+static void on_thread_end(struct strobe_sink *s)
+{
+    (void)s;
+}
+
+static enum strobe_status on_finish(struct strobe_sink *s)
+{
+    (void)s;
+    return STROBE_OK;
+}
+
+void measured_diff(const struct strobe_reader *reader)
+{
+    struct strobe_sink nothing = { on_start, on_thread, on_begin, on_end, on_instant, on_samples, on_thread_end,
+                                   on_finish };
+    build_timeline(reader, &nothing);
+}
+
+static void diff(void)
+{
+    struct strobe_reader *reader = session();
+    measured_diff(reader);
+    strobe_reader_close(reader);
+}
+
+void measured_encode(const struct strobe_reader *reader)
+{
+    struct strobe_outfile file;
+    struct strobe_perfetto_stats stats;
+    check(strobe_outfile_open(&file, "/dev/null", 1));
+    struct strobe_sink *sink = strobe_sink_perfetto(&file, 0, &stats);
+    if (!sink)
+        abort();
+    build_timeline(reader, sink);
+    check(strobe_outfile_finish(&file, 0));
+}
+
+static void encode(void)
+{
+    struct strobe_reader *reader = session();
+    measured_encode(reader);
+    strobe_reader_close(reader);
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } modes[] = {
         { "intern", intern },
         { "ring", ring },
+        { "diff", diff },
+        { "encode", encode },
     };
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (argc == 2 && !strcmp(argv[1], modes[i].name)) {
             modes[i].run();
             return 0;
         }
-    fprintf(stderr, "usage: gate-driver intern | ring\n");
+    fprintf(stderr, "usage: gate-driver intern | ring | diff | encode\n");
     return 2;
 }

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-MODES = ("intern", "ring")
+MODES = ("intern", "ring", "diff", "encode")
 SHOWN = 5
 
 

@@ -75,6 +75,15 @@ plant engine/store/ring.c strobe_ring_write
 gate "$scratch/slow" here
 expect 'a slower ring fails, by name' 1 'ring' GREW 'strobe_ring_write:' 'FAILED: ring'
 
+plant engine/trace/path.c strobe_path_cut
+gate "$scratch/slow" here
+expect 'a slower diff fails, by name' 1 'diff' GREW 'strobe_path_cut:' 'FAILED: diff'
+
+plant engine/trace/sink_perfetto.c slice_end
+gate "$scratch/slow" here
+expect 'a slower encoder fails, by name' 1 'encode' GREW 'slice_end:' 'FAILED: encode'
+
+plant engine/store/ring.c strobe_ring_write
 gate "$scratch/slow" elsewhere
 expect 'a build of another key is not compared, and that is said' 0 'skipped' "'here'" "'elsewhere'"
 [[ $said != *GREW* ]] || { ((failed++)); echo 'FAIL it compared all the same'; }
