@@ -39,6 +39,10 @@ void *bench_pages(size_t bytes);
 void bench_row_ratio(const char *what, const char *unit, double measured, const char *reference_name,
                      double reference, double most);
 
+/* The same for a ratio that is a median of its own, of runs made in pairs. */
+void bench_row_paired(const char *what, const char *unit, double measured, const char *reference_name,
+                      double reference, double ratio, double most);
+
 /* A row that is judged by measured <= most. */
 void bench_row_most(const char *what, const char *unit, double measured, double most);
 
@@ -69,6 +73,10 @@ void bench_suspend_add(void);
 void bench_suspend_rows(void);
 void bench_encode_add(void);
 void bench_encode_rows(void);
+
+/* Runs whole programs, found in the folder the bench is in and above it; takes some seconds. */
+void bench_whole_run(const char *folder);
+void bench_whole_rows(void);
 
 /* CPU ns that a slice takes from session to trace; after the run. */
 double bench_encode_slice_ns(void);

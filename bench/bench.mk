@@ -58,7 +58,7 @@ gate: $(gate_driver) ## counts instructions of fixed drivers; fails when one gre
 gate-update: $(gate_driver) ## stores the counts of now as the baseline, and says what changed
 	@$(run_gate) --update
 
-bench: $B/bench/strobe-bench $B/bench/workload ## measures everything against its targets; table, and B/bench.json
+bench: $B/bench/strobe-bench $B/bench/workload all ## measures everything against its targets; table, and B/bench.json
 	@$< -o $B/bench.json
 
 .PHONY: bench bench-peers run-peers gate gate-update

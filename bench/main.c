@@ -2,11 +2,15 @@
  *
  *     strobe-bench [-f REGEX] [-r REPETITIONS] [-t SECONDS] [-o JSON]
  *
+ * REGEX picks benches by name; `whole` picks the whole programs, which else run only without -f.
+ *
  * Exit status 0 also when a target is missed: a busy machine is no failure. */
 #include "bench/bench.h"
 
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const struct part { void (*add)(void); void (*rows)(void); } parts[] = {
@@ -40,6 +44,12 @@ int main(int argc, char **argv)
     gbench_run(filter, repetitions, seconds);
     for (int i = 0; i < PART_COUNT; i++)
         parts[i].rows();
+    if (!filter || !strcmp(filter, "whole")) {
+        char *program = strdup(argv[0]);
+        bench_whole_run(dirname(program));
+        free(program);
+        bench_whole_rows();
+    }
     int missed = bench_table(json);
     if (missed > 0)
         printf("%d of the targets MISSED\n", missed);

@@ -43,13 +43,18 @@ static enum verdict judge(double value, double most)
     return value <= most ? OK : MISSED;
 }
 
-void bench_row_ratio(const char *what, const char *unit, double measured, const char *reference_name, double reference,
-                     double most)
+void bench_row_paired(const char *what, const char *unit, double measured, const char *reference_name,
+                      double reference, double ratio, double most)
 {
-    double ratio = measured / reference;
     add((struct row){ .what = what, .unit = unit, .reference_name = reference_name, .measured = measured,
                       .reference = reference, .ratio = ratio, .most = most, .verdict = judge(ratio, most),
                       .why = "not measured" });
+}
+
+void bench_row_ratio(const char *what, const char *unit, double measured, const char *reference_name, double reference,
+                     double most)
+{
+    bench_row_paired(what, unit, measured, reference_name, reference, measured / reference, most);
 }
 
 void bench_row_most(const char *what, const char *unit, double measured, double most)

@@ -127,6 +127,8 @@ static enum strobe_status map(struct strobe_session *s, int fd, uint64_t bytes, 
 {
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED) return STROBE_IO;
+    /* Writers meet blocks that hold nothing yet: reading ahead would fill memory with zeros. */
+    if (flags == MAP_SHARED) madvise(memory, (size_t)bytes, MADV_RANDOM);
     *s = (struct strobe_session){ .header = memory, .mapped_bytes = (size_t)bytes, .fd = -1 };
     return STROBE_OK;
 }

@@ -71,6 +71,8 @@ enum strobe_status strobe_session_trim(const char *path)
     if (in_use) return STROBE_EXISTS;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return STROBE_IO;
+    /* Reading ahead would fill the holes behind each block with zeros in memory, and they would be holes no more. */
+    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     status = punch_zeros(fd, BLOCK_BYTES, end);
     int error = errno;
     close(fd);
