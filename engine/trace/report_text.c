@@ -130,10 +130,10 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
             break;
         fprintf(out, "%8s %11s %11s %11s %11s  ", share(rank_key(r, m, inclusive), whole).text, span(m->self_ns).text,
                 span(m->self_cpu_ns).text, span(m->total_ns).text, span(m->total_cpu_ns).text);
-        const char *image = m->image[0] == '/' ? base(m->image) : "";
+        const char *image = strcmp(m->image, m->name) ? base(m->image) : "";
         name(r, out, m->name, METHOD_COLUMN + (image[0] ? strlen(image) + 4 : 0));
         if (image[0])
-            fprintf(out, "  [%s]", image);
+            fprintf(out, image[0] == '[' ? "  %s" : "  [%s]", image);
         putc('\n', out);
     }
     if (shown < r->method_count_in_all)

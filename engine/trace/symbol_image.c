@@ -1,5 +1,7 @@
 #include "engine/trace/symbol_image.h"
 
+#include "engine/trace/vdso.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -60,34 +62,51 @@ static void close_module(struct strobe_symbol_image *image)
     image->module = NULL;
 }
 
-static Dwfl_Module *report(struct strobe_symbol_image *image)
+/* `fd`: the file, already open, or -1. It is the module's from here on. */
+static Dwfl_Module *report(struct strobe_symbol_image *image, int fd)
 {
     image->dwfl = dwfl_begin(&callbacks);
-    if (!image->dwfl)
+    if (!image->dwfl) {
+        if (fd >= 0)
+            close(fd);
         return NULL;
+    }
     dwfl_report_begin(image->dwfl);
-    Dwfl_Module *module = dwfl_report_elf(image->dwfl, image->short_name, image->path, -1, image->bias, true);
+    Dwfl_Module *module = dwfl_report_elf(image->dwfl, image->short_name, image->path, fd, image->bias, true);
+    if (!module && fd >= 0)
+        close(fd);
     dwfl_report_end(image->dwfl, NULL, NULL);
     return module;
 }
 
+/* Finds the recorded file and makes a module of it; image->state says what became of that. */
+static void find_module(struct strobe_symbol_image *image)
+{
+    struct stat st = {0};
+    GElf_Addr bias;
+    int fd = -1;
+    if (image->path[0] == '/') {
+        image->state = STROBE_IMAGE_MISSING;
+        if (stat(image->path, &st) || !S_ISREG(st.st_mode) || access(image->path, R_OK))
+            return;
+        image->state = STROBE_IMAGE_CHANGED;   /* what stands there now is no file with code, or another one */
+    } else {
+        image->state = STROBE_IMAGE_NO_FILE;
+        fd = !strcmp(image->path, "[vdso]") && image->build_id_bytes ? strobe_vdso_open() : -1;
+        if (fd < 0)
+            return;
+    }
+    image->module = report(image, fd);
+    if (!image->module || !dwfl_module_getelf(image->module, &bias) || !unchanged(image, &st))
+        close_module(image);
+}
+
 enum strobe_status strobe_symbol_image_open(struct strobe_symbol_image *image, unsigned options)
 {
-    struct stat st;
     GElf_Addr bias;
-    if (image->path[0] != '/') {
-        image->state = STROBE_IMAGE_NO_FILE;
+    find_module(image);
+    if (!image->module)
         return STROBE_OK;
-    }
-    image->state = STROBE_IMAGE_MISSING;
-    if (stat(image->path, &st) || !S_ISREG(st.st_mode) || access(image->path, R_OK))
-        return STROBE_OK;
-    image->state = STROBE_IMAGE_CHANGED; /* what stands there now is no file with code, or another one */
-    image->module = report(image);
-    if (!image->module || !dwfl_module_getelf(image->module, &bias) || !unchanged(image, &st)) {
-        close_module(image);
-        return STROBE_OK;
-    }
     enum strobe_status status = strobe_function_index_build(image->module, &image->functions);
     if (status != STROBE_OK) {
         close_module(image);

@@ -27,7 +27,8 @@ enum { STROBE_SYMBOLS_FRAMES_MAX = 32 };
 /* All strings belong to the symbols object, live as long as it does, and are never NULL. */
 struct strobe_symbol {
     const char *function;        /* demangled name; or placeholder: "libfoo.so+0x1234" with the address in the file,
-                                  * "0x7f12..." outside of all files, "[vdso]" (S-57) */
+                                  * "0x7f12..." outside of all files, "[vdso]" when that
+                                  * is another kernel's (S-57) */
     const char *image;           /* path as recorded; "" when no image holds the address */
     const char *file;            /* source file, "" when unknown */
     uint32_t line;               /* 0 when unknown */

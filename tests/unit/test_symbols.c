@@ -3,6 +3,7 @@
 #include "engine/trace/symbols.h"
 
 #include "engine/trace/demangle.h"
+#include "engine/trace/vdso.h"
 #include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
@@ -320,6 +321,47 @@ static void what_has_no_name_gets_a_placeholder_S57(void **state)
     done(s);
 }
 
+/* The vdso is no file, but the same in all processes of a kernel: its functions have names when the build ids agree. */
+static void the_vdso_has_names_while_the_kernel_is_the_same(void **state)
+{
+    (void)state;
+    int fd = strobe_vdso_open();
+    if (fd < 0) {
+        print_message("SKIPPED: no vdso here\n");
+        skip();
+    }
+    char image[65536];
+    ssize_t bytes = pread(fd, image, sizeof image, 0);
+    close(fd);
+    assert_true(bytes > 0);
+    strobe_workshop_write("vdso.so", image, (size_t)bytes, 0644);
+    strobe_workshop_run("nm -D vdso.so | sed 's/@.*//' | grep ' [TW] .*clock_gettime$' | head -n 1 >vdso-names && "
+                        "readelf -n vdso.so | sed -n 's/.*Build ID: //p' >vdso-id && test -s vdso-id -a -s vdso-names");
+    size_t text_bytes;
+    char *text = strobe_workshop_read("vdso-names", &text_bytes), *id = strobe_workshop_read("vdso-id", &text_bytes);
+    uint64_t address = BIAS + strtoull(text, NULL, 16);
+    static const char *const files[] = {"[vdso]"};
+    for (int other = 0; other < 2; other++) {
+        struct strobe_symbols *s;
+        make_session(files, 1);
+        struct strobe_image_entry *e = &session.images[0];
+        for (e->build_id_bytes = 0; e->build_id_bytes < 20 && id[2 * e->build_id_bytes] >= '0'; e->build_id_bytes++) {
+            unsigned byte;
+            assert_int_equal(sscanf(id + 2 * e->build_id_bytes, "%2x", &byte), 1);
+            e->build_id[e->build_id_bytes] = (uint8_t)(byte ^ (unsigned)other);
+        }
+        assert_int_equal(strobe_symbols_open(&session, 0, &s), STROBE_OK);
+        const char *name = one(s, address + 1).function;
+        if (other)
+            assert_string_equal(name, "[vdso]");
+        else
+            assert_non_null(strstr(name, "clock_gettime"));
+        done(s);
+    }
+    free(text);
+    free(id);
+}
+
 static void a_file_that_is_no_longer_the_recorded_one_is_not_believed(void **state)
 {
     (void)state;
@@ -485,6 +527,7 @@ int main(void)
         cmocka_unit_test(an_inlined_function_is_one_where_the_program_has_one),
         cmocka_unit_test(functions_of_equal_name_are_two_when_they_are_two_S59),
         cmocka_unit_test(what_has_no_name_gets_a_placeholder_S57),
+        cmocka_unit_test(the_vdso_has_names_while_the_kernel_is_the_same),
         cmocka_unit_test(a_file_that_is_no_longer_the_recorded_one_is_not_believed),
         cmocka_unit_test(damaged_libraries_give_placeholders_and_no_harm),
         cmocka_unit_test(cplusplus_and_rust_names_are_readable),
