@@ -44,6 +44,9 @@ export function faults(tp, wrote) {
   none('slices used more CPU time than wall time', 'slice where thread_dur > dur');
   none('samples have no stack', 'perf_sample where callsite_id is null');
   none('samples are of no known thread', 'perf_sample left join thread using (utid) where tid is null or tid = 0');
+  none('samples are of times when their thread shows nothing', `perf_sample p join (select utid, min(ts) as first,
+    max(ts + dur) as last from slice s join thread_track t on t.id = s.track_id group by utid) using (utid)
+    where p.ts < first or p.ts > last`);
   none('frames have no name', "stack_profile_frame where name is null or name = ''");
   none('threads have no name', `thread_track join thread using (utid) where thread.name is null or thread.name = ''`);
   return found;

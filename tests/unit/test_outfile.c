@@ -138,13 +138,16 @@ static void a_pipe_gets_all_of_it_however_slowly(void **state)
 {
     (void)state;
     const char *pipe = strobe_workshop_path("pipe");
-    strobe_workshop_run("mkfifo pipe; (sleep 0.2; wc -c <pipe >counted; mv counted target) & true");
+    strobe_workshop_run("mkfifo pipe; (exec 3<pipe; sleep 0.2; wc -c <&3 >counted; mv counted target) & true");
     struct sigaction on_tick = {.sa_handler = tick};
     sigaction(SIGALRM, &on_tick, NULL);
     assert_int_equal(strobe_outfile_open(&out, pipe, 0), STROBE_OK);
     ualarm(5000, 5000);
     unlink(target());
-    fill(1000000);
+    char *big = calloc(1, 600000);
+    strobe_outfile_write(&out, big, 600000);
+    free(big);
+    fill(400000);
     enum strobe_status status = strobe_outfile_finish(&out, 0);
     ualarm(0, 0);
     assert_int_equal(status, STROBE_OK);

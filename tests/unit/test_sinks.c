@@ -138,19 +138,24 @@ static unsigned next(struct cursor *c, struct cursor *bytes, uint64_t *value)
     return (unsigned)(tag >> 3);
 }
 
-struct seen { uint64_t packets, begins, ends, instants, values, samples, names, descriptors, time; };
+struct seen { uint64_t packets, begins, ends, instants, values, cpu, samples, names, descriptors, time; };
 
 static void look_at_event(struct cursor event, struct seen *s)
 {
     struct cursor in;
     uint64_t value;
+    int first = 1;
     for (unsigned field; (field = next(&event, &in, &value));) {
         if (field == 9) {
             s->begins += value == 1;
             s->ends += value == 2;
             s->instants += value == 3;
         }
-        s->values += field == 12;
+        if (field == 12) {
+            s->cpu += first ? value : 0;
+            first = 0;
+            s->values++;
+        }
     }
 }
 
@@ -200,6 +205,7 @@ static void assert_seen(const struct seen *s)
     assert_int_equal(s->names, 4);
     assert_int_equal(s->descriptors, 1 + 1 + 2);
     assert_int_equal(s->time, 2 * MS);
+    assert_int_equal(s->cpu, 600000);
 }
 
 static void a_perfetto_trace_holds_what_its_writer_counted(void **state)
@@ -254,6 +260,36 @@ static void a_nested_message_of_any_length_is_closed_right(void **state)
     free(buffer);
 }
 
+/* Counts the names that the session `path` makes a trace say. */
+static uint64_t names_in_trace_of(const char *path)
+{
+    char why[300];
+    size_t bytes;
+    struct strobe_convert_options options = {.format = STROBE_FORMAT_PERFETTO, .replace = 1};
+    if (strobe_convert(path, strobe_workshop_path("out"), &options, NULL, why, sizeof why) != STROBE_OK)
+        fail_msg("%s", why);
+    char *trace = strobe_workshop_read("out", &bytes);
+    struct seen s = look_at_trace(trace, bytes);
+    free(trace);
+    return s.names;
+}
+
+static void a_name_is_told_once_however_often_it_is_used(void **state)
+{
+    (void)state;
+    struct strobe_build build;
+    struct strobe_config config = strobe_build_config();
+    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    uint32_t thread = strobe_build_thread(&build, 1, "t");
+    for (uint64_t i = 0; i < 60; i++) {
+        const uint64_t address[] = {0x100, 0x200 + i % 3 * 256};
+        struct strobe_record r = {.ticks = i * MS, .stack = strobe_build_stack(&build, address, 2), .thread = thread};
+        strobe_build_record(&build, r, NULL);
+    }
+    strobe_build_end(&build, 60 * MS);
+    assert_int_equal(names_in_trace_of(strobe_workshop_path("session")), 4);
+}
+
 /* ---- the whole way */
 
 static void a_conversion_tells_what_is_wrong_with_which_file(void **state)
@@ -286,6 +322,7 @@ int main(void)
         cmocka_unit_test(speedscope_profiles_open_and_close_frames),
         cmocka_unit_test(a_perfetto_trace_holds_what_its_writer_counted),
         cmocka_unit_test(a_deflated_trace_holds_the_same_packets),
+        cmocka_unit_test(a_name_is_told_once_however_often_it_is_used),
         cmocka_unit_test(a_nested_message_of_any_length_is_closed_right),
         cmocka_unit_test(a_conversion_tells_what_is_wrong_with_which_file),
     };

@@ -264,6 +264,18 @@ static void a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen(void **st
            ".c[600000,601000)");
 }
 
+static void a_gap_in_which_the_thread_ran_longer_than_an_interval_is_unseen(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "ab", 1 * MS);
+    sample_cpu(300 * MS, "ab", 2 * MS + 1);
+    end(301 * MS);
+    assert_int_equal(tape.stats.offs, 0);
+    assert_int_equal(tape.stats.gaps, 1);
+    strobe_tape_free(&tape);
+}
+
 static void a_gap_just_at_the_threshold_is_none(void **state)
 {
     (void)state;
@@ -321,6 +333,16 @@ static void the_last_sample_does_not_outlast_its_thread_S52(void **state)
     expect("a[10000,10300)");
 }
 
+static void a_thread_does_not_outlast_its_session(void **state)
+{
+    (void)state;
+    begin();
+    sample(10 * MS, "a");
+    build.session.threads[thread].end_ticks = STROBE_BUILD_BEGIN_NS + 1000000 * MS;
+    end(11 * MS);
+    expect("a[10000,11000)");
+}
+
 static void a_killed_session_shows_its_last_sample_S52(void **state)
 {
     (void)state;
@@ -368,13 +390,14 @@ static void a_merged_record_is_its_samples_spread_evenly(void **state)
 {
     (void)state;
     begin();
-    merged(0, 40 * MS, 11, "ab");
-    sample(41 * MS, "a");
-    end(42 * MS);
-    assert_int_equal(tape.stats.samples, 12);
-    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->samples, 11);
-    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->samples, 12);
-    expect("a[0,42000) .b[0,41000)");
+    sample(0, "ab");
+    merged(1 * MS, 41 * MS, 11, "ab");
+    sample(42 * MS, "a");
+    end(43 * MS);
+    assert_int_equal(tape.stats.samples, 13);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->samples, 12);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->samples, 13);
+    expect("a[0,43000) .b[0,42000)");
 }
 
 static void a_sample_between_merged_ones_lasts_until_the_next_of_them(void **state)
@@ -721,11 +744,13 @@ int main(void)
         cmocka_unit_test(a_long_gap_splits_equal_stacks_and_is_labelled_S51),
         cmocka_unit_test(fifty_ms_without_a_hook_are_seen_to_be_unseen_S4),
         cmocka_unit_test(a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen),
+        cmocka_unit_test(a_gap_in_which_the_thread_ran_longer_than_an_interval_is_unseen),
         cmocka_unit_test(a_gap_just_at_the_threshold_is_none),
         cmocka_unit_test(the_threshold_can_be_chosen),
         cmocka_unit_test(the_threshold_follows_a_slow_interval),
         cmocka_unit_test(a_lone_sample_lasts_one_interval_S52),
         cmocka_unit_test(the_last_sample_does_not_outlast_its_thread_S52),
+        cmocka_unit_test(a_thread_does_not_outlast_its_session),
         cmocka_unit_test(a_killed_session_shows_its_last_sample_S52),
         cmocka_unit_test(samples_at_one_time_are_all_shown_in_their_order_S56),
         cmocka_unit_test(records_are_put_in_order_of_their_begins),
