@@ -60,3 +60,26 @@ bool strobe_parse_count(const char *text, uint32_t low, uint32_t high, uint32_t 
     *out = (uint32_t)value;
     return true;
 }
+
+size_t strobe_trace_ending(const char *path, enum strobe_format *format)
+{
+    static const struct {
+        const char *ending;
+        enum strobe_format format;
+    } endings[] = {
+        {".perfetto-trace", STROBE_FORMAT_PERFETTO}, {".pftrace", STROBE_FORMAT_PERFETTO},
+        {".speedscope.json", STROBE_FORMAT_SPEEDSCOPE}, {".speedscope", STROBE_FORMAT_SPEEDSCOPE},
+        {".json", STROBE_FORMAT_CHROME}, {".json-trace", STROBE_FORMAT_CHROME},
+        {".folded", STROBE_FORMAT_FOLDED}, {".collapsed", STROBE_FORMAT_FOLDED}, {".txt", STROBE_FORMAT_FOLDED},
+    };
+    size_t bytes = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i].ending);
+        if (bytes > n && !strcmp(path + bytes - n, endings[i].ending)) {
+            *format = endings[i].format;
+            return n;
+        }
+    }
+    *format = STROBE_FORMAT_PERFETTO;
+    return 0;
+}

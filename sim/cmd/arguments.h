@@ -1,8 +1,11 @@
-/* Values that come with options. */
+/* Values that come with options, and what file names say. */
 #ifndef STROBE_SIM_CMD_ARGUMENTS_H
 #define STROBE_SIM_CMD_ARGUMENTS_H
 
+#include "engine/trace/convert.h"
+
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Each returns false when `text` is something else, and leaves *out as it was. */
@@ -15,5 +18,9 @@ bool strobe_parse_time(const char *text, uint64_t *ns);
 
 /* A number from `low` to `high`, which may have k or M behind it for 1024 and 1024 * 1024. */
 bool strobe_parse_count(const char *text, uint32_t low, uint32_t high, uint32_t *out);
+
+/* What a trace's file name says: the format in *format (perfetto when it says nothing), and how long the ending is that
+ * says so (0 when there is none). */
+size_t strobe_trace_ending(const char *path, enum strobe_format *format);
 
 #endif

@@ -67,36 +67,10 @@ static int take_option(struct request *q, int c)
     }
 }
 
-static int ends_with(const char *name, const char *ending)
-{
-    size_t n = strlen(name), e = strlen(ending);
-    return n > e && !strcmp(name + n - e, ending);
-}
-
-static enum strobe_format format_of_ending(const char *name)
-{
-    static const struct {
-        const char *ending;
-        enum strobe_format format;
-    } endings[] = {
-        {".speedscope.json", STROBE_FORMAT_SPEEDSCOPE},
-        {".speedscope", STROBE_FORMAT_SPEEDSCOPE},
-        {".json", STROBE_FORMAT_CHROME},
-        {".json-trace", STROBE_FORMAT_CHROME},
-        {".folded", STROBE_FORMAT_FOLDED},
-        {".collapsed", STROBE_FORMAT_FOLDED},
-        {".txt", STROBE_FORMAT_FOLDED},
-    };
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ends_with(name, endings[i].ending))
-            return endings[i].format;
-    return STROBE_FORMAT_PERFETTO;
-}
-
 static int choose_format(struct request *q)
 {
     if (!q->format)
-        q->options.format = format_of_ending(q->output);
+        strobe_trace_ending(q->output, &q->options.format);
     else if (strobe_format_of(q->format, &q->options.format) != STROBE_OK)
         return strobe_complain("convert: --format %s: expected perfetto, chrome, speedscope or folded", q->format);
     if (q->options.deflate && q->options.format != STROBE_FORMAT_PERFETTO)

@@ -55,13 +55,13 @@ static void tell(const struct strobe_record_options *o, const char *trace, const
 {
     if (o->quiet || !isatty(STDERR_FILENO))
         return;
-    fprintf(stderr, "strobe: %s: %llu slices, %llu bytes\n", trace, (unsigned long long)stats->perfetto.slices,
+    fprintf(stderr, "strobe: %s: %llu slices, %llu bytes\n", trace, (unsigned long long)stats->timeline.slices,
             (unsigned long long)stats->bytes);
 }
 
 static int convert(const struct strobe_record_options *o, const char *session, const char *trace)
 {
-    struct strobe_convert_options how = {.format = STROBE_FORMAT_PERFETTO, .deflate = o->deflate,
+    struct strobe_convert_options how = {.format = o->format, .deflate = o->deflate,
                                          .replace = o->replace};
     struct strobe_convert_stats stats;
     char why[1024];

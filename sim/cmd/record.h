@@ -3,6 +3,7 @@
 #define STROBE_SIM_CMD_RECORD_H
 
 #include "engine/store/session.h"
+#include "engine/trace/convert.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@ struct strobe_record_options {
     bool replace;              /* overwrite files that are there */
     bool quiet;
     bool deflate;
+    enum strobe_format format; /* of the trace, as its name says */
     char trace[PATH_MAX];      /* "" when not converting */
     char session[PATH_MAX];
 };

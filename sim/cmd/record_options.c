@@ -15,7 +15,8 @@ const char strobe_usage_record[] =
     "Runs a program with the engine preloaded and leaves a session and a trace of it. The program's input,\n"
     "output, environment and exit status are its own.\n"
     "\n"
-    "  -o, --output FILE       the trace; the session is put beside it, as FILE with .strobe for its ending\n"
+    "  -o, --output FILE       the trace, in the format that its ending says (see `strobe help convert`); the\n"
+    "                          session is put beside it, as FILE with .strobe for its ending\n"
     "                          (default COMMAND.PID.perfetto-trace here)\n"
     "      --no-convert        make no trace; -o names the session (default COMMAND.PID.strobe)\n"
     "  -f, --force             overwrite files that are there\n"
@@ -207,20 +208,6 @@ int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out
 
 /* ---- names ---- */
 
-static bool cut_ending(char *path)
-{
-    static const char *const endings[] = {".perfetto-trace", ".pftrace", ".json", ".folded", ".txt"};
-    size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t m = strlen(endings[i]);
-        if (n > m && !strcmp(path + n - m, endings[i])) {
-            path[n - m] = '\0';
-            return true;
-        }
-    }
-    return false;
-}
-
 int strobe_record_name_files(struct strobe_record_options *o, const char *output, const char *command)
 {
     const char *base = strrchr(command, '/');
@@ -234,7 +221,7 @@ int strobe_record_name_files(struct strobe_record_options *o, const char *output
         return 0;
     }
     snprintf(o->trace, sizeof o->trace, output ? "%s" : "%s.perfetto-trace", stem);
-    cut_ending(stem);
+    stem[strlen(stem) - strobe_trace_ending(stem, &o->format)] = '\0';
     snprintf(o->session, sizeof o->session, "%.*s.strobe", PATH_MAX - 16, stem);
     if (!o->replace && access(o->trace, F_OK) == 0)
         return strobe_complain("%s: exists already; --force overwrites it", o->trace);
