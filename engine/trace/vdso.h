@@ -3,8 +3,8 @@
 #ifndef STROBE_TRACE_VDSO_H
 #define STROBE_TRACE_VDSO_H
 
-/* A new descriptor of a file in memory that holds the vdso's ELF image; -1 when there is none. The caller closes it, and
- * compares build ids before it believes the names. */
+/* A new descriptor of a file in memory that holds the vdso's ELF image; -1 when there is none. The caller closes it,
+ * and compares build ids before it believes the names. */
 int strobe_vdso_open(void);
 
 #endif
