@@ -255,7 +255,8 @@ uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *t, uint32_t 
             return 0;
         }
     }
-    return fold(t, stack, way);
+    uint32_t node = fold(t, stack, way);
+    return node ? node : strobe_function_tree_child(t, 0, STROBE_NAME_NO_STACK);
 }
 
 /* ---- the whole */

@@ -569,6 +569,8 @@ static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint
     }
     for (uint32_t i = 0; i < depth; i++)
         count += tell_address(w, address[i], ids + count, max - count);
+    if (!count)
+        tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
     return count;
 }
 

@@ -317,7 +317,7 @@ static void arrive(struct builder *b, const struct strobe_item *item, uint64_t t
  * time around it. So where the first comes before the second, what lies between goes to the second. */
 static void reach_back(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
-    if (b->call_count || !b->seen || time_ns <= b->seen_ns || time_ns - b->seen_ns > b->gap_ns ||
+    if (b->call_count || !b->seen || time_ns < b->seen_ns + 2 || time_ns - b->seen_ns > b->gap_ns ||
         item->record.message != b->message || !is_representative(item) || is_representative(b->seen))
         return;
     uint64_t half = (time_ns - b->seen_ns) / 2;

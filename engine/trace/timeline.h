@@ -4,9 +4,9 @@
  * Between two samples a thread is shown where the earlier one saw it: a slice begins at the first sample that has it
  * and ends at the first that has it no more; what both stacks share stays open. Above that rule:
  *
- *   hooks    A sample taken at a hook, or the end of a blocking call, holds until the thread does something else seen
- *   by
- *            a hook; when the sampler sees it next, what lies between goes to what the sampler saw, less 1 us.
+ *   hooks    A sample taken at a hook, or the end of a blocking call, holds until the next at a hook. Where the sampler
+ *            is next to see the thread, it holds for 1 us or half the time, whichever is less, and what follows goes
+ *            to what the sampler saw, within one message and where there is no gap (S-6).
  *   merged   A record of n merged samples stands for n samples spread evenly from its first to its last.
  *   wait     A blocking call (a scope record) is a slice named for its kind, from exactly its begin to its end, under
  *            the frames that made the call. Samples taken meanwhile lie in it: what their stack has beyond the

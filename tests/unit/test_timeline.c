@@ -149,8 +149,9 @@ static void the_engines_own_functions_are_left_out(void **state)
     begin();
     sample(0, "a~b");
     sample(1 * MS, "ab~");
-    end(2 * MS);
-    expect("a[0,2000) .b[0,2000)");
+    sample(2 * MS, "~");
+    end(3 * MS);
+    expect("a[0,2000) .b[0,2000) [no stack][2000,3000)");
 }
 
 /* ---- hooks and the sampler */

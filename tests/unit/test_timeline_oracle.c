@@ -20,6 +20,7 @@ struct record {
     uint64_t begin, end;
     uint32_t count, message;
     int call, kind;
+    int representative;   /* taken by the sampler, or a call that it asked about */
     char path[FRAMES_MAX + 1];
 };
 
@@ -102,6 +103,8 @@ static struct record random_record(void)
     r.end = r.begin;
     if (strobe_trial_below(&seed, 8) == 0)
         r.message = 2;
+    r.representative = strobe_trial_below(&seed, 3) == 0;
+    r.kind = r.representative ? STROBE_KIND_ASYNC : STROBE_KIND_ALLOC;
     uint32_t shape = strobe_trial_below(&seed, 10), room = END - 2 - (uint32_t)r.begin;
     if (shape < 2) {
         r.call = 1;
@@ -149,7 +152,8 @@ static void write_session(const char *path)
         struct strobe_record out = {.ticks = r->begin, .duration = r->end - r->begin, .count = r->count,
                                     .message = r->message, .thread = thread, .kind = (uint8_t)r->kind,
                                     .stack = strobe_build_stack(&build, address, depth),
-                                    .flags = r->call ? STROBE_FLAG_SCOPE : 0};
+                                    .flags = (uint16_t)((r->call ? STROBE_FLAG_SCOPE : 0) |
+                                                        (r->call && r->representative ? STROBE_FLAG_ASKED : 0))};
         assert_int_equal(strobe_build_record(&build, out, NULL), STROBE_OK);
     }
     strobe_build_end(&build, END);
@@ -177,15 +181,36 @@ static void add_frames(struct picture *p, const char *path, const char *under, u
         p->frame[p->depth++] = (struct shown){*path, epoch};
 }
 
-/* The picture at t, when the last event up to then is `last` (0 = none yet) and the next is at `next`. */
-static struct picture paint(uint64_t t, const struct event *last, uint64_t next, int next_follows, uint32_t epoch)
+/* Does `next` continue the run of samples that `last` is of? */
+static int follows(const struct event *last, const struct event *next)
+{
+    return next && last->what == SAMPLE && next->what == SAMPLE && last->record == next->record;
+}
+
+/* Has what the sampler sees at `next` begun at t already, since only a hook saw the thread at `last`? */
+static int reaches_back(uint64_t t, const struct event *last, const struct event *next)
+{
+    const struct record *before = &records[last->record], *after = &records[next->record];
+    return next->what != CALL_END && after->representative && !before->representative &&
+           before->message == after->message && next->at - last->at <= GAP &&
+           next->at - last->at >= 2 && t >= last->at + (next->at - last->at) / 2;
+}
+
+/* The picture at t, when the last event up to then is `last` (NULL = none yet) and the next one `next` (NULL = none
+ * any more). */
+static struct picture paint(uint64_t t, const struct event *last, const struct event *next, uint32_t epoch)
 {
     struct picture p = {.depth = 0};
     const struct record *calls[RECORDS_MAX];
     uint32_t count = open_calls(t, calls);
     if (!last)
         return p;
-    if (!count && !next_follows && next - last->at > GAP && t >= last->at + LEAST) {
+    if (!count && next && reaches_back(t, last, next)) {
+        add_frames(&p, records[next->record].path, NULL, epoch);
+        return p;
+    }
+    uint64_t until = next ? next->at : END;
+    if (!count && !follows(last, next) && until - last->at > GAP && t >= last->at + LEAST) {
         p.frame[p.depth++] = (struct shown){UNSEEN, epoch};
         return p;
     }
@@ -198,12 +223,6 @@ static struct picture paint(uint64_t t, const struct event *last, uint64_t next,
     if (last->what != CALL_BEGIN)
         add_frames(&p, records[last->record].path, under, epoch);
     return p;
-}
-
-/* Does `next` continue the run of samples that `last` is of? */
-static int follows(const struct event *last, const struct event *next)
-{
-    return last->what == SAMPLE && next->what == SAMPLE && last->record == next->record;
 }
 
 static void paint_all(void)
@@ -226,8 +245,7 @@ static void paint_all(void)
                 r->begin < records[last->record].begin)
                 last = &events[e];
         }
-        uint64_t next = e < event_count ? events[e].at : END;
-        pictures[t] = paint(t, last, next, last && e < event_count && follows(last, &events[e]), epoch);
+        pictures[t] = paint(t, last, e < event_count ? &events[e] : NULL, epoch);
     }
 }
 
