@@ -29,7 +29,7 @@ static void a_record_comes_back_field_by_field(void **state)
     struct strobe_ring ring = strobe_sample_ring(64, 1, STROBE_KEEP_NEWEST);
     struct strobe_ring_writer w = writer_new(&ring, 1);
     const struct strobe_record r = { .ticks = 1, .duration = 2, .cpu_ns = 3, .arg = 4, .stack = 5, .thread = 6,
-                                     .message = 7, .count = 8, .cpu_span_ns = 9, .kind = 10, .flags = 0xff };
+                                     .message = 7, .count = 8, .cpu_span_ns = 9, .kind = 10, .flags = 0xffff };
     const struct strobe_metrics m = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
     struct strobe_ring_item item;
     assert_int_equal(strobe_ring_write(&ring, &w, &r, &m), STROBE_OK);
@@ -40,7 +40,7 @@ static void a_record_comes_back_field_by_field(void **state)
 
     assert_int_equal(strobe_ring_write(&ring, &w, &r, NULL), STROBE_OK);
     assert_int_equal(strobe_ring_look(&ring, 2, &item), STROBE_LOOK_RECORD);
-    assert_int_equal(item.record.flags, 0xff & ~STROBE_FLAG_METRICS);
+    assert_int_equal(item.record.flags, 0xffff & ~STROBE_FLAG_METRICS);
     assert_memory_equal(&item.metrics, &(struct strobe_metrics){ 0 }, sizeof m);
     assert_int_equal(strobe_ring_look(&ring, 3, &item), STROBE_LOOK_EMPTY);
     strobe_sample_ring_free(&ring);

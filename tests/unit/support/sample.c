@@ -12,12 +12,12 @@ void strobe_sample_make(uint64_t number, uint32_t count, uint32_t stack, bool wi
     uint64_t seed = strobe_mix_pair(number, (uint64_t)count << 32 | stack) ^ with_metrics;
     uint64_t w[16];
     for (uint32_t i = 0; i < 16; i++) w[i] = strobe_mix64(seed + i);
-    uint8_t flags = (uint8_t)(w[7] & ~(uint64_t)STROBE_FLAG_METRICS);
+    uint16_t flags = (uint16_t)(w[7] & ~(uint64_t)STROBE_FLAG_METRICS);
     *out = (struct strobe_ring_item){
         .record = {
             .ticks = number, .duration = w[0], .cpu_ns = w[1], .arg = w[2], .stack = stack, .thread = (uint32_t)w[3],
             .message = (uint32_t)w[4], .count = count, .cpu_span_ns = (uint32_t)w[5], .kind = (uint8_t)w[6],
-            .flags = (uint8_t)(with_metrics ? flags | STROBE_FLAG_METRICS : flags),
+            .flags = (uint16_t)(with_metrics ? flags | STROBE_FLAG_METRICS : flags),
         },
     };
     if (!with_metrics) return;
