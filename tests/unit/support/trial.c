@@ -32,6 +32,11 @@ double strobe_trial_seconds(double quick)
     return stress ? atof(stress) : quick;
 }
 
+int strobe_trial_emulated(void)
+{
+    return getenv("STROBE_TEST_EMULATED") != NULL;
+}
+
 double strobe_trial_now(void)
 {
     struct timespec t;

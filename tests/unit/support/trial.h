@@ -15,6 +15,10 @@ uint32_t strobe_trial_rounds(uint32_t rounds);
 /* How long a concurrent test goes on: `quick` seconds, or STROBE_STRESS_SECONDS of the environment. */
 double strobe_trial_seconds(double quick);
 
+/* Whether an emulator plays the kernel (STROBE_TEST_EMULATED, set by ci/emulated). It keeps the two highest signals for
+ * itself, lets a thread that has ended linger, and lacks process_vm_readv. */
+int strobe_trial_emulated(void);
+
 /* Seconds on a clock that only goes forward. */
 double strobe_trial_now(void);
 
