@@ -210,6 +210,39 @@ else
     fail "what comes before the delay is over is counted as paused"
 fi
 
+# What a terminal sends for Ctrl-C goes to the program and to us: it ends as it would alone, and its trace is whole.
+setsid env --default-signal=INT "$strobe" record -f -o "$work/i.perfetto-trace" -- \
+    bash -c 'trap "echo caught; exit 3" INT; echo on; sleep 30' >"$work/interrupt.out" 2>&1 &
+recorder=$!
+for ((t = 0; t < 500; t++)); do [[ -s $work/interrupt.out ]] && break; sleep 0.01; done
+kill -INT -- -$recorder
+wait $recorder
+status=$?
+if ((status == 3)) && [[ $(<"$work/interrupt.out") == $'on\ncaught' && -s $work/i.perfetto-trace ]]; then
+    pass
+else
+    fail "an interrupt is the program's own: status $status: $(<"$work/interrupt.out")"
+fi
+
+# The guard bites: a sampler that allocates while a thread is stopped is found out at once, not as a deadlock some day.
+mkdir -p "$work/planted"
+cp "$strobe" "$work/planted"
+sed 's/^    bool still_fit = /    void *volatile planted = malloc(1);\n    free(planted);\n&/; 1i #include <stdlib.h>' engine/capture/sampler.c >"$work/planted/sampler.c"
+if grep -q 'free(planted);' "$work/planted/sampler.c" &&
+    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -I. -O1 -fno-omit-frame-pointer -fPIC -fvisibility=hidden -fexceptions -pthread -shared \
+        -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" engine/store/*.c engine/backend/linux/*.c \
+        engine/backend/linux/preload/*.[cS] $(ls engine/capture/*.c | grep -v sampler.c) -ldl; then
+    "$work/planted/strobe" record --no-convert -o "$work/planted/s.strobe" -- "$own/blocking_calls" >"$work/planted.out" 2>&1
+    status=$?
+    if ((status == 134)) && grep -q 'called while a thread is suspended: malloc' "$work/planted.out"; then
+        pass
+    else
+        fail "an allocation in the suspended window is not found out (S-40): status $status"
+    fi
+else
+    fail "the planted allocation does not build"
+fi
+
 # ---- refusals: one line, status 2, nothing left behind
 
 refuses() {
