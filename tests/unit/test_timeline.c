@@ -123,12 +123,25 @@ static void a_return_address_that_moves_within_a_function_splits_nothing_S60(voi
 {
     (void)state;
     begin();
-    const uint64_t at[][3] = {{0x6110, 0x6210, 0x6310}, {0x6120, 0x6230, 0x6310}, {0x6130, 0x6230, 0x63ff}};
+    const uint64_t at[][3] = {{0x6110, 0x6210, 0x6310}, {0x6120, 0x6230, 0x6310}, {0x6130, 0x6230, 0x637f}};
     for (unsigned i = 0; i < 3; i++)
         write_record((struct strobe_record){.ticks = i * MS, .thread = thread,
                                             .stack = strobe_build_stack(&build, at[i], 3)});
     end(3 * MS);
     expect("a[0,3000) .b[0,3000) ..c[0,3000)");
+}
+
+static void an_inlined_function_is_a_slice_in_the_one_it_was_inlined_into(void **state)
+{
+    (void)state;
+    begin();
+    const uint64_t at[][2] = {{'a' << 8, 'b' << 8}, {'a' << 8 | STROBE_TAPE_INLINED | 'i', 'b' << 8},
+                              {'a' << 8 | STROBE_TAPE_INLINED | 'j', 'b' << 8}};
+    for (unsigned i = 0; i < 3; i++)
+        write_record((struct strobe_record){.ticks = i * MS, .thread = thread,
+                                            .stack = strobe_build_stack(&build, at[i], 2)});
+    end(3 * MS);
+    expect("a[0,3000) .b[0,1000) .i[1000,2000) ..b[1000,2000) .j[2000,3000) ..b[2000,3000)");
 }
 
 static void recursion_keeps_its_depth_S60(void **state)
@@ -734,6 +747,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_two_samples_share_stays_open),
         cmocka_unit_test(a_return_address_that_moves_within_a_function_splits_nothing_S60),
+        cmocka_unit_test(an_inlined_function_is_a_slice_in_the_one_it_was_inlined_into),
         cmocka_unit_test(recursion_keeps_its_depth_S60),
         cmocka_unit_test(the_engines_own_functions_are_left_out),
         cmocka_unit_test(what_lies_between_a_hook_and_the_sampler_goes_to_what_the_sampler_saw_S6),

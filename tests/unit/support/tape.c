@@ -10,18 +10,24 @@
 
 /* ---- functions */
 
-static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
+static struct strobe_symbol symbol_of(uint32_t id, uint64_t address)
 {
     static char names[STROBE_TAPE_NAMES][12];
-    uint32_t id = (uint32_t)(address >> 8) % (2 * STROBE_TAPE_NAMES);
     char *name = names[id % STROBE_TAPE_NAMES];
-    (void)ctx;
-    (void)max;
     snprintf(name, sizeof names[0], "f%u", id % STROBE_TAPE_NAMES);
     const char *image = id == STROBE_TAPE_OURS ? "/usr/lib/strobe/libstrobe-preload.so" : "/usr/lib/libtape.so";
-    *out = (struct strobe_symbol){.function = name, .image = image, .file = "", .function_id = id,
+    return (struct strobe_symbol){.function = name, .image = image, .file = "", .function_id = id,
                                   .function_address = address & ~(uint64_t)255};
-    return 1;
+}
+
+static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
+{
+    (void)ctx;
+    out[0] = symbol_of((uint32_t)(address >> 8) % (2 * STROBE_TAPE_NAMES), address);
+    if (!(address & STROBE_TAPE_INLINED) || max < 2)
+        return 1;
+    out[1] = symbol_of(address & (STROBE_TAPE_INLINED - 1), address);
+    return 2;
 }
 
 struct strobe_resolver strobe_tape_resolver(void)

@@ -3,7 +3,8 @@
  *
  * Functions come from addresses alone: address >> 8 is the function's id and names it "f<id>", so that addresses which
  * share it are two places in one function; ids that are STROBE_TAPE_NAMES apart share a name. STROBE_TAPE_OURS, '~',
- * is a function of the engine's own library. Tests only. */
+ * is a function of the engine's own library. An address with the bit STROBE_TAPE_INLINED is in a function, named by the
+ * bits below, that was inlined into that one. Tests only. */
 #ifndef STROBE_UNIT_SUPPORT_TAPE_H
 #define STROBE_UNIT_SUPPORT_TAPE_H
 
@@ -12,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STROBE_TAPE_DEPTH_MAX = 256, STROBE_TAPE_NAMES = 1 << 14, STROBE_TAPE_OURS = '~' };
+enum { STROBE_TAPE_DEPTH_MAX = 256, STROBE_TAPE_NAMES = 1 << 14, STROBE_TAPE_OURS = '~', STROBE_TAPE_INLINED = 128 };
 
 struct strobe_tape_slice {
     uint32_t thread, tid, depth;
