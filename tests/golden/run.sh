@@ -1,0 +1,46 @@
+#!/bin/bash
+# Stored sessions come to what they came to when they were stored: an older format is still read, and no output changes
+# unless that is meant. See fixtures/sessions/README.md.
+#
+#   B=DIR tests/golden/run.sh [--update]      prints `N passed, N failed` at the end
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+strobe=$(realpath "${B:-build}")/strobe
+store=$PWD/fixtures/sessions
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C.UTF-8
+passed=0 failed=0
+
+compare() {
+    if cmp -s "$1" "$2"; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $(basename "$1") is not what it was; meant? then: tests/golden/run.sh --update"
+        diff "$1" "$2" | head -n 10 | cut -c1-150
+    fi
+}
+
+cd "$work" || exit 2
+for packed in "$store"/*.strobe.xz; do
+    name=$(basename "$packed" .strobe.xz)
+    xz -dc "$packed" >"$name.strobe" || exit 2
+    for ending in folded perfetto-trace json speedscope.json; do
+        "$strobe" convert -q -f "$name.strobe" -o "$name.$ending" || exit 2
+    done
+    "$strobe" report "$name.strobe" >"$name.report" 2>/dev/null || exit 2
+    "$strobe" report --json "$name.strobe" >"$name.report.json" 2>/dev/null || exit 2
+    sha256sum "$name.perfetto-trace" "$name.json" "$name.speedscope.json" "$name.report.json" >"$name.sums"
+    for kept in "$name.folded" "$name.report" "$name.sums"; do
+        if [[ ${1:-} == --update ]]; then
+            cmp -s "$kept" "$store/$kept" || { cp "$kept" "$store/$kept" && echo "$kept is now what it comes to"; }
+        else
+            compare "$store/$kept" "$kept"
+        fi
+    done
+done
+[[ ${1:-} == --update ]] && exit 0
+
+printf '%d passed, %d failed\n' $passed $failed
+exit $((failed > 0))
