@@ -227,12 +227,15 @@ fi
 # The guard bites: a sampler that allocates while a thread is stopped is found out at once, not as a deadlock some day.
 mkdir -p "$work/planted"
 cp "$strobe" "$work/planted"
-sed 's/^    bool still_fit = /    void *volatile planted = malloc(1);\n    free(planted);\n&/; 1i #include <stdlib.h>' engine/capture/sampler.c >"$work/planted/sampler.c"
+sed 's/^    bool still_fit = /    void *volatile planted = malloc(1);\n    free(planted);\n&/; 1i #include <stdlib.h>' \
+    engine/capture/sampler.c >"$work/planted/sampler.c"
 if grep -q 'free(planted);' "$work/planted/sampler.c" &&
-    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -I. -O1 -fno-omit-frame-pointer -fPIC -fvisibility=hidden -fexceptions -pthread -shared \
-        -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" engine/store/*.c engine/backend/linux/*.c \
-        engine/backend/linux/preload/*.[cS] $(ls engine/capture/*.c | grep -v sampler.c) -ldl; then
-    "$work/planted/strobe" record --no-convert -o "$work/planted/s.strobe" -- "$own/blocking_calls" >"$work/planted.out" 2>&1
+    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -I. -O1 -fno-omit-frame-pointer -fPIC -fvisibility=hidden -fexceptions \
+        -pthread -shared -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" engine/store/*.c \
+        engine/backend/linux/*.c engine/backend/linux/preload/*.[cS] \
+        $(ls engine/capture/*.c | grep -v sampler.c) -ldl; then
+    "$work/planted/strobe" record --no-convert -o "$work/planted/s.strobe" -- "$own/blocking_calls" \
+        >"$work/planted.out" 2>&1
     status=$?
     if ((status == 134)) && grep -q 'called while a thread is suspended: malloc' "$work/planted.out"; then
         pass
