@@ -285,8 +285,7 @@ void strobe_preload_offender(const char *name)
 {
     static const char head[] = "strobe: invariant broken: called while a thread is suspended: ";
     strobe_guard_leave();
-    /* The sampler has a descriptor table of its own, with nothing in it: the program's standard error is opened anew.
-     * */
+    /* The sampler's own descriptor table has nothing in it: the program's standard error is opened anew. */
     long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC, 0);
     (void)!syscall(SYS_write, fd, head, sizeof head - 1);
     (void)!syscall(SYS_write, fd, name, strlen(name));
