@@ -109,6 +109,16 @@ void strobe_path_cut(struct strobe_path *p, uint32_t depth)
     p->node = depth ? p->open[depth - 1].node : 0;
 }
 
+uint32_t strobe_path_shared(const struct strobe_path *p, uint32_t node)
+{
+    const struct strobe_function_node *at = strobe_function_tree_node(p->tree, node);
+    while (at->depth > p->depth || (node && p->open[at->depth - 1].node != node)) {
+        node = at->parent;
+        at = strobe_function_tree_node(p->tree, node);
+    }
+    return at->depth;
+}
+
 static int make_steps(struct strobe_path *p, uint32_t needed)
 {
     if (needed <= p->step_room)

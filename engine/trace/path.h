@@ -40,6 +40,9 @@ void strobe_path_expect(struct strobe_path *path, uint64_t time_ns, uint64_t cpu
 /* Makes `node` the innermost open slice: ends what it does not share, begins what it adds, now. */
 void strobe_path_show(struct strobe_path *path, uint32_t node);
 
+/* How many of the open slices `node` shares. */
+uint32_t strobe_path_shared(const struct strobe_path *path, uint32_t node);
+
 /* Begins one more slice, of `name`, in the innermost one, even where an equal one was just ended. NULL when memory ran
  * out. */
 struct strobe_slice *strobe_path_push(struct strobe_path *path, uint32_t name, uint64_t arg, int unfinished);

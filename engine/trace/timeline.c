@@ -281,18 +281,20 @@ static int was_off_cpu(const struct builder *b)
 {
     const struct strobe_path *p = &b->path;
     return p->ahead_ns > p->known_ns && p->known_ns <= b->seen_ns && p->ahead_cpu_ns >= p->known_cpu_ns &&
-           p->ahead_cpu_ns - p->known_cpu_ns <= b->least_ns &&
+           p->ahead_cpu_ns - p->known_cpu_ns <= b->gap_ns &&
            p->ahead_cpu_ns - p->known_cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART;
 }
 
-static void fill_gap(struct builder *b, uint64_t time_ns, int same)
+/* Fills the time from the last sample to the next, which has `shared` of the open slices. */
+static void fill_gap(struct builder *b, uint64_t time_ns, uint32_t shared)
 {
     struct strobe_path *p = &b->path;
-    uint32_t keep = same && p->depth && was_off_cpu(b) ? p->depth : 0;
+    int off_cpu = was_off_cpu(b);
+    uint32_t keep = off_cpu ? shared : 0;
     strobe_path_move(p, b->seen_ns + b->least_ns);
     strobe_path_cut(p, keep);
-    strobe_path_push(p, keep ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
-    *(keep ? &b->stats->offs : &b->stats->gaps) += 1;
+    strobe_path_push(p, off_cpu ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
+    *(off_cpu ? &b->stats->offs : &b->stats->gaps) += 1;
     strobe_path_move(p, time_ns);
     strobe_path_cut(p, keep);
 }
@@ -302,9 +304,8 @@ static void arrive(struct builder *b, const struct strobe_item *item, uint64_t t
 {
     if (b->call_count)
         return;
-    int same = node == b->path.node && item->record.message == b->message;
     if (b->seen && b->seen != item && time_ns > b->seen_ns && time_ns - b->seen_ns > b->gap_ns)
-        fill_gap(b, time_ns, same);
+        fill_gap(b, time_ns, item->record.message == b->message ? strobe_path_shared(&b->path, node) : 0);
     if (item->record.message != b->message && b->path.depth) {
         strobe_path_move(&b->path, time_ns);
         strobe_path_cut(&b->path, 0);
