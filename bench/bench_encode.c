@@ -90,9 +90,9 @@ static void load(struct input *in)
 }
 
 /* Each address is a function of its own; ctx counts them. */
-static size_t resolve(void *ctx, uint64_t address, int is_return_address, struct strobe_symbol *out, size_t max)
+static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
 {
-    (void)is_return_address, (void)max;
+    (void)max;
     uint32_t *functions = ctx;
     *out = (struct strobe_symbol){
         .function = "a_function_of_usual_length", .image = "/usr/lib/libsome.so.1", .file = "",

@@ -144,9 +144,9 @@ static struct strobe_reader *session(void)
     return reader;
 }
 
-static size_t resolve(void *ctx, uint64_t address, int is_return_address, struct strobe_symbol *out, size_t max)
+static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
 {
-    (void)is_return_address, (void)max;
+    (void)max;
     uint32_t *functions = ctx;
     *out = (struct strobe_symbol){
         .function = "a_function", .image = "/usr/lib/libsome.so.1", .file = "", .function_id = (*functions)++,
