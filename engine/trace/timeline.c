@@ -276,25 +276,32 @@ static uint32_t graft(struct builder *b, uint32_t node)
     return shown;
 }
 
-/* Little CPU time between the last sample and the next: both ends must really be known. */
-static int was_off_cpu(const struct builder *b)
+/* What a thread did between two samples too far apart. */
+enum gap { UNSEEN, OFF_CPU, SLOW };
+
+/* Only CPU time takes a thread elsewhere; it tells something when it is really known before and after. */
+static enum gap kind_of_gap(const struct builder *b)
 {
     const struct strobe_path *p = &b->path;
-    return p->ahead_ns > p->known_ns && p->known_ns <= b->seen_ns && p->ahead_cpu_ns >= p->known_cpu_ns &&
-           p->ahead_cpu_ns - p->known_cpu_ns <= b->gap_ns &&
-           p->ahead_cpu_ns - p->known_cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART;
+    uint64_t cpu_ns = p->ahead_cpu_ns - p->known_cpu_ns;
+    if (p->ahead_ns <= p->known_ns || p->known_ns > b->seen_ns || p->ahead_cpu_ns < p->known_cpu_ns ||
+        cpu_ns > b->gap_ns)
+        return UNSEEN;
+    return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
 }
 
 /* Fills the time from the last sample to the next, which has `shared` of the open slices. */
 static void fill_gap(struct builder *b, uint64_t time_ns, uint32_t shared)
 {
     struct strobe_path *p = &b->path;
-    int off_cpu = was_off_cpu(b);
-    uint32_t keep = off_cpu ? shared : 0;
+    enum gap gap = kind_of_gap(b);
+    if (gap == SLOW)
+        return;
+    uint32_t keep = gap == OFF_CPU ? shared : 0;
     strobe_path_move(p, b->seen_ns + b->least_ns);
     strobe_path_cut(p, keep);
-    strobe_path_push(p, off_cpu ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
-    *(off_cpu ? &b->stats->offs : &b->stats->gaps) += 1;
+    strobe_path_push(p, gap == OFF_CPU ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
+    *(gap == OFF_CPU ? &b->stats->offs : &b->stats->gaps) += 1;
     strobe_path_move(p, time_ns);
     strobe_path_cut(p, keep);
 }

@@ -15,8 +15,9 @@
  *   message  Samples of two messages share nothing, however equal their stacks (S-50).
  *   gap      After more than gap_ns without a sample, outside of a blocking call, the earlier stack is shown for the
  *            least duration (below), then "[unseen]" up to the next sample; nothing stays open across (S-51, S-4).
- *            Where the thread used no more CPU time meanwhile than gap_ns, and that a small part of the gap, it had
- *            little time to go elsewhere: what both stacks share stays open, with "[off cpu]" in it.
+ *            Where the thread is known to have used no more CPU time than gap_ns meanwhile, it had little time to go
+ *            elsewhere, and this is no gap. If most of it was not CPU time, "[off cpu]" says so, under what both stacks
+ *            share.
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). At equal times each sample still gets 1 ns:
  *            later ones are moved on so that no slice is empty or negative and none is lost (S-53, S-56).

@@ -278,13 +278,24 @@ static void a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen(void **st
            ".c[600000,601000)");
 }
 
+static void a_thread_that_had_half_a_processor_is_seen_half_as_often_and_that_is_no_gap(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "ab", 0);
+    sample_cpu(8 * MS, "ac", 4 * MS);
+    sample_cpu(20 * MS, "ab", 9 * MS + 1);
+    end(21 * MS);
+    expect("a[0,9000) .b[0,8000) .c[8000,9000) [unseen][9000,20000) a[20000,21000) .b[20000,21000)");
+}
+
 static void a_gap_in_which_the_thread_ran_long_is_unseen(void **state)
 {
     (void)state;
     begin();
     sample_cpu(0, "ab", 1 * MS);
     sample_cpu(300 * MS, "ab", 6 * MS + 1);
-    sample_cpu(306 * MS, "ab", 8 * MS);
+    sample_cpu(306 * MS, "ab", 12 * MS);
     end(307 * MS);
     assert_int_equal(tape.stats.offs, 0);
     assert_int_equal(tape.stats.gaps, 2);
@@ -760,6 +771,7 @@ int main(void)
         cmocka_unit_test(a_long_gap_splits_equal_stacks_and_is_labelled_S51),
         cmocka_unit_test(fifty_ms_without_a_hook_are_seen_to_be_unseen_S4),
         cmocka_unit_test(a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen),
+        cmocka_unit_test(a_thread_that_had_half_a_processor_is_seen_half_as_often_and_that_is_no_gap),
         cmocka_unit_test(a_gap_in_which_the_thread_ran_long_is_unseen),
         cmocka_unit_test(a_gap_just_at_the_threshold_is_none),
         cmocka_unit_test(the_threshold_can_be_chosen),
