@@ -1,0 +1,165 @@
+/* CPU time, counters, threads and long times in timelines. */
+#include "tests/unit/support/letters.h"
+
+/* ---- CPU time and counters */
+
+static void a_waits_switches_are_its_own_S54(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "a");
+    struct strobe_record r = {.ticks = 1 * MS, .duration = 4 * MS, .stack = stack("ab"), .thread = thread,
+                              .kind = STROBE_KIND_COND, .flags = STROBE_FLAG_SCOPE};
+    struct strobe_metrics m = {.voluntary_switches = 110, .voluntary_switches_span = 10, .minor_faults = 7,
+                               .alloc_bytes = 5000, .alloc_bytes_span = 100};
+    strobe_build_record(&build, r, &m);
+    r = (struct strobe_record){.ticks = 6 * MS, .stack = stack("ac"), .thread = thread};
+    m.voluntary_switches = 113;
+    m.voluntary_switches_span = m.alloc_bytes_span = 0;
+    m.alloc_bytes = 6000;
+    strobe_build_record(&build, r, &m);
+    end(7 * MS);
+    const struct strobe_tape_slice *wait = strobe_tape_find(&tape, "[cond wait]", 0);
+    assert_int_equal(wait->counter[STROBE_COUNTER_SWITCHES], 10);
+    assert_int_equal(wait->counter[STROBE_COUNTER_MINOR_FAULTS], 0);
+    assert_int_equal(wait->counter[STROBE_COUNTER_ALLOC_BYTES], 100);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->counter[STROBE_COUNTER_SWITCHES], 13);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->counter[STROBE_COUNTER_SWITCHES], 0);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->counter[STROBE_COUNTER_ALLOC_BYTES], 1100);
+    strobe_tape_free(&tape);
+}
+
+static void cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 0);
+    sample_cpu(1 * MS, "b", 1 * MS + 10 * US);
+    sample_cpu(2 * MS, "c", 2 * MS);
+    end(3 * MS);
+    assert_int_equal(tape.stats.cpu_clamped, 1);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 1 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
+    strobe_tape_free(&tape);
+}
+
+static void cpu_time_that_falls_back_is_held_and_counted_S55(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 5 * MS);
+    sample_cpu(1 * MS, "b", 4 * MS);
+    sample_cpu(2 * MS, "c", 6 * MS);
+    end(3 * MS);
+    assert_int_equal(tape.stats.cpu_clamped, 1);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 0);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
+    strobe_tape_free(&tape);
+}
+
+static void cpu_time_between_samples_that_know_it_is_interpolated(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 0);
+    sample(1 * MS, "b");
+    sample(3 * MS, "c");
+    sample_cpu(4 * MS, "d", 2 * MS);
+    end(5 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 500 * US);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->cpu_ns, 500 * US);
+    assert_int_equal(tape.stats.cpu_clamped, 0);
+    strobe_tape_free(&tape);
+}
+
+static void a_waits_cpu_time_is_its_own_S54(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "a", 0);
+    write_record((struct strobe_record){.ticks = 10 * MS, .duration = 90 * MS, .stack = stack("a"), .thread = thread,
+                                        .kind = STROBE_KIND_POLL, .cpu_ns = 9 * MS + 30 * US, .cpu_span_ns = 30 * US,
+                                        .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
+    sample_cpu(101 * MS, "a", 10 * MS);
+    end_with(102 * MS, &(struct strobe_timeline_options){.gap_ns = 50 * MS});
+    assert_int_equal(strobe_tape_find(&tape, "[poll]", 0)->cpu_ns, 30 * US);
+    assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 10 * MS);
+    strobe_tape_free(&tape);
+}
+
+/* ---- threads and time */
+
+static void thread_ids_keep_their_32_bits_S58(void **state)
+{
+    (void)state;
+    begin();
+    const uint32_t tids[] = {70000, 4464, 40000, 0x7ffffff1};
+    for (unsigned i = 0; i < 4; i++) {
+        thread = strobe_build_thread(&build, tids[i], "t");
+        sample(i * MS, "a");
+    }
+    end(10 * MS);
+    assert_int_equal(tape.threads, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(strobe_tape_find(&tape, "f97", i)->tid, tids[i]);
+    strobe_tape_free(&tape);
+}
+
+static void a_reused_thread_id_is_two_threads_S45(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "a");
+    thread = strobe_build_thread(&build, 4242, "again");
+    sample(1 * MS, "a");
+    end(2 * MS);
+    assert_int_equal(tape.threads, 2);
+    strobe_tape_free(&tape);
+}
+
+static void twelve_hours_do_not_wrap_S19(void **state)
+{
+    (void)state;
+    const uint64_t hours = 3600000000000u;
+    begin();
+    sample(0, "a");
+    sample(13 * hours, "b");
+    sample(1000 * hours, "c");
+    end(1000 * hours + MS);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->begin_ns, 13 * hours);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->begin_ns, 1000 * hours);
+    strobe_tape_free(&tape);
+}
+
+static void slices_and_gaps_add_up_to_the_time_of_the_thread(void **state)
+{
+    (void)state;
+    begin();
+    sample(3 * MS, "ab");
+    call(4 * MS, 60 * MS, "a", STROBE_KIND_READ);
+    sample(200 * MS, "c");
+    sample(201 * MS, "ab");
+    end(400 * MS);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < tape.slice_count; i++)
+        sum += tape.slices[i].depth == 1 ? tape.slices[i].end_ns - tape.slices[i].begin_ns : 0;
+    assert_int_equal(sum, 397 * MS);
+    strobe_tape_free(&tape);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_waits_switches_are_its_own_S54),
+        cmocka_unit_test(cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55),
+        cmocka_unit_test(cpu_time_that_falls_back_is_held_and_counted_S55),
+        cmocka_unit_test(cpu_time_between_samples_that_know_it_is_interpolated),
+        cmocka_unit_test(a_waits_cpu_time_is_its_own_S54),
+        cmocka_unit_test(thread_ids_keep_their_32_bits_S58),
+        cmocka_unit_test(a_reused_thread_id_is_two_threads_S45),
+        cmocka_unit_test(twelve_hours_do_not_wrap_S19),
+        cmocka_unit_test(slices_and_gaps_add_up_to_the_time_of_the_thread),
+    };
+    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+}
