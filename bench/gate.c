@@ -129,7 +129,8 @@ static struct strobe_reader *session(void)
     uint32_t thread = strobe_build_thread(&b, 4711, "gate");
     struct stackgen *g = stackgen_new(&options);
     while (stackgen_next(g, &stack)) {
-        struct strobe_record record = { .ticks = ticks += SPACING_NS, .thread = thread, .flags = STROBE_FLAG_CPU,
+        ticks += SPACING_NS;
+        struct strobe_record record = { .ticks = ticks, .thread = thread, .flags = STROBE_FLAG_CPU,
                                         .cpu_ns = ticks / 2 };
         struct strobe_metrics metrics = { .alloc_count = count, .alloc_bytes = 64 * count };
         record.stack = strobe_build_stack(&b, stack.frames, stack.depth);
