@@ -117,9 +117,9 @@ static void missed(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     uint64_t cpu = m->cpu_seen_ns;
     e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu);
     if (cpu - m->cpu_seen_ns < e->config.suspend_timeout_ns / 2) {
-        uint64_t until = strobe_load_relaxed(&t->points_yield_until);
-        if (until)
-            strobe_store_relaxed(&t->points_yield_until, until + ticks(e, e->config.suspend_timeout_ns));
+        uint64_t until = strobe_load_relaxed(&t->points_yield_until) + ticks(e, e->config.suspend_timeout_ns);
+        if (m->seen_ticks && until - m->seen_ticks <= PATIENCE_MAX * ticks(e, e->config.async_interval_ns))
+            strobe_store_relaxed(&t->points_yield_until, until);
         return;
     }
     unsigned shift = m->refusals < 10 ? m->refusals : 10;
@@ -146,7 +146,10 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
     struct strobe_session_header *head = e->session.header;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
     uint32_t tid = t->entry->tid;
-    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, e->config.suspend_timeout_ns, &s->regs)) {
+    /* A thread that is off its processor because we took it comes back the moment we wait; one that is off for other
+     * reasons is not worth a long wait. */
+    uint64_t patience = runs_now(e, t) ? e->config.suspend_timeout_ns : e->config.suspend_timeout_ns / 8;
+    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, patience, &s->regs)) {
     case STROBE_OK:
         break;
     case STROBE_GONE:

@@ -175,6 +175,18 @@ static void a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass(voi
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_late), 100);
 }
 
+static void points_do_not_wait_for_ever_for_a_sampler_that_never_gets_there(void **state)
+{
+    (void)state;
+    pass(2, 900);
+    uint64_t seen = rig.now;
+    assert_in_range(strobe_load_relaxed(&rig.thread->points_yield_until), seen + 1, seen + 64 * MS);
+    rig.suspend_says = STROBE_LATE;
+    for (int i = 0; i < 500; i++)
+        pass(1, 900);
+    assert_in_range(strobe_load_relaxed(&rig.thread->points_yield_until), seen + 32 * MS, seen + 64 * MS);
+}
+
 static void a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer(void **state)
 {
     (void)state;
@@ -286,6 +298,7 @@ int main(void)
         TEST(a_thread_that_waits_in_one_call_is_not_even_looked_at),
         TEST(an_exiting_thread_is_left_alone),
         TEST(the_state_is_checked_again_once_the_thread_stands_S41_S42),
+        TEST(points_do_not_wait_for_ever_for_a_sampler_that_never_gets_there),
         TEST(a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass),
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
         TEST(a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16),
