@@ -265,6 +265,12 @@ void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t 
     take_sample(t, &r, site, now, NULL, false);
 }
 
+void strobe_point_called(struct strobe_thread *t, uint32_t on, enum strobe_kind kind, uint64_t arg,
+                         struct strobe_site site)
+{
+    strobe_point(t, on, kind, arg, site);
+}
+
 void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
 {
     if (!strobe_thread_enter(t, kind))

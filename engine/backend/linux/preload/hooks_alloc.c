@@ -32,6 +32,14 @@ static STROBE_ALWAYS_INLINE void allocated(const void *p, uint64_t bytes, struct
         strobe_point_alloc(t, on, bytes, site);
 }
 
+static STROBE_ALWAYS_INLINE void freed(const void *p, struct strobe_site site)
+{
+    uint32_t on = strobe_switched();
+    struct strobe_thread *t = strobe_hook_thread(on);
+    if (t)
+        strobe_point_dense(t, on, STROBE_KIND_FREE, (uint64_t)(uintptr_t)p, site);
+}
+
 HOOK void *malloc(size_t bytes)
 {
     strobe_hook_forbidden("malloc");
@@ -51,7 +59,7 @@ HOOK void free(void *p)
         return;
     real->free(p);
     if (p)
-        strobe_hook_point(STROBE_KIND_FREE, (uint64_t)(uintptr_t)p, HERE);
+        freed(p, HERE);
 }
 
 HOOK void *calloc(size_t count, size_t bytes)
