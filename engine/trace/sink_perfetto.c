@@ -323,26 +323,24 @@ static uint8_t *stamp(struct perfetto *w, uint8_t *p, uint64_t time_ns)
     return p;
 }
 
-static uint64_t value_of(const struct strobe_moment *m, unsigned track)
+/* What each kind of track shows. */
+static void values_of(const struct strobe_moment *m, uint64_t *value)
 {
-    switch (track) {
-    case TRACK_CPU: return m->cpu_ns;
-    case TRACK_ALLOC: return m->counter[STROBE_COUNTER_ALLOC_BYTES];
-    case TRACK_FAULTS:
-        return m->counter[STROBE_COUNTER_MINOR_FAULTS] + m->counter[STROBE_COUNTER_MAJOR_FAULTS];
-    default: return m->counter[STROBE_COUNTER_SWITCHES] + m->counter[STROBE_COUNTER_PREEMPTIONS];
-    }
+    value[TRACK_CPU] = m->cpu_ns;
+    value[TRACK_ALLOC] = m->counter[STROBE_COUNTER_ALLOC_BYTES];
+    value[TRACK_FAULTS] = m->counter[STROBE_COUNTER_MINOR_FAULTS] + m->counter[STROBE_COUNTER_MAJOR_FAULTS];
+    value[TRACK_SWITCHES] = m->counter[STROBE_COUNTER_SWITCHES] + m->counter[STROBE_COUNTER_PREEMPTIONS];
 }
 
 /* How much the counters have grown since the event before, as far as the last one that has. CPU time is always told. */
-static uint8_t *counters(struct perfetto *w, uint8_t *p, const struct strobe_moment *m)
+static inline uint8_t *counters(struct perfetto *w, uint8_t *p, const struct strobe_moment *m)
 {
-    uint64_t grown[TRACK_COUNT];
+    uint64_t value[TRACK_COUNT], grown[TRACK_COUNT];
     unsigned told = w->track_count && w->tracks[0] == TRACK_CPU;
+    values_of(m, value);
     for (unsigned i = 0; i < w->track_count; i++) {
-        uint64_t value = value_of(m, w->tracks[i]);
-        grown[i] = value - w->last_value[i];
-        w->last_value[i] = value;
+        grown[i] = value[w->tracks[i]] - w->last_value[i];
+        w->last_value[i] = value[w->tracks[i]];
         if (grown[i])
             told = i + 1;
     }
