@@ -11,7 +11,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MANY = 150, TIMEOUT_NS = 1000000000, DESCRIPTORS_MAX = 80 };
@@ -53,6 +55,9 @@ static void end(struct target *t)
     strobe_store_release(&t->stop, 1);
     sem_post(&t->sleep);
     pthread_join(t->thread, NULL);
+    /* a joined thread may still be on its way out of the kernel */
+    while (syscall(SYS_tgkill, getpid(), strobe_load_relaxed(&t->tid), 0) == 0)
+        sched_yield();
     sem_destroy(&t->sleep);
 }
 
