@@ -1,7 +1,7 @@
 /* A whole program under `strobe record` against the plain run: CPU time of everything that runs, the recorder and its
- * making of the session included, less the trace that is made afterwards (--no-convert). Runs alternate - plain, gated,
- * every event, plain ... - and each is compared with the plain run just before it, so that a slow stretch of the
- * machine weighs on both; the median of those ratios is told. */
+ * making of the session included, less the trace that is made afterwards (--no-convert). Runs alternate, and each is
+ * compared with a plain run beside it, so that a slow stretch of the machine weighs on both; the median of those ratios
+ * is told. "Hooks alone" is without the sampler, whose price is that of waking threads on other processors. */
 #include "bench/bench.h"
 #include "bench/child.h"
 
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ROUNDS = 7, ARGS_MAX = 20 };
+enum { ROUNDS = 7 };
 #define THREADS "2"
 #define STEPS "6000"
 
-static double plain_s, gated_s, every_s, gated_ratio, every_ratio;
+static double plain_s, gated_s, hooks_s, every_s, gated_ratio, hooks_ratio, every_ratio;
 static const char *failure;
 
 static int by_value(const void *a, const void *b)
@@ -42,7 +42,8 @@ static double run(const char *const *argv)
 void bench_whole_run(const char *folder)
 {
     char strobe[512], workload[512], session[] = "/tmp/strobe-bench-session-XXXXXX";
-    double plain[ROUNDS], gated[ROUNDS], every[ROUNDS], gated_by[ROUNDS], every_by[ROUNDS];
+    double plain[ROUNDS], gated[ROUNDS], hooks[ROUNDS], every[ROUNDS];
+    double gated_by[ROUNDS], hooks_by[ROUNDS], every_by[ROUNDS];
     snprintf(strobe, sizeof strobe, "%s/../strobe", folder);
     snprintf(workload, sizeof workload, "%s/workload", folder);
     if (access(strobe, X_OK) || access(workload, X_OK)) {
@@ -56,12 +57,16 @@ void bench_whole_run(const char *folder)
     const char *const as_is[] = { workload, THREADS, STEPS, NULL };
     const char *const at_1_ms[] = { strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "1ms", "-o",
                                     session, "--", workload, THREADS, STEPS, NULL };
+    const char *const alone[] = { strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "1ms",
+                                  "--async-interval", "0", "-o", session, "--", workload, THREADS, STEPS, NULL };
     const char *const at_all[] = { strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "0", "-o",
                                    session, "--", workload, THREADS, STEPS, NULL };
     for (int i = 0; i < ROUNDS && !failure; i++) {
         plain[i] = run(as_is);
         gated[i] = run(at_1_ms);
         gated_by[i] = gated[i] / plain[i];
+        hooks[i] = run(alone);
+        hooks_by[i] = hooks[i] / plain[i];
         double again = run(as_is);
         every[i] = run(at_all);
         every_by[i] = every[i] / again;
@@ -71,8 +76,10 @@ void bench_whole_run(const char *folder)
         return;
     plain_s = median(plain);
     gated_s = median(gated);
+    hooks_s = median(hooks);
     every_s = median(every);
     gated_ratio = median(gated_by);
+    hooks_ratio = median(hooks_by);
     every_ratio = median(every_by);
 }
 
@@ -87,5 +94,6 @@ static void row(const char *what, double measured, double ratio, double most)
 void bench_whole_rows(void)
 {
     row("workload recorded, 1 ms gate", gated_s, gated_ratio, 1.10);
+    row("  hooks alone", hooks_s, hooks_ratio, NAN);
     row("workload recorded, every event", every_s, every_ratio, 2.0);
 }
