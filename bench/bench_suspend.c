@@ -186,7 +186,6 @@ static bool have_two(void)
 void bench_suspend_add(void)
 {
     strobe_linux_init(&linux_host, clock_gettime);
-    strobe_linux_asymmetric_fence();
     if (strobe_linux_take_signal(&linux_host, 0, sigaction, NULL) != STROBE_OK)
         abort();
     add("suspend/same", by_signal, &same);

@@ -55,7 +55,6 @@ struct strobe_engine {
     struct strobe_thread *threads;      /* private state, one for each entry of the session's thread table */
     strobe_a32 sampler_busy;            /* 1 while a pass is under way */
     strobe_a32 sampler_stop;
-    strobe_a32 fence_scopes;            /* 1: scopes need a full fence, the host has no asymmetric one */
 };
 
 /* Bytes of private memory that an engine with this config needs. Any context. */

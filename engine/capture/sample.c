@@ -316,10 +316,7 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     }
     uint32_t token = ++t->scope_count;
     publish_scope(t);
-    if (strobe_load_relaxed(&e->fence_scopes))
-        strobe_fence_seq_cst();
-    else
-        strobe_fence_signal();
+    strobe_fence_seq_cst();
     e->host->settle(e->host->ctx, t->entry->tid);
     errno = saved_errno;
     strobe_thread_leave(t);

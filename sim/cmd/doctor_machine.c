@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/membarrier.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,15 +81,8 @@ static void clocks(struct strobe_findings *f)
                 source);
 }
 
-static void barriers(struct strobe_findings *f)
+static void restartable(struct strobe_findings *f)
 {
-    long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-    if (commands > 0 && commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED)
-        strobe_find(f, STROBE_HEALTH_OK, "membarrier", "Works: hooks need no fence of their own.");
-    else
-        strobe_find(f, STROBE_HEALTH_NOTE, "membarrier",
-                    "Not there (%s): every blocking call pays for a full fence, some 20 ns.",
-                    commands < 0 ? strerror(errno) : "no expedited command");
     const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
     strobe_find(f, STROBE_HEALTH_OK, "rseq",
                 size && *size ? "Registered by the C library; not needed."
@@ -149,7 +141,7 @@ void strobe_find_machine(struct strobe_findings *f)
     kernel(f);
     memory_reading(f);
     clocks(f);
-    barriers(f);
+    restartable(f);
     permissions(f);
     libraries(f);
 }

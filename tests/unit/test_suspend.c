@@ -225,7 +225,6 @@ static int start(void **state)
 {
     (void)state;
     strobe_linux_init(&linux_host, clock_gettime);
-    strobe_linux_asymmetric_fence();
     int number = strobe_trial_emulated() ? SIGRTMAX - 2 : 0;
     return strobe_linux_take_signal(&linux_host, number, sigaction, NULL) == STROBE_OK ? 0 : -1;
 }

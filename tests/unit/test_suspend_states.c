@@ -125,7 +125,6 @@ static int look_at_all(void **state)
     (void)state;
     pthread_t sampler;
     strobe_linux_init(&host, clock_gettime);
-    strobe_linux_asymmetric_fence();
     int number = strobe_trial_emulated() ? SIGRTMAX - 2 : 0;
     assert_int_equal(strobe_linux_take_signal(&host, number, sigaction, NULL), STROBE_OK);
     assert_int_equal(pthread_create(&sampler, NULL, sample_many, &found), 0);

@@ -13,8 +13,9 @@
  *   steals it by sigwait    ours is left out of the awaited set
  *
  * A signal would end a blocking call with EINTR. So a thread publishes that it blocks before it calls, and the
- * sampler looks at that word after its request is visible; a process-wide membarrier(2) between the two orders them
- * without a fence in the thread (settle). A thread that sleeps in a call we do not hook is told by its state in /proc
+ * sampler looks at that word after its request is visible; a full fence on either side orders them (settle). The fence
+ * costs a blocking call some ns; membarrier(2), which would spare it, interrupts other processors at every stop and
+ * takes nearly half of the sampler's time. A thread that sleeps in a call we do not hook is told by its state in /proc
  * and left alone, too.
  *
  * Request states (one word, sequence << 2 | state), and who moves between them:
@@ -60,9 +61,6 @@ void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock);
  * the C library's own. STROBE_UNSUPPORTED when none is free. Start only, one strobe_linux a process. */
 enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, strobe_sigaction_fn *action,
                                             strobe_foreign_signal_fn *foreign);
-
-/* Registers the process for membarrier. False: scopes need a full fence of their own. Start only. */
-bool strobe_linux_asymmetric_fence(void);
 
 /* To be called first by the sampler thread. Gives it an empty descriptor table of its own, so that it can look into
  * /proc without a descriptor of the program's changing its number; without that no state is looked at. And real-time

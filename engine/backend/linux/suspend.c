@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,7 +22,7 @@ static struct {
 } request;
 
 static struct strobe_linux *signal_owner;
-static bool has_membarrier, knows_states;
+static bool knows_states;
 
 static long futex(strobe_a32 *word, int op, uint32_t value, const struct timespec *timeout)
 {
@@ -205,10 +204,7 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
     uint32_t idle = (strobe_load_relaxed(&request.word) & ~(uint32_t)STATE_MASK) + SEQUENCE_STEP;
     strobe_store_relaxed(&request.tid, tid);
     strobe_store_seq_cst(&request.word, idle | ASKED);
-    if (has_membarrier)
-        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    else
-        strobe_fence_seq_cst();
+    strobe_fence_seq_cst();
     if (strobe_load_seq_cst(blocked)) {
         withdraw(idle);
         return STROBE_UNSUPPORTED;
@@ -263,12 +259,6 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
     }
     l->signal = 0;
     return STROBE_UNSUPPORTED;
-}
-
-bool strobe_linux_asymmetric_fence(void)
-{
-    has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-    return has_membarrier;
 }
 
 void strobe_linux_sampler_begins(void)

@@ -177,7 +177,6 @@ static void start(const struct strobe_session *session)
     fill_header(session->header);
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
     p->follow = c->follow;
-    strobe_store_relaxed(&p->engine.fence_scopes, !strobe_linux_asymmetric_fence());
     bool stops = c->async_interval_ns && strobe_linux_take_signal(&p->host, (int)c->suspend_signal,
                                                                   strobe_real()->sigaction,
                                                                   strobe_signals_foreign) == STROBE_OK;
