@@ -316,7 +316,7 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     }
     uint32_t token = ++t->scope_count;
     publish_scope(t);
-    strobe_fence_seq_cst();
+    strobe_fence_seq_cst();   /* published, then looked: the sampler asks, then looks at what is published */
     e->host->settle(e->host->ctx, t->entry->tid);
     errno = saved_errno;
     strobe_thread_leave(t);

@@ -146,10 +146,7 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
     struct strobe_session_header *head = e->session.header;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
     uint32_t tid = t->entry->tid;
-    /* A thread that is off its processor because we took it comes back the moment we wait; one that is off for other
-     * reasons is not worth a long wait. */
-    uint64_t patience = runs_now(e, t) ? e->config.suspend_timeout_ns : e->config.suspend_timeout_ns / 8;
-    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, patience, &s->regs)) {
+    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, e->config.suspend_timeout_ns, &s->regs)) {
     case STROBE_OK:
         break;
     case STROBE_GONE:

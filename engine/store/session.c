@@ -73,7 +73,7 @@ void strobe_config_default(struct strobe_config *config)
         .threads_max = STROBE_THREADS_MAX_DEFAULT,
         .images_max = STROBE_IMAGES_MAX_DEFAULT,
         .depth_max = 128,
-        .skip_max = 15,
+        .skip_max = 63,
     };
 }
 

@@ -1,7 +1,6 @@
 #include "sim/cmd/doctor.h"
 #include "sim/cmd/record.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -81,14 +80,6 @@ static void clocks(struct strobe_findings *f)
                 source);
 }
 
-static void restartable(struct strobe_findings *f)
-{
-    const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
-    strobe_find(f, STROBE_HEALTH_OK, "rseq",
-                size && *size ? "Registered by the C library; not needed."
-                              : "Not registered by the C library; not needed.");
-}
-
 static void permissions(struct strobe_findings *f)
 {
     char text[64];
@@ -141,7 +132,6 @@ void strobe_find_machine(struct strobe_findings *f)
     kernel(f);
     memory_reading(f);
     clocks(f);
-    restartable(f);
     permissions(f);
     libraries(f);
 }

@@ -173,6 +173,14 @@ static bool runs(uint32_t tid)
     return runs_by_stat(tid);
 }
 
+/* The CPU clock of a thread that is on a processor moves between two looks. */
+static bool cpu_clock_moves(struct strobe_linux *l, uint32_t tid)
+{
+    uint64_t first, second;
+    return l->host.thread_cpu_ns(l, tid, &first) == STROBE_OK && l->host.thread_cpu_ns(l, tid, &second) == STROBE_OK &&
+           second != first;
+}
+
 static void withdraw(uint32_t idle)
 {
     strobe_store_release(&request.tid, 0);
@@ -199,8 +207,13 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
                                         struct strobe_regs *out)
 {
     struct strobe_linux *l = ctx;
-    if (!runs(tid))
+    bool on_cpu = cpu_clock_moves(l, tid);
+    if (!on_cpu && !runs(tid))
         return STROBE_UNSUPPORTED;
+    /* A thread that is off its processor because we took it comes back the moment we wait; one that is off for other
+     * reasons is not worth a long wait. */
+    if (!on_cpu)
+        timeout_ns /= 8;
     uint32_t idle = (strobe_load_relaxed(&request.word) & ~(uint32_t)STATE_MASK) + SEQUENCE_STEP;
     strobe_store_relaxed(&request.tid, tid);
     strobe_store_seq_cst(&request.word, idle | ASKED);
