@@ -1,6 +1,7 @@
 #include "sim/cmd/doctor.h"
 #include "sim/cmd/record.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
