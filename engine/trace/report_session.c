@@ -218,6 +218,9 @@ static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct s
                                     "%" PRIu64 " of %zu stacks are not whole: their methods' inclusive times are too "
                                     "small",
                                     broken, reader->item_count);
+    uint64_t interval_ns = reader->session.header->config.async_interval_ns;
+    if (status == STROBE_OK && interval_ns && !r->passes && r->wall_ns / 100 > interval_ns)
+        status = strobe_report_warn(r, "the sampler did not run: it found no free signal, or could make no thread");
     if (status == STROBE_OK && !r->closed)
         status = strobe_report_warn(r, STROBE_REPORT_NOT_ENDED);
     return status;

@@ -4,6 +4,7 @@
 #include "sim/cmd/record.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -107,6 +108,27 @@ static int convert_others(const struct strobe_record_options *o, const char *ses
 
 /* ---- all of it ---- */
 
+/* Frame pointers where the program keeps them, libunwind where it is there. */
+static int choose_unwinder(struct strobe_record_options *o, const char *program, bool has_frame_pointers)
+{
+    if (o->unwind_auto)
+        o->config.unwind = has_frame_pointers ? STROBE_UNWIND_FP : STROBE_UNWIND_DWARF;
+    if (o->config.unwind == STROBE_UNWIND_FP)
+        return 0;
+    void *unwinder = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+    if (unwinder) {
+        dlclose(unwinder);
+        return 0;
+    }
+    if (!o->unwind_auto)
+        return strobe_complain("record: --unwind dwarf needs libunwind.so.8; on Debian: apt-get install libunwind8");
+    strobe_complain("%s keeps no frame pointers and libunwind.so.8 is missing: its stacks will be cut short; "
+                    "on Debian: apt-get install libunwind8",
+                    program);
+    o->config.unwind = STROBE_UNWIND_FP;
+    return 0;
+}
+
 int strobe_cmd_record(int argc, char **argv)
 {
     struct strobe_record_options o;
@@ -118,8 +140,8 @@ int strobe_cmd_record(int argc, char **argv)
     bool has_frame_pointers;
     if ((status = strobe_record_find_program(argv[first], program, sizeof program, &has_frame_pointers)) != 0)
         return status;
-    if (o.unwind_auto)
-        o.config.unwind = has_frame_pointers ? STROBE_UNWIND_FP : STROBE_UNWIND_DWARF;
+    if ((status = choose_unwinder(&o, program, has_frame_pointers)) != 0)
+        return status;
     if ((status = create_session(&o, argv + first, session)) != 0)
         return status;
     if ((status = strobe_record_run(program, argv + first, session, &wait_status)) != 0) {
