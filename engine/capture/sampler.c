@@ -44,6 +44,15 @@ static bool still_waits(struct strobe_thread *t)
     return begin && begin == before;
 }
 
+/* How often a thread is seen: main in every interval, others in every second, as iOS tracers do; never more often than
+ * the gate lets their hooks. */
+static uint64_t async_interval_ns(const struct strobe_config *c, bool is_main)
+{
+    uint64_t gate_ns = is_main ? c->interval_main_ns : c->interval_other_ns;
+    uint64_t ns = is_main ? c->async_interval_ns : 2 * c->async_interval_ns;
+    return ns > gate_ns ? ns : gate_ns;
+}
+
 /* True when the thread should be seen now. Reads its CPU clock, so that activity is judged by fresh data. */
 static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
@@ -52,9 +61,7 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     if (!lives(t) || now < m->retry_ticks)
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
-    uint64_t interval_ns = t->entry->is_main ? c->interval_main_ns : c->interval_other_ns;
-    if (interval_ns < c->async_interval_ns)
-        interval_ns = c->async_interval_ns;
+    uint64_t interval_ns = async_interval_ns(c, t->entry->is_main);
     /* A little less than the interval: the pass itself wakes up late by some microseconds. */
     if (unseen < ticks(e, interval_ns - interval_ns / 8))
         return false;
@@ -80,7 +87,8 @@ enum { PATIENCE = 4, PATIENCE_MAX = 64 };
 
 static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
-    uint64_t interval = ticks(e, e->config.async_interval_ns), took = now - t->sampled.seen_ticks;
+    uint64_t interval = ticks(e, async_interval_ns(&e->config, t->entry->is_main));
+    uint64_t took = now - t->sampled.seen_ticks;
     uint64_t patience = PATIENCE * (took < interval ? interval : took);
     if (patience > PATIENCE_MAX * interval)
         patience = PATIENCE_MAX * interval;

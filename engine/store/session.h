@@ -49,7 +49,8 @@ struct strobe_config {
     uint64_t scope_min_ns;          /* a scope at least this long is recorded whatever the gate says */
     uint64_t merge_gap_ns;          /* equal samples further apart than this are not merged */
     uint64_t metrics_interval_ns;   /* least time between reads of the metrics that cost a system call */
-    uint64_t async_interval_ns;     /* period of the sampler thread; 0 = no sampler */
+    uint64_t async_interval_ns;     /* period of the sampler thread: main is seen in each, others in every second; 0 =
+    none */
     uint64_t refresh_main_ns;       /* a thread unseen for this long is sampled although it did little */
     uint64_t refresh_other_ns;
     uint64_t active_cpu_ns;         /* CPU time within one async interval that makes a thread active */

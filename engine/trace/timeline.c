@@ -503,7 +503,8 @@ static void set_limits(struct builder *b)
 {
     const struct strobe_config *config = &b->reader->session.header->config;
     uint64_t interval = b->thread->is_main ? config->interval_main_ns : config->interval_other_ns;
-    uint64_t slowest = interval > config->async_interval_ns ? interval : config->async_interval_ns;
+    uint64_t async = b->thread->is_main ? config->async_interval_ns : 2 * config->async_interval_ns;
+    uint64_t slowest = interval > async ? interval : async;
     b->gap_ns = b->options->gap_ns ? b->options->gap_ns : slowest < FAR_NS ? slowest * 4 : FAR_NS * 4;
     if (!b->options->gap_ns && b->gap_ns < GAP_NS_LEAST)
         b->gap_ns = GAP_NS_LEAST;

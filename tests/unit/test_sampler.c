@@ -56,6 +56,15 @@ static void a_running_thread_is_sampled_in_every_interval(void **state)
     assert_int_equal(items[0].record.count, 50);
 }
 
+static void threads_other_than_main_are_sampled_in_every_second_interval(void **state)
+{
+    (void)state;
+    rig.thread->entry->is_main = 0;
+    for (int i = 0; i < 50; i++)
+        pass(1, 900);
+    assert_in_range(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 25, 26);
+}
+
 static void an_idle_thread_is_not_disturbed(void **state)
 {
     (void)state;
@@ -290,6 +299,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(a_running_thread_is_sampled_in_every_interval),
+        TEST(threads_other_than_main_are_sampled_in_every_second_interval),
         TEST(an_idle_thread_is_not_disturbed),
         TEST(a_thread_that_wakes_up_is_seen_at_once_S5),
         TEST(a_thread_that_does_little_is_seen_at_the_refresh),
