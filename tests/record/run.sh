@@ -252,14 +252,15 @@ without_libunwind() {
 }
 libunwind=$(readlink -f /usr/lib/*/libunwind.so.8 | head -n 1)
 if [[ -n $libunwind ]] && without_libunwind true 2>/dev/null; then
-    out=$(without_libunwind "$strobe" record -f -o "$work/u.perfetto-trace" -- /bin/echo out 2>"$work/u.err")
+    u=$work/u.perfetto-trace
+    out=$(without_libunwind "$strobe" record -f -o "$u" -- /bin/echo out 2>"$work/u.err")
     if [[ $out == out && $(wc -l <"$work/u.err") == 1 ]] && grep -q 'libunwind.so.8 is missing' "$work/u.err"; then
         pass
     else
         fail "a program without frame pointers runs without libunwind, and one line says so: $(<"$work/u.err")"
     fi
-    without_libunwind "$strobe" record -f --unwind dwarf -o "$work/u.perfetto-trace" -- /bin/echo out >"$work/u.out" 2>&1
-    if [[ $? == 2 && $(<"$work/u.out") == *'needs libunwind.so.8'* ]]; then pass; else fail 'dwarf without libunwind'; fi
+    without_libunwind "$strobe" record -f --unwind dwarf -o "$u" -- /bin/echo out >"$work/u.out" 2>&1
+    if [[ $? == 2 && $(<"$work/u.out") == *'needs libunwind.so.8'* ]]; then pass; else fail 'dwarf asked for'; fi
 else
     skip "without libunwind: hiding it takes root"
 fi
