@@ -53,7 +53,42 @@ static uint64_t async_interval_ns(const struct strobe_config *c, bool is_main)
     return ns > gate_ns ? ns : gate_ns;
 }
 
-/* True when the thread should be seen now. Reads its CPU clock, so that activity is judged by fresh data. */
+/* The thread's own points may rest until the sampler has failed to come for several times as long as it took it to come
+ * this time. */
+enum { PATIENCE = 4, PATIENCE_MAX = 64 };
+
+static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+{
+    uint64_t interval = ticks(e, async_interval_ns(&e->config, t->entry->is_main));
+    uint64_t took = now - t->sampled.seen_ticks;
+    uint64_t patience = PATIENCE * (took < interval ? interval : took);
+    if (patience > PATIENCE_MAX * interval)
+        patience = PATIENCE_MAX * interval;
+    t->sampled.seen_ticks = now;
+    strobe_store_relaxed(&t->points_yield_until, now + patience);
+}
+
+/* The thread could not be seen this time, but it may be next time: its points wait for one interval more, within
+ * limits. */
+static void keep_points_waiting(struct strobe_engine *e, struct strobe_thread *t)
+{
+    uint64_t interval = ticks(e, e->config.async_interval_ns), seen = t->sampled.seen_ticks;
+    uint64_t until = strobe_load_relaxed(&t->points_yield_until) + interval;
+    if (seen && until - seen <= PATIENCE_MAX * interval)
+        strobe_store_relaxed(&t->points_yield_until, until);
+}
+
+/* On a processor at this moment: its CPU clock moves between two looks. */
+static bool moved_on(struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns)
+{
+    uint64_t later;
+    return e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &later) == STROBE_OK && later != cpu_ns;
+}
+
+/* True when the thread should be seen now. Reads its CPU clock, so that activity is judged by fresh data. A
+ * thread counts as running that is on a processor, or was all the time since the last look (and is off it because the
+ * sampler took it). Others are left alone: they stand where they were taken off, which is where they called the system
+ * more often than not, and a sample of that would pass for one of what they do. */
 static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     const struct strobe_config *c = &e->config;
@@ -73,43 +108,23 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
         bury(e, t, now);
         return false;
     }
-    uint64_t used = cpu - m->cpu_seen_ns;
+    uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->looked_ticks;
     m->cpu_seen_ns = cpu;
-    if (used >= c->active_cpu_ns)
-        return true;
+    m->looked_ticks = now;
+    if (used >= c->active_cpu_ns) {
+        bool runs = !m->seen_ticks || ticks(e, used) >= elapsed - elapsed / 8 || moved_on(e, t, cpu);
+        if (!runs)
+            keep_points_waiting(e, t);
+        return runs;
+    }
     uint64_t refresh_ns = t->entry->is_main ? c->refresh_main_ns : c->refresh_other_ns;
     return used && cpu != m->cpu_sampled_ns && unseen >= ticks(e, refresh_ns);
-}
-
-/* The thread's own points may rest until the sampler has failed to come for several times as long as it took it to come
- * this time. */
-enum { PATIENCE = 4, PATIENCE_MAX = 64 };
-
-static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
-{
-    uint64_t interval = ticks(e, async_interval_ns(&e->config, t->entry->is_main));
-    uint64_t took = now - t->sampled.seen_ticks;
-    uint64_t patience = PATIENCE * (took < interval ? interval : took);
-    if (patience > PATIENCE_MAX * interval)
-        patience = PATIENCE_MAX * interval;
-    t->sampled.seen_ticks = now;
-    strobe_store_relaxed(&t->points_yield_until, now + patience);
-}
-
-/* On a processor at this moment: its CPU clock moves between two looks. */
-static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t)
-{
-    uint64_t first, second;
-    return e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &first) == STROBE_OK &&
-           e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &second) == STROBE_OK && second != first;
 }
 
 /* A thread that runs, but in a call that a stop must not disturb, takes its own stack when the call ends. Without
  * this, what runs in many short calls would never be seen by the sampler. */
 static void ask(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
-    if (!runs_now(e, t))
-        return;
     strobe_store_relaxed(&t->asked, 1);
     expect_back(e, t, now);
 }
@@ -125,9 +140,7 @@ static void missed(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     uint64_t cpu = m->cpu_seen_ns;
     e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu);
     if (cpu - m->cpu_seen_ns < e->config.suspend_timeout_ns / 2) {
-        uint64_t until = strobe_load_relaxed(&t->points_yield_until) + ticks(e, e->config.suspend_timeout_ns);
-        if (m->seen_ticks && until - m->seen_ticks <= PATIENCE_MAX * ticks(e, e->config.async_interval_ns))
-            strobe_store_relaxed(&t->points_yield_until, until);
+        keep_points_waiting(e, t);
         return;
     }
     unsigned shift = m->refusals < 10 ? m->refusals : 10;
@@ -146,6 +159,16 @@ static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
+/* A running thread stops within microseconds. One that waits for a processor, perhaps because we took it, is waited for
+ * while the pass has time; then only briefly, so that a pass over many such threads still ends. */
+static uint64_t patience_ns(const struct strobe_sampler *s, uint64_t now)
+{
+    const struct strobe_config *c = &s->engine->config;
+    uint64_t least = c->suspend_timeout_ns / 8, end = s->pass_ticks + ticks(s->engine, c->async_interval_ns);
+    uint64_t left = now < end ? (end - now) * 1000000000u / s->engine->host->ticks_per_second : 0;
+    return left < least ? least : left < c->suspend_timeout_ns ? left : c->suspend_timeout_ns;
+}
+
 /* Stops the thread, copies its registers and stack, lets it go. False when there is nothing to unwind; what happened
  * is counted. */
 static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t *copied)
@@ -154,7 +177,7 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
     struct strobe_session_header *head = e->session.header;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
     uint32_t tid = t->entry->tid;
-    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, e->config.suspend_timeout_ns, &s->regs)) {
+    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, patience_ns(s, now), &s->regs)) {
     case STROBE_OK:
         break;
     case STROBE_GONE:
@@ -260,6 +283,7 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
 {
     struct strobe_engine *e = s->engine;
     uint32_t count = strobe_session_thread_count(&e->session);
+    s->pass_ticks = now_ticks;
     uint32_t budget = count < STROBE_SAMPLER_PASS_THREADS ? count : STROBE_SAMPLER_PASS_THREADS;
     for (uint32_t looked = 0; looked < count && budget; looked++) {
         uint32_t i = s->next_thread < count ? s->next_thread : 0;

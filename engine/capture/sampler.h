@@ -27,6 +27,7 @@ struct strobe_sampler {
     struct strobe_pending pending;
     uint32_t next_thread;                     /* where the next pass begins */
     uint64_t resume_ticks;                    /* end of the start delay */
+    uint64_t pass_ticks;                      /* begin of the pass under way */
     struct strobe_regs regs;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint64_t stack[STROBE_SAMPLER_STACK_BYTES / 8];

@@ -44,6 +44,7 @@ struct strobe_pending {
 /* What the sampler remembers of a thread. Sampler only. */
 struct strobe_sampled {
     uint64_t cpu_seen_ns;          /* CPU time at the last pass that looked */
+    uint64_t looked_ticks;         /* when that was */
     uint64_t cpu_sampled_ns;       /* CPU time when the sampler last stopped it */
     uint64_t seen_ticks;           /* when the sampler last took its stack, or asked for it */
     uint64_t scope_ticks;          /* begin of the scope it was in at the last pass */

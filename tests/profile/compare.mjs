@@ -18,6 +18,17 @@ for (const m of report.methods) {
 }
 const ourSamples = report.events.sampled;
 
+// A program that is kept from the processor most of the time cannot be stopped when it should be: time is unseen then,
+// and says so. That is no profile to compare.
+const cpu = report.cpu_ns;
+const unseen = report.methods.filter((m) => /^\[(unseen|off cpu)\]$/.test(m.name))
+  .reduce((sum, m) => sum + m.self_cpu_ns, 0);
+if (unseen > 0.1 * cpu || ourSamples < cpu / 1e6 * 0.6) {
+  console.log(`the machine is too crowded: ${ourSamples} samples in ${(cpu / 1e6).toFixed(0)} ms of CPU time, ` +
+    `${(100 * unseen / cpu).toFixed(0)} % of it unseen`);
+  process.exit(3);
+}
+
 const theirs = fs.readFileSync(perfPath, 'utf8').split('\n')
   .map((line) => line.match(/^\s*([\d.]+)%\s+(\d+)\s+\[\.\]\s+(\S+)/)).filter(Boolean)
   .map(([, , samples, name]) => ({name: name.replace(/\.(isra|constprop|part)\..*$/, ''), samples: Number(samples)}));

@@ -79,9 +79,22 @@ static void a_thread_that_wakes_up_is_seen_at_once_S5(void **state)
     (void)state;
     for (int i = 0; i < 310; i++)
         pass(1, 0);
+    rig.cpu_cost = 100;   /* on a processor: its clock moves */
     for (int i = 0; i < 10; i++)
         pass(1, 500);
     assert_in_range(rig.suspends, 9, 10);
+}
+
+static void a_thread_that_was_taken_off_its_processor_is_not_sampled_where_it_was_taken_off(void **state)
+{
+    (void)state;
+    pass(1, 900);   /* seen for the first time */
+    for (int i = 0; i < 100; i++)
+        pass(1, 500);   /* half of the time, and not now: its clock stands */
+    assert_int_equal(rig.suspends, 1);
+    for (int i = 0; i < 10; i++)
+        pass(1, 990);   /* all of the time until now: it is we who took it off */
+    assert_int_equal(rig.suspends, 11);
 }
 
 static void a_thread_that_does_little_is_seen_at_the_refresh(void **state)
@@ -302,6 +315,7 @@ int main(void)
         TEST(threads_other_than_main_are_sampled_in_every_second_interval),
         TEST(an_idle_thread_is_not_disturbed),
         TEST(a_thread_that_wakes_up_is_seen_at_once_S5),
+        TEST(a_thread_that_was_taken_off_its_processor_is_not_sampled_where_it_was_taken_off),
         TEST(a_thread_that_does_little_is_seen_at_the_refresh),
         TEST(a_thread_in_a_blocking_call_is_left_alone),
         TEST(a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_ends),

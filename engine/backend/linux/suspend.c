@@ -207,13 +207,8 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
                                         struct strobe_regs *out)
 {
     struct strobe_linux *l = ctx;
-    bool on_cpu = cpu_clock_moves(l, tid);
-    if (!on_cpu && !runs(tid))
+    if (!cpu_clock_moves(l, tid) && !runs(tid))
         return STROBE_UNSUPPORTED;
-    /* A thread that is off its processor because we took it comes back the moment we wait; one that is off for other
-     * reasons is not worth a long wait. */
-    if (!on_cpu)
-        timeout_ns /= 8;
     uint32_t idle = (strobe_load_relaxed(&request.word) & ~(uint32_t)STATE_MASK) + SEQUENCE_STEP;
     strobe_store_relaxed(&request.tid, tid);
     strobe_store_seq_cst(&request.word, idle | ASKED);
