@@ -159,14 +159,13 @@ static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
-/* A running thread stops within microseconds. One that waits for a processor, perhaps because we took it, is waited for
- * while the pass has time; then only briefly, so that a pass over many such threads still ends. */
+/* A running thread stops within microseconds. One that the sampler took off its processor may have to wait for it, and is
+ * waited for; but a pass over many such threads must end, so all of them together get the time of one. */
 static uint64_t patience_ns(const struct strobe_sampler *s, uint64_t now)
 {
-    const struct strobe_config *c = &s->engine->config;
-    uint64_t least = c->suspend_timeout_ns / 8, end = s->pass_ticks + ticks(s->engine, c->async_interval_ns);
-    uint64_t left = now < end ? (end - now) * 1000000000u / s->engine->host->ticks_per_second : 0;
-    return left < least ? least : left < c->suspend_timeout_ns ? left : c->suspend_timeout_ns;
+    uint64_t most = s->engine->config.suspend_timeout_ns, least = most / 8;
+    uint64_t gone = (now - s->pass_ticks) * 1000000000u / s->engine->host->ticks_per_second;
+    return gone + least < most ? most - gone : least;
 }
 
 /* Stops the thread, copies its registers and stack, lets it go. False when there is nothing to unwind; what happened

@@ -63,7 +63,7 @@ void strobe_config_default(struct strobe_config *config)
         .refresh_main_ns = 30 * ms,
         .refresh_other_ns = 300 * ms,
         .active_cpu_ns = 10 * us,
-        .suspend_timeout_ns = 1 * ms,
+        .suspend_timeout_ns = 4 * ms,
         .metrics = STROBE_METRIC_CPU | STROBE_METRIC_ALLOC,
         .unwind = STROBE_UNWIND_FP,
         .ring_slots = 1 << 18,

@@ -185,7 +185,7 @@ static void the_state_is_checked_again_once_the_thread_stands_S41_S42(void **sta
 
 static void go_on_running(struct rig *r)
 {
-    r->thread_cpu_ns += 1 * MS;
+    r->thread_cpu_ns += 3 * MS;
 }
 
 static void a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass(void **state)
