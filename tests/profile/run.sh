@@ -37,8 +37,8 @@ measure() {
     node tests/profile/compare.mjs "$work/report.json" "$work/perf.txt"
 }
 
-# compare NAME COMMAND...     A bias is there every time; other work on the machine comes and goes, and counts for more than
-# the sampling error alone. So it is measured up to three times.
+# compare NAME COMMAND...     A bias is there every time; other work on the machine comes and goes, and disturbs by more
+# than the sampling error. So it is measured up to three times.
 compare() {
     local name=$1 status tries=0
     shift
