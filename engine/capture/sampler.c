@@ -159,8 +159,8 @@ static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
-/* A running thread stops within microseconds. One that the sampler took off its processor may have to wait for it, and is
- * waited for; but a pass over many such threads must end, so all of them together get the time of one. */
+/* A running thread stops within microseconds. One that the sampler took off its processor may have to wait for it,
+ * and is waited for; but a pass over many such threads must end, so all of them together get the time of one. */
 static uint64_t patience_ns(const struct strobe_sampler *s, uint64_t now)
 {
     uint64_t most = s->engine->config.suspend_timeout_ns, least = most / 8;
