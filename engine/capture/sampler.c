@@ -104,10 +104,11 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     if (still_waits(t))
         return false;
     uint64_t cpu;
-    if (e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu) == STROBE_GONE) {
+    enum strobe_status told = e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu);
+    if (told == STROBE_GONE)
         bury(e, t, now);
+    if (told != STROBE_OK)
         return false;
-    }
     uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->looked_ticks;
     m->cpu_seen_ns = cpu;
     m->looked_ticks = now;

@@ -1,15 +1,19 @@
-/* The sampler: a thread of the engine's own that takes stacks of threads the hooks have not seen for a while.
+/* The sampler: a thread of the engine's own that takes the stacks of threads that run, at times that they do not
+ * choose.
  *
  * Each pass, at an absolute deadline (no drift; S-8), over a bounded number of threads:
  *
- *   unseen for an interval?  not in a blocking call?  used CPU since the last pass (fresh data; S-5), or used any and
- *   unseen for the refresh time?
+ *   an interval since the sampler last saw it?  used CPU time since the last look (fresh data; S-5), and on a processor
+ *   now, or off it only because the sampler took it?  or used a little, and unseen for the refresh time?
  *     -> suspend -> re-check -> copy the stack's memory -> resume -> unwind, intern, record
  *
+ * While it comes, the thread's own points give way (S-6). A thread in a blocking call is left alone: a signal would end
+ * the call early. If it waits there, the scope's record says so; if it runs there, it is asked to take its own stack
+ * when the call ends.
+ *
  * While the target is stopped nothing is done but the re-check and one copy by the host's safe read: no allocation,
- * no lock, no unwinding (guard.h enforces it). Threads in a blocking call are left alone: a signal would end the call
- * early, and the scope records it whole. A thread that can't be stopped in time is skipped, counted, and left alone
- * for a time that doubles. */
+ * no lock, no unwinding (guard.h enforces it). A thread that runs and yet can't be stopped in time is skipped, counted,
+ * and left alone for a time that doubles. */
 #ifndef STROBE_CAPTURE_SAMPLER_H
 #define STROBE_CAPTURE_SAMPLER_H
 

@@ -38,7 +38,8 @@ struct strobe_host {
     /* Faults and switches of the calling thread. Any. */
     void (*self_usage)(void *ctx, struct strobe_usage *out);
 
-    /* CPU time in ns of another thread. STROBE_GONE when it has ended. Sampler. */
+    /* CPU time in ns of another thread. STROBE_GONE when it is proven to have ended, STROBE_UNSUPPORTED when it lives
+     * but its time can't be told. Sampler. */
     enum strobe_status (*thread_cpu_ns)(void *ctx, uint32_t tid, uint64_t *out);
 
     /* Stops a thread and says where it stands. `blocked` is a word the thread sets to non-zero before it enters a

@@ -239,6 +239,18 @@ static void a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16(void **
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_gone), 1);
 }
 
+static void a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    uint32_t chunk = strobe_load_relaxed(&rig.thread->writer.chunk);
+    rig.clock_says = STROBE_UNSUPPORTED;
+    pass(2, 900);
+    assert_int_equal(rig.suspends, 0);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->state), STROBE_THREAD_LIVE);
+    assert_true(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
+}
+
 static void what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46(void **state)
 {
     (void)state;
@@ -326,6 +338,7 @@ int main(void)
         TEST(a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass),
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
         TEST(a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16),
+        TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life),
         TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
         TEST(only_the_copy_happens_while_the_thread_stands_S40),
         TEST(deadlines_do_not_drift_and_lag_is_counted_S8),

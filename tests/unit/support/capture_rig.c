@@ -36,8 +36,9 @@ static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
     (void)tid;
     struct rig *r = ctx;
     r->thread_cpu_ns += r->cpu_cost;
-    *out = r->thread_cpu_ns;
-    return STROBE_OK;
+    if (r->clock_says == STROBE_OK)
+        *out = r->thread_cpu_ns;
+    return r->clock_says;
 }
 
 static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,

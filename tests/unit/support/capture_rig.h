@@ -19,6 +19,7 @@ struct rig {
     uint64_t cpu_ns;                    /* of the calling thread */
     uint64_t thread_cpu_ns;             /* of any other; every read adds cpu_cost */
     uint64_t cpu_cost;
+    enum strobe_status clock_says;      /* of reads of another thread's CPU time */
     struct strobe_usage usage;
 
     uint64_t frames[STROBE_STACK_DEPTH_MAX];   /* what the unwinder finds, outermost first */
