@@ -1,11 +1,15 @@
 /* The one seam through which the engine touches memory that several threads, or a thread and its own
- * signal handlers, share. The native build maps each operation to C11 <stdatomic.h>; a simulator can
- * compile the same sources against its own definitions of these names.
+ * signal handlers, share. The native build maps each operation to C11 <stdatomic.h>; a simulator compiles
+ * the same sources against its own definitions of these names (STROBE_ATOMIC_HEADER).
  *
  * Types: strobe_a32, strobe_a64. Orders are named in the operation, so that a reader sees each edge.
  * Any context: all operations are lock-free and async-signal-safe on the targets we build for. */
 #ifndef STROBE_BASE_ATOMIC_H
 #define STROBE_BASE_ATOMIC_H
+
+#ifdef STROBE_ATOMIC_HEADER
+#include STROBE_ATOMIC_HEADER
+#else
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,6 +40,8 @@ _Static_assert(sizeof(strobe_a32) == 4 && sizeof(strobe_a64) == 8, "atomics add 
 
 /* Orders a thread against its own signal handlers only; costs no instruction. */
 #define strobe_fence_signal() atomic_signal_fence(memory_order_seq_cst)
+
+#endif
 
 /* A counter with one writer: plain speed, yet readable by others without a data race. */
 #define strobe_bump(p, n) strobe_store_relaxed((p), strobe_load_relaxed(p) + (n))

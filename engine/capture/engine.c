@@ -1,13 +1,13 @@
 #include "engine/capture/engine.h"
 
-#include "engine/capture/thread.h"
+#include "engine/capture/blocking.h"
 
 static strobe_a32 never_on;
 strobe_a32 *strobe_switch = &never_on;
 
 size_t strobe_engine_memory_bytes(const struct strobe_config *config)
 {
-    return (size_t)config->threads_max * sizeof(struct strobe_thread);
+    return sizeof(struct strobe_blocking) + (size_t)config->threads_max * sizeof(struct strobe_thread);
 }
 
 void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *session, const struct strobe_host *host,
@@ -17,7 +17,8 @@ void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *se
     e->config = session->header->config;
     e->host = host;
     e->unwinder = unwinder;
-    e->threads = memory;
+    e->blocking = memory;
+    e->threads = (struct strobe_thread *)(e->blocking + 1);
     strobe_store_relaxed(&e->sampler_stop, 0);
 }
 

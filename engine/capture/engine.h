@@ -46,6 +46,7 @@ struct strobe_unwinder {
 extern const struct strobe_unwinder strobe_unwinder_fp;
 
 struct strobe_thread;
+struct strobe_blocking;
 
 struct strobe_engine {
     struct strobe_session session;
@@ -53,6 +54,7 @@ struct strobe_engine {
     const struct strobe_host *host;
     const struct strobe_unwinder *unwinder;
     struct strobe_thread *threads;      /* private state, one for each entry of the session's thread table */
+    struct strobe_blocking *blocking;   /* who waits for what, see blocking.h */
     strobe_a32 sampler_busy;            /* 1 while a pass is under way */
     strobe_a32 sampler_stop;
 };

@@ -1,5 +1,7 @@
 #include "engine/capture/sample.h"
 
+#include "engine/capture/blocking.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@ static uint32_t saturated(uint64_t v)
 
 /* ---- metrics: costly to read, so they have a rate of their own ---- */
 
-static void read_metrics(struct strobe_thread *t, uint64_t now, struct strobe_snapshot *s)
+static void read_metrics(struct strobe_thread *t, struct strobe_snapshot *s)
 {
     const struct strobe_engine *e = t->engine;
     s->has = e->config.metrics;
@@ -20,6 +22,11 @@ static void read_metrics(struct strobe_thread *t, uint64_t now, struct strobe_sn
         e->host->self_usage(e->host->ctx, &s->usage);
     s->alloc_count = strobe_load_relaxed(&t->entry->alloc_count);
     s->alloc_bytes = strobe_load_relaxed(&t->entry->alloc_bytes);
+}
+
+static void put_metrics_off(struct strobe_thread *t, uint64_t now)
+{
+    const struct strobe_engine *e = t->engine;
     t->metrics_due_ticks = now + strobe_ticks_of_ns(e->host, e->config.metrics_interval_ns);
 }
 
@@ -180,7 +187,8 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, struct
     bool with_metrics = false;
     if (fresh_metrics || metrics_due(t, now)) {
         struct strobe_snapshot end = {0};
-        read_metrics(t, now, &end);
+        read_metrics(t, &end);
+        put_metrics_off(t, now);
         if (end.has & STROBE_METRIC_CPU) {
             r->cpu_ns = end.cpu_ns;
             r->flags |= STROBE_FLAG_CPU;
@@ -206,7 +214,8 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, struct
 static void publish_scope(struct strobe_thread *t)
 {
     const struct strobe_scope *s = t->scope_count ? &t->scope[t->scope_count - 1] : NULL;
-    strobe_store_relaxed(&t->entry->scope_begin_ticks, s ? s->begin_ticks : 0);
+    strobe_store_relaxed(&t->scope_frame, s ? s->frame : 0);
+    strobe_store_release(&t->entry->scope_begin_ticks, s ? s->begin_ticks : 0);
     strobe_store_relaxed(&t->entry->scope_kind, s ? s->kind : 0);
 }
 
@@ -214,7 +223,9 @@ static void publish_scope(struct strobe_thread *t)
 static void drop_scopes(struct strobe_thread *t, uint32_t depth)
 {
     while (t->scope_count > depth) {
-        struct strobe_account *a = strobe_account_of(t, t->scope[--t->scope_count].kind);
+        struct strobe_scope *s = &t->scope[--t->scope_count];
+        struct strobe_account *a = strobe_account_of(t, s->kind);
+        strobe_wait_drop(t, s);
         strobe_bump(&a->requests, 1);
         strobe_bump(&a->unwind_failed, 1);
     }
@@ -271,21 +282,35 @@ void strobe_point_called(struct strobe_thread *t, uint32_t on, enum strobe_kind 
     strobe_point(t, on, kind, arg, site);
 }
 
-void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
+/* Whatever the gate says. */
+static bool force(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
+                  bool fresh_metrics, struct strobe_place *place)
 {
     if (!strobe_thread_enter(t, kind))
-        return;
+        return false;
     struct strobe_account *a = strobe_account_of(t, kind);
-    const struct strobe_host *host = t->engine->host;
+    uint64_t now = t->ticks(t->ticks_ctx);
+    struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg, .flags = STROBE_FLAG_FORCED};
     strobe_bump(&a->requests, 1);
-    if (strobe_switched() == STROBE_ON) {
-        uint64_t now = host->ticks(host->ctx);
-        struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg, .flags = STROBE_FLAG_FORCED};
-        take_sample(t, &r, site, now, NULL, true);
-    } else {
+    if (strobe_switched() == STROBE_ON)
+        take_sample(t, &r, site, now, NULL, fresh_metrics);
+    else
         strobe_bump(&a->paused, 1);
-    }
+    *place = (struct strobe_place){now, r.stack};
     strobe_thread_leave(t);
+    return true;
+}
+
+void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
+{
+    struct strobe_place place;
+    force(t, kind, arg, site, true, &place);
+}
+
+bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
+                         struct strobe_place *out)
+{
+    return force(t, kind, arg, site, false, out);
 }
 
 /* ---- scopes ---- */
@@ -309,10 +334,17 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->kind = kind;
     s->arg = arg;
     s->begin.has = 0;
-    s->begin_ticks = e->host->ticks(e->host->ctx);
-    if (e->config.metrics && (t->blocking_kinds >> kind & 1 || metrics_due(t, s->begin_ticks))) {
-        read_metrics(t, s->begin_ticks, &s->begin);
-        s->begin_ticks = e->host->ticks(e->host->ctx);   /* our own system calls are no part of the wait */
+    s->wait.state = 0;
+    /* The clock last: our own system calls are no part of the wait. */
+    bool metrics = e->config.metrics && t->blocking_kinds >> kind & 1;
+    if (!metrics) {
+        s->begin_ticks = e->host->ticks(e->host->ctx);
+        metrics = metrics_due(t, s->begin_ticks);
+    }
+    if (metrics) {
+        read_metrics(t, &s->begin);
+        s->begin_ticks = e->host->ticks(e->host->ctx);
+        put_metrics_off(t, s->begin_ticks);
     }
     uint32_t token = ++t->scope_count;
     publish_scope(t);
@@ -323,10 +355,41 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     return token;
 }
 
+/* Who ended the wait, beside the scope's own record or not at all. */
+static void end_wait(struct strobe_thread *t, const struct strobe_scope *s, uint64_t now, bool paused, bool recorded)
+{
+    struct strobe_record r;
+    if (!strobe_wait_record(s, now, &r))
+        return;
+    struct strobe_account *a = strobe_account_of(t, STROBE_KIND_WAKE);
+    strobe_bump(&a->requests, 1);
+    if (!recorded) {
+        strobe_bump(paused ? &a->paused : &a->gated, 1);
+        return;
+    }
+    r.thread = t->index;
+    r.message = strobe_load_relaxed(&t->entry->message);
+    t->pending.open = 0;
+    bool kept = strobe_ring_write(&t->engine->session.ring, &t->writer, &r, NULL) == STROBE_OK;
+    strobe_store_relaxed(&t->entry->overwrote_samples, t->writer.overwrote);
+    strobe_bump(kept ? &a->sampled : &a->dropped, 1);
+}
+
+/* A call too short to be recorded still counts for how long the thread waited in all; unless it is so short that it
+ * can't have given its processor away. */
+static void note_short_wait(struct strobe_thread *t, uint64_t duration)
+{
+    if (duration < strobe_ticks_of_ns(t->engine->host, STROBE_SHORT_WAIT_NS))
+        return;
+    strobe_bump(&t->entry->short_waits, 1);
+    strobe_bump(&t->entry->short_wait_ticks, duration);
+}
+
 static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t now, struct strobe_site site)
 {
     const struct strobe_engine *e = t->engine;
     struct strobe_account *a = strobe_account_of(t, s->kind);
+    now = now > s->begin_ticks ? now : s->begin_ticks;   /* a clock that was set back takes no time from anybody */
     uint64_t duration = now - s->begin_ticks;
     bool waited = duration >= strobe_ticks_of_ns(e->host, e->config.scope_min_ns);
     if (waited)
@@ -337,12 +400,14 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
     if (asked)
         strobe_store_relaxed(&t->asked, 0);
     strobe_gate_adapt(&t->gate, now);
-    bool due = !left_to_sampler(t, now) && strobe_gate_due(&t->gate, now);
+    bool due = !left_to_sampler(t, now) && strobe_gate_due(&t->gate, now), paused = strobe_switched() != STROBE_ON;
+    bool recorded = !paused && (due || waited || asked);
     strobe_bump(&a->requests, 1);
-    if (strobe_switched() != STROBE_ON) {
+    if (paused) {
         strobe_bump(&a->paused, 1);
-    } else if (!due && !waited && !asked) {
+    } else if (!recorded) {
         strobe_bump(&a->gated, 1);
+        note_short_wait(t, duration);
     } else {
         struct strobe_record r = {.ticks = s->begin_ticks, .duration = duration, .kind = (uint8_t)s->kind,
                                   .arg = s->arg, .flags = STROBE_FLAG_SCOPE};
@@ -350,6 +415,7 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         r.flags |= asked ? STROBE_FLAG_ASKED : 0;
         take_sample(t, &r, site, now, &s->begin, waited || asked);
     }
+    end_wait(t, s, now, paused, recorded);
     if (e->config.message_per_poll && s->kind == STROBE_KIND_POLL)
         strobe_bump(&t->entry->message, 1);
 }
@@ -362,7 +428,9 @@ void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_sit
     strobe_store_relaxed(&t->inside, 1);
     strobe_fence_signal();
     drop_scopes(t, token);
-    struct strobe_scope ended = t->scope[--t->scope_count];
+    struct strobe_scope *s = &t->scope[--t->scope_count], ended;
+    strobe_wait_drop(t, s);
+    ended = *s;
     publish_scope(t);
     end_scope(t, &ended, now, site);
     strobe_thread_leave(t);

@@ -3,7 +3,8 @@
  *   point   an event at an instant: strobe_point, behind the gate
  *   scope   a call that may block: strobe_scope_begin before it, strobe_scope_end after it. The stack is taken at the
  *           end. Recorded when it lasted scope_min_ns or when the gate lets it pass, so a short block right after a
- *           sample is not lost (S-2). A scope left by longjmp is found by its place on the stack, dropped and counted.
+ *           sample is not lost (S-2), and with it who ended it, if that is known (blocking.h). A scope left by longjmp
+ *           is found by its place on the stack, dropped and counted.
  *
  * Every event is counted by kind and thread, and so is what became of it. errno is preserved. Async-signal-safe; no
  * heap, no lock. */
@@ -12,10 +13,31 @@
 
 #include "engine/capture/thread.h"
 
+enum { STROBE_SHORT_WAIT_NS = 1000 };   /* shorter calls did not wait */
+
 /* The slow part of strobe_point: takes the sample that seems due at `now`, or counts what else becomes of it. */
 void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                        uint64_t now);
 void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
+
+/* A forced point that says where and when it was taken, its stack 0 when that is not known. False when the thread is in
+ * the engine already. */
+struct strobe_place { uint64_t ticks; uint32_t stack; };
+bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
+                         struct strobe_place *out);
+
+/* What strobe_point does once the clock has been read, between strobe_thread_enter and strobe_thread_leave. */
+static STROBE_ALWAYS_INLINE void strobe_point_at(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg,
+                                                 struct strobe_site site, uint64_t now)
+{
+    struct strobe_account *a = strobe_account_of(t, kind);
+    strobe_bump(&a->requests, 1);
+    strobe_gate_adapt(&t->gate, now);
+    if (strobe_gate_early(&t->gate, now))
+        strobe_bump(&a->gated, 1);
+    else
+        strobe_point_take(t, kind, arg, site, now);
+}
 
 /* An event of a point kind. `on` is the switch's value as the hook read it. */
 static STROBE_ALWAYS_INLINE void strobe_point(struct strobe_thread *t, uint32_t on, enum strobe_kind kind,
@@ -32,13 +54,7 @@ static STROBE_ALWAYS_INLINE void strobe_point(struct strobe_thread *t, uint32_t 
         strobe_bump(&a->gated, 1);
     } else {
         /* The clock before the counters: it waits for all loads before it, and overlaps with what comes after. */
-        uint64_t now = t->ticks(t->ticks_ctx);
-        strobe_bump(&a->requests, 1);
-        strobe_gate_adapt(&t->gate, now);
-        if (strobe_gate_early(&t->gate, now))
-            strobe_bump(&a->gated, 1);
-        else
-            strobe_point_take(t, kind, arg, site, now);
+        strobe_point_at(t, kind, arg, site, t->ticks(t->ticks_ctx));
     }
     strobe_thread_leave(t);
 }

@@ -1,13 +1,55 @@
 #include "engine/capture/sampler.h"
 
+#include "engine/base/mix.h"
+#include "engine/capture/blocking.h"
 #include "engine/capture/guard.h"
 
 _Thread_local bool strobe_guard_window;
 
+/* ---- when */
+
+/* A number from 0 to limit - 1, or 0 (splitmix64). */
+static uint64_t draw(struct strobe_sampler *s, uint64_t limit)
+{
+    s->random += 0x9e3779b97f4a7c15u;
+    return limit ? strobe_mix64(s->random) % limit : 0;
+}
+
+/* Wanders on, turned back at the ends: in the long run it is everywhere equally often. */
+static void wander(struct strobe_sampler *s)
+{
+    int64_t interval = (int64_t)s->interval_ticks, step = interval / 8;
+    int64_t offset = (int64_t)s->offset_ticks + (int64_t)draw(s, (uint64_t)(2 * step + 1)) - step;
+    if (offset < 0)
+        offset = -offset;
+    if (offset > interval)
+        offset = 2 * interval - offset;
+    s->offset_ticks = (uint64_t)offset;
+}
+
+uint64_t strobe_sampler_deadline(const struct strobe_sampler *s)
+{
+    return s->grid_ticks + s->offset_ticks;
+}
+
+void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now)
+{
+    s->grid_ticks += s->interval_ticks;
+    wander(s);
+    uint64_t deadline = strobe_sampler_deadline(s);
+    if (s->interval_ticks && deadline <= now)
+        s->grid_ticks += (now - deadline) / s->interval_ticks * s->interval_ticks + s->interval_ticks;
+}
+
 void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint32_t tid)
 {
+    uint64_t now = e->host->ticks(e->host->ctx);
     s->engine = e;
-    s->resume_ticks = e->host->ticks(e->host->ctx) + strobe_ticks_of_ns(e->host, e->config.delay_ns);
+    s->resume_ticks = now + strobe_ticks_of_ns(e->host, e->config.delay_ns);
+    s->interval_ticks = strobe_ticks_of_ns(e->host, e->config.async_interval_ns);
+    s->random = e->config.seed ? e->config.seed : now ^ (uint64_t)tid << 32;
+    s->grid_ticks = now;
+    s->offset_ticks = draw(s, s->interval_ticks);
     strobe_ring_writer_init(&e->session.ring, &s->writer, tid);
 }
 
@@ -23,6 +65,7 @@ static void bury(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     t->entry->end_ticks = now;
     strobe_ring_seal_dead(&e->session.ring, &t->writer);
+    strobe_wait_drop_all(t);
     strobe_store_release(&t->entry->state, STROBE_THREAD_ENDED);
 }
 
@@ -42,6 +85,11 @@ static bool still_waits(struct strobe_thread *t)
     uint64_t begin = strobe_load_relaxed(&t->entry->scope_begin_ticks), before = t->sampled.scope_ticks;
     t->sampled.scope_ticks = begin;
     return begin && begin == before;
+}
+
+static uint64_t refresh_ns(const struct strobe_engine *e, const struct strobe_thread *t)
+{
+    return t->entry->is_main ? e->config.refresh_main_ns : e->config.refresh_other_ns;
 }
 
 /* How often a thread is seen: main in every interval, others in every second, as iOS tracers do; never more often than
@@ -97,8 +145,8 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
     uint64_t interval_ns = async_interval_ns(c, t->entry->is_main);
-    /* A little less than the interval: the pass itself wakes up late by some microseconds. */
-    if (unseen < ticks(e, interval_ns - interval_ns / 8))
+    /* Less than the interval by an eighth, since deadlines wander, and by another: passes wake up late. */
+    if (unseen < ticks(e, interval_ns - interval_ns / 4))
         return false;
     strobe_gate_wake(&t->gate);
     if (still_waits(t))
@@ -118,8 +166,7 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
             keep_points_waiting(e, t);
         return runs;
     }
-    uint64_t refresh_ns = t->entry->is_main ? c->refresh_main_ns : c->refresh_other_ns;
-    return used && cpu != m->cpu_sampled_ns && unseen >= ticks(e, refresh_ns);
+    return used && cpu != m->cpu_sampled_ns && unseen >= ticks(e, refresh_ns(e, t));
 }
 
 /* A thread that runs, but in a call that a stop must not disturb, takes its own stack when the call ends. Without
@@ -170,9 +217,10 @@ static uint64_t patience_ns(const struct strobe_sampler *s, uint64_t now)
 }
 
 /* Stops the thread, copies its registers and stack, lets it go. False when there is nothing to unwind; what happened
- * is counted. */
-static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t *copied)
+ * is counted. *at: now; then when it stood, since a thread may run on for a while before it stops. */
+static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at, size_t *copied)
 {
+    uint64_t now = *at;
     struct strobe_engine *e = s->engine;
     struct strobe_session_header *head = e->session.header;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
@@ -194,9 +242,11 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
         return false;
     }
     strobe_guard_enter();
+    *at = e->host->ticks(e->host->ctx);
     strobe_bump(&head->suspends, 1);
     bool still_fit = lives(t) && !blocks(t);
     *copied = still_fit ? copy_stack(s, t) : 0;
+    s->message = strobe_load_relaxed(&t->entry->message);
     enum strobe_status left = e->host->resume(e->host->ctx, tid);
     strobe_bump(&head->resumes, 1);
     strobe_guard_leave();
@@ -204,6 +254,8 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now
     t->sampled.refusals = 0;
     if (!still_fit) {
         strobe_bump(&head->suspend_moved, 1);
+        if (lives(t))
+            ask(e, t, now);
         return false;
     }
     strobe_bump(&a->requests, 1);
@@ -248,25 +300,22 @@ static bool commit(struct strobe_sampler *s, struct strobe_thread *t, struct str
     return true;
 }
 
-static void record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t copied)
+/* Puts the stack at the end of s->frames into a record of the thread. Returns whether it was kept. */
+static bool record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, enum strobe_walk_end how,
+                   uint32_t count)
 {
     struct strobe_engine *e = s->engine;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
-    uint64_t sp = s->regs.sp & ~(uint64_t)7;
-    struct strobe_window w = {sp, sp + copied, (uint64_t)(uintptr_t)s->stack - sp, t->root_frame};
-    uint64_t *end = s->frames + STROBE_STACK_DEPTH_MAX;
-    uint32_t count = 0;
-    enum strobe_walk_end how =
-        e->unwinder->copied(e->host, &s->regs, &w, end, e->config.depth_max, &count);
     if (count == 0) {
         strobe_bump(&a->unwind_failed, 1);
-        return;
+        return false;
     }
     struct strobe_record r = {.ticks = now, .kind = STROBE_KIND_ASYNC, .thread = t->index, .count = 1,
-                              .message = strobe_load_relaxed(&t->entry->message), .flags = STROBE_FLAG_CPU,
+                              .message = s->message, .flags = STROBE_FLAG_CPU,
                               .cpu_ns = t->sampled.cpu_seen_ns};
     r.flags |= how == STROBE_WALK_CUT ? STROBE_FLAG_CUT : how == STROBE_WALK_DOUBTFUL ? STROBE_FLAG_DOUBTFUL : 0;
-    if (strobe_stack_intern(&e->session.stacks, &s->cursor, end - count, count, &r.stack) == STROBE_FULL)
+    const uint64_t *frames = s->frames + STROBE_STACK_DEPTH_MAX - count;
+    if (strobe_stack_intern(&e->session.stacks, &s->cursor, frames, count, &r.stack) == STROBE_FULL)
         r.flags |= STROBE_FLAG_TABLE_FULL;
     bool kept = commit(s, t, &r);
     strobe_store_relaxed(&e->session.header->async_overwrote_samples, s->writer.overwrote);
@@ -274,7 +323,77 @@ static void record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     t->sampled.sync_seen = strobe_load_relaxed(&t->sync_samples);
     t->sampled.cpu_sampled_ns = t->sampled.cpu_seen_ns;
     strobe_store_relaxed(&t->entry->last_sample_ticks, now);
-    expect_back(e, t, now);
+    return true;
+}
+
+/* The stack of a thread that was stopped at s->regs, of which `copied` bytes of memory are at hand. */
+static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t copied)
+{
+    struct strobe_engine *e = s->engine;
+    uint64_t sp = s->regs.sp & ~(uint64_t)7;
+    struct strobe_window w = {sp, sp + copied, (uint64_t)(uintptr_t)s->stack - sp, t->root_frame};
+    uint32_t count = 0;
+    enum strobe_walk_end how = e->unwinder->copied(e->host, &s->regs, &w, s->frames + STROBE_STACK_DEPTH_MAX,
+                                                   e->config.depth_max, &count);
+    if (record(s, t, now, how, count))
+        expect_back(e, t, now);
+}
+
+/* ---- threads that wait ---- */
+
+/* Copies the stack above the hook that the thread waits in. False when it does not wait there any more: it may have
+ * gone on at any time, so the copy counts only when the same call is still under way after it. */
+static bool copy_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t begin, uint64_t *frame,
+                         size_t *copied)
+{
+    const struct strobe_host *h = s->engine->host;
+    uint64_t from = strobe_load_relaxed(&t->scope_frame);
+    size_t bytes = sizeof s->stack;
+    if (from < t->stack_low || from >= t->stack_high || from & 7)
+        return false;
+    if (t->stack_high - from < bytes)
+        bytes = (size_t)(t->stack_high - from);
+    bool read = h->read(h->ctx, from, s->stack, bytes, copied) == STROBE_OK;
+    s->message = strobe_load_relaxed(&t->entry->message);
+    strobe_fence_acquire();
+    *frame = from;
+    return read && lives(t) && strobe_load_relaxed(&t->entry->scope_begin_ticks) == begin &&
+           strobe_load_relaxed(&t->scope_frame) == from;
+}
+
+/* Takes the stack of a thread in a blocking call, once a call, when that has lasted `least_ns`. An unwinder that needs
+ * registers can't. */
+static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, uint64_t least_ns)
+{
+    struct strobe_engine *e = s->engine;
+    uint64_t begin = strobe_load_acquire(&t->entry->scope_begin_ticks), frame;
+    size_t copied;
+    /* A call may have begun after the pass did. */
+    if (e->unwinder->self || !begin || begin == t->sampled.waiting_ticks || now < begin + ticks(e, least_ns) ||
+        !copy_waiting(s, t, begin, &frame, &copied))
+        return;
+    t->sampled.waiting_ticks = begin;
+    uint64_t cpu;
+    if (e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu) == STROBE_OK)
+        t->sampled.cpu_seen_ns = cpu;
+    struct strobe_window w = {frame, frame + copied, (uint64_t)(uintptr_t)s->stack - frame, t->root_frame};
+    uint32_t count = 0;
+    uint64_t *end = s->frames + STROBE_STACK_DEPTH_MAX;
+    enum strobe_walk_end how = strobe_walk_fp(&w, frame, end, e->config.depth_max, &count);
+    strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
+    s->pending.open = 0;   /* it stands for this call, so it is merged with nothing before or after */
+    record(s, t, now, how, count);
+    s->pending.open = 0;
+}
+
+void strobe_sampler_finish(struct strobe_sampler *s)
+{
+    struct strobe_engine *e = s->engine;
+    uint32_t count = strobe_session_thread_count(&e->session);
+    uint64_t now = e->host->ticks(e->host->ctx);
+    for (uint32_t i = 0; i < count; i++)
+        if (strobe_load_acquire(&e->threads[i].ready) && lives(&e->threads[i]))
+            take_waiting(s, &e->threads[i], now, 0);
 }
 
 /* ---- passes ---- */
@@ -293,13 +412,14 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
             continue;
         budget--;
         size_t copied;
+        take_waiting(s, t, now_ticks, refresh_ns(e, t));
         if (!wanted(e, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
             continue;
         uint64_t at = e->host->ticks(e->host->ctx);
         if (blocks(t))
             ask(e, t, at);
-        else if (grab(s, t, at, &copied))
-            record(s, t, at, copied);
+        else if (grab(s, t, &at, &copied))
+            take_stopped(s, t, at, copied);
     }
 }
 
@@ -314,15 +434,14 @@ void strobe_sampler_run(struct strobe_sampler *s)
 {
     struct strobe_engine *e = s->engine;
     struct strobe_session_header *head = e->session.header;
-    uint64_t interval = ticks(e, e->config.async_interval_ns);
-    uint64_t deadline = e->host->ticks(e->host->ctx) + interval;
     while (!strobe_load_acquire(&e->sampler_stop)) {
+        uint64_t deadline = strobe_sampler_deadline(s);
         e->host->sleep_until(e->host->ctx, deadline);
         uint64_t now = e->host->ticks(e->host->ctx);
         uint64_t late = now > deadline ? now - deadline : 0;
         strobe_bump(&head->async_passes, 1);
         strobe_bump(&head->async_lag_ticks, late);
-        if (late >= interval)
+        if (late >= s->interval_ticks)
             strobe_bump(&head->async_late_passes, 1);
         end_delay(s, now);
         strobe_store_seq_cst(&e->sampler_busy, 1);
@@ -331,11 +450,7 @@ void strobe_sampler_run(struct strobe_sampler *s)
         if (e->host->between_passes && strobe_switched() == STROBE_ON)
             e->host->between_passes(e->host->ctx);
         strobe_store_seq_cst(&e->sampler_busy, 0);
-        /* The next deadline on the grid that is still ahead: missed ones are not made up for. */
-        now = e->host->ticks(e->host->ctx);
-        deadline += interval;
-        if (deadline <= now)
-            deadline += (now - deadline) / interval * interval + interval;
+        strobe_sampler_go_on(s, e->host->ticks(e->host->ctx));
     }
     strobe_ring_writer_close(&e->session.ring, &s->writer);
 }

@@ -1,7 +1,12 @@
 /* The sampler: a thread of the engine's own that takes the stacks of threads that run, at times that they do not
  * choose.
  *
- * Each pass, at an absolute deadline (no drift; S-8), over a bounded number of threads:
+ * Deadlines are absolute: a grid, on which each is late by an offset that wanders between 0 and the interval in steps
+ * of at most an eighth of it, drawn from config.seed. So the mean rate is exact and nothing drifts (S-8), gaps are
+ * nearly even, and yet the sampler locks to no rhythm of the program: a program whose period is the interval is met
+ * at each of its phases equally often.
+ *
+ * Each pass, over a bounded number of threads:
  *
  *   an interval since the sampler last saw it?  used CPU time since the last look (fresh data; S-5), and on a processor
  *   now, or off it only because the sampler took it?  or used a little, and unseen for the refresh time?
@@ -10,6 +15,10 @@
  * While it comes, the thread's own points give way (S-6). A thread in a blocking call is left alone: a signal would end
  * the call early. If it waits there, the scope's record says so; if it runs there, it is asked to take its own stack
  * when the call ends.
+ *
+ * A wait is recorded when it ends. One that lasts as long as the refresh time is looked at once before, so that a
+ * process that is killed, or a thread that waits for ever, leaves more than the fact: what lies above the frame of
+ * the hook it waits in can't change before it returns, so the thread need not be stopped.
  *
  * While the target is stopped nothing is done but the re-check and one copy by the host's safe read: no allocation,
  * no lock, no unwinding (guard.h enforces it). A thread that runs and yet can't be stopped in time is skipped, counted,
@@ -32,7 +41,10 @@ struct strobe_sampler {
     uint32_t next_thread;                     /* where the next pass begins */
     uint64_t resume_ticks;                    /* end of the start delay */
     uint64_t pass_ticks;                      /* begin of the pass under way */
-    struct strobe_regs regs;
+    uint64_t interval_ticks, grid_ticks;      /* the next deadline is grid_ticks + offset_ticks */
+    uint64_t offset_ticks, random;
+    struct strobe_regs regs;                  /* of the thread seen last, and its message: while it stood */
+    uint32_t message;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint64_t stack[STROBE_SAMPLER_STACK_BYTES / 8];
 };
@@ -42,6 +54,14 @@ void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint
 
 /* Passes until engine->sampler_stop is set. Turns a paused switch on when the start delay is over. Sampler thread. */
 void strobe_sampler_run(struct strobe_sampler *s);
+
+/* The time of the first deadline, or of the next: the first on the grid that is later than `now`; missed ones are not
+ * made up for. Sampler thread; also for tests. */
+uint64_t strobe_sampler_deadline(const struct strobe_sampler *s);
+void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now_ticks);
+
+/* Looks at all threads that wait, however short. At the end, with the switch off and the engine quiet; any thread. */
+void strobe_sampler_finish(struct strobe_sampler *s);
 
 /* One pass at time now_ticks. Sampler thread; also for tests. */
 void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks);

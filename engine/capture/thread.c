@@ -1,12 +1,15 @@
 #include "engine/capture/thread.h"
 
+#include "engine/capture/blocking.h"
+
 _Thread_local struct strobe_local strobe_local;
 
 /* Until a kind has been seen to return at once, it is taken for one that waits. */
 enum {
     WAITS_AT_FIRST = 1 << STROBE_KIND_MUTEX | 1 << STROBE_KIND_RWLOCK | 1 << STROBE_KIND_COND | 1 << STROBE_KIND_SEM |
                      1 << STROBE_KIND_SYNC | 1 << STROBE_KIND_POLL | 1 << STROBE_KIND_NET | 1 << STROBE_KIND_SLEEP |
-                     1 << STROBE_KIND_THREAD | 1 << STROBE_KIND_LOAD
+                     1 << STROBE_KIND_THREAD | 1 << STROBE_KIND_LOAD | 1 << STROBE_KIND_MONITOR |
+                     1 << STROBE_KIND_PARK | 1 << STROBE_KIND_GC | 1 << STROBE_KIND_IPC
 };
 
 struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,
@@ -48,6 +51,7 @@ void strobe_thread_detach(struct strobe_thread *t)
 {
     struct strobe_engine *e = t->engine;
     strobe_store_relaxed(&t->inside, 1);
+    strobe_wait_drop_all(t);
     strobe_fence_signal();
     strobe_store_release(&t->entry->state, STROBE_THREAD_EXITING);
     strobe_ring_writer_close(&e->session.ring, &t->writer);

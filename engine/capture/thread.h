@@ -24,6 +24,15 @@ struct strobe_snapshot {
     uint64_t alloc_count, alloc_bytes;
 };
 
+/* What a thread waits for in a scope, and what came of it. Used by blocking.c. */
+struct strobe_wait {
+    uint32_t state;                /* 0: it waits for nothing known */
+    uint32_t waiter;               /* in its bucket */
+    uint64_t what, ticket;
+    uint32_t waker, waker_stack;
+    uint64_t release_ticks;
+};
+
 /* A call that may block and has not returned. */
 struct strobe_scope {
     uint64_t frame;                /* of its hook: tells a scope that was left by longjmp */
@@ -31,6 +40,7 @@ struct strobe_scope {
     uint64_t arg;
     uint64_t begin_ticks;
     struct strobe_snapshot begin;
+    struct strobe_wait wait;
 };
 
 /* A record that the next equal sample may extend in place. */
@@ -48,6 +58,7 @@ struct strobe_sampled {
     uint64_t cpu_sampled_ns;       /* CPU time when the sampler last stopped it */
     uint64_t seen_ticks;           /* when the sampler last took its stack, or asked for it */
     uint64_t scope_ticks;          /* begin of the scope it was in at the last pass */
+    uint64_t waiting_ticks;        /* begin of the scope in which its stack was taken last */
     uint64_t retry_ticks;          /* not before this time: it could not be stopped */
     uint32_t refusals;             /* in a row */
     uint32_t sync_seen;            /* the thread's own sample count when the sampler's last record was made */
@@ -64,8 +75,10 @@ struct strobe_thread {
     struct strobe_gate gate;
     strobe_a32 asked;              /* 1: record the scope the thread is in, for the sampler came by; set by the
     sampler */
+    strobe_a64 scope_frame;        /* frame of the hook of the blocking call it is in; read by the sampler */
     strobe_a64 points_yield_until; /* the sampler sees to this thread until then; written by the sampler */
     strobe_a32 sync_samples;       /* samples taken by the thread itself; read by the sampler */
+    uint64_t handed_ticks;         /* when it last took a forced sample of a release */
     uint32_t blocking_kinds;       /* bit k: the last scope of kind k really blocked */
     uint64_t stack_low, stack_high;
     uint64_t root_frame;           /* frames at or above belong to the thread's outermost code; 0: not known */

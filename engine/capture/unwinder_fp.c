@@ -1,4 +1,5 @@
 #include "engine/capture/engine.h"
+#include "engine/capture/leaf.h"
 
 #include <string.h>
 
@@ -12,19 +13,30 @@ static uint64_t word_at(const struct strobe_window *stack, uint64_t address)
     return word;
 }
 
-/* The stopped instruction comes first, then, for a function without a frame record at that point, its caller. */
+/* The caller of a function without a frame record at the point where it was stopped: because it has just begun or is
+ * about to return, or because it never makes one. 0 when it has one. */
+static uint64_t unrecorded_caller(const struct strobe_host *host, const struct strobe_regs *regs,
+                                  const struct strobe_window *stack)
+{
+    uint8_t code[4];
+    size_t code_bytes;
+    uint64_t slot;
+    if (host->read(host->ctx, regs->pc, code, sizeof code, &code_bytes) != STROBE_OK)
+        return 0;
+    if (strobe_walk_leaf_slot(regs->sp, code, code_bytes, &slot))
+        return word_at(stack, slot);
+    uint64_t candidate = strobe_frame_strip(regs->lr ? regs->lr : word_at(stack, regs->sp));
+    return strobe_leaf_proven(host, regs->pc, candidate) ? candidate : 0;
+}
+
+/* The stopped instruction comes first, then a caller that no frame record tells of. */
 static enum strobe_walk_end walk_copied(const struct strobe_host *host, const struct strobe_regs *regs,
                                         const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
                                         uint32_t *count)
 {
     /* Frames are return addresses; the stopped instruction is stored so that it reads as one. */
-    uint64_t inner[2] = {regs->pc + 1, 0}, slot;
-    uint32_t inner_count = 1;
-    uint8_t code[4];
-    size_t code_bytes;
-    if (host->read(host->ctx, regs->pc, code, sizeof code, &code_bytes) == STROBE_OK &&
-        strobe_walk_leaf_slot(regs->sp, code, code_bytes, &slot) && (inner[1] = word_at(stack, slot)) != 0)
-        inner_count = 2;
+    uint64_t inner[2] = {regs->pc + 1, unrecorded_caller(host, regs, stack)};
+    uint32_t inner_count = inner[1] ? 2 : 1;
     if (max < inner_count)
         inner_count = max;
     for (uint32_t i = 0; i < inner_count; i++)

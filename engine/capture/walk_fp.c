@@ -38,7 +38,7 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
 
 int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, uint64_t *slot)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(STROBE_ABI_X86_64)
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     static const uint8_t set_frame[] = {0x48, 0x89, 0xe5};   /* mov %rsp,%rbp */
     enum { PUSH_RBP = 0x55, RET = 0xc3 };

@@ -18,7 +18,7 @@ struct strobe_frame_record { uint64_t next, return_address; };
 /* A return address without the code that signs it: user addresses on aarch64 have at most 48 bits. */
 static inline uint64_t strobe_frame_strip(uint64_t address)
 {
-#ifdef __aarch64__
+#if defined(__aarch64__) && !defined(STROBE_ABI_X86_64)
     return address & 0x0000ffffffffffffu;
 #else
     return address;
@@ -48,7 +48,8 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
 
 /* Where a thread that was stopped at `pc` keeps its caller's return address when the function has no frame record yet
  * or no more: *slot is its address on the stack. 0 when the frame record is in place (or cannot be told).
- * `code` holds the bytes at pc, `code_bytes` of them. x86-64 only; elsewhere always 0. */
+ * `code` holds the bytes at pc, `code_bytes` of them. x86-64 only (or a build for programs of that ABI,
+ * STROBE_ABI_X86_64); elsewhere always 0. */
 int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, uint64_t *slot);
 
 #endif

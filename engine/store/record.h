@@ -5,10 +5,19 @@
  *   slot i     struct strobe_record        (flag STROBE_FLAG_METRICS says that slot i+1 belongs to it)
  *   slot i+1   struct strobe_metrics
  *
- * Three shapes of record:
+ * Four shapes of record:
  *   point   one or more merged samples of one stack: ticks = first, ticks + duration = last, count >= 1
  *   scope   a call that may block: ticks = begin, ticks + duration = end, count = 1, FLAG_SCOPE
  *   either  may be asynchronous (kind ASYNC): taken by the sampler, not by the thread itself
+ *   wake    who ended a wait (kind WAKE): no sample. Written by the thread that waited, right after the scope's
+ *           record:
+ *             ticks        when the waker released, within the scope; of a wait without a waker, its end
+ *             duration     from there to the end of the wait
+ *             arg          what was waited for, as in the scope
+ *             stack        the waker's at the release; 0 = not known
+ *             cpu_span_ns  the waker's thread index + 1; 0 = nobody: the wait timed out or was interrupted
+ *             message      the waiter's
+ *             count 1, all else 0
  *
  * Any context. */
 #ifndef STROBE_STORE_RECORD_H
@@ -39,8 +48,16 @@ enum strobe_kind {
     STROBE_KIND_THREAD,  /* thread start, end, join */
     STROBE_KIND_LOAD,    /* dlopen */
     STROBE_KIND_CHILD,   /* wait for a child process */
-    STROBE_KIND_COUNT
+    STROBE_KIND_MONITOR, /* entry of a managed runtime's monitor */
+    STROBE_KIND_PARK,    /* parked until unparked */
+    STROBE_KIND_JNI,     /* call through JNI; a point */
+    STROBE_KIND_GC,      /* stopped for the collector */
+    STROBE_KIND_IPC,     /* call into another process */
+    STROBE_KIND_WAKE,    /* no event of the program: who ended a wait */
+    STROBE_KIND_COUNT,
+    STROBE_KIND_ROOM = 32   /* accounts that a thread entry has room for, so that a new kind changes no layout */
 };
+_Static_assert(STROBE_KIND_COUNT <= STROBE_KIND_ROOM, "every kind has its account");
 
 enum {
     STROBE_FLAG_SCOPE = 1,      /* a call with begin and end, not a point */
@@ -65,7 +82,7 @@ struct strobe_record {
     uint32_t thread;       /* index in the session's thread table: one (tid, generation) */
     uint32_t message;      /* message the thread was busy with; 0 = none known */
     uint32_t count;        /* samples merged in this record, at least 1 */
-    uint32_t cpu_span_ns;  /* CPU time used between first and last; saturates at UINT32_MAX */
+    uint32_t cpu_span_ns;  /* CPU time used between first and last; saturates at UINT32_MAX. Of a WAKE: see above */
     uint8_t kind;          /* enum strobe_kind */
     uint8_t reserved;      /* 0 */
     uint16_t flags;        /* STROBE_FLAG_* */
@@ -96,7 +113,8 @@ static inline const char *strobe_kind_name(unsigned kind)
 {
     static const char *const name[STROBE_KIND_COUNT] = {
         "none", "async", "alloc",  "free", "mutex", "rwlock", "cond",  "sem",    "unlock", "read",  "write",
-        "open", "close", "sync",   "poll", "net",   "sleep",  "clock", "thread", "load",   "child",
+        "open", "close", "sync",   "poll", "net",   "sleep",  "clock", "thread", "load",   "child", "monitor",
+        "park", "jni",   "gc",     "ipc",  "wake",
     };
     return kind < STROBE_KIND_COUNT ? name[kind] : "unknown";
 }

@@ -72,7 +72,7 @@ void strobe_config_default(struct strobe_config *config)
         .stack_nodes = 1 << 20,
         .threads_max = STROBE_THREADS_MAX_DEFAULT,
         .images_max = STROBE_IMAGES_MAX_DEFAULT,
-        .depth_max = 128,
+        .depth_max = STROBE_STACK_DEPTH_MAX,
         .skip_max = 63,
     };
 }
@@ -204,6 +204,21 @@ static enum strobe_status lay_out(struct strobe_session *s, const struct strobe_
     return open_views(s);
 }
 
+enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *config, const char *command,
+                                            struct strobe_session *out)
+{
+    *out = (struct strobe_session){ .fd = -1 };
+    uint64_t bytes = config_is_valid(config) ? strobe_session_file_bytes(config) : 0;
+    enum strobe_status status = bytes ? reserve(fd, bytes) : STROBE_BAD_INPUT;
+    if (!status) status = map(out, fd, bytes, MAP_SHARED);
+    if (status) {
+        close_keeping_errno(fd);
+        return status;
+    }
+    out->fd = fd;
+    return lay_out(out, config, command);
+}
+
 enum strobe_status strobe_session_create(const char *path, const struct strobe_config *config, const char *command,
                                          int replace, struct strobe_session *out)
 {
@@ -212,18 +227,13 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
     enum strobe_status status;
     int fd = open_new(path, replace, &status);
     if (fd < 0) return status;
-    uint64_t bytes = strobe_session_file_bytes(config);
-    status = reserve(fd, bytes);
-    if (!status) status = map(out, fd, bytes, MAP_SHARED);
+    status = strobe_session_create_in(fd, config, command, out);
     if (status) {
         int error = errno;
         unlink(path);
         errno = error;
-        close_keeping_errno(fd);
-        return status;
     }
-    out->fd = fd;
-    return lay_out(out, config, command);
+    return status;
 }
 
 /* --- opening --- */

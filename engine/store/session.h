@@ -26,7 +26,7 @@
 
 #define STROBE_SESSION_MAGIC "STROBE\r\n"   /* written last: a file without it was never finished */
 enum {
-    STROBE_SESSION_VERSION = 1,
+    STROBE_SESSION_VERSION = 2,
     STROBE_THREADS_MAX_DEFAULT = 8192,
     STROBE_IMAGES_MAX_DEFAULT = 1024,
     STROBE_PATH_BYTES = 440,
@@ -69,6 +69,7 @@ struct strobe_config {
     uint32_t suspend_signal;        /* 0 = chosen at start */
     uint32_t message_per_poll;      /* 1: each return from a poll-like call begins a new message */
     uint64_t delay_ns;              /* capture is paused for this long after start */
+    uint64_t seed;                  /* of the sampler's jitter; 0 = chosen by the host at start */
 };
 
 /* Fills in the defaults described in `strobe help record`. Any context. */
@@ -166,7 +167,9 @@ struct strobe_thread_entry {
     strobe_a64 last_sample_ticks;
     strobe_a64 overwrote_samples;  /* samples of whichever thread that this thread's writes overwrote */
     strobe_a64 alloc_count, alloc_bytes;
-    struct strobe_account account[STROBE_KIND_COUNT];
+    strobe_a64 short_waits;        /* blocking calls of 1 us or more that were not recorded, ... */
+    strobe_a64 short_wait_ticks;   /* ... and the time they took in all */
+    struct strobe_account account[STROBE_KIND_ROOM];   /* by kind */
 };
 
 /* One loaded file of executable code. */
@@ -203,6 +206,10 @@ uint64_t strobe_session_file_bytes(const struct strobe_config *config);
 enum strobe_status strobe_session_create(const char *path, const struct strobe_config *config, const char *command,
                                          int replace, struct strobe_session *out);
 
+/* The same in an open, empty file that may have no name; it is the session's from then on, and closed on failure. */
+enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *config, const char *command,
+                                            struct strobe_session *out);
+
 /* Maps an existing, just created session for writing and marks it RUNNING by `pid`. STROBE_EXISTS when a process has
  * attached before. Also STROBE_IO, STROBE_BAD_INPUT, STROBE_BAD_VERSION, STROBE_TRUNCATED. Start only; takes no
  * memory from the heap. */
@@ -224,6 +231,10 @@ void strobe_session_unmap(struct strobe_session *s);
  * After the traced process has ended: STROBE_EXISTS, and nothing is done, while a process of its id is there. Best
  * effort: STROBE_UNSUPPORTED where the file system can't. */
 enum strobe_status strobe_session_trim(const char *path);
+
+/* The same for a session that nobody can write any more, whatever process its header names: a simulated one is none of
+ * this machine's. */
+enum strobe_status strobe_session_trim_closed(const char *path);
 
 /* Takes the next thread entry for `tid`, zeroed but for tid, generation, is_main, start_ticks and LIVE state.
  * Index (for records) in *index. STROBE_FULL when the table is used up. Any thread, lock-free. */

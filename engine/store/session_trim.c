@@ -60,13 +60,13 @@ static bool may_be_written(const struct strobe_session *s)
     return pid > 0 && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-enum strobe_status strobe_session_trim(const char *path)
+static enum strobe_status trim(const char *path, bool closed)
 {
     struct strobe_session s;
     enum strobe_status status = strobe_session_open(path, &s);
     if (status) return status;
     uint64_t end = s.mapped_bytes;
-    bool in_use = may_be_written(&s);
+    bool in_use = !closed && may_be_written(&s);
     strobe_session_unmap(&s);
     if (in_use) return STROBE_EXISTS;
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -80,9 +80,25 @@ enum strobe_status strobe_session_trim(const char *path)
     return status;
 }
 
+enum strobe_status strobe_session_trim(const char *path)
+{
+    return trim(path, false);
+}
+
+enum strobe_status strobe_session_trim_closed(const char *path)
+{
+    return trim(path, true);
+}
+
 #else
 
 enum strobe_status strobe_session_trim(const char *path)
+{
+    (void)path;
+    return STROBE_UNSUPPORTED;
+}
+
+enum strobe_status strobe_session_trim_closed(const char *path)
 {
     (void)path;
     return STROBE_UNSUPPORTED;

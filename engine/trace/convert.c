@@ -47,7 +47,7 @@ enum strobe_status strobe_format_of(const char *name, enum strobe_format *out)
 
 static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
-    return strobe_symbols_resolve(ctx, return_address, 1, out, max);
+    return strobe_symbols_resolve(ctx, return_address, out, max);
 }
 
 static struct strobe_sink *make_sink(const struct job *j, struct strobe_outfile *out)

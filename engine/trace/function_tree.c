@@ -29,6 +29,12 @@ static const char *const fixed_names[STROBE_NAME_FUNCTIONS] = {
     [STROBE_KIND_THREAD] = "[thread wait]",
     [STROBE_KIND_LOAD] = "[load]",
     [STROBE_KIND_CHILD] = "[wait for child]",
+    [STROBE_KIND_MONITOR] = "[monitor wait]",
+    [STROBE_KIND_PARK] = "[park wait]",
+    [STROBE_KIND_JNI] = "[jni]",
+    [STROBE_KIND_GC] = "[gc wait]",
+    [STROBE_KIND_IPC] = "[ipc wait]",
+    [STROBE_KIND_WAKE] = "[wake]",
     [STROBE_NAME_UNSEEN] = "[unseen]",
     [STROBE_NAME_OFF_CPU] = "[off cpu]",
     [STROBE_NAME_CUT] = "[stack cut]",
@@ -36,6 +42,11 @@ static const char *const fixed_names[STROBE_NAME_FUNCTIONS] = {
     [STROBE_NAME_TABLE_FULL] = "[stack table full]",
     [STROBE_NAME_NO_STACK] = "[no stack]",
 };
+
+const char *strobe_wait_name(unsigned kind)
+{
+    return fixed_names[kind < STROBE_KIND_COUNT ? kind : STROBE_KIND_NONE];
+}
 
 /* Open-addressed map from a 128-bit key to a 32-bit value. */
 struct slot { uint64_t key, key2; uint32_t value, used; };

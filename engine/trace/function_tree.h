@@ -81,6 +81,9 @@ const struct strobe_name *strobe_function_tree_name(const struct strobe_function
 uint32_t strobe_function_tree_node_count(const struct strobe_function_tree *tree);
 uint32_t strobe_function_tree_name_count(const struct strobe_function_tree *tree);
 
+/* What a wait of this kind is shown as: "[mutex wait]" and so on; "[wait]" when out of range. */
+const char *strobe_wait_name(unsigned kind);
+
 /* The functions at one address, outermost first: names in *names. `*first` numbers the first of them among all
  * (address, function) pairs, from 0: a dense id for tables of frames. Returns how many: 0 for the engine's own, and
  * when memory ran out. */

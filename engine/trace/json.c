@@ -6,6 +6,8 @@
 
 static void indent(struct strobe_json *j)
 {
+    if (j->one_line)
+        return;
     putc('\n', j->out);
     for (unsigned i = 0; i < j->depth; i++)
         fputs("  ", j->out);

@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Zero but for `out` at first use. Within an object every call takes the key of its value; within an array, and
- * for the outermost value, the key is NULL. */
+/* Zero but for `out` at first use, and `one_line` where line breaks are not wanted. Within an object every call takes
+ * the key of its value; within an array, and for the outermost value, the key is NULL. */
 struct strobe_json {
     FILE *out;
+    int one_line;
     unsigned depth;
     int started;   /* the innermost open value has an element already */
 };

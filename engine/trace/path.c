@@ -1,9 +1,71 @@
 #include "engine/trace/path.h"
 
+#include "engine/base/hint.h"
+
 #include <stdlib.h>
 
-void strobe_path_start(struct strobe_path *p, uint64_t time_ns, uint64_t cpu_ns, const uint64_t *counter)
+/* ---- who ended whose wait */
+
+static void tell_wake(struct strobe_path *p, const struct strobe_reader_wake *w, int at_waker, uint64_t time_ns)
 {
+    struct strobe_wake_flow flow = {
+        .id = (uint64_t)(w - p->reader->wakes) + 1,
+        .at_waker = at_waker,
+        .waiter = w->waiter,
+        .waker = w->waker,
+        .time_ns = time_ns,
+        .release_ns = strobe_reader_ns(p->reader, w->release_ticks),
+        .end_ns = strobe_reader_ns(p->reader, w->end_ticks),
+        .what = w->what,
+        .stack = w->stack,
+    };
+    if (p->sink->wake)
+        p->sink->wake(p->sink, &flow);
+}
+
+static void expect_wake(struct strobe_path *p)
+{
+    p->wake_ns = p->wake_count ? strobe_reader_ns(p->reader, p->reader->wakes[*p->wakes].release_ticks) : UINT64_MAX;
+}
+
+static void tell_releases(struct strobe_path *p, uint64_t time_ns)
+{
+    while (p->wake_ns < time_ns) {
+        tell_wake(p, &p->reader->wakes[*p->wakes], 1, p->wake_ns > p->start_ns ? p->wake_ns : p->start_ns);
+        p->wakes++;
+        p->wake_count--;
+        expect_wake(p);
+    }
+}
+
+/* Before anything is told that happens now: the thread's releases before it. So none is ever behind what was told. */
+static inline void catch_up(struct strobe_path *p)
+{
+    if (strobe_unlikely(p->wake_ns < p->now.time_ns))
+        tell_releases(p, p->now.time_ns);
+}
+
+void strobe_path_woken(struct strobe_path *p, const struct strobe_reader_wake *w)
+{
+    catch_up(p);
+    p->stats->wakes++;
+    tell_wake(p, w, 0, p->now.time_ns);
+}
+
+void strobe_path_finish(struct strobe_path *p)
+{
+    tell_releases(p, UINT64_MAX);
+}
+
+/* ---- slices */
+
+void strobe_path_start(struct strobe_path *p, const struct strobe_reader_thread *thread, uint64_t time_ns,
+                       uint64_t cpu_ns, const uint64_t *counter)
+{
+    p->wakes = thread->wakes;
+    p->wake_count = thread->wake_count;
+    p->start_ns = time_ns;
+    expect_wake(p);
     p->now = (struct strobe_moment){.time_ns = time_ns, .cpu_ns = cpu_ns};
     for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
         p->now.counter[i] = counter[i];
@@ -83,6 +145,7 @@ static struct strobe_slice *begin(struct strobe_path *p, uint32_t node, uint32_t
     s->samples = 0;
     s->begin = p->now;
     p->stats->slices++;
+    catch_up(p);
     p->sink->slice_begin(p->sink, s);
     return s;
 }
@@ -100,6 +163,7 @@ void strobe_path_cut(struct strobe_path *p, uint32_t depth)
         strobe_path_move(p, p->now.time_ns + 1);
         p->stats->moved++;
     }
+    catch_up(p);
     while (p->depth > depth) {
         const struct strobe_slice *s = &p->open[--p->depth];
         if (p->depth)

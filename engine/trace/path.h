@@ -20,13 +20,25 @@ struct strobe_path {
     uint32_t *steps;                   /* scratch of strobe_path_show */
     uint32_t step_room;
     struct strobe_moment now;
+    const struct strobe_reader *reader;
+    const uint32_t *wakes;             /* releases of the thread not told yet, by time */
+    size_t wake_count;
+    uint64_t start_ns;                 /* of the thread */
+    uint64_t wake_ns;                  /* time of the first; UINT64_MAX = none */
     uint64_t known_ns, known_cpu_ns;   /* CPU time last known, and when */
     uint64_t ahead_ns, ahead_cpu_ns;   /* CPU time known next; ahead_ns 0 = not known */
     int failed;                        /* memory ran out */
 };
 
 /* Starts a thread at `time_ns` with CPU time and counters as they are when first known. */
-void strobe_path_start(struct strobe_path *path, uint64_t time_ns, uint64_t cpu_ns, const uint64_t *counter);
+void strobe_path_start(struct strobe_path *path, const struct strobe_reader_thread *thread, uint64_t time_ns,
+                       uint64_t cpu_ns, const uint64_t *counter);
+
+/* Tells the releases that are left, outside of all slices. At the thread's end. */
+void strobe_path_finish(struct strobe_path *path);
+
+/* Tells who ended the wait that is the innermost open slice. */
+void strobe_path_woken(struct strobe_path *path, const struct strobe_reader_wake *wake);
 
 /* Goes on to `time_ns`, or stays when that is past; CPU time is estimated. */
 void strobe_path_move(struct strobe_path *path, uint64_t time_ns);

@@ -29,12 +29,17 @@ struct strobe_profile_thread {
     uint64_t slices, waits;
 };
 
+/* Who or what ended a wait. */
+enum strobe_profile_end { STROBE_END_UNKNOWN, STROBE_END_BY_THREAD, STROBE_END_BY_NOBODY };
+
 /* One wait, a blocking call. */
 struct strobe_profile_wait {
     uint64_t begin_ns, duration_ns, arg;
     uint32_t thread;
     uint32_t name;                   /* of the wait */
     uint32_t method;                 /* the slice it lies in; UINT32_MAX when none */
+    enum strobe_profile_end end;     /* the caller's to set, and with it the waker's number */
+    uint32_t waker;
     int unfinished;
 };
 

@@ -111,10 +111,24 @@ static int grow(void *array, size_t count, size_t *capacity, size_t item_bytes)
     return 1;
 }
 
+static int collect_wake(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
+{
+    uint32_t waker = record->cpu_span_ns ? record->cpu_span_ns - 1 : STROBE_NOBODY;
+    if (waker != STROBE_NOBODY && waker >= r->thread_count) {
+        r->malformed++;
+        return 1;
+    }
+    if (!grow(&r->wakes, r->wake_count, room, sizeof *r->wakes))
+        return 0;
+    r->wakes[r->wake_count++] = (struct strobe_reader_wake){record->thread, waker, record->stack, record->ticks,
+                                                            record->ticks + record->duration, record->arg};
+    return 1;
+}
+
 /* Copies every whole record of the ring, in ring order. */
 static int collect(struct strobe_reader *r)
 {
-    size_t item_room = 0, metrics_room = 0;
+    size_t item_room = 0, metrics_room = 0, wake_room = 0;
     uint32_t slots = strobe_ring_slot_count(&r->session.ring);
     for (uint32_t slot = 0; slot < slots; slot++) {
         struct strobe_ring_item found;
@@ -130,11 +144,16 @@ static int collect(struct strobe_reader *r)
             r->malformed++;
             continue;
         }
-        if (!grow(&r->items, r->item_count, &item_room, sizeof *r->items))
-            return 0;
         struct strobe_tally *tally = &r->threads[found.record.thread].kind[found.record.kind];
         tally->records++;
         tally->present += found.record.count;
+        if (found.record.kind == STROBE_KIND_WAKE) {
+            if (!collect_wake(r, &found.record, &wake_room))
+                return 0;
+            continue;
+        }
+        if (!grow(&r->items, r->item_count, &item_room, sizeof *r->items))
+            return 0;
         struct strobe_item *item = &r->items[r->item_count++];
         *item = (struct strobe_item){.record = found.record, .slot = slot};
         if (found.record.flags & STROBE_FLAG_METRICS) {
@@ -226,6 +245,104 @@ static int arrange(struct strobe_reader *r)
     return ok;
 }
 
+/* ---- wakes */
+
+static int compare_uint(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_waiter(const void *a, const void *b)
+{
+    const struct strobe_reader_wake *v = a, *w = b;
+    int order = compare_uint(v->waiter, w->waiter);
+    order = order ? order : compare_uint(v->end_ticks, w->end_ticks);
+    order = order ? order : compare_uint(v->what, w->what);
+    order = order ? order : compare_uint(v->release_ticks, w->release_ticks);
+    order = order ? order : compare_uint(v->waker, w->waker);
+    return order ? order : compare_uint(v->stack, w->stack);
+}
+
+/* The wake of a scope, NULL when there is none. */
+static struct strobe_reader_wake *wake_of(struct strobe_reader *r, const struct strobe_record *scope)
+{
+    size_t low = 0, high = r->wake_count;
+    struct strobe_reader_wake wanted = {.waiter = scope->thread, .end_ticks = scope->ticks + scope->duration,
+                                        .what = scope->arg};
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_waiter(&r->wakes[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct strobe_reader_wake *w = &r->wakes[low];
+    return low < r->wake_count && w->waiter == wanted.waiter && w->end_ticks == wanted.end_ticks &&
+                   w->what == wanted.what && w->release_ticks >= scope->ticks
+               ? w
+               : NULL;
+}
+
+/* Drops the wakes whose wait's own record is gone, so that each flow has both its ends. */
+static int drop_orphans(struct strobe_reader *r)
+{
+    char *found = calloc(r->wake_count + 1, 1);
+    if (!found)
+        return 0;
+    for (size_t i = 0; i < r->item_count; i++) {
+        struct strobe_reader_wake *w = NULL;
+        if (r->items[i].record.flags & STROBE_FLAG_SCOPE)
+            w = wake_of(r, &r->items[i].record);
+        if (w)
+            found[w - r->wakes] = 1;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < r->wake_count; i++)
+        if (found[i])
+            r->wakes[kept++] = r->wakes[i];
+    r->wake_count = kept;
+    free(found);
+    return 1;
+}
+
+struct release { uint64_t ticks; uint32_t waker, wake; };
+
+static int by_waker(const void *a, const void *b)
+{
+    const struct release *v = a, *w = b;
+    int order = compare_uint(v->waker, w->waker);
+    order = order ? order : compare_uint(v->ticks, w->ticks);
+    return order ? order : compare_uint(v->wake, w->wake);
+}
+
+/* Gives each thread the wakes of its waits and of its releases. */
+static int arrange_wakes(struct strobe_reader *r)
+{
+    if (!r->wake_count)
+        return 1;
+    qsort(r->wakes, r->wake_count, sizeof *r->wakes, by_waiter);
+    struct release *releases = malloc(r->wake_count * sizeof *releases);
+    r->wakes_by_waker = malloc(r->wake_count * sizeof *r->wakes_by_waker);
+    int ok = releases && r->wakes_by_waker && drop_orphans(r);
+    size_t count = 0;
+    for (uint32_t i = 0; ok && i < r->wake_count; i++) {
+        const struct strobe_reader_wake *w = &r->wakes[i];
+        struct strobe_reader_thread *t = &r->threads[w->waiter];
+        t->woken = t->woken_count++ ? t->woken : w;
+        if (w->waker != STROBE_NOBODY)
+            releases[count++] = (struct release){w->release_ticks, w->waker, i};
+    }
+    if (ok)
+        qsort(releases, count, sizeof *releases, by_waker);
+    for (size_t i = 0; ok && i < count; i++) {
+        struct strobe_reader_thread *t = &r->threads[releases[i].waker];
+        r->wakes_by_waker[i] = releases[i].wake;
+        t->wakes = t->wake_count++ ? t->wakes : &r->wakes_by_waker[i];
+    }
+    free(releases);
+    return ok;
+}
+
 /* ---- threads and losses */
 
 static void tally_settle(struct strobe_tally *t)
@@ -277,6 +394,8 @@ static void read_thread(struct strobe_reader *r, const struct strobe_thread_entr
     }
     t->alloc_count = strobe_load_relaxed(&e->alloc_count);
     t->alloc_bytes = strobe_load_relaxed(&e->alloc_bytes);
+    t->short_waits = strobe_load_relaxed(&e->short_waits);
+    t->short_wait_ticks = strobe_load_relaxed(&e->short_wait_ticks);
     t->overwrote = strobe_load_relaxed(&e->overwrote_samples);
     memcpy(t->name, e->name, sizeof e->name);
     if (!t->name[0])
@@ -321,6 +440,8 @@ static void sum_up(struct strobe_reader *r)
             tally_add(&t->all, &t->kind[k]);
         }
         tally_add(&r->all, &t->all);
+        t->samples = t->all.present - t->kind[STROBE_KIND_WAKE].present;
+        r->samples += t->samples;
         if (t->item_count && t->last_ticks > r->last_ticks)
             r->last_ticks = t->last_ticks;
     }
@@ -338,7 +459,7 @@ static int read_whole(struct strobe_reader *r)
     r->closed = strobe_load_acquire(&r->session.header->state) == STROBE_SESSION_CLOSED;
     set_clock(r);
     r->image_count = strobe_session_image_count(&r->session);
-    if (!read_threads(r) || !collect(r) || !arrange(r))
+    if (!read_threads(r) || !collect(r) || !arrange(r) || !arrange_wakes(r))
         return 0;
     sum_up(r);
     return 1;
@@ -381,6 +502,8 @@ void strobe_reader_close(struct strobe_reader *r)
     free(r->threads);
     free(r->items);
     free(r->metrics);
+    free(r->wakes);
+    free(r->wakes_by_waker);
     free(r);
 }
 

@@ -22,6 +22,17 @@ struct strobe_item {
     uint32_t slot;                 /* where in the ring it stood */
 };
 
+/* Who ended a wait, as its WAKE record says. */
+struct strobe_reader_wake {
+    uint32_t waiter;               /* index of its thread */
+    uint32_t waker;                /* the same, or STROBE_NOBODY: the wait timed out or was interrupted */
+    uint32_t stack;                /* the waker's, at the release; 0 = not known */
+    uint64_t release_ticks;        /* within the wait; its end when nobody released */
+    uint64_t end_ticks;            /* of the wait, and of its scope's record, which is there */
+    uint64_t what;                 /* arg of that record */
+};
+#define STROBE_NOBODY UINT32_MAX
+
 /* Where events went; one thread and kind, or a sum over any of them. Field names as in struct strobe_account. */
 struct strobe_tally {
     uint64_t requests;             /* re-entrant ones included */
@@ -35,6 +46,10 @@ struct strobe_tally {
 struct strobe_reader_thread {
     const struct strobe_item *items;      /* by begin (longer first, then ring order, when equal) */
     size_t item_count;
+    const struct strobe_reader_wake *woken;   /* of its waits, by end */
+    size_t woken_count;
+    const uint32_t *wakes;                /* of its releases: indices in struct strobe_reader's wakes, by release */
+    size_t wake_count;
     size_t first_cpu, first_metrics;      /* first item that knows its CPU time, that has metrics; or item_count */
     uint32_t tid, generation;
     int is_main;
@@ -44,10 +59,12 @@ struct strobe_reader_thread {
     enum strobe_kind open_kind;           /* blocking call it was in at the end of the session; NONE = none known */
     uint64_t open_begin_ticks;
     uint64_t alloc_count, alloc_bytes;    /* totals at the end of the session */
+    uint64_t short_waits, short_wait_ticks;   /* blocking calls that were too short to be recorded */
     uint64_t overwrote;                   /* samples of any thread that its writes overwrote */
     char name[33];                        /* never empty: "thread 123" when unknown */
     struct strobe_tally kind[STROBE_KIND_COUNT];
     struct strobe_tally all;              /* sum over kinds */
+    uint64_t samples;                     /* present: all.present less what is no sample, WAKE */
 };
 
 struct strobe_reader {
@@ -56,13 +73,17 @@ struct strobe_reader {
     struct strobe_reader_thread *threads; /* index = struct strobe_record.thread */
     uint32_t thread_count;
     uint32_t image_count;                 /* of session.images, all published; see strobe_reader_image */
-    struct strobe_item *items;            /* all of them, thread by thread */
+    struct strobe_item *items;            /* all samples and scopes, thread by thread */
     size_t item_count;
+    struct strobe_reader_wake *wakes;     /* waiter by waiter */
+    size_t wake_count;
+    uint32_t *wakes_by_waker;
     struct strobe_metrics *metrics;
     size_t metrics_count;
     uint64_t first_ticks, last_ticks;     /* range of the session: its begin to its close, or to its last record */
 
     struct strobe_tally all;              /* sum over threads and kinds */
+    uint64_t samples;                     /* sum over threads */
     uint64_t overwrote;                   /* sum of what the threads' and the sampler's writes overwrote */
     uint32_t largest;                     /* samples of the record that holds most */
     uint64_t half_written;                /* slots in the middle of a write: at most one record a writer */

@@ -101,6 +101,8 @@ static void take_waits(struct strobe_report *r, const struct strobe_profile *p, 
     for (uint32_t i = 0; i < p->wait_count; i++) {
         const struct strobe_profile_wait *w = &p->waits[i];
         const struct strobe_report_thread *t = w->thread < r->thread_count ? &r->threads[w->thread] : NULL;
+        const struct strobe_report_thread *waker =
+            w->end == STROBE_END_BY_THREAD && w->waker < r->thread_count ? &r->threads[w->waker] : NULL;
         r->waits[r->wait_count++] = (struct strobe_report_wait){
             .kind = names->name_of(names->ctx, w->name),
             .thread = t ? t->name : "",
@@ -111,6 +113,9 @@ static void take_waits(struct strobe_report *r, const struct strobe_profile *p, 
             .count = 1,
             .arg = w->arg,
             .unfinished = w->unfinished,
+            .waker = waker ? waker->name : "",
+            .waker_tid = waker ? waker->tid : 0,
+            .nobody = w->end == STROBE_END_BY_NOBODY,
         };
     }
 }

@@ -50,6 +50,9 @@ struct strobe_report_wait {
     uint64_t begin_ns;                    /* since the begin of the session */
     uint64_t duration_ns, count, arg;
     int unfinished;                       /* had not ended when the session did */
+    const char *waker;                    /* name of the thread that ended a single wait; "" = not known, or nobody */
+    uint32_t waker_tid;
+    int nobody;                           /* it timed out or was interrupted */
 };
 
 struct strobe_report_fact { const char *key; uint64_t value; };
@@ -77,6 +80,7 @@ struct strobe_report {
     uint64_t overwrote, half_written, malformed, untracked;
     uint64_t suspends, resumes, suspend_late, suspend_gone, suspend_moved;
     uint64_t passes, late_passes, lag_ns;     /* of the sampler; lag: sum over passes */
+    uint64_t short_waits, short_wait_ns;      /* waits too short to be recorded: how many, how long in all */
     uint64_t stacks_cut, stacks_doubtful, stacks_refused;   /* records with such a stack */
     int balanced;                             /* every identity of the books holds */
     char verdict[256];                        /* when not: the first that fails */

@@ -70,6 +70,9 @@ static void waits(const struct strobe_report *r, struct strobe_json *j)
         strobe_json_uint(j, "duration_ns", w->duration_ns);
         strobe_json_uint(j, "arg", w->arg);
         strobe_json_bool(j, "unfinished", w->unfinished);
+        strobe_json_text(j, "waker", w->waker);
+        strobe_json_uint(j, "waker_tid", w->waker_tid);
+        strobe_json_bool(j, "nobody", w->nobody);
         strobe_json_object_end(j);
     }
     strobe_json_array_end(j);
@@ -104,6 +107,10 @@ static void losses(const struct strobe_report *r, struct strobe_json *j)
     strobe_json_uint(j, "cut", r->stacks_cut);
     strobe_json_uint(j, "doubtful", r->stacks_doubtful);
     strobe_json_uint(j, "refused", r->stacks_refused);
+    strobe_json_object_end(j);
+    strobe_json_object(j, "short_waits");
+    strobe_json_uint(j, "count", r->short_waits);
+    strobe_json_uint(j, "ns", r->short_wait_ns);
     strobe_json_object_end(j);
     strobe_json_object(j, "ring");
     strobe_json_uint(j, "overwrote", r->overwrote);

@@ -14,6 +14,8 @@ struct adder {
     const struct strobe_reader *reader;
     struct strobe_profile profile;
     uint32_t thread;
+    enum strobe_profile_end end;   /* of the wait that ends next */
+    uint32_t waker;
 };
 
 /* What a report is built from; all of it is gone when the report is done. */
@@ -50,23 +52,19 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice
     if (wait) {
         wait->arg = slice->arg;
         wait->unfinished = slice->unfinished;
+        wait->end = a->end;
+        wait->waker = a->waker;
     }
+    a->end = STROBE_END_UNKNOWN;
 }
 
-static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
-                    size_t note_count)
+static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
-    (void)sink, (void)time_ns, (void)name, (void)notes, (void)note_count;
-}
-
-static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
-{
-    (void)sink, (void)s;
-}
-
-static void thread_end(struct strobe_sink *sink)
-{
-    (void)sink;
+    struct adder *a = (struct adder *)sink;
+    if (f->at_waker)
+        return;
+    a->end = f->waker == STROBE_NOBODY ? STROBE_END_BY_NOBODY : STROBE_END_BY_THREAD;
+    a->waker = f->waker;
 }
 
 static enum strobe_status finish(struct strobe_sink *sink)
@@ -95,7 +93,7 @@ static const char *image_of(void *ctx, uint32_t name)
 
 static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
-    return strobe_symbols_resolve(ctx, return_address, 1, out, max);
+    return strobe_symbols_resolve(ctx, return_address, out, max);
 }
 
 static enum strobe_status take_threads(struct job *j)
@@ -112,7 +110,7 @@ static enum strobe_status take_threads(struct job *j)
                                              .tid = t->tid,
                                              .generation = t->generation,
                                              .is_main = t->is_main,
-                                             .samples = t->all.present,
+                                             .samples = t->samples,
                                              .lost = t->all.dropped + t->all.unwind_failed};
         if (t->all.overwritten > 0)
             out->lost += (uint64_t)t->all.overwritten;
@@ -169,6 +167,12 @@ static void take_losses(struct strobe_report *r, const struct strobe_reader *rea
         r->stacks_cut += (reader->items[i].record.flags & STROBE_FLAG_CUT) != 0;
         r->stacks_doubtful += (reader->items[i].record.flags & STROBE_FLAG_DOUBTFUL) != 0;
     }
+    uint64_t short_wait_ticks = 0;
+    for (uint32_t i = 0; i < reader->thread_count; i++) {
+        r->short_waits += reader->threads[i].short_waits;
+        short_wait_ticks += reader->threads[i].short_wait_ticks;
+    }
+    r->short_wait_ns = strobe_reader_span_ns(reader, short_wait_ticks);
     r->stacks_refused = reader->stacks_refused;
     r->overwrote = reader->overwrote;
     r->half_written = reader->half_written;
@@ -232,7 +236,8 @@ static enum strobe_status build(struct job *j)
     struct strobe_timeline_options timeline = {.gap_ns = options->gap_ns, .no_samples = 1};
     struct strobe_report_names names = {name_of, image_of, j};
     j->adder.sink =
-        (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+        (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                             .slice_end = slice_end, .wake = wake, .finish = finish};
     enum strobe_status status =
         strobe_profile_open(&j->adder.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX);
     if (status == STROBE_OK)

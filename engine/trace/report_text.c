@@ -149,7 +149,7 @@ static void waits(const struct strobe_report *r, FILE *out)
         fprintf(out, "%11s %9" PRIu64 "  %s\n", span(r->wait_kinds[i].duration_ns).text, r->wait_kinds[i].count,
                 r->wait_kinds[i].kind);
     fprintf(out, "\nLongest blocking calls\n%11s %11s  %-16s %-24s %s\n", "lasted", "began at", "kind", "thread",
-            "method (argument)");
+            "method (argument), ended by");
     for (size_t i = 0; i < r->wait_count; i++) {
         const struct strobe_report_wait *w = &r->waits[i];
         char thread[64];
@@ -158,7 +158,9 @@ static void waits(const struct strobe_report *r, FILE *out)
         name(r, out, w->method, WAIT_COLUMN + (w->arg ? ARGUMENT : 0));
         if (w->arg)
             fprintf(out, w->arg > 0xffffffff ? " (0x%" PRIx64 ")" : " (%" PRIu64 ")", w->arg);
-        fputs(w->unfinished ? " not ended\n" : "\n", out);
+        if (w->waker_tid)
+            fprintf(out, ", %" PRIu32 " %s", w->waker_tid, w->waker);
+        fputs(w->unfinished ? " not ended\n" : w->nobody ? ", nobody\n" : "\n", out);
     }
 }
 
@@ -183,6 +185,9 @@ static void losses(const struct strobe_report *r, FILE *out)
             "stacks cut %" PRIu64 ", doubtful %" PRIu64 ", refused by a full table %" PRIu64
             "; slots half written %" PRIu64 ", damaged %" PRIu64 "; events of untracked threads %" PRIu64 "\n",
             r->stacks_cut, r->stacks_doubtful, r->stacks_refused, r->half_written, r->malformed, r->untracked);
+    if (r->short_waits)
+        fprintf(out, "waits too short to be recorded: %" PRIu64 ", %s in all\n", r->short_waits,
+                span(r->short_wait_ns).text);
     if (r->passes)
         fprintf(out,
                 "sampler: %" PRIu64 " passes, %s late on average, %" PRIu64 " too late; %" PRIu64 " stops, %" PRIu64

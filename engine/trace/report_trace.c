@@ -15,6 +15,8 @@ struct job {
     struct strobe_idmap by_tid; /* (pid, tid) -> place in report->threads */
     uint64_t first_ns, last_ns;
     struct strobe_profile_wait *ended; /* the wait that the event at hand has ended, if it is kept */
+    uint32_t woken_thread, waker_tid;      /* the wait that ends next on this thread, and who ended it */
+    enum strobe_profile_end end;
     int failed;
 };
 
@@ -105,22 +107,36 @@ static void on_end(void *ctx, const struct strobe_import_event *e)
     struct job *j = ctx;
     see(j, e->time_ns);
     j->ended = strobe_profile_end(&j->profile, e->thread, e->time_ns, e->cpu_ns);
+    if (j->ended && e->thread == j->woken_thread) {
+        j->ended->end = j->end;
+        j->ended->waker = j->waker_tid;
+    }
+    j->woken_thread = STROBE_IMPORT_NO_THREAD;
 }
 
 static void on_instant(void *ctx, const struct strobe_import_event *e)
 {
     struct job *j = ctx;
     j->ended = NULL;
-    (void)e;
+    int woken = !strcmp(e->name, "woken");
+    if (!woken && strcmp(e->name, "no waker") != 0)
+        return;
+    j->woken_thread = e->thread;
+    j->end = woken ? STROBE_END_UNKNOWN : STROBE_END_BY_NOBODY;
 }
 
-/* Numbers of a wait's end belong to it; those of the process tell about the recording. */
+/* Numbers of a wait's end belong to it, as does who woke it right before; those of the process tell about the
+ * recording. */
 static void on_note(void *ctx, const struct strobe_import_event *e, const char *key, uint64_t value)
 {
     struct job *j = ctx;
     struct strobe_report *r = j->report;
     if (j->ended && !strcmp(key, "arg"))
         j->ended->arg = value;
+    if (e->thread == j->woken_thread && !strcmp(key, "thread")) {
+        j->end = STROBE_END_BY_THREAD;
+        j->waker_tid = (uint32_t)value;
+    }
     if (j->ended && !strcmp(key, "unfinished"))
         j->ended->unfinished = value != 0;
     if (e->thread == STROBE_IMPORT_NO_THREAD &&
@@ -164,6 +180,18 @@ static void take_threads(struct job *j)
     }
 }
 
+/* Wakers are told by tid, and may be told before their thread is. */
+static void find_wakers(struct job *j)
+{
+    const struct strobe_report *r = j->report;
+    for (uint32_t i = 0; i < j->profile.wait_count; i++) {
+        struct strobe_profile_wait *w = &j->profile.waits[i];
+        const uint32_t *place = strobe_idmap_get(&j->by_tid, r->pid, w->waker);
+        if (w->end == STROBE_END_BY_THREAD)
+            w->waker = place ? *place : UINT32_MAX;
+    }
+}
+
 static enum strobe_status finish(struct job *j, const struct strobe_import_stats *stats)
 {
     struct strobe_report *r = j->report;
@@ -172,6 +200,7 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
     if (status != STROBE_OK || j->failed)
         return STROBE_IO;
     take_threads(j);
+    find_wakers(j);
     r->begin_ns = j->first_ns <= j->last_ns ? j->first_ns : 0;
     r->wall_ns = j->first_ns <= j->last_ns ? j->last_ns - j->first_ns : 0;
     r->balanced = 1;
@@ -205,7 +234,8 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
         .sample = on_sample,
     };
     struct strobe_import_stats stats;
-    struct job j = {.report = calloc(1, sizeof *j.report), .first_ns = UINT64_MAX};
+    struct job j = {.report = calloc(1, sizeof *j.report), .first_ns = UINT64_MAX,
+                    .woken_thread = STROBE_IMPORT_NO_THREAD};
     enum strobe_status status = STROBE_IO;
     *out = NULL;
     snprintf(why, why_bytes, "%s", strerror(ENOMEM));

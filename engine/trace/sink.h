@@ -2,13 +2,15 @@
  *
  *   start
  *     for each thread:   thread_begin
- *                          any of slice_begin, slice_end, instant, samples
+ *                          any of slice_begin, slice_end, instant, wake, samples
  *                        thread_end
  *   finish               once, also after an error
  *
- * Within a thread, times of slice_begin, slice_end and instant never decrease; slices nest, each is longer than zero,
- * and all are ended before thread_end. Pointers handed over are good during the call only, except those given to start,
- * which last until finish returns. Names are ids of the function tree.
+ * Within a thread, times of slice_begin, slice_end, instant and wake never decrease; slices nest, each is longer than
+ * zero, and all are ended before thread_end. Pointers handed over are good during the call only, except those given
+ * to start, which last until finish returns. Names are ids of the function tree.
+ *
+ * A sink that has no use for instants, wakes, samples or ends of threads leaves the pointer NULL.
  *
  * Calls return nothing: a sink that fails remembers its first error, ignores what follows, and returns the error from
  * finish. Reading half only. */
@@ -67,6 +69,19 @@ struct strobe_samples {
 /* Numbers that go with an instant. */
 struct strobe_note { const char *key; uint64_t value; };
 
+/* Who ended a wait: a flow from the waker's track to the waiter's, told among the events of both, once each. To the
+ * waiter right before its wait's slice_end, with no other slice open in it; to the waker at the time of the release.
+ * When nobody ended it, it is told to the waiter only. */
+struct strobe_wake_flow {
+    uint64_t id;                      /* from 1; the same at both ends, and no other's */
+    int at_waker;                     /* which end this is */
+    uint32_t waiter, waker;           /* threads, by index; waker STROBE_NOBODY: it timed out or was interrupted */
+    uint64_t time_ns;                 /* of this end */
+    uint64_t release_ns, end_ns;      /* when the waker released, when the wait ended */
+    uint64_t what;                    /* what was waited for: arg of the wait */
+    uint32_t stack;                   /* stack id of the waker at the release; 0 = not known */
+};
+
 struct strobe_sink {
     void (*start)(struct strobe_sink *, const struct strobe_reader *, struct strobe_function_tree *);
     void (*thread_begin)(struct strobe_sink *, const struct strobe_reader_thread *);
@@ -77,6 +92,7 @@ struct strobe_sink {
     void (*samples)(struct strobe_sink *, const struct strobe_samples *);
     void (*thread_end)(struct strobe_sink *);
     enum strobe_status (*finish)(struct strobe_sink *);
+    void (*wake)(struct strobe_sink *, const struct strobe_wake_flow *);
 };
 
 #endif

@@ -120,15 +120,17 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
     strobe_outfile_text(c->out, count ? "}}" : "}");
 }
 
-static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
+/* Flow events: from the waker's slice of that time to the wait, in which the end binds (bp e). */
+static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
-    (void)sink;
-    (void)s;
-}
-
-static void thread_end(struct strobe_sink *sink)
-{
-    (void)sink;
+    struct chrome *c = (struct chrome *)sink;
+    if (f->waker == STROBE_NOBODY)
+        return;
+    event(c, f->at_waker ? "s" : "f", c->tid);
+    strobe_outfile_text(c->out, "wake\",\"cat\":\"wake\",\"id\":");
+    strobe_outfile_number(c->out, f->id);
+    time_of(c, f->at_waker ? ",\"ts\":" : ",\"bp\":\"e\",\"ts\":", f->time_ns);
+    strobe_outfile_text(c->out, "}");
 }
 
 static enum strobe_status finish(struct strobe_sink *sink)
@@ -144,7 +146,8 @@ struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out)
     struct chrome *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    c->sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+    c->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .instant = instant, .wake = wake, .finish = finish};
     c->out = out;
     return &c->sink;
 }

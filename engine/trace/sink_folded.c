@@ -72,22 +72,6 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     turn(f, now->time_ns, strobe_function_tree_node(f->tree, s->node)->parent);
 }
 
-static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
-                    size_t note_count)
-{
-    (void)sink;
-    (void)time_ns;
-    (void)name;
-    (void)notes;
-    (void)note_count;
-}
-
-static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
-{
-    (void)sink;
-    (void)s;
-}
-
 /* A frame's name; what separates frames and lines in this format becomes a colon and a blank. */
 static void frame(struct folded *f, const char *text)
 {
@@ -146,7 +130,8 @@ struct strobe_sink *strobe_sink_folded(struct strobe_outfile *out)
     struct folded *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    f->sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+    f->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .thread_end = thread_end, .finish = finish};
     f->out = out;
     return &f->sink;
 }

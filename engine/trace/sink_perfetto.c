@@ -1,37 +1,12 @@
 #include "engine/trace/sink_perfetto.h"
 
-#include "engine/trace/pb.h"
+#include "engine/trace/packets.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-
-/* Fields of the messages, as numbered in protos/perfetto/trace. */
-enum { TRACE_PACKET = 1 };
-enum {
-    PACKET_CLOCK_SNAPSHOT = 6,
-    PACKET_TIMESTAMP = 8,
-    PACKET_SEQUENCE = 10,
-    PACKET_TRACK_EVENT = 11,
-    PACKET_INTERNED = 12,
-    PACKET_FLAGS = 13,
-    PACKET_COMPRESSED = 50,
-    PACKET_CLOCK_ID = 58,
-    PACKET_DEFAULTS = 59,
-    PACKET_TRACK_DESCRIPTOR = 60,
-    PACKET_PERF_SAMPLE = 66,
-    PACKET_FIRST_ON_SEQUENCE = 87,
-};
-enum { FLAG_STATE_CLEARED = 1, FLAG_STATE_NEEDED = 2 };
-enum { CLOCK_REAL = 1, CLOCK_MONO = 3, CLOCK_BOOT = 6, CLOCK_DELTA = 64 };
-enum { EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11,
-       EVENT_COUNTER = 12, EVENT_NAME_TEXT = 23, EVENT_COUNTER_TRACK = 31 };
-enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
-enum { INTERNED_CATEGORY = 1, INTERNED_NAME = 2, INTERNED_ANNOTATION = 3, INTERNED_FUNCTION = 5, INTERNED_FRAME = 6,
-       INTERNED_STACK = 7, INTERNED_BUILD_ID = 16, INTERNED_PATH = 17, INTERNED_MAPPING = 19 };
 
 enum { SEQUENCE_TRACKS = 1, SEQUENCE_SAMPLES = 2, SEQUENCE_THREADS = 3 };
-enum { BUFFER_BYTES = 1 << 18, EVENT_BYTES_MAX = 512 };
+enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES };
 
 /* Counter tracks of a thread, in the order their values travel. */
 enum track { TRACK_CPU, TRACK_ALLOC, TRACK_FAULTS, TRACK_SWITCHES, TRACK_COUNT };
@@ -63,16 +38,11 @@ static const char *const class_name[] = {
 
 struct perfetto {
     struct strobe_sink sink;
-    struct strobe_outfile *out;
+    struct strobe_packets packets;
     struct strobe_perfetto_stats *stats;
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     int failed;                        /* memory ran out */
-
-    uint8_t *buffer, *p;               /* whole packets in [buffer, p) */
-    int deflate;
-    z_stream z;
-    uint8_t *packed;                   /* deflated run, behind room for its header */
 
     uint64_t begin_ns;                 /* where all clocks start */
     uint64_t next_track;
@@ -100,89 +70,6 @@ struct perfetto {
     size_t frame_room, function_room;
 };
 
-/* ---- buffer */
-
-/* Deflates the buffered run of packets into one packet (at most one run is ever in memory). */
-static void write_packed(struct perfetto *w, size_t bytes)
-{
-    uint8_t head[2 * PB_FIELD_BYTES_MAX], inner[PB_FIELD_BYTES_MAX];
-    deflateReset(&w->z);
-    w->z.next_in = w->buffer;
-    w->z.avail_in = (uInt)bytes;
-    w->z.next_out = w->packed;
-    w->z.avail_out = (uInt)deflateBound(&w->z, bytes);
-    if (deflate(&w->z, Z_FINISH) != Z_STREAM_END) {
-        w->failed = 1;
-        return;
-    }
-    size_t packed = w->z.total_out;
-    uint8_t *i = strobe_varint_put(strobe_varint_put(inner, PACKET_COMPRESSED << 3 | 2), packed);
-    uint8_t *h = strobe_varint_put(strobe_varint_put(head, TRACE_PACKET << 3 | 2), (size_t)(i - inner) + packed);
-    strobe_outfile_write(w->out, head, (size_t)(h - head));
-    strobe_outfile_write(w->out, inner, (size_t)(i - inner));
-    strobe_outfile_write(w->out, w->packed, packed);
-}
-
-static void flush(struct perfetto *w)
-{
-    size_t bytes = (size_t)(w->p - w->buffer);
-    w->stats->raw_bytes += bytes;
-    if (bytes && w->deflate)
-        write_packed(w, bytes);
-    else if (bytes)
-        strobe_outfile_write(w->out, w->buffer, bytes);
-    w->p = w->buffer;
-}
-
-/* Makes room for one more packet. */
-static uint8_t *room(struct perfetto *w, size_t bytes)
-{
-    if (bytes > (size_t)(w->buffer + BUFFER_BYTES - w->p))
-        flush(w);
-    return w->p;
-}
-
-/* Text that goes in a packet; longer ones are cut so that a packet fits the buffer. */
-static size_t text_bytes(const char *text)
-{
-    return strnlen(text, BUFFER_BYTES / 4);
-}
-
-static uint8_t *packet_end(struct perfetto *w, uint8_t *packet, uint8_t *p)
-{
-    w->stats->packets++;
-    return w->p = pb_close(packet, p);
-}
-
-static uint8_t *clock_at(uint8_t *p, unsigned clock, uint64_t time, int incremental)
-{
-    uint8_t *c = p = pb_open(p, 1);
-    p = pb_uint(p, 1, clock);
-    p = pb_uint(p, 2, time);
-    if (incremental)
-        p = pb_uint(p, 3, 1);
-    return pb_close(c, p);
-}
-
-/* Sets the sequence's own clock, on which packets tell the time since the one before, to the begin of the trace. */
-static uint8_t *delta_clock(const struct perfetto *w, uint8_t *p)
-{
-    p = pb_uint(p, PACKET_TIMESTAMP, w->begin_ns);
-    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
-    uint8_t *s = p = pb_open(p, PACKET_CLOCK_SNAPSHOT);
-    p = clock_at(p, CLOCK_BOOT, w->begin_ns, 0);
-    p = clock_at(p, CLOCK_DELTA, 0, 1);
-    return pb_close(s, p);
-}
-
-static uint8_t *interned(uint8_t *p, unsigned field, uint64_t iid, const char *text)
-{
-    uint8_t *e = p = pb_open(p, field);
-    p = pb_uint(p, 1, iid);
-    p = pb_bytes(p, 2, text, text_bytes(text));
-    return pb_close(e, p);
-}
-
 static int grow(struct perfetto *w, void *array, size_t needed, size_t *room_now, size_t item_bytes)
 {
     if (needed <= *room_now)
@@ -208,16 +95,16 @@ static void describe_process(struct perfetto *w)
     const char *name = h->exe + exe;
     while (name > h->exe && name[-1] != '/')
         name--;
-    uint8_t *p = room(w, 8192), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, 8192), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
     p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
     uint8_t *s = p = pb_open(p, PACKET_CLOCK_SNAPSHOT);
-    p = clock_at(p, CLOCK_BOOT, h->begin.boottime_ns, 0);
-    p = clock_at(p, CLOCK_MONO, h->begin.monotonic_ns, 0);
-    p = clock_at(p, CLOCK_REAL, h->begin.realtime_ns, 0);
+    p = strobe_packets_clock(p, CLOCK_BOOT, h->begin.boottime_ns, 0);
+    p = strobe_packets_clock(p, CLOCK_MONO, h->begin.monotonic_ns, 0);
+    p = strobe_packets_clock(p, CLOCK_REAL, h->begin.realtime_ns, 0);
     p = pb_close(s, p);
-    p = packet_end(w, packet, p);
+    p = strobe_packets_end(&w->packets, packet, p);
 
     packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
@@ -231,12 +118,12 @@ static void describe_process(struct perfetto *w)
     p = pb_bytes(p, 6, exe ? name : "program", exe ? (size_t)(h->exe + exe - name) : 7);
     p = pb_close(process, p);
     p = pb_close(d, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
 }
 
 static void describe_thread(struct perfetto *w, const struct strobe_reader_thread *t, uint64_t track)
 {
-    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
@@ -248,12 +135,12 @@ static void describe_thread(struct perfetto *w, const struct strobe_reader_threa
     p = pb_text(p, 5, t->name);
     p = pb_close(thread, p);
     p = pb_close(d, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
 }
 
 static void describe_counter(struct perfetto *w, unsigned kind, uint64_t track, uint64_t parent)
 {
-    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
@@ -270,18 +157,18 @@ static void describe_counter(struct perfetto *w, unsigned kind, uint64_t track, 
         p = pb_text(p, 7, track_kind[kind].share);
     p = pb_close(c, p);
     p = pb_close(d, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
 }
 
 /* ---- threads */
 
 static void start_sequence(struct perfetto *w, uint64_t track)
 {
-    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, w->sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
     p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
-    p = delta_clock(w, p);
+    p = strobe_packets_delta_clock(p, w->begin_ns);
     uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
     uint8_t *e = p = pb_open(p, PACKET_TRACK_EVENT);
@@ -290,7 +177,7 @@ static void start_sequence(struct perfetto *w, uint64_t track)
         p = pb_uint(p, EVENT_COUNTER_TRACK, track + 1 + i);
     p = pb_close(e, p);
     p = pb_close(d, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
 }
 
 static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
@@ -361,16 +248,16 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     if (w->named_in[s->name] != w->sequence) {
         w->named_in[s->name] = w->sequence;
         text = strobe_function_tree_name(w->tree, s->name)->text;
-        text_room = text_bytes(text);
+        text_room = strobe_packets_text_bytes(text);
     }
-    uint8_t *p = room(w, EVENT_BYTES_MAX + text_room), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX + text_room), *packet = p = pb_open(p, TRACE_PACKET);
     p = stamp(w, p, s->begin.time_ns);
     if (text || class_new) {
         uint8_t *names = p = pb_open(p, PACKET_INTERNED);
         if (class_new)
-            p = interned(p, INTERNED_CATEGORY, s->class + 1u, class_name[s->class]);
+            p = strobe_packets_interned(p, INTERNED_CATEGORY, s->class + 1u, class_name[s->class]);
         if (text)
-            p = interned(p, INTERNED_NAME, s->name + 1u, text);
+            p = strobe_packets_interned(p, INTERNED_NAME, s->name + 1u, text);
         p = pb_close(names, p);
         w->classes_named |= 1u << s->class;
     }
@@ -380,7 +267,7 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     p = pb_uint(p, EVENT_CATEGORY, s->class + 1u);
     p = counters(w, p, &s->begin);
     p = pb_close(event, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
     w->stats->slices++;
 }
 
@@ -407,13 +294,13 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     struct perfetto *w = (struct perfetto *)sink;
     uint64_t value[NOTE_COUNT];
     uint32_t set = notes_of(s, now, value), new = set & ~w->notes_named;
-    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = stamp(w, p, now->time_ns);
     if (new) {
         uint8_t *names = p = pb_open(p, PACKET_INTERNED);
         for (unsigned i = 0; i < NOTE_COUNT; i++)
             if (new >> i & 1)
-                p = interned(p, INTERNED_ANNOTATION, i + 1, note_name[i]);
+                p = strobe_packets_interned(p, INTERNED_ANNOTATION, i + 1, note_name[i]);
         p = pb_close(names, p);
         w->notes_named |= new;
     }
@@ -429,36 +316,47 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
         }
     }
     p = pb_close(event, p);
-    packet_end(w, packet, p);
-}
-
-static uint8_t *note_text(uint8_t *p, const char *key, uint64_t value)
-{
-    uint8_t *note = p = pb_open(p, EVENT_ANNOTATION);
-    p = pb_text(p, 10, key);
-    p = pb_uint(p, 3, value);
-    return pb_close(note, p);
+    strobe_packets_end(&w->packets, packet, p);
 }
 
 static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
                     size_t note_count)
 {
     struct perfetto *w = (struct perfetto *)sink;
-    uint8_t *p = room(w, EVENT_BYTES_MAX * (note_count + 1)), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX * (note_count + 1));
+    uint8_t *packet = p = pb_open(p, TRACE_PACKET);
     p = stamp(w, p, time_ns);
     uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
     p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
     p = pb_text(p, EVENT_NAME_TEXT, name);
     for (size_t i = 0; i < note_count; i++)
-        p = note_text(p, notes[i].key, notes[i].value);
+        p = strobe_packets_note(p, notes[i].key, notes[i].value);
     p = pb_close(event, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
     w->stats->instants++;
 }
 
-static void thread_end(struct strobe_sink *sink)
+/* The ends of a flow are instants, since a flow starts where it is met first in time: the wait's own begin lies before
+ * the release. The waiter's is in the wait's slice, at its end. */
+static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
 {
-    (void)sink;
+    struct perfetto *w = (struct perfetto *)sink;
+    if (f->waker == STROBE_NOBODY) {
+        instant(sink, f->time_ns, "no waker", NULL, 0);
+        return;
+    }
+    uint32_t other = w->reader->threads[f->at_waker ? f->waiter : f->waker].tid;
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = stamp(w, p, f->time_ns);
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
+    p = pb_text(p, EVENT_NAME_TEXT, f->at_waker ? "wakes" : "woken");
+    p = strobe_packets_flow(p, f->at_waker ? EVENT_FLOW : EVENT_FLOW_END, f->id);
+    p = strobe_packets_note(p, "thread", other);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->instants++;
+    w->stats->flows += f->at_waker != 0;
 }
 
 /* ---- samples */
@@ -479,7 +377,7 @@ static uint32_t image_at(const struct perfetto *w, uint64_t address)
 /* A packet of the samples' sequence that holds dictionary entries only. */
 static uint8_t *dictionary_open(struct perfetto *w, size_t bytes, uint8_t **packet, uint8_t **data)
 {
-    uint8_t *p = room(w, EVENT_BYTES_MAX + bytes);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX + bytes);
     *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
@@ -500,7 +398,7 @@ static void tell_image(struct perfetto *w, uint32_t index)
     p = pb_uint(p, 1, index + 1u);
     p = pb_bytes(p, 2, image->build_id, id_bytes);
     p = pb_close(id, p);
-    p = interned(p, INTERNED_PATH, index + 1u, image->path);
+    p = strobe_packets_interned(p, INTERNED_PATH, index + 1u, image->path);
     uint8_t *mapping = p = pb_open(p, INTERNED_MAPPING);
     p = pb_uint(p, 1, index + 1u);
     p = pb_uint(p, 2, index + 1u);
@@ -509,7 +407,7 @@ static void tell_image(struct perfetto *w, uint32_t index)
     p = pb_uint(p, 7, index + 1u);
     p = pb_close(mapping, p);
     p = pb_close(data, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
 }
 
 static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64_t address)
@@ -521,9 +419,9 @@ static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64
     const struct strobe_image_entry *image = strobe_reader_image(w->reader, index);
     tell_image(w, index);
     const char *text = strobe_function_tree_name(w->tree, name)->text;
-    uint8_t *packet, *data, *p = dictionary_open(w, text_bytes(text), &packet, &data);
+    uint8_t *packet, *data, *p = dictionary_open(w, strobe_packets_text_bytes(text), &packet, &data);
     if (!w->function_known[name])
-        p = interned(p, INTERNED_FUNCTION, name + 1u, text);
+        p = strobe_packets_interned(p, INTERNED_FUNCTION, name + 1u, text);
     uint8_t *f = p = pb_open(p, INTERNED_FRAME);
     p = pb_uint(p, 1, frame);
     p = pb_uint(p, 2, name + 1u);
@@ -531,7 +429,7 @@ static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64
     p = pb_uint(p, 4, image ? address - image->bias : address);
     p = pb_close(f, p);
     p = pb_close(data, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
     w->function_known[name] = w->frame_known[frame] = 1;
 }
 
@@ -593,17 +491,17 @@ static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned way)
         p = pb_uint(p, 2, ids[i]);
     p = pb_close(s, p);
     p = pb_close(data, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
     return *iid;
 }
 
 static void set_sample_clock(struct perfetto *w)
 {
-    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
-    p = delta_clock(w, p);
-    packet_end(w, packet, p);
+    p = strobe_packets_delta_clock(p, w->begin_ns);
+    strobe_packets_end(&w->packets, packet, p);
     w->sample_ns = w->begin_ns;
 }
 
@@ -626,12 +524,12 @@ static void one_sample(struct perfetto *w, uint64_t time_ns)
 {
     if (time_ns < w->sample_ns)
         set_sample_clock(w);
-    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, time_ns - w->sample_ns);
     memcpy(p, w->sample, sizeof w->sample);
-    packet_end(w, packet, p + w->sample_bytes);
+    strobe_packets_end(&w->packets, packet, p + w->sample_bytes);
     w->sample_ns = time_ns;
 }
 
@@ -653,11 +551,11 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 
 static void start_samples(struct perfetto *w)
 {
-    uint8_t *p = room(w, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
     p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
-    p = delta_clock(w, p);
+    p = strobe_packets_delta_clock(p, w->begin_ns);
     uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
     uint8_t *s = p = pb_open(p, 12);
@@ -668,7 +566,7 @@ static void start_samples(struct perfetto *w)
     p = pb_close(timebase, p);
     p = pb_close(s, p);
     p = pb_close(d, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
 }
 
 /* ---- the whole */
@@ -680,7 +578,7 @@ static void tell_session(struct perfetto *w)
     const struct strobe_config *c = &r->session.header->config;
     const struct strobe_note notes[] = {
         {"events", r->all.requests},
-        {"samples", r->all.present},
+        {"samples", r->samples},
         {"samples overwritten", r->overwrote},
         {"samples dropped", r->all.dropped},
         {"events gated", r->all.gated},
@@ -693,7 +591,7 @@ static void tell_session(struct perfetto *w)
         {"interval of other threads ns", c->interval_other_ns},
         {"interval of sampler ns", c->async_interval_ns},
     };
-    uint8_t *p = room(w, 4096), *packet = p = pb_open(p, TRACE_PACKET);
+    uint8_t *p = strobe_packets_room(&w->packets, 4096), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, w->begin_ns);
@@ -703,9 +601,9 @@ static void tell_session(struct perfetto *w)
     p = pb_uint(p, EVENT_TRACK, 1);
     p = pb_text(p, EVENT_NAME_TEXT, "recorded by strobe");
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
-        p = note_text(p, notes[i].key, notes[i].value);
+        p = strobe_packets_note(p, notes[i].key, notes[i].value);
     p = pb_close(event, p);
-    packet_end(w, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
     w->stats->instants++;
 }
 
@@ -730,43 +628,34 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
 static enum strobe_status finish(struct strobe_sink *sink)
 {
     struct perfetto *w = (struct perfetto *)sink;
-    flush(w);
-    enum strobe_status status = w->failed ? STROBE_IO : STROBE_OK;
-    if (w->deflate)
-        deflateEnd(&w->z);
+    if (w->packets.buffer)
+        strobe_packets_close(&w->packets);
+    w->stats->packets = w->packets.count;
+    w->stats->raw_bytes = w->packets.raw_bytes;
+    enum strobe_status status = w->failed || w->packets.failed ? STROBE_IO : STROBE_OK;
     for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
         free(w->stack_iid[way]);
     free(w->named_in);
     free(w->frame_known);
     free(w->function_known);
     free(w->image_known);
-    free(w->packed);
-    free(w->buffer);
     free(w);
     return status;
 }
 
 struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats)
 {
-    enum { LEVEL = 6 };
     struct perfetto *w = calloc(1, sizeof *w);
     memset(stats, 0, sizeof *stats);
     if (!w)
         return NULL;
-    w->sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
-    w->out = out;
+    w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
+                                   .finish = finish};
     w->stats = stats;
     w->next_track = 1;
     w->sequence = SEQUENCE_THREADS - 1;
-    w->buffer = w->p = malloc(BUFFER_BYTES);
-    int ok = w->buffer != NULL;
-    if (ok && deflate) {
-        ok = deflateInit(&w->z, LEVEL) == Z_OK;
-        w->deflate = ok;
-        w->packed = ok ? malloc(deflateBound(&w->z, BUFFER_BYTES)) : NULL;
-        ok = w->packed != NULL;
-    }
-    if (!ok) {
+    if (!strobe_packets_open(&w->packets, out, deflate)) {
         finish(&w->sink);
         return NULL;
     }

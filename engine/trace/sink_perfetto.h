@@ -6,6 +6,9 @@
  *   sequence 2       all callstack samples, so that viewers see one profile and one dictionary
  *   sequence 3 ...   one for each thread: own clock (ns since the packet before) and names
  *
+ * Who ended a wait: a flow from an instant "wakes" on the waker's track to an instant "woken" at the wait's end, each
+ * with the other thread's id; "no waker" when it timed out or was interrupted.
+ *
  * Counters travel with the events of slices, so viewers know the CPU time of each; numbers of a slice (samples, faults
  * ...) are annotations of its end, only where not 0.
  *
@@ -19,6 +22,7 @@
 /* What was written: what a reader of the trace must find again. */
 struct strobe_perfetto_stats {
     uint64_t threads, slices, instants, counter_values, samples;
+    uint64_t flows;              /* from a waker to a wait; their ends are two of the instants */
     uint64_t packets;            /* those inside compressed ones counted singly */
     uint64_t raw_bytes;          /* before deflation */
 };

@@ -61,22 +61,6 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice
     event((struct speedscope *)sink, "C", slice->name, now->time_ns);
 }
 
-static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
-                    size_t note_count)
-{
-    (void)sink;
-    (void)time_ns;
-    (void)name;
-    (void)notes;
-    (void)note_count;
-}
-
-static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
-{
-    (void)sink;
-    (void)s;
-}
-
 static void thread_end(struct strobe_sink *sink)
 {
     struct speedscope *s = (struct speedscope *)sink;
@@ -125,7 +109,8 @@ struct strobe_sink *strobe_sink_speedscope(struct strobe_outfile *out)
     struct speedscope *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+    s->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .thread_end = thread_end, .finish = finish};
     s->out = out;
     return &s->sink;
 }

@@ -136,7 +136,7 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
 {
     struct window *w = (struct window *)sink;
     struct strobe_moment m = w->last;
-    if (time_ns >= w->to_ns)
+    if (time_ns >= w->to_ns || !w->inner->instant)
         return;
     if (m.time_ns && time_ns > m.time_ns) {
         m.time_ns = time_ns;
@@ -146,12 +146,27 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
     w->inner->instant(w->inner, time_ns > w->from_ns ? time_ns : w->from_ns, name, notes, note_count);
 }
 
+/* Both ends of a flow are in the window, or neither is told. */
+static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+{
+    struct window *w = (struct window *)sink;
+    struct strobe_moment m = w->last;
+    if (!w->inner->wake || f->release_ns < w->from_ns || f->end_ns >= w->to_ns)
+        return;
+    if (f->time_ns > m.time_ns && m.time_ns) {
+        m.time_ns = f->time_ns;
+        advance(w, &m);
+    }
+    tell_thread(w);
+    w->inner->wake(w->inner, f);
+}
+
 static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
     struct window *w = (struct window *)sink;
     struct strobe_samples in = *s;
     double step = s->count > 1 ? (double)(s->last_ns - s->first_ns) / (double)(s->count - 1) : 0;
-    if (s->last_ns < w->from_ns || s->first_ns >= w->to_ns)
+    if (s->last_ns < w->from_ns || s->first_ns >= w->to_ns || !w->inner->samples)
         return;
     uint64_t first = 0, end = s->count;
     if (step > 0 && s->first_ns < w->from_ns)
@@ -172,7 +187,7 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 static void thread_end(struct strobe_sink *sink)
 {
     struct window *w = (struct window *)sink;
-    if (w->told)
+    if (w->told && w->inner->thread_end)
         w->inner->thread_end(w->inner);
 }
 
@@ -195,7 +210,9 @@ struct strobe_sink *strobe_sink_window(struct strobe_sink *inner, struct strobe_
         inner->finish(inner);
         return NULL;
     }
-    w->sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+    w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
+                                   .thread_end = thread_end, .finish = finish};
     w->inner = inner;
     w->times = times;
     w->stats = stats;

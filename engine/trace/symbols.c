@@ -178,6 +178,8 @@ static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image 
     }
     image->addresses++;
     image->unnamed += !f.name;
+    /* Where no function is, the address stands for itself; the next function may begin at that very place. */
+    enum { FUNCTION, INLINED, PLACE, IDENTITIES } what = f.name || f.start != recorded ? FUNCTION : PLACE;
     /* What never was a file is small and of one purpose: it counts as one function. */
     if (image->state == STROBE_IMAGE_NO_FILE) {
         f.start = image->start;
@@ -187,8 +189,8 @@ static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image 
     }
     for (size_t i = count; i-- > 0;) {
         const struct strobe_inline *p = &places[i];
-        uint32_t id = p->name ? function_id(s, number << 1 | 1, p->identity, p->name, "")
-                              : function_id(s, number << 1, f.start, f.name, text);
+        uint32_t id = p->name ? function_id(s, number * IDENTITIES + INLINED, p->identity, p->name, "")
+                              : function_id(s, number * IDENTITIES + (unsigned)what, f.start, f.name, text);
         if (!add_frame(s, id, image->path, p, f.start))
             return 0;
     }
@@ -196,37 +198,36 @@ static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image 
 }
 
 /* Looks the address up and adds the frames to the pool. */
-static int answer(struct strobe_symbols *s, uint64_t address, int is_return_address)
+static int answer(struct strobe_symbols *s, uint64_t address)
 {
-    uint64_t at = is_return_address && address ? address - 1 : address;
+    uint64_t at = address ? address - 1 : address;
     struct strobe_symbol_image *image = image_at(s, at);
     return image ? answer_in_image(s, image, address, at) : answer_unmapped(s, address);
 }
 
 /* The answer for an address, looked up when asked for the first time. NULL: out of memory. */
-static const struct answer *answer_for(struct strobe_symbols *s, uint64_t address, int is_return_address)
+static const struct answer *answer_for(struct strobe_symbols *s, uint64_t address)
 {
     int fresh;
     if (!room((void **)&s->answers, &s->answer_capacity, s->by_address.count, sizeof *s->answers))
         return NULL;
-    uint32_t *place = strobe_idmap_put(&s->by_address, address, is_return_address != 0, &fresh);
+    uint32_t *place = strobe_idmap_put(&s->by_address, address, 0, &fresh);
     if (!place)
         return NULL;
     if (fresh) {
         uint32_t first = (uint32_t)s->frame_count;
         *place = (uint32_t)s->by_address.count - 1;
-        answer(s, address, is_return_address);
+        answer(s, address);
         s->answers[*place] = (struct answer){first, (uint32_t)s->frame_count - first};
     }
     return &s->answers[*place];
 }
 
-size_t strobe_symbols_resolve(struct strobe_symbols *s, uint64_t address, int is_return_address,
-                              struct strobe_symbol *out, size_t max)
+size_t strobe_symbols_resolve(struct strobe_symbols *s, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     if (!max)
         return 0;
-    const struct answer *a = answer_for(s, address, is_return_address);
+    const struct answer *a = answer_for(s, return_address);
     if (!a || !a->count) {
         out[0] = nothing;
         return 1;

@@ -64,12 +64,12 @@ enum strobe_status strobe_symbols_open(const struct strobe_session *session, uns
 
 void strobe_symbols_close(struct strobe_symbols *symbols);
 
-/* Frames of `address`, outermost first: the function, and with STROBE_SYMBOLS_INLINES what was inlined there; when
- * that is more than `max` (at most STROBE_SYMBOLS_FRAMES_MAX), the function and the innermost of the others.
- * `is_return_address`: looked up one byte before, so that a call that ends a function is not taken for its
- * neighbour. Returns how many; at least 1 for max >= 1. */
-size_t strobe_symbols_resolve(struct strobe_symbols *symbols, uint64_t address, int is_return_address,
-                              struct strobe_symbol *out, size_t max);
+/* Frames of a call by its return address, outermost first: the function, and with STROBE_SYMBOLS_INLINES what was
+ * inlined there; when that is more than `max` (at most STROBE_SYMBOLS_FRAMES_MAX), the function and the innermost of
+ * the others. Looked up one byte before, so that a call that ends a function is not taken for its neighbour. Returns
+ * how many; at least 1 for max >= 1. */
+size_t strobe_symbols_resolve(struct strobe_symbols *symbols, uint64_t return_address, struct strobe_symbol *out,
+                              size_t max);
 
 /* Function ids handed out so far: 0 .. count - 1. */
 uint32_t strobe_symbols_function_count(const struct strobe_symbols *symbols);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096,
-       OFF_CPU_PART = 4, AT_HOOK_NS = 1000 };
+       OFF_CPU_PART = 4, AT_HOOK_NS = 1000, SAMPLED_SPANS = 2 };
 #define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
 
 /* A blocking call the thread is in. */
@@ -35,16 +35,25 @@ struct builder {
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     const struct strobe_timeline_options *options;
+    int tells_samples;
     struct strobe_sink *sink;
     struct strobe_timeline_stats *stats;
     struct strobe_path path;
 
     const struct strobe_reader_thread *thread;
-    uint64_t gap_ns, least_ns;
+    uint64_t gap_ns, least_ns, wait_ns;
     uint64_t seen_ns;                  /* when the thread was last seen where it is shown */
     const struct strobe_item *seen;    /* by which record */
+    uint32_t sampled;                  /* node that the sampler saw last, */
+    uint32_t sampled_message;          /* in this message, */
+    uint64_t sampled_ns;               /* and when; 0 = never */
     uint32_t message;
+    uint32_t poll;                     /* node of the frames that made the POLL call seen last; 0 = none */
+    uint32_t loop;                     /* the same of the one that last began a message */
     size_t looked;                     /* 1 + the item whose CPU time the path expects next */
+
+    const struct strobe_reader_wake *woken;   /* of the thread's waits that have not ended */
+    size_t woken_count;
 
     struct call *calls;                /* outermost first; their ends do not increase */
     size_t call_count, call_room;
@@ -87,6 +96,12 @@ static int is_call(const struct strobe_item *item)
 static int is_representative(const struct strobe_item *item)
 {
     return item->record.kind == STROBE_KIND_ASYNC || item->record.flags & STROBE_FLAG_ASKED;
+}
+
+/* A call so long that the thread waited in it: when it ends, it is left. */
+static int waited(const struct builder *b, const struct strobe_item *item)
+{
+    return is_call(item) && strobe_reader_span_ns(b->reader, item->record.duration) >= b->wait_ns;
 }
 
 static unsigned way_of(const struct strobe_record *r)
@@ -189,7 +204,7 @@ static void look_ahead(struct builder *b, size_t i)
 static void tell_samples(struct builder *b, const struct strobe_item *item, uint64_t first_ns, uint64_t last_ns)
 {
     b->stats->samples += item->record.count;
-    if (b->options->no_samples)
+    if (!b->tells_samples)
         return;
     struct strobe_samples s = {first_ns, last_ns, item->record.count, item->record.stack, way_of(&item->record)};
     b->sink->samples(b->sink, &s);
@@ -201,10 +216,16 @@ static uint64_t sample_ns(const struct run *r, uint32_t index)
     return r->first_ns + span / steps * index + span % steps * index / steps;
 }
 
-static void seen(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint64_t samples)
+static STROBE_ALWAYS_INLINE void seen(struct builder *b, const struct strobe_item *item, uint64_t time_ns,
+                                      uint64_t samples)
 {
     b->seen = item;
     b->seen_ns = time_ns;
+    if (is_representative(item) && !is_call(item) && !b->call_count) {
+        b->sampled = b->path.node;
+        b->sampled_message = item->record.message;
+        b->sampled_ns = time_ns;
+    }
     if (b->path.depth)
         b->path.open[b->path.depth - 1].samples += samples;
 }
@@ -290,20 +311,44 @@ static enum gap kind_of_gap(const struct builder *b)
     return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
 }
 
-/* Fills the time from the last sample to the next, which has `shared` of the open slices. */
-static void fill_gap(struct builder *b, uint64_t time_ns, uint32_t shared)
+/* Fills the time from the last sample to the next, of `node`, which goes on with `shared` of the open slices. A thread
+ * that was off its processor stood still all the time: where the sampler meets it next is where it stood. */
+static void fill_gap(struct builder *b, uint64_t time_ns, uint32_t node, uint32_t shared)
 {
     struct strobe_path *p = &b->path;
     enum gap gap = kind_of_gap(b);
     if (gap == SLOW)
         return;
-    uint32_t keep = gap == OFF_CPU ? shared : 0;
     strobe_path_move(p, b->seen_ns + b->least_ns);
-    strobe_path_cut(p, keep);
+    strobe_path_cut(p, gap == OFF_CPU ? shared : 0);
+    if (gap == OFF_CPU && node)
+        strobe_path_show(p, node);
+    uint32_t keep = p->depth;
     strobe_path_push(p, gap == OFF_CPU ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
     *(gap == OFF_CPU ? &b->stats->offs : &b->stats->gaps) += 1;
     strobe_path_move(p, time_ns);
     strobe_path_cut(p, keep);
+}
+
+/* How many of the open slices go on when a message begins with `node`: those of the loop. */
+static uint32_t shared_by_messages(const struct builder *b, uint32_t node)
+{
+    const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);
+    uint32_t shared = strobe_path_shared(&b->path, node), loop = b->loop;
+    while (node != loop) {
+        if (nodes[node].depth > nodes[loop].depth)
+            node = nodes[node].parent;
+        else
+            loop = nodes[loop].parent;
+    }
+    return nodes[loop].depth < shared ? nodes[loop].depth : shared;
+}
+
+/* True when the message of `item` began where the last call ended: in a poll. */
+static int polled_last(const struct builder *b, const struct strobe_item *item)
+{
+    const struct strobe_record *r = b->seen ? &b->seen->record : NULL;
+    return r && r->kind == STROBE_KIND_POLL && r->flags & STROBE_FLAG_SCOPE && r->message != item->record.message;
 }
 
 /* Before anything is shown at `time_ns`: was there a gap, has the message changed? */
@@ -311,26 +356,69 @@ static void arrive(struct builder *b, const struct strobe_item *item, uint64_t t
 {
     if (b->call_count)
         return;
+    int begins = item->record.message != b->message;
+    if (begins && b->poll)
+        b->loop = b->poll;
     if (b->seen && b->seen != item && time_ns > b->seen_ns && time_ns - b->seen_ns > b->gap_ns)
-        fill_gap(b, time_ns, item->record.message == b->message ? strobe_path_shared(&b->path, node) : 0);
-    if (item->record.message != b->message && b->path.depth) {
-        strobe_path_move(&b->path, time_ns);
-        strobe_path_cut(&b->path, 0);
+        fill_gap(b, time_ns, is_representative(item) && !is_call(item) && !begins ? node : 0,
+                 begins ? shared_by_messages(b, node) : strobe_path_shared(&b->path, node));
+    if (begins && b->path.depth) {
+        if (!polled_last(b, item))
+            strobe_path_move(&b->path, time_ns);
+        strobe_path_cut(&b->path, shared_by_messages(b, node));
         b->stats->message_splits++;
     }
     b->message = item->record.message;
+    b->poll = 0;
+}
+
+static uint32_t ancestor(const struct builder *b, uint32_t node, uint32_t depth)
+{
+    const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);
+    while (nodes[node].depth > depth)
+        node = nodes[node].parent;
+    return node;
+}
+
+static int sampled_lately(const struct builder *b)
+{
+    return b->sampled_ns && b->seen_ns - b->sampled_ns <= SAMPLED_SPANS * b->gap_ns;
+}
+
+/* Where a thread was between two of its hooks, when the sampler has seen it not long ago: where it was then, if that
+ * lies under what both hooks surely have in common, else what they seem to. A message that has just begun was at
+ * least in the outermost of what the first hook in it saw. Where no sampler comes, the hook before is the best
+ * guess. */
+static uint32_t between_hooks(const struct builder *b, const struct strobe_item *item, uint32_t node)
+{
+    const struct strobe_path *p = &b->path;
+    uint32_t shared = strobe_path_shared(p, node), both = shared ? p->open[shared - 1].node : 0;
+    if (!sampled_lately(b))
+        return p->node;
+    if (polled_last(b, item))
+        return ancestor(b, node, shared + 1);
+    /* What a hook's caller is called by goes on; the caller itself may have returned and been called again. */
+    uint32_t sure = shared && (both == p->node || both == node) ? shared - 1 : shared;
+    if (b->sampled_message == item->record.message && ancestor(b, b->sampled, sure) == ancestor(b, both, sure))
+        return b->sampled;
+    return both;
 }
 
 /* A hook's sample says where the thread was at the hook, which it has left since; an asynchronous one stands for the
  * time around it. So where the first comes before the second, what lies between goes to the second. */
 static void reach_back(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
 {
-    if (b->call_count || !b->seen || time_ns < b->seen_ns + 2 || time_ns - b->seen_ns > b->gap_ns ||
-        item->record.message != b->message || !is_representative(item) || is_representative(b->seen))
+    if (b->call_count || !b->seen || b->seen == item || time_ns < b->seen_ns + 2 || time_ns - b->seen_ns > b->gap_ns)
         return;
+    if (!polled_last(b, item) &&
+        ((is_representative(b->seen) && !waited(b, b->seen)) || b->seen->record.message != item->record.message))
+        return;
+    uint32_t shown = is_representative(item) ? node : between_hooks(b, item, node);
     uint64_t half = (time_ns - b->seen_ns) / 2;
+    if (shown == b->path.node)
+        return;
     strobe_path_move(&b->path, b->seen_ns + (half < AT_HOOK_NS ? half : AT_HOOK_NS));
-    strobe_path_show(&b->path, node);
+    strobe_path_show(&b->path, shown);
 }
 
 /* A sample of its own, or the first of a run. */
@@ -356,7 +444,7 @@ static int repeats(const struct builder *b, const struct strobe_item *item, uint
 {
     const struct strobe_record *r = &item->record;
     const unsigned same_flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL | STROBE_FLAG_TABLE_FULL;
-    if (!b->seen || (b->run_count | b->call_count))
+    if (!b->seen || (b->run_count | b->call_count) || (!is_representative(item) && sampled_lately(b)))
         return 0;
     const struct strobe_record *s = &b->seen->record;
     return r->stack == s->stack && r->count == 1 && r->message == s->message && s->count == 1 &&
@@ -405,7 +493,12 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     uint32_t caller = item->record.stack || !unfinished ? node_of(b, item) : 0;
     uint32_t node = graft(b, caller);
     interrupt_runs(b, time_ns);
+    int polls = item->record.kind == STROBE_KIND_POLL && !b->call_count && caller;
+    if (polls && item->record.message != b->message)
+        b->poll = caller;
     arrive(b, item, time_ns, node);
+    if (polls)
+        b->poll = caller;
     reach_back(b, item, time_ns, node);
     move_to_begin(b, item, time_ns);
     strobe_path_show(&b->path, node);
@@ -421,11 +514,31 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     b->stats->waits++;
 }
 
+/* Who ended the wait of this call, NULL when that is not known. Calls come in the order of their ends. */
+static const struct strobe_reader_wake *wake_of(struct builder *b, const struct call *c)
+{
+    const struct strobe_record *r = &c->item->record;
+    while (b->woken_count && b->woken->end_ticks < r->ticks + r->duration) {
+        b->woken++;
+        b->woken_count--;
+    }
+    for (size_t i = 0; i < b->woken_count && b->woken[i].end_ticks == r->ticks + r->duration; i++)
+        if (b->woken[i].what == r->arg && b->woken[i].release_ticks >= r->ticks)
+            return &b->woken[i];
+    return NULL;
+}
+
 static void end_call(struct builder *b)
 {
-    struct call c = b->calls[--b->call_count];
+    struct call c = b->calls[b->call_count - 1];
     interrupt_runs(b, c.end_ns);
+    b->call_count--;
+    const struct strobe_reader_wake *wake = c.unfinished ? NULL : wake_of(b, &c);
     move_to_end(b, c.item, c.end_ns);
+    if (wake) {
+        strobe_path_cut(&b->path, c.depth);
+        strobe_path_woken(&b->path, wake);
+    }
     strobe_path_cut(&b->path, c.depth - 1);
     b->seen = c.item;
     b->seen_ns = c.end_ns;
@@ -491,7 +604,7 @@ static void tell_losses(struct builder *b, uint64_t time_ns)
 {
     const struct strobe_reader_thread *t = b->thread;
     char name[64];
-    if (!lost_samples(t))
+    if (!lost_samples(t) || !b->sink->instant)
         return;
     snprintf(name, sizeof name, "%llu samples lost", (unsigned long long)lost_samples(t));
     struct strobe_note notes[] = {{"overwritten", lost_samples(t) - t->all.dropped}, {"dropped", t->all.dropped}};
@@ -508,6 +621,7 @@ static void set_limits(struct builder *b)
     b->gap_ns = b->options->gap_ns ? b->options->gap_ns : slowest < FAR_NS ? slowest * 4 : FAR_NS * 4;
     if (!b->options->gap_ns && b->gap_ns < GAP_NS_LEAST)
         b->gap_ns = GAP_NS_LEAST;
+    b->wait_ns = config->scope_min_ns ? config->scope_min_ns : 1;
     b->least_ns = interval ? interval : LEAST_NS;
     if (b->least_ns > b->gap_ns)
         b->least_ns = b->gap_ns;
@@ -522,10 +636,14 @@ static void start_thread(struct builder *b, uint64_t time_ns)
         first_cpu(b, &t->items[t->first_cpu], &known_ns, &cpu_ns);
     if (t->first_metrics < t->item_count)
         counters_of(b, &t->items[t->first_metrics], t->items[t->first_metrics].record.duration != 0, counter);
-    strobe_path_start(&b->path, time_ns, cpu_ns, counter);
+    strobe_path_start(&b->path, t, time_ns, cpu_ns, counter);
+    b->woken = t->woken;
+    b->woken_count = t->woken_count;
     b->seen = NULL;
     b->seen_ns = time_ns;
+    b->sampled_ns = 0;
     b->message = 0;
+    b->poll = b->loop = 0;
     b->looked = 0;
     b->call_count = b->run_count = 0;
 }
@@ -540,7 +658,7 @@ static void finish_thread(struct builder *b)
     catch_up(b, UINT64_MAX);
     uint64_t end = ticks ? strobe_reader_ns(b->reader, ticks) : b->seen_ns + b->least_ns;
     if (end > b->seen_ns && end - b->seen_ns > b->gap_ns)
-        fill_gap(b, end, 0);
+        fill_gap(b, end, 0, 0);
     strobe_path_move(p, end);
     strobe_path_cut(p, 0);
 }
@@ -550,7 +668,7 @@ static void build_thread(struct builder *b)
     const struct strobe_reader_thread *t = b->thread;
     struct strobe_item open;
     int unfinished = unfinished_call(b, &open);
-    if (!t->item_count && !unfinished && !lost_samples(t))
+    if (!t->item_count && !unfinished && !lost_samples(t) && !t->wake_count)
         return;
     uint64_t first = unfinished ? open.record.ticks : t->start_ticks;
     if (t->item_count && (!unfinished || t->items[0].record.ticks < first))
@@ -589,7 +707,9 @@ static void build_thread(struct builder *b)
         begin_unfinished(b, &open);
     if (t->item_count || b->call_count)
         finish_thread(b);
-    b->sink->thread_end(b->sink);
+    strobe_path_finish(&b->path);
+    if (b->sink->thread_end)
+        b->sink->thread_end(b->sink);
 }
 
 enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, struct strobe_function_tree *tree,
@@ -598,9 +718,10 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
 {
     struct strobe_timeline_stats unasked;
     struct builder b = {.reader = reader, .tree = tree, .options = options, .sink = sink,
+                        .tells_samples = sink->samples && !options->no_samples,
                         .stats = stats ? stats : &unasked};
     memset(b.stats, 0, sizeof *b.stats);
-    b.path = (struct strobe_path){.sink = sink, .tree = tree, .stats = b.stats};
+    b.path = (struct strobe_path){.sink = sink, .reader = reader, .tree = tree, .stats = b.stats};
     sink->start(sink, reader, tree);
     for (uint32_t i = 0; i < reader->thread_count && !b.failed && !b.path.failed; i++) {
         b.thread = &reader->threads[i];

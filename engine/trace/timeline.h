@@ -4,19 +4,28 @@
  * Between two samples a thread is shown where the earlier one saw it: a slice begins at the first sample that has it
  * and ends at the first that has it no more; what both stacks share stays open. Above that rule:
  *
- *   hooks    A sample taken at a hook, or the end of a blocking call, holds until the next at a hook. Where the sampler
- *            is next to see the thread, it holds for 1 us or half the time, whichever is less, and what follows goes
- *            to what the sampler saw, within one message and where there is no gap (S-6).
+ *   hooks    A sample taken at a hook, or the end of a blocking call, says where the thread was at the hook, which it
+ *            leaves soon: it holds for 1 us or half the time to the next, whichever is less. What follows goes to what
+ *            the sampler sees next, within one message and where there is no gap; and between two hooks to what the
+ *            sampler saw last, if that was not long ago and lies under what both hooks surely have in common, else to
+ *            what they have in common (S-6); a function that calls a hook may have returned and been called again.
+ *            Where no sampler comes, a hook's sample holds until the next. So does a call that the sampler asked about,
+ *            unless the thread waited in it.
  *   merged   A record of n merged samples stands for n samples spread evenly from its first to its last.
  *   wait     A blocking call (a scope record) is a slice named for its kind, from exactly its begin to its end, under
  *            the frames that made the call. Samples taken meanwhile lie in it: what their stack has beyond the
  *            caller's hangs under the wait. Calls nest; one that claims to outlast the call it lies in is cut to it.
  *            A call that had not ended when the session did is shown as far as the session goes.
- *   message  Samples of two messages share nothing, however equal their stacks (S-50).
+ *   wakes    Who ended a wait is told at both ends; who released in a slice does so before the slice ends.
+ *   message  A message that a poll's end began goes from there: the outermost function that its first sample has in
+ *            it is shown from then on. Samples of two messages share nothing of what the messages ran, however equal
+ *            their stacks (S-50). The loop that runs them goes on: what both share with the frame that made the POLL
+ *            call which last began a message. As long as no such call is known, nothing is shared.
  *   gap      After more than gap_ns without a sample, outside of a blocking call, the earlier stack is shown for the
  *            least duration (below), then "[unseen]" up to the next sample; nothing stays open across (S-51, S-4).
  *            Where the thread is known to have used no more CPU time than gap_ns meanwhile, it had little time to go
- *            elsewhere, and this is no gap. If most of it was not CPU time, "[off cpu]" says so, under what both stacks
+ *            elsewhere, and this is no gap. If most of it was not CPU time, "[off cpu]" says so, under what
+ *            the sampler saw next, since a thread that is off its processor stands still; else under what both stacks
  *            share.
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). At equal times each sample still gets 1 ns:
@@ -48,6 +57,7 @@ struct strobe_timeline_stats {
     uint64_t threads;            /* told to the sink: those with a record, a loss or an unfinished wait */
     uint64_t slices;             /* all of them, waits, gaps and placeholders included */
     uint64_t waits;
+    uint64_t wakes;              /* waits of which is known who or what ended them */
     uint64_t gaps;               /* "[unseen]" */
     uint64_t offs;               /* "[off cpu]" */
     uint64_t instants;

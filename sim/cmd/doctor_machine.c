@@ -1,5 +1,5 @@
 #include "sim/cmd/doctor.h"
-#include "sim/cmd/record.h"
+#include "sim/real/preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -106,7 +106,7 @@ static void permissions(struct strobe_findings *f)
 static void libraries(struct strobe_findings *f)
 {
     char path[PATH_MAX];
-    if (strobe_record_find_library(path, sizeof path))
+    if (sim_preload_find(path, sizeof path))
         strobe_find(f, STROBE_HEALTH_OK, "engine", "%s is what gets preloaded.", path);
     else
         strobe_find(f, STROBE_HEALTH_MISSING, "engine",

@@ -31,9 +31,6 @@ int strobe_record_name_files(struct strobe_record_options *options, const char *
  * script. *has_frame_pointers tells of the program that will run. Returns 0, or STROBE_EXIT_BAD after a complaint. */
 int strobe_record_find_program(const char *command, char *path, size_t path_bytes, bool *has_frame_pointers);
 
-/* Finds the engine's library: beside the command, or in ../lib/strobe. */
-bool strobe_record_find_library(char *out, size_t out_bytes);
-
 /* Runs argv with the library preloaded into it, waits for it to end, and stores the wait status. SIGINT and SIGQUIT are
  * left to the program; SIGTERM and SIGHUP are passed on. Returns 0, or STROBE_EXIT_BAD after a complaint when it
  * could not be run at all. */

@@ -32,7 +32,7 @@ const char strobe_usage_record[] =
     "      --metrics LIST      of cpu, alloc, faults, switches; or all, none (cpu,alloc)\n"
     "      --unwind HOW        fp: frame pointers; dwarf: call frame information, by libunwind; auto: fp for\n"
     "                          programs that keep frame pointers, dwarf for others (auto)\n"
-    "      --depth N           innermost frames kept of a stack (128, at most 192)\n"
+    "      --depth N           innermost frames kept of a stack (192, the most)\n"
     "      --delay TIME        take nothing for this long after the start\n"
     "      --loop              each return from poll, select or epoll_wait begins a new message: equal stacks of\n"
     "                          different turns of an event loop are told apart\n"

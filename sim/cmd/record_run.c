@@ -1,9 +1,9 @@
 #include "sim/cmd/cmd.h"
 #include "sim/cmd/record.h"
+#include "sim/real/preload.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,57 +11,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- where the library is ---- */
-
-bool strobe_record_find_library(char *out, size_t out_bytes)
-{
-    static const char *const places[] = {"%s/libstrobe-preload.so", "%s/../lib/strobe/libstrobe-preload.so"};
-    char self[PATH_MAX], path[PATH_MAX + 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
-        return false;
-    self[n] = '\0';
-    const char *folder = dirname(self);
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, places[i], folder);
-        char *whole = realpath(path, NULL);
-        if (whole) {
-            snprintf(out, out_bytes, "%s", whole);
-            free(whole);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The dynamic linker splits LD_PRELOAD at blanks and colons, with no way to quote them: a path that has any is reached
- * through a link of a plain name. */
-struct plain_name { char folder[32], link[64]; };
-
-static bool give_plain_name(struct plain_name *p, char *library, size_t library_bytes)
-{
-    p->folder[0] = '\0';
-    if (!strpbrk(library, " :\t\n"))
-        return true;
-    strcpy(p->folder, "/tmp/strobe-XXXXXX");
-    if (!mkdtemp(p->folder)) {
-        p->folder[0] = '\0';
-        return false;
-    }
-    snprintf(p->link, sizeof p->link, "%s/libstrobe-preload.so", p->folder);
-    bool linked = symlink(library, p->link) == 0;
-    snprintf(library, library_bytes, "%s", p->link);
-    return linked;
-}
-
-static void drop_plain_name(const struct plain_name *p)
-{
-    if (p->folder[0]) {
-        unlink(p->link);
-        rmdir(p->folder);
-    }
-}
 
 /* ---- the program ---- */
 
@@ -97,11 +46,8 @@ static void give_signals_back(void)
 
 _Noreturn static void become(const char *path, char **argv, const char *library, const char *session, int report_fd)
 {
-    const char *others = getenv("LD_PRELOAD");
-    char *preload = NULL;
     give_signals_back();
-    if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") > 0 &&
-        setenv("LD_PRELOAD", preload, 1) == 0 && setenv("STROBE_SESSION", session, 1) == 0)
+    if (sim_preload_set(library, session))
         execvp(path, argv);
     int why = errno;
     (void)!write(report_fd, &why, sizeof why);
@@ -146,16 +92,16 @@ static int run(const char *path, char **argv, const char *library, const char *s
 
 int strobe_record_run(const char *path, char **argv, const char *session, int *wait_status)
 {
-    char library[PATH_MAX + 64];
-    struct plain_name plain;
-    if (!strobe_record_find_library(library, sizeof library))
+    char library[SIM_PRELOAD_BYTES];
+    struct sim_plain_name plain;
+    if (!sim_preload_find(library, sizeof library))
         return strobe_complain("libstrobe-preload.so: not found beside the command nor in ../lib/strobe");
-    if (!give_plain_name(&plain, library, sizeof library)) {
-        drop_plain_name(&plain);
+    if (!sim_preload_give_name(&plain, library, sizeof library)) {
+        sim_preload_drop_name(&plain);
         return strobe_complain("/tmp: cannot make a link there: %s", strerror(errno));
     }
     int status = run(path, argv, library, session, wait_status);
-    drop_plain_name(&plain);
+    sim_preload_drop_name(&plain);
     return status;
 }
 

@@ -82,7 +82,7 @@ build() {
             -o "$bin" "$here/$1.c" ||
         fail "$1 does not build"
 }
-for p in every_signal blocking_calls cancel_and_jump children unstoppable until_killed; do build $p; done
+for p in every_signal blocking_calls cancel_and_jump children unstoppable until_killed wakers; do build $p; done
 own=$B/tests/record
 
 # ---- programs of our own, made to be upset by a tracer
@@ -93,6 +93,25 @@ same calls_that_block_are_not_ended_early --async-interval 100us -- "$own/blocki
 reports '"suspends": [1-9][0-9]' "threads beside the blocked ones are stopped"
 same calls_that_block_are_not_ended_early_every_event --async-interval 100us --interval 0 --metrics all -- \
     "$own/blocking_calls"
+same who_ended_which_wait -- "$own/wakers"
+# woken TEXT KIND WAKER: a wait of that kind is said to have been ended by that thread, in the session's report or the
+# trace's.
+woken() {
+    if grep -Eq "\[$2\] .*, $3\$" "$work/$1"; then pass; else fail "who ended the $2, by the $1: not $3"; fi
+}
+"$strobe" report "$work/s.strobe" >"$work/session" 2>/dev/null
+"$strobe" report "$work/s.perfetto-trace" >"$work/trace" 2>/dev/null
+for text in session trace; do
+    woken $text 'mutex wait' '[0-9]+ owner'
+    woken $text 'rwlock wait' '[0-9]+ reader'
+    woken $text 'cond wait' '[0-9]+ notifier'
+    woken $text 'sem wait' '[0-9]+ poster'
+    woken $text 'thread wait' '[0-9]+ ender'
+    woken $text 'cond wait' nobody
+done
+"$strobe" convert -q -f "$work/s.strobe" -o "$work/flows.json"
+begins=$(grep -c '"ph":"s"' "$work/flows.json") ends=$(grep -c '"ph":"f"' "$work/flows.json")
+if ((begins >= 5 && begins == ends)); then pass; else fail "flows: $begins begin, $ends end"; fi
 same cancellation_jumps_and_errno -- "$own/cancel_and_jump"
 same cancellation_jumps_and_errno_every_event --interval 0 -- "$own/cancel_and_jump"
 same children_see_nothing_of_us -- "$own/children"

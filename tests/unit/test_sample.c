@@ -206,6 +206,18 @@ static void a_scope_too_short_to_matter_goes_through_the_gate(void **state)
     assert_int_equal(rig_account(&rig, STROBE_KIND_READ).gated, 10);
 }
 
+static void waits_that_are_not_recorded_are_known_in_sum(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    for (int i = 0; i < 10; i++)
+        scope(STROBE_KIND_READ, 20 * US);
+    scope(STROBE_KIND_READ, US / 2);   /* that can't have been a wait */
+    scope(STROBE_KIND_READ, MS);       /* recorded */
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_waits), 10);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_wait_ticks), 10 * 20 * US);
+}
+
 static void an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b(void **state)
 {
     (void)state;
@@ -393,6 +405,7 @@ int main(void)
         TEST(points_give_way_while_the_sampler_sees_to_the_thread_S6),
         TEST(a_block_right_after_a_sample_is_recorded_S2),
         TEST(a_scope_too_short_to_matter_goes_through_the_gate),
+        TEST(waits_that_are_not_recorded_are_known_in_sum),
         TEST(an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b),
         TEST(a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown),
         TEST(a_scope_that_ends_closes_those_left_inside_it),

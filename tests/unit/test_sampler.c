@@ -175,8 +175,10 @@ static void the_state_is_checked_again_once_the_thread_stands_S41_S42(void **sta
         strobe_store_relaxed(&rig.thread->entry->scope_kind, 0);
         rig.on_suspend = changes[i];
         uint32_t reads = rig.reads;
-        pass(2, 900);
+        pass(2, 1990);
         assert_int_equal(rig.reads, reads);   /* its stack was not touched */
+        assert_int_equal(strobe_load_relaxed(&rig.thread->asked), i == 0);   /* a call takes it at its end */
+        strobe_store_relaxed(&rig.thread->asked, 0);
     }
     assert_int_equal(rig.suspends, 2);
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_moved), 2);
@@ -308,15 +310,63 @@ static void deadlines_do_not_drift_and_lag_is_counted_S8(void **state)
 {
     (void)state;
     struct strobe_session_header *h = rig.engine.session.header;
+    uint64_t begin = rig.now;
     rig.host.sleep_until = late_sleep;
     strobe_sampler_run(&sampler);
-    for (int i = 1; i < 200; i++)
-        assert_int_equal((deadlines[i] - deadlines[0]) % MS, 0);
-    assert_int_equal(deadlines[99] - deadlines[0], 99 * MS);
-    assert_int_equal(deadlines[100] - deadlines[99], 4 * MS);   /* three missed ones are not made up for */
+    for (int i = 1; i < 200; i++) {
+        uint64_t grid = begin + (uint64_t)(i < 100 ? i : i + 3) * MS;   /* three missed ones are not made up for */
+        assert_in_range(deadlines[i], grid, grid + MS);
+        if (i != 100)
+            assert_in_range(deadlines[i] - deadlines[i - 1], 875 * US, 1125 * US);
+    }
     assert_int_equal(strobe_load_relaxed(&h->async_passes), 200);
     assert_int_equal(strobe_load_relaxed(&h->async_late_passes), 1);
     assert_int_equal(strobe_load_relaxed(&h->async_lag_ticks), 199 * 30 * US + 3500 * US);
+}
+
+/* How often each sixteenth of a rhythm's period is met by a million deadlines: none stands out. */
+static void assert_all_phases_are_met(uint64_t seed, uint64_t period)
+{
+    enum { ROUNDS = 1000000, PARTS = 16 };
+    uint64_t met[PARTS] = {0}, first;
+    rig.engine.config.seed = seed;
+    strobe_sampler_init(&sampler, &rig.engine, 99);
+    first = strobe_sampler_deadline(&sampler);
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        uint64_t deadline = strobe_sampler_deadline(&sampler);
+        assert_in_range(deadline, rig.now + i * MS, rig.now + (i + 1) * MS);   /* the mean rate is exact */
+        met[deadline % period * PARTS / period]++;
+        strobe_sampler_go_on(&sampler, deadline);
+    }
+    assert_true(first != rig.now);
+    for (int i = 0; i < PARTS; i++)
+        assert_in_range(met[i], ROUNDS / PARTS * 9 / 10, ROUNDS / PARTS * 11 / 10);
+}
+
+static void the_sampler_locks_to_no_rhythm_of_the_program(void **state)
+{
+    (void)state;
+    const uint64_t periods[] = {MS, MS / 2, 2 * MS, MS / 3, 16666667, 8333333, MS + 1};
+    for (uint64_t i = 0; i < sizeof periods / sizeof *periods; i++)
+        assert_all_phases_are_met(i + 1, periods[i]);
+}
+
+static void a_seed_decides_the_deadlines_and_another_seed_others(void **state)
+{
+    (void)state;
+    uint64_t first[3][100], equal = 0;
+    for (int run = 0; run < 3; run++) {
+        rig.engine.config.seed = run < 2 ? 7 : 8;
+        strobe_sampler_init(&sampler, &rig.engine, 99);
+        for (int i = 0; i < 100; i++) {
+            first[run][i] = strobe_sampler_deadline(&sampler);
+            strobe_sampler_go_on(&sampler, first[run][i]);
+        }
+    }
+    assert_memory_equal(first[0], first[1], sizeof first[0]);
+    for (int i = 0; i < 100; i++)
+        equal += first[0][i] == first[2][i];
+    assert_in_range(equal, 0, 2);
 }
 
 int main(void)
@@ -342,6 +392,8 @@ int main(void)
         TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
         TEST(only_the_copy_happens_while_the_thread_stands_S40),
         TEST(deadlines_do_not_drift_and_lag_is_counted_S8),
+        TEST(the_sampler_locks_to_no_rhythm_of_the_program),
+        TEST(a_seed_decides_the_deadlines_and_another_seed_others),
     };
     return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

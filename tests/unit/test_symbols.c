@@ -56,11 +56,17 @@ static void done(struct strobe_symbols *s)
     strobe_session_unmap(&session);
 }
 
-static struct strobe_symbol one(struct strobe_symbols *s, uint64_t address)
+static struct strobe_symbol returned_to(struct strobe_symbols *s, uint64_t address)
 {
     struct strobe_symbol out[STROBE_SYMBOLS_FRAMES_MAX];
-    assert_int_equal(strobe_symbols_resolve(s, address, 0, out, STROBE_SYMBOLS_FRAMES_MAX), 1);
+    assert_int_equal(strobe_symbols_resolve(s, address, out, STROBE_SYMBOLS_FRAMES_MAX), 1);
     return out[0];
+}
+
+/* What holds the address itself. */
+static struct strobe_symbol one(struct strobe_symbols *s, uint64_t address)
+{
+    return returned_to(s, address + 1);
 }
 
 /* Address of a symbol of a file as nm has it, loaded at BIAS. */
@@ -121,12 +127,24 @@ static void a_return_address_belongs_to_the_call_before_it(void **state)
     uint64_t second = address_of("lib.so", "second");
     struct strobe_symbols *s = open_one("lib.so", 0);
     struct strobe_symbol out;
-    assert_int_equal(strobe_symbols_resolve(s, second, 0, &out, 1), 1);
+    assert_int_equal(strobe_symbols_resolve(s, second + 1, &out, 1), 1);
     assert_string_equal(out.function, "second");
-    assert_int_equal(strobe_symbols_resolve(s, second + 1, 1, &out, 1), 1);
-    assert_string_equal(out.function, "second");
-    assert_int_equal(strobe_symbols_resolve(s, second, 1, &out, 1), 1);
+    assert_int_equal(strobe_symbols_resolve(s, second, &out, 1), 1);
     assert_string_not_equal(out.function, "second");
+    done(s);
+}
+
+/* What a call at the very end of the padding would return to is where the next function begins. */
+static void padding_before_a_function_takes_no_name_from_it(void **state)
+{
+    (void)state;
+    build(functions, "-O1 -falign-functions=64", "lib.so");
+    uint64_t second = address_of("lib.so", "second");
+    struct strobe_symbols *s = open_one("lib.so", 0);
+    struct strobe_symbol before = returned_to(s, second), in = one(s, second);
+    assert_non_null(strstr(before.function, "+0x"));
+    assert_string_equal(in.function, "second");
+    assert_int_not_equal(before.function_id, in.function_id);
     done(s);
 }
 
@@ -212,7 +230,7 @@ static void inlined_frames_are_given_outermost_first_and_only_on_request(void **
     struct strobe_symbol out[STROBE_SYMBOLS_FRAMES_MAX];
 
     struct strobe_symbols *s = open_one("lib2.so", STROBE_SYMBOLS_INLINES);
-    assert_int_equal(strobe_symbols_resolve(s, marked, 0, out, STROBE_SYMBOLS_FRAMES_MAX), 3);
+    assert_int_equal(strobe_symbols_resolve(s, marked + 1, out, STROBE_SYMBOLS_FRAMES_MAX), 3);
     assert_string_equal(out[0].function, "outer");
     assert_string_equal(out[1].function, "middle");
     assert_string_equal(out[2].function, "deepest");
@@ -220,7 +238,7 @@ static void inlined_frames_are_given_outermost_first_and_only_on_request(void **
     assert_int_equal(out[1].line, 5);
     assert_int_equal(out[2].line, 3);
     assert_true(out[0].function_id != out[1].function_id && out[1].function_id != out[2].function_id);
-    assert_int_equal(strobe_symbols_resolve(s, marked, 0, out, 2), 2);
+    assert_int_equal(strobe_symbols_resolve(s, marked + 1, out, 2), 2);
     assert_string_equal(out[0].function, "outer");
     assert_string_equal(out[1].function, "deepest");
     done(s);
@@ -257,7 +275,7 @@ static void an_inlined_function_is_one_where_the_program_has_one(void **state)
     struct strobe_symbols *s = open_one("lib.so", STROBE_SYMBOLS_INLINES);
     struct strobe_symbol out[4][STROBE_SYMBOLS_FRAMES_MAX];
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(strobe_symbols_resolve(s, at[i], 0, out[i], STROBE_SYMBOLS_FRAMES_MAX), 2);
+        assert_int_equal(strobe_symbols_resolve(s, at[i] + 1, out[i], STROBE_SYMBOLS_FRAMES_MAX), 2);
         assert_string_equal(out[i][1].function, i < 2 ? "shared" : "own");
     }
     assert_int_equal(out[0][1].function_id, out[1][1].function_id);
@@ -302,18 +320,18 @@ static void what_has_no_name_gets_a_placeholder_S57(void **state)
     setenv("DEBUGINFOD_URLS", "http://localhost:1", 1);
     assert_int_equal(strobe_symbols_open(&session, STROBE_SYMBOLS_INLINES, &s), STROBE_OK);
     assert_null(getenv("DEBUGINFOD_URLS"));   /* nothing is asked for on the network */
-    assert_string_equal(one(s, BIAS + SPAN + 0x1234).function, "gone.so+0x1234");
-    struct strobe_symbol v = one(s, BIAS + 2 * SPAN + 0x77);
+    assert_string_equal(returned_to(s, BIAS + SPAN + 0x1234).function, "gone.so+0x1234");
+    struct strobe_symbol v = returned_to(s, BIAS + 2 * SPAN + 0x77);
     assert_string_equal(v.function, "[vdso]");
-    assert_int_equal(one(s, BIAS + 2 * SPAN + 0x99).function_id, v.function_id);
-    struct strobe_symbol wild = one(s, 0x1234abcd);
+    assert_int_equal(returned_to(s, BIAS + 2 * SPAN + 0x99).function_id, v.function_id);
+    struct strobe_symbol wild = returned_to(s, 0x1234abcd);
     assert_string_equal(wild.function, "0x1234abcd");
     assert_string_equal(wild.image, "");
     assert_string_equal(wild.file, "");
-    assert_int_not_equal(wild.function_id, one(s, 0x1234abce).function_id);
-    assert_string_equal(one(s, 0).function, "0x0");
-    assert_string_equal(one(s, UINT64_MAX).function, "0xffffffffffffffff");
-    assert_string_equal(one(s, BIAS + SPAN - 1).function, "lib.so+0x1fffff");
+    assert_int_not_equal(wild.function_id, returned_to(s, 0x1234abce).function_id);
+    assert_string_equal(returned_to(s, 0).function, "0x0");
+    assert_string_equal(returned_to(s, UINT64_MAX).function, "0xffffffffffffffff");
+    assert_string_equal(returned_to(s, BIAS + SPAN - 1).function, "lib.so+0x1fffff");
     const struct strobe_image_report *reports;
     assert_int_equal(strobe_symbols_images(s, &reports), 3);
     assert_int_equal(reports[1].state, STROBE_IMAGE_MISSING);
@@ -415,7 +433,7 @@ static void damaged_libraries_give_placeholders_and_no_harm(void **state)
         struct strobe_symbols *s = open_one("harmed.so", i % 2 ? STROBE_SYMBOLS_INLINES : 0);
         struct strobe_symbol out[STROBE_SYMBOLS_FRAMES_MAX];
         for (uint64_t a = first; a < first + 128; a += 3) {
-            size_t n = strobe_symbols_resolve(s, a, (int)(a & 1), out, STROBE_SYMBOLS_FRAMES_MAX);
+            size_t n = strobe_symbols_resolve(s, a, out, STROBE_SYMBOLS_FRAMES_MAX);
             assert_true(n >= 1 && n <= STROBE_SYMBOLS_FRAMES_MAX);
             assert_true(strlen(out[n - 1].function) > 0);
         }
@@ -520,6 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_is_named_with_file_and_line_where_there_is_debug_information),
         cmocka_unit_test(a_return_address_belongs_to_the_call_before_it),
+        cmocka_unit_test(padding_before_a_function_takes_no_name_from_it),
         cmocka_unit_test(nameless_functions_are_told_apart_as_well_as_named_ones),
         cmocka_unit_test(a_mini_symbol_table_names_internal_functions),
         cmocka_unit_test(a_separate_debug_file_beside_the_library_is_used),

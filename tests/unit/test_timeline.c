@@ -100,6 +100,44 @@ static void a_call_that_the_sampler_asked_about_counts_as_what_it_saw(void **sta
     expect("a[0,3000) .b[0,1) .c[1,2000) ..[read][1000,1010) .d[2000,3000)");
 }
 
+static void a_call_that_the_thread_waited_in_is_left_when_it_ends_asked_about_or_not(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "ab");
+    write_record((struct strobe_record){.ticks = 1 * MS, .duration = MS / 2, .stack = stack("ac"), .thread = thread,
+                                        .kind = STROBE_KIND_READ, .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_ASKED});
+    async(2 * MS, "ad");
+    end(3 * MS);
+    expect("a[0,3000) .b[0,1) .c[1,1501) ..[read][1000,1500) .d[1501,3000)");
+}
+
+static void between_two_hooks_a_thread_is_where_the_sampler_saw_it_last_S6(void **state)
+{
+    (void)state;
+    begin();
+    async(0, "ae");
+    sample(1 * MS, "ab");
+    sample(2 * MS, "ab");
+    sample(3 * MS, "xyc");
+    sample(4 * MS, "xyd");   /* the sampler did not see it under x: what both have in common goes on, and no more */
+    end(5 * MS);
+    expect("a[0,3000) .e[0,1000) .b[1000,1001) .e[1001,2000) .b[2000,2001) .e[2001,3000) "
+           "x[3000,5000) .y[3000,5000) ..c[3000,3001) ..d[4000,5000)");
+}
+
+static void a_message_begins_where_the_poll_before_it_ended(void **state)
+{
+    (void)state;
+    begin();
+    write_record((struct strobe_record){.ticks = 0, .duration = MS, .stack = stack("l"), .thread = thread,
+                                        .message = 1, .kind = STROBE_KIND_POLL, .flags = STROBE_FLAG_SCOPE});
+    write_record((struct strobe_record){.ticks = 2 * MS, .stack = stack("lhb"), .thread = thread, .message = 2,
+                                        .kind = STROBE_KIND_ASYNC});
+    end(3 * MS);
+    expect("l[0,3000) .[poll][0,1000) .h[1001,3000) ..b[1001,3000)");
+}
+
 static void a_hook_sample_before_another_holds_and_nothing_reaches_over_a_gap_or_a_message(void **state)
 {
     (void)state;
@@ -140,6 +178,177 @@ static void two_messages_share_no_slice_S50(void **state)
     expect("a[0,2000) .b[0,2000) a[2000,4000) .b[2000,4000)");
 }
 
+static void of_message(uint64_t ticks, const char *functions, uint32_t message)
+{
+    write_record((struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread,
+                                        .message = message});
+}
+
+static void poll_of_message(uint64_t from, uint64_t to, const char *functions, uint32_t message)
+{
+    write_record((struct strobe_record){.ticks = from, .duration = to - from, .stack = stack(functions),
+                                        .thread = thread, .message = message, .kind = STROBE_KIND_POLL,
+                                        .flags = STROBE_FLAG_SCOPE});
+}
+
+/* m runs the loop l, which polls through p and runs messages through d. */
+static void the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_S50(void **state)
+{
+    (void)state;
+    begin();
+    of_message(0, "mldh", 1);
+    poll_of_message(1 * MS, 2 * MS, "mlp", 1);
+    of_message(2 * MS, "mldh", 2);
+    of_message(3 * MS, "mldh", 2);
+    of_message(4 * MS, "mldh", 3);       /* its poll did not wait */
+    end(5 * MS);
+    assert_int_equal(tape.stats.message_splits, 2);
+    expect("m[0,5000) .l[0,5000) ..d[0,1000) ...h[0,1000) ..p[1000,2000) ...[poll][1000,2000) "
+           "..d[2000,4000) ...h[2000,4000) ..d[4000,5000) ...h[4000,5000)");
+}
+
+static void a_poll_that_carries_the_new_message_begins_it_too(void **state)
+{
+    (void)state;
+    begin();
+    of_message(0, "mldh", 1);
+    poll_of_message(1 * MS, 2 * MS, "mlp", 2);
+    of_message(2 * MS, "mldh", 2);
+    of_message(3 * MS, "mldh", 3);
+    end(4 * MS);
+    expect("m[0,4000) .l[0,4000) ..d[0,1000) ...h[0,1000) ..p[1000,2000) ...[poll][1000,2000) "
+           "..d[2000,3000) ...h[2000,3000) ..d[3000,4000) ...h[3000,4000)");
+}
+
+static void a_poll_within_a_message_is_not_taken_for_the_loop_S50(void **state)
+{
+    (void)state;
+    begin();
+    of_message(0, "mldh", 1);
+    poll_of_message(1 * MS, 2 * MS, "mldh", 1);   /* waits for a socket of its own */
+    of_message(2 * MS, "mldh", 1);
+    of_message(3 * MS, "mldh", 2);
+    end(4 * MS);
+    expect("m[0,3000) .l[0,3000) ..d[0,3000) ...h[0,3000) ....[poll][1000,2000) "
+           "m[3000,4000) .l[3000,4000) ..d[3000,4000) ...h[3000,4000)");
+}
+
+static void a_message_that_runs_under_another_caller_shares_the_common_part_of_the_loop(void **state)
+{
+    (void)state;
+    begin();
+    poll_of_message(0, 1 * MS, "mlp", 0);
+    of_message(1 * MS, "mldh", 1);
+    of_message(2 * MS, "mxl", 2);
+    end(3 * MS);
+    expect("m[0,3000) .l[0,2000) ..p[0,1000) ...[poll][0,1000) ..d[1000,2000) ...h[1000,2000) "
+           ".x[2000,3000) ..l[2000,3000)");
+}
+
+/* ---- who ended a wait */
+
+static void woken_by(uint32_t waiter, uint64_t release, uint64_t wait_end, uint64_t what, uint32_t waker)
+{
+    write_record((struct strobe_record){.ticks = release, .duration = wait_end - release, .arg = what,
+                                        .thread = waiter, .kind = STROBE_KIND_WAKE, .stack = stack("pq"),
+                                        .cpu_span_ns = waker});
+}
+
+static void wait_for(uint32_t waiter, uint64_t from, uint64_t to, const char *functions, uint64_t what)
+{
+    write_record((struct strobe_record){.ticks = from, .duration = to - from, .stack = stack(functions), .arg = what,
+                                        .thread = waiter, .kind = STROBE_KIND_MUTEX, .flags = STROBE_FLAG_SCOPE});
+}
+
+static void who_ended_a_wait_is_told_at_both_ends_and_once_each(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t worker = strobe_build_thread(&build, 4243, "worker");
+    for (uint64_t i = 0; i < 10; i++)
+        write_record((struct strobe_record){.ticks = i * MS, .stack = stack("pqr"), .thread = worker});
+    wait_for(thread, 1 * MS, 6 * MS, "ab", 77);
+    woken_by(thread, 5 * MS, 6 * MS, 77, worker + 1);
+    sample(6 * MS, "ab");
+    end(10 * MS);
+    assert_int_equal(tape.wake_count, 2);
+    assert_int_equal(tape.stats.wakes, 1);
+    assert_int_equal(tape.stats.samples, 12);              /* the wake is none */
+    const struct strobe_tape_wake *waiter = &tape.wakes[0], *waker = &tape.wakes[1];
+    assert_int_equal(waiter->id, waker->id);
+    assert_true(!waiter->at_waker && waker->at_waker);
+    assert_int_equal(waiter->at_ns, 6 * MS);
+    assert_int_equal(waker->at_ns, 5 * MS);
+    assert_int_equal(waiter->waker, worker);
+    assert_int_equal(waker->waiter, thread);
+    assert_string_equal(waiter->in, "[mutex wait]");
+    assert_string_equal(waker->in, "f114");
+    strobe_tape_free(&tape);
+}
+
+static void a_release_between_two_samples_is_told_in_the_order_of_time(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t worker = strobe_build_thread(&build, 4243, "worker");
+    write_record((struct strobe_record){.ticks = 0, .stack = stack("pq"), .thread = worker});
+    write_record((struct strobe_record){.ticks = 50 * MS, .stack = stack("xy"), .thread = worker});
+    for (uint64_t i = 1; i < 100; i++) {                   /* in a gap, in slices, after the last sample */
+        wait_for(thread, i * MS, i * MS + 900 * US, "ab", i);
+        woken_by(thread, i * MS + 500 * US, i * MS + 900 * US, i, worker + 1);
+    }
+    end(100 * MS);
+    assert_int_equal(tape.wake_count, 2 * 99);
+    for (size_t i = 0; i < tape.wake_count; i++)
+        assert_int_equal(tape.wakes[i].at_ns, tape.wakes[i].at_waker ? tape.wakes[i].release_ns : tape.wakes[i].end_ns);
+    strobe_tape_free(&tape);
+}
+
+static void nested_waits_that_end_together_have_each_their_waker(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t worker = strobe_build_thread(&build, 4243, "worker"), other = strobe_build_thread(&build, 4244, "other");
+    wait_for(thread, 1 * MS, 9 * MS, "a", 1);
+    wait_for(thread, 2 * MS, 9 * MS, "ab", 2);
+    woken_by(thread, 7 * MS, 9 * MS, 2, worker + 1);
+    woken_by(thread, 8 * MS, 9 * MS, 1, other + 1);
+    sample(9 * MS, "a");
+    end(10 * MS);
+    assert_int_equal(tape.wake_count, 4);
+    assert_int_equal(tape.wakes[0].what, 2);
+    assert_int_equal(tape.wakes[0].waker, worker);
+    assert_int_equal(tape.wakes[1].what, 1);
+    assert_int_equal(tape.wakes[1].waker, other);
+    strobe_tape_free(&tape);
+}
+
+static void a_wait_that_nobody_ended_has_no_flow_S77(void **state)
+{
+    (void)state;
+    begin();
+    wait_for(thread, 1 * MS, 9 * MS, "a", 1);
+    woken_by(thread, 9 * MS, 9 * MS, 1, 0);
+    end(10 * MS);
+    assert_int_equal(tape.wake_count, 1);
+    assert_int_equal(tape.wakes[0].waker, STROBE_NOBODY);
+    strobe_tape_free(&tape);
+}
+
+static void a_wake_whose_wait_was_overwritten_or_whose_waker_is_no_thread_is_left_out(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t worker = strobe_build_thread(&build, 4243, "worker");
+    wait_for(thread, 1 * MS, 9 * MS, "a", 1);
+    woken_by(thread, 5 * MS, 9 * MS, 2, worker + 1);       /* of another wait */
+    woken_by(thread, 0, 9 * MS, 1, worker + 1);            /* from before it */
+    woken_by(thread, 5 * MS, 9 * MS, 1, 77);
+    end(10 * MS);
+    assert_int_equal(tape.wake_count, 0);
+    strobe_tape_free(&tape);
+}
+
 static void a_long_gap_splits_equal_stacks_and_is_labelled_S51(void **state)
 {
     (void)state;
@@ -173,6 +382,18 @@ static void a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen(void **st
     assert_int_equal(tape.stats.gaps, 0);
     expect("a[0,601000) .b[0,301000) ..[off cpu][1000,300000) .[off cpu][301000,600000) "
            ".c[600000,601000)");
+}
+
+static void a_thread_off_its_processor_stood_where_the_sampler_meets_it_next(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(0, "ab", 1 * MS);
+    write_record((struct strobe_record){.ticks = 300 * MS, .stack = stack("acd"), .thread = thread, .cpu_ns = 2 * MS,
+                                        .kind = STROBE_KIND_ASYNC, .flags = STROBE_FLAG_CPU});
+    end(301 * MS);
+    assert_int_equal(tape.stats.offs, 1);
+    expect("a[0,301000) .b[0,1000) .c[1000,301000) ..d[1000,301000) ...[off cpu][1000,300000)");
 }
 
 static void a_thread_that_had_half_a_processor_is_seen_half_as_often_and_that_is_no_gap(void **state)
@@ -515,12 +736,25 @@ int main(void)
         cmocka_unit_test(what_lies_between_a_hook_and_the_sampler_goes_to_what_the_sampler_saw_S6),
         cmocka_unit_test(what_follows_a_wait_goes_to_what_the_sampler_saw_next),
         cmocka_unit_test(a_call_that_the_sampler_asked_about_counts_as_what_it_saw),
+        cmocka_unit_test(a_call_that_the_thread_waited_in_is_left_when_it_ends_asked_about_or_not),
+        cmocka_unit_test(between_two_hooks_a_thread_is_where_the_sampler_saw_it_last_S6),
+        cmocka_unit_test(a_message_begins_where_the_poll_before_it_ended),
         cmocka_unit_test(a_hook_sample_before_another_holds_and_nothing_reaches_over_a_gap_or_a_message),
         cmocka_unit_test(functions_of_one_name_stay_two_S59),
         cmocka_unit_test(two_messages_share_no_slice_S50),
+        cmocka_unit_test(the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_S50),
+        cmocka_unit_test(a_poll_that_carries_the_new_message_begins_it_too),
+        cmocka_unit_test(a_poll_within_a_message_is_not_taken_for_the_loop_S50),
+        cmocka_unit_test(a_message_that_runs_under_another_caller_shares_the_common_part_of_the_loop),
+        cmocka_unit_test(who_ended_a_wait_is_told_at_both_ends_and_once_each),
+        cmocka_unit_test(a_release_between_two_samples_is_told_in_the_order_of_time),
+        cmocka_unit_test(nested_waits_that_end_together_have_each_their_waker),
+        cmocka_unit_test(a_wait_that_nobody_ended_has_no_flow_S77),
+        cmocka_unit_test(a_wake_whose_wait_was_overwritten_or_whose_waker_is_no_thread_is_left_out),
         cmocka_unit_test(a_long_gap_splits_equal_stacks_and_is_labelled_S51),
         cmocka_unit_test(fifty_ms_without_a_hook_are_seen_to_be_unseen_S4),
         cmocka_unit_test(a_gap_in_which_the_thread_hardly_ran_is_off_cpu_not_unseen),
+        cmocka_unit_test(a_thread_off_its_processor_stood_where_the_sampler_meets_it_next),
         cmocka_unit_test(a_thread_that_had_half_a_processor_is_seen_half_as_often_and_that_is_no_gap),
         cmocka_unit_test(a_gap_in_which_the_thread_ran_long_is_unseen),
         cmocka_unit_test(a_gap_just_at_the_threshold_is_none),

@@ -37,6 +37,7 @@ static uint32_t record_count;
 static struct event events[EVENTS_MAX];
 static uint32_t event_count;
 static struct picture pictures[END];
+static int sampled_outside[EVENTS_MAX];   /* by event: the sampler saw the thread outside of calls */
 static uint64_t seed;
 
 enum { WAIT = 1000, UNSEEN = 2000 };   /* names; functions are their letters */
@@ -196,6 +197,37 @@ static int reaches_back(uint64_t t, const struct event *last, const struct event
            next->at - last->at >= 2 && t >= last->at + (next->at - last->at) / 2;
 }
 
+/* What the sampler saw last outside of calls, at a time up to `at`; NULL when that is long ago. */
+static const struct record *sampled_before(uint64_t at)
+{
+    const struct record *found = NULL;
+    uint64_t when = 0;
+    for (uint32_t i = 0; i < event_count && events[i].at <= at; i++) {
+        if (!sampled_outside[i])
+            continue;
+        found = &records[events[i].record];
+        when = events[i].at;
+    }
+    return found && at - when <= 2 * GAP ? found : NULL;
+}
+
+/* What is shown at t, between two hooks; NULL = what the first of them saw. `path` has room for it. */
+static const char *between_hooks(uint64_t t, const struct event *last, const struct event *next, char *path)
+{
+    const struct record *before = &records[last->record], *after = &records[next->record];
+    const struct record *sampled = sampled_before(last->at);
+    uint32_t shared = 0;
+    if (next->what == CALL_END || follows(last, next) || before->representative || after->representative || !sampled ||
+        before->message != after->message || next->at - last->at > GAP || next->at - last->at < 2 ||
+        t < last->at + (next->at - last->at) / 2)
+        return NULL;
+    while (before->path[shared] && before->path[shared] == after->path[shared])
+        shared++;
+    snprintf(path, FRAMES_MAX + 1, "%.*s", (int)shared, before->path);
+    uint32_t sure = shared && (!before->path[shared] || !after->path[shared]) ? shared - 1 : shared;
+    return sampled->message == after->message && !strncmp(sampled->path, path, sure) ? sampled->path : path;
+}
+
 /* The picture at t, when the last event up to then is `last` (NULL = none yet) and the next one `next` (NULL = none
  * any more). */
 static struct picture paint(uint64_t t, const struct event *last, const struct event *next, uint32_t epoch)
@@ -207,6 +239,12 @@ static struct picture paint(uint64_t t, const struct event *last, const struct e
         return p;
     if (!count && next && reaches_back(t, last, next)) {
         add_frames(&p, records[next->record].path, NULL, epoch);
+        return p;
+    }
+    char path[FRAMES_MAX + 1];
+    const char *between = !count && next ? between_hooks(t, last, next, path) : NULL;
+    if (between) {
+        add_frames(&p, between, NULL, epoch);
         return p;
     }
     uint64_t until = next ? next->at : END;
@@ -229,6 +267,11 @@ static void paint_all(void)
 {
     uint32_t e = 0, epoch = 0, message = 0;
     const struct event *last = NULL;
+    for (uint32_t i = 0; i < event_count; i++) {
+        const struct record *calls[RECORDS_MAX];
+        sampled_outside[i] = events[i].what == SAMPLE && records[events[i].record].representative &&
+                             !open_calls(events[i].at, calls);
+    }
     for (uint64_t t = 0; t < END; t++) {
         for (; e < event_count && events[e].at <= t; e++) {
             const struct record *calls[RECORDS_MAX];

@@ -131,6 +131,7 @@ struct strobe_config rig_config(void)
     c.ring_subs = 1;
     c.stack_nodes = 4096;
     c.threads_max = 64;
+    c.depth_max = 128;
     c.images_max = 16;
     return c;
 }

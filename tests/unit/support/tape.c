@@ -51,6 +51,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
 {
     struct strobe_tape *t = (struct strobe_tape *)sink;
     t->tree = tree;
+    t->reader = reader;
     t->begin_ns = strobe_reader_ns(reader, 0);
 }
 
@@ -60,6 +61,7 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
     assert_false(t->in_thread);
     t->in_thread = 1;
     t->tid = thread->tid;
+    t->index = (uint32_t)(thread - t->reader->threads);
     t->last_ns = t->last_cpu_ns = 0;
 }
 
@@ -130,6 +132,25 @@ static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name
     snprintf(m->name, sizeof m->name, "%s", name);
 }
 
+/* Of a wait, told last in its slice; of a waker, at any time. */
+static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+{
+    struct strobe_tape *t = (struct strobe_tape *)sink;
+    const struct strobe_tape_slice *open = t->depth ? &t->slices[t->open[t->depth - 1]] : NULL;
+    assert_true(t->in_thread && f->time_ns >= t->last_ns && f->id > 0 && f->release_ns <= f->end_ns);
+    assert_int_equal(f->at_waker ? f->waker : f->waiter, t->index);
+    if (!f->at_waker) {
+        assert_true(open && open->class == STROBE_SLICE_WAIT);
+        assert_int_equal(open->arg, f->what);
+    }
+    t->last_ns = f->time_ns;
+    struct strobe_tape_wake *w = add(&t->wakes, &t->wake_count, &t->wake_room, sizeof *w);
+    *w = (struct strobe_tape_wake){f->id, t->threads, f->waiter, f->waker, f->at_waker, f->time_ns - t->begin_ns,
+                                   f->release_ns - t->begin_ns, f->end_ns - t->begin_ns, f->what, ""};
+    if (open)
+        snprintf(w->in, sizeof w->in, "%s", open->name);
+}
+
 static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
     struct strobe_tape *t = (struct strobe_tape *)sink;
@@ -169,7 +190,9 @@ void strobe_tape_record(struct strobe_tape *t, const char *path, const struct st
     struct strobe_function_tree *tree;
     char why[200] = "";
     memset(t, 0, sizeof *t);
-    t->sink = (struct strobe_sink){start, thread_begin, slice_begin, slice_end, instant, samples, thread_end, finish};
+    t->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
+                                   .thread_end = thread_end, .finish = finish};
     if (strobe_reader_open(path, &reader, why, sizeof why) != STROBE_OK)
         fail_msg("%s: %s", path, why);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
@@ -187,6 +210,7 @@ void strobe_tape_free(struct strobe_tape *t)
     free(t->slices);
     free(t->instants);
     free(t->samples);
+    free(t->wakes);
 }
 
 const struct strobe_tape_slice *strobe_tape_find(const struct strobe_tape *t, const char *name, size_t nth)

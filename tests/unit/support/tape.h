@@ -33,15 +33,26 @@ struct strobe_tape_mark {              /* an instant, or a run of samples */
     uint64_t at_ns, last_ns, count;
 };
 
+struct strobe_tape_wake {              /* one end of a flow, or a wait that nobody ended */
+    uint64_t id;
+    uint32_t thread, waiter, waker;
+    int at_waker;
+    uint64_t at_ns, release_ns, end_ns, what;
+    char in[48];                       /* name of the innermost open slice; "" = none */
+};
+
 struct strobe_tape {
     struct strobe_sink sink;
     struct strobe_function_tree *tree;
+    const struct strobe_reader *reader;
     uint64_t begin_ns;
     struct strobe_tape_slice *slices;  /* in order of their begins */
     size_t slice_count, slice_room;
     struct strobe_tape_mark *instants, *samples;
+    struct strobe_tape_wake *wakes;
+    size_t wake_count, wake_room;
     size_t instant_count, instant_room, sample_count, sample_room;
-    uint32_t threads, tid;
+    uint32_t threads, tid, index;
     uint32_t open[STROBE_TAPE_DEPTH_MAX], depth;
     struct strobe_moment open_at[STROBE_TAPE_DEPTH_MAX];
     uint64_t last_ns, last_cpu_ns;

@@ -8,6 +8,7 @@
 #include "engine/backend/linux/preload/preload.h"
 #include "engine/backend/linux/preload/real.h"
 #include "engine/base/hint.h"
+#include "engine/capture/blocking.h"
 #include "engine/capture/guard.h"
 #include "engine/capture/sample.h"
 
@@ -62,6 +63,31 @@ static inline void strobe_hook_close(struct strobe_hook_scope *s)
 #define SCOPE(kind, arg)                                                                                               \
     struct strobe_hook_scope scope_ __attribute__((cleanup(strobe_hook_close))) = strobe_hook_open(kind, arg, HERE);   \
     (void)scope_
+
+/* The same around a wait for `what`: how it ended is to be said by strobe_hook_woken, if it returns. */
+#define WAIT(kind, what)                                                                                               \
+    SCOPE(kind, what);                                                                                                 \
+    strobe_hook_waits(&scope_, what)
+
+static inline void strobe_hook_waits(const struct strobe_hook_scope *s, uint64_t what)
+{
+    if (s->token)
+        strobe_wait_begin(s->thread, what);
+}
+
+static inline void strobe_hook_woken(const struct strobe_hook_scope *s, uint64_t what, enum strobe_wake how,
+                                     bool shared)
+{
+    if (s->token && s->thread == strobe_local.thread && strobe_switched() != STROBE_OFF)
+        strobe_wait_end(s->thread, what, how, shared);
+}
+
+/* Right before a release of `what`: true when somebody waits for it, and the event has been taken with that. */
+static STROBE_ALWAYS_INLINE bool strobe_hook_hands_over(uint64_t what, enum strobe_release how, struct strobe_site site)
+{
+    struct strobe_thread *t = strobe_local.thread;
+    return t && strobe_switched() != STROBE_OFF && strobe_hand_over(t, what, how, site);
+}
 
 /* To be called first by hooks of functions that may wait for a lock: aborts in the suspended window. */
 static inline void strobe_hook_forbidden(const char *name)

@@ -1,4 +1,5 @@
-/* Locks: what can be had at once is a point; waiting is a scope; giving back is a point of its own kind. */
+/* Locks: what can be had at once is a point; waiting is a scope, told to who may end it; giving back is a point of its
+ * own kind, taken before the lock is free where somebody waits for it, else after. See capture/blocking.h. */
 #include "engine/backend/linux/preload/hook.h"
 
 #include <errno.h>
@@ -9,6 +10,15 @@
 static inline bool traced(void)
 {
     return strobe_switched() != STROBE_OFF && strobe_local.thread;
+}
+
+/* What a call that waits for a lock or condition came back with. */
+static enum strobe_wake wake_of(int error)
+{
+    return error == 0 || error == EOWNERDEAD ? STROBE_WAKE_RELEASED
+           : error == ETIMEDOUT              ? STROBE_WAKE_TIMEOUT
+           : error == EINTR                  ? STROBE_WAKE_INTERRUPTED
+                                             : STROBE_WAKE_NONE;
 }
 
 HOOK int pthread_mutex_lock(pthread_mutex_t *m)
@@ -22,26 +32,34 @@ HOOK int pthread_mutex_lock(pthread_mutex_t *m)
         strobe_hook_point(STROBE_KIND_MUTEX, OBJECT(m), HERE);
         return r;
     }
-    SCOPE(STROBE_KIND_MUTEX, OBJECT(m));
-    return real->pthread_mutex_lock(m);
+    WAIT(STROBE_KIND_MUTEX, OBJECT(m));
+    r = real->pthread_mutex_lock(m);
+    strobe_hook_woken(&scope_, OBJECT(m), wake_of(r), false);
+    return r;
 }
 
 HOOK int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_MUTEX, OBJECT(m));
-    return strobe_real()->pthread_mutex_timedlock(m, until);
+    WAIT(STROBE_KIND_MUTEX, OBJECT(m));
+    int r = strobe_real()->pthread_mutex_timedlock(m, until);
+    strobe_hook_woken(&scope_, OBJECT(m), wake_of(r), false);
+    return r;
 }
 
 HOOK int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_MUTEX, OBJECT(m));
-    return strobe_real()->pthread_mutex_clocklock(m, clock, until);
+    WAIT(STROBE_KIND_MUTEX, OBJECT(m));
+    int r = strobe_real()->pthread_mutex_clocklock(m, clock, until);
+    strobe_hook_woken(&scope_, OBJECT(m), wake_of(r), false);
+    return r;
 }
 
 HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
 {
+    bool told = strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
     int r = strobe_real()->pthread_mutex_unlock(m);
-    strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(m), HERE);
+    if (!told)
+        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(m), HERE);
     return r;
 }
 
@@ -56,14 +74,18 @@ HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
         strobe_hook_point(STROBE_KIND_RWLOCK, OBJECT(l), HERE);
         return r;
     }
-    SCOPE(STROBE_KIND_RWLOCK, OBJECT(l));
-    return real->pthread_rwlock_rdlock(l);
+    WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
+    r = real->pthread_rwlock_rdlock(l);
+    strobe_hook_woken(&scope_, OBJECT(l), wake_of(r), true);
+    return r;
 }
 
 HOOK int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_RWLOCK, OBJECT(l));
-    return strobe_real()->pthread_rwlock_timedrdlock(l, until);
+    WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
+    int r = strobe_real()->pthread_rwlock_timedrdlock(l, until);
+    strobe_hook_woken(&scope_, OBJECT(l), wake_of(r), true);
+    return r;
 }
 
 HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
@@ -77,53 +99,74 @@ HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
         strobe_hook_point(STROBE_KIND_RWLOCK, OBJECT(l), HERE);
         return r;
     }
-    SCOPE(STROBE_KIND_RWLOCK, OBJECT(l));
-    return real->pthread_rwlock_wrlock(l);
+    WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
+    r = real->pthread_rwlock_wrlock(l);
+    strobe_hook_woken(&scope_, OBJECT(l), wake_of(r), false);
+    return r;
 }
 
 HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_RWLOCK, OBJECT(l));
-    return strobe_real()->pthread_rwlock_timedwrlock(l, until);
+    WAIT(STROBE_KIND_RWLOCK, OBJECT(l));
+    int r = strobe_real()->pthread_rwlock_timedwrlock(l, until);
+    strobe_hook_woken(&scope_, OBJECT(l), wake_of(r), false);
+    return r;
 }
 
 HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
+    /* Who has the lock while there is a writer is the writer. */
+    enum strobe_release how = l->__data.__cur_writer ? STROBE_RELEASE_LOCK : STROBE_RELEASE_SHARED;
+    bool told = strobe_hook_hands_over(OBJECT(l), how, HERE);
     int r = strobe_real()->pthread_rwlock_unlock(l);
-    strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(l), HERE);
+    if (!told)
+        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(l), HERE);
     return r;
 }
 
 HOOK int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
     strobe_hook_forbidden("pthread_cond_wait");
-    SCOPE(STROBE_KIND_COND, OBJECT(c));
-    return strobe_real()->pthread_cond_wait(c, m);
+    WAIT(STROBE_KIND_COND, OBJECT(c));
+    strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
+    int r = strobe_real()->pthread_cond_wait(c, m);
+    strobe_hook_woken(&scope_, OBJECT(c), wake_of(r), false);
+    return r;
 }
 
 HOOK int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_COND, OBJECT(c));
-    return strobe_real()->pthread_cond_timedwait(c, m, until);
+    WAIT(STROBE_KIND_COND, OBJECT(c));
+    strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
+    int r = strobe_real()->pthread_cond_timedwait(c, m, until);
+    strobe_hook_woken(&scope_, OBJECT(c), wake_of(r), false);
+    return r;
 }
 
 HOOK int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_COND, OBJECT(c));
-    return strobe_real()->pthread_cond_clockwait(c, m, clock, until);
+    WAIT(STROBE_KIND_COND, OBJECT(c));
+    strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
+    int r = strobe_real()->pthread_cond_clockwait(c, m, clock, until);
+    strobe_hook_woken(&scope_, OBJECT(c), wake_of(r), false);
+    return r;
 }
 
 HOOK int pthread_cond_signal(pthread_cond_t *c)
 {
+    bool told = strobe_hook_hands_over(OBJECT(c), STROBE_RELEASE_ONE, HERE);
     int r = strobe_real()->pthread_cond_signal(c);
-    strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(c), HERE);
+    if (!told)
+        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(c), HERE);
     return r;
 }
 
 HOOK int pthread_cond_broadcast(pthread_cond_t *c)
 {
+    bool told = strobe_hook_hands_over(OBJECT(c), STROBE_RELEASE_ALL, HERE);
     int r = strobe_real()->pthread_cond_broadcast(c);
-    strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(c), HERE);
+    if (!told)
+        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(c), HERE);
     return r;
 }
 
@@ -146,25 +189,33 @@ HOOK int sem_wait(sem_t *s)
         return 0;
     }
     errno = saved;
-    SCOPE(STROBE_KIND_SEM, OBJECT(s));
-    return real->sem_wait(s);
+    WAIT(STROBE_KIND_SEM, OBJECT(s));
+    int r = real->sem_wait(s);
+    strobe_hook_woken(&scope_, OBJECT(s), wake_of(r ? errno : 0), false);
+    return r;
 }
 
 HOOK int sem_timedwait(sem_t *s, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_SEM, OBJECT(s));
-    return strobe_real()->sem_timedwait(s, until);
+    WAIT(STROBE_KIND_SEM, OBJECT(s));
+    int r = strobe_real()->sem_timedwait(s, until);
+    strobe_hook_woken(&scope_, OBJECT(s), wake_of(r ? errno : 0), false);
+    return r;
 }
 
 HOOK int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_SEM, OBJECT(s));
-    return strobe_real()->sem_clockwait(s, clock, until);
+    WAIT(STROBE_KIND_SEM, OBJECT(s));
+    int r = strobe_real()->sem_clockwait(s, clock, until);
+    strobe_hook_woken(&scope_, OBJECT(s), wake_of(r ? errno : 0), false);
+    return r;
 }
 
 HOOK int sem_post(sem_t *s)
 {
+    bool told = strobe_hook_hands_over(OBJECT(s), STROBE_RELEASE_ONE, HERE);
     int r = strobe_real()->sem_post(s);
-    strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(s), HERE);
+    if (!told)
+        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(s), HERE);
     return r;
 }

@@ -1,7 +1,9 @@
-/* Threads: start and end are forced points, joins are scopes. Every thread made by pthread_create is registered
- * before its own code runs, and signs off however it ends: return, pthread_exit or cancellation. */
+/* Threads: start and end are forced points, joins are waits that the thread's end ends. Every thread made by
+ * pthread_create is registered before its own code runs, and signs off however it ends: return, pthread_exit or
+ * cancellation. */
 #include "engine/backend/linux/preload/hook.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@ static void sign_off(int *unused)
     prctl(PR_GET_NAME, name);
     strobe_thread_rename(t, name);
     strobe_point_forced(t, STROBE_KIND_THREAD, 0, HERE);
+    strobe_hand_over(t, (uint64_t)pthread_self(), STROBE_RELEASE_ALL, HERE);
     strobe_thread_detach(t);
 }
 
@@ -53,14 +56,21 @@ HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
 
 HOOK int pthread_join(pthread_t thread, void **result)
 {
-    SCOPE(STROBE_KIND_THREAD, 0);
-    return strobe_real()->pthread_join(thread, result);
+    WAIT(STROBE_KIND_THREAD, (uint64_t)thread);
+    int r = strobe_real()->pthread_join(thread, result);
+    strobe_hook_woken(&scope_, (uint64_t)thread, r ? STROBE_WAKE_NONE : STROBE_WAKE_RELEASED, false);
+    return r;
 }
 
 HOOK int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
 {
-    SCOPE(STROBE_KIND_THREAD, 0);
-    return strobe_real()->pthread_timedjoin_np(thread, result, until);
+    WAIT(STROBE_KIND_THREAD, (uint64_t)thread);
+    int r = strobe_real()->pthread_timedjoin_np(thread, result, until);
+    enum strobe_wake how = r == 0           ? STROBE_WAKE_RELEASED
+                           : r == ETIMEDOUT ? STROBE_WAKE_TIMEOUT
+                                            : STROBE_WAKE_NONE;
+    strobe_hook_woken(&scope_, (uint64_t)thread, how, false);
+    return r;
 }
 
 HOOK int pthread_setname_np(pthread_t thread, const char *name)

@@ -259,6 +259,8 @@ void strobe_preload_close(void)
     }
     if (wait_until_quiet()) {
         struct strobe_clock_pair end;
+        if (sampler.engine)
+            strobe_sampler_finish(&sampler);
         strobe_linux_clock_pair(&p->host, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
         strobe_session_finish(s, &end);
     }

@@ -1,0 +1,431 @@
+/* Waits and releases meet in a table of buckets, by the identity of what is waited for.
+ *
+ * A bucket has a line of tickets, a struct strobe_waiter for each of those who wait now, and notes of the latest
+ * releases that somebody waited for. Tickets order the begins of waits and the releases of one bucket as they
+ * happened; clocks are not asked, since the two sides may read them on different processors, and late.
+ *
+ * waiter    what    0 -> what        a waiter, by compare-and-swap: it is its own from then on
+ *                   what -> 0        its owner (release), or for a dead one who buries it; ticket was set to 0 before
+ *           ticket  0 -> t << 1      its owner
+ *                   t << 1 -> | 1    a releaser, by compare-and-swap: the release that it notes is meant for this wait
+ *                   t << 1 | 1 -> t << 1   a waiter that took what was meant for this one, by compare-and-swap
+ * beyond    counts those who found all waiters taken: while there are any, every release of the bucket is noted
+ * waiting   the sum, which releasers look at first
+ * note      seq     s -> t << 1 | 1  a releaser that has drawn ticket t, by compare-and-swap from an even s: the note
+ *                                    is its own to write; t << 1 (release) when written. Readers copy between two
+ *                                    equal even looks (seqlock, see ring.h)
+ *           claim   t << 1 -> | 1    the waiter that a release of one wait has ended, by compare-and-swap: once (S-71)
+ * lost      grows                    a releaser whose note is not written, or takes the place of one that may be looked
+ *                                    for yet: waits begun before believe only what can't have been that one's
+ *
+ * Edges: a waiter tells what, then is counted (release), then comes a full fence, then it draws its ticket, then its
+ * thread looks at the lock again; a releaser loads the count (acquire) before it draws a ticket and lets go. So who
+ * finds the lock taken after having told is seen by the one who gives it back (S-73), but for a releaser that had
+ * looked already and not yet let go: its last step is that look, a few instructions before, and whom it misses gets
+ * no waker, not a wrong one, since every release that could be mistaken for it carries a ticket from before the wait.
+ * A note is written in full before its releaser lets go; whoever is let go by that sees it through the lock itself.
+ *
+ * The one that hands over, by kind of release (enum strobe_release): of releases of a lock, one note is kept for each
+ * lock, the last: nobody can add to it between the hand-over and the look of the one that has the lock then, and one
+ * who was overtaken on its way finds the later release there (S-70). Of releases that end one wait, as many are noted
+ * as there are waiters for; of those that end all or the first, the first since the last wait began.
+ *
+ * Stopped or dead: a waiter that is not taken back holds its struct strobe_waiter and makes its releasers take samples;
+ * threads that sign off or are buried are taken back. A releaser that stops in the middle of a note costs that note.
+ * Nobody waits for anybody: every loop is bounded. */
+#include "engine/capture/blocking.h"
+
+enum { KNOWS_NOTHING, WAITS, HAS_WAKER, NO_WAKER };   /* state of a struct strobe_wait */
+enum { TRIES = 4, STACKS_AN_INTERVAL = 4 };
+
+struct bucket {
+    struct strobe_block *block;
+    struct strobe_waiter *waiter;
+    struct strobe_release_note *note;
+};
+
+static struct bucket bucket_of(const struct strobe_thread *t, uint64_t what)
+{
+    struct strobe_blocking *all = t->engine->blocking;
+    uint32_t i = strobe_block_index(what);
+    return (struct bucket){&all->block[i], all->waiter[i], all->note[i]};
+}
+
+static uint64_t draw_ticket(struct bucket b)
+{
+    return strobe_add_relaxed(&b.block->tickets, 1) + 1;
+}
+
+/* ---- waiting */
+
+static void tell(struct bucket b, struct strobe_wait *w, uint64_t begin_ticks)
+{
+    for (w->waiter = 0; w->waiter < STROBE_BLOCK_WAITERS; w->waiter++) {
+        strobe_a64 *what = &b.waiter[w->waiter].what;
+        uint64_t nothing = 0;
+        if (!strobe_load_relaxed(what) && strobe_cas_acq_rel(what, &nothing, w->what))
+            break;
+    }
+    if (w->waiter == STROBE_BLOCK_WAITERS)
+        strobe_add_relaxed(&b.block->beyond, 1);
+    strobe_fence_release();
+    strobe_add_relaxed(&b.block->waiting, 1);
+    strobe_fence_seq_cst();   /* told, then looked at the lock */
+    /* Only now: a release with a later ticket was noted by one who saw us, and so are all that follow it. */
+    w->ticket = draw_ticket(b);
+    if (w->waiter == STROBE_BLOCK_WAITERS)
+        return;
+    strobe_store_relaxed(&b.waiter[w->waiter].begin_ticks, begin_ticks);
+    strobe_store_relaxed(&b.waiter[w->waiter].ticket, w->ticket << 1);
+}
+
+static void take_back(struct bucket b, const struct strobe_wait *w)
+{
+    if (w->waiter < STROBE_BLOCK_WAITERS) {
+        strobe_store_relaxed(&b.waiter[w->waiter].ticket, 0);
+        strobe_store_release(&b.waiter[w->waiter].what, 0);
+    } else {
+        strobe_add_relaxed(&b.block->beyond, UINT32_MAX);
+    }
+    strobe_add_relaxed(&b.block->waiting, UINT32_MAX);
+}
+
+void strobe_wait_begin(struct strobe_thread *t, uint64_t what)
+{
+    if (!what || !t->scope_count || strobe_load_relaxed(&t->inside))
+        return;
+    struct strobe_scope *s = &t->scope[t->scope_count - 1];
+    struct strobe_wait *w = &s->wait;
+    if (w->state == WAITS)
+        return;
+    strobe_store_relaxed(&t->inside, 1);
+    strobe_fence_signal();
+    w->what = what;
+    tell(bucket_of(t, what), w, s->begin_ticks);
+    w->state = WAITS;
+    strobe_thread_leave(t);
+}
+
+void strobe_wait_drop(struct strobe_thread *t, struct strobe_scope *s)
+{
+    if (s->wait.state != WAITS)
+        return;
+    s->wait.state = KNOWS_NOTHING;
+    take_back(bucket_of(t, s->wait.what), &s->wait);
+}
+
+void strobe_wait_drop_all(struct strobe_thread *t)
+{
+    for (uint32_t i = 0; i < t->scope_count; i++)
+        strobe_wait_drop(t, &t->scope[i]);
+}
+
+/* ---- releases */
+
+/* Is there one who waits for `what`, and for whom no release of this kind was noted yet? */
+static bool waited_for(struct bucket b, uint64_t what, enum strobe_release how)
+{
+    bool every = how == STROBE_RELEASE_LOCK || how == STROBE_RELEASE_SHARED;
+    if (strobe_load_relaxed(&b.block->beyond))
+        return true;
+    for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++)
+        if (strobe_load_relaxed(&b.waiter[i].what) == what &&
+            (every || !(strobe_load_relaxed(&b.waiter[i].ticket) & 1)))
+            return true;
+    return false;
+}
+
+/* Has one of those who wait for `what` waited so long by `now` that its wait will be recorded? */
+static bool waited_long(const struct strobe_thread *t, struct bucket b, uint64_t what, uint64_t now)
+{
+    uint64_t least = strobe_ticks_of_ns(t->engine->host, t->engine->config.scope_min_ns);
+    if (strobe_load_relaxed(&b.block->beyond))
+        return true;
+    for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++)
+        if (strobe_load_relaxed(&b.waiter[i].what) == what && strobe_load_relaxed(&b.waiter[i].ticket) &&
+            now - strobe_load_relaxed(&b.waiter[i].begin_ticks) >= least)
+            return true;
+    return false;
+}
+
+/* The stack of a release is taken for those who waited long, and not more often than a few times in an interval. */
+static bool deserves_stack(struct strobe_thread *t, struct bucket b, uint64_t what, uint64_t now)
+{
+    if (now - t->handed_ticks < t->gate.interval_ticks / STACKS_AN_INTERVAL || !waited_long(t, b, what, now))
+        return false;
+    t->handed_ticks = now;
+    return true;
+}
+
+static bool mark(struct strobe_waiter *w, uint64_t ticket)
+{
+    return strobe_cas_acq_rel(&w->ticket, &ticket, ticket | 1);
+}
+
+/* Marks the longest waiter that no release is meant for yet. Returns the ticket of its begin; 0 = not known. */
+static uint64_t mark_longest(struct bucket b, uint64_t what)
+{
+    /* One that could not be told may have waited longer. */
+    for (uint32_t tries = 0; tries < TRIES && !strobe_load_relaxed(&b.block->beyond); tries++) {
+        struct strobe_waiter *longest = NULL;
+        uint64_t first = UINT64_MAX;
+        for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
+            uint64_t ticket = strobe_load_relaxed(&b.waiter[i].ticket);
+            if (strobe_load_relaxed(&b.waiter[i].what) != what || !ticket || ticket & 1 || ticket >= first)
+                continue;
+            first = ticket;
+            longest = &b.waiter[i];
+        }
+        if (!longest)
+            return 0;
+        if (mark(longest, first))
+            return first >> 1;
+    }
+    return 0;
+}
+
+static void mark_all(struct bucket b, uint64_t what)
+{
+    for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
+        uint64_t ticket = strobe_load_relaxed(&b.waiter[i].ticket);
+        if (strobe_load_relaxed(&b.waiter[i].what) == what && ticket && !(ticket & 1))
+            mark(&b.waiter[i], ticket);
+    }
+}
+
+static bool is_lock(uint64_t how)
+{
+    return how == STROBE_RELEASE_LOCK || how == STROBE_RELEASE_SHARED;
+}
+
+/* A release that a wait begun before it may look for in vain. */
+static void lose(struct bucket b, uint64_t ticket)
+{
+    uint64_t lost = strobe_load_relaxed(&b.block->lost);
+    for (uint32_t tries = 0; tries < TRIES && lost < ticket; tries++)
+        if (strobe_cas_acq_rel(&b.block->lost, &lost, ticket))
+            return;
+}
+
+/* A note that could be written over. */
+struct place { struct strobe_release_note *note; uint64_t seq; bool same_lock, may_be_missed; };
+
+/* The note of the same lock, or the oldest; .note NULL when all are being written. */
+static struct place find_place(struct bucket b, uint64_t what, enum strobe_release how)
+{
+    struct place best = {.seq = UINT64_MAX};
+    for (uint32_t i = 0; i < STROBE_BLOCK_RELEASES; i++) {
+        struct strobe_release_note *n = &b.note[i];
+        uint64_t seq = strobe_load_acquire(&n->seq);
+        if (seq & 1)
+            continue;
+        uint64_t its = strobe_load_relaxed(&n->how);
+        if (seq && is_lock(how) && its == (uint64_t)how && strobe_load_relaxed(&n->what) == what)
+            return (struct place){n, seq, true, false};
+        if (seq < best.seq)
+            best = (struct place){n, seq, false, seq && !is_lock(its) && !(strobe_load_relaxed(&n->claim) & 1)};
+    }
+    return best;
+}
+
+/* Makes a note the caller's own to write. NULL when a later release of the lock is noted already, or others were
+ * quicker. What was read of a note is what belongs to its seq if the exchange succeeds. */
+static struct strobe_release_note *take_note(struct bucket b, uint64_t ticket, uint64_t what, enum strobe_release how)
+{
+    for (uint32_t tries = 0; tries < TRIES; tries++) {
+        struct place p = find_place(b, what, how);
+        if (p.same_lock && p.seq >> 1 > ticket)
+            return NULL;
+        if (!p.note || !strobe_cas_acq_rel(&p.note->seq, &p.seq, ticket << 1 | 1))
+            continue;
+        if (p.may_be_missed)
+            lose(b, p.seq >> 1);
+        return p.note;
+    }
+    return NULL;
+}
+
+static void leave_note(struct strobe_thread *t, uint64_t what, enum strobe_release how, struct strobe_place place)
+{
+    struct bucket b = bucket_of(t, what);
+    uint64_t ticket = draw_ticket(b), meant_for = 0;
+    if (how == STROBE_RELEASE_ONE)
+        meant_for = mark_longest(b, what);
+    else if (!is_lock(how))
+        mark_all(b, what);
+    struct strobe_release_note *n = take_note(b, ticket, what, how);
+    if (!n && !is_lock(how))
+        lose(b, ticket);
+    if (!n)
+        return;
+    strobe_fence_release();
+    strobe_store_relaxed(&n->what, what);
+    strobe_store_relaxed(&n->ticks, place.ticks);
+    strobe_store_relaxed(&n->who, (uint64_t)t->index << 32 | place.stack);
+    strobe_store_relaxed(&n->how, how);
+    strobe_store_relaxed(&n->meant_for, meant_for);
+    strobe_store_relaxed(&n->claim, ticket << 1);
+    strobe_store_release(&n->seq, ticket << 1);
+}
+
+/* The release is an event like others. */
+static void pass_gate(struct strobe_thread *t, uint64_t what, struct strobe_site site, uint64_t now)
+{
+    if (!strobe_thread_enter(t, STROBE_KIND_UNLOCK))
+        return;
+    strobe_point_at(t, STROBE_KIND_UNLOCK, what, site, now);
+    strobe_thread_leave(t);
+}
+
+bool strobe_hand_over_noted(struct strobe_thread *t, uint64_t what, enum strobe_release how, struct strobe_site site)
+{
+    struct bucket b = bucket_of(t, what);
+    if (!waited_for(b, what, how))
+        return false;
+    struct strobe_place place = {.ticks = t->ticks(t->ticks_ctx)};
+    if (!deserves_stack(t, b, what, place.ticks))
+        pass_gate(t, what, site, place.ticks);
+    else if (!strobe_point_placed(t, STROBE_KIND_UNLOCK, what, site, &place))
+        return false;
+    leave_note(t, what, how, place);
+    return true;
+}
+
+void strobe_release(struct strobe_thread *t, uint32_t on, uint64_t what, enum strobe_release how,
+                    struct strobe_site site)
+{
+    struct bucket b = bucket_of(t, what);
+    if (strobe_hand_over(t, what, how, site))
+        return;
+    strobe_point(t, on, STROBE_KIND_UNLOCK, what, site);
+    /* The event took its time: who came meanwhile must not be missed. */
+    if (strobe_unlikely(strobe_load_acquire(&b.block->waiting)) && waited_for(b, what, how))
+        leave_note(t, what, how, (struct strobe_place){t->ticks(t->ticks_ctx), 0});
+}
+
+/* ---- the end of a wait */
+
+struct release { uint64_t ticket, ticks, who, how, meant_for, claim; struct strobe_release_note *note; };
+
+/* A whole copy of a note of `what`; false when it holds none, or is being written: by one who lets go later. */
+static bool copy_note(struct strobe_release_note *n, uint64_t what, struct release *r)
+{
+    uint64_t seq = strobe_load_acquire(&n->seq);
+    if (!seq || seq & 1)
+        return false;
+    bool right = strobe_load_relaxed(&n->what) == what;
+    *r = (struct release){.ticket = seq >> 1, .ticks = strobe_load_relaxed(&n->ticks),
+                          .who = strobe_load_relaxed(&n->who), .how = strobe_load_relaxed(&n->how),
+                          .meant_for = strobe_load_relaxed(&n->meant_for), .claim = strobe_load_relaxed(&n->claim),
+                          .note = n};
+    strobe_fence_acquire();
+    return right && strobe_load_relaxed(&n->seq) == seq;
+}
+
+/* Whether release `a` is rather the one that ended the wait `w` than `b`. Neither is from before it. */
+static bool rather(const struct release *a, const struct release *b, const struct strobe_wait *w)
+{
+    if (is_lock(a->how))
+        return a->ticket > b->ticket;
+    /* What was meant for this wait, unless all waits had ended by then. */
+    bool a_mine = a->meant_for == w->ticket, b_mine = b->meant_for == w->ticket;
+    if (a->how == STROBE_RELEASE_ONE && b->how == STROBE_RELEASE_ONE && a_mine != b_mine)
+        return a_mine;
+    return a->ticket < b->ticket;
+}
+
+/* The release meant for the wait of that ticket has been taken by another: it waits for one yet. */
+static void unmark(struct bucket b, uint64_t ticket)
+{
+    for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
+        uint64_t marked = ticket << 1 | 1;
+        if (strobe_load_relaxed(&b.waiter[i].ticket) == marked &&
+            strobe_cas_acq_rel(&b.waiter[i].ticket, &marked, ticket << 1))
+            return;
+    }
+}
+
+/* True when the release is this waiter's: always, but for one that ends a single wait and is another's already. */
+static bool claim(struct bucket b, struct release *r, const struct strobe_wait *w)
+{
+    if (r->how != STROBE_RELEASE_ONE)
+        return true;
+    uint64_t free = r->ticket << 1;
+    if (!strobe_cas_acq_rel(&r->note->claim, &free, free | 1))
+        return false;
+    if (r->meant_for && r->meant_for != w->ticket)
+        unmark(b, r->meant_for);
+    return true;
+}
+
+/* The release that ended the wait `w` of thread t, as far as the notes tell; out->ticket 0 when they don't. */
+static void look_for_release(struct bucket b, const struct strobe_thread *t, const struct strobe_wait *w, bool shared,
+                             struct release *out)
+{
+    bool ambiguous = false;
+    *out = (struct release){0};
+    for (uint32_t i = 0; i < STROBE_BLOCK_RELEASES; i++) {
+        struct release r;
+        if (!copy_note(&b.note[i], w->what, &r) || r.ticket <= w->ticket || r.who >> 32 == t->index || r.claim & 1 ||
+            (shared && r.how == STROBE_RELEASE_SHARED))
+            continue;
+        ambiguous |= out->ticket && out->who >> 32 != r.who >> 32;
+        if (!out->ticket || rather(&r, out, w))
+            *out = r;
+    }
+    bool sure = is_lock(out->how) || out->meant_for == w->ticket;
+    if (!sure && ((ambiguous && out->how == STROBE_RELEASE_ONE) || strobe_load_relaxed(&b.block->lost) > w->ticket))
+        out->ticket = 0;
+}
+
+static bool find_release(struct strobe_thread *t, const struct strobe_wait *w, bool shared, struct release *out)
+{
+    struct bucket b = bucket_of(t, w->what);
+    for (uint32_t tries = 0; tries < STROBE_BLOCK_RELEASES; tries++) {
+        look_for_release(b, t, w, shared, out);
+        if (!out->ticket)
+            return false;
+        if (claim(b, out, w))
+            return true;
+    }
+    return false;
+}
+
+void strobe_wait_end(struct strobe_thread *t, uint64_t what, enum strobe_wake how, bool shared)
+{
+    uint32_t i = t->scope_count;
+    while (i && (t->scope[i - 1].wait.state != WAITS || t->scope[i - 1].wait.what != what))
+        i--;
+    if (!i || strobe_load_relaxed(&t->inside))
+        return;
+    strobe_store_relaxed(&t->inside, 1);
+    strobe_fence_signal();
+    struct strobe_wait *w = &t->scope[i - 1].wait;
+    struct release r;
+    strobe_wait_drop(t, &t->scope[i - 1]);
+    if (how == STROBE_WAKE_RELEASED && find_release(t, w, shared, &r)) {
+        w->state = HAS_WAKER;
+        w->waker = (uint32_t)(r.who >> 32);
+        w->waker_stack = (uint32_t)r.who;
+        w->release_ticks = r.ticks;
+    } else if (how == STROBE_WAKE_TIMEOUT || how == STROBE_WAKE_INTERRUPTED) {
+        w->state = NO_WAKER;
+    }
+    strobe_thread_leave(t);
+}
+
+bool strobe_wait_record(const struct strobe_scope *s, uint64_t now, struct strobe_record *r)
+{
+    const struct strobe_wait *w = &s->wait;
+    if (w->state != HAS_WAKER && w->state != NO_WAKER)
+        return false;
+    uint64_t ticks = w->state == HAS_WAKER ? w->release_ticks : now;
+    ticks = ticks < s->begin_ticks ? s->begin_ticks : ticks < now ? ticks : now;
+    *r = (struct strobe_record){.ticks = ticks, .duration = now - ticks, .arg = w->what, .kind = STROBE_KIND_WAKE,
+                                .count = 1};
+    if (w->state == HAS_WAKER) {
+        r->stack = w->waker_stack;
+        r->cpu_span_ns = w->waker + 1;
+    }
+    return true;
+}

@@ -1,0 +1,780 @@
+/* Who ended whose wait: interleavings told step by step, histories drawn at random whose true wakers are known, and
+ * real threads. The threads of the first two are played by one: each step names the thread that takes it. */
+#include "engine/capture/blocking.h"
+#include "tests/unit/support/capture_rig.h"
+#include "tests/unit/support/trial.h"
+#include "tests/unit/support/workshop.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { US = 1000, MS = 1000000, THREADS = 16, ITEMS = 1 << 16, NOBODY = -1, UNTOLD = -2 };
+enum { LOCK = 0x7f0010, OTHER = 0x7f0020 };
+
+static struct rig rig;
+static struct strobe_thread *thread[THREADS];
+static uint32_t token[THREADS][STROBE_SCOPES_MAX], depth[THREADS];
+static struct strobe_ring_item items[ITEMS];
+
+static void begin_with(struct strobe_config c)
+{
+    rig_start(&rig, &c);
+    thread[0] = rig.thread;
+    for (uint32_t i = 1; i < THREADS; i++) {
+        struct strobe_stack_bounds bounds = {rig.thread->stack_low, rig.thread->stack_high, 0};
+        thread[i] = strobe_thread_attach(&rig.engine, 2000 + i, false, "worker", &bounds);
+        assert_non_null(thread[i]);
+    }
+    memset(depth, 0, sizeof depth);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    begin_with(rig_config());
+    return 0;
+}
+
+static void assert_balanced(void)
+{
+    for (uint32_t i = 0; i < THREADS; i++)
+        for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
+            const struct strobe_account *a = &thread[i]->entry->account[k];
+            assert_int_equal(strobe_account_requests(a),
+                             strobe_load_relaxed(&a->sampled) + strobe_load_relaxed(&a->gated) +
+                                 strobe_load_relaxed(&a->paused) + strobe_load_relaxed(&a->reentrant) +
+                                 strobe_load_relaxed(&a->unwind_failed) + strobe_load_relaxed(&a->dropped));
+        }
+}
+
+/* Nobody waits any more, and the table has forgotten all who did. */
+static void assert_nobody_waits(void)
+{
+    for (uint32_t i = 0; i < STROBE_BLOCKS; i++) {
+        const struct strobe_block *b = &rig.engine.blocking->block[i];
+        assert_int_equal(strobe_load_relaxed(&b->waiting), 0);
+        assert_int_equal(strobe_load_relaxed(&b->beyond), 0);
+        for (uint32_t k = 0; k < STROBE_BLOCK_WAITERS; k++)
+            assert_int_equal(strobe_load_relaxed(&rig.engine.blocking->waiter[i][k].what), 0);
+    }
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    assert_balanced();
+    assert_nobody_waits();
+    rig_stop(&rig);
+    return 0;
+}
+
+/* ---- steps */
+
+static struct strobe_site site_of(uint32_t t)
+{
+    /* Scopes nest downwards on the stack. */
+    return (struct strobe_site){rig.thread->stack_low + (1 << 19) - depth[t] * 256u, 0};
+}
+
+static void waits(uint32_t t, uint64_t what, enum strobe_kind kind)
+{
+    struct strobe_site site = site_of(t);
+    token[t][depth[t]++] = strobe_scope_begin(thread[t], kind, what, site);
+    strobe_wait_begin(thread[t], what);
+}
+
+static void goes_on(uint32_t t, uint64_t what, enum strobe_wake how, bool shared)
+{
+    strobe_wait_end(thread[t], what, how, shared);
+    depth[t]--;
+    strobe_scope_end(thread[t], token[t][depth[t]], site_of(t));
+}
+
+static void gets(uint32_t t, uint64_t what)
+{
+    goes_on(t, what, STROBE_WAKE_RELEASED, false);
+}
+
+static void releases(uint32_t t, uint64_t what, enum strobe_release how)
+{
+    strobe_release(thread[t], strobe_switched(), what, how, site_of(t));
+}
+
+static void time_passes(uint64_t ns)
+{
+    rig.now += ns;
+}
+
+/* Of the nth wait of thread t that left word: its waker's number, or NOBODY. UNTOLD when there are fewer. */
+static int waker(uint32_t t, uint32_t nth, struct strobe_record *record)
+{
+    uint32_t count = rig_records(&rig, items, ITEMS);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct strobe_record *r = &items[i].record;
+        if (r->kind != STROBE_KIND_WAKE || r->thread != thread[t]->index || nth-- > 0)
+            continue;
+        if (record)
+            *record = *r;
+        if (!r->cpu_span_ns)
+            return NOBODY;
+        for (int k = 0; k < THREADS; k++)
+            if (thread[k]->index == r->cpu_span_ns - 1)
+                return k;
+    }
+    return UNTOLD;
+}
+
+/* ---- one lock */
+
+static void the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75(void **state)
+{
+    (void)state;
+    struct strobe_record wake;
+    uint64_t begin = rig.now;
+    waits(1, LOCK, STROBE_KIND_MUTEX);
+    time_passes(3 * MS);
+    rig_stack(&rig, 5, 0x7000);
+    releases(2, LOCK, STROBE_RELEASE_LOCK);
+    rig_stack(&rig, 5, 0x5000);
+    time_passes(MS);
+    gets(1, LOCK);
+    assert_int_equal(waker(1, 0, &wake), 2);
+    assert_int_equal(wake.ticks, begin + 3 * MS);
+    assert_int_equal(wake.duration, MS);
+    assert_int_equal(wake.arg, LOCK);
+    uint64_t frames[STROBE_STACK_DEPTH_MAX];
+    uint32_t count;
+    strobe_stack_frames(&rig.engine.session.stacks, wake.stack, frames, STROBE_STACK_DEPTH_MAX, &count);
+    assert_int_equal(count, 5);
+    assert_int_equal(frames[4], 0x7000);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 3);   /* the waker's sample, the scope, who ended it */
+}
+
+static void of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_one_S70(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_MUTEX);
+    for (uint32_t t = 1; t <= 3; t++) {
+        time_passes(MS);
+        releases(t, LOCK, STROBE_RELEASE_LOCK);   /* t + 1 overtakes the one that waits */
+    }
+    time_passes(MS);
+    gets(0, LOCK);
+    releases(4, LOCK, STROBE_RELEASE_LOCK);
+    assert_int_equal(waker(0, 0, NULL), 3);
+    assert_int_equal(waker(0, 1, NULL), UNTOLD);
+}
+
+static void a_lock_that_was_had_without_waiting_leaves_no_word(void **state)
+{
+    (void)state;
+    releases(1, LOCK, STROBE_RELEASE_LOCK);
+    waits(0, LOCK, STROBE_KIND_MUTEX);
+    time_passes(MS);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), UNTOLD);
+}
+
+static void a_release_from_before_the_wait_is_not_taken_for_it_S72(void **state)
+{
+    (void)state;
+    waits(3, LOCK, STROBE_KIND_MUTEX);
+    time_passes(MS);
+    releases(1, LOCK, STROBE_RELEASE_LOCK);
+    gets(3, LOCK);
+    /* The lock is destroyed; its address is used again. */
+    waits(0, LOCK, STROBE_KIND_MUTEX);
+    time_passes(MS);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), UNTOLD);
+    assert_int_equal(waker(3, 0, NULL), 1);
+}
+
+/* Another identity of the same bucket. */
+static uint64_t collides_with(uint64_t what)
+{
+    uint64_t other = what + 16;
+    while (strobe_block_index(other) != strobe_block_index(what))
+        other += 16;
+    return other;
+}
+
+static void locks_of_one_bucket_are_told_apart_S72(void **state)
+{
+    (void)state;
+    uint64_t other = collides_with(LOCK);
+    waits(0, LOCK, STROBE_KIND_MUTEX);
+    waits(1, other, STROBE_KIND_MUTEX);
+    time_passes(MS);
+    releases(2, LOCK, STROBE_RELEASE_LOCK);
+    releases(3, other, STROBE_RELEASE_LOCK);
+    releases(4, collides_with(other), STROBE_RELEASE_LOCK);
+    gets(0, LOCK);
+    gets(1, other);
+    assert_int_equal(waker(0, 0, NULL), 2);
+    assert_int_equal(waker(1, 0, NULL), 3);
+    assert_int_equal(strobe_load_relaxed(&thread[4]->entry->account[STROBE_KIND_UNLOCK].sampled), 1);   /* its first */
+}
+
+static void a_release_that_nobody_waits_for_is_an_event_like_others(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        releases(1, LOCK, STROBE_RELEASE_LOCK);
+    const struct strobe_account *a = &thread[1]->entry->account[STROBE_KIND_UNLOCK];
+    assert_int_equal(strobe_load_relaxed(&a->requests), 10);
+    assert_int_equal(strobe_load_relaxed(&a->gated), 9);
+}
+
+static void a_release_that_ends_a_short_wait_passes_the_gate_and_is_known_all_the_same(void **state)
+{
+    (void)state;
+    releases(1, LOCK, STROBE_RELEASE_LOCK);   /* the gate's first sample */
+    const struct strobe_account *a = &thread[1]->entry->account[STROBE_KIND_UNLOCK];
+    waits(0, LOCK, STROBE_KIND_MUTEX);
+    releases(1, LOCK, STROBE_RELEASE_LOCK);
+    assert_int_equal(strobe_load_relaxed(&a->sampled), 1);
+    time_passes(MS);
+    gets(0, LOCK);   /* it was kept waiting by others */
+    struct strobe_record r;
+    assert_int_equal(waker(0, 0, &r), 1);
+    assert_int_equal(r.stack, 0);
+}
+
+static void stacks_are_taken_for_long_waits_four_an_interval_at_most(void **state)
+{
+    (void)state;
+    const struct strobe_account *a = &thread[1]->entry->account[STROBE_KIND_UNLOCK];
+    waits(0, LOCK, STROBE_KIND_MUTEX);
+    time_passes(MS);
+    for (int i = 0; i < 100; i++) {
+        releases(1, LOCK, STROBE_RELEASE_LOCK);
+        time_passes(MS / 100);
+    }
+    assert_in_range(strobe_load_relaxed(&a->sampled), 4, 5);   /* one may be the gate's own */
+    gets(0, LOCK);
+    struct strobe_record r;
+    assert_int_equal(waker(0, 0, &r), 1);
+}
+
+/* The host's clock is read while the ordinary event is taken: by then somebody waits. */
+static bool arms;
+static uint64_t ticks_with_arrival(void *ctx)
+{
+    (void)ctx;
+    if (arms) {
+        arms = false;
+        waits(0, LOCK, STROBE_KIND_MUTEX);
+    }
+    return rig.now;
+}
+
+static void who_begins_to_wait_while_the_release_is_reported_is_seen_S73(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < THREADS; i++)
+        thread[i]->ticks = ticks_with_arrival;
+    arms = true;
+    releases(1, LOCK, STROBE_RELEASE_LOCK);
+    assert_int_equal(depth[0], 1);
+    time_passes(MS);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), 1);
+}
+
+/* ---- readers and writers */
+
+static void a_readers_release_ends_a_writers_wait_and_no_readers(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_RWLOCK);   /* a writer; 1 and 2 read */
+    time_passes(MS);
+    releases(1, LOCK, STROBE_RELEASE_SHARED);
+    time_passes(MS);
+    releases(2, LOCK, STROBE_RELEASE_SHARED);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), 2);
+    waits(3, LOCK, STROBE_KIND_RWLOCK);   /* a reader and a writer wait for the writer 0 */
+    waits(4, LOCK, STROBE_KIND_RWLOCK);
+    time_passes(MS);
+    releases(0, LOCK, STROBE_RELEASE_LOCK);
+    time_passes(MS);
+    releases(5, LOCK, STROBE_RELEASE_SHARED);   /* another reader was in between */
+    goes_on(3, LOCK, STROBE_WAKE_RELEASED, true);
+    time_passes(MS);
+    releases(3, LOCK, STROBE_RELEASE_SHARED);
+    gets(4, LOCK);
+    assert_int_equal(waker(3, 0, NULL), 0);
+    assert_int_equal(waker(4, 0, NULL), 3);
+}
+
+/* ---- conditions, semaphores, parks */
+
+static void each_of_two_waiters_is_told_the_notify_that_resumed_it_S71(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_COND);
+    waits(1, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    releases(2, LOCK, STROBE_RELEASE_ONE);
+    gets(1, LOCK);                         /* not the one who waited longest */
+    time_passes(MS);
+    releases(3, LOCK, STROBE_RELEASE_ONE);
+    gets(0, LOCK);
+    assert_int_equal(waker(1, 0, NULL), 2);
+    assert_int_equal(waker(0, 0, NULL), 3);
+}
+
+static void notifies_close_together_go_to_the_waiters_in_their_order_S71(void **state)
+{
+    (void)state;
+    for (uint32_t t = 0; t < 4; t++)
+        waits(t, LOCK, STROBE_KIND_COND);
+    for (uint32_t t = 0; t < 4; t++)
+        releases(8 + t, LOCK, STROBE_RELEASE_ONE);
+    time_passes(MS);
+    for (uint32_t t = 4; t-- > 0;)
+        gets(t, LOCK);
+    for (uint32_t t = 0; t < 4; t++)
+        assert_int_equal(waker(t, 0, NULL), 8 + t);
+}
+
+static void a_notify_for_nobody_is_nobodys(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    releases(1, LOCK, STROBE_RELEASE_ONE);
+    releases(2, LOCK, STROBE_RELEASE_ONE);   /* there is only one to wake */
+    gets(0, LOCK);
+    waits(3, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    gets(3, LOCK);                           /* by itself */
+    assert_int_equal(waker(0, 0, NULL), 1);
+    assert_int_equal(waker(3, 0, NULL), UNTOLD);
+}
+
+static void notify_all_wakes_all_who_wait_and_none_who_come_later(void **state)
+{
+    (void)state;
+    for (uint32_t t = 0; t < 10; t++)
+        waits(t, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    releases(12, LOCK, STROBE_RELEASE_ALL);
+    waits(11, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    for (uint32_t t = 0; t < 10; t++)
+        gets(t, LOCK);
+    gets(11, LOCK);
+    for (uint32_t t = 0; t < 10; t++)
+        assert_int_equal(waker(t, 0, NULL), 12);
+    assert_int_equal(waker(11, 0, NULL), UNTOLD);
+}
+
+static void the_first_unpark_wakes_and_what_follows_is_no_news(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_PARK);
+    time_passes(MS);
+    for (uint32_t i = 0; i < 40; i++)
+        releases(1 + i % 10, LOCK, STROBE_RELEASE_TARGET);
+    assert_in_range(strobe_load_relaxed(&rig.engine.blocking->block[strobe_block_index(LOCK)].tickets), 2, 2);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), 1);
+}
+
+static void a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77(void **state)
+{
+    (void)state;
+    struct strobe_record wake;
+    waits(0, LOCK, STROBE_KIND_COND);
+    waits(1, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    releases(2, LOCK, STROBE_RELEASE_ONE);
+    goes_on(0, LOCK, STROBE_WAKE_TIMEOUT, false);
+    gets(1, LOCK);                           /* what was meant for 0 */
+    waits(3, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    goes_on(3, LOCK, STROBE_WAKE_INTERRUPTED, false);
+    assert_int_equal(waker(0, 0, &wake), NOBODY);
+    assert_int_equal(wake.duration, 0);
+    assert_int_equal(wake.ticks, rig.now - MS);
+    assert_int_equal(waker(1, 0, NULL), 2);
+    assert_int_equal(waker(3, 0, NULL), NOBODY);
+}
+
+static void a_spurious_wake_claims_nothing_from_before_S77(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    releases(1, LOCK, STROBE_RELEASE_ONE);
+    gets(0, LOCK);
+    waits(0, LOCK, STROBE_KIND_COND);
+    time_passes(MS);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), 1);
+    assert_int_equal(waker(0, 1, NULL), UNTOLD);
+}
+
+/* ---- nesting, short waits, threads that go away */
+
+static void waits_nest_and_each_has_its_waker_S74(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_LOAD);
+    time_passes(MS);
+    waits(0, OTHER, STROBE_KIND_MUTEX);
+    time_passes(MS);
+    releases(1, OTHER, STROBE_RELEASE_LOCK);
+    gets(0, OTHER);
+    time_passes(MS);
+    releases(2, LOCK, STROBE_RELEASE_ALL);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), 1);
+    assert_int_equal(waker(0, 1, NULL), 2);
+}
+
+static void a_waiter_that_is_itself_waited_for_has_its_own_waker_S75_S76(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_MUTEX);       /* main waits for 1, which waits for 2; 3 and 4 lock what they like */
+    waits(1, OTHER, STROBE_KIND_MUTEX);
+    waits(3, OTHER + 64, STROBE_KIND_MUTEX);
+    time_passes(MS);
+    releases(4, OTHER + 64, STROBE_RELEASE_LOCK);
+    releases(2, OTHER, STROBE_RELEASE_LOCK);
+    gets(3, OTHER + 64);
+    gets(1, OTHER);
+    releases(1, LOCK, STROBE_RELEASE_LOCK);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), 1);
+    assert_int_equal(waker(1, 0, NULL), 2);
+    assert_int_equal(waker(3, 0, NULL), 4);
+}
+
+static void word_of_a_wait_too_short_to_be_recorded_is_counted_as_gated(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {            /* the first is due anyway */
+        waits(0, LOCK, STROBE_KIND_MUTEX);
+        time_passes(10 * US);
+        releases(1, LOCK, STROBE_RELEASE_LOCK);
+        gets(0, LOCK);
+    }
+    struct rig_account a = rig_account(&rig, STROBE_KIND_WAKE);
+    assert_int_equal(a.requests, 2);
+    assert_int_equal(a.sampled, 1);
+    assert_int_equal(a.gated, 1);
+}
+
+static void a_wait_left_by_a_jump_or_a_cancellation_is_taken_back(void **state)
+{
+    (void)state;
+    waits(0, LOCK, STROBE_KIND_MUTEX);
+    strobe_scope_end(thread[0], token[0][--depth[0]], site_of(0));   /* cancelled: no wait_end */
+    assert_nobody_waits();
+    waits(0, LOCK, STROBE_KIND_MUTEX);
+    waits(0, OTHER, STROBE_KIND_MUTEX);
+    depth[0]--;                              /* jumped out of the inner one */
+    time_passes(MS);
+    releases(1, LOCK, STROBE_RELEASE_LOCK);
+    gets(0, LOCK);
+    assert_int_equal(waker(0, 0, NULL), 1);
+    assert_nobody_waits();
+}
+
+static void a_thread_that_signs_off_or_is_buried_waits_no_more(void **state)
+{
+    (void)state;
+    static struct strobe_sampler sampler;
+    waits(5, LOCK, STROBE_KIND_COND);
+    strobe_thread_detach(thread[5]);
+    strobe_local = (struct strobe_local){rig.thread, 0};
+    assert_nobody_waits();
+    waits(6, OTHER, STROBE_KIND_COND);
+    strobe_sampler_init(&sampler, &rig.engine, 1);
+    rig.clock_says = STROBE_GONE;
+    time_passes(20 * MS);
+    for (int pass = 0; pass < 2; pass++) {   /* the first finds it in the call */
+        strobe_sampler_pass(&sampler, rig.now);
+        thread[6]->sampled.scope_ticks = 0;
+        time_passes(20 * MS);
+    }
+    assert_int_equal(strobe_load_relaxed(&thread[6]->entry->state), STROBE_THREAD_ENDED);
+}
+
+static void waits_beyond_the_nested_scopes_are_left_alone(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < STROBE_SCOPES_MAX; i++)
+        waits(0, LOCK + 64 * i, STROBE_KIND_LOAD);
+    assert_int_equal(strobe_scope_begin(thread[0], STROBE_KIND_MUTEX, OTHER, site_of(0)), 0);
+    strobe_wait_begin(thread[0], OTHER);
+    time_passes(MS);
+    releases(1, OTHER, STROBE_RELEASE_LOCK);
+    strobe_wait_end(thread[0], OTHER, STROBE_WAKE_RELEASED, false);
+    for (uint32_t i = STROBE_SCOPES_MAX; i-- > 0;)
+        gets(0, LOCK + 64 * i);
+    assert_int_equal(waker(0, 0, NULL), UNTOLD);
+}
+
+/* ---- random histories against the truth */
+
+enum { LOCKS = 24, CONDS = 8, OBJECTS = LOCKS + CONDS };
+
+/* A model of locks that may be overtaken and of conditions that wake the longest waiter, played one step at a time. */
+struct model {
+    uint64_t random, now;
+    int owner[LOCKS];                         /* who has it */
+    int waits_for[THREADS];                   /* object; -1 = none */
+    uint64_t order[THREADS];                  /* when it began to wait */
+    int woken_by[THREADS];                    /* of a condition: by whom, not back yet; NOBODY */
+    int last_release[LOCKS];
+    uint64_t truths, right, wrong, missed;
+};
+
+static uint64_t object(uint32_t i)
+{
+    /* Some share a bucket, some an address's low bits. */
+    static uint64_t what[OBJECTS];
+    if (!what[0])
+        for (uint32_t k = 0; k < OBJECTS; k++)
+            what[k] = k % 3 == 2 ? collides_with(what[k - 1]) : 0x7f0000 + k * 0x1000;
+    return what[i];
+}
+
+static void check_waker(struct model *m, uint32_t t, int truth)
+{
+    const struct strobe_wait *w = &thread[t]->scope[thread[t]->scope_count].wait;   /* of the scope just ended */
+    struct strobe_scope ended = {.wait = *w};
+    struct strobe_record r;
+    int said = strobe_wait_record(&ended, UINT64_MAX, &r) ? (int)r.cpu_span_ns - 1 : UNTOLD;
+    m->truths++;
+    m->right += said == truth;
+    m->missed += said == UNTOLD;
+    m->wrong += said != UNTOLD && said != truth;
+}
+
+/* One of the locks that thread t has, or any. */
+static uint32_t some_lock(struct model *m, uint32_t t, bool *has_one)
+{
+    uint32_t first = strobe_trial_below(&m->random, LOCKS);
+    *has_one = false;
+    for (uint32_t i = 0; i < LOCKS && !*has_one; i++)
+        *has_one = m->owner[(first + i) % LOCKS] == (int)t;
+    if (*has_one && strobe_trial_below(&m->random, 2))
+        while (m->owner[first] != (int)t)
+            first = (first + 1) % LOCKS;
+    return first;
+}
+
+/* Who has a lock does not wait, so that there is no deadlock. */
+static void lock_step(struct model *m, uint32_t t)
+{
+    bool has_one;
+    uint32_t lock = some_lock(m, t, &has_one);
+    if (m->owner[lock] == (int)t) {
+        releases(t, object(lock), STROBE_RELEASE_LOCK);
+        m->owner[lock] = NOBODY;
+        m->last_release[lock] = (int)t;
+    } else if (m->owner[lock] == NOBODY) {
+        m->owner[lock] = (int)t;              /* overtakes those who wait */
+    } else if (!has_one) {
+        waits(t, object(lock), STROBE_KIND_MUTEX);
+        m->waits_for[t] = (int)lock;
+    }
+}
+
+static void cond_step(struct model *m, uint32_t t)
+{
+    uint32_t cond = LOCKS + strobe_trial_below(&m->random, CONDS);
+    bool has_one;
+    some_lock(m, t, &has_one);
+    if (!has_one && strobe_trial_below(&m->random, 2) && t < THREADS / 2) {   /* the others notify */
+        waits(t, object(cond), STROBE_KIND_COND);
+        m->waits_for[t] = (int)cond;
+        m->order[t] = m->now;
+        m->woken_by[t] = NOBODY;
+        return;
+    }
+    bool all = strobe_trial_below(&m->random, 4) == 0;
+    releases(t, object(cond), all ? STROBE_RELEASE_ALL : STROBE_RELEASE_ONE);
+    for (;;) {
+        int longest = NOBODY;
+        for (int i = 0; i < THREADS; i++)
+            if (m->waits_for[i] == (int)cond && m->woken_by[i] == NOBODY &&
+                (longest == NOBODY || m->order[i] < m->order[longest]))
+                longest = i;
+        if (longest == NOBODY)
+            return;
+        m->woken_by[longest] = (int)t;
+        if (!all)
+            return;
+    }
+}
+
+static void waiting_step(struct model *m, uint32_t t)
+{
+    uint32_t what = (uint32_t)m->waits_for[t];
+    int truth;
+    if (what < LOCKS ? m->owner[what] != NOBODY : m->woken_by[t] == NOBODY)
+        return;
+    if (what < LOCKS) {
+        m->owner[what] = (int)t;
+        truth = m->last_release[what];
+    } else {
+        truth = m->woken_by[t];
+    }
+    m->waits_for[t] = -1;
+    gets(t, object(what));
+    check_waker(m, t, truth);
+}
+
+static void play(struct model *m, uint32_t steps)
+{
+    for (uint32_t i = 0; i < LOCKS; i++)
+        m->owner[i] = m->last_release[i] = NOBODY;
+    for (uint32_t t = 0; t < THREADS; t++)
+        m->waits_for[t] = -1;
+    for (; steps; steps--) {
+        uint32_t t = strobe_trial_below(&m->random, THREADS);
+        m->now++;
+        time_passes(200 * US);
+        if (m->waits_for[t] >= 0)
+            waiting_step(m, t);
+        else if (strobe_trial_below(&m->random, 4))
+            lock_step(m, t);
+        else
+            cond_step(m, t);
+    }
+    for (uint32_t t = 0; t < THREADS; t++)
+        if (m->waits_for[t] >= 0)
+            goes_on(t, object((uint32_t)m->waits_for[t]), STROBE_WAKE_NONE, false);
+}
+
+static void wakers_of_random_histories_are_the_true_ones(void **state)
+{
+    (void)state;
+    struct model m = {.random = strobe_workshop_seed("test_blocking")};
+    play(&m, strobe_trial_rounds(60000));
+    assert_true(m.truths > 100);
+    assert_int_equal(m.wrong, 0);
+    /* Notes that fell out of a crowded bucket: each a waker less, and few. */
+    assert_in_range(m.missed, 0, m.truths / 200);
+}
+
+/* ---- real threads */
+
+struct contest {
+    pthread_mutex_t mutex[3];
+    strobe_a32 holder[3];              /* who released last, by number; under the mutex */
+    strobe_a32 truths, right, wrong, missed;
+    double until;
+};
+
+static void contend(void *arg, uint32_t index)
+{
+    struct contest *c = arg;
+    struct strobe_thread *t = thread[index];
+    uint64_t random = index + 1;
+    strobe_local = (struct strobe_local){t, 0};
+    uint64_t frame = rig.thread->stack_low + (1 << 19);
+    struct strobe_site site = {frame, 0};
+    do {
+        for (int i = 0; i < 200; i++) {
+            uint32_t k = strobe_trial_below(&random, 3);
+            uint64_t what = (uint64_t)(uintptr_t)&c->mutex[k];
+            bool waited = pthread_mutex_trylock(&c->mutex[k]) != 0;
+            uint32_t before = 0;
+            if (waited) {
+                uint32_t tok = strobe_scope_begin(t, STROBE_KIND_MUTEX, what, site);
+                strobe_wait_begin(t, what);
+                pthread_mutex_lock(&c->mutex[k]);
+                before = strobe_load_relaxed(&c->holder[k]);
+                strobe_wait_end(t, what, STROBE_WAKE_RELEASED, false);
+                struct strobe_record r;
+                bool told = strobe_wait_record(&t->scope[tok - 1], UINT64_MAX, &r);
+                strobe_add_relaxed(!told ? &c->missed : r.cpu_span_ns == before ? &c->right : &c->wrong, 1);
+                strobe_add_relaxed(&c->truths, 1);
+                strobe_scope_end(t, tok, site);
+            }
+            if (strobe_trial_below(&random, 16) == 0)
+                sched_yield();
+            strobe_store_relaxed(&c->holder[k], t->index + 1);
+            strobe_release(t, strobe_switched(), what, STROBE_RELEASE_LOCK, site);
+            pthread_mutex_unlock(&c->mutex[k]);
+        }
+    } while (strobe_trial_now() < c->until);
+    strobe_local = (struct strobe_local){NULL, 0};
+}
+
+/* The rig's own count, which is one thread's. */
+static uint64_t ticks_of_all(void *ctx)
+{
+    (void)ctx;
+    return (uint64_t)(strobe_trial_now() * 1e9);
+}
+
+static void settle_nothing(void *ctx, uint32_t tid)
+{
+    (void)ctx, (void)tid;
+}
+
+static void real_threads_are_never_told_a_wrong_waker(void **state)
+{
+    (void)state;
+    static struct contest c;
+    c = (struct contest){.until = strobe_trial_now() + strobe_trial_seconds(0.3)};
+    for (int i = 0; i < 3; i++)
+        pthread_mutex_init(&c.mutex[i], NULL);
+    rig.host.ticks = ticks_of_all;
+    rig.host.settle = settle_nothing;
+    for (uint32_t i = 0; i < THREADS; i++)
+        thread[i]->ticks = ticks_of_all;
+    strobe_trial_crowd(8, contend, &c);
+    print_message("%u waits, %u wakers right, %u not told\n", strobe_load_relaxed(&c.truths),
+                  strobe_load_relaxed(&c.right), strobe_load_relaxed(&c.missed));
+    assert_int_equal(strobe_load_relaxed(&c.wrong), 0);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time_S75),
+        CASE(of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_one_S70),
+        CASE(a_lock_that_was_had_without_waiting_leaves_no_word),
+        CASE(a_release_from_before_the_wait_is_not_taken_for_it_S72),
+        CASE(locks_of_one_bucket_are_told_apart_S72),
+        CASE(a_release_that_nobody_waits_for_is_an_event_like_others),
+        CASE(a_release_that_ends_a_short_wait_passes_the_gate_and_is_known_all_the_same),
+        CASE(stacks_are_taken_for_long_waits_four_an_interval_at_most),
+        CASE(who_begins_to_wait_while_the_release_is_reported_is_seen_S73),
+        CASE(a_readers_release_ends_a_writers_wait_and_no_readers),
+        CASE(each_of_two_waiters_is_told_the_notify_that_resumed_it_S71),
+        CASE(notifies_close_together_go_to_the_waiters_in_their_order_S71),
+        CASE(a_notify_for_nobody_is_nobodys),
+        CASE(notify_all_wakes_all_who_wait_and_none_who_come_later),
+        CASE(the_first_unpark_wakes_and_what_follows_is_no_news),
+        CASE(a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77),
+        CASE(a_spurious_wake_claims_nothing_from_before_S77),
+        CASE(waits_nest_and_each_has_its_waker_S74),
+        CASE(a_waiter_that_is_itself_waited_for_has_its_own_waker_S75_S76),
+        CASE(word_of_a_wait_too_short_to_be_recorded_is_counted_as_gated),
+        CASE(a_wait_left_by_a_jump_or_a_cancellation_is_taken_back),
+        CASE(a_thread_that_signs_off_or_is_buried_waits_no_more),
+        CASE(waits_beyond_the_nested_scopes_are_left_alone),
+        CASE(wakers_of_random_histories_are_the_true_ones),
+        CASE(real_threads_are_never_told_a_wrong_waker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

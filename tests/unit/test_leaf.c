@@ -1,0 +1,158 @@
+/* A leaf's caller is believed only when the code proves it. */
+#include "engine/capture/leaf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Code of two functions at BASE: a caller that calls at CALL, and a leaf that begins at LEAF. */
+enum { BASE = 0x400000, CALL = 0x40, LEAF = 0x200, BYTES = 0x1000 };
+static uint8_t code[BYTES];
+
+static enum strobe_status read_code(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+{
+    (void)ctx;
+    *copied = 0;
+    if (address < BASE || address >= BASE + BYTES)
+        return STROBE_UNREADABLE;
+    *copied = bytes < BASE + BYTES - address ? bytes : (size_t)(BASE + BYTES - address);
+    memcpy(out, code + (address - BASE), *copied);
+    return STROBE_OK;
+}
+
+static const struct strobe_host host = {.read = read_code};
+
+#if defined(__aarch64__)
+enum { CALL_BYTES = 4 };
+/* stp x29, x30, [sp, #-16]!; nop; blr x0 */
+static const uint32_t stp = 0xa9bf7bfd, nop = 0xd503201f, blr = 0xd63f0000;
+
+static void put(uint32_t at, uint32_t word)
+{
+    memcpy(code + at, &word, sizeof word);
+}
+static void fill(void)
+{
+    for (uint32_t i = 0; i < BYTES; i += 4)
+        put(i, nop);
+}
+static void call(uint32_t at, uint32_t to)
+{
+    put(at, 0x94000000u | ((to - at) / 4 & 0x03ffffff));
+}
+static void call_through_pointer(uint32_t at)
+{
+    put(at, blr);
+}
+static void set_frame(uint32_t at)
+{
+    put(at, stp);
+}
+#else
+enum { CALL_BYTES = 5 };
+
+static void fill(void)
+{
+    memset(code, 0x90, sizeof code);
+}
+static void call(uint32_t at, uint32_t to)
+{
+    uint32_t distance = to - (at + CALL_BYTES);
+    code[at] = 0xe8;
+    memcpy(code + at + 1, &distance, sizeof distance);
+}
+static void call_through_pointer(uint32_t at)
+{
+    static const uint8_t through_rax[] = {0x90, 0x90, 0x90, 0xff, 0xd0};
+    memcpy(code + at, through_rax, sizeof through_rax);
+}
+static void set_frame(uint32_t at)
+{
+    static const uint8_t both[] = {0x55, 0x48, 0x89, 0xe5};
+    memcpy(code + at, both, sizeof both);
+}
+#endif
+
+static int start(void **state)
+{
+    (void)state;
+    fill();
+    call(CALL, LEAF);
+    return 0;
+}
+
+static bool proven(uint32_t pc)
+{
+    return strobe_leaf_proven(&host, BASE + pc, BASE + CALL + CALL_BYTES);
+}
+
+static void a_direct_call_to_the_stopped_function_is_proof(void **state)
+{
+    (void)state;
+    assert_true(proven(LEAF));
+    assert_true(proven(LEAF + 0x20));
+    assert_true(proven(LEAF + STROBE_LEAF_BYTES_MAX));
+}
+
+static void a_backward_call_is_proof_as_well(void **state)
+{
+    (void)state;
+    call(0x800, LEAF);
+    assert_true(strobe_leaf_proven(&host, BASE + LEAF + 8, BASE + 0x800 + CALL_BYTES));
+}
+
+static void a_function_that_sets_a_frame_up_has_a_record_of_its_own(void **state)
+{
+    (void)state;
+    set_frame(LEAF);
+    assert_false(proven(LEAF + 0x20));
+}
+
+static void a_function_behind_the_called_one_is_not_the_called_one(void **state)
+{
+    (void)state;
+    set_frame(LEAF + 0x80);   /* the next function begins there */
+    assert_true(proven(LEAF + 0x40));
+    assert_false(proven(LEAF + 0xa0));
+}
+
+static void a_call_of_another_function_proves_nothing(void **state)
+{
+    (void)state;
+    assert_false(proven(LEAF - 4));
+    assert_false(proven(LEAF + STROBE_LEAF_BYTES_MAX + 4));
+}
+
+static void a_call_through_a_pointer_proves_nothing(void **state)
+{
+    (void)state;
+    call_through_pointer(CALL);
+    assert_false(proven(LEAF + 0x20));
+}
+
+static void what_is_no_code_proves_nothing(void **state)
+{
+    (void)state;
+    assert_false(strobe_leaf_proven(&host, BASE + LEAF, 0));
+    assert_false(strobe_leaf_proven(&host, BASE + LEAF, 7));
+    assert_false(strobe_leaf_proven(&host, BASE + LEAF, UINT64_MAX));
+    assert_false(strobe_leaf_proven(&host, BASE + LEAF, 0x7fff00001000));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup(f, start)
+    const struct CMUnitTest tests[] = {
+        TEST(a_direct_call_to_the_stopped_function_is_proof),
+        TEST(a_backward_call_is_proof_as_well),
+        TEST(a_function_that_sets_a_frame_up_has_a_record_of_its_own),
+        TEST(a_function_behind_the_called_one_is_not_the_called_one),
+        TEST(a_call_of_another_function_proves_nothing),
+        TEST(a_call_through_a_pointer_proves_nothing),
+        TEST(what_is_no_code_proves_nothing),
+    };
+    return cmocka_run_group_tests_name("leaf", tests, NULL, NULL);
+}
