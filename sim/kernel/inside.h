@@ -1,0 +1,189 @@
+/* The kernel's insides, shared by its files: what a thread, a core and the kernel are made of, and the steps that the
+ * files ask of each other.
+ *
+ * One fiber runs at a time. When its thread gives up control (sim_leave), events are taken in order of time, on the
+ * stack of that same fiber, until some thread is to go on; then the switch is straight to that thread's fiber, or
+ * there is none when it is the same. While events are taken `running` is NULL, so that sim_self tells the truth to
+ * callbacks. */
+#ifndef STROBE_SIM_KERNEL_INSIDE_H
+#define STROBE_SIM_KERNEL_INSIDE_H
+
+#include "sim/kernel/fiber.h"
+#include "sim/kernel/heap.h"
+#include "sim/kernel/kernel.h"
+#include "sim/kernel/random.h"
+
+#include <assert.h>
+
+enum sim_event { SIM_EVENT_CORE, SIM_EVENT_TIMER, SIM_EVENT_SIGNAL, SIM_EVENT_CALL, SIM_EVENT_LIMIT };
+
+enum sim_wait {
+    SIM_WAIT_NONE,
+    SIM_WAIT_SLEEP, SIM_WAIT_COND, SIM_WAIT_SEM, SIM_WAIT_PARK,                    /* interruptible */
+    SIM_WAIT_IO, SIM_WAIT_MUTEX, SIM_WAIT_READ, SIM_WAIT_WRITE, SIM_WAIT_JOIN,
+    SIM_WAIT_STOP,
+};
+
+struct sim_core {
+    struct sim_node event;
+    uint32_t index;
+    struct sim_thread_inside *thread;    /* on it, or on its way; NULL = idle */
+    struct sim_thread_inside *last;      /* that was on it */
+    bool arriving;                       /* the switch to `thread` still costs */
+    uint64_t slice_end_ns;
+};
+
+struct sim_thread_inside {
+    struct sim_thread shown;
+    struct sim_kernel *kernel;
+    struct sim_thread_inside *next_all;
+    struct sim_fiber fiber;
+    void (*entry)(void *arg);
+    void *arg;
+    bool realtime, daemon;
+
+    /* Processor time. */
+    struct sim_core *core, *last_core;
+    uint64_t left_ns;                    /* of debt and compute, as of since_ns */
+    uint64_t since_ns;                   /* on the core, up to here accounted */
+    uint64_t cpu_ns;
+    uint64_t weight, fair_ns;            /* fair_ns: CPU time weighted */
+    struct sim_node ready;               /* in the line for a core */
+    uint64_t rank;                       /* adversary: in the line, by priorities */
+
+    /* The wait it is in. */
+    enum sim_wait waits;
+    const void *object;
+    struct sim_waiters *line;
+    struct sim_thread_inside *next, *previous;
+    struct sim_node timer;
+    enum sim_wake wake;
+    bool spurious;                       /* its timer ends the wait for no reason */
+    bool delayed;                        /* ready, but not before its timer */
+    bool permit;                         /* park's */
+    enum sim_wait taking;                /* woken to take a lock: which kind, and which */
+    void *taken;
+    struct sim_waiters joiners;
+
+    /* Stops. */
+    struct sim_thread_inside *stopper;   /* waits for this thread to stop */
+    struct sim_thread_inside *stopping;  /* as stopper: whom */
+    enum strobe_status stop_status;      /* as stopper: what came of it */
+    struct sim_node signal;              /* on its way to this thread */
+    bool stop_due;                       /* stops when next on a core */
+    bool errand;                         /* blocked, in line for a core for the signal only */
+    bool stopped;
+    uint64_t held_since_ns;
+};
+
+struct sim_call;
+
+struct sim_kernel {
+    struct sim_kernel_options options;
+    struct sim_observer observer;
+    uint64_t now_ns;
+    struct sim_thread_inside *running;   /* executes; NULL while events are taken */
+    struct sim_heap events;
+    struct sim_core *due_now;            /* its event comes before all in the heap */
+    struct sim_heap_entry taken;         /* out of the heap already and next; no node: none is */
+    struct sim_heap ready;
+    struct sim_core cores[64];
+    uint32_t idle_cores;
+    uint64_t fair_floor_ns;              /* nobody who can run has had less */
+    struct sim_fiber outside;
+    struct sim_fiber *host;              /* the fiber that executes or takes events */
+    struct sim_fiber *remains;           /* of a thread that ended on it: to be closed after the next switch */
+    struct sim_thread_inside *all, **all_end;
+    struct sim_call *calls;              /* for reuse */
+    uint32_t calls_due;
+    uint32_t count, alive, awaited;      /* threads ever; not ended; of these no daemons */
+    uint32_t next_tid, stopped;
+    struct sim_node limit;
+    bool ended;
+    enum sim_end end;
+    char why[512];
+    struct sim_kernel_stats stats;
+    struct sim_random random;            /* adversary */
+    bool by_priority;
+    uint64_t fuse_scale, lowest_rank;
+};
+
+/* ---- schedule.c */
+
+uint64_t sim_weight(int nice);
+void sim_leave(struct sim_kernel *k, struct sim_thread_inside *t);
+void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t);
+void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocked);
+void sim_refill(struct sim_kernel *k);
+void sim_after_switch(struct sim_kernel *k);
+uint32_t sim_events_most(const struct sim_kernel *k);
+void sim_calls_free(struct sim_kernel *k);
+void sim_finish_run(struct sim_kernel *k, enum sim_end end);
+void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t);
+void sim_delay(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns);
+
+/* The running thread of a call that is a fiber's, what it was charged computed. */
+static inline struct sim_thread_inside *sim_enter(void)
+{
+    struct sim_kernel *k = sim_kernel_current;
+    assert(k && k->running);
+    if (k->running->shown.debt_ns)
+        sim_pay_debt(k, k->running);
+    return k->running;
+}
+
+/* The same for a call that anyone makes: NULL outside fibers. */
+static inline struct sim_thread_inside *sim_enter_any(struct sim_kernel *k)
+{
+    if (k->running && k->running->shown.debt_ns)
+        sim_pay_debt(k, k->running);
+    return k->running;
+}
+
+static inline uint64_t sim_later(uint64_t now_ns, uint64_t span_ns)
+{
+    return span_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + span_ns;
+}
+
+/* ---- sync.c */
+
+enum sim_wake sim_block(struct sim_thread_inside *t, enum sim_wait wait, const void *object, struct sim_waiters *line,
+                        uint64_t deadline_ns);
+void sim_rouse(struct sim_thread_inside *t, enum sim_wake how, struct sim_thread_inside *waker);
+void sim_end_wait(struct sim_thread_inside *t);
+void sim_rouse_all(struct sim_waiters *line, struct sim_thread_inside *waker);
+void sim_pass_on(struct sim_thread_inside *t);
+static inline bool sim_interruptible(const struct sim_thread_inside *t)
+{
+    return t->waits >= SIM_WAIT_SLEEP && t->waits <= SIM_WAIT_PARK;
+}
+
+/* ---- stop.c */
+
+void sim_stop_taken(struct sim_thread_inside *t);
+void sim_stop_withdraw(struct sim_thread_inside *t);
+void sim_signal_due(struct sim_thread_inside *t);
+void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by);
+
+/* ---- deadlock.c */
+
+void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t);
+void sim_deadlock_tell_all(struct sim_kernel *k);
+
+/* ---- adversary.c: what the real world leaves open */
+
+void sim_adversary_open(struct sim_kernel *k);
+void sim_adversary_meet(struct sim_kernel *k, struct sim_thread_inside *t);
+void sim_adversary_arm(struct sim_kernel *k);
+void sim_adversary_rest(void);
+uint64_t sim_adversary_slice(struct sim_kernel *k);
+uint64_t sim_adversary_compute(struct sim_kernel *k, uint64_t ns);
+uint64_t sim_adversary_line_key(struct sim_kernel *k, struct sim_thread_inside *t);
+bool sim_adversary_preempts(struct sim_kernel *k, const struct sim_thread_inside *woken,
+                            const struct sim_thread_inside *on_core);
+bool sim_adversary_spurious(struct sim_kernel *k, uint64_t *after_ns);
+struct sim_thread_inside *sim_adversary_waiter(struct sim_kernel *k, const struct sim_waiters *line);
+uint64_t sim_adversary_signal(struct sim_kernel *k);
+struct sim_core *sim_adversary_core(struct sim_kernel *k);
+
+#endif

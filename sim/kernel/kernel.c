@@ -1,0 +1,181 @@
+#include "sim/kernel/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIVE_MAX = 1 << 20 };
+
+struct sim_kernel *sim_kernel_current;
+
+struct sim_kernel *sim_kernel_open(const struct sim_kernel_options *options, const struct sim_observer *observer)
+{
+    assert(options->cores >= 1 && options->cores <= 64);
+    struct sim_kernel *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    if (!sim_heap_reserve(&k->events, options->cores + 64) || !sim_heap_reserve(&k->ready, 64)) {
+        sim_heap_free(&k->events);
+        sim_heap_free(&k->ready);
+        free(k);
+        return NULL;
+    }
+    k->options = *options;
+    if (!k->options.slice_ns)
+        k->options.slice_ns = 3000000;
+    if (observer)
+        k->observer = *observer;
+    k->all_end = &k->all;
+    k->next_tid = 1;
+    k->idle_cores = options->cores;
+    for (uint32_t i = 0; i < options->cores; i++)
+        k->cores[i] = (struct sim_core){ .event.kind = SIM_EVENT_CORE, .index = i };
+    sim_fiber_adopt(&k->outside);
+    k->host = &k->outside;
+    k->limit.kind = SIM_EVENT_LIMIT;
+    sim_heap_put(&k->events, &k->limit, k->options.limit_ns);
+    if (options->schedule == SIM_ADVERSARIAL)
+        sim_adversary_open(k);
+    sim_kernel_current = k;
+    return k;
+}
+
+void sim_kernel_close(struct sim_kernel *k)
+{
+    if (!k)
+        return;
+    sim_calls_free(k);
+    for (struct sim_thread_inside *t = k->all, *next; t; t = next) {
+        next = t->next_all;
+        if (t->fiber.stack)
+            sim_fiber_close(&t->fiber);
+        free(t);
+    }
+    sim_heap_free(&k->events);
+    sim_heap_free(&k->ready);
+    if (sim_kernel_current == k)
+        sim_kernel_current = NULL;
+    free(k);
+}
+
+/* The first and last of a thread's own code. */
+static void live(void *thread)
+{
+    struct sim_thread_inside *t = thread;
+    struct sim_kernel *k = t->kernel;
+    sim_after_switch(k);
+    t->entry(t->arg);
+    sim_enter();
+    k->running = NULL;
+    sim_off_core(k, t, false);
+    sim_bury(t, t);
+    sim_refill(k);
+    sim_leave(k, t);
+}
+
+static bool make_room(struct sim_kernel *k)
+{
+    return k->alive < ALIVE_MAX && sim_heap_reserve(&k->ready, k->alive + 1) &&
+           sim_heap_reserve(&k->events, sim_events_most(k) + 2);
+}
+
+struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_thread_options *options)
+{
+    sim_enter_any(k);
+    struct sim_thread_inside *t = calloc(1, sizeof *t);
+    if (!t || !make_room(k) || !sim_fiber_open(&t->fiber, live, t)) {
+        free(t);
+        return NULL;
+    }
+    t->shown = (struct sim_thread){ .tid = options->tid ? options->tid : k->next_tid, .serial = k->count++,
+                                    .name = options->name, .user = options->user, .inside = t };
+    if (t->shown.tid >= k->next_tid)
+        k->next_tid = t->shown.tid + 1;
+    t->kernel = k;
+    t->entry = options->entry;
+    t->arg = options->arg;
+    t->realtime = options->realtime;
+    t->daemon = options->daemon;
+    t->weight = sim_weight(options->nice);
+    t->timer.kind = SIM_EVENT_TIMER;
+    t->signal.kind = SIM_EVENT_SIGNAL;
+    *k->all_end = t;
+    k->all_end = &t->next_all;
+    k->alive++;
+    k->awaited += !t->daemon;
+    if (k->options.schedule == SIM_ADVERSARIAL)
+        sim_adversary_meet(k, t);
+    t->shown.state = SIM_READY;
+    sim_make_ready(k, t);
+    return &t->shown;
+}
+
+static void say_why(const struct sim_kernel *k, char *why, size_t why_bytes)
+{
+    unsigned long long us = k->now_ns / 1000;
+    switch (k->end) {
+    case SIM_END_DONE: snprintf(why, why_bytes, "all threads have ended"); break;
+    case SIM_END_LIMIT: snprintf(why, why_bytes, "limit reached at %llu.%06llu s", us / 1000000, us % 1000000); break;
+    case SIM_END_ASKED: snprintf(why, why_bytes, "ended as asked"); break;
+    case SIM_END_DEADLOCK: snprintf(why, why_bytes, "%s", k->why); break;
+    case SIM_END_MEMORY: snprintf(why, why_bytes, "out of memory"); break;
+    }
+}
+
+enum sim_end sim_kernel_run(struct sim_kernel *k, char *why, size_t why_bytes)
+{
+    assert(!k->running && k->host == &k->outside);
+    sim_kernel_current = k;
+    if (k->options.schedule == SIM_ADVERSARIAL)
+        sim_adversary_arm(k);
+    if (!k->awaited && !k->ended)
+        sim_finish_run(k, SIM_END_DONE);
+    sim_leave(k, NULL);
+    sim_adversary_rest();
+    say_why(k, why, why_bytes);
+    return k->end;
+}
+
+void sim_kernel_end(struct sim_kernel *k)
+{
+    if (!k->ended)
+        sim_finish_run(k, SIM_END_ASKED);
+}
+
+struct sim_thread *sim_self(void)
+{
+    struct sim_kernel *k = sim_kernel_current;
+    return k && k->running ? &k->running->shown : NULL;
+}
+
+uint64_t sim_now(void)
+{
+    const struct sim_kernel *k = sim_kernel_current;
+    if (!k)
+        return 0;
+    return k->now_ns + (k->running ? k->running->shown.debt_ns : 0);
+}
+
+void sim_charge(uint64_t ns)
+{
+    struct sim_kernel *k = sim_kernel_current;
+    if (k && k->running)
+        k->running->shown.debt_ns += ns;
+}
+
+uint64_t sim_cpu_ns(const struct sim_thread *t)
+{
+    const struct sim_thread_inside *i = t->inside;
+    const struct sim_kernel *k = i->kernel;
+    uint64_t ns = i->cpu_ns;
+    if (t->state == SIM_RUNNING)
+        ns += k->now_ns - i->since_ns;
+    if (k->running == i)
+        ns += t->debt_ns;
+    return ns;
+}
+
+struct sim_kernel_stats sim_kernel_stats(const struct sim_kernel *k)
+{
+    return k->stats;
+}

@@ -1,0 +1,233 @@
+/* The virtual kernel: threads as fibers on virtual cores, in virtual time.
+ *
+ * Time stands still while a fiber runs and moves only between: a thread that computes asks for so many ns of a core
+ * (sim_compute) and gets control back when it has had them, however often it was preempted, stopped or waited for a
+ * core meanwhile. So a whole run is a function of its options and of what the threads do, to the bit, on every machine.
+ *
+ *   NEW -> READY <-> RUNNING -> BLOCKED -> READY ...        -> ENDED
+ *   a stop (sim_stop) lies over any of these: the thread keeps its state but does not move until sim_continue
+ *
+ * Schedulers. FAIR: least virtual run time first (as CFS), weighted by niceness, with a slice; a realtime thread goes
+ * before all others; a woken thread preempts one that has run much longer. ADVERSARIAL: every choice that the real
+ * world leaves open (who runs next, on which core, how long, which waiter is woken, and whether to switch at an atomic
+ * operation of the engine, see sim/kernel/atomic.h) is drawn from the seed.
+ *
+ * All of it is one operating-system thread: not thread-safe; one kernel runs at a time. Calls marked "fiber" are made
+ * by the virtual thread that is running; "any" also from outside and from timer callbacks. Units: ns of virtual
+ * time. */
+#ifndef STROBE_SIM_KERNEL_KERNEL_H
+#define STROBE_SIM_KERNEL_KERNEL_H
+
+#include "engine/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sim_schedule { SIM_FAIR, SIM_ADVERSARIAL };
+
+struct sim_kernel_options {
+    uint64_t seed;
+    uint32_t cores;              /* 1 .. 64 */
+    enum sim_schedule schedule;
+    uint64_t slice_ns;           /* 0 = 3 ms */
+    uint64_t switch_ns;          /* what a switch costs the core; charged to nobody */
+    uint64_t signal_ns;          /* from sim_stop's request until a running thread stops */
+    uint64_t limit_ns;           /* the run ends then at the latest */
+};
+
+enum sim_end {
+    SIM_END_DONE,                /* all threads that are no daemons have ended */
+    SIM_END_LIMIT,               /* limit_ns reached */
+    SIM_END_ASKED,               /* sim_kernel_end was called */
+    SIM_END_DEADLOCK,            /* nothing can move any more, or a cycle of owners waits for itself */
+    SIM_END_MEMORY,              /* the host has no memory left */
+};
+
+/* How a blocking call came to its end. */
+enum sim_wake {
+    SIM_WAKE_NONE,               /* it did not block */
+    SIM_WAKE_THREAD,             /* handed over by self->waker at self->woken_ns */
+    SIM_WAKE_TIMEOUT,
+    SIM_WAKE_INTERRUPT,          /* a signal, or sim_interrupt */
+    SIM_WAKE_DEVICE,             /* I/O completed, or a callback of sim_at posted or unparked */
+    SIM_WAKE_SPURIOUS,           /* by the adversary: a condition wait that nobody ended */
+};
+
+enum sim_state { SIM_NEW, SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_ENDED };
+
+struct sim_kernel;
+
+/* A virtual thread. Fields above the line may be read by anyone; what is below is the kernel's. */
+struct sim_thread {
+    uint32_t tid;                /* may be that of a thread that has ended (tid reuse) */
+    uint32_t serial;             /* unique in the run, from 0 */
+    enum sim_state state;
+    const char *name;
+    void *user;                  /* the starter's */
+    struct sim_thread *waker;    /* who ended its last blocking call, NULL when no thread did; for a mutex, who released
+                                  * it last before this thread had it */
+    uint64_t woken_ns;           /* when that was (the release, not the return) */
+    uint64_t voluntary_switches, involuntary_switches;
+    uint64_t held_ns;            /* time it was stopped while it would have run */
+    uint64_t compute_ns;         /* the sim_compute under way: asked for ... */
+    uint64_t compute_left_ns;    /* ... and still to have, as of its last stop or switch */
+    uint64_t debt_ns;            /* charged, not yet computed */
+    /* ---- */
+    struct sim_thread_inside *inside;
+};
+
+struct sim_thread_options {
+    const char *name;            /* kept by pointer */
+    uint32_t tid;                /* 0 = the next never used before, from 1 */
+    int nice;                    /* -20 .. 19 */
+    bool realtime;
+    bool daemon;                 /* the run does not wait for it */
+    void (*entry)(void *arg);    /* the thread ends when it returns */
+    void *arg;
+    void *user;
+};
+
+/* What the kernel tells as it happens; each may be NULL. Called in time order per thread; must not call back. */
+struct sim_observer {
+    /* The thread came on core `core` (0 ..), or with core = -1 went off it (`blocked`: since it waits; else it was
+     * preempted, was stopped, or ended). */
+    void (*core)(void *ctx, struct sim_thread *t, int core, bool blocked, uint64_t now_ns);
+    void *ctx;
+};
+
+/* NULL: out of memory. The observer may be NULL. */
+struct sim_kernel *sim_kernel_open(const struct sim_kernel_options *options, const struct sim_observer *observer);
+
+/* Frees the kernel and all threads; fibers that have not returned are dropped as they stand. */
+void sim_kernel_close(struct sim_kernel *k);
+
+/* Starts a thread. Any. NULL: out of memory, or more than 2^20 alive. */
+struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_thread_options *options);
+
+/* Runs until the end; `why` then tells it in one line: for a deadlock the cycle, with threads and locks by name. */
+enum sim_end sim_kernel_run(struct sim_kernel *k, char *why, size_t why_bytes);
+
+/* Asks the run to end at the present time. Any. */
+void sim_kernel_end(struct sim_kernel *k);
+
+/* The kernel opened or run last, until it is closed; and the running thread. NULL when there is none. Any. */
+extern struct sim_kernel *sim_kernel_current;
+struct sim_thread *sim_self(void);
+
+/* ---- time ---- */
+
+/* Now, as the running thread sees it: with what it has been charged. Any. */
+uint64_t sim_now(void);
+
+/* Uses a core for `ns`, and for what was charged before. Fiber. */
+void sim_compute(uint64_t ns);
+
+/* Charges the running thread `ns` without a switch: its time moves at once, everybody else's when it next computes,
+ * ends or makes any call that others can notice: those begin by computing what was charged. Fiber; no effect
+ * outside. */
+void sim_charge(uint64_t ns);
+
+/* CPU time of a thread so far, with the part of a compute under way. Any. */
+uint64_t sim_cpu_ns(const struct sim_thread *t);
+
+/* Sleeps until the absolute time. Fiber. */
+enum sim_wake sim_sleep_until(uint64_t deadline_ns);
+
+/* Waits for a device, which takes `latency_ns`; not interruptible. Fiber. */
+enum sim_wake sim_io(uint64_t latency_ns);
+
+/* Gives the core away, to the end of the line. Fiber. */
+void sim_yield(void);
+
+/* Calls fn(ctx) at that time, between fibers. Any. STROBE_IO: out of memory. */
+enum strobe_status sim_at(struct sim_kernel *k, uint64_t time_ns, void (*fn)(void *ctx), void *ctx);
+
+/* Ends an interruptible wait (sleep, condition, semaphore, park) of `t`, if it is in one. Any. */
+void sim_interrupt(struct sim_thread *t);
+
+/* ---- locks and waits: fiber, unless said otherwise ----
+ *
+ * Objects are zero at first use but for their name, and live until the kernel closes. Mutexes free on release and wake
+ * the longest waiter, which may be overtaken (as futexes do). A timeout of UINT64_MAX waits for ever; timeouts are
+ * spans. */
+
+struct sim_waiters { struct sim_thread_inside *first, *last; };
+
+struct sim_mutex {
+    const char *name;
+    bool recursive;
+    struct sim_thread *owner;
+    uint32_t depth;
+    struct sim_thread *released_by;   /* last, NULL at first */
+    uint64_t released_ns;
+    struct sim_waiters waiters;
+};
+enum sim_wake sim_mutex_lock(struct sim_mutex *m);
+bool sim_mutex_trylock(struct sim_mutex *m);
+void sim_mutex_unlock(struct sim_mutex *m);      /* the caller must own it */
+
+struct sim_rwlock {
+    const char *name;
+    struct sim_thread *writer;
+    uint32_t readers;
+    struct sim_thread *released_by;   /* by a writer, or the last reader */
+    uint64_t released_ns;
+    struct sim_thread *written_by;    /* the last writer to release: who ended the waits of readers */
+    uint64_t written_ns;
+    struct sim_waiters waiters;
+};
+enum sim_wake sim_rwlock_read(struct sim_rwlock *l);
+enum sim_wake sim_rwlock_write(struct sim_rwlock *l);
+void sim_rwlock_unlock(struct sim_rwlock *l);    /* of the writer, or one of the readers */
+
+/* Waits, the mutex released meanwhile (to whatever depth it is held) and held again at return. THREAD: waker and
+ * woken_ns are those of the notify; the way back into the mutex has no part in them. */
+struct sim_cond { const char *name; struct sim_waiters waiters; };
+enum sim_wake sim_cond_wait(struct sim_cond *c, struct sim_mutex *m, uint64_t timeout_ns);
+/* Threads woken. One: the longest waiter; by seed when adversarial. */
+uint32_t sim_cond_notify(struct sim_cond *c);
+uint32_t sim_cond_notify_all(struct sim_cond *c);
+
+struct sim_sem { const char *name; uint32_t count; struct sim_waiters waiters; };
+enum sim_wake sim_sem_wait(struct sim_sem *s, uint64_t timeout_ns);
+void sim_sem_post(struct sim_sem *s);                /* any */
+
+/* As Unsafe.park: one permit a thread. unpark: any. */
+enum sim_wake sim_park(uint64_t timeout_ns);
+void sim_unpark(struct sim_thread *t);
+
+/* Waits for the end of a thread. */
+enum sim_wake sim_join(struct sim_thread *t);
+
+/* ---- stops ----
+ *
+ * What the engine's suspend is made of. The caller blocks until the target is stopped or the time is over. */
+
+enum sim_stop_way {
+    SIM_STOP_SIGNAL,     /* as a signal handler: takes effect signal_ns after, when the target is on a core; a blocked
+                          * target is got out of bed for it, and if its wait is interruptible, that wait ends */
+    SIM_STOP_AT_ONCE,    /* as Mach's thread_suspend: in whatever state it is */
+};
+
+/* STROBE_OK: stopped, its compute_left_ns and registers stand. STROBE_LATE: not stopped in time, request withdrawn.
+ * STROBE_GONE: it has ended. A thread is stopped by one at a time: LATE at once when it is stopped already, or
+ * somebody else is about to. Not for oneself. Fiber. */
+enum strobe_status sim_stop(struct sim_thread *t, enum sim_stop_way way, uint64_t timeout_ns);
+
+/* Lets it go on. STROBE_NO_ENTRY: it was not stopped. Any. */
+enum strobe_status sim_continue(struct sim_thread *t);
+
+/* Threads stopped at present. Any. */
+uint32_t sim_stopped_count(const struct sim_kernel *k);
+
+/* Ends a thread where it stands, as by pthread_kill of a crash: it runs no more, its locks stay locked. Any but
+ * itself. */
+void sim_kill(struct sim_thread *t);
+
+/* ---- figures ---- */
+
+struct sim_kernel_stats { uint64_t switches, events, preemptions, atomic_preemptions; };
+struct sim_kernel_stats sim_kernel_stats(const struct sim_kernel *k);
+
+#endif

@@ -1,0 +1,510 @@
+/* Who is on which core, and what happens next.
+ *
+ * Fair schedule, after the Linux kernel's CFS (I. Molnar, 2007): of all that could run, next is who has had the least
+ * CPU time, weighted by niceness; who wakes after a long sleep is put half a slice before the others, not further. All
+ * cores share one line. */
+#include "sim/kernel/inside.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#define OWNER(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+
+static const uint64_t NOT_REALTIME = (uint64_t)1 << 63;   /* in the keys of the line */
+
+/* ---- CPU time */
+
+/* The Linux kernel's table (kernel/sched/core.c, sched_prio_to_weight): a step of niceness is a tenth of the time. */
+uint64_t sim_weight(int nice)
+{
+    static const uint32_t weights[40] = {
+        88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+        3906,  3121,  2501,  1991,  1586,  1277,  1024,  820,   655,   526,   423,  335,  272,  215,
+        172,   137,   110,   87,    70,    56,    45,    36,    29,    23,    18,   15,
+    };
+    assert(nice >= -20 && nice <= 19);
+    return weights[nice + 20];
+}
+
+/* Notes the time since the last account. The thread is on a core. */
+static void account(const struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    uint64_t ns = k->now_ns - t->since_ns;
+    t->since_ns = k->now_ns;
+    t->cpu_ns += ns;
+    t->fair_ns += t->weight == 1024 ? ns : ns * 1024 / t->weight;
+    t->left_ns = t->left_ns > ns ? t->left_ns - ns : 0;
+}
+
+static void raise_floor(struct sim_kernel *k)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < k->options.cores; i++) {
+        struct sim_thread_inside *t = k->cores[i].thread;
+        if (!t || t->realtime)
+            continue;
+        if (!k->cores[i].arriving)
+            account(k, t);
+        least = t->fair_ns < least ? t->fair_ns : least;
+    }
+    if (k->ready.count && sim_heap_least(&k->ready) >= NOT_REALTIME) {
+        uint64_t first = sim_heap_least(&k->ready) - NOT_REALTIME;
+        least = first < least ? first : least;
+    }
+    if (least != UINT64_MAX && least > k->fair_floor_ns)
+        k->fair_floor_ns = least;
+}
+
+/* ---- cores */
+
+static void observe(struct sim_kernel *k, struct sim_thread_inside *t, int core, bool blocked)
+{
+    if (k->observer.core)
+        k->observer.core(k->observer.ctx, &t->shown, core, blocked, k->now_ns);
+}
+
+/* When the core's thread has had what it asked for, or its slice is over. */
+static uint64_t event_time(const struct sim_kernel *k, const struct sim_core *core)
+{
+    uint64_t end = sim_later(k->now_ns, core->thread->left_ns);
+    if (end > core->slice_end_ns)
+        end = core->slice_end_ns > k->now_ns ? core->slice_end_ns : k->now_ns;
+    return end;
+}
+
+/* Sees to the core's next event. One that would come out of the heap next needs not go in. */
+static void plan(struct sim_kernel *k, struct sim_core *core)
+{
+    uint64_t end = event_time(k, core);
+    if (!k->running && !k->due_now && end == k->now_ns && sim_heap_least(&k->events) > k->now_ns)
+        k->due_now = core;
+    else
+        sim_heap_put(&k->events, &core->event, end);
+}
+
+static void unplan(struct sim_kernel *k, struct sim_core *core)
+{
+    if (k->due_now == core)
+        k->due_now = NULL;
+    else
+        sim_heap_remove(&k->events, &core->event);
+}
+
+static void vacate(struct sim_kernel *k, struct sim_core *core)
+{
+    unplan(k, core);
+    core->thread->last_core = core;
+    core->thread->core = NULL;
+    core->thread = NULL;
+    core->arriving = false;
+    k->idle_cores++;
+}
+
+static void new_slice(struct sim_kernel *k, struct sim_core *core)
+{
+    core->slice_end_ns = sim_later(k->now_ns, k->options.schedule == SIM_FAIR ? k->options.slice_ns
+                                                                             : sim_adversary_slice(k));
+}
+
+static void arrive(struct sim_kernel *k, struct sim_core *core)
+{
+    struct sim_thread_inside *t = core->thread;
+    core->arriving = false;
+    core->last = t;
+    if (t->stop_due) {
+        vacate(k, core);
+        sim_stop_taken(t);
+        sim_refill(k);
+        return;
+    }
+    t->shown.state = SIM_RUNNING;
+    t->since_ns = k->now_ns;
+    new_slice(k, core);
+    observe(k, t, (int)core->index, false);
+    plan(k, core);
+}
+
+static void place(struct sim_kernel *k, struct sim_core *core, struct sim_thread_inside *t)
+{
+    core->thread = t;
+    t->core = core;
+    k->idle_cores--;
+    if (core->last == t || !k->options.switch_ns) {
+        k->stats.switches += core->last != t;
+        arrive(k, core);
+        return;
+    }
+    k->stats.switches++;
+    core->arriving = true;
+    sim_heap_put(&k->events, &core->event, sim_later(k->now_ns, k->options.switch_ns));
+}
+
+/* Takes the thread off its core, be it on it or on its way. What is left of its compute is split into the debt, which
+ * comes first, and the rest. */
+void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocked)
+{
+    struct sim_core *core = t->core;
+    if (core->arriving) {
+        vacate(k, core);
+        return;
+    }
+    account(k, t);
+    vacate(k, core);
+    uint64_t computes = t->shown.compute_ns < t->left_ns ? t->shown.compute_ns : t->left_ns;
+    t->shown.compute_left_ns = computes;
+    t->shown.debt_ns = t->left_ns - computes;
+    if (t->shown.state == SIM_RUNNING)
+        t->shown.state = SIM_READY;
+    observe(k, t, -1, blocked);
+}
+
+/* ---- the line */
+
+static uint64_t line_key(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    if (t->realtime)
+        return 0;
+    return NOT_REALTIME | (k->options.schedule == SIM_FAIR ? t->fair_ns : sim_adversary_line_key(k, t));
+}
+
+static void queue(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    sim_heap_put(&k->ready, &t->ready, line_key(k, t));
+}
+
+static struct sim_core *idle_core(struct sim_kernel *k, const struct sim_thread_inside *t)
+{
+    if (k->options.schedule == SIM_ADVERSARIAL)
+        return sim_adversary_core(k);
+    if (t->last_core && !t->last_core->thread)
+        return t->last_core;
+    uint32_t i = 0;
+    while (k->cores[i].thread)
+        i++;
+    return &k->cores[i];
+}
+
+/* Gives idle cores to those in the line. */
+void sim_refill(struct sim_kernel *k)
+{
+    while (k->idle_cores && k->ready.count) {
+        struct sim_thread_inside *t = OWNER(sim_heap_take(&k->ready), struct sim_thread_inside, ready);
+        place(k, idle_core(k, t), t);
+    }
+}
+
+static bool preempts(struct sim_kernel *k, const struct sim_thread_inside *woken,
+                     const struct sim_thread_inside *on_core)
+{
+    if (woken->realtime || on_core->realtime)
+        return woken->realtime && !on_core->realtime;
+    if (k->options.schedule == SIM_ADVERSARIAL)
+        return sim_adversary_preempts(k, woken, on_core);
+    return woken->fair_ns + k->options.slice_ns / 3 < on_core->fair_ns;
+}
+
+static void preempt(struct sim_kernel *k, struct sim_core *core)
+{
+    struct sim_thread_inside *t = core->thread;
+    if (t == k->running) {
+        core->slice_end_ns = k->now_ns;      /* it goes when it next uses time */
+        return;
+    }
+    if (!core->arriving) {
+        t->shown.involuntary_switches++;
+        k->stats.preemptions++;
+    }
+    sim_off_core(k, t, false);
+    queue(k, t);
+    sim_refill(k);
+}
+
+/* The core whose thread has had most. */
+static struct sim_core *core_to_preempt(struct sim_kernel *k)
+{
+    struct sim_core *most = NULL;
+    for (uint32_t i = 0; i < k->options.cores; i++) {
+        struct sim_core *core = &k->cores[i];
+        if (!core->thread->realtime && !core->thread->errand &&
+            (!most || core->thread->fair_ns > most->thread->fair_ns))
+            most = core;
+    }
+    return most;
+}
+
+/* A thread that can run comes to the line, or on a core at once. One that is stopped does so later. */
+void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    raise_floor(k);
+    if (!t->realtime) {
+        uint64_t credit = k->options.slice_ns / 2;
+        uint64_t least = k->fair_floor_ns > credit ? k->fair_floor_ns - credit : 0;
+        t->fair_ns = t->fair_ns > least ? t->fair_ns : least;
+    }
+    if (k->idle_cores) {
+        place(k, idle_core(k, t), t);
+        return;
+    }
+    queue(k, t);
+    struct sim_core *core = core_to_preempt(k);
+    if (core && preempts(k, t, core->thread))
+        preempt(k, core);
+}
+
+/* The slice is over: does the first in the line go before? */
+static bool gives_way(struct sim_kernel *k, struct sim_core *core)
+{
+    struct sim_thread_inside *t = core->thread;
+    if (k->ready.count && !t->realtime && sim_heap_least(&k->ready) <= line_key(k, t))
+        return true;
+    new_slice(k, core);
+    return false;
+}
+
+/* ---- what happens next */
+
+struct sim_call {
+    struct sim_node event;
+    void (*fn)(void *ctx);
+    void *ctx;
+    struct sim_call *next;
+};
+
+/* As many events as there may be at once: the limit, a core each, a thread two. */
+uint32_t sim_events_most(const struct sim_kernel *k)
+{
+    return 1 + k->options.cores + 2 * k->alive + k->calls_due + 1;
+}
+
+enum strobe_status sim_at(struct sim_kernel *k, uint64_t time_ns, void (*fn)(void *ctx), void *ctx)
+{
+    struct sim_call *call = k->calls;
+    if (!sim_heap_reserve(&k->events, sim_events_most(k)))
+        return STROBE_IO;
+    if (call)
+        k->calls = call->next;
+    else if (!(call = malloc(sizeof *call)))
+        return STROBE_IO;
+    *call = (struct sim_call){ .event.kind = SIM_EVENT_CALL, .fn = fn, .ctx = ctx };
+    k->calls_due++;
+    sim_heap_put(&k->events, &call->event, time_ns > k->now_ns ? time_ns : k->now_ns);
+    return STROBE_OK;
+}
+
+void sim_calls_free(struct sim_kernel *k)
+{
+    while (k->events.count) {
+        struct sim_node *n = sim_heap_take(&k->events);
+        if (n->kind == SIM_EVENT_CALL)
+            free(OWNER(n, struct sim_call, event));
+    }
+    for (struct sim_call *call = k->calls, *next; call; call = next) {
+        next = call->next;
+        free(call);
+    }
+}
+
+/* Callbacks run on whatever fiber is there, but with the thread-local state of none. */
+static void call_back(struct sim_kernel *k, struct sim_call *call)
+{
+    void (*fn)(void *ctx) = call->fn;
+    void *ctx = call->ctx;
+    struct sim_fiber *host = k->host;
+    call->next = k->calls;
+    k->calls = call;
+    k->calls_due--;
+    if (host != &k->outside)
+        sim_fiber_swap_locals(host, &k->outside);
+    fn(ctx);
+    if (host != &k->outside)
+        sim_fiber_swap_locals(&k->outside, host);
+}
+
+void sim_finish_run(struct sim_kernel *k, enum sim_end end)
+{
+    k->ended = true;
+    k->end = end;
+    /* A thread that executes must not move time any more. */
+    sim_heap_remove(&k->events, &k->limit);
+    sim_heap_put(&k->events, &k->limit, 0);
+}
+
+static struct sim_thread_inside *core_event(struct sim_kernel *k, struct sim_core *core)
+{
+    if (core->arriving) {
+        arrive(k, core);
+        return NULL;
+    }
+    struct sim_thread_inside *t = core->thread;
+    account(k, t);
+    if (!t->left_ns)
+        return t;
+    if (gives_way(k, core)) {
+        t->shown.involuntary_switches++;
+        k->stats.preemptions++;
+        sim_off_core(k, t, false);
+        sim_refill(k);
+        queue(k, t);
+        sim_refill(k);
+    } else {
+        plan(k, core);
+    }
+    return NULL;
+}
+
+static void timer_event(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    if (t->delayed) {
+        t->delayed = false;
+        sim_make_ready(k, t);
+    } else if (t->waits == SIM_WAIT_STOP) {
+        sim_stop_withdraw(t);
+        sim_rouse(t, SIM_WAKE_TIMEOUT, NULL);
+    } else {
+        sim_rouse(t, t->waits == SIM_WAIT_IO ? SIM_WAKE_DEVICE : t->spurious ? SIM_WAKE_SPURIOUS : SIM_WAKE_TIMEOUT,
+                  NULL);
+    }
+}
+
+/* Nothing is left to happen but the limit. */
+static bool stands_still(const struct sim_kernel *k)
+{
+    return k->events.count == 1 && !k->due_now && k->idle_cores == k->options.cores;
+}
+
+static struct sim_node *next_event(struct sim_kernel *k)
+{
+    struct sim_node *n = k->taken.node;
+    k->now_ns = n ? k->taken.key : sim_heap_least(&k->events);
+    k->taken.node = NULL;
+    return n ? n : sim_heap_take(&k->events);
+}
+
+/* The thread that goes on, or NULL at the end. */
+static struct sim_thread_inside *next_thread(struct sim_kernel *k)
+{
+    struct sim_thread_inside *t = NULL;
+    while (!t && !k->ended) {
+        if (k->due_now) {
+            struct sim_core *core = k->due_now;
+            k->due_now = NULL;
+            t = core_event(k, core);
+            continue;
+        }
+        if (!k->taken.node && stands_still(k)) {
+            sim_deadlock_tell_all(k);
+            continue;
+        }
+        struct sim_node *n = next_event(k);
+        k->stats.events++;
+        switch ((enum sim_event)n->kind) {
+        case SIM_EVENT_CORE: t = core_event(k, OWNER(n, struct sim_core, event)); break;
+        case SIM_EVENT_TIMER: timer_event(k, OWNER(n, struct sim_thread_inside, timer)); break;
+        case SIM_EVENT_SIGNAL: sim_signal_due(OWNER(n, struct sim_thread_inside, signal)); break;
+        case SIM_EVENT_CALL: call_back(k, OWNER(n, struct sim_call, event)); break;
+        case SIM_EVENT_LIMIT: sim_finish_run(k, SIM_END_LIMIT); break;
+        }
+    }
+    return k->ended ? NULL : t;
+}
+
+void sim_after_switch(struct sim_kernel *k)
+{
+    if (k->remains) {
+        sim_fiber_close(k->remains);
+        k->remains = NULL;
+    }
+}
+
+/* Gives up control on behalf of `t` (NULL: of the caller of sim_kernel_run) until it goes on. */
+void sim_leave(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    k->running = NULL;
+    struct sim_thread_inside *next = next_thread(k);
+    k->running = next;
+    if (next && next == t)
+        return;
+    struct sim_fiber *from = k->host;
+    k->host = next ? &next->fiber : &k->outside;
+    if (from == k->host)
+        return;
+    sim_fiber_switch(from, k->host);
+    sim_after_switch(k);
+}
+
+/* ---- using time */
+
+/* Has the thread compute what it was charged and `ns` more. */
+static void compute(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
+{
+    account(k, t);
+    t->left_ns = t->shown.debt_ns + ns;
+    t->shown.compute_ns = ns;
+    k->running = NULL;
+    k->taken = sim_heap_exchange(&k->events, &t->core->event, event_time(k, t->core));
+    sim_leave(k, t);
+    t->shown.compute_ns = 0;
+    t->shown.compute_left_ns = 0;
+    t->shown.debt_ns = 0;
+}
+
+/* Moves time when nothing else happens until then: most calls end here. */
+static bool passes_quietly(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
+{
+    uint64_t next = sim_heap_least(&k->events);
+    uint64_t until = next < t->core->slice_end_ns ? next : t->core->slice_end_ns;
+    if (until <= k->now_ns || ns >= until - k->now_ns)
+        return false;
+    t->shown.debt_ns = 0;
+    k->now_ns += ns;
+    return true;
+}
+
+void sim_compute(uint64_t ns)
+{
+    struct sim_kernel *k = sim_kernel_current;
+    assert(k && k->running);
+    struct sim_thread_inside *t = k->running;
+    if (k->options.schedule == SIM_ADVERSARIAL)
+        ns = sim_adversary_compute(k, ns);
+    if (!passes_quietly(k, t, t->shown.debt_ns + ns))
+        compute(k, t, ns);
+}
+
+void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    if (!passes_quietly(k, t, t->shown.debt_ns))
+        compute(k, t, 0);
+}
+
+void sim_yield(void)
+{
+    struct sim_thread_inside *t = sim_enter();
+    struct sim_kernel *k = t->kernel;
+    if (!k->ready.count)
+        return;
+    for (uint32_t i = 1; i <= k->ready.count && k->options.schedule == SIM_FAIR; i++) {
+        uint64_t key = k->ready.entries[i].key;
+        if (key >= NOT_REALTIME && key - NOT_REALTIME > t->fair_ns)
+            t->fair_ns = key - NOT_REALTIME;
+    }
+    t->shown.involuntary_switches++;
+    k->running = NULL;
+    sim_off_core(k, t, false);
+    sim_refill(k);
+    queue(k, t);
+    sim_refill(k);
+    sim_leave(k, t);
+}
+
+/* Takes the running thread off its core for so long, though it could run. */
+void sim_delay(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
+{
+    t->delayed = true;
+    t->shown.involuntary_switches++;
+    k->running = NULL;
+    sim_off_core(k, t, false);
+    sim_heap_put(&k->events, &t->timer, sim_later(k->now_ns, ns));
+    sim_refill(k);
+    sim_leave(k, t);
+}

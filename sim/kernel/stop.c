@@ -1,0 +1,171 @@
+/* Stopping threads where they stand, letting them go on, ending them.
+ *
+ *   request (signal) --signal_ns--> due -+- on a core: taken at once
+ *                                        +- in line: taken when it comes on a core
+ *                                        +- blocked: gets in line; its wait ends if it may (else: errand) */
+#include "sim/kernel/inside.h"
+
+static void stopper_done(struct sim_thread_inside *t, enum strobe_status status)
+{
+    struct sim_thread_inside *stopper = t->stopper;
+    t->stopper = NULL;
+    stopper->stop_status = status;
+    sim_rouse(stopper, SIM_WAKE_THREAD, t);
+}
+
+static void hold(struct sim_thread_inside *t)
+{
+    t->stopped = true;
+    t->held_since_ns = t->kernel->now_ns;
+    t->kernel->stopped++;
+}
+
+/* The thread is off all cores and lines, and has a stopper. */
+void sim_stop_taken(struct sim_thread_inside *t)
+{
+    t->stop_due = false;
+    t->errand = false;
+    hold(t);
+    stopper_done(t, STROBE_OK);
+}
+
+void sim_signal_due(struct sim_thread_inside *t)
+{
+    struct sim_kernel *k = t->kernel;
+    if (t->shown.state == SIM_RUNNING) {
+        t->shown.voluntary_switches++;       /* the handler waits to be let go */
+        sim_off_core(k, t, false);
+        sim_stop_taken(t);
+        sim_refill(k);
+        return;
+    }
+    t->stop_due = true;
+    if (t->shown.state != SIM_BLOCKED)
+        return;
+    if (sim_interruptible(t)) {
+        sim_rouse(t, SIM_WAKE_INTERRUPT, NULL);
+    } else {
+        t->errand = true;
+        sim_make_ready(k, t);
+    }
+}
+
+/* Out of the line, off the core, and no longer to come back by itself. */
+static void set_aside(struct sim_thread_inside *t)
+{
+    struct sim_kernel *k = t->kernel;
+    sim_heap_remove(&k->ready, &t->ready);
+    if (t->delayed) {
+        sim_heap_remove(&k->events, &t->timer);
+        t->delayed = false;
+    }
+    if (t->core) {
+        if (t->shown.state == SIM_RUNNING)
+            t->shown.involuntary_switches++;
+        sim_off_core(k, t, false);
+    }
+}
+
+/* Takes back the request that `stopper` waits for. */
+void sim_stop_withdraw(struct sim_thread_inside *stopper)
+{
+    struct sim_thread_inside *t = stopper->stopping;
+    t->stopper = NULL;
+    t->stop_due = false;
+    stopper->stop_status = STROBE_LATE;
+    sim_heap_remove(&t->kernel->events, &t->signal);
+    if (t->errand) {
+        t->errand = false;
+        set_aside(t);
+        sim_refill(t->kernel);
+    }
+}
+
+enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, uint64_t timeout_ns)
+{
+    struct sim_thread_inside *self = sim_enter(), *t = thread->inside;
+    struct sim_kernel *k = self->kernel;
+    if (thread->state == SIM_ENDED)
+        return STROBE_GONE;
+    assert(t != self);
+    if (t->stopped || t->stopper)
+        return STROBE_LATE;
+    if (way == SIM_STOP_AT_ONCE) {
+        set_aside(t);
+        hold(t);
+        sim_refill(k);
+        return STROBE_OK;
+    }
+    t->stopper = self;
+    self->stopping = t;
+    uint64_t takes_ns = k->options.schedule == SIM_FAIR ? k->options.signal_ns : sim_adversary_signal(k);
+    sim_heap_put(&k->events, &t->signal, sim_later(k->now_ns, takes_ns));
+    sim_block(self, SIM_WAIT_STOP, t, NULL, sim_later(k->now_ns, timeout_ns));
+    return self->stop_status;
+}
+
+static void let_go(struct sim_thread_inside *t)
+{
+    struct sim_kernel *k = t->kernel;
+    t->stopped = false;
+    k->stopped--;
+    if (t->shown.state != SIM_BLOCKED)
+        t->shown.held_ns += k->now_ns - t->held_since_ns;
+}
+
+enum strobe_status sim_continue(struct sim_thread *thread)
+{
+    struct sim_thread_inside *t = thread->inside;
+    sim_enter_any(t->kernel);
+    if (!t->stopped)
+        return STROBE_NO_ENTRY;
+    let_go(t);
+    if (thread->state != SIM_BLOCKED)
+        sim_make_ready(t->kernel, t);
+    return STROBE_OK;
+}
+
+uint32_t sim_stopped_count(const struct sim_kernel *k)
+{
+    return k->stopped;
+}
+
+/* The thread is off all cores and lines: what waits for it is told, and its fiber goes. */
+void sim_bury(struct sim_thread_inside *t, struct sim_thread_inside *by)
+{
+    struct sim_kernel *k = t->kernel;
+    if (t->stopped)
+        let_go(t);
+    sim_heap_remove(&k->events, &t->signal);
+    t->stop_due = false;
+    t->errand = false;
+    t->shown.state = SIM_ENDED;
+    k->alive--;
+    k->awaited -= !t->daemon;
+    if (t->stopper)
+        stopper_done(t, STROBE_GONE);
+    sim_rouse_all(&t->joiners, by);
+    if (k->host == &t->fiber) {
+        t->fiber.ending = true;
+        k->remains = &t->fiber;
+    } else {
+        sim_fiber_close(&t->fiber);
+    }
+    if (!k->awaited && !k->ended)
+        sim_finish_run(k, SIM_END_DONE);
+}
+
+void sim_kill(struct sim_thread *thread)
+{
+    struct sim_thread_inside *t = thread->inside, *self = sim_enter_any(t->kernel);
+    if (thread->state == SIM_ENDED)
+        return;
+    assert(t != self);
+    if (t->waits == SIM_WAIT_STOP)
+        sim_stop_withdraw(t);
+    sim_end_wait(t);
+    set_aside(t);
+    sim_bury(t, t);
+    sim_pass_on(t);
+    sim_refill(t->kernel);
+}

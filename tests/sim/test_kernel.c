@@ -1,0 +1,383 @@
+/* The virtual kernel in fair mode: time, cores, and who gets how much of them. */
+#include "tests/sim/support/stage.h"
+
+static void computes(void *ns)
+{
+    sim_compute(*(const uint64_t *)ns);
+    note(sim_now());
+}
+
+/* --- time --- */
+
+static void computes_and_is_charged(void *arg)
+{
+    (void)arg;
+    sim_compute(5 * US);
+    note(sim_now());
+    sim_charge(300);
+    note(sim_now());
+    note(sim_cpu_ns(sim_self()));
+    sim_compute(200);
+    note(sim_now());
+    sim_charge(70);
+    sim_sleep_until(10 * US);
+    note(sim_now());
+    note(sim_cpu_ns(sim_self()));
+    sim_charge(30);
+}
+
+static void a_compute_takes_its_time_and_what_was_charged_before(void **state)
+{
+    (void)state;
+    stage_cores(1);
+    struct sim_thread *t = enter("a", computes_and_is_charged, NULL);
+    play(SIM_END_DONE);
+    const uint64_t expected[] = { 5000, 5300, 5300, 5500, 10000, 5570 };
+    assert_memory_equal(notes, expected, sizeof expected);
+    assert_int_equal(sim_now(), 10030);
+    assert_int_equal(sim_cpu_ns(t), 5600);
+    stage_close();
+    assert_null(sim_self());
+    assert_int_equal(sim_now(), 0);
+}
+
+static void charges_then_unlocks(void *lock)
+{
+    sim_mutex_lock(lock);
+    sim_compute(3 * US);
+    sim_charge(2 * US);
+    sim_mutex_unlock(lock);
+    note(sim_now());
+}
+
+static void locks(void *lock)
+{
+    sim_compute(US);
+    sim_mutex_lock(lock);
+    note(sim_now());
+}
+
+static void what_others_can_notice_happens_after_what_was_charged(void **state)
+{
+    (void)state;
+    struct sim_mutex m = { .name = "m" };
+    stage_cores(2);
+    enter("a", charges_then_unlocks, &m);
+    enter("b", locks, &m);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 5 * US);
+    assert_int_equal(notes[1], 5 * US);
+    stage_close();
+}
+
+static void calls_back(void *value)
+{
+    assert_null(sim_self());
+    note(*(const uint64_t *)value);
+    note(sim_now());
+}
+
+static void callbacks_come_in_order_of_time_then_of_asking(void **state)
+{
+    (void)state;
+    static const uint64_t names[] = { 1, 2, 3 }, ns = 50 * US;
+    stage_cores(1);
+    assert_int_equal(sim_at(kernel, 30 * US, calls_back, (void *)&names[0]), STROBE_OK);
+    assert_int_equal(sim_at(kernel, 20 * US, calls_back, (void *)&names[1]), STROBE_OK);
+    assert_int_equal(sim_at(kernel, 20 * US, calls_back, (void *)&names[2]), STROBE_OK);
+    enter("a", computes, (void *)&ns);
+    play(SIM_END_DONE);
+    const uint64_t expected[] = { 2, 20 * US, 3, 20 * US, 1, 30 * US, 50 * US };
+    assert_memory_equal(notes, expected, sizeof expected);
+    stage_close();
+}
+
+static void ends_the_run(void *ctx)
+{
+    (void)ctx;
+    sim_kernel_end(kernel);
+}
+
+static void a_run_ends_where_it_is_asked_to_or_must(void **state)
+{
+    (void)state;
+    uint64_t ns = 10 * MS;
+    stage_open(&(struct sim_kernel_options){ .cores = 1, .limit_ns = 7 * MS });
+    enter("a", computes, &ns);
+    play(SIM_END_LIMIT);
+    assert_string_equal(why, "limit reached at 0.007000 s");
+    assert_int_equal(sim_now(), 7 * MS);
+    stage_close();
+
+    stage_cores(1);
+    assert_int_equal(sim_at(kernel, 5 * MS, ends_the_run, NULL), STROBE_OK);
+    enter("a", computes, &ns);
+    play(SIM_END_ASKED);
+    assert_int_equal(sim_now(), 5 * MS);
+    stage_close();
+
+    stage_cores(1);
+    play(SIM_END_DONE);
+    assert_int_equal(sim_now(), 0);
+    stage_close();
+    assert_int_equal(note_count, 0);
+}
+
+static void sleeps_again_and_again(void *arg)
+{
+    (void)arg;
+    for (uint64_t at = MS;; at += MS)
+        sim_sleep_until(at);
+}
+
+static void a_run_waits_for_no_daemon(void **state)
+{
+    (void)state;
+    uint64_t ns = 3500 * US;
+    stage_cores(2);
+    sim_thread_start(kernel, &(struct sim_thread_options){ .daemon = true, .entry = sleeps_again_and_again });
+    enter("a", computes, &ns);
+    play(SIM_END_DONE);
+    assert_int_equal(sim_now(), ns);
+    stage_close();
+}
+
+/* --- cores --- */
+
+static void two_threads_share_a_core_by_slices(void **state)
+{
+    (void)state;
+    uint64_t ns = 30 * MS;
+    stage_cores(1);
+    enter("a", computes, &ns);
+    struct sim_thread *b = enter("b", computes, &ns);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 57 * MS);
+    assert_int_equal(notes[1], 60 * MS);
+    assert_int_equal(b->involuntary_switches, 9);
+    assert_int_equal(b->voluntary_switches, 0);
+    stage_close();
+}
+
+static void never_ends(void *arg)
+{
+    for (;;)
+        sim_compute(*(const uint64_t *)arg);
+}
+
+/* Hogs that compute in pieces of several lengths, two of them with sleeps between: shares of those that always can run
+ * differ by no more than a slice or two. */
+static void hogs_get_equal_shares_whatever_their_pieces(void **state)
+{
+    (void)state;
+    static const uint64_t pieces[] = { 700, 90 * US, 11 * MS, 3 * MS, 1000 * MS };
+    struct sim_thread *t[5];
+    for (uint32_t cores = 1; cores <= 4; cores++) {
+        stage_open(&(struct sim_kernel_options){ .cores = cores, .limit_ns = 1000 * MS });
+        for (uint32_t i = 0; i < 5; i++)
+            t[i] = enter(NULL, never_ends, (void *)&pieces[i]);
+        play(SIM_END_LIMIT);
+        for (uint32_t i = 0; i < 5; i++) {
+            uint64_t share = 1000 * MS * cores / 5, has = sim_cpu_ns(t[i]);
+            assert_true(has > share - 7 * MS && has < share + 7 * MS);
+        }
+        stage_close();
+    }
+}
+
+static void nicer_threads_get_as_much_less_as_linux_gives_them(void **state)
+{
+    (void)state;
+    static const int nice[] = { 0, 5, -5, 19 };
+    static const double weight[] = { 1024, 335, 3121, 15 };
+    uint64_t piece = 100 * US;
+    struct sim_thread *t[4];
+    stage_open(&(struct sim_kernel_options){ .cores = 1, .limit_ns = 20000 * MS });
+    for (uint32_t i = 0; i < 4; i++)
+        t[i] = sim_thread_start(kernel, &(struct sim_thread_options){ .nice = nice[i], .entry = never_ends,
+                                                                       .arg = &piece });
+    play(SIM_END_LIMIT);
+    for (uint32_t i = 0; i < 4; i++) {
+        double share = 20e9 * weight[i] / (1024 + 335 + 3121 + 15), has = (double)sim_cpu_ns(t[i]);
+        assert_true(has > share * 0.96 - 4e6 && has < share * 1.04 + 4e6);
+    }
+    stage_close();
+}
+
+static void sleeps_then_notes(void *until)
+{
+    sim_sleep_until(*(const uint64_t *)until);
+    note(sim_now());
+    sim_compute(100 * US);
+    note(sim_now());
+}
+
+static void a_realtime_thread_preempts_at_once_and_runs_through(void **state)
+{
+    (void)state;
+    uint64_t until = 5500 * US, ns = 20 * MS;
+    stage_cores(1);
+    enter("a", computes, &ns);
+    enter("b", computes, &ns);
+    sim_thread_start(kernel, &(struct sim_thread_options){ .realtime = true, .entry = sleeps_then_notes,
+                                                            .arg = &until });
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], until);
+    assert_int_equal(notes[1], until + 100 * US);
+    stage_close();
+}
+
+static void who_slept_preempts_who_ran_long_but_not_who_just_began(void **state)
+{
+    (void)state;
+    uint64_t until = 10300 * US, early = 500 * US, ns = 20 * MS;
+    stage_cores(1);
+    enter("a", computes, &ns);
+    enter("b", sleeps_then_notes, &until);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], until);
+    stage_close();
+
+    stage_cores(1);
+    enter("a", computes, &ns);
+    enter("b", sleeps_then_notes, &early);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 3 * MS);
+    stage_close();
+}
+
+static void a_switch_costs_the_core_but_no_thread(void **state)
+{
+    (void)state;
+    uint64_t ns = 6 * MS;
+    stage_open(&(struct sim_kernel_options){ .cores = 1, .switch_ns = 2 * US, .limit_ns = UINT64_MAX });
+    struct sim_thread *a = enter("a", computes, &ns), *b = enter("b", computes, &ns);
+    play(SIM_END_DONE);
+    assert_int_equal(sim_cpu_ns(a), ns);
+    assert_int_equal(sim_cpu_ns(b), ns);
+    assert_int_equal(sim_kernel_stats(kernel).switches, 4);
+    assert_int_equal(sim_now(), 2 * ns + 4 * 2 * US);
+    stage_close();
+}
+
+static void yields_in_turn(void *name)
+{
+    for (int i = 0; i < 3; i++) {
+        note(*(const uint64_t *)name);
+        sim_yield();
+    }
+}
+
+static void a_yield_goes_to_the_end_of_the_line(void **state)
+{
+    (void)state;
+    static const uint64_t names[] = { 1, 2, 3 };
+    stage_cores(1);
+    for (int i = 0; i < 3; i++)
+        enter(NULL, yields_in_turn, (void *)&names[i]);
+    play(SIM_END_DONE);
+    const uint64_t expected[] = { 1, 2, 3, 1, 2, 3, 1, 2, 3 };
+    assert_memory_equal(notes, expected, sizeof expected);
+    stage_close();
+}
+
+/* --- threads --- */
+
+static uint32_t ran;
+
+static void counts(void *arg)
+{
+    (void)arg;
+    sim_compute(3 * US);
+    ran++;
+}
+
+static void starts_many(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 5000; i++) {
+        struct sim_thread *t = enter(NULL, counts, NULL);
+        if (i % 2)
+            sim_join(t);
+    }
+}
+
+static void starts_a_crowd(void *arg)
+{
+    struct sim_sem *gate = arg;
+    for (int i = 0; i < 5000; i++)
+        enter(NULL, counts, NULL);
+    sim_sleep_until(1000 * MS);
+    sim_sem_post(gate);
+}
+
+static void thousands_of_threads_come_and_go_or_stay(void **state)
+{
+    (void)state;
+    struct sim_sem gate = { .name = "gate" };
+    ran = 0;
+    stage_cores(4);
+    enter("main", starts_many, NULL);
+    play(SIM_END_DONE);
+    assert_int_equal(ran, 5000);
+    stage_close();
+
+    stage_cores(4);
+    enter("main", starts_a_crowd, &gate);
+    play(SIM_END_DONE);
+    assert_int_equal(ran, 10000);
+    assert_int_equal(gate.count, 1);
+    stage_close();
+}
+
+static void ends(void *arg)
+{
+    (void)arg;
+}
+
+static void starts_heirs(void *arg)
+{
+    (void)arg;
+    struct sim_thread *a = enter("a", ends, NULL);
+    sim_join(a);
+    struct sim_thread *b = sim_thread_start(kernel, &(struct sim_thread_options){ .tid = a->tid, .entry = ends });
+    struct sim_thread *c = sim_thread_start(kernel, &(struct sim_thread_options){ .tid = 70, .entry = ends });
+    struct sim_thread *d = enter("d", ends, NULL);
+    note(a->tid);
+    note(b->tid);
+    note(c->tid);
+    note(d->tid);
+    note(d->serial);
+}
+
+static void a_tid_may_be_used_again_a_serial_is_not(void **state)
+{
+    (void)state;
+    stage_cores(1);
+    enter("main", starts_heirs, NULL);
+    play(SIM_END_DONE);
+    const uint64_t expected[] = { 2, 2, 70, 71, 4 };
+    assert_memory_equal(notes, expected, sizeof expected);
+    stage_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_compute_takes_its_time_and_what_was_charged_before),
+        cmocka_unit_test(what_others_can_notice_happens_after_what_was_charged),
+        cmocka_unit_test(callbacks_come_in_order_of_time_then_of_asking),
+        cmocka_unit_test(a_run_ends_where_it_is_asked_to_or_must),
+        cmocka_unit_test(a_run_waits_for_no_daemon),
+        cmocka_unit_test(two_threads_share_a_core_by_slices),
+        cmocka_unit_test(hogs_get_equal_shares_whatever_their_pieces),
+        cmocka_unit_test(nicer_threads_get_as_much_less_as_linux_gives_them),
+        cmocka_unit_test(a_realtime_thread_preempts_at_once_and_runs_through),
+        cmocka_unit_test(who_slept_preempts_who_ran_long_but_not_who_just_began),
+        cmocka_unit_test(a_switch_costs_the_core_but_no_thread),
+        cmocka_unit_test(a_yield_goes_to_the_end_of_the_line),
+        cmocka_unit_test(thousands_of_threads_come_and_go_or_stay),
+        cmocka_unit_test(a_tid_may_be_used_again_a_serial_is_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
