@@ -1,0 +1,190 @@
+#include "sim/app/lexer.h"
+
+#include <string.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_of_word(char c)
+{
+    return is_letter(c) || is_digit(c) || c == '.' || c == '$' || c == ':' || c == '-';
+}
+
+void sim_lexer_open(struct sim_lexer *l, const char *text, size_t bytes)
+{
+    *l = (struct sim_lexer){.at = text, .end = text + bytes, .line = 1, .column = 1};
+}
+
+static char peek(const struct sim_lexer *l, size_t ahead)
+{
+    return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
+}
+
+static void step(struct sim_lexer *l)
+{
+    char c = *l->at++;
+    if (c == '\n') {
+        l->line++;
+        l->column = 1;
+    } else if ((c & 0xc0) != 0x80) {   /* not a later byte of a character of UTF-8 */
+        l->column++;
+    }
+}
+
+static void step_by(struct sim_lexer *l, size_t bytes)
+{
+    while (bytes--)
+        step(l);
+}
+
+static void skip_blanks(struct sim_lexer *l)
+{
+    while (l->at < l->end && (*l->at == ' ' || *l->at == '\t' || *l->at == '\r'))
+        step(l);
+    if (l->at < l->end && *l->at == '#')
+        while (l->at < l->end && *l->at != '\n')
+            step(l);
+}
+
+/* Bytes of the character of UTF-8 at `p`, 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
+static size_t utf8_bytes(const char *p, const char *end)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    size_t have = (size_t)(end - p), n = u[0] < 0x80 ? 1 : u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
+    if (n == 1)
+        return 1;
+    if (u[0] < 0xc2 || u[0] > 0xf4 || have < n)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+    bool bad = (u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) || (u[0] == 0xf0 && u[1] < 0x90) ||
+               (u[0] == 0xf4 && u[1] > 0x8f);
+    return bad ? 0 : n;
+}
+
+static void text(struct sim_lexer *l, struct sim_token *t)
+{
+    t->kind = SIM_TOKEN_TEXT;
+    step(l);
+    while (l->at < l->end && *l->at != '"') {
+        size_t n = utf8_bytes(l->at, l->end);
+        bool escape = *l->at == '\\';
+        if (*l->at == '\n')
+            break;
+        if (n == 0 || (unsigned char)*l->at < ' ' || *l->at == 0x7f) {
+            t->wrong = "a text with bytes in it that are no characters";
+            break;
+        }
+        if (escape && peek(l, 1) != '"' && peek(l, 1) != '\\') {
+            t->wrong = "a text with a '\\' in it that is before neither '\"' nor '\\'";
+            break;
+        }
+        step_by(l, escape ? 2 : n);
+    }
+    if (!t->wrong && (l->at == l->end || *l->at != '"'))
+        t->wrong = "a text without its closing '\"'";
+    if (t->wrong)
+        t->kind = SIM_TOKEN_WRONG;
+    else
+        step(l);
+}
+
+static void number(struct sim_lexer *l, struct sim_token *t)
+{
+    t->kind = SIM_TOKEN_NUMBER;
+    if (*l->at == '-')
+        step(l);
+    while (is_digit(peek(l, 0)))
+        step(l);
+    if (peek(l, 0) == '.' && is_digit(peek(l, 1))) {
+        step(l);
+        while (is_digit(peek(l, 0)))
+            step(l);
+    }
+    while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)))
+        step(l);
+}
+
+struct sim_token sim_lexer_next(struct sim_lexer *l)
+{
+    skip_blanks(l);
+    struct sim_token t = {.kind = SIM_TOKEN_MARK, .line = l->line, .column = l->column, .begin = l->at};
+    char c = peek(l, 0);
+    if (l->at == l->end) {
+        t.kind = SIM_TOKEN_FILE_END;
+    } else if (c == '\n' || c == ';') {
+        t.kind = SIM_TOKEN_LINE_END;
+        step(l);
+    } else if (is_letter(c)) {
+        t.kind = SIM_TOKEN_WORD;
+        while (is_of_word(peek(l, 0)))
+            step(l);
+    } else if (is_digit(c) || (c == '-' && is_digit(peek(l, 1)))) {
+        number(l, &t);
+    } else if (c == '"') {
+        text(l, &t);
+    } else if (c == '.' && peek(l, 1) == '.') {
+        step_by(l, 2);
+    } else if (c != '\0' && strchr("{}(),", c)) {
+        step(l);
+    } else {
+        t.kind = SIM_TOKEN_WRONG;
+        size_t n = utf8_bytes(l->at, l->end);
+        step_by(l, n ? n : 1);
+    }
+    t.bytes = (size_t)(l->at - t.begin);
+    return t;
+}
+
+bool sim_token_is(const struct sim_token *t, const char *word)
+{
+    size_t bytes = strlen(word);
+    return (t->kind == SIM_TOKEN_WORD || t->kind == SIM_TOKEN_MARK) && t->bytes == bytes &&
+           !memcmp(t->begin, word, bytes);
+}
+
+bool sim_token_number(const struct sim_token *t, struct sim_number *out)
+{
+    const char *p = t->begin, *end = t->begin + t->bytes;
+    unsigned count = 0;
+    *out = (struct sim_number){.negative = *p == '-'};
+    p += out->negative;
+    for (bool fraction = false; p < end && (is_digit(*p) || *p == '.'); p++) {
+        if (*p == '.') {
+            fraction = true;
+            continue;
+        }
+        count += count || *p != '0';
+        out->decimals += fraction;
+        if (count > 18 || out->decimals > 18)
+            return false;
+        out->digits = out->digits * 10 + (uint64_t)(*p - '0');
+    }
+    out->unit = p;
+    out->unit_bytes = (size_t)(end - p);
+    return true;
+}
+
+size_t sim_token_text(const struct sim_token *t, char *out)
+{
+    size_t n = 0;
+    if (t->kind != SIM_TOKEN_TEXT) {
+        memcpy(out, t->begin, t->bytes);
+        n = t->bytes;
+    } else {
+        for (size_t i = 1; i + 1 < t->bytes; i++) {
+            i += t->begin[i] == '\\';
+            out[n++] = t->begin[i];
+        }
+    }
+    out[n] = '\0';
+    return n;
+}
