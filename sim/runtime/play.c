@@ -1,0 +1,301 @@
+/* Operations that call, loop, choose and throw; those that wait are in play_wait.c. */
+#include "sim/runtime/player.h"
+#include "sim/runtime/draws.h"
+
+#include <stdlib.h>
+
+enum {
+    IDLE_ROUND_NS = 1000,    /* a round of FOREVER that took no time takes this: time must go on */
+    SPIN_LEAST_NS = 100,
+    ACTS_AT_FIRST = 16,
+};
+
+uint64_t sim_player_now(const struct sim_player *p)
+{
+    uint64_t now = sim_now(), told = p->run->truth.failed ? 0 : p->run->truth.tracks[p->v.track].end_ns;
+    return now > told ? now : told;
+}
+
+/* ---- activations ---- */
+
+static struct sim_act *push(struct sim_player *p, enum sim_act_kind kind, uint32_t block)
+{
+    if (p->act_count == p->act_room) {
+        uint32_t room = p->act_room ? p->act_room * 2 : ACTS_AT_FIRST;
+        struct sim_act *acts = realloc(p->acts, room * sizeof *acts);
+        if (!acts) {
+            sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
+            return NULL;
+        }
+        p->acts = acts;
+        p->act_room = room;
+    }
+    const struct sim_block *b = &p->world->scenario->blocks[block];
+    struct sim_act *a = &p->acts[p->act_count++];
+    *a = (struct sim_act){.kind = kind, .next = b->first, .first = b->first, .end = b->first + b->count,
+                          .op = p->v.op};
+    return a;
+}
+
+/* ---- calls ---- */
+
+/* Where the call under way returns to: 0 for the outermost. */
+static uint64_t site(const struct sim_player *p)
+{
+    const struct sim_vthread *v = &p->v;
+    return v->frame_count ? sim_call_site(&p->world->code[v->frames[v->frame_count - 1].method], v->op) : 0;
+}
+
+/* Lays a method's frame and tells the truth; false when the stack is full, and the run ends. */
+static bool enter(struct sim_player *p, uint32_t method)
+{
+    struct sim_vthread *v = &p->v;
+    const struct sim_code *c = &p->world->code[method];
+    if (!sim_frame_fits(v, c->frame_bytes + 16)) {
+        sim_world_fail(p->world, STROBE_BAD_INPUT, &p->world->scenario->ops[v->op], "a call within the stack's 1 MiB");
+        return false;
+    }
+    sim_frame_push(v, method, site(p), c->frame_bytes, c->frameless);
+    v->fresh = true;
+    sim_track_call(&p->run->truth, v->track, sim_player_now(p), c->name, SIM_CALL_METHOD);
+    return true;
+}
+
+static void leave(struct sim_player *p, uint64_t frames, bool thrown)
+{
+    uint64_t now = sim_player_now(p);
+    for (; frames; frames--) {
+        sim_frame_pop(&p->v);
+        sim_track_return(&p->run->truth, p->v.track, now, thrown);
+    }
+    p->v.fresh = false;
+}
+
+static void call(struct sim_player *p, uint32_t method, uint64_t deep)
+{
+    uint64_t done = 0;
+    if (deep == 0)
+        return;
+    while (done < deep && enter(p, method))
+        done++;
+    const struct sim_code *c = &p->world->code[method];
+    if (p->world->failed || !push(p, SIM_ACT_BODY, p->world->scenario->methods[method].block)) {
+        leave(p, done, false);
+        return;
+    }
+    struct sim_act *a = &p->acts[p->act_count - 1];
+    a->next = a->first = c->first;
+    a->end = c->end;
+    a->count = done;
+}
+
+/* ---- the ends of blocks ---- */
+
+/* Leaves the innermost activation for good, by its end or from within. */
+static void drop(struct sim_player *p, bool thrown)
+{
+    struct sim_act a = p->acts[p->act_count - 1];
+    const struct sim_scenario *s = p->world->scenario;
+    const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL;   /* a thread may have nothing to do */
+    if (a.kind == SIM_ACT_BODY)
+        leave(p, a.count, thrown);
+    else if (a.kind == SIM_ACT_LOCKED) {
+        p->v.op = a.op;
+        sim_play_unlock(p, op);
+    } else if (a.kind == SIM_ACT_LOOP)
+        p->world->queues[op->object].loopers--;
+    p->act_count--;
+}
+
+static void next_message(struct sim_player *p, const struct sim_act *loop)
+{
+    uint32_t method;
+    p->v.op = loop->op;
+    sim_play_next_message(p, p->world->scenario->ops[loop->op].object, &method);
+    call(p, method, 1);
+}
+
+/* The operations of the innermost block are done. */
+static void finish(struct sim_player *p)
+{
+    struct sim_act *a = &p->acts[p->act_count - 1];
+    switch (a->kind) {
+    case SIM_ACT_REPEAT:
+        if (--a->count == 0)
+            p->act_count--;
+        a->next = a->first;
+        break;
+    case SIM_ACT_FOREVER:
+        if (sim_now() == p->forever_ns)
+            sim_compute(IDLE_ROUND_NS);
+        p->forever_ns = sim_now();
+        a->next = a->first;
+        break;
+    case SIM_ACT_LOOP:
+        next_message(p, a);
+        break;
+    default:
+        drop(p, false);
+    }
+}
+
+static void throw(struct sim_player *p)
+{
+    while (p->act_count && p->acts[p->act_count - 1].kind != SIM_ACT_CATCH)
+        drop(p, true);
+    if (p->act_count == 0)
+        return;
+    uint32_t op = p->acts[--p->act_count].op;
+    p->v.op = op;
+    push(p, SIM_ACT_PLAIN, p->world->scenario->ops[op].other_block);
+}
+
+static void leave_all(struct sim_player *p)
+{
+    while (p->act_count)
+        drop(p, false);
+}
+
+/* ---- operations ---- */
+
+static void compute(struct sim_player *p, uint64_t ns)
+{
+    struct sim_vthread *v = &p->v;
+    if (ns == 0)
+        return;
+    v->ends_with_compute = p->world->last_of_body[v->op];
+    sim_compute(ns);
+    v->ends_with_compute = false;
+}
+
+static void allocate(struct sim_player *p, uint64_t bytes)
+{
+    p->v.allocations++;
+    p->v.alloc_bytes += bytes;
+    p->kept++;
+    sim_tell_point(p, STROBE_KIND_ALLOC, bytes);
+}
+
+static void free_last(struct sim_player *p, uint64_t count)
+{
+    for (; count && p->kept; count--, p->kept--)
+        sim_tell_point(p, STROBE_KIND_FREE, 0);
+}
+
+static void lock(struct sim_player *p, const struct sim_op *op)
+{
+    if (sim_play_lock(p, op))
+        push(p, SIM_ACT_LOCKED, op->block);
+}
+
+static void spin(struct sim_player *p, const struct sim_op *op, uint64_t amount)
+{
+    while (!sim_mutex_trylock(&p->world->mutexes[op->object]))
+        sim_compute(amount ? amount : SPIN_LEAST_NS);
+    p->held++;
+    push(p, SIM_ACT_LOCKED, op->block);
+}
+
+static void repeat(struct sim_player *p, const struct sim_op *op, uint64_t rounds)
+{
+    struct sim_act *a = rounds ? push(p, SIM_ACT_REPEAT, op->block) : NULL;
+    if (a)
+        a->count = rounds;
+}
+
+static void loop(struct sim_player *p, const struct sim_op *op)
+{
+    struct sim_message_queue *q = &p->world->queues[op->object];
+    if (!push(p, SIM_ACT_LOOP, 0))
+        return;
+    q->loopers++;
+    if (!sim_queue_begin(q))
+        sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
+}
+
+static void call_native(struct sim_player *p, const struct sim_op *op)
+{
+    sim_tell_point(p, STROBE_KIND_JNI, op->object);
+    call(p, op->object, 1);
+}
+
+static void play(struct sim_player *p, const struct sim_op *op)
+{
+    uint64_t amount = sim_dist_draw(&op->amount, &p->random);
+    if (op->size.kind != SIM_DIST_CONSTANT)
+        sim_dist_draw(&op->size, &p->random);   /* a device is as slow as it is told to be: only the stream moves on */
+    switch (op->kind) {
+    case SIM_OP_COMPUTE: compute(p, amount); break;
+    case SIM_OP_CALL: call(p, op->object, 1); return;
+    case SIM_OP_RECURSE: call(p, op->object, amount); return;
+    case SIM_OP_REPEAT: repeat(p, op, amount); break;
+    case SIM_OP_FOREVER:
+        p->forever_ns = sim_now();
+        push(p, SIM_ACT_FOREVER, op->block);
+        break;
+    case SIM_OP_CHOOSE:
+        push(p, SIM_ACT_PLAIN, p->world->scenario->arms[sim_draw_arm(p->world->scenario, op, &p->random)].block);
+        break;
+    case SIM_OP_ALLOC: allocate(p, amount); break;
+    case SIM_OP_FREE: free_last(p, amount); break;
+    case SIM_OP_LOCK: case SIM_OP_MONITOR: case SIM_OP_READ_LOCK: case SIM_OP_WRITE_LOCK: lock(p, op); break;
+    case SIM_OP_CLOCK: sim_tell_point(p, STROBE_KIND_CLOCK, 0); break;
+    case SIM_OP_JNI: call_native(p, op); return;
+    case SIM_OP_POST: sim_play_post(p, op, amount); break;
+    case SIM_OP_LOOP: loop(p, op); break;
+    case SIM_OP_THROW: throw(p); break;
+    case SIM_OP_CATCH: push(p, SIM_ACT_CATCH, op->block); break;
+    case SIM_OP_GC: sim_play_collect(p, amount); break;
+    case SIM_OP_SPAWN: sim_world_spawn(p->world, op->object, &p->v); break;
+    case SIM_OP_EXIT: leave_all(p); break;
+    case SIM_OP_SPIN: spin(p, op, amount); break;
+    case SIM_OP_FAULT: sim_faults_arm(p->run->faults, op->object); break;
+    default: sim_play_wait_op(p, op, amount);
+    }
+    p->v.fresh = false;
+}
+
+static void pay(struct sim_vthread *v)
+{
+    uint64_t ns = v->owes_ns;
+    v->owes_ns = 0;
+    sim_tracer_charge(v, ns);
+}
+
+static void play_all(struct sim_player *p)
+{
+    const struct sim_op *ops = p->world->scenario->ops;
+    while (p->act_count && !p->world->failed) {
+        struct sim_act *a = &p->acts[p->act_count - 1];
+        if (a->next == a->end) {
+            finish(p);
+            continue;
+        }
+        p->v.op = a->next++;
+        if (p->v.owes_ns)
+            pay(&p->v);
+        if (p->world->collecting)
+            sim_play_safepoint(p);
+        play(p, &ops[p->v.op]);
+    }
+}
+
+void sim_player_main(void *arg)
+{
+    struct sim_player *p = arg;
+    struct sim_vthread *v = &p->v;
+    struct sim_tracer *tracer = p->run->tracer;
+    uint64_t self = sim_what(SIM_WHAT_THREAD, v->thread->serial);
+    if (tracer && tracer->thread_begin)
+        tracer->thread_begin(tracer, v);
+    call(p, p->world->scenario->threads[v->spec].entry, 1);
+    play_all(p);
+    if (p->world->failed)
+        return;
+    sim_tell_release(p, self, STROBE_RELEASE_ALL);
+    if (tracer && tracer->thread_end)
+        tracer->thread_end(tracer, v);
+    sim_track_end(&p->run->truth, v->track, sim_player_now(p));
+    v->ended = true;
+    sim_stack_give(&p->world->stacks, v);
+}

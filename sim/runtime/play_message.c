@@ -1,0 +1,187 @@
+/* Message queues and who loops over them. As Android's: a message has a time before which it is not run; of those
+ * that are due the one of highest priority goes first. Each wait for a message is one poll, also when one is there
+ * already. */
+#include "sim/runtime/player.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* ---- heaps ---- */
+
+typedef bool before_fn(const struct sim_message *a, const struct sim_message *b);
+
+static bool is_earlier(const struct sim_message *a, const struct sim_message *b)
+{
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->serial < b->serial;
+}
+
+static bool is_dearer(const struct sim_message *a, const struct sim_message *b)
+{
+    return a->priority != b->priority ? a->priority > b->priority : is_earlier(a, b);
+}
+
+static bool heap_add(struct sim_message_heap *h, const struct sim_message *m, before_fn *before)
+{
+    if (h->count == h->room) {
+        uint32_t room = h->room ? h->room * 2 : 16;
+        struct sim_message *at = realloc(h->at, room * sizeof *at);
+        if (!at)
+            return false;
+        h->at = at;
+        h->room = room;
+    }
+    uint32_t i = h->count++;
+    for (; i && before(m, &h->at[(i - 1) / 2]); i = (i - 1) / 2)
+        h->at[i] = h->at[(i - 1) / 2];
+    h->at[i] = *m;
+    return true;
+}
+
+static struct sim_message heap_take(struct sim_message_heap *h, before_fn *before)
+{
+    struct sim_message first = h->at[0], last = h->at[--h->count];
+    uint32_t i = 0, child;
+    while ((child = 2 * i + 1) < h->count) {
+        if (child + 1 < h->count && before(&h->at[child + 1], &h->at[child]))
+            child++;
+        if (!before(&h->at[child], &last))
+            break;
+        h->at[i] = h->at[child];
+        i = child;
+    }
+    h->at[i] = last;
+    return first;
+}
+
+/* ---- queues ---- */
+
+static void out_of_memory(struct sim_message_queue *q)
+{
+    sim_world_fail(q->world, STROBE_IO, NULL, "out of memory");
+}
+
+static void move_due(struct sim_message_queue *q, uint64_t now_ns)
+{
+    while (q->later.count && q->later.at[0].due_ns <= now_ns) {
+        struct sim_message m = heap_take(&q->later, is_earlier);
+        if (!heap_add(&q->due, &m, is_dearer))
+            out_of_memory(q);
+    }
+}
+
+bool sim_queue_take(struct sim_message_queue *q, uint64_t now_ns, struct sim_message *out)
+{
+    move_due(q, now_ns);
+    if (!q->due.count)
+        return false;
+    *out = heap_take(&q->due, is_dearer);
+    return true;
+}
+
+uint64_t sim_queue_next_ns(const struct sim_message_queue *q)
+{
+    return q->later.count ? q->later.at[0].due_ns : UINT64_MAX;
+}
+
+/* A looper asleep is called for a message that is due, and to sleep less long for one that comes before all others. */
+void sim_queue_post(struct sim_message_queue *q, struct sim_message m, struct sim_vthread *from)
+{
+    uint64_t now = sim_now();
+    bool due = m.due_ns <= now, first = m.due_ns < sim_queue_next_ns(q);
+    m.serial = ++q->serial;
+    if (!heap_add(due ? &q->due : &q->later, &m, due ? is_dearer : is_earlier)) {
+        out_of_memory(q);
+        return;
+    }
+    if (q->waiting <= q->woken || (!due && !first))
+        return;
+    q->woken++;
+    if (from && due)
+        sim_tell_release(from->player, sim_what(SIM_WHAT_QUEUE, q->number),
+                         q->loopers > 1 ? STROBE_RELEASE_ONE : STROBE_RELEASE_TARGET);
+    sim_sem_post(&q->wake);
+}
+
+void sim_play_post(struct sim_player *p, const struct sim_op *op, uint64_t delay_ns)
+{
+    struct sim_message m = {.due_ns = sim_now() + delay_ns, .method = op->method, .priority = op->priority};
+    sim_queue_post(&p->world->queues[op->object], m, &p->v);
+}
+
+/* ---- frames ---- */
+
+/* A display's tick: posts a frame, ahead of all else, unless the one before still waits. */
+static void tick(void *ctx)
+{
+    struct sim_message_queue *q = ctx;
+    uint64_t now = sim_now();
+    if (q->loopers && !q->frame_pending) {
+        q->frame_pending = true;
+        sim_queue_post(q, (struct sim_message){.due_ns = now, .method = q->about->frame_method, .priority = INT_MAX},
+                       NULL);
+    }
+    if (sim_at(q->world->run->kernel, now + q->about->vsync_period_ns, tick, q) != STROBE_OK)
+        out_of_memory(q);
+}
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+/* An app whose loopers are idle is no deadlock: from the first on, the end of the run is something to wait for. */
+static bool expect_the_end(struct sim_world *w)
+{
+    if (w->loops)
+        return true;
+    w->loops = true;
+    return sim_at(w->run->kernel, w->scenario->duration_ns, nothing, NULL) == STROBE_OK;
+}
+
+bool sim_queue_begin(struct sim_message_queue *q)
+{
+    uint64_t period = q->about->vsync_period_ns;
+    if (!expect_the_end(q->world))
+        return false;
+    if (!period || q->ticks)
+        return true;
+    q->ticks = true;
+    return sim_at(q->world->run->kernel, (sim_now() / period + 1) * period, tick, q) == STROBE_OK;
+}
+
+/* ---- loopers ---- */
+
+/* The tracer first: it may be interrupted before it has taken note, and the truth is not. */
+static void set_message(struct sim_player *p, uint32_t id)
+{
+    struct sim_tracer *tracer = p->run->tracer;
+    p->v.message = id;
+    if (tracer && tracer->message)
+        tracer->message(tracer, &p->v, id);
+    sim_track_message(&p->run->truth, p->v.track, sim_player_now(p), id);
+}
+
+void sim_play_next_message(struct sim_player *p, uint32_t queue, uint32_t *method)
+{
+    struct sim_message_queue *q = &p->world->queues[queue];
+    struct sim_message m;
+    enum sim_wake how = SIM_WAKE_NONE;
+    if (p->v.message)
+        set_message(p, 0);
+    sim_wait_begin(p, STROBE_KIND_POLL, sim_what(SIM_WHAT_QUEUE, queue));
+    uint64_t now = sim_now();
+    while (!sim_queue_take(q, now, &m)) {
+        uint64_t next = sim_queue_next_ns(q);
+        q->waiting++;
+        enum sim_wake wake = sim_sem_wait(&q->wake, next == UINT64_MAX ? next : next - now);
+        q->waiting--;
+        q->woken -= wake != SIM_WAKE_TIMEOUT && wake != SIM_WAKE_INTERRUPT;
+        how = wake == SIM_WAKE_NONE ? how : wake;
+        now = sim_now();
+    }
+    sim_wait_end(p, how);
+    if (m.priority == INT_MAX && m.method == q->about->frame_method)
+        q->frame_pending = false;
+    set_message(p, ++p->message_count);
+    *method = m.method;
+}

@@ -1,0 +1,344 @@
+/* Operations that may block, that let others go on, or tell the tracer of themselves. */
+#include "sim/runtime/player.h"
+
+/* ---- frames of hooks ---- */
+
+static const struct sim_code hook_code = {.address = SIM_HOOK_CODE, .bytes = SIM_OWN_CODE_BYTES};
+
+static uint64_t call_site(const struct sim_player *p)
+{
+    const struct sim_vthread *v = &p->v;
+    if (!v->frame_count)
+        return 0;
+    uint32_t method = v->frames[v->frame_count - 1].method;
+    return sim_call_site(method == SIM_HOOK_METHOD ? &hook_code : &p->world->code[method], v->op);
+}
+
+/* Frames of our own always find room: the app's calls leave SIM_STACK_SPARE. */
+static bool push_own(struct sim_player *p, uint32_t method)
+{
+    if (p->v.frame_count == p->v.frame_room && !sim_frames_grow(&p->v)) {
+        sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
+        return false;
+    }
+    sim_frame_push(&p->v, method, call_site(p), 0, false);
+    return true;
+}
+
+void sim_tell_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg)
+{
+    struct sim_tracer *tracer = p->run->tracer;
+    if (!tracer || !tracer->point || !push_own(p, SIM_HOOK_METHOD))
+        return;
+    tracer->point(tracer, &p->v, kind, arg);
+    sim_frame_pop(&p->v);
+}
+
+void sim_tell_release(struct sim_player *p, uint64_t what, enum strobe_release how)
+{
+    struct sim_tracer *tracer = p->run->tracer;
+    if (!tracer || !tracer->release || !push_own(p, SIM_HOOK_METHOD))
+        return;
+    tracer->release(tracer, &p->v, what, how);
+    sim_frame_pop(&p->v);
+}
+
+/* ---- waits ---- */
+
+static void interrupt(void *thread)
+{
+    sim_interrupt(thread);
+}
+
+/* Signals that come while the thread waits. */
+static void meet_signals(const struct sim_player *p)
+{
+    enum { SOON_NS = 20000 };
+    uint64_t now = sim_now(), amount;
+    if (sim_fault_strikes(p->run->faults, SIM_FAULT_SIGNAL_STORM, p->v.spec, now, &amount) &&
+        sim_at(p->run->kernel, now + (amount ? amount : SOON_NS), interrupt, p->v.thread) != STROBE_OK)
+        sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
+}
+
+void sim_wait_begin(struct sim_player *p, enum strobe_kind kind, uint64_t what)
+{
+    struct sim_vthread *v = &p->v;
+    struct sim_tracer *tracer = p->run->tracer;
+    if (tracer && tracer->scope_begin && push_own(p, SIM_HOOK_METHOD))
+        p->token = tracer->scope_begin(tracer, v, kind, what);
+    push_own(p, sim_wait_method(kind));
+    v->waits = kind;
+    p->wait_begin_ns = sim_player_now(p);
+    p->wait_what = what;
+    sim_track_call(&p->run->truth, v->track, p->wait_begin_ns, p->world->wait_name[kind], SIM_CALL_WAIT);
+    if (p->world->scenario->fault_count)
+        meet_signals(p);
+}
+
+static enum strobe_wake told_wake(enum sim_wake how, const struct sim_thread *t)
+{
+    switch (how) {
+    case SIM_WAKE_THREAD: return t->waker ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE;
+    case SIM_WAKE_SPURIOUS: return STROBE_WAKE_RELEASED;   /* the caller of a wait can't tell */
+    case SIM_WAKE_TIMEOUT: return STROBE_WAKE_TIMEOUT;
+    case SIM_WAKE_INTERRUPT: return STROBE_WAKE_INTERRUPTED;
+    default: return STROBE_WAKE_NONE;
+    }
+}
+
+/* Takes back the call that the truth was told of last. */
+static void forget_call(struct sim_tracks *truth, uint32_t number)
+{
+    if (truth->failed)
+        return;
+    struct sim_track *track = &truth->tracks[number];
+    track->event_count--;
+    track->depth--;
+}
+
+static void tell_wait(struct sim_player *p, enum sim_wake how)
+{
+    struct sim_vthread *v = &p->v;
+    struct sim_tracks *truth = &p->run->truth;
+    uint64_t now = sim_player_now(p);
+    if (how == SIM_WAKE_NONE && now == p->wait_begin_ns) {
+        forget_call(truth, v->track);
+        return;
+    }
+    struct sim_wait w = {.begin_ns = p->wait_begin_ns, .end_ns = now, .kind = v->waits, .what = p->wait_what,
+                         .blocked = how != SIM_WAKE_NONE, .waker = SIM_NOBODY, .release_ns = now};
+    const struct sim_vthread *waker =
+        how == SIM_WAKE_THREAD && v->thread->waker ? v->thread->waker->user : NULL;
+    if (waker) {
+        uint64_t released = v->thread->woken_ns;
+        w.waker = (int32_t)waker->track;
+        w.release_ns = released < w.begin_ns ? w.begin_ns : released < now ? released : now;
+    }
+    sim_track_return(truth, v->track, now, false);
+    sim_track_wait(truth, v->track, &w);
+}
+
+void sim_wait_end(struct sim_player *p, enum sim_wake how)
+{
+    struct sim_vthread *v = &p->v;
+    struct sim_tracer *tracer = p->run->tracer;
+    enum strobe_kind kind = v->waits;
+    tell_wait(p, how);
+    v->waits = STROBE_KIND_NONE;
+    sim_frame_pop(v);
+    if (tracer && tracer->scope_end)
+        tracer->scope_end(tracer, v, p->token, kind, p->wait_what, told_wake(how, v->thread));
+    if (tracer && tracer->scope_begin)
+        sim_frame_pop(v);
+    v->shared = false;
+}
+
+/* ---- locks ---- */
+
+static uint64_t lock_id(const struct sim_op *op)
+{
+    return sim_what(SIM_WHAT_LOCK, op->object);
+}
+
+static void take_mutex(struct sim_player *p, const struct sim_op *op, enum strobe_kind kind)
+{
+    struct sim_mutex *m = &p->world->mutexes[op->object];
+    if (p->run->tracer && p->run->tracer->tries_locks_first && sim_mutex_trylock(m)) {
+        sim_tell_point(p, kind, lock_id(op));
+        return;
+    }
+    sim_wait_begin(p, kind, lock_id(op));
+    sim_wait_end(p, sim_mutex_lock(m));
+}
+
+bool sim_play_lock(struct sim_player *p, const struct sim_op *op)
+{
+    struct sim_rwlock *l = &p->world->rwlocks[op->object];
+    switch (op->kind) {
+    case SIM_OP_MONITOR:
+        take_mutex(p, op, STROBE_KIND_MONITOR);
+        break;
+    case SIM_OP_READ_LOCK:
+        p->v.shared = true;
+        sim_wait_begin(p, STROBE_KIND_RWLOCK, lock_id(op));
+        sim_wait_end(p, sim_rwlock_read(l));
+        break;
+    case SIM_OP_WRITE_LOCK:
+        sim_wait_begin(p, STROBE_KIND_RWLOCK, lock_id(op));
+        sim_wait_end(p, sim_rwlock_write(l));
+        break;
+    default:
+        take_mutex(p, op, STROBE_KIND_MUTEX);
+    }
+    p->held++;
+    return !p->world->failed;
+}
+
+void sim_play_unlock(struct sim_player *p, const struct sim_op *op)
+{
+    struct sim_mutex *m = &p->world->mutexes[op->object];
+    p->held--;
+    if (op->kind == SIM_OP_READ_LOCK || op->kind == SIM_OP_WRITE_LOCK) {
+        sim_tell_release(p, lock_id(op), op->kind == SIM_OP_READ_LOCK ? STROBE_RELEASE_SHARED : STROBE_RELEASE_LOCK);
+        sim_rwlock_unlock(&p->world->rwlocks[op->object]);
+        return;
+    }
+    if (m->depth <= 1)
+        sim_tell_release(p, lock_id(op), STROBE_RELEASE_LOCK);
+    sim_mutex_unlock(m);
+}
+
+/* A wait lets go of its lock first, and whoever waits for that learns it from us. */
+static void wait_cond(struct sim_player *p, const struct sim_op *op, uint64_t timeout)
+{
+    struct sim_mutex *m = &p->world->mutexes[op->other];
+    if (m->owner != p->v.thread) {
+        sim_world_fail(p->world, STROBE_BAD_INPUT, op, "a wait with its lock held");
+        return;
+    }
+    sim_tell_release(p, sim_what(SIM_WHAT_LOCK, op->other), STROBE_RELEASE_LOCK);
+    sim_wait_begin(p, STROBE_KIND_COND, sim_what(SIM_WHAT_COND, op->object));
+    sim_wait_end(p, sim_cond_wait(&p->world->conds[op->object], m, timeout));
+}
+
+/* ---- threads ---- */
+
+/* Of several threads of a spec, one that is parked, else any that lives: the first in order of start. */
+static struct sim_vthread *to_unpark(const struct sim_run *run, uint32_t spec)
+{
+    struct sim_vthread *living = NULL;
+    for (uint32_t i = 0; i < run->thread_count; i++) {
+        struct sim_vthread *v = run->threads[i];
+        if (v->spec != spec || v->ended)
+            continue;
+        if (v->waits == STROBE_KIND_PARK)
+            return v;
+        living = living ? living : v;
+    }
+    return living;
+}
+
+static void unpark(struct sim_player *p, uint32_t spec)
+{
+    struct sim_vthread *v = to_unpark(p->run, spec);
+    if (!v)
+        return;
+    sim_tell_release(p, sim_what(SIM_WHAT_PARK, v->thread->serial), STROBE_RELEASE_TARGET);
+    sim_unpark(v->thread);
+}
+
+static void join(struct sim_player *p, uint32_t spec)
+{
+    for (uint32_t i = p->run->thread_count; i-- > 0;) {
+        const struct sim_vthread *v = p->run->threads[i];
+        if (v->spec != spec || v->player->parent != &p->v)
+            continue;
+        sim_wait_begin(p, STROBE_KIND_THREAD, sim_what(SIM_WHAT_THREAD, v->thread->serial));
+        sim_wait_end(p, sim_join(v->thread));
+        return;
+    }
+}
+
+/* ---- everything else that waits ---- */
+
+static void device(struct sim_player *p, enum strobe_kind kind, uint64_t latency)
+{
+    sim_wait_begin(p, kind, 0);
+    sim_wait_end(p, latency ? sim_io(latency) : SIM_WAKE_NONE);
+}
+
+void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t amount)
+{
+    struct sim_world *w = p->world;
+    uint64_t timeout = amount ? amount : UINT64_MAX;
+    switch (op->kind) {
+    case SIM_OP_WAIT:
+        wait_cond(p, op, timeout);
+        break;
+    case SIM_OP_NOTIFY:
+        sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ONE);
+        sim_cond_notify(&w->conds[op->object]);
+        break;
+    case SIM_OP_NOTIFY_ALL:
+        sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ALL);
+        sim_cond_notify_all(&w->conds[op->object]);
+        break;
+    case SIM_OP_SEM_WAIT:
+        sim_wait_begin(p, STROBE_KIND_SEM, sim_what(SIM_WHAT_SEM, op->object));
+        sim_wait_end(p, sim_sem_wait(&w->sems[op->object], timeout));
+        break;
+    case SIM_OP_SEM_POST:
+        sim_tell_release(p, sim_what(SIM_WHAT_SEM, op->object), STROBE_RELEASE_ONE);
+        sim_sem_post(&w->sems[op->object]);
+        break;
+    case SIM_OP_PARK:
+        sim_wait_begin(p, STROBE_KIND_PARK, sim_what(SIM_WHAT_PARK, p->v.thread->serial));
+        sim_wait_end(p, sim_park(timeout));
+        break;
+    case SIM_OP_UNPARK: unpark(p, op->object); break;
+    case SIM_OP_READ: device(p, STROBE_KIND_READ, amount); break;
+    case SIM_OP_WRITE: device(p, STROBE_KIND_WRITE, amount); break;
+    case SIM_OP_OPEN: device(p, STROBE_KIND_OPEN, amount); break;
+    case SIM_OP_SYNC: device(p, STROBE_KIND_SYNC, amount); break;
+    case SIM_OP_NET: device(p, STROBE_KIND_NET, amount); break;
+    case SIM_OP_IPC: device(p, STROBE_KIND_IPC, amount); break;
+    case SIM_OP_LOAD: device(p, STROBE_KIND_LOAD, amount); break;
+    case SIM_OP_SLEEP:
+        sim_wait_begin(p, STROBE_KIND_SLEEP, 0);
+        sim_wait_end(p, amount ? sim_sleep_until(sim_now() + amount) : SIM_WAKE_NONE);
+        break;
+    case SIM_OP_JOIN: join(p, op->object); break;
+    default: break;
+    }
+}
+
+/* ---- the collector ---- */
+
+/* Collections that overlap are one to those who stop for them. Whom the last to end lets go is settled when it ends: a
+ * thread that stops while it is still telling the others stops for the next. */
+void sim_play_collect(struct sim_player *p, uint64_t amount)
+{
+    struct sim_world *w = p->world;
+    if (w->collecting++ == 0)
+        w->collection++;
+    p->held++;
+    sim_compute(amount);
+    p->held--;
+    if (--w->collecting)
+        return;
+    struct sim_player *stopped = w->stopped;
+    w->stopped = NULL;
+    w->last_stopped = &w->stopped;
+    sim_tell_release(p, sim_what(SIM_WHAT_GC, w->collection), STROBE_RELEASE_ALL);
+    for (struct sim_player *next; stopped; stopped = next) {
+        next = stopped->next_stopped;
+        sim_sem_post(&stopped->collected);
+    }
+}
+
+/* The end of the collection that the thread has stopped for. A signal does not end that. */
+static enum sim_wake wait_for_collector(struct sim_player *p)
+{
+    bool interrupted = false;
+    enum sim_wake how;
+    p->next_stopped = NULL;
+    *p->world->last_stopped = p;
+    p->world->last_stopped = &p->next_stopped;
+    while ((how = sim_sem_wait(&p->collected, UINT64_MAX)) == SIM_WAKE_INTERRUPT)
+        interrupted = true;
+    return how == SIM_WAKE_NONE && interrupted ? SIM_WAKE_INTERRUPT : how;
+}
+
+void sim_play_safepoint(struct sim_player *p)
+{
+    struct sim_world *w = p->world;
+    const struct sim_vthread *v = &p->v;
+    if (!w->code[v->frames[v->frame_count - 1].method].managed)
+        return;
+    while (w->collecting) {
+        uint32_t collection = w->collection;
+        sim_wait_begin(p, STROBE_KIND_GC, sim_what(SIM_WHAT_GC, collection));
+        bool goes_on = w->collecting && w->collection == collection;
+        sim_wait_end(p, goes_on ? wait_for_collector(p) : SIM_WAKE_NONE);
+    }
+}

@@ -1,0 +1,194 @@
+#include "sim/runtime/run.h"
+
+#include "engine/host/host.h"
+#include "sim/runtime/player.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SWITCH_NS = 1000 };
+
+/* ---- truth of cores ---- */
+
+static void on_core(void *ctx, struct sim_thread *t, int core, bool blocked, uint64_t now_ns)
+{
+    struct sim_run *run = ctx;
+    const struct sim_vthread *v = t->user;
+    (void)blocked;
+    if (!v || v->ended || run->truth.failed)
+        return;
+    uint64_t told = run->truth.tracks[v->track].end_ns;
+    sim_track_core(&run->truth, v->track, now_ns > told ? now_ns : told, core);
+}
+
+/* ---- play ---- */
+
+/* Starts the threads whose time comes later. */
+static void start_later(void *arg)
+{
+    struct sim_world *w = arg;
+    for (uint32_t i = 0; i < w->start_count && !w->failed; i++) {
+        if (w->starts[i].time_ns == 0)
+            continue;
+        while (sim_now() < w->starts[i].time_ns)
+            sim_sleep_until(w->starts[i].time_ns);
+        sim_world_start(w, &w->starts[i]);
+    }
+}
+
+static void start_threads(struct sim_world *w)
+{
+    for (uint32_t i = 0; i < w->start_count && !w->failed && w->starts[i].time_ns == 0; i++)
+        sim_world_start(w, &w->starts[i]);
+    if (w->start_count == 0 || w->starts[w->start_count - 1].time_ns == 0)
+        return;
+    struct sim_thread_options options = {.name = "starter", .tid = SIM_STARTER_TID, .realtime = true,
+                                         .entry = start_later, .arg = w};
+    if (!sim_thread_start(w->run->kernel, &options))
+        sim_world_fail(w, STROBE_IO, NULL, "out of memory");
+}
+
+static void close_wait(struct sim_run *run, const struct sim_player *p, uint64_t end_ns)
+{
+    if (p->v.waits == STROBE_KIND_NONE)
+        return;
+    sim_track_wait(&run->truth, p->v.track,
+                   &(struct sim_wait){.begin_ns = p->wait_begin_ns, .end_ns = end_ns, .kind = p->v.waits,
+                                      .blocked = true, .what = p->wait_what, .waker = SIM_NOBODY,
+                                      .release_ns = end_ns});
+}
+
+static void close_truth(struct sim_run *run)
+{
+    for (uint32_t i = 0; i < run->thread_count && !run->truth.failed; i++) {
+        const struct sim_vthread *v = run->threads[i];
+        struct sim_track *track = &run->truth.tracks[v->track];
+        track->totals = (struct sim_totals){
+            .cpu_ns = v->thread ? sim_cpu_ns(v->thread) : 0,
+            .allocations = v->allocations, .alloc_bytes = v->alloc_bytes,
+            .voluntary_switches = v->thread ? v->thread->voluntary_switches : 0,
+            .involuntary_switches = v->thread ? v->thread->involuntary_switches : 0,
+        };
+        if (v->ended)
+            continue;
+        uint64_t end_ns = run->end_ns > track->end_ns ? run->end_ns : track->end_ns;
+        close_wait(run, v->player, end_ns);
+        sim_track_end(&run->truth, v->track, end_ns);
+    }
+}
+
+static enum strobe_status fail(char *why, size_t why_bytes, const char *what, enum strobe_status status)
+{
+    if (why_bytes)
+        snprintf(why, why_bytes, "%s", what);
+    return status;
+}
+
+static bool open_run(struct sim_run *run)
+{
+    const struct sim_scenario *s = run->scenario;
+    struct sim_kernel_options kernel = {
+        .seed = run->options.seed, .cores = s->cores, .schedule = run->options.schedule, .switch_ns = SWITCH_NS,
+        .signal_ns = (uint64_t)(run->options.costs.suspend / 2), .limit_ns = s->duration_ns,
+    };
+    struct sim_observer observer = {on_core, run};
+    run->world = malloc(sizeof *run->world);
+    run->faults = sim_faults_open(s, run->options.seed);
+    if (!run->world || !run->faults || !sim_world_open(run->world, run))
+        return false;
+    run->kernel = sim_kernel_open(&kernel, &observer);
+    return run->kernel != NULL;
+}
+
+/* Most likely for the file it keeps; errno tells. */
+static enum strobe_status not_started(const struct sim_run *run, char *why, size_t why_bytes,
+                                      enum strobe_status status)
+{
+    const char *path = run->options.session_path;
+    if (why_bytes)
+        snprintf(why, why_bytes, "%s: %s", path ? path : "the policy could not start",
+                 status == STROBE_EXISTS ? "exists already" :
+                 status == STROBE_IO && errno ? strerror(errno) : strobe_status_text(status));
+    return status;
+}
+
+enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *scenario,
+                                const struct sim_run_options *options, struct sim_tracer *tracer, char *why,
+                                size_t why_bytes)
+{
+    *run = (struct sim_run){.scenario = scenario, .options = *options, .tracer = tracer};
+    sim_tracks_open(&run->truth);
+    if (!open_run(run))
+        return fail(why, why_bytes, "out of memory", STROBE_IO);
+    if (tracer && tracer->start) {
+        errno = 0;
+        enum strobe_status status = tracer->start(tracer, run);
+        if (status != STROBE_OK)
+            return not_started(run, why, why_bytes, status);
+    }
+    start_threads(run->world);
+    char end_why[sizeof run->end_why] = "";
+    run->end = sim_kernel_run(run->kernel, end_why, sizeof end_why);
+    run->end_ns = sim_now();
+    if (run->world->failed)
+        return fail(why, why_bytes, run->end_why, run->world->failed);
+    memcpy(run->end_why, end_why, sizeof end_why);
+    close_truth(run);
+    if (run->truth.failed || run->end == SIM_END_MEMORY)
+        return fail(why, why_bytes, "out of memory", STROBE_IO);
+    return STROBE_OK;
+}
+
+void sim_run_close(struct sim_run *run)
+{
+    if (run->kernel)
+        sim_kernel_close(run->kernel);
+    for (uint32_t i = 0; i < run->thread_count; i++) {
+        struct sim_player *p = run->threads[i]->player;
+        free(p->v.frames);
+        free(p->acts);
+        free(p);
+    }
+    free(run->threads);
+    if (run->world)
+        sim_world_close(run->world);
+    free(run->world);
+    sim_faults_close(run->faults);
+    sim_tracks_close(&run->truth);
+    *run = (struct sim_run){0};
+}
+
+bool sim_run_kill(struct sim_run *run, struct sim_vthread *v)
+{
+    const struct sim_player *p = v->player;
+    if (sim_self() && sim_self()->debt_ns)
+        sim_compute(0);   /* the thread goes on until the killer's own time has come */
+    if (v->ended || p->held)
+        return false;
+    sim_kill(v->thread);
+    if (v->ended)
+        return false;
+    uint64_t now = sim_player_now(p);
+    close_wait(run, p, now);
+    sim_track_end(&run->truth, v->track, now);
+    v->ended = true;
+    sim_stack_give(&run->world->stacks, v);
+    return true;
+}
+
+struct sim_run_cpu sim_run_cpu(const struct sim_run *run)
+{
+    struct sim_run_cpu cpu = {0};
+    for (uint32_t i = 0; i < run->thread_count; i++) {
+        const struct sim_vthread *v = run->threads[i];
+        uint64_t all = sim_cpu_ns(v->thread), ours = v->tracer_ns < all ? v->tracer_ns : all;
+        cpu.app_ns += all - ours;
+        cpu.tracer_ns += ours;
+        cpu.held_ns += v->thread->held_ns;
+    }
+    if (run->tracer && run->tracer->sampler)
+        cpu.tracer_ns += sim_cpu_ns(run->tracer->sampler);
+    return cpu;
+}

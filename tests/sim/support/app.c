@@ -1,0 +1,23 @@
+#include "tests/sim/support/app.h"
+
+const char app_of_everything[] =
+    "mutex m\nmonitor o\nrwlock r\ncond c\nsemaphore z 1\nqueue q\n"
+    "image a.odex managed {\n"
+    "method leaf { compute exp(3us); alloc 1..500 }\n"
+    "method mid { repeat 1..4 { call leaf }; choose { 3 { lock m { compute 2us..20us } } "
+    "1 { read 100 takes exp(80us) } 1 { free 2 } 1 { jni nat } } }\n"
+    "method boom { call mid; choose { 2 { compute 1us } 1 { throw } } }\n"
+    "method safe { try { call boom } catch { compute 5us } }\n"
+    "method waits { synchronized o { wait c holding o timeout 300us } }\n"
+    "method tells { synchronized o { choose { 1 { notify c } 1 { notify_all c } } } }\n"
+    "method shares { choose { 3 { read_lock r { compute 10us } } 1 { write_lock r { compute 10us } } } }\n"
+    "method takes { acquire z timeout 1ms; compute 4us; release z }\n"
+    "method msg { call safe; choose { 1 { post msg to q } 1 { post msg to q after 200us priority 1 } } }\n"
+    "method worker { forever { choose { 1 { call safe } 1 { call waits } 1 { call tells } 1 { call shares } "
+    "1 { call takes } 1 { sleep exp(50us) } 1 { spawn short; compute 3us } }; compute 1us } }\n"
+    "method brief { call mid }\n"
+    "method collects { forever { sleep 9ms; gc takes 400us } }\n"
+    "method ui { post msg to q; loop q }\n}\n"
+    "image n.so {\nmethod nat { compute exp(4us); park timeout 20us }\n}\n"
+    "thread main main run ui\nthread worker x4 start 0us..300us run worker\nthread gc run collects\n"
+    "thread short x0 run brief\n";

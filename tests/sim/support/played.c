@@ -1,0 +1,194 @@
+#include "tests/sim/support/played.h"
+
+#include "sim/policy/strobe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void play_scenario(struct played *p, struct sim_scenario *scenario, struct sim_tracer *tracer,
+                   const struct sim_run_options *options)
+{
+    char why[512] = "";
+    *p = (struct played){.tracer = tracer, .scenario = scenario};
+    if (sim_run_play(&p->run, p->scenario, options, tracer, why, sizeof why) != STROBE_OK)
+        fail_msg("%s", why);
+    sim_tracks_open(&p->claims);
+    if (tracer && tracer->claims(tracer, &p->run, &p->claims, why, sizeof why) != STROBE_OK)
+        fail_msg("%s", why);
+}
+
+void play_as(struct played *p, const char *text, struct sim_tracer *tracer, const struct sim_run_options *options)
+{
+    char why[512] = "";
+    struct sim_scenario *scenario;
+    if (sim_scenario_parse(text, "test.scn", &scenario, why, sizeof why) != STROBE_OK)
+        fail_msg("%s", why);
+    play_scenario(p, scenario, tracer, options);
+}
+
+struct sim_scenario *scenario_called(const char *name)
+{
+    char path[256], why[512] = "";
+    struct sim_scenario *scenario;
+    snprintf(path, sizeof path, "tests/sim/scenarios/%s.scn", name);
+    if (sim_scenario_read(path, &scenario, why, sizeof why) != STROBE_OK)
+        fail_msg("%s", why);
+    return scenario;
+}
+
+void play_called(struct played *p, const char *name, struct sim_tracer *tracer, const struct sim_run_options *options)
+{
+    play_scenario(p, scenario_called(name), tracer, options);
+}
+
+static struct {
+    void (*point)(struct sim_tracer *, struct sim_vthread *, enum strobe_kind, uint64_t arg);
+    enum strobe_kind kind;
+    uint64_t what;
+    uint32_t token;
+    bool open;
+} outer;
+
+static void clock_or_point(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
+{
+    if (kind != STROBE_KIND_CLOCK) {
+        outer.point(t, v, kind, arg);
+        return;
+    }
+    if (outer.open)
+        t->scope_end(t, v, outer.token, outer.kind, outer.what, STROBE_WAKE_RELEASED);
+    else
+        outer.token = t->scope_begin(t, v, outer.kind, outer.what);
+    outer.open = !outer.open;
+}
+
+struct sim_tracer *with_outer_calls(struct sim_tracer *tracer, enum strobe_kind kind, uint64_t what)
+{
+    outer.point = tracer->point;
+    outer.kind = kind;
+    outer.what = what;
+    outer.open = false;
+    tracer->point = clock_or_point;
+    return tracer;
+}
+
+const struct strobe_reader *captured(struct played *p)
+{
+    char why[512] = "";
+    if (!p->tracer->check(p->tracer, &p->run, why, sizeof why))
+        fail_msg("seed %llu: %s", (unsigned long long)p->run.options.seed, why);
+    return ((const struct sim_strobe *)p->tracer)->reader;
+}
+
+void play(struct played *p, const char *text, struct sim_tracer *tracer, const struct sim_costs *costs)
+{
+    struct sim_run_options options = {.seed = 7};
+    assert_non_null(tracer);
+    if (costs)
+        options.costs = *costs;
+    play_as(p, text, tracer, &options);
+}
+
+void played_close(struct played *p)
+{
+    sim_tracks_close(&p->claims);
+    sim_run_close(&p->run);
+    if (p->tracer)
+        p->tracer->close(p->tracer);
+    sim_scenario_free(p->scenario);
+}
+
+const struct sim_track *track_of(const struct sim_tracks *t, uint32_t tid)
+{
+    for (size_t i = 0; i < t->track_count; i++)
+        if (t->tracks[i].tid == tid)
+            return &t->tracks[i];
+    return NULL;
+}
+
+const char *told(const struct sim_tracks *t, uint32_t tid, uint64_t unit_ns)
+{
+    static char text[4096];
+    const struct sim_track *track = track_of(t, tid);
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; track && i < track->event_count; i++) {
+        const struct sim_event *e = &track->events[i];
+        int wrote = snprintf(text + used, sizeof text - used, "%s%llu %s", i ? "  " : "",
+                             (unsigned long long)(e->time_ns / unit_ns),
+                             e->name == SIM_CALL_END ? "." : t->names.texts[e->name]);
+        assert_true(wrote > 0 && (size_t)wrote < sizeof text - used);
+        used += (size_t)wrote;
+    }
+    return text;
+}
+
+static void count(const struct sim_tracks *t, uint32_t tid, const char *name, uint32_t *calls, uint64_t *ns)
+{
+    enum { DEEP = 4096 };
+    static bool is_it[DEEP];
+    const struct sim_track *track = track_of(t, tid);
+    uint32_t depth = 0, within = 0;
+    uint64_t since_ns = 0;
+    *calls = 0;
+    *ns = 0;
+    for (size_t i = 0; track && i < track->event_count; i++) {
+        const struct sim_event *e = &track->events[i];
+        if (e->name != SIM_CALL_END) {
+            assert_true(depth < DEEP);
+            bool it = is_it[depth++] = strcmp(t->names.texts[e->name], name) == 0;
+            *calls += it;
+            since_ns = it && within == 0 ? e->time_ns : since_ns;
+            within += it;
+        } else if (is_it[--depth] && --within == 0) {
+            *ns += e->time_ns - since_ns;
+        }
+    }
+}
+
+uint32_t calls_of(const struct sim_tracks *t, uint32_t tid, const char *name)
+{
+    uint32_t calls;
+    uint64_t ns;
+    count(t, tid, name, &calls, &ns);
+    return calls;
+}
+
+uint64_t time_in(const struct sim_tracks *t, uint32_t tid, const char *name)
+{
+    uint32_t calls;
+    uint64_t ns;
+    count(t, tid, name, &calls, &ns);
+    return ns;
+}
+
+uint64_t shortest_call(const struct sim_tracks *t)
+{
+    enum { DEEP = 4096 };
+    static uint64_t begun_ns[DEEP];
+    uint64_t shortest = UINT64_MAX;
+    for (size_t k = 0; k < t->track_count; k++) {
+        uint32_t depth = 0;
+        for (size_t i = 0; i < t->tracks[k].event_count; i++) {
+            const struct sim_event *e = &t->tracks[k].events[i];
+            assert_true(depth < DEEP);
+            if (e->name != SIM_CALL_END)
+                begun_ns[depth++] = e->time_ns;
+            else if (e->time_ns - begun_ns[--depth] < shortest)
+                shortest = e->time_ns - begun_ns[depth];
+        }
+    }
+    return shortest;
+}
+
+uint32_t depth_at(const struct sim_track *track, uint64_t time_ns)
+{
+    uint32_t depth = 0;
+    for (size_t i = 0; i < track->event_count && track->events[i].time_ns <= time_ns; i++)
+        depth += track->events[i].name == SIM_CALL_END ? UINT32_MAX : 1;
+    return depth;
+}
