@@ -1,0 +1,54 @@
+/* The result of one trial in a form that outlives it: what tables, JSON lines, summaries, bias and the HTML page are
+ * made of. Owns its texts. */
+#ifndef STROBE_SIM_SCORE_RESULT_H
+#define STROBE_SIM_SCORE_RESULT_H
+
+#include "sim/score/score.h"
+
+#include <stdio.h>
+
+struct sim_result_method {
+    char *name;
+    uint64_t calls;
+    double true_self, claimed_self;      /* shares of the run's thread time */
+    uint64_t true_self_ns, claimed_self_ns, true_total_ns, claimed_total_ns;
+};
+
+struct sim_result_thread {
+    char *name;
+    uint64_t tid;
+    uint64_t thread_ns, running_ns;
+    double agreement, agreement_resolved, agreement_running;
+};
+
+struct sim_result {
+    char *scenario, *policy;
+    uint64_t seed;
+    uint64_t interval_ns;                /* of the policy's samples of main threads; 0 = none of its own */
+    struct sim_score score;              /* its arrays are empty: see below */
+    struct sim_result_method *methods; size_t method_count;   /* largest error of self time first */
+    struct sim_result_thread *threads; size_t thread_count;   /* in the truth's order */
+    char *violation;                     /* the first promise that was not kept, or "" */
+};
+
+/* Makes a result of a score; `truth` gives the names. Takes nothing over. STROBE_IO: out of memory. */
+enum strobe_status sim_result_of(const struct sim_score *score, const struct sim_tracks *truth, const char *scenario,
+                                 const char *policy, uint64_t seed, struct sim_result *out);
+void sim_result_free(struct sim_result *r);
+
+/* Writes it as one JSON object: on one line with a newline (for swarms, which merge by concatenation; with no more than
+ * `most` methods, those of the largest errors, and as many threads, the first), or over several with everything. Errors
+ * are the stream's. */
+void sim_result_print_line(const struct sim_result *r, size_t most, FILE *out);
+void sim_result_print_json(const struct sim_result *r, FILE *out);
+
+/* Reads a line back. STROBE_BAD_INPUT with `why` ("column N: what was expected"), STROBE_IO. */
+enum strobe_status sim_result_read_line(const char *line, struct sim_result *out, char *why, size_t why_bytes);
+
+/* Prints it for people: the run, its threads, the methods with the largest errors. */
+void sim_result_print(const struct sim_result *r, FILE *out);
+
+/* One score of a result by its name in the JSON; false when there is none of that name. */
+bool sim_result_value(const struct sim_result *r, const char *name, double *out);
+
+#endif

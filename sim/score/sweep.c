@@ -1,0 +1,450 @@
+#include "sim/score/sweep.h"
+
+#include "sim/score/grow.h"
+
+#include <assert.h>
+
+enum { NEVER_AGREED = 0, WITH_SHORT = 1, WITH_LONG = 2 };
+#define NOBODY_YET SIZE_MAX
+
+/* An open true call. While the claim agrees with it, `met_` says since when. */
+struct true_call {
+    uint32_t name, message;
+    uint64_t begin_ns, end_ns, met_ns, met_core_ns;
+    size_t number;
+    uint32_t slices;             /* that belong to it */
+    bool found;
+};
+
+/* An open claimed call. */
+struct claimed_call {
+    uint32_t name, class;
+    uint64_t begin_ns, end_ns;
+    size_t number, first;        /* first: the true call it belongs to */
+    unsigned agreed;
+    bool right;
+    uint32_t message;            /* of the true calls met last; on a core in that one, in the best one, in all */
+    uint64_t message_ns, most_ns, all_ns;
+};
+
+/* Time within a list of spans, up to an instant that never goes back. */
+struct meter {
+    const struct sim_span *spans;
+    size_t count, next;
+    uint64_t before_ns;
+};
+
+/* Time at which two paths are equal: all, and on a core or waiting for one. */
+struct agreement {
+    bool now;
+    uint64_t since_ns, since_off_ns, sum_ns, running_ns;
+    struct meter off;
+};
+
+/* Times of methods on one side. */
+struct times {
+    uint32_t *open;              /* by name: how often it is on the path */
+    uint64_t *since_ns;
+    uint64_t last_ns;
+};
+
+/* An open call in the second pass: how many of the path up to it can't be folded. */
+struct level { uint32_t name, kept; };
+
+struct sim_sweep {
+    const struct sim_pairing *p;
+    struct sim_method_score *methods;
+    size_t method_count;
+    struct times of_truth, of_claim;
+
+    struct true_call *truth;     size_t true_depth, true_room;
+    struct claimed_call *claim;  size_t claim_depth, claim_room;
+    size_t equal;                /* levels from the outermost on which both agree */
+    uint64_t *true_end, *claim_end;          /* by number of the call: when it ends */
+    size_t true_end_room, claim_end_room;
+    size_t *open;                size_t open_room;
+    size_t true_count, claim_count;          /* calls met so far */
+    unsigned char *folded;       size_t folded_room;   /* by number of the claimed call */
+    struct level *levels[2];     size_t level_room[2];   /* of the truth, of the claim */
+
+    uint64_t begin_ns, end_ns, long_ns;
+    struct agreement agreement;
+    struct meter cores, messages;
+    struct sim_score *out;
+};
+
+struct sim_sweep *sim_sweep_open(const struct sim_pairing *p, struct sim_method_score *methods)
+{
+    struct sim_sweep *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->p = p;
+    s->methods = methods;
+    s->method_count = p->truth->names.count;
+    for (int side = 0; side < 2; side++) {
+        struct times *t = side ? &s->of_claim : &s->of_truth;
+        t->open = calloc(s->method_count + 1, sizeof *t->open);
+        t->since_ns = calloc(s->method_count + 1, sizeof *t->since_ns);
+    }
+    if (s->of_truth.open && s->of_truth.since_ns && s->of_claim.open && s->of_claim.since_ns)
+        return s;
+    sim_sweep_close(s);
+    return NULL;
+}
+
+void sim_sweep_close(struct sim_sweep *s)
+{
+    if (!s)
+        return;
+    free(s->of_truth.open);
+    free(s->of_truth.since_ns);
+    free(s->of_claim.open);
+    free(s->of_claim.since_ns);
+    free(s->truth);
+    free(s->claim);
+    free(s->true_end);
+    free(s->claim_end);
+    free(s->open);
+    free(s->folded);
+    free(s->levels[0]);
+    free(s->levels[1]);
+    free(s);
+}
+
+static uint64_t meter_at(struct meter *m, uint64_t now_ns)
+{
+    while (m->next < m->count && m->spans[m->next].end_ns <= now_ns) {
+        m->before_ns += m->spans[m->next].end_ns - m->spans[m->next].begin_ns;
+        m->next++;
+    }
+    if (m->next == m->count || m->spans[m->next].begin_ns >= now_ns)
+        return m->before_ns;
+    return m->before_ns + now_ns - m->spans[m->next].begin_ns;
+}
+
+static uint32_t message_at(struct meter *m, uint64_t now_ns)
+{
+    while (m->next < m->count && m->spans[m->next].end_ns <= now_ns)
+        m->next++;
+    return m->next < m->count && m->spans[m->next].begin_ns <= now_ns ? m->spans[m->next].value : 0;
+}
+
+/* Where the truth has no cores, the thread counts as always on one. */
+static uint64_t core_ns(struct sim_sweep *s, uint64_t now_ns)
+{
+    return s->cores.count ? meter_at(&s->cores, now_ns) : now_ns;
+}
+
+static uint64_t in_life(const struct sim_sweep *s, uint64_t time_ns)
+{
+    if (time_ns < s->begin_ns)
+        return s->begin_ns;
+    return time_ns < s->end_ns ? time_ns : s->end_ns;
+}
+
+/* From `now` on the paths are equal, or not. */
+static void agree(struct sim_sweep *s, struct agreement *a, uint64_t now_ns, bool equal)
+{
+    if (equal == a->now)
+        return;
+    a->now = equal;
+    now_ns = in_life(s, now_ns);
+    uint64_t off_ns = meter_at(&a->off, now_ns);
+    if (!equal) {
+        a->sum_ns += now_ns - a->since_ns;
+        a->running_ns += now_ns - a->since_ns - (off_ns - a->since_off_ns);
+    }
+    a->since_ns = now_ns;
+    a->since_off_ns = off_ns;
+}
+
+/* ---- when each call ends */
+
+static bool find_ends(struct sim_sweep *s, const struct sim_track *t, uint64_t **ends, size_t *room)
+{
+    size_t depth = 0, count = 0;
+    if (!t)
+        return true;
+    if (!sim_grow(ends, t->event_count / 2 + 1, room, sizeof **ends))
+        return false;
+    for (size_t i = 0; i < t->event_count; i++) {
+        if (t->events[i].name == SIM_CALL_END) {
+            (*ends)[s->open[--depth]] = t->events[i].time_ns;
+        } else {
+            if (!sim_grow(&s->open, depth + 1, &s->open_room, sizeof *s->open))
+                return false;
+            s->open[depth++] = count++;
+        }
+    }
+    assert(!depth && "a track is ended before it is scored");
+    return true;
+}
+
+/* ---- methods */
+
+/* The innermost method has had the time since the last event of its side. */
+static void pass(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
+{
+    if (name < s->method_count && now_ns > t->last_ns) {
+        uint64_t *sum = t == &s->of_truth ? &s->methods[name].true_self_ns : &s->methods[name].claimed_self_ns;
+        *sum += now_ns - t->last_ns;
+    }
+    t->last_ns = now_ns;
+}
+
+static void enter(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
+{
+    if (name < s->method_count && !t->open[name]++)
+        t->since_ns[name] = now_ns;
+}
+
+static void leave(struct sim_sweep *s, struct times *t, uint64_t now_ns, uint32_t name)
+{
+    if (name >= s->method_count || --t->open[name])
+        return;
+    uint64_t *sum = t == &s->of_truth ? &s->methods[name].true_total_ns : &s->methods[name].claimed_total_ns;
+    *sum += now_ns - t->since_ns[name];
+}
+
+/* ---- calls that agree */
+
+static void meet(struct sim_sweep *s, uint64_t now_ns)
+{
+    struct true_call *t = &s->truth[s->equal++];
+    t->met_ns = now_ns;
+    t->met_core_ns = core_ns(s, now_ns);
+}
+
+static void add_message(struct claimed_call *c, uint32_t message, uint64_t ns)
+{
+    if (message != c->message || !c->agreed)
+        c->message_ns = 0;
+    c->message = message;
+    c->message_ns += ns;
+    c->all_ns += ns;
+    if (c->message_ns > c->most_ns)
+        c->most_ns = c->message_ns;
+}
+
+/* The calls of the innermost equal level part. */
+static void part(struct sim_sweep *s, uint64_t now_ns)
+{
+    struct true_call *t = &s->truth[--s->equal];
+    struct claimed_call *c = &s->claim[s->equal];
+    uint64_t both_ns = now_ns - t->met_ns, true_ns = t->end_ns - t->begin_ns;
+    if (!both_ns)
+        return;
+    add_message(c, t->message, core_ns(s, now_ns) - t->met_core_ns);
+    if (both_ns * 2 >= true_ns && both_ns * 2 >= c->end_ns - c->begin_ns)
+        t->found = c->right = true;
+    if (c->first == NOBODY_YET) {
+        c->first = t->number;
+        t->slices++;
+    }
+    c->agreed |= true_ns >= s->long_ns ? WITH_LONG : WITH_SHORT;
+}
+
+static bool true_begin(struct sim_sweep *s, const struct sim_event *e)
+{
+    if (!sim_grow(&s->truth, s->true_depth + 1, &s->true_room, sizeof *s->truth))
+        return false;
+    struct true_call *t = &s->truth[s->true_depth];
+    pass(s, &s->of_truth, e->time_ns, s->true_depth ? t[-1].name : SIM_UNKNOWN);
+    enter(s, &s->of_truth, e->time_ns, e->name);
+    *t = (struct true_call){.name = e->name, .message = message_at(&s->messages, e->time_ns), .begin_ns = e->time_ns,
+                            .end_ns = s->true_end[s->true_count], .number = s->true_count};
+    s->true_count++;
+    s->true_depth++;
+    s->methods[e->name].calls++;
+    if (s->equal + 1 == s->true_depth && s->claim_depth > s->equal && s->claim[s->equal].name == e->name)
+        meet(s, e->time_ns);
+    return true;
+}
+
+static void true_end(struct sim_sweep *s, uint64_t now_ns)
+{
+    struct true_call *t = &s->truth[s->true_depth - 1];
+    pass(s, &s->of_truth, now_ns, t->name);
+    leave(s, &s->of_truth, now_ns, t->name);
+    if (s->equal == s->true_depth)
+        part(s, now_ns);
+    s->true_depth--;
+    if (t->end_ns - t->begin_ns < s->long_ns)
+        return;
+    s->out->true_calls++;
+    s->out->found_calls += t->found;
+    s->out->false_splits += t->slices > 1;
+}
+
+static bool claimed_begin(struct sim_sweep *s, const struct sim_event *e)
+{
+    if (!sim_grow(&s->claim, s->claim_depth + 1, &s->claim_room, sizeof *s->claim) ||
+        !sim_grow(&s->folded, s->claim_count + 1, &s->folded_room, 1))
+        return false;
+    struct claimed_call *c = &s->claim[s->claim_depth];
+    uint32_t name = s->p->name_of[e->name];
+    uint64_t now_ns = in_life(s, e->time_ns);
+    pass(s, &s->of_claim, now_ns, s->claim_depth ? c[-1].name : SIM_UNKNOWN);
+    enter(s, &s->of_claim, now_ns, name);
+    *c = (struct claimed_call){.name = name, .class = e->class, .begin_ns = e->time_ns,
+                               .end_ns = s->claim_end[s->claim_count], .number = s->claim_count,
+                               .first = NOBODY_YET, .agreed = NEVER_AGREED};
+    s->claim_count++;
+    s->claim_depth++;
+    if (s->equal + 1 == s->claim_depth && s->true_depth > s->equal && s->truth[s->equal].name == name)
+        meet(s, e->time_ns);
+    return true;
+}
+
+static void claimed_end(struct sim_sweep *s, uint64_t time_ns)
+{
+    struct claimed_call *c = &s->claim[s->claim_depth - 1];
+    uint64_t now_ns = in_life(s, time_ns);
+    pass(s, &s->of_claim, now_ns, c->name);
+    leave(s, &s->of_claim, now_ns, c->name);
+    if (s->equal == s->claim_depth)
+        part(s, time_ns);
+    s->claim_depth--;
+    s->folded[c->number] = c->agreed == WITH_SHORT;
+    if (c->class == SIM_CALL_METHOD && c->all_ns - c->most_ns >= s->long_ns)
+        s->out->false_merges++;
+    if (c->class == SIM_CALL_GAP || c->end_ns - c->begin_ns < s->long_ns)
+        return;
+    s->out->claimed_calls++;
+    s->out->right_calls += c->right;
+}
+
+/* ---- the passes */
+
+/* The events of both sides in order of time. */
+struct merge { const struct sim_event *truth, *true_end, *claim, *claim_end; };
+
+static struct merge merge_of(const struct sim_pair *pair)
+{
+    struct merge m = {NULL, NULL, NULL, NULL};
+    if (pair->truth && pair->truth->event_count) {
+        m.truth = pair->truth->events;
+        m.true_end = m.truth + pair->truth->event_count;
+    }
+    if (pair->claim && pair->claim->event_count) {
+        m.claim = pair->claim->events;
+        m.claim_end = m.claim + pair->claim->event_count;
+    }
+    return m;
+}
+
+/* NULL at the end. */
+static const struct sim_event *next_event(struct merge *m, bool *claimed)
+{
+    if (m->truth == m->true_end && m->claim == m->claim_end)
+        return NULL;
+    *claimed = m->truth == m->true_end || (m->claim != m->claim_end && m->claim->time_ns < m->truth->time_ns);
+    return *claimed ? m->claim++ : m->truth++;
+}
+
+static bool first_pass(struct sim_sweep *s, const struct sim_pair *pair)
+{
+    struct merge m = merge_of(pair);
+    const struct sim_event *e;
+    bool claimed, ok = true;
+    agree(s, &s->agreement, s->begin_ns, true);
+    while (ok && (e = next_event(&m, &claimed))) {
+        if (e->name != SIM_CALL_END)
+            ok = claimed ? claimed_begin(s, e) : true_begin(s, e);
+        else if (claimed)
+            claimed_end(s, e->time_ns);
+        else
+            true_end(s, e->time_ns);
+        agree(s, &s->agreement, e->time_ns, s->equal == s->true_depth && s->equal == s->claim_depth);
+    }
+    agree(s, &s->agreement, s->end_ns, false);
+    return ok;
+}
+
+/* The paths of the second pass: the truth's, and the claim's. */
+struct left { size_t depth[2], count[2], equal; };
+
+static bool is_kept(const struct sim_sweep *s, const struct left *l, int side, const struct sim_event *e)
+{
+    size_t number = l->count[side];
+    return side ? !s->folded[number] : s->true_end[number] - e->time_ns >= s->long_ns;
+}
+
+static bool step(struct sim_sweep *s, struct left *l, int side, const struct sim_event *e)
+{
+    if (e->name == SIM_CALL_END) {
+        l->equal -= l->equal == l->depth[side]--;
+        return true;
+    }
+    size_t depth = l->depth[side];
+    if (!sim_grow(&s->levels[side], depth + 1, &s->level_room[side], sizeof **s->levels))
+        return false;
+    s->levels[side][depth].name = side ? s->p->name_of[e->name] : e->name;
+    s->levels[side][depth].kept = (depth ? s->levels[side][depth - 1].kept : 0) + is_kept(s, l, side, e);
+    l->depth[side]++;
+    l->count[side]++;
+    l->equal += l->equal == depth && l->depth[!side] > depth &&
+                s->levels[0][depth].name == s->levels[1][depth].name;
+    return true;
+}
+
+static uint32_t kept(const struct sim_sweep *s, int side, size_t depth)
+{
+    return depth ? s->levels[side][depth - 1].kept : 0;
+}
+
+/* All that is not equal is folded. */
+static bool is_resolved(const struct sim_sweep *s, const struct left *l)
+{
+    return kept(s, 0, l->depth[0]) == kept(s, 0, l->equal) && kept(s, 1, l->depth[1]) == kept(s, 1, l->equal);
+}
+
+/* The same again, knowing what is folded. */
+static bool second_pass(struct sim_sweep *s, const struct sim_pair *pair, struct agreement *a)
+{
+    struct left l = {{0, 0}, {0, 0}, 0};
+    struct merge m = merge_of(pair);
+    const struct sim_event *e;
+    bool claimed, ok = true;
+    agree(s, a, s->begin_ns, true);
+    while (ok && (e = next_event(&m, &claimed))) {
+        ok = step(s, &l, claimed, e);
+        agree(s, a, e->time_ns, ok && is_resolved(s, &l));
+    }
+    agree(s, a, s->end_ns, false);
+    return ok;
+}
+
+static void start(struct sim_sweep *s, const struct sim_pair *pair, const struct sim_spans *off)
+{
+    const struct sim_track *t = pair->truth;
+    s->begin_ns = t ? t->begin_ns : 0;
+    s->end_ns = t ? t->end_ns : 0;
+    s->true_depth = s->claim_depth = s->equal = s->true_count = s->claim_count = 0;
+    s->of_truth.last_ns = s->of_claim.last_ns = s->begin_ns;
+    s->cores = (struct meter){.spans = t ? t->cpu : NULL, .count = t ? t->cpu_count : 0};
+    s->messages = (struct meter){.spans = t ? t->messages : NULL, .count = t ? t->message_count : 0};
+    s->agreement = (struct agreement){.since_ns = s->begin_ns, .off = {.spans = off->at, .count = off->count}};
+}
+
+bool sim_sweep_pair(struct sim_sweep *s, const struct sim_pair *pair, uint64_t long_ns, const struct sim_spans *off,
+                    struct sim_score *out, struct sim_thread_score *thread)
+{
+    start(s, pair, off);
+    s->long_ns = long_ns;
+    s->out = out;
+    struct agreement resolved = s->agreement;
+    if (!find_ends(s, pair->truth, &s->true_end, &s->true_end_room) ||
+        !find_ends(s, pair->claim, &s->claim_end, &s->claim_end_room) || !first_pass(s, pair) ||
+        !second_pass(s, pair, &resolved))
+        return false;
+    if (!thread)
+        return true;
+    uint64_t life_ns = s->end_ns - s->begin_ns;
+    thread->thread_ns = life_ns;
+    thread->agree_ns = s->agreement.sum_ns;
+    thread->resolved_ns = resolved.sum_ns;
+    thread->running_ns = life_ns - meter_at(&s->agreement.off, s->end_ns);
+    thread->running_agree_ns = s->agreement.running_ns;
+    return true;
+}

@@ -1,0 +1,157 @@
+#include "sim/score/tracks.h"
+
+#include "sim/score/grow.h"
+
+#include <assert.h>
+#include <string.h>
+
+void sim_tracks_open(struct sim_tracks *t)
+{
+    memset(t, 0, sizeof *t);
+}
+
+void sim_tracks_close(struct sim_tracks *t)
+{
+    for (size_t i = 0; i < t->track_count; i++) {
+        free(t->tracks[i].events);
+        free(t->tracks[i].waits);
+        free(t->tracks[i].cpu);
+        free(t->tracks[i].messages);
+    }
+    free(t->tracks);
+    strobe_text_pool_free(&t->names);
+    sim_tracks_open(t);
+}
+
+uint32_t sim_tracks_name(struct sim_tracks *t, const char *name)
+{
+    uint32_t number = strobe_text_number(&t->names, name, strlen(name));
+    if (number != UINT32_MAX)
+        return number;
+    t->failed = 1;
+    return 0;
+}
+
+uint32_t sim_track_add(struct sim_tracks *t, uint32_t tid, uint32_t generation, const char *name, bool is_main,
+                       uint64_t begin_ns)
+{
+    if (t->failed)
+        return 0;
+    if (!sim_grow(&t->tracks, t->track_count + 1, &t->track_room, sizeof *t->tracks)) {
+        t->failed = 1;
+        return 0;
+    }
+    struct sim_track *track = &t->tracks[t->track_count];
+    *track = (struct sim_track){.tid = tid, .generation = generation, .is_main = is_main, .begin_ns = begin_ns,
+                                .end_ns = begin_ns};
+    size_t bytes = strnlen(name, sizeof track->name - 1);
+    memcpy(track->name, name, bytes);
+    return (uint32_t)t->track_count++;
+}
+
+/* Each track's end_ns is its latest time yet. */
+static struct sim_track *at(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
+{
+    assert(track < t->track_count && time_ns >= t->tracks[track].end_ns);
+    t->tracks[track].end_ns = time_ns;
+    return &t->tracks[track];
+}
+
+static void add_event(struct sim_tracks *t, struct sim_track *track, struct sim_event event)
+{
+    if (!sim_grow(&track->events, track->event_count + 1, &track->event_room, sizeof event)) {
+        t->failed = 1;
+        return;
+    }
+    track->events[track->event_count++] = event;
+}
+
+void sim_track_call(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint32_t name, enum sim_call_class class)
+{
+    if (t->failed)
+        return;
+    struct sim_track *tr = at(t, track, time_ns);
+    assert(name < t->names.count);
+    add_event(t, tr, (struct sim_event){time_ns, name, class});
+    tr->depth++;
+}
+
+void sim_track_return(struct sim_tracks *t, uint32_t track, uint64_t time_ns, bool thrown)
+{
+    if (t->failed)
+        return;
+    struct sim_track *tr = at(t, track, time_ns);
+    assert(tr->depth);
+    add_event(t, tr, (struct sim_event){time_ns, SIM_CALL_END, thrown});
+    tr->depth--;
+}
+
+void sim_track_wait(struct sim_tracks *t, uint32_t track, const struct sim_wait *wait)
+{
+    if (t->failed)
+        return;
+    struct sim_track *tr = at(t, track, wait->end_ns);
+    assert(wait->begin_ns <= wait->end_ns);
+    if (!sim_grow(&tr->waits, tr->wait_count + 1, &tr->wait_room, sizeof *wait)) {
+        t->failed = 1;
+        return;
+    }
+    tr->waits[tr->wait_count++] = *wait;
+}
+
+/* Ends the last span if it is open; one without length is forgotten. */
+static void close_span(struct sim_span *spans, size_t *count, uint64_t time_ns)
+{
+    if (!*count || spans[*count - 1].end_ns != SIM_SPAN_OPEN)
+        return;
+    spans[*count - 1].end_ns = time_ns;
+    *count -= spans[*count - 1].begin_ns == time_ns;
+}
+
+static void open_span(struct sim_tracks *t, struct sim_span **spans, size_t *count, size_t *room, uint64_t time_ns,
+                      uint32_t value)
+{
+    struct sim_span *last = *count ? &(*spans)[*count - 1] : NULL;
+    if (last && last->end_ns == time_ns && last->value == value) {
+        last->end_ns = SIM_SPAN_OPEN;
+        return;
+    }
+    if (!sim_grow(spans, *count + 1, room, sizeof **spans)) {
+        t->failed = 1;
+        return;
+    }
+    (*spans)[(*count)++] = (struct sim_span){time_ns, SIM_SPAN_OPEN, value};
+}
+
+void sim_track_core(struct sim_tracks *t, uint32_t track, uint64_t time_ns, int core)
+{
+    if (t->failed)
+        return;
+    struct sim_track *tr = at(t, track, time_ns);
+    close_span(tr->cpu, &tr->cpu_count, time_ns);
+    if (core >= 0)
+        open_span(t, &tr->cpu, &tr->cpu_count, &tr->cpu_room, time_ns, (uint32_t)core);
+}
+
+void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint32_t id)
+{
+    if (t->failed)
+        return;
+    struct sim_track *tr = at(t, track, time_ns);
+    close_span(tr->messages, &tr->message_count, time_ns);
+    if (id)
+        open_span(t, &tr->messages, &tr->message_count, &tr->message_room, time_ns, id);
+}
+
+void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
+{
+    if (t->failed)
+        return;
+    struct sim_track *tr = at(t, track, time_ns);
+    while (tr->depth && !t->failed)
+        sim_track_return(t, track, time_ns, false);
+    close_span(tr->cpu, &tr->cpu_count, time_ns);
+    close_span(tr->messages, &tr->message_count, time_ns);
+    if (time_ns > t->end_ns)
+        t->end_ns = time_ns;
+}

@@ -1,0 +1,203 @@
+#include "sim/score/tracks.h"
+
+#include "engine/trace/sink.h"
+#include "sim/score/grow.h"
+
+struct recorder {
+    struct strobe_sink sink;
+    struct sim_tracks *tracks;
+    uint64_t origin_ns;
+    const struct strobe_reader *reader;
+    struct strobe_function_tree *tree;
+    const struct strobe_reader_thread *thread;
+    uint32_t track;                    /* of the thread */
+    uint32_t first_track;              /* of all threads */
+    uint32_t *track_of;                /* by thread: its track + 1; 0 = none yet */
+    struct strobe_wake_flow woken;     /* of the wait that ends next, if any: id 0 = none */
+    struct strobe_moment last;         /* the latest of the thread */
+    uint32_t *number;                  /* by name of the tree: number in the tracks + 1; 0 = not asked for yet */
+    size_t number_room;
+};
+
+/* The trace's clock may begin before ours, and threads may end before what is shown of them. */
+static uint64_t when(const struct recorder *r, uint64_t time_ns)
+{
+    uint64_t now = r->tracks->failed ? 0 : r->tracks->tracks[r->track].end_ns;
+    return time_ns > r->origin_ns && time_ns - r->origin_ns > now ? time_ns - r->origin_ns : now;
+}
+
+static uint32_t number_of(struct recorder *r, uint32_t name)
+{
+    size_t room = r->number_room;
+    if (!sim_grow(&r->number, (size_t)name + 1, &r->number_room, sizeof *r->number)) {
+        r->tracks->failed = 1;
+        return 0;
+    }
+    memset(r->number + room, 0, (r->number_room - room) * sizeof *r->number);
+    if (!r->number[name])
+        r->number[name] = sim_tracks_name(r->tracks, strobe_function_tree_name(r->tree, name)->text) + 1;
+    return r->number[name] - 1;
+}
+
+static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+{
+    enum { SLOT_BYTES = 64 };
+    struct recorder *r = (struct recorder *)sink;
+    r->reader = reader;
+    r->tree = tree;
+    r->first_track = (uint32_t)r->tracks->track_count;
+    r->track_of = calloc((size_t)reader->thread_count + 1, sizeof *r->track_of);
+    r->tracks->failed |= !r->track_of;
+    uint64_t overwritten = reader->all.overwritten > 0 ? (uint64_t)reader->all.overwritten : 0;
+    r->tracks->lost += reader->all.dropped + overwritten + reader->untracked;
+    r->tracks->bytes += (reader->item_count + reader->metrics_count) * SLOT_BYTES +
+                        strobe_stack_node_count(&reader->session.stacks) * sizeof(struct strobe_stack_node);
+}
+
+static uint32_t add_track(struct recorder *r, const struct strobe_reader_thread *t)
+{
+    uint64_t begin_ns = strobe_reader_ns(r->reader, t->start_ticks);
+    uint32_t track = sim_track_add(r->tracks, t->tid, t->generation, t->name, t->is_main,
+                                   begin_ns > r->origin_ns ? begin_ns - r->origin_ns : 0);
+    if (!r->tracks->failed)
+        r->track_of[t - r->reader->threads] = track + 1;
+    return track;
+}
+
+static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+{
+    struct recorder *r = (struct recorder *)sink;
+    r->thread = t;
+    r->last = (struct strobe_moment){0};
+    r->woken.id = 0;
+    r->track = add_track(r, t);
+}
+
+/* Told to the waiter right before the end of the wait it is about. */
+static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+{
+    if (!f->at_waker)
+        ((struct recorder *)sink)->woken = *f;
+}
+
+/* That a thread was off its processor is no call: what it lies in is where the thread is claimed to have stood. */
+static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+{
+    static const enum sim_call_class class_of[] = {
+        [STROBE_SLICE_FUNCTION] = SIM_CALL_METHOD,
+        [STROBE_SLICE_WAIT] = SIM_CALL_WAIT,
+        [STROBE_SLICE_GAP] = SIM_CALL_GAP,
+        [STROBE_SLICE_PLACEHOLDER] = SIM_CALL_METHOD,
+    };
+    struct recorder *r = (struct recorder *)sink;
+    r->last = s->begin;
+    if (s->name == STROBE_NAME_OFF_CPU)
+        return;
+    uint32_t name = number_of(r, s->name);
+    sim_track_call(r->tracks, r->track, when(r, s->begin.time_ns), name, class_of[s->class]);
+}
+
+/* A trace doesn't say which calls gave the core away. Those did that switched, or that took clearly less CPU time than
+ * their own: where it was not read at both ends it is spread over what lies between, so half is no sign. */
+static bool blocked(const struct strobe_slice *s, const struct strobe_moment *now)
+{
+    return now->counter[STROBE_COUNTER_SWITCHES] > s->begin.counter[STROBE_COUNTER_SWITCHES] ||
+           now->cpu_ns - s->begin.cpu_ns < (now->time_ns - s->begin.time_ns) / 10 * 9;
+}
+
+static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+{
+    struct recorder *r = (struct recorder *)sink;
+    uint64_t end_ns = when(r, now->time_ns);
+    r->last = *now;
+    if (s->name == STROBE_NAME_OFF_CPU)
+        return;
+    sim_track_return(r->tracks, r->track, end_ns, false);
+    if (s->class != STROBE_SLICE_WAIT)
+        return;
+    uint64_t begin_ns = s->begin.time_ns > r->origin_ns ? s->begin.time_ns - r->origin_ns : 0;
+    uint64_t life_ns = r->tracks->failed ? 0 : r->tracks->tracks[r->track].begin_ns;
+    struct sim_wait wait = {.begin_ns = begin_ns > life_ns ? begin_ns : life_ns, .end_ns = end_ns,
+                            .kind = (enum strobe_kind)s->name, .blocked = blocked(s, now), .what = s->arg,
+                            .waker = SIM_NOBODY, .release_ns = end_ns};
+    if (r->woken.id && r->woken.waker < r->reader->thread_count) {
+        uint64_t release_ns = r->woken.release_ns > r->origin_ns ? r->woken.release_ns - r->origin_ns : 0;
+        wait.waker = (int32_t)r->woken.waker;
+        wait.release_ns = release_ns < wait.begin_ns ? wait.begin_ns : release_ns < end_ns ? release_ns : end_ns;
+    }
+    r->woken.id = 0;
+    sim_track_wait(r->tracks, r->track, &wait);
+}
+
+static void tell_totals(const struct recorder *r, struct sim_track *track)
+{
+    uint32_t metrics = r->reader->session.header->config.metrics;
+    const uint64_t *counter = r->last.counter;
+    track->samples = r->thread->samples;
+    track->short_wait_ns = strobe_reader_span_ns(r->reader, r->thread->short_wait_ticks);
+    track->known_cpu = metrics & STROBE_METRIC_CPU;
+    track->known_alloc = metrics & STROBE_METRIC_ALLOC;
+    track->known_switches = metrics & STROBE_METRIC_SWITCHES;
+    track->totals = (struct sim_totals){
+        .cpu_ns = r->last.cpu_ns,
+        .allocations = r->thread->alloc_count,
+        .alloc_bytes = r->thread->alloc_bytes,
+        .minor_faults = counter[STROBE_COUNTER_MINOR_FAULTS],
+        .major_faults = counter[STROBE_COUNTER_MAJOR_FAULTS],
+        .voluntary_switches = counter[STROBE_COUNTER_SWITCHES],
+        .involuntary_switches = counter[STROBE_COUNTER_PREEMPTIONS],
+    };
+}
+
+static void thread_end(struct strobe_sink *sink)
+{
+    struct recorder *r = (struct recorder *)sink;
+    uint64_t ticks = r->thread->end_ticks ? r->thread->end_ticks : r->reader->last_ticks;
+    sim_track_end(r->tracks, r->track, when(r, strobe_reader_ns(r->reader, ticks)));
+    if (r->tracks->failed)
+        return;
+    tell_totals(r, &r->tracks->tracks[r->track]);
+    r->tracks->samples += r->thread->samples;
+}
+
+/* Wakers were told as threads, some of which had no track yet, and some of which have nothing else to show. */
+static void name_wakers(struct recorder *r)
+{
+    size_t count = r->tracks->track_count;
+    for (size_t i = r->first_track; i < count && !r->tracks->failed; i++) {
+        for (size_t k = 0; k < r->tracks->tracks[i].wait_count; k++) {
+            int32_t waker = r->tracks->tracks[i].waits[k].waker;
+            if (waker == SIM_NOBODY)
+                continue;
+            if (!r->track_of[waker])
+                add_track(r, &r->reader->threads[waker]);
+            if (r->tracks->failed)
+                return;
+            r->tracks->tracks[i].waits[k].waker = (int32_t)r->track_of[waker] - 1;
+        }
+    }
+}
+
+static enum strobe_status finish(struct strobe_sink *sink)
+{
+    struct recorder *r = (struct recorder *)sink;
+    if (r->reader)
+        name_wakers(r);
+    enum strobe_status status = r->tracks->failed ? STROBE_IO : STROBE_OK;
+    free(r->number);
+    free(r->track_of);
+    free(r);
+    return status;
+}
+
+struct strobe_sink *sim_tracks_sink(struct sim_tracks *t, uint64_t origin_ns)
+{
+    struct recorder *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->tracks = t;
+    r->origin_ns = origin_ns;
+    r->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .wake = wake, .thread_end = thread_end, .finish = finish};
+    return &r->sink;
+}

@@ -1,0 +1,169 @@
+#include "sim/score/waits.h"
+
+#include "sim/score/grow.h"
+
+/* A wait on its way through a comparison. */
+struct item {
+    const struct sim_wait *wait;
+    uint64_t begin_ns, end_ns;
+    bool right;                  /* the other side has one with the same waker */
+};
+
+struct items { struct item *at; size_t count; };
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct item *a = left, *b = right;
+    if (a->begin_ns != b->begin_ns)
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    return a->wait < b->wait ? -1 : a->wait > b->wait;
+}
+
+static struct items sorted(const struct sim_track *t)
+{
+    size_t count = t ? t->wait_count : 0;
+    struct items items = {malloc((count + 1) * sizeof *items.at), count};
+    for (size_t i = 0; items.at && i < count; i++)
+        items.at[i] = (struct item){&t->waits[i], t->waits[i].begin_ns, t->waits[i].end_ns, false};
+    if (items.at && count)
+        qsort(items.at, count, sizeof *items.at, by_begin);
+    return items;
+}
+
+/* Adds [begin, end) less what of it was spent on a core. `next` is the first core span that may matter. */
+static bool add_off(struct sim_spans *off, const struct sim_track *t, size_t *next, uint64_t begin_ns, uint64_t end_ns)
+{
+    while (begin_ns < end_ns) {
+        while (*next < t->cpu_count && t->cpu[*next].end_ns <= begin_ns)
+            ++*next;
+        const struct sim_span *on = *next < t->cpu_count ? &t->cpu[*next] : NULL;
+        uint64_t till = on && on->begin_ns < end_ns ? on->begin_ns : end_ns;
+        if (till > begin_ns) {
+            if (!sim_grow(&off->at, off->count + 1, &off->room, sizeof *off->at))
+                return false;
+            off->at[off->count++] = (struct sim_span){begin_ns, till, 0};
+        }
+        begin_ns = till < end_ns ? on->end_ns : end_ns;
+    }
+    return true;
+}
+
+bool sim_waits_off(const struct sim_track *t, struct sim_spans *off)
+{
+    struct items waits = sorted(t);
+    size_t next = 0;
+    uint64_t behind_ns = t->begin_ns;
+    bool ok = waits.at != NULL;
+    off->count = 0;
+    for (size_t i = 0; ok && i < waits.count; i++) {
+        const struct item *w = &waits.at[i];
+        uint64_t begin_ns = w->begin_ns > behind_ns ? w->begin_ns : behind_ns;
+        uint64_t end_ns = w->wait->waker == SIM_NOBODY ? w->end_ns : w->wait->release_ns;
+        if (end_ns > t->end_ns)
+            end_ns = t->end_ns;
+        if (!w->wait->blocked || end_ns <= begin_ns)
+            continue;
+        ok = add_off(off, t, &next, begin_ns, end_ns);
+        behind_ns = end_ns;
+    }
+    free(waits.at);
+    return ok;
+}
+
+/* Time in blocks, within the life of `t`. */
+static uint64_t blocked_ns(struct items waits, const struct sim_track *t)
+{
+    uint64_t sum = 0, behind_ns = t->begin_ns;
+    for (size_t i = 0; i < waits.count; i++) {
+        const struct item *w = &waits.at[i];
+        uint64_t begin_ns = w->begin_ns > behind_ns ? w->begin_ns : behind_ns;
+        uint64_t end_ns = w->end_ns < t->end_ns ? w->end_ns : t->end_ns;
+        if (!w->wait->blocked || end_ns <= begin_ns)
+            continue;
+        sum += end_ns - begin_ns;
+        behind_ns = end_ns;
+    }
+    return sum;
+}
+
+/* Those of `open` that go on after `now`. */
+static size_t still_open(struct item **open, size_t count, uint64_t now_ns)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (open[i]->end_ns > now_ns)
+            open[kept++] = open[i];
+    return kept;
+}
+
+static void compare(const struct sim_pairing *p, struct item *truth, struct item *claim)
+{
+    const struct sim_wait *t = truth->wait, *c = claim->wait;
+    if (t->kind != c->kind || t->waker == SIM_NOBODY || c->waker == SIM_NOBODY ||
+        p->track_of[c->waker] != (uint32_t)t->waker)
+        return;
+    truth->right = claim->right = true;
+}
+
+/* Goes through both sides by begin; each begin meets what is open on the other side. Few are open at once, for waits
+ * nest. */
+static bool match(const struct sim_pairing *p, struct items truth, struct items claim)
+{
+    struct item **open[2] = {NULL, NULL};
+    size_t count[2] = {0, 0}, room[2] = {0, 0}, i = 0, j = 0;
+    bool ok = true;
+    while (ok && (i < truth.count || j < claim.count)) {
+        bool claimed = i == truth.count || (j < claim.count && claim.at[j].begin_ns < truth.at[i].begin_ns);
+        struct item *now = claimed ? &claim.at[j++] : &truth.at[i++];
+        if (now->begin_ns == now->end_ns)
+            continue;
+        for (int side = 0; side < 2; side++)
+            count[side] = still_open(open[side], count[side], now->begin_ns);
+        for (size_t k = 0; k < count[!claimed]; k++)
+            compare(p, claimed ? open[0][k] : now, claimed ? now : open[1][k]);
+        ok = sim_grow(&open[claimed], count[claimed] + 1, &room[claimed], sizeof *open[claimed]);
+        if (ok)
+            open[claimed][count[claimed]++] = now;
+    }
+    free(open[0]);
+    free(open[1]);
+    return ok;
+}
+
+static void count_wakers(struct items truth, struct items claim, uint64_t blocked_min_ns, struct sim_score *out)
+{
+    for (size_t i = 0; i < truth.count; i++) {
+        const struct item *w = &truth.at[i];
+        if (!w->wait->blocked || w->wait->waker == SIM_NOBODY || w->end_ns - w->begin_ns < blocked_min_ns)
+            continue;
+        out->true_wakers++;
+        out->found_wakers += w->right;
+    }
+    for (size_t i = 0; i < claim.count; i++) {
+        out->claimed_wakers += claim.at[i].wait->waker != SIM_NOBODY;
+        out->right_wakers += claim.at[i].right;
+    }
+}
+
+bool sim_waits_score(const struct sim_pairing *p, const struct sim_pair *pair, uint64_t blocked_min_ns,
+                     struct sim_score *out, struct sim_thread_score *thread)
+{
+    struct items truth = sorted(pair->truth), claim = sorted(pair->claim);
+    const struct sim_track *life = pair->truth ? pair->truth : pair->claim;
+    bool ok = truth.at && claim.at && match(p, truth, claim);
+    if (ok) {
+        uint64_t true_ns = blocked_ns(truth, life), claimed_ns = blocked_ns(claim, life);
+        claimed_ns += pair->claim ? pair->claim->short_wait_ns : 0;
+        out->true_blocked_ns += true_ns;
+        out->claimed_blocked_ns += claimed_ns;
+        out->blocked_wrong_ns += true_ns > claimed_ns ? true_ns - claimed_ns : claimed_ns - true_ns;
+        if (thread) {
+            thread->true_blocked_ns = true_ns;
+            thread->claimed_blocked_ns = claimed_ns;
+        }
+        count_wakers(truth, claim, blocked_min_ns, out);
+    }
+    free(truth.at);
+    free(claim.at);
+    return ok;
+}
