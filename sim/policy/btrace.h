@@ -1,0 +1,17 @@
+/* What both btrace policies do alike. */
+#ifndef STROBE_SIM_POLICY_BTRACE_H
+#define STROBE_SIM_POLICY_BTRACE_H
+
+#include "sim/runtime/run.h"
+
+/* Charges a sum of the cost table, to the nearest ns. Fiber. */
+static inline void sim_btrace_charge(struct sim_vthread *v, double ns)
+{
+    sim_tracer_charge(v, (uint64_t)(ns + 0.5));
+}
+
+/* Writes the trace that tells the tracer's claims to folder/trace.pftrace: the `save` of a struct sim_tracer. */
+enum strobe_status sim_btrace_save(struct sim_tracer *t, struct sim_run *run, const char *folder, char *why,
+                                   size_t why_bytes);
+
+#endif

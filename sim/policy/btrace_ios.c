@@ -1,0 +1,434 @@
+#include "sim/policy/btrace_ios.h"
+
+#include "engine/base/mix.h"
+#include "engine/host/host.h"
+#include "sim/policy/btrace.h"
+#include "sim/policy/btrace_ios_store.h"
+#include "sim/score/grow.h"
+
+#include <stdio.h>
+
+#define PERIOD_NS UINT64_C(1000000)
+#define TICK_NS UINT64_C(30000000)
+#define STOP_WITHIN_NS UINT64_C(1000000000)
+
+enum {
+    US = 1000,
+    ACTIVE_US = 10,              /* of CPU for each ms of the period */
+    DRAIN_TICKS = 6, REFRESH_TICKS = 10,
+    PAGE_BYTES = 16384,          /* no address of code is below */
+};
+
+/* What is known of a thread ("OSThread"). */
+struct local {
+    struct sim_vthread *v;
+    uint32_t tid, number;
+    bool is_main;
+    bool accessed;               /* sampled at access_ns */
+    uint64_t access_ns;
+    bool has_sampled;            /* by the sampler, since the last refresh */
+    bool used_cpu;               /* as of the last refresh: since the one before; at first it counts as busy */
+    uint64_t refresh_cpu_ns;
+    uint64_t info_cpu_us;        /* at the last sample of the sampler */
+    uint64_t contended_ns;       /* when the lock call under way began */
+    uint64_t samples;
+    char name[32];
+};
+
+struct ios {
+    struct sim_tracer tracer;
+    struct sim_btrace_ios_options options;
+    struct sim_run *run;
+    struct sim_costs costs;
+    struct local **locals;       /* all that ever were */
+    size_t local_count, local_room;
+    struct local **alive;        /* under `registry` */
+    size_t alive_count, alive_room;
+    struct sim_mutex registry;
+    uint64_t main_lock;          /* what main waits for, as far as any thread's lock call has not cleared it */
+    uint64_t addresses;          /* drawn so far */
+    struct sim_btrace_ios_store store;
+    bool failed;
+};
+
+static struct ios *of(struct sim_tracer *t)
+{
+    return (struct ios *)t;
+}
+
+/* ---- the walk ---- */
+
+static bool readable(const struct sim_vthread *v, uint64_t low, uint64_t fp)
+{
+    return fp >= low && fp <= (uint64_t)(uintptr_t)v->stack_high - 16 && !(fp & 1);
+}
+
+/* Return addresses from the frame record at fp on, innermost first. */
+static uint32_t walk(const struct sim_vthread *v, uint64_t sp, uint64_t fp, uint64_t *out, uint32_t room)
+{
+    uint32_t count = 0;
+    for (uint64_t low = sp; count < room && readable(v, low, fp);) {
+        uint64_t record[2];
+        memcpy(record, (const void *)(uintptr_t)fp, sizeof record);
+        if (record[1] < PAGE_BYTES)
+            break;
+        out[count++] = record[1];
+        if (record[0] <= fp)
+            break;
+        low = fp + sizeof record;
+        fp = record[0];
+    }
+    return count;
+}
+
+static bool put(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t time_ns, uint64_t cpu_ns,
+                const uint64_t *frames, uint32_t count)
+{
+    struct sim_btrace_item item = {.time_ns = time_ns, .cpu_ns = cpu_ns, .tid = l->tid, .thread = l->number,
+                                   .table = table};
+    bool stored = sim_btrace_ios_put(&a->store, item, frames, count);
+    l->samples += stored;
+    return stored;
+}
+
+/* ---- samples at hooks ---- */
+
+/* The decision, and the stack when it is yes: the number of frames, or 0. */
+static uint32_t take(struct ios *a, struct local *l, uint64_t period_ns, bool forced, uint64_t *frames)
+{
+    struct sim_vthread *v = l->v;
+    sim_btrace_charge(v, a->costs.clock);
+    uint64_t now_ns = sim_now();
+    if (!forced && l->accessed && now_ns < l->access_ns + period_ns)
+        return 0;
+    l->accessed = true;
+    l->access_ns = now_ns;
+    uint32_t count = walk(v, v->sp, v->fp, frames, SIM_BTRACE_IOS_DEPTH);
+    sim_btrace_charge(v, a->costs.sample + a->costs.thread_clock + count * a->costs.frame_known);
+    return count;
+}
+
+static void sample(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t period_ns, bool forced)
+{
+    uint64_t frames[SIM_BTRACE_IOS_DEPTH];
+    uint32_t count = take(a, l, period_ns, forced, frames);
+    if (count)
+        put(a, l, table, l->access_ns, sim_cpu_ns(l->v->thread), frames, count);
+}
+
+/* Main had to wait for a lock. */
+static void sample_contention(struct ios *a, struct local *l)
+{
+    uint64_t frames[SIM_BTRACE_IOS_DEPTH];
+    uint32_t count = take(a, l, PERIOD_NS, true, frames);
+    uint64_t cpu_ns = sim_cpu_ns(l->v->thread);
+    if (count) {
+        put(a, l, SIM_BTRACE_LOCK, l->access_ns, cpu_ns, frames, count);
+        put(a, l, SIM_BTRACE_LOCK, l->contended_ns, cpu_ns, frames, count);
+    }
+}
+
+static bool address_counts(struct ios *a, uint64_t bytes)
+{
+    uint64_t sixteenths = strobe_mix_pair(a->run->options.seed, ++a->addresses) >> 32;
+    if (bytes >= PAGE_BYTES)
+        sixteenths &= ~(uint64_t)(PAGE_BYTES / 16 - 1);
+    return sixteenths % a->options.memory_interval == 0;
+}
+
+static void point(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
+{
+    struct ios *a = of(t);
+    struct local *l = v->tracer;
+    bool memory = kind == STROBE_KIND_ALLOC || kind == STROBE_KIND_FREE;
+    if (!l || (!memory && kind != STROBE_KIND_CLOCK))
+        return;
+    sim_btrace_charge(v, a->costs.hook);
+    if (!memory)
+        sample(a, l, SIM_BTRACE_DATE, PERIOD_NS, false);
+    else if (address_counts(a, arg))
+        sample(a, l, SIM_BTRACE_MEM, a->options.memory_period_ns, false);
+}
+
+static bool is_lock(enum strobe_kind kind)
+{
+    return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_RWLOCK || kind == STROBE_KIND_MONITOR;
+}
+
+static uint32_t scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
+{
+    struct ios *a = of(t);
+    struct local *l = v->tracer;
+    if (!l || (!is_lock(kind) && kind != STROBE_KIND_COND))
+        return 0;
+    sim_btrace_charge(v, a->costs.hook);
+    if (l->is_main && is_lock(kind)) {
+        a->main_lock = what;
+        l->contended_ns = sim_now();
+    }
+    return 0;
+}
+
+static void scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t token, enum strobe_kind kind, uint64_t what,
+                      enum strobe_wake how)
+{
+    (void)token;
+    (void)what;
+    struct ios *a = of(t);
+    struct local *l = v->tracer;
+    if (!l || (!is_lock(kind) && kind != STROBE_KIND_COND))
+        return;
+    if (is_lock(kind))
+        a->main_lock = 0;
+    if (l->is_main && is_lock(kind) && how != STROBE_WAKE_NONE)
+        sample_contention(a, l);
+    else
+        sample(a, l, SIM_BTRACE_LOCK, PERIOD_NS, false);
+}
+
+static void release(struct sim_tracer *t, struct sim_vthread *v, uint64_t what, enum strobe_release how)
+{
+    (void)how;
+    struct ios *a = of(t);
+    struct local *l = v->tracer;
+    enum sim_what class = sim_what_class(what);
+    bool lock = class == SIM_WHAT_LOCK || class == SIM_WHAT_COND;
+    /* A condition lets its lock go within the library, where nothing is hooked. */
+    bool within = class == SIM_WHAT_LOCK && a->run->scenario->ops[v->op].kind == SIM_OP_WAIT;
+    if (!l || within || (!lock && class != SIM_WHAT_QUEUE))
+        return;
+    sim_btrace_charge(v, a->costs.hook);
+    sample(a, l, lock ? SIM_BTRACE_LOCK : SIM_BTRACE_DISPATCH, PERIOD_NS, lock && a->main_lock == what);
+}
+
+/* ---- the registry ---- */
+
+static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
+{
+    struct ios *a = of(t);
+    struct local *l = calloc(1, sizeof *l);
+    v->tracer = NULL;
+    sim_mutex_lock(&a->registry);
+    if (!l || !sim_grow(&a->locals, a->local_count + 1, &a->local_room, sizeof(struct local *)) ||
+        !sim_grow(&a->alive, a->alive_count + 1, &a->alive_room, sizeof(struct local *))) {
+        free(l);
+        a->failed = true;
+    } else {
+        *l = (struct local){.v = v, .tid = v->tid, .number = (uint32_t)a->local_count, .is_main = v->is_main,
+                            .used_cpu = true};
+        snprintf(l->name, sizeof l->name, "%s", v->thread->name);
+        a->locals[a->local_count++] = l;
+        a->alive[a->alive_count++] = l;
+        v->tracer = l;
+    }
+    sim_mutex_unlock(&a->registry);
+}
+
+static void thread_end(struct sim_tracer *t, struct sim_vthread *v)
+{
+    struct ios *a = of(t);
+    sim_mutex_lock(&a->registry);
+    size_t kept = 0;
+    for (size_t i = 0; i < a->alive_count; i++)
+        if (a->alive[i] != v->tracer)
+            a->alive[kept++] = a->alive[i];
+    a->alive_count = kept;
+    v->tracer = NULL;
+    sim_mutex_unlock(&a->registry);
+}
+
+/* ---- the sampler ---- */
+
+/* What the sampler or the event loop takes for itself. */
+static void spend(double ns)
+{
+    sim_charge((uint64_t)(ns + 0.5));
+}
+
+/* A thread that is stopped: its stack, stored while it stands. */
+static bool sample_stopped(struct ios *a, struct local *l)
+{
+    struct strobe_regs regs;
+    uint64_t frames[SIM_BTRACE_IOS_DEPTH];
+    sim_run_registers(l->v, &regs);
+    if (regs.fp == 0)
+        return false;
+    frames[0] = regs.pc;
+    uint32_t count = 1 + walk(l->v, regs.sp, regs.fp, &frames[1], SIM_BTRACE_IOS_DEPTH - 1);
+    uint64_t now_ns = sim_now();
+    sim_compute((uint64_t)(a->costs.sample + count * a->costs.frame_known + 0.5));
+    return put(a, l, SIM_BTRACE_CPU, now_ns, l->info_cpu_us * US, frames, count);
+}
+
+static void visit(struct ios *a, struct local *l, uint64_t pass_ns)
+{
+    struct sim_thread *thread = l->v->thread;
+    if (l->v->ended)
+        return;
+    spend(a->costs.look);
+    if (l->accessed && pass_ns < l->access_ns + PERIOD_NS)
+        return;
+    if (l->has_sampled && !l->used_cpu)
+        return;
+    spend(a->costs.thread_clock);
+    uint64_t cpu_us = sim_cpu_ns(thread) / US;
+    bool active = thread->state == SIM_RUNNING || thread->state == SIM_READY;
+    if (l->has_sampled && !active && cpu_us - l->info_cpu_us < ACTIVE_US)
+        return;
+    l->info_cpu_us = cpu_us;
+    spend(a->costs.suspend);
+    if (sim_stop(thread, SIM_STOP_AT_ONCE, STOP_WITHIN_NS) != STROBE_OK)
+        return;
+    l->accessed = true;
+    l->access_ns = pass_ns;
+    l->has_sampled = sample_stopped(a, l);
+    sim_continue(thread);
+    spend(a->costs.resume);
+}
+
+static void sampler(void *arg)
+{
+    struct ios *a = arg;
+    for (;;) {
+        sim_mutex_lock(&a->registry);
+        spend(a->costs.clock);
+        uint64_t pass_ns = sim_now();
+        for (size_t i = 0; i < a->alive_count; i++)
+            visit(a, a->alive[i], pass_ns);
+        sim_mutex_unlock(&a->registry);
+        sim_sleep_until(sim_now() + PERIOD_NS);
+    }
+}
+
+/* ---- the event loop ---- */
+
+static void refresh(struct ios *a, bool others)
+{
+    sim_mutex_lock(&a->registry);
+    for (size_t i = 0; i < a->alive_count; i++) {
+        struct local *l = a->alive[i];
+        if (!l->is_main && !others)
+            continue;
+        spend(a->costs.thread_clock);
+        uint64_t cpu_ns = sim_cpu_ns(l->v->thread);
+        l->used_cpu = cpu_ns > l->refresh_cpu_ns;
+        l->refresh_cpu_ns = cpu_ns;
+        l->has_sampled = false;
+    }
+    sim_mutex_unlock(&a->registry);
+}
+
+static void event_loop(void *arg)
+{
+    struct ios *a = arg;
+    for (uint64_t tick = 1;; tick++) {
+        sim_sleep_until(sim_now() + TICK_NS);
+        refresh(a, tick % REFRESH_TICKS == 0);
+        if (tick % DRAIN_TICKS)
+            continue;
+        double items = (double)a->store.item_count;
+        double frames = (double)sim_btrace_ios_drain(&a->store);
+        sim_compute((uint64_t)(items * a->costs.sample + frames * a->costs.frame + 0.5));
+    }
+}
+
+static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+{
+    struct ios *a = of(t);
+    a->run = run;
+    a->costs = run->options.costs;
+    struct sim_thread_options interrupter = {.name = "BTrace ThreadInterrupter", .tid = SIM_SAMPLER_TID,
+                                             .realtime = true, .daemon = true, .entry = sampler, .arg = a};
+    struct sim_thread_options loop = {.name = "BTrace Event Loop", .tid = SIM_SAMPLER_TID - 1, .daemon = true,
+                                      .entry = event_loop, .arg = a};
+    a->tracer.sampler = sim_thread_start(run->kernel, &interrupter);
+    return a->tracer.sampler && sim_thread_start(run->kernel, &loop) ? STROBE_OK : STROBE_IO;
+}
+
+/* ---- what is left of it ---- */
+
+static uint32_t method_at(const void *ctx, uint64_t address)
+{
+    const struct ios *a = ctx;
+    return sim_run_method_at(a->run, address);
+}
+
+/* The first one that a thread of that id had. */
+static const char *thread_name(const void *ctx, uint32_t tid)
+{
+    const struct ios *a = ctx;
+    size_t i = 0;
+    while (a->locals[i]->tid != tid)
+        i++;
+    return a->locals[i]->name;
+}
+
+/* Samples of each track; tracks are in order of tid. */
+static void count_samples(const struct ios *a, struct sim_tracks *out)
+{
+    for (size_t i = 0; i < a->local_count; i++) {
+        size_t low = 0, high = out->track_count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (out->tracks[middle].tid < a->locals[i]->tid)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < out->track_count && out->tracks[low].tid == a->locals[i]->tid)
+            out->tracks[low].samples += a->locals[i]->samples;
+    }
+}
+
+static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
+                                 size_t why_bytes)
+{
+    struct ios *a = of(t);
+    sim_btrace_ios_drain(&a->store);
+    struct sim_btrace_ios_dump dump = {.rows = a->store.rows, .count = a->store.row_count, .stacks = &a->store.stacks,
+                                       .scenario = run->scenario, .method_at = method_at, .thread_name = thread_name,
+                                       .ctx = a};
+    if (a->failed || a->store.failed || sim_btrace_ios_build(&dump, out) != STROBE_OK) {
+        snprintf(why, why_bytes, "out of memory");
+        return STROBE_IO;
+    }
+    out->samples = a->store.stored;
+    out->lost = a->store.dropped;
+    out->bytes = sim_btrace_ios_bytes(&a->store);
+    count_samples(a, out);
+    return STROBE_OK;
+}
+
+static void close_ios(struct sim_tracer *t)
+{
+    struct ios *a = of(t);
+    for (size_t i = 0; i < a->local_count; i++)
+        free(a->locals[i]);
+    free(a->locals);
+    free(a->alive);
+    sim_btrace_ios_store_close(&a->store);
+    free(a);
+}
+
+struct sim_tracer *sim_btrace_ios_open(const struct sim_btrace_ios_options *options)
+{
+    struct ios *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->options = *options;
+    a->registry.name = "btrace registry";
+    sim_btrace_ios_store_open(&a->store, PERIOD_NS, options->memory_period_ns);
+    a->tracer = (struct sim_tracer){
+        .start = start, .thread_begin = thread_begin, .thread_end = thread_end, .point = point,
+        .scope_begin = scope_begin, .scope_end = scope_end, .release = release, .claims = claims,
+        .save = sim_btrace_save, .close = close_ios, .policy = "btrace-ios",
+        .interval_main_ns = PERIOD_NS, .interval_other_ns = PERIOD_NS,
+    };
+    return &a->tracer;
+}
+
+struct sim_tracer *sim_policy_btrace_ios(void)
+{
+    struct sim_btrace_ios_options defaults = {.memory_interval = 4096, .memory_period_ns = PERIOD_NS};
+    return sim_btrace_ios_open(&defaults);
+}

@@ -1,0 +1,352 @@
+#include "sim/policy/btrace_ios_trace.h"
+
+#include "engine/base/mix.h"
+#include "engine/trace/function_tree.h"
+#include "sim/runtime/vthread.h"
+#include "sim/score/grow.h"
+
+enum { TICK_US = 10, TAIL_US = 1000, NS_PER_US = 1000 };
+
+#define NO_NODE UINT32_MAX
+
+/* Times in us. */
+struct sample { uint64_t start, end; int64_t cpu_start, cpu_end; uint32_t stack; };
+
+struct samples { struct sample *at; size_t count, room; };
+
+/* A slice in the making; children come after their parent, in order of time. */
+struct node {
+    uint32_t name;
+    enum sim_call_class class;
+    uint32_t parent, last_child, next;           /* next sibling; NO_NODE */
+    uint64_t begin, end;
+};
+
+struct frame { uint32_t name; enum sim_call_class class; };
+
+struct build {
+    const struct sim_btrace_ios_dump *dump;
+    struct sim_tracks *out;
+    uint32_t *order;             /* of rows: by thread, table, place */
+    struct samples keyed, split;
+    size_t *slots;               /* place in `keyed` + 1, by key; for the thread at hand */
+    size_t mask;
+    struct node *nodes;
+    size_t node_count, node_room;
+    uint32_t *path;              /* open nodes from the root, depth of them */
+    uint32_t depth;
+    uint64_t *addresses;
+    struct frame *frames;
+    uint32_t *name_of;           /* by method */
+};
+
+/* ---- samples of a thread ---- */
+
+static bool add(struct samples *s, struct sample sample)
+{
+    if (!sim_grow(&s->at, s->count + 1, &s->room, sizeof *s->at))
+        return false;
+    s->at[s->count++] = sample;
+    return true;
+}
+
+/* Where the sample that starts then is, or where it would be. */
+static size_t *slot_of(struct build *b, uint64_t start)
+{
+    size_t i = strobe_mix64(start) & b->mask;
+    while (b->slots[i] && b->keyed.at[b->slots[i] - 1].start != start)
+        i = (i + 1) & b->mask;
+    return &b->slots[i];
+}
+
+static bool insert(struct build *b, struct sample s)
+{
+    size_t *slot = slot_of(b, s.start);
+    if (*slot) {
+        int64_t shift = s.cpu_start - b->keyed.at[*slot - 1].cpu_start;
+        s.start = shift < 0 && (uint64_t)-shift > s.start ? 0 : s.start + (uint64_t)shift;
+        s.end = s.end < s.start ? s.start : s.end;
+        slot = slot_of(b, s.start);
+    }
+    if (*slot) {
+        b->keyed.at[*slot - 1] = s;
+        return true;
+    }
+    *slot = b->keyed.count + 1;
+    return add(&b->keyed, s);
+}
+
+static struct sample sample_of(const struct sim_btrace_row *r)
+{
+    struct sample s = {.start = (uint64_t)r->start * TICK_US, .end = (uint64_t)r->end * TICK_US, .stack = r->stack,
+                       .cpu_start = (int64_t)r->cpu_start * TICK_US, .cpu_end = (int64_t)r->cpu_end * TICK_US};
+    s.end = s.end < s.start ? s.start : s.end;
+    return s;
+}
+
+/* The dictionary's slots for `count` samples, all free. */
+static bool clear_slots(struct build *b, size_t count)
+{
+    size_t slots = 16;
+    while (slots < 2 * count)
+        slots *= 2;
+    if (slots > b->mask + 1 || !b->slots) {
+        free(b->slots);
+        b->slots = malloc(slots * sizeof *b->slots);
+        if (!b->slots)
+            return false;
+    }
+    b->mask = slots - 1;
+    memset(b->slots, 0, slots * sizeof *b->slots);
+    return true;
+}
+
+static int by_start(const void *x, const void *y)
+{
+    const struct sample *a = x, *b = y;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Emits the part of `rest` before `now`, and then what starts there; what is left of `rest` is put back. (Spans of one
+ * thread overlap only when their times have been shifted or have wrapped; the later one then holds.) */
+static bool split_at(struct build *b, struct sample *rest, const struct sample *now)
+{
+    struct sample before = *rest;
+    before.end = now->start;
+    before.cpu_end = now->cpu_start;
+    if (before.start < before.end && !add(&b->split, before))
+        return false;
+    if (now->start < now->end) {
+        *rest = *now;
+        return true;
+    }
+    rest->start = now->end + 1;
+    rest->cpu_start = now->cpu_end;
+    return add(&b->split, *now);
+}
+
+static bool split_all(struct build *b)
+{
+    struct sample rest = {0};
+    bool pending = false, fits = true;
+    for (size_t i = 0; fits && i < b->keyed.count; i++) {
+        const struct sample *s = &b->keyed.at[i];
+        if (pending && s->start <= rest.end) {
+            fits = split_at(b, &rest, s);
+            pending = rest.start <= rest.end;
+            continue;
+        }
+        fits = !pending || add(&b->split, rest);
+        rest = *s;
+        pending = true;
+    }
+    return fits && (!pending || add(&b->split, rest));
+}
+
+/* The thread's samples in order of time, none within another. */
+static bool order_samples(struct build *b, size_t from, size_t to)
+{
+    b->keyed.count = b->split.count = 0;
+    if (!clear_slots(b, to - from))
+        return false;
+    for (size_t i = from; i < to; i++)
+        if (!insert(b, sample_of(&b->dump->rows[b->order[i]])))
+            return false;
+    qsort(b->keyed.at, b->keyed.count, sizeof *b->keyed.at, by_start);
+    return split_all(b);
+}
+
+/* ---- the tree ---- */
+
+/* The stack's frames that have a symbol. */
+static uint32_t resolve(struct build *b, uint32_t stack)
+{
+    uint32_t depth = sim_btrace_frames(b->dump->stacks, stack, b->addresses), kept = 0;
+    for (uint32_t i = 0; i < depth; i++) {
+        uint32_t method = b->dump->method_at(b->dump->ctx, b->addresses[i]);
+        if (sim_wait_kind(method) != STROBE_KIND_NONE) {
+            uint32_t name = sim_tracks_name(b->out, strobe_wait_name(sim_wait_kind(method)));
+            b->frames[kept++] = (struct frame){name, SIM_CALL_WAIT};
+        } else if (method != SIM_HOOK_METHOD) {
+            if (b->name_of[method] == UINT32_MAX)
+                b->name_of[method] = sim_tracks_name(b->out, b->dump->scenario->methods[method].name);
+            b->frames[kept++] = (struct frame){b->name_of[method], SIM_CALL_METHOD};
+        }
+    }
+    return kept;
+}
+
+static bool add_node(struct build *b, uint32_t parent, struct frame frame, const struct sample *s)
+{
+    if (!sim_grow(&b->nodes, b->node_count + 1, &b->node_room, sizeof *b->nodes))
+        return false;
+    uint32_t number = (uint32_t)b->node_count++;
+    b->nodes[number] = (struct node){frame.name, frame.class, parent, NO_NODE, NO_NODE, s->start, s->end};
+    if (parent == NO_NODE)
+        return true;
+    if (b->nodes[parent].last_child != NO_NODE)
+        b->nodes[b->nodes[parent].last_child].next = number;
+    b->nodes[parent].last_child = number;
+    b->path[b->depth++] = number;
+    return true;
+}
+
+/* Node 0 is the thread. */
+static bool grow_tree(struct build *b, const struct sample *s, uint32_t count)
+{
+    uint32_t common = 0;
+    b->nodes[0].end = s->end;
+    while (common < count && common < b->depth && b->nodes[b->path[common]].name == b->frames[common].name)
+        b->nodes[b->path[common++]].end = s->end;
+    b->depth = common;
+    for (uint32_t i = common; i < count; i++)
+        if (!add_node(b, i ? b->path[i - 1] : 0, b->frames[i], s))
+            return false;
+    return true;
+}
+
+static void lengthen(struct build *b)
+{
+    for (size_t i = 1; i < b->node_count; i++) {
+        struct node *n = &b->nodes[i];
+        uint64_t limit = n->next != NO_NODE ? b->nodes[n->next].begin : b->nodes[n->parent].end;
+        uint64_t room = limit > n->end ? limit - n->end : 0;
+        n->end += room < TAIL_US ? room : TAIL_US;
+    }
+}
+
+/* Nodes are in the order in which calls begin. */
+static void emit(struct build *b, uint32_t track)
+{
+    uint32_t open = 0;
+    for (size_t i = 1; i <= b->node_count; i++) {
+        const struct node *n = i < b->node_count ? &b->nodes[i] : NULL;
+        if (n && n->begin == n->end)
+            continue;
+        while (open != (n ? n->parent : 0)) {
+            sim_track_return(b->out, track, b->nodes[open].end * NS_PER_US, false);
+            open = b->nodes[open].parent;
+        }
+        if (!n)
+            break;
+        sim_track_call(b->out, track, n->begin * NS_PER_US, n->name, n->class);
+        open = (uint32_t)i;
+    }
+    sim_track_end(b->out, track, b->nodes[0].end * NS_PER_US);
+}
+
+static void show(struct build *b, uint32_t tid, bool lowest, const struct sample *first, const struct sample *last)
+{
+    lengthen(b);
+    uint32_t track = sim_track_add(b->out, tid, 1, b->dump->thread_name(b->dump->ctx, tid), lowest,
+                                   first->start * NS_PER_US);
+    emit(b, track);
+    if (b->out->failed)
+        return;
+    b->out->tracks[track].known_cpu = true;
+    b->out->tracks[track].totals.cpu_ns = (uint64_t)(last->cpu_end - first->cpu_start) * NS_PER_US;
+}
+
+static bool build_thread(struct build *b, size_t from, size_t to)
+{
+    if (!order_samples(b, from, to))
+        return false;
+    const struct sample *first = NULL, *last = NULL;
+    b->node_count = b->depth = 0;
+    for (size_t i = 0; i < b->split.count; i++) {
+        const struct sample *s = &b->split.at[i];
+        uint32_t count = resolve(b, s->stack);
+        if (count == 0)
+            continue;
+        if (!first && !add_node(b, NO_NODE, (struct frame){0, SIM_CALL_METHOD}, s))
+            return false;
+        first = first ? first : s;
+        last = s;
+        if (!grow_tree(b, s, count))
+            return false;
+    }
+    if (!first || last->cpu_end < first->cpu_start ||
+        (uint64_t)(last->cpu_end - first->cpu_start) > last->end - first->start)
+        return true;
+    show(b, b->dump->rows[b->order[from]].tid, from == 0, first, last);
+    return !b->out->failed;
+}
+
+/* ---- all ---- */
+
+static bool before(const struct sim_btrace_ios_dump *d, uint32_t x, uint32_t y)
+{
+    const struct sim_btrace_row *a = &d->rows[x], *b = &d->rows[y];
+    if (a->tid != b->tid)
+        return a->tid < b->tid;
+    return a->table != b->table ? a->table < b->table : x < y;
+}
+
+/* Merge sort of row numbers, since order needs more than the items compared. */
+static void sort_rows(const struct sim_btrace_ios_dump *d, uint32_t *order, uint32_t *spare)
+{
+    for (size_t width = 1; width < d->count; width *= 2) {
+        for (size_t at = 0; at < d->count; at += 2 * width) {
+            size_t middle = at + width < d->count ? at + width : d->count;
+            size_t end = middle + width < d->count ? middle + width : d->count;
+            for (size_t i = at, left = at, right = middle; i < end; i++) {
+                bool from_left = left < middle && (right == end || before(d, order[left], order[right]));
+                spare[i] = order[from_left ? left++ : right++];
+            }
+        }
+        memcpy(order, spare, d->count * sizeof *order);
+    }
+}
+
+static uint32_t deepest_of(const struct sim_btrace_ios_dump *d)
+{
+    uint32_t deepest = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        uint32_t depth = d->rows[i].stack ? d->stacks->nodes[d->rows[i].stack].depth : 0;
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return deepest;
+}
+
+static bool prepare(struct build *b)
+{
+    const struct sim_btrace_ios_dump *d = b->dump;
+    size_t deepest = deepest_of(d) + 1, methods = d->scenario->method_count;
+    uint32_t *spare = malloc((d->count + 1) * sizeof *spare);
+    b->order = malloc((d->count + 1) * sizeof *b->order);
+    b->path = malloc(deepest * sizeof *b->path);
+    b->addresses = malloc(deepest * sizeof *b->addresses);
+    b->frames = malloc(deepest * sizeof *b->frames);
+    b->name_of = malloc((methods + 1) * sizeof *b->name_of);
+    bool fits = spare && b->order && b->path && b->addresses && b->frames && b->name_of;
+    if (fits) {
+        memset(b->name_of, 0xff, (methods + 1) * sizeof *b->name_of);
+        for (size_t i = 0; i < d->count; i++)
+            b->order[i] = (uint32_t)i;
+        sort_rows(d, b->order, spare);
+    }
+    free(spare);
+    return fits;
+}
+
+enum strobe_status sim_btrace_ios_build(const struct sim_btrace_ios_dump *dump, struct sim_tracks *out)
+{
+    struct build b = {.dump = dump, .out = out};
+    bool fits = prepare(&b);
+    for (size_t from = 0, to; fits && from < dump->count; from = to) {
+        uint32_t tid = dump->rows[b.order[from]].tid;
+        for (to = from + 1; to < dump->count && dump->rows[b.order[to]].tid == tid;)
+            to++;
+        fits = build_thread(&b, from, to);
+    }
+    free(b.order);
+    free(b.keyed.at);
+    free(b.split.at);
+    free(b.slots);
+    free(b.nodes);
+    free(b.path);
+    free(b.addresses);
+    free(b.frames);
+    free(b.name_of);
+    return fits && !out->failed ? STROBE_OK : STROBE_IO;
+}

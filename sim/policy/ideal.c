@@ -1,0 +1,277 @@
+/* The yardstick: looks into the truth at evenly spaced times and sees the whole path of calls, at no cost. What it
+ * saw is stored as the sampler's records in a session and built into a trace as any other, so all that it can get
+ * wrong is what lies between its samples.
+ *
+ * The threads of a spec are seen as one long life, end to end, from a phase that the seed chooses: so short threads,
+ * too, get their share. */
+#include "engine/trace/timeline.h"
+#include "sim/policy/policy.h"
+#include "sim/policy/scratch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CODE_BYTES = 16 };        /* of a name, so that it has an address */
+#define ORIGIN_NS ((uint64_t)1000000000)
+
+struct ideal {
+    struct sim_tracer tracer;
+    uint64_t *samples;           /* by thread spec: wanted */
+    uint64_t *period_ns;
+    uint32_t spec_count;
+    const struct sim_run *run;
+    struct strobe_session session;
+    char path[STROBE_PATH_BYTES];
+    struct strobe_reader *reader;
+};
+
+/* One look after another into a track. */
+struct view {
+    const struct sim_track *track;
+    size_t next;                 /* event */
+    uint32_t *path;              /* names, outermost first */
+    size_t depth, room;
+};
+
+/* ---- what was seen ---- */
+
+static bool look_until(struct view *v, uint64_t time_ns)
+{
+    for (; v->next < v->track->event_count && v->track->events[v->next].time_ns <= time_ns; v->next++) {
+        uint32_t name = v->track->events[v->next].name;
+        if (name == SIM_CALL_END) {
+            v->depth--;
+            continue;
+        }
+        if (v->depth == v->room) {
+            size_t room = v->room ? 2 * v->room : 64;
+            uint32_t *path = realloc(v->path, room * sizeof *path);
+            if (!path)
+                return false;
+            v->path = path;
+            v->room = room;
+        }
+        v->path[v->depth++] = name;
+    }
+    return true;
+}
+
+/* The innermost frames, as many as a stack may have. */
+static uint16_t intern(const struct ideal *d, struct strobe_stack_cursor *cursor, const struct view *v, uint32_t *stack)
+{
+    uint64_t frames[STROBE_STACK_DEPTH_MAX];
+    uint32_t count = v->depth < STROBE_STACK_DEPTH_MAX ? (uint32_t)v->depth : STROBE_STACK_DEPTH_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        frames[i] = ((uint64_t)v->path[v->depth - count + i] + 1) * CODE_BYTES;
+    uint16_t flags = count < v->depth ? STROBE_FLAG_CUT : 0;
+    if (strobe_stack_intern(&d->session.stacks, cursor, frames, count, stack) == STROBE_FULL)
+        flags |= STROBE_FLAG_TABLE_FULL;
+    return flags;
+}
+
+/* Samples a track at *next, *next + period, ..., times of the spec's long life, at which the track begins at
+ * `offset`. */
+static bool sample_track(struct ideal *d, struct strobe_ring_writer *w, struct strobe_stack_cursor *cursor,
+                         uint32_t number, uint64_t offset, uint64_t *next)
+{
+    const struct sim_track *track = &d->run->truth.tracks[number];
+    struct strobe_account *a = &d->session.threads[number].account[STROBE_KIND_ASYNC];
+    uint64_t life = track->end_ns - track->begin_ns, period = d->period_ns[d->run->threads[number]->spec];
+    struct view v = {.track = track};
+    bool good = true;
+    for (; good && *next - offset < life; *next += period) {
+        uint64_t time_ns = track->begin_ns + (*next - offset);
+        struct strobe_record r = {.ticks = ORIGIN_NS + time_ns, .thread = number, .kind = STROBE_KIND_ASYNC,
+                                  .count = 1};
+        good = look_until(&v, time_ns);
+        if (!good || v.depth == 0)
+            continue;
+        r.flags = intern(d, cursor, &v, &r.stack);
+        good = strobe_ring_write(&d->session.ring, w, &r, NULL) == STROBE_OK;
+        strobe_bump(&a->requests, 1);
+        strobe_bump(&a->sampled, 1);
+    }
+    free(v.path);
+    return good;
+}
+
+static bool sample_spec(struct ideal *d, struct strobe_ring_writer *w, struct strobe_stack_cursor *cursor,
+                        uint32_t spec)
+{
+    struct sim_random random = sim_random_seed(d->run->options.seed, UINT64_MAX - spec);
+    uint64_t offset = 0, next = d->period_ns[spec] ? sim_random_below(&random, d->period_ns[spec]) : UINT64_MAX;
+    for (uint32_t i = 0; i < d->run->thread_count && next != UINT64_MAX; i++) {
+        if (d->run->threads[i]->spec != spec)
+            continue;
+        if (!sample_track(d, w, cursor, i, offset, &next))
+            return false;
+        offset += d->run->truth.tracks[i].end_ns - d->run->truth.tracks[i].begin_ns;
+    }
+    return true;
+}
+
+/* ---- the session ---- */
+
+static uint64_t life_of(const struct sim_run *run, uint32_t spec)
+{
+    uint64_t life = 0;
+    for (uint32_t i = 0; i < run->thread_count; i++)
+        if (run->threads[i]->spec == spec)
+            life += run->truth.tracks[i].end_ns - run->truth.tracks[i].begin_ns;
+    return life;
+}
+
+static uint32_t power_of_two(uint64_t least, uint32_t from, uint32_t most)
+{
+    uint32_t n = from;
+    while (n < least && n < most)
+        n *= 2;
+    return n;
+}
+
+/* Periods, and room for all samples. */
+static struct strobe_config plan(struct ideal *d)
+{
+    enum { NODES_PER_SAMPLE = 8, NODES_MAX = 1 << 22, SLOTS_MAX = 1 << 26 };
+    struct strobe_config c = d->run->scenario->config;
+    uint64_t all = 0;
+    c.interval_main_ns = c.interval_other_ns = 1;
+    for (uint32_t i = 0; i < d->spec_count; i++) {
+        uint64_t life = life_of(d->run, i);
+        d->period_ns[i] = d->samples[i] ? life / d->samples[i] : 0;
+        if (!d->period_ns[i])
+            continue;
+        uint64_t *interval = d->run->scenario->threads[i].is_main ? &c.interval_main_ns : &c.interval_other_ns;
+        *interval = d->period_ns[i] > *interval ? d->period_ns[i] : *interval;
+        all += life / d->period_ns[i] + 1;
+    }
+    c.ring_subs = 1;
+    c.ring_mode = STROBE_KEEP_OLDEST;
+    c.ring_slots = power_of_two(all + STROBE_CHUNK_SLOTS, 1024, SLOTS_MAX);
+    c.stack_nodes = power_of_two(all * NODES_PER_SAMPLE, 1 << 14, NODES_MAX);
+    c.threads_max = d->run->thread_count ? d->run->thread_count : 1;
+    c.images_max = 1;
+    d->tracer.interval_main_ns = c.interval_main_ns;
+    d->tracer.interval_other_ns = c.interval_other_ns;
+    return c;
+}
+
+static bool add_threads(const struct ideal *d)
+{
+    for (uint32_t i = 0; i < d->run->thread_count; i++) {
+        const struct sim_track *t = &d->run->truth.tracks[i];
+        uint32_t index;
+        if (strobe_session_add_thread(&d->session, t->tid, t->is_main, ORIGIN_NS + t->begin_ns, &index) != STROBE_OK)
+            return false;
+        d->session.threads[index].end_ticks = ORIGIN_NS + t->end_ns;
+        memcpy(d->session.threads[index].name, t->name, sizeof t->name);
+        strobe_store_release(&d->session.threads[index].state, STROBE_THREAD_ENDED);
+    }
+    return true;
+}
+
+static bool fill(struct ideal *d)
+{
+    struct strobe_stack_cursor *cursor = calloc(1, sizeof *cursor);
+    struct strobe_ring_writer w = {0};
+    uint64_t end = ORIGIN_NS + d->run->end_ns;
+    struct strobe_session_header *h = d->session.header;
+    h->pid = 1;
+    h->begin = (struct strobe_clock_pair){ORIGIN_NS, ORIGIN_NS, ORIGIN_NS, ORIGIN_NS};
+    strobe_ring_writer_init(&d->session.ring, &w, 1);
+    bool good = cursor && add_threads(d);
+    for (uint32_t i = 0; good && i < d->spec_count; i++)
+        good = sample_spec(d, &w, cursor, i);
+    strobe_ring_writer_close(&d->session.ring, &w);
+    strobe_session_finish(&d->session, &(struct strobe_clock_pair){end, end, end, end});
+    free(cursor);
+    return good;
+}
+
+/* ---- the trace ---- */
+
+static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+{
+    const struct sim_tracks *truth = ctx;
+    uint64_t name = return_address / CODE_BYTES - 1;
+    if (max == 0)
+        return 0;
+    *out = (struct strobe_symbol){.function = truth->names.texts[name], .image = "", .file = "",
+                                  .function_id = (uint32_t)name, .function_address = return_address - 1};
+    return 1;
+}
+
+static enum strobe_status build(struct ideal *d, struct sim_tracks *out)
+{
+    /* Evenly spaced samples leave no gap, however far they are apart. */
+    struct strobe_timeline_options options = {.gap_ns = d->run->scenario->duration_ns + 1};
+    struct strobe_function_tree *tree = NULL;
+    struct strobe_sink *sink = sim_tracks_sink(out, ORIGIN_NS);
+    struct strobe_resolver resolver = {resolve, (void *)(uintptr_t)&d->run->truth};
+    if (!sink)
+        return STROBE_IO;
+    enum strobe_status status = strobe_function_tree_open(&d->reader->session.stacks, resolver, &tree);
+    if (status == STROBE_OK)
+        status = strobe_timeline_build(d->reader, tree, &options, sink, NULL);
+    else
+        sink->finish(sink);
+    strobe_function_tree_close(tree);
+    return status;
+}
+
+static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
+                                 size_t why_bytes)
+{
+    struct ideal *d = (struct ideal *)t;
+    size_t first = out->track_count;
+    d->run = run;
+    struct strobe_config config = plan(d);
+    enum strobe_status status =
+        sim_scratch_session(&config, run->scenario->name, &d->session, d->path, sizeof d->path);
+    if (status == STROBE_OK && !fill(d))
+        status = STROBE_IO;
+    if (status == STROBE_OK)
+        status = strobe_reader_open(d->path, &d->reader, why, why_bytes);
+    if (status == STROBE_OK)
+        status = build(d, out);
+    if (status != STROBE_OK) {
+        if (why_bytes)
+            snprintf(why, why_bytes, "ideal: %s", strobe_status_text(status));
+        return status;
+    }
+    for (size_t i = first; i < out->track_count; i++)
+        out->tracks[i].generation = run->truth.tracks[out->tracks[i].generation - 1].generation;
+    return STROBE_OK;
+}
+
+static void close_ideal(struct sim_tracer *t)
+{
+    struct ideal *d = (struct ideal *)t;
+    strobe_reader_close(d->reader);
+    if (d->session.header)
+        strobe_session_unmap(&d->session);
+    free(d->samples);
+    free(d->period_ns);
+    free(d);
+}
+
+enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count, struct sim_tracer **out)
+{
+    struct ideal *d = calloc(1, sizeof *d);
+    *out = NULL;
+    if (!d)
+        return STROBE_IO;
+    d->session.fd = -1;
+    d->spec_count = spec_count;
+    d->tracer = (struct sim_tracer){.claims = claims, .close = close_ideal, .policy = "ideal"};
+    d->samples = malloc((spec_count + 1) * sizeof *d->samples);
+    d->period_ns = calloc(spec_count + 1, sizeof *d->period_ns);
+    if (!d->samples || !d->period_ns) {
+        close_ideal(&d->tracer);
+        return STROBE_IO;
+    }
+    memcpy(d->samples, samples, spec_count * sizeof *samples);
+    *out = &d->tracer;
+    return STROBE_OK;
+}

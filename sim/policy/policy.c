@@ -1,0 +1,57 @@
+#include "sim/policy/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void close_none(struct sim_tracer *t)
+{
+    free(t);
+}
+
+/* Claims nothing. */
+static enum strobe_status claim_none(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
+                                     size_t why_bytes)
+{
+    (void)t, (void)run, (void)out, (void)why, (void)why_bytes;
+    return STROBE_OK;
+}
+
+static struct sim_tracer *none(void)
+{
+    struct sim_tracer *t = calloc(1, sizeof *t);
+    if (t)
+        *t = (struct sim_tracer){.claims = claim_none, .close = close_none, .policy = "none",
+                                 .interval_main_ns = 1000000, .interval_other_ns = 1000000};
+    return t;
+}
+
+static struct sim_tracer *async_1ms(void)
+{
+    return sim_policy_async(1000000);
+}
+
+static struct sim_tracer *async_10ms(void)
+{
+    return sim_policy_async(10000000);
+}
+
+const char *const sim_policy_names[] = {"strobe",     "btrace-android", "btrace-ios", "async-1ms",
+                                        "async-10ms", "sync-only",      "ideal",      NULL};
+
+enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
+{
+    static const struct { const char *name; struct sim_tracer *(*make)(void); } makers[] = {
+        {"strobe", sim_policy_strobe},       {"btrace-android", sim_policy_btrace_android},
+        {"btrace-ios", sim_policy_btrace_ios}, {"async-1ms", async_1ms},
+        {"async-10ms", async_10ms},          {"sync-only", sim_policy_sync_only},
+        {"none", none},
+    };
+    *out = NULL;
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+        if (strcmp(name, makers[i].name) == 0) {
+            *out = makers[i].make();
+            return *out ? STROBE_OK : STROBE_IO;
+        }
+    }
+    return STROBE_NO_ENTRY;
+}

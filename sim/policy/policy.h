@@ -1,0 +1,37 @@
+/* Capture policies: what decides when to take a stack, and builds a trace of what was taken.
+ *
+ *   strobe          the engine of this tree, at its defaults
+ *   btrace-android  hooks only, 1 ms budget, forced kinds, stacks of more than 128 frames dropped; trace by the 10 ns
+ *                   rule
+ *   btrace-ios      hooks and a suspending sampler that share one budget; activity by cached CPU use; 1 ms tails
+ *   async-1ms       a suspending sampler alone, of every thread that runs (as Time Profiler)
+ *   async-10ms      the same, ten times slower
+ *   sync-only       the engine without its sampler
+ *   ideal           exact samples that cost nothing, evenly spaced, as many of each thread as `strobe` takes; built
+ *                   into a trace by the engine's rules
+ *   none            nothing listens: what the app does alone
+ *
+ * Sources of the btrace rules: the published sources of bytedance/btrace 3.0 (b0dc0a3, Android and iOS). */
+#ifndef STROBE_SIM_POLICY_POLICY_H
+#define STROBE_SIM_POLICY_POLICY_H
+
+#include "sim/runtime/run.h"
+
+/* Makes a tracer by its policy's name. STROBE_NO_ENTRY: there is none of that name; STROBE_IO: out of memory. `ideal`
+ * needs sim_policy_ideal. */
+enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out);
+
+/* The yardstick: samples of each thread spec as many in all as `samples[spec]` says. */
+enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count, struct sim_tracer **out);
+
+/* Names in order of comparison, NULL at the end. */
+extern const char *const sim_policy_names[];
+
+/* Each policy's own maker. */
+struct sim_tracer *sim_policy_strobe(void);        /* and: */
+struct sim_tracer *sim_policy_async(uint64_t interval_ns);
+struct sim_tracer *sim_policy_sync_only(void);
+struct sim_tracer *sim_policy_btrace_android(void);
+struct sim_tracer *sim_policy_btrace_ios(void);
+
+#endif

@@ -1,0 +1,379 @@
+#include "sim/policy/strobe.h"
+
+#include "engine/base/mix.h"
+#include "engine/capture/blocking.h"
+#include "engine/capture/guard.h"
+#include "sim/kernel/fiber.h"
+#include "sim/policy/scratch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* The engine's switch, off between runs. */
+static strobe_a32 switched;
+
+static struct sim_strobe *of(struct sim_tracer *t)
+{
+    return (struct sim_strobe *)t;
+}
+
+/* ---- costs ---- */
+
+static uint64_t ps(double ns)
+{
+    return (uint64_t)(ns * 1000 + 0.5);
+}
+
+static struct sim_strobe_costs costs_in_ps(const struct sim_costs *c)
+{
+    return (struct sim_strobe_costs){
+        .hook = ps(c->hook), .clock = ps(c->clock), .thread_clock = ps(c->thread_clock), .usage = ps(c->usage),
+        .scope = ps(c->scope), .sample = ps(c->sample), .frame = ps(c->frame), .frame_known = ps(c->frame_known),
+        .release = ps(c->release), .look = ps(c->look), .suspend = ps(c->suspend),
+        .suspend_target = ps(c->suspend_target), .copy = ps(c->copy), .copy_kib = ps(c->copy_kib),
+        .resume = ps(c->resume), .unwind_frame = ps(c->unwind_frame),
+    };
+}
+
+void sim_strobe_charge(struct sim_strobe *s, uint64_t cost_ps)
+{
+    struct sim_thread *self = sim_self();
+    struct sim_vthread *v = self ? self->user : NULL;
+    struct sim_traced *traced = v ? v->tracer : NULL;
+    uint64_t *owed = traced ? &traced->owed_ps : &s->sampler_owed_ps;
+    *owed += cost_ps;
+    uint64_t ns = *owed / 1000;
+    if (!self || ns == 0)
+        return;
+    *owed -= ns * 1000;
+    if (v)
+        sim_tracer_charge(v, ns);
+    else
+        sim_charge(ns);
+}
+
+/* Charges the sample that the hook took, if it did: what it shares with the one before was only compared. */
+static void charge_sample(struct sim_strobe *s, struct sim_traced *t)
+{
+    uint32_t samples = strobe_load_relaxed(&t->thread->sync_samples);
+    if (samples == t->samples)
+        return;
+    t->samples = samples;
+    const struct strobe_stack_cursor *c = &t->thread->cursor;
+    uint32_t known = 0;
+    while (known < c->depth && known < t->depth && c->address[known] == t->address[known])
+        known++;
+    memcpy(t->address + known, c->address + known, (c->depth - known) * sizeof c->address[0]);
+    t->depth = c->depth;
+    sim_strobe_charge(s, s->costs.sample + known * s->costs.frame_known + (c->depth - known) * s->costs.frame);
+}
+
+/* ---- hooks ---- */
+
+static struct strobe_site site(const struct sim_vthread *v)
+{
+    return (struct strobe_site){v->fp, ((const struct strobe_frame_record *)(uintptr_t)v->fp)->return_address};
+}
+
+/* The thread's part of the engine, with the way to the hook charged; NULL when it has none. */
+static struct sim_traced *heard(struct sim_strobe *s, struct sim_vthread *v)
+{
+    struct sim_traced *t = v->tracer;
+    sim_strobe_charge(s, s->costs.hook);
+    if (t && t->thread)
+        return t;
+    strobe_add_relaxed(&s->session.header->events_untracked, 1);
+    return NULL;
+}
+
+static void point(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t arg)
+{
+    struct sim_strobe *s = of(tracer);
+    struct sim_traced *t = heard(s, v);
+    if (!t)
+        return;
+    if (kind == STROBE_KIND_ALLOC)
+        strobe_point_alloc(t->thread, strobe_switched(), arg, site(v));
+    else
+        strobe_point_called(t->thread, strobe_switched(), kind, arg, site(v));
+    charge_sample(s, t);
+}
+
+static uint32_t scope_begin(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
+{
+    struct sim_strobe *s = of(tracer);
+    struct sim_traced *t = heard(s, v);
+    if (!t)
+        return 0;
+    sim_strobe_charge(s, s->costs.scope / 2);
+    uint32_t token = strobe_scope_begin(t->thread, kind, what, site(v));
+    if (what && token)
+        strobe_wait_begin(t->thread, what);
+    return token;
+}
+
+static void scope_end(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t token, enum strobe_kind kind,
+                      uint64_t what, enum strobe_wake how)
+{
+    struct sim_strobe *s = of(tracer);
+    struct sim_traced *t = v->tracer;
+    (void)kind;
+    if (!t || !t->thread)
+        return;
+    if (what && token)
+        strobe_wait_end(t->thread, what, how, v->shared);
+    sim_strobe_charge(s, s->costs.scope / 2);
+    strobe_scope_end(t->thread, token, site(v));
+    charge_sample(s, t);
+}
+
+static void release(struct sim_tracer *tracer, struct sim_vthread *v, uint64_t what, enum strobe_release how)
+{
+    struct sim_strobe *s = of(tracer);
+    struct sim_traced *t = heard(s, v);
+    if (!t)
+        return;
+    uint32_t samples = t->samples;
+    strobe_release(t->thread, strobe_switched(), what, how, site(v));
+    charge_sample(s, t);
+    if (t->samples != samples)
+        sim_strobe_charge(s, s->costs.release);
+}
+
+static void message(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t id)
+{
+    const struct sim_traced *t = v->tracer;
+    (void)tracer;
+    if (t && t->thread)
+        strobe_store_relaxed(&t->thread->entry->message, id);
+}
+
+/* ---- threads ---- */
+
+static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
+{
+    struct sim_strobe *s = of(tracer);
+    struct sim_traced *t = s->spare ? s->spare : calloc(1, sizeof *t);
+    v->tracer = t;
+    if (!t)
+        return;
+    s->spare = s->spare ? s->spare->next : NULL;
+    *t = (struct sim_traced){.next = s->live, .strobe = s, .v = v};
+    s->live = t;
+    struct strobe_stack_bounds stack = {(uint64_t)(uintptr_t)v->stack_low, (uint64_t)(uintptr_t)v->stack_high, 0};
+    t->thread = strobe_thread_attach(&s->engine, v->tid, v->is_main, v->thread->name, &stack);
+}
+
+static void thread_end(struct sim_tracer *tracer, struct sim_vthread *v)
+{
+    struct sim_strobe *s = of(tracer);
+    struct sim_traced *t = v->tracer, **link = &s->live;
+    if (!t)
+        return;
+    if (t->thread)
+        strobe_thread_detach(t->thread);
+    v->tracer = NULL;
+    while (*link != t)
+        link = &(*link)->next;
+    *link = t->next;
+    t->next = s->spare;
+    s->spare = t;
+}
+
+static void free_all(struct sim_traced *t)
+{
+    for (struct sim_traced *next; t; t = next) {
+        next = t->next;
+        free(t);
+    }
+}
+
+/* ---- the session ---- */
+
+static uint32_t power_of_two(uint64_t least, uint32_t from, uint32_t most)
+{
+    uint32_t n = from;
+    while (n < least && n < most)
+        n *= 2;
+    return n < most ? n : most;
+}
+
+static bool starts_more(const struct sim_scenario *sc)
+{
+    for (uint32_t i = 0; i < sc->op_count; i++)
+        if (sc->ops[i].kind == SIM_OP_SPAWN)
+            return true;
+    return false;
+}
+
+/* What the scenario leaves at its default is made as large as it can fill, so that a small run costs little. A busy
+ * thread writes up to some 16 slots a ms: its samples and blocks, with metrics and wakers. */
+static void fit(struct strobe_config *c, const struct sim_scenario *sc)
+{
+    enum { SLOTS_PER_MS = 16, NODES_PER_SLOT = 4, SPAWNED = 8 };
+    enum { LEAST_SLOTS = 16384, LEAST_NODES = 16384, LEAST_THREADS = 16 };
+    struct strobe_config usual;
+    uint64_t threads = starts_more(sc) ? SPAWNED : 1;
+    strobe_config_default(&usual);
+    for (uint32_t i = 0; i < sc->thread_count; i++)
+        threads += sc->threads[i].count;
+    if (c->threads_max == usual.threads_max && !starts_more(sc))
+        c->threads_max = power_of_two(threads, LEAST_THREADS, usual.threads_max);
+    if (c->images_max == usual.images_max && sc->image_count < usual.images_max)
+        c->images_max = sc->image_count + 1;
+    uint64_t slots = threads * (sc->duration_ns / 1000000 + 1) * SLOTS_PER_MS;
+    if (c->ring_slots == usual.ring_slots)
+        c->ring_slots = power_of_two(slots, LEAST_SLOTS, usual.ring_slots);
+    if (c->stack_nodes == usual.stack_nodes)
+        c->stack_nodes = power_of_two(slots * NODES_PER_SLOT, LEAST_NODES, usual.stack_nodes);
+}
+
+static enum strobe_status create_session(struct sim_strobe *s)
+{
+    const struct sim_run *run = s->run;
+    char command[1024];
+    snprintf(command, sizeof command, "%s --seed %llu", run->scenario->name, (unsigned long long)run->options.seed);
+    if (!run->options.session_path)
+        return sim_scratch_session(&s->config, command, &s->session, s->path, sizeof s->path);
+    snprintf(s->path, sizeof s->path, "%s", run->options.session_path);
+    return strobe_session_create(s->path, &s->config, command, run->options.replace, &s->session);
+}
+
+static void tell_images(const struct sim_strobe *s)
+{
+    const struct sim_scenario *sc = s->run->scenario;
+    for (uint32_t i = 0; i < sc->image_count; i++) {
+        struct strobe_image_entry *e = strobe_session_add_image(&s->session);
+        if (!e)
+            return;
+        e->start = e->bias = sc->images[i].start;
+        e->end = e->start + sc->images[i].bytes;
+        snprintf(e->path, sizeof e->path, "%s", sc->images[i].name);
+        strobe_store_release(&e->published, 1);
+    }
+}
+
+static void run_sampler(void *arg)
+{
+    struct sim_strobe *s = arg;
+    strobe_sampler_init(s->sampler, &s->engine, SIM_SAMPLER_TID);
+    strobe_sampler_run(s->sampler);
+}
+
+static bool start_sampler(struct sim_strobe *s)
+{
+    struct sim_thread_options options = {.name = "strobe sampler", .tid = SIM_SAMPLER_TID, .realtime = true,
+                                         .daemon = true, .entry = run_sampler, .arg = s};
+    s->sampler = calloc(1, sizeof *s->sampler);
+    s->sampler_thread = s->sampler ? sim_thread_start(s->run->kernel, &options) : NULL;
+    s->tracer.sampler = s->sampler_thread;
+    return s->sampler_thread != NULL;
+}
+
+static void choose_config(struct sim_strobe *s)
+{
+    struct strobe_config *c = &s->config;
+    *c = s->run->scenario->config;
+    c->seed = c->seed ? c->seed : strobe_mix64(s->run->options.seed) | 1;   /* of the run, as all chance is */
+    if (s->no_sampler)
+        c->async_interval_ns = 0;
+    if (s->interval_ns) {
+        /* Every thread in every interval: the engine sees main in each of its passes, others in every second. */
+        c->interval_main_ns = c->interval_other_ns = s->interval_ns;
+        c->async_interval_ns = s->interval_ns / 2;
+    }
+    fit(c, s->run->scenario);
+    uint64_t async = 2 * c->async_interval_ns;
+    s->tracer.interval_main_ns = c->interval_main_ns;
+    s->tracer.interval_other_ns = async > c->interval_other_ns ? async : c->interval_other_ns;
+}
+
+static enum strobe_status start(struct sim_tracer *tracer, struct sim_run *run)
+{
+    struct sim_strobe *s = of(tracer);
+    s->run = run;
+    sim_fiber_local(&strobe_local, sizeof strobe_local);
+    sim_fiber_local(&strobe_guard_window, sizeof strobe_guard_window);
+    s->costs = costs_in_ps(&run->options.costs);
+    choose_config(s);
+    enum strobe_status status = create_session(s);
+    if (status != STROBE_OK)
+        return status;
+    struct strobe_session_header *h = s->session.header;
+    h->pid = 1;
+    h->begin = (struct strobe_clock_pair){SIM_STROBE_ORIGIN_NS, SIM_STROBE_ORIGIN_NS, SIM_STROBE_ORIGIN_NS,
+                                          SIM_STROBE_ORIGIN_NS};
+    strobe_store_release(&h->state, STROBE_SESSION_RUNNING);
+    tell_images(s);
+    sim_strobe_host(s);
+    s->memory_bytes = strobe_engine_memory_bytes(&s->config);
+    s->memory = mmap(NULL, s->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (s->memory == MAP_FAILED) {
+        s->memory = NULL;
+        return STROBE_IO;
+    }
+    strobe_engine_init(&s->engine, &s->session, &s->host, &strobe_unwinder_fp, s->memory);
+    strobe_store_relaxed(&switched, s->config.delay_ns ? STROBE_PAUSED : STROBE_ON);
+    strobe_switch = &switched;
+    return s->config.async_interval_ns == 0 || start_sampler(s) ? STROBE_OK : STROBE_IO;
+}
+
+static void close_strobe(struct sim_tracer *tracer)
+{
+    struct sim_strobe *s = of(tracer);
+    strobe_store_relaxed(&switched, STROBE_OFF);
+    strobe_reader_close(s->reader);
+    if (s->session.header)
+        strobe_session_unmap(&s->session);
+    free_all(s->live);
+    free_all(s->spare);
+    if (s->memory)
+        munmap(s->memory, s->memory_bytes);
+    free(s->sampler);
+    free(s);
+}
+
+/* ---- the policies ---- */
+
+struct sim_tracer *sim_policy_strobe(void)
+{
+    struct sim_strobe *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->session.fd = -1;
+    s->tracer = (struct sim_tracer){
+        .start = start, .thread_begin = thread_begin, .thread_end = thread_end, .point = point,
+        .scope_begin = scope_begin, .scope_end = scope_end, .release = release, .message = message,
+        .claims = sim_strobe_claims, .save = sim_strobe_save, .check = sim_strobe_check, .close = close_strobe,
+        .policy = "strobe", .tries_locks_first = true,
+    };
+    return &s->tracer;
+}
+
+struct sim_tracer *sim_policy_sync_only(void)
+{
+    struct sim_tracer *t = sim_policy_strobe();
+    if (!t)
+        return NULL;
+    t->policy = "sync-only";
+    of(t)->no_sampler = true;
+    return t;
+}
+
+/* No hook but those of a thread's begin and end, which tell what there is to sample. */
+struct sim_tracer *sim_policy_async(uint64_t interval_ns)
+{
+    struct sim_tracer *t = sim_policy_strobe();
+    if (!t)
+        return NULL;
+    t->policy = interval_ns == 1000000 ? "async-1ms" : "async-10ms";
+    t->point = NULL;
+    t->scope_begin = NULL;
+    t->scope_end = NULL;
+    t->release = NULL;
+    t->message = NULL;
+    of(t)->interval_ns = interval_ns;
+    return t;
+}

@@ -1,0 +1,296 @@
+#include "sim/policy/strobe.h"
+
+enum { SETTLE_NS = 100 };
+#define WATCHDOG_NS ((uint64_t)200000000)      /* as of the engine's Linux backend */
+#define JUMP_NS 5000000                        /* of a clock, unless the fault says otherwise */
+#define STALL_NS ((uint64_t)300000000)
+
+static uint32_t spec_of_self(void)
+{
+    const struct sim_thread *self = sim_self();
+    const struct sim_vthread *v = self ? self->user : NULL;
+    return v ? v->spec : UINT32_MAX;
+}
+
+static bool strikes(struct sim_strobe *s, enum sim_fault_kind kind, uint32_t spec, uint64_t *amount)
+{
+    *amount = 0;
+    return s->run->scenario->fault_count && sim_fault_strikes(s->run->faults, kind, spec, sim_now(), amount);
+}
+
+/* ---- clocks ---- */
+
+static void jump(struct sim_strobe *s)
+{
+    uint64_t amount;
+    if (strikes(s, SIM_FAULT_CLOCK_BACK, spec_of_self(), &amount)) {
+        int64_t back = (int64_t)(amount ? amount : JUMP_NS), most = (int64_t)(sim_now() + SIM_STROBE_ORIGIN_NS / 2);
+        if (s->clock_offset_ns - back > -most)
+            s->clock_offset_ns -= back;
+    }
+    if (strikes(s, SIM_FAULT_CLOCK_FORWARD, spec_of_self(), &amount))
+        s->clock_offset_ns += (int64_t)(amount ? amount : JUMP_NS);
+}
+
+/* A hook is entered while its thread is in the engine: a signal's handler that allocates. */
+static void enter_again(struct sim_strobe *s)
+{
+    struct sim_thread *self = sim_self();
+    struct sim_vthread *v = self ? self->user : NULL;
+    const struct sim_traced *t = v ? v->tracer : NULL;
+    uint64_t amount;
+    if (t && t->thread && strobe_load_relaxed(&t->thread->inside) &&
+        strikes(s, SIM_FAULT_HOOK_INSIDE, v->spec, &amount))
+        strobe_point_alloc(t->thread, strobe_switched(), 16, (struct strobe_site){v->fp, 0});
+}
+
+static uint64_t ticks(void *ctx)
+{
+    struct sim_strobe *s = ctx;
+    sim_strobe_charge(s, s->costs.clock);
+    if (s->run->scenario->fault_count) {
+        jump(s);
+        enter_again(s);
+    }
+    return sim_strobe_ticks(s, sim_now());
+}
+
+static uint64_t self_cpu_ns(void *ctx)
+{
+    struct sim_strobe *s = ctx;
+    sim_strobe_charge(s, s->costs.thread_clock);
+    return sim_cpu_ns(sim_self());
+}
+
+static void self_usage(void *ctx, struct strobe_usage *out)
+{
+    struct sim_strobe *s = ctx;
+    const struct sim_thread *self = sim_self();
+    sim_strobe_charge(s, s->costs.usage);
+    *out = (struct strobe_usage){.voluntary_switches = self->voluntary_switches,
+                                 .involuntary_switches = self->involuntary_switches};
+}
+
+/* A thread on a core goes on while its clock is read: two readings at one instant differ. */
+static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
+{
+    struct sim_strobe *s = ctx;
+    const struct sim_vthread *v = sim_run_thread(s->run, tid);
+    sim_strobe_charge(s, s->costs.thread_clock);
+    if (!v)
+        return STROBE_GONE;
+    *out = sim_cpu_ns(v->thread);
+    if (v->thread->state == SIM_RUNNING && s->asked_cpu_tid == tid && s->asked_cpu_ns == *out)
+        ++*out;
+    s->asked_cpu_tid = tid;
+    s->asked_cpu_ns = *out;
+    return STROBE_OK;
+}
+
+/* ---- stop and go ---- */
+
+static void let_go(struct sim_strobe *s)
+{
+    struct sim_vthread *v = s->held;
+    s->held = NULL;
+    if (v && !v->ended)
+        sim_continue(v->thread);
+}
+
+static void watch(void *ctx)
+{
+    struct sim_strobe *s = ctx;
+    uint64_t now = sim_now();
+    s->watched = false;
+    if (!s->held)
+        return;
+    if (now >= s->held_since_ns + WATCHDOG_NS)
+        let_go(s);
+    else
+        s->watched = sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, watch, s) == STROBE_OK;
+}
+
+static void hold(struct sim_strobe *s, struct sim_vthread *v)
+{
+    s->held = v;
+    s->held_since_ns = sim_now();
+    if (!s->watched)
+        s->watched = sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, watch, s) == STROBE_OK;
+}
+
+/* What a stopped thread's handler costs it, when it next does something. */
+static void charge_target(struct sim_strobe *s, struct sim_vthread *v)
+{
+    v->owes_ns += s->costs.suspend_target / 1000;
+}
+
+/* Frames of the stack copied last have been interned by now. */
+static void charge_unwinding(struct sim_strobe *s)
+{
+    if (s->to_unwind)
+        sim_strobe_charge(s, s->sampler->cursor.depth * s->costs.unwind_frame);
+    s->to_unwind = false;
+}
+
+static void die(void *ctx)
+{
+    struct sim_strobe *s = ctx;
+    sim_run_kill(s->run, s->doomed);
+}
+
+static enum strobe_status ask_to_stop(struct sim_strobe *s, struct sim_vthread *v, uint64_t timeout_ns)
+{
+    const struct sim_traced *t = v->tracer;
+    uint64_t amount;
+    if (strikes(s, SIM_FAULT_SUSPEND_REFUSED, v->spec, &amount))
+        return STROBE_LATE;
+    if ((t && t->stands) || strikes(s, SIM_FAULT_SUSPEND_LATE, v->spec, &amount)) {
+        sim_sleep_until(sim_now() + timeout_ns);
+        return STROBE_LATE;
+    }
+    if (strikes(s, SIM_FAULT_EXIT_BEFORE_SUSPEND, v->spec, &amount) && sim_run_kill(s->run, v))
+        return STROBE_GONE;
+    if (strikes(s, SIM_FAULT_EXIT_IN_SUSPEND, v->spec, &amount)) {
+        s->doomed = v;
+        sim_at(s->run->kernel, sim_now() + s->costs.suspend / 4000, die, s);
+    }
+    enum strobe_status status =
+        sim_stop(v->thread, s->interval_ns ? SIM_STOP_AT_ONCE : SIM_STOP_SIGNAL, timeout_ns);
+    if (status != STROBE_OK || !v->ended)
+        return status;
+    sim_continue(v->thread);   /* on its last steps, with no stack any more */
+    return STROBE_GONE;
+}
+
+static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
+                                  struct strobe_regs *out)
+{
+    struct sim_strobe *s = ctx;
+    struct sim_vthread *v = sim_run_thread(s->run, tid);
+    uint64_t amount;
+    charge_unwinding(s);
+    if (!v)
+        return STROBE_GONE;
+    if (v->thread->state != SIM_RUNNING && v->thread->state != SIM_READY)
+        return STROBE_UNSUPPORTED;
+    sim_strobe_charge(s, s->costs.suspend / 2);   /* the rest is the kernel's time to stop it */
+    s->asked_tid = tid;
+    if (strobe_load_seq_cst(blocked)) {
+        s->asked_tid = 0;
+        return STROBE_UNSUPPORTED;
+    }
+    enum strobe_status status = ask_to_stop(s, v, timeout_ns);
+    s->asked_tid = 0;
+    if (status != STROBE_OK)
+        return status;
+    hold(s, v);
+    charge_target(s, v);
+    sim_run_registers(v, out);
+    if (strikes(s, SIM_FAULT_EXIT_BEFORE_READ, v->spec, &amount))
+        sim_run_kill(s->run, v);
+    return STROBE_OK;
+}
+
+static void settle(void *ctx, uint32_t tid)
+{
+    const struct sim_strobe *s = ctx;
+    while (s->asked_tid == tid)
+        sim_compute(SETTLE_NS);
+}
+
+static void end_sampler(void *ctx)
+{
+    const struct sim_strobe *s = ctx;
+    sim_kill(s->sampler_thread);
+}
+
+/* The sampler stalls, or ends, while it holds a thread. */
+static void fail_in_window(struct sim_strobe *s, uint32_t spec)
+{
+    uint64_t amount;
+    if (strikes(s, SIM_FAULT_SAMPLER_STALL, spec, &amount))
+        sim_sleep_until(sim_now() + (amount ? amount : STALL_NS));
+    if (strikes(s, SIM_FAULT_SAMPLER_KILLED, spec, &amount)) {
+        sim_at(s->run->kernel, sim_now(), end_sampler, s);
+        sim_sleep_until(UINT64_MAX);
+    }
+}
+
+/* A thread that never heard that it may go on goes on by itself, when it has stood for the watchdog's time. */
+static void wake_up(void *ctx)
+{
+    struct sim_traced *t = ctx;
+    t->stands = false;
+    t->strobe->standing--;
+    if (!t->v->ended)
+        sim_continue(t->v->thread);
+}
+
+static void lose_resume(struct sim_strobe *s, struct sim_vthread *v)
+{
+    struct sim_traced *t = v->tracer;
+    s->held = NULL;
+    if (!t || v->ended || sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, wake_up, t) != STROBE_OK)
+        return;
+    t->stands = true;
+    s->standing++;
+}
+
+static enum strobe_status resume(void *ctx, uint32_t tid)
+{
+    struct sim_strobe *s = ctx;
+    struct sim_vthread *v = s->held;
+    uint64_t amount;
+    sim_strobe_charge(s, s->costs.resume);
+    if (sim_self()->debt_ns)
+        sim_compute(0);   /* what the window cost is time that the thread stands */
+    if (!s->held || v->tid != tid)
+        return STROBE_LATE;
+    if (strikes(s, SIM_FAULT_RESUME_LOST, v->spec, &amount))
+        lose_resume(s, v);
+    else
+        let_go(s);
+    return STROBE_OK;
+}
+
+/* ---- memory, sleep ---- */
+
+static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+{
+    struct sim_strobe *s = ctx;
+    bool in_window = s->held && sim_self() == s->sampler_thread;
+    if (in_window)
+        fail_in_window(s, s->held ? s->held->spec : UINT32_MAX);
+    enum strobe_status status = sim_run_read(s->run, address, out, bytes, copied);
+    if (in_window) {
+        sim_strobe_charge(s, s->costs.copy + *copied * s->costs.copy_kib / 1024);
+        s->to_unwind = status == STROBE_OK;
+    }
+    return status;
+}
+
+static void sleep_until(void *ctx, uint64_t deadline_ticks)
+{
+    const struct sim_strobe *s = ctx;
+    uint64_t origin = sim_strobe_ticks(s, 0);
+    sim_sleep_until(deadline_ticks > origin ? deadline_ticks - origin : 0);
+}
+
+static void between_passes(void *ctx)
+{
+    struct sim_strobe *s = ctx;
+    uint32_t threads = strobe_session_thread_count(&s->session);
+    charge_unwinding(s);
+    if (threads > STROBE_SAMPLER_PASS_THREADS)
+        threads = STROBE_SAMPLER_PASS_THREADS;
+    sim_strobe_charge(s, threads * s->costs.look);
+}
+
+void sim_strobe_host(struct sim_strobe *s)
+{
+    s->host = (struct strobe_host){
+        .ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage, .thread_cpu_ns = thread_cpu_ns,
+        .suspend = suspend, .settle = settle, .resume = resume, .read = read_memory, .sleep_until = sleep_until,
+        .between_passes = between_passes, .ctx = s, .ticks_per_second = 1000000000u,
+    };
+}

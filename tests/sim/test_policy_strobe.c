@@ -1,0 +1,326 @@
+/* The real engine under the virtual kernel: the same for the same seed, true to its promises, and no part of the
+ * app. */
+#include "sim/policy/policy.h"
+#include "sim/score/score.h"
+#include "tests/sim/support/app.h"
+#include "tests/sim/support/played.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+static struct played p;
+static char text[8192];
+
+static const char *everything(const char *lines)
+{
+    int bytes = snprintf(text, sizeof text, "scenario s \"\"\nduration 60ms\ncores 3\n%s%s", lines, app_of_everything);
+    assert_true(bytes > 0 && (size_t)bytes < sizeof text);
+    return text;
+}
+
+static void check_promises(uint64_t seed)
+{
+    char why[512] = "";
+    if (!p.tracer->check(p.tracer, &p.run, why, sizeof why))
+        fail_msg("seed %llu: %s", (unsigned long long)seed, why);
+}
+
+/* ---- the same for the same seed ---- */
+
+static size_t read_file(const char *path, char **out)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    long bytes = ftell(f);
+    rewind(f);
+    *out = malloc((size_t)bytes);
+    assert_int_equal(fread(*out, 1, (size_t)bytes, f), bytes);
+    fclose(f);
+    return (size_t)bytes;
+}
+
+static void play_into(const char *folder, uint64_t seed, enum sim_schedule schedule)
+{
+    char why[512] = "";
+    struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = sim_costs_default,
+                                      .replace = true};
+    play_as(&p, everything(""), sim_policy_strobe(), &options);
+    check_promises(seed);
+    if (p.tracer->save(p.tracer, &p.run, folder, why, sizeof why) != STROBE_OK)
+        fail_msg("%s", why);
+    played_close(&p);
+}
+
+static bool same_files(const char *a, const char *b)
+{
+    char *x, *y;
+    size_t x_bytes = read_file(a, &x), y_bytes = read_file(b, &y);
+    bool same = x_bytes == y_bytes && memcmp(x, y, x_bytes) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+static void two_runs_of_one_seed_leave_the_same_bytes(void **state)
+{
+    (void)state;
+    char folder[2][64] = {"/tmp/strobe-test-XXXXXX", "/tmp/strobe-test-XXXXXX"}, a[128], b[128];
+    static const char *const files[] = {"session.strobe", "trace.pftrace"};
+    assert_non_null(mkdtemp(folder[0]));
+    assert_non_null(mkdtemp(folder[1]));
+    for (int schedule = SIM_FAIR; schedule <= SIM_ADVERSARIAL; schedule++) {
+        play_into(folder[0], 11, (enum sim_schedule)schedule);
+        play_into(folder[1], 11, (enum sim_schedule)schedule);
+        for (int i = 0; i < 2; i++) {
+            snprintf(a, sizeof a, "%s/%s", folder[0], files[i]);
+            snprintf(b, sizeof b, "%s/%s", folder[1], files[i]);
+            assert_true(same_files(a, b));
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(a, sizeof a, "%s/%s", folder[0], files[i]);
+        snprintf(b, sizeof b, "%s/%s", folder[1], files[i]);
+        unlink(a);
+        unlink(b);
+    }
+    rmdir(folder[0]);
+    rmdir(folder[1]);
+}
+
+/* ---- promises ---- */
+
+static void promises_hold_whatever_the_schedule(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct sim_run_options options = {.seed = seed, .schedule = seed % 3 ? SIM_ADVERSARIAL : SIM_FAIR,
+                                          .costs = sim_costs_default};
+        play_as(&p, everything(""), sim_policy_strobe(), &options);
+        check_promises(seed);
+        played_close(&p);
+    }
+}
+
+static void promises_hold_in_the_smallest_tables(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct sim_run_options options = {.seed = seed, .schedule = SIM_ADVERSARIAL, .costs = sim_costs_default};
+        play_as(&p, everything("config ring_slots 64\nconfig ring_subs 2\nconfig stack_nodes 16\n"
+                               "config threads_max 3\n"),
+                sim_policy_strobe(), &options);
+        check_promises(seed);
+        assert_true(p.claims.lost > 0);
+        played_close(&p);
+    }
+}
+
+static void every_policy_over_the_engine_keeps_its_promises(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"sync-only", "async-1ms", "async-10ms"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct sim_run_options options = {.seed = 4, .costs = sim_costs_default};
+        struct sim_tracer *t;
+        assert_int_equal(sim_policy_open(names[i], &t), STROBE_OK);
+        play_as(&p, everything(""), t, &options);
+        assert_string_equal(t->policy, names[i]);
+        check_promises(4);
+        assert_true(p.claims.samples > 0);
+        played_close(&p);
+    }
+}
+
+/* ---- no part of the app ---- */
+
+static char *story_of(size_t track)
+{
+    const struct sim_track *t = &p.run.truth.tracks[track];
+    char *out = malloc(t->event_count * 48 + 1), *at = out;
+    assert_non_null(out);
+    *at = '\0';
+    for (size_t i = 0; i < t->event_count; i++)
+        at += sprintf(at, "%llu %.20s\n", (unsigned long long)t->events[i].time_ns,
+                      t->events[i].name == SIM_CALL_END ? "." : p.run.truth.names.texts[t->events[i].name]);
+    return out;
+}
+
+/* With a core for the sampler, and at no cost, nobody can tell that the engine is there. */
+static void an_engine_that_costs_nothing_changes_nothing(void **state)
+{
+    (void)state;
+    enum { TRACKS = 64 };
+    static const char app[] =
+        "scenario s \"\"\nduration 60ms\ncores 8\nmutex m\nqueue q\nimage a.so {\n"
+        "method leaf { compute exp(30us); alloc 10..90 }\n"
+        "method mid { repeat 1..5 { call leaf }; lock m { compute 5us } }\n"
+        "method msg { call mid; post msg to q after 1ms }\nmethod ui { post msg to q; loop q }\n"
+        "method work { forever { call mid; read 10 takes exp(100us) } }\n}\n"
+        "thread main main run ui\nthread w x4 run work\n";
+    char *alone[TRACKS];
+    struct sim_run_options options = {.seed = 9};
+    play_as(&p, app, NULL, &options);
+    size_t tracks = p.run.truth.track_count;
+    assert_true(tracks == 5);
+    for (size_t i = 0; i < tracks; i++)
+        alone[i] = story_of(i);
+    played_close(&p);
+    play_as(&p, app, sim_policy_strobe(), &options);
+    assert_int_equal(p.run.truth.track_count, tracks);
+    assert_true(p.claims.samples > 100);
+    for (size_t i = 0; i < tracks; i++) {
+        char *traced = story_of(i);
+        assert_string_equal(alone[i], traced);
+        free(alone[i]);
+        free(traced);
+    }
+    assert_int_equal(sim_run_cpu(&p.run).tracer_ns, 0);
+    played_close(&p);
+}
+
+static void what_the_engine_does_is_charged(void **state)
+{
+    (void)state;
+    struct sim_costs costs = {.hook = 100};
+    uint64_t tracer_ns[3];
+    for (int i = 0; i < 3; i++) {
+        struct sim_run_options options = {.seed = 2, .costs = i == 2 ? sim_costs_default : costs};
+        costs.hook = 200;
+        play_as(&p,
+                "scenario s \"\"\nduration 50ms\ncores 2\nimage a.so {\n"
+                "method f { repeat 1000 { compute 10us; alloc 8 } }\n}\nthread main main run f\n",
+                sim_policy_sync_only(), &options);
+        tracer_ns[i] = sim_run_cpu(&p.run).tracer_ns;
+        played_close(&p);
+    }
+    /* 1000 hooks; the second time each at twice the price. */
+    assert_true(tracer_ns[0] >= 100000 && tracer_ns[0] < 101000);
+    assert_int_equal(tracer_ns[1], 2 * tracer_ns[0]);
+    assert_true(tracer_ns[2] > 3000);
+}
+
+/* ---- what it claims ---- */
+
+static struct sim_score score(void)
+{
+    struct sim_score s;
+    struct sim_score_options o = {p.tracer->interval_main_ns, p.tracer->interval_other_ns, 0};
+    assert_int_equal(sim_score(&p.run.truth, &p.claims, &o, &s), STROBE_OK);
+    return s;
+}
+
+static void long_calls_and_waits_are_claimed_as_they_were(void **state)
+{
+    (void)state;
+    struct sim_run_options options = {.seed = 2, .costs = sim_costs_default};
+    play_as(&p,
+            "scenario s \"\"\nduration 1s\ncores 2\nmutex m\nimage a.so {\n"
+            "method g { compute 60ms }\nmethod f { call g; compute 40ms }\n"
+            "method top { repeat 8 { call f; sleep 10ms } }\n"
+            "}\nthread main main run top\n",
+            sim_policy_strobe(), &options);
+    struct sim_score s = score();
+    assert_true(s.agreement > 0.97);
+    assert_true(s.blocked_error < 0.001);
+    assert_int_equal(s.false_merges, 0);
+    sim_score_free(&s);
+    played_close(&p);
+}
+
+static void a_thread_that_has_a_tid_again_is_another_thread(void **state)
+{
+    (void)state;
+    struct sim_run_options options = {.seed = 2, .costs = sim_costs_default};
+    play_as(&p,
+            "scenario s \"\"\nduration 1s\ncores 2\nimage a.so {\nmethod f { compute 20ms; sleep 1ms }\n"
+            "method top { repeat 3 { spawn w; join w } }\n}\n"
+            "thread main main run top\nthread w x0 tid 70000 reuse_tid run f\n",
+            sim_policy_strobe(), &options);
+    uint32_t generations = 0;
+    for (size_t i = 0; i < p.claims.track_count; i++)
+        if (p.claims.tracks[i].tid == 70000)
+            assert_int_equal(p.claims.tracks[i].generation, ++generations);
+    assert_int_equal(generations, 3);
+    played_close(&p);
+}
+
+static void the_yardstick_takes_as_many_samples_as_it_is_told(void **state)
+{
+    (void)state;
+    const uint64_t samples[] = {500, 300};
+    struct sim_tracer *t;
+    struct sim_run_options options = {.seed = 2};
+    assert_int_equal(sim_policy_ideal(samples, 2, &t), STROBE_OK);
+    play_as(&p,
+            "scenario s \"\"\nduration 1s\ncores 4\nimage a.so {\nmethod g { compute 3ms..7ms }\n"
+            "method f { repeat 60 { call g; sleep 1ms } }\n}\nthread main main run f\nthread w x3 run f\n",
+            t, &options);
+    uint64_t main_samples = p.claims.tracks[0].samples, all = p.claims.samples;
+    assert_true(main_samples >= 499 && main_samples <= 501);
+    assert_true(all >= 796 && all <= 804);
+    struct sim_score s = score();
+    assert_true(s.agreement > 0.6);
+    sim_score_free(&s);
+    assert_int_equal(sim_run_cpu(&p.run).tracer_ns, 0);
+    played_close(&p);
+}
+
+static void a_yardstick_of_endless_samples_is_the_truth(void **state)
+{
+    (void)state;
+    const uint64_t samples[] = {400000};
+    struct sim_tracer *t;
+    struct sim_run_options options = {.seed = 2};
+    assert_int_equal(sim_policy_ideal(samples, 1, &t), STROBE_OK);
+    play_as(&p,
+            "scenario s \"\"\nduration 400ms\ncores 1\nimage a.so {\nmethod h { compute 100us }\n"
+            "method g { call h; compute 200us; call h }\n"
+            "method f { repeat 300 { call g; compute 300us; sleep 100us } }\n}\n"
+            "thread main main run f\n",
+            t, &options);
+    struct sim_score s = score();
+    assert_true(s.agreement > 0.99);
+    sim_score_free(&s);
+    played_close(&p);
+}
+
+static void policies_are_known_by_name(void **state)
+{
+    (void)state;
+    struct sim_tracer *t;
+    assert_int_equal(sim_policy_open("perfect", &t), STROBE_NO_ENTRY);
+    for (size_t i = 0; sim_policy_names[i]; i++) {
+        if (strcmp(sim_policy_names[i], "ideal") == 0)
+            continue;
+        assert_int_equal(sim_policy_open(sim_policy_names[i], &t), STROBE_OK);
+        assert_string_equal(t->policy, sim_policy_names[i]);
+        t->close(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_runs_of_one_seed_leave_the_same_bytes),
+        cmocka_unit_test(promises_hold_whatever_the_schedule),
+        cmocka_unit_test(promises_hold_in_the_smallest_tables),
+        cmocka_unit_test(every_policy_over_the_engine_keeps_its_promises),
+        cmocka_unit_test(an_engine_that_costs_nothing_changes_nothing),
+        cmocka_unit_test(what_the_engine_does_is_charged),
+        cmocka_unit_test(long_calls_and_waits_are_claimed_as_they_were),
+        cmocka_unit_test(a_thread_that_has_a_tid_again_is_another_thread),
+        cmocka_unit_test(the_yardstick_takes_as_many_samples_as_it_is_told),
+        cmocka_unit_test(a_yardstick_of_endless_samples_is_the_truth),
+        cmocka_unit_test(policies_are_known_by_name),
+    };
+    return cmocka_run_group_tests_name("policy strobe", tests, NULL, NULL);
+}
