@@ -1,0 +1,82 @@
+/* The functions of frames.h, SIM_REAL_METHODS of them, each SIM_REAL_FRAME_BYTES long.
+ *
+ *     frame(player, bytes):
+ *         make a record, keep player beside it, take bytes of stack
+ *         while ((call, more) = sim_real_step(player)), call != NULL
+ *             call(player, more)
+ *
+ * On other machines there are none, but for the name.
+ */
+    .text
+    .p2align 6
+    .globl sim_real_frames
+    .hidden sim_real_frames
+sim_real_frames:
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+#if defined(__x86_64__)
+#define TYPE @function
+#else
+#define TYPE %function
+#endif
+
+    .altmacro
+.macro frame number
+    .p2align 6
+    .type sim_real_frame_\number, TYPE
+sim_real_frame_\number:
+    .cfi_startproc
+#if defined(__x86_64__)
+    pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    subq $16, %rsp
+    movq %rdi, -8(%rbp)
+    subq %rsi, %rsp
+1:  movq -8(%rbp), %rdi
+    call sim_real_step
+    testq %rax, %rax
+    jz 2f
+    movq -8(%rbp), %rdi
+    movq %rdx, %rsi
+    call *%rax
+    jmp 1b
+2:  leave
+    .cfi_def_cfa %rsp, 8
+    ret
+#else
+    stp x29, x30, [sp, #-32]!
+    .cfi_def_cfa_offset 32
+    .cfi_offset x29, -32
+    .cfi_offset x30, -24
+    mov x29, sp
+    .cfi_def_cfa_register x29
+    str x0, [x29, #16]
+    sub sp, sp, x1
+1:  ldr x0, [x29, #16]
+    bl sim_real_step
+    cbz x0, 2f
+    mov x9, x0
+    ldr x0, [x29, #16]
+    blr x9
+    b 1b
+2:  mov sp, x29
+    ldp x29, x30, [sp], #32
+    .cfi_def_cfa sp, 0
+    ret
+#endif
+    .cfi_endproc
+    .size sim_real_frame_\number, . - sim_real_frame_\number
+.endm
+
+    .set next, 0
+    .rept 1024
+    frame %next
+    .set next, next + 1
+    .endr
+
+#endif
+    .section .note.GNU-stack,"",%progbits

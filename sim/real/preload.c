@@ -1,0 +1,63 @@
+#include "sim/real/preload.h"
+
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool sim_preload_find(char *out, size_t out_bytes)
+{
+    static const char *const places[] = {"%s/libstrobe-preload.so", "%s/../lib/strobe/libstrobe-preload.so"};
+    char self[PATH_MAX], path[PATH_MAX + 64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0)
+        return false;
+    self[n] = '\0';
+    const char *folder = dirname(self);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, places[i], folder);
+        char *whole = realpath(path, NULL);
+        if (whole) {
+            snprintf(out, out_bytes, "%s", whole);
+            free(whole);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sim_preload_give_name(struct sim_plain_name *p, char *library, size_t library_bytes)
+{
+    p->folder[0] = '\0';
+    if (!strpbrk(library, " :\t\n"))
+        return true;
+    strcpy(p->folder, "/tmp/strobe-XXXXXX");
+    if (!mkdtemp(p->folder)) {
+        p->folder[0] = '\0';
+        return false;
+    }
+    snprintf(p->link, sizeof p->link, "%s/libstrobe-preload.so", p->folder);
+    bool linked = symlink(library, p->link) == 0;
+    snprintf(library, library_bytes, "%s", p->link);
+    return linked;
+}
+
+void sim_preload_drop_name(const struct sim_plain_name *p)
+{
+    if (p->folder[0]) {
+        unlink(p->link);
+        rmdir(p->folder);
+    }
+}
+
+bool sim_preload_set(const char *library, const char *session)
+{
+    const char *others = getenv("LD_PRELOAD");
+    char *preload = NULL;
+    if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") < 0)
+        return false;
+    bool set = setenv("LD_PRELOAD", preload, 1) == 0 && setenv("STROBE_SESSION", session, 1) == 0;
+    free(preload);
+    return set;
+}

@@ -1,0 +1,257 @@
+#include "sim/real/real.h"
+
+#include "sim/real/claims.h"
+#include "sim/real/frames.h"
+#include "sim/real/preload.h"
+#include "sim/real/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    PATIENCE_MS = 60000,             /* what it may need beside the scenario's time, before it is ended */
+    OWN_FRAMES = 16,                 /* of a stack, the most that are not the scenario's */
+};
+
+/* Files of a run, in a folder of their own for as long as it takes. */
+struct job {
+    const struct sim_scenario *scenario;
+    uint64_t seed, turns_per_ms;
+    char folder[PATH_MAX - 64], text[PATH_MAX], notes[PATH_MAX], session[PATH_MAX], self[PATH_MAX];
+    char *why;
+    size_t why_bytes;
+};
+
+static enum strobe_status fail(const struct job *j, enum strobe_status status, const char *what, const char *why)
+{
+    snprintf(j->why, j->why_bytes, "%s: %s", what, why);
+    return status;
+}
+
+/* ---- files ---- */
+
+static enum strobe_status write_scenario(const struct job *j)
+{
+    char *text = sim_scenario_print(j->scenario);
+    FILE *out = text ? fopen(j->text, "w") : NULL;
+    bool written = out && fputs(text, out) >= 0;
+    if (out)
+        written = fclose(out) == 0 && written;
+    free(text);
+    return written ? STROBE_OK : fail(j, STROBE_IO, j->text, strerror(errno));
+}
+
+static enum strobe_status create_session(const struct job *j)
+{
+    struct strobe_config config = j->scenario->config;
+    struct strobe_session made;
+    config.unwind = STROBE_UNWIND_FP;
+    config.message_per_poll = j->scenario->queue_count > 0;
+    config.depth_max += OWN_FRAMES;
+    if (config.depth_max > STROBE_STACK_DEPTH_MAX)
+        config.depth_max = STROBE_STACK_DEPTH_MAX;
+    enum strobe_status status = strobe_session_create(j->session, &config, j->scenario->name, 1, &made);
+    if (status == STROBE_BAD_INPUT)
+        return fail(j, status, j->scenario->path, "its config does not fit together");
+    if (status != STROBE_OK)
+        return fail(j, status, j->session, strerror(errno));
+    if (made.fd >= 0)
+        close(made.fd);
+    strobe_session_unmap(&made);
+    return STROBE_OK;
+}
+
+/* ---- the played process ---- */
+
+_Noreturn static void become(const struct job *j, const char *library, int complaints)
+{
+    char seed[24], turns[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)j->seed);
+    snprintf(turns, sizeof turns, "%llu", (unsigned long long)j->turns_per_ms);
+    dup2(complaints, STDERR_FILENO);
+    if (!library || sim_preload_set(library, j->session))
+        execl(j->self, "strobe", SIM_REAL_COMMAND, j->text, seed, turns, j->notes, (char *)NULL);
+    dprintf(STDERR_FILENO, "%s: %s\n", j->self, strerror(errno));
+    _exit(127);
+}
+
+/* Collects what the process complains of until it has ended; false when it took too long. */
+static bool listen(int fd, uint64_t limit_ns, char *out, size_t bytes)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        uint64_t now = sim_work_now_ns();
+        int ready = now < limit_ns ? poll(&p, 1, (int)((limit_ns - now) / 1000000 + 1)) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+            return false;
+        char piece[256];
+        ssize_t got = read(fd, piece, sizeof piece);
+        if (got <= 0)
+            return true;
+        for (ssize_t i = 0; i < got && n + 1 < bytes; i++)
+            out[n++] = piece[i];
+        out[n] = '\0';
+    }
+}
+
+static enum strobe_status run_child(const struct job *j, const char *library)
+{
+    int complaints[2], ended;
+    char said[512];
+    if (pipe2(complaints, O_CLOEXEC) != 0)
+        return fail(j, STROBE_IO, "pipe", strerror(errno));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        become(j, library, complaints[1]);
+    close(complaints[1]);
+    if (child < 0) {
+        close(complaints[0]);
+        return fail(j, STROBE_IO, "fork", strerror(errno));
+    }
+    uint64_t limit_ns = sim_work_now_ns() + j->scenario->duration_ns + PATIENCE_MS * 1000000ull;
+    bool in_time = listen(complaints[0], limit_ns, said, sizeof said);
+    close(complaints[0]);
+    if (!in_time)
+        kill(child, SIGKILL);
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        continue;
+    said[strcspn(said, "\n")] = '\0';
+    if (!in_time)
+        return fail(j, STROBE_IO, j->scenario->path, "the played process does not end");
+    if (WIFSIGNALED(ended))
+        return fail(j, STROBE_IO, "the played process", strsignal(WTERMSIG(ended)));
+    if (WEXITSTATUS(ended) == 0)
+        return STROBE_OK;
+    snprintf(j->why, j->why_bytes, "%s", *said ? said : "the played process failed");
+    return STROBE_BAD_INPUT;
+}
+
+/* ---- both runs ---- */
+
+static enum strobe_status play_alone(const struct job *j, struct sim_notes_head *head)
+{
+    struct sim_tracks unused;
+    enum strobe_status status = run_child(j, NULL);
+    if (status != STROBE_OK)
+        return status;
+    sim_tracks_open(&unused);
+    status = sim_notes_read(j->notes, j->scenario, head, &unused, j->why, j->why_bytes);
+    sim_tracks_close(&unused);
+    return status;
+}
+
+/* What does not end by itself gets done in the traced run what it finds time for: the app's own CPU time is what that
+ * much took when it ran alone. */
+static struct sim_run_cpu shares(const struct sim_notes_head *alone, const struct sim_notes_head *traced)
+{
+    double part = alone->work_ns ? (double)traced->work_ns / (double)alone->work_ns : 1;
+    struct sim_run_cpu cpu = {.app_ns = (uint64_t)((double)alone->process_cpu_ns * part)};
+    cpu.tracer_ns = traced->process_cpu_ns > cpu.app_ns ? traced->process_cpu_ns - cpu.app_ns : 0;
+    return cpu;
+}
+
+static enum strobe_status play_traced(const struct job *j, const char *trace, struct sim_tracks *truth,
+                                      struct sim_tracks *claim, struct sim_notes_head *head)
+{
+    char library[SIM_PRELOAD_BYTES];
+    struct sim_plain_name plain;
+    if (!sim_preload_find(library, sizeof library))
+        return fail(j, STROBE_IO, "libstrobe-preload.so", "not found beside the command nor in ../lib/strobe");
+    enum strobe_status status = create_session(j);
+    if (status != STROBE_OK)
+        return status;
+    status = sim_preload_give_name(&plain, library, sizeof library)
+                 ? run_child(j, library) : fail(j, STROBE_IO, "/tmp", strerror(errno));
+    sim_preload_drop_name(&plain);
+    if (status != STROBE_OK)
+        return status;
+    strobe_session_trim(j->session);
+    status = sim_notes_read(j->notes, j->scenario, head, truth, j->why, j->why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    return sim_real_claims(j->session, j->scenario, head, trace, claim, j->why, j->why_bytes);
+}
+
+static enum strobe_status check(const struct job *j)
+{
+    char why[128];
+    if (!SIM_REAL_FRAMES)
+        return fail(j, STROBE_UNSUPPORTED, "real mode", "not on this machine, expected x86-64 or aarch64");
+    snprintf(why, sizeof why, "%u methods, expected at most %d in real mode", j->scenario->method_count,
+             SIM_REAL_METHODS);
+    return j->scenario->method_count <= SIM_REAL_METHODS ? STROBE_OK
+                                                         : fail(j, STROBE_BAD_INPUT, j->scenario->path, why);
+}
+
+static enum strobe_status open_job(struct job *j, const char *folder)
+{
+    ssize_t n = readlink("/proc/self/exe", j->self, sizeof j->self - 1);
+    if (n <= 0)
+        return fail(j, STROBE_IO, "/proc/self/exe", strerror(errno));
+    j->self[n] = '\0';
+    const char *temporary = getenv("TMPDIR");
+    snprintf(j->folder, sizeof j->folder, "%s/strobe-real-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    if (!mkdtemp(j->folder)) {
+        enum strobe_status status = fail(j, STROBE_IO, j->folder, strerror(errno));
+        j->folder[0] = '\0';
+        return status;
+    }
+    snprintf(j->text, sizeof j->text, "%s/scenario", j->folder);
+    snprintf(j->notes, sizeof j->notes, "%s/notes", j->folder);
+    char *whole = realpath(folder ? folder : j->folder, NULL);
+    if (!whole)
+        return fail(j, STROBE_IO, folder, strerror(errno));
+    n = snprintf(j->session, sizeof j->session, "%s/session.strobe", whole);
+    free(whole);
+    return n < (int)sizeof j->session ? write_scenario(j) : fail(j, STROBE_IO, folder, strerror(ENAMETOOLONG));
+}
+
+static void close_job(const struct job *j, bool keeps_session)
+{
+    if (!j->folder[0])
+        return;
+    unlink(j->text);
+    unlink(j->notes);
+    if (!keeps_session)
+        unlink(j->session);
+    rmdir(j->folder);
+}
+
+enum strobe_status sim_real_run(const struct sim_scenario *scenario, uint64_t seed, const char *folder,
+                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_run_cpu *cpu,
+                                char *why, size_t why_bytes)
+{
+    struct job j = {.scenario = scenario, .seed = seed, .why = why, .why_bytes = why_bytes};
+    struct sim_notes_head alone, traced;
+    char trace[PATH_MAX];
+    sim_tracks_open(truth);
+    sim_tracks_open(claim);
+    *cpu = (struct sim_run_cpu){0};
+    snprintf(trace, sizeof trace, "%s/trace.pftrace", folder ? folder : "");
+    enum strobe_status status = check(&j);
+    if (status != STROBE_OK)
+        return status;
+    sim_work_begin();
+    j.turns_per_ms = sim_work_calibrate();
+    status = open_job(&j, folder);
+    if (status == STROBE_OK)
+        status = play_alone(&j, &alone);
+    if (status == STROBE_OK)
+        status = play_traced(&j, folder ? trace : NULL, truth, claim, &traced);
+    if (status == STROBE_OK)
+        *cpu = shares(&alone, &traced);
+    close_job(&j, folder != NULL);
+    return status;
+}

@@ -1,0 +1,45 @@
+/* Real mode: a scenario on real threads, in real time, captured by the engine as it ships and scored as any other run.
+ *
+ *   this process                          the played one: `strobe play-real`, the library preloaded
+ *   ------------                          --------------
+ *   scenario as text, session made   ->   threads, real locks, real waits; each method in a real frame of its own
+ *   waits                                 each thread notes what it does, by the clock that the engine reads
+ *   session and notes                <-   both files, at the end
+ *
+ * Played as in virtual time: same operations, same draws (sim/runtime/draws.h). What real threads can't do is done as
+ * near as it goes, and the truth tells what was really done:
+ *
+ *   compute             a loop that was calibrated before; the machine decides how long it takes
+ *   frameless           such methods keep a frame here
+ *   monitor, park, gc   a recursive mutex, a semaphore, a mutex
+ *   condition           a queue of waiters with a condition variable each, as ART has it
+ *   i/o, ipc, load      a read that takes as long
+ *   jni                 a call: no hook of the kind is there
+ *   faults, tids        left to virtual mode
+ *
+ * CPU slices of the truth are empty: the kernel's scheduler does not tell. Who let whom go is known for sure of
+ * locks, conditions, joins and parks; posts of a semaphore are taken to be had in their order. Scenarios of more than
+ * SIM_REAL_METHODS methods are refused. x86-64 and aarch64. */
+#ifndef STROBE_SIM_REAL_REAL_H
+#define STROBE_SIM_REAL_REAL_H
+
+#include "sim/runtime/run.h"
+
+enum { SIM_REAL_METHODS = 1024 };
+
+/* Plays `scenario` and fills in truth and claim (made here, closed by the caller, also after an error). It is played
+ * twice, which takes twice the scenario's time: first alone, to know what its work takes; *cpu then holds that for the
+ * traced run, and what that took besides. `folder`: gets session.strobe and trace.pftrace, overwritten; NULL = nothing
+ * is left.
+ * Otherwise `why` has one line. STROBE_UNSUPPORTED: not on this machine. STROBE_BAD_INPUT: not this scenario.
+ * STROBE_IO. */
+enum strobe_status sim_real_run(const struct sim_scenario *scenario, uint64_t seed, const char *folder,
+                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_run_cpu *cpu,
+                                char *why, size_t why_bytes);
+
+/* The played process: what `strobe` does when its first argument is SIM_REAL_COMMAND. argv[0] is that. Returns the exit
+ * status. */
+#define SIM_REAL_COMMAND "play-real"
+int sim_real_child(int argc, char **argv);
+
+#endif

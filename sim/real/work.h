@@ -1,0 +1,44 @@
+/* Time and work of real mode, by calls that the engine does not hook: what the player does for itself must not be seen.
+ * Any thread. */
+#ifndef STROBE_SIM_REAL_WORK_H
+#define STROBE_SIM_REAL_WORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+/* To be called once, before threads start. */
+void sim_work_begin(void);
+
+/* CLOCK_MONOTONIC, which is the engine's clock too. */
+uint64_t sim_work_now_ns(void);
+
+/* Turns of the work loop in a millisecond of this machine: the most of many short tries, as the least disturbed one. */
+uint64_t sim_work_calibrate(void);
+
+/* Does `ns` of work, at that many turns a millisecond. The same work for the same numbers, however long it takes. */
+void sim_work_do(uint64_t ns, uint64_t turns_per_ms);
+
+/* CPU time: of the calling thread, of another one of this process (0 when it has ended), of the process. */
+uint64_t sim_work_thread_cpu_ns(void);
+uint64_t sim_work_cpu_ns_of(uint32_t tid);
+uint64_t sim_work_process_cpu_ns(void);
+
+/* Switches of the calling thread so far. */
+struct sim_work_switches { uint64_t voluntary, involuntary, minor_faults, major_faults; };
+struct sim_work_switches sim_work_switches(void);
+
+/* Sleeps until a time of sim_work_now_ns. */
+void sim_work_sleep_until(uint64_t deadline_ns);
+
+/* Waits while *word is `value`, until the deadline at the latest; wakes all who do. */
+void sim_work_wait(const void *word, uint32_t value, uint64_t deadline_ns);
+void sim_work_wake(const void *word);
+
+/* Gives the processor away. */
+void sim_work_yield(void);
+
+/* Zeroed memory, for good; NULL when there is none. */
+void *sim_work_pages(size_t bytes);
+
+#endif

@@ -1,0 +1,105 @@
+#!/bin/bash
+# `strobe run --mode real`: a scenario on real threads, the engine preloaded, scored. Bounds are wide: what is exact is
+# tested by tests/sim/test_real*; here the whole way is walked, on a machine that may be busy.
+#
+#   B=DIR tests/real/run.sh      prints `N passed, N failed, N skipped` at the end
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(realpath "${B:-build}")
+strobe=$B/strobe
+small=$PWD/tests/real/small.scn
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work
+passed=0 failed=0 skipped=0
+
+# check NAME COMMAND...: passes when the command succeeds; what it prints is shown when it fails.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$work/check.out" 2>&1; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $name: $(head -n 3 "$work/check.out" | tr '\n' ' ')"
+    fi
+}
+
+case $(uname -m) in
+    x86_64 | aarch64) ;;
+    *)
+        echo "SKIP real mode: not on this machine"
+        echo '0 passed, 0 failed, 1 skipped'
+        exit
+        ;;
+esac
+
+# in_bounds NAME LOW HIGH: that score of the run lies within.
+in_bounds() {
+    python3 - "$work/score.json" "$@" <<'PYTHON'
+import json, sys
+value = json.load(open(sys.argv[1]))[sys.argv[2]]
+low, high = map(float, sys.argv[3:])
+print(f"{value}, expected {low} .. {high}")
+sys.exit(not low <= value <= high)
+PYTHON
+}
+
+threads_match() {
+    python3 - "$work/score.json" <<'PYTHON'
+import json, sys
+threads = json.load(open(sys.argv[1]))["threads"]
+names = sorted(t["name"] for t in threads)
+print(threads)
+sys.exit(names != ["cache-1", "cache-2", "main", "ticker"] or any(t["agreement"] <= 0.2 for t in threads))
+PYTHON
+}
+
+# refused STATUS TEXT COMMAND...: ends with that status and one line that has the text.
+refused() {
+    local status=$1 text=$2
+    shift 2
+    "$@" >"$work/refused.out" 2>"$work/refused.err"
+    [[ $? == "$status" && $(wc -l <"$work/refused.err") == 1 ]] && grep -qF -- "$text" "$work/refused.err" && return
+    cat "$work/refused.err"
+    return 1
+}
+
+mkdir "$work/out"
+play() {
+    "$strobe" run "$small" --mode real --seed 3 --json -o "$work/out" >"$work/score.json"
+}
+
+check 'a scenario plays on real threads' play
+check 'threads of truth and claim are the same' threads_match
+check 'most of the time the claim is the truth' in_bounds agreement 0.4 1
+check 'resolved, too' in_bounds agreement_resolved 0.4 1
+check 'blocked time is known' in_bounds blocked_error 0 0.2
+check 'many samples are taken' in_bounds samples 100 1000000
+check 'none is lost' in_bounds lost 0 0
+check 'somebody waits for somebody' in_bounds true_wakers 5 1000
+check 'claimed wakers are right' in_bounds waker_precision 0.9 1
+check 'the app uses its processor time' in_bounds app_cpu_ns 1e7 1e10
+check 'the trace has the names of methods' grep -q 'Cache.fill' "$work/out/trace.pftrace"
+check 'the true one, too' grep -q 'Cache.fill' "$work/out/truth.pftrace"
+check 'frames of the player are in neither' bash -c '! grep -q sim_real "$@"' - "$work"/out/t*.pftrace
+check 'the books of its session balance' bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
+    "$strobe" "$work/out/session.strobe"
+check 'files that are there stay' refused 2 'exists already' "$strobe" run "$small" --mode real -o "$work/out"
+check 'other policies are refused' refused 2 '--policy strobe' "$strobe" run "$small" --mode real --policy ideal
+
+{
+    printf 'scenario many "many"\nduration 1s\ncores 1\nimage app {\n'
+    printf 'method M%d { compute 1us }\n' {0..1024}
+    printf '}\nthread main main run M0\n'
+} >"$work/many.scn"
+check 'too many methods are refused' refused 2 '1025 methods' "$strobe" run "$work/many.scn" --mode real
+{
+    printf 'scenario deep "deep"\nduration 1s\ncores 1\nimage app {\nmethod A { compute 1us }\n'
+    printf 'method B { recurse A 9999 }\nmethod C { recurse B 9999 }\n}\nthread main main run C\n'
+} >"$work/deep.scn"
+check 'what fails there is said here' refused 2 'within the stack' "$strobe" run "$work/deep.scn" --mode real
+check 'nothing is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
+
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
