@@ -1,0 +1,44 @@
+/* A swarm: many trials, spread over processes.
+ *
+ * Worker w of `jobs` plays the trials at places w, w + jobs, ... and tells each result as one line, so that results are
+ * handed on in the order of places whatever the number of jobs. A run that crashes or hangs has broken a promise like
+ * any other. Forks; not thread-safe. */
+#ifndef STROBE_SIM_TRIAL_SWARM_H
+#define STROBE_SIM_TRIAL_SWARM_H
+
+#include "sim/trial/trial.h"
+
+struct sim_swarm_trial {
+    const struct sim_scenario *scenario; /* NULL: a random one ... */
+    uint32_t random_size;                /* ... of this size, made from the seed */
+    struct sim_trial_options options;
+};
+
+struct sim_swarm_options {
+    uint64_t count;                      /* of trials */
+    uint32_t jobs;                       /* processes, at least 1 */
+    size_t line_parts;                   /* methods and threads in each result, at most */
+    bool go_on;                          /* past broken promises, but for crashes */
+
+    /* The trial at a place, 0 .. count - 1; called in a worker. Zeroed before. */
+    void (*trial)(void *ctx, uint64_t place, struct sim_swarm_trial *out);
+
+    /* Each result, in order of places; `line` is its JSON without newline. May be NULL. */
+    void (*each)(void *ctx, uint64_t place, const struct sim_result *result, const char *line);
+    void *ctx;
+    void (*progress)(void *ctx, uint64_t done, uint64_t all);   /* may be NULL */
+    void *progress_ctx;
+};
+
+struct sim_swarm_outcome {
+    uint64_t played;
+    bool broken;                         /* a promise was not kept: first */
+    uint64_t place;                      /* by this trial, */
+    char violation[640];                 /* and this one */
+};
+
+/* STROBE_OK also when a promise was broken; else as sim_trial_run. */
+enum strobe_status sim_swarm_run(const struct sim_swarm_options *options, struct sim_swarm_outcome *out, char *why,
+                                 size_t why_bytes);
+
+#endif

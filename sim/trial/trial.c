@@ -1,0 +1,338 @@
+#include "sim/trial/trial.h"
+
+#include "engine/trace/function_tree.h"
+#include "sim/real/real.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- promises ---- */
+
+/* The claim's track of the same thread. Both sides are in order of start as a rule, so `near` is where it will be. */
+static const struct sim_track *claim_of(const struct sim_tracks *claim, const struct sim_track *truth, size_t near)
+{
+    for (size_t i = 0; i < claim->track_count; i++) {
+        const struct sim_track *c = &claim->tracks[(near + i) % claim->track_count];
+        if (c->tid == truth->tid && c->generation == truth->generation)
+            return c;
+    }
+    return NULL;
+}
+
+/* What every run must keep, whatever the scenario: the first that is broken, in words. */
+static bool keeps_promises(struct sim_run *run, char *why, size_t why_bytes)
+{
+    struct sim_tracer *t = run->tracer;
+    if (run->end == SIM_END_DEADLOCK || run->end == SIM_END_MEMORY) {
+        snprintf(why, why_bytes, "%s", run->end_why);
+        return false;
+    }
+    if (t && t->check && !t->check(t, run, why, why_bytes))
+        return false;
+    return true;
+}
+
+/* Things that can be waited for such that what happens at them is in one order, which says for sure who ended a wait.
+ * Readers, and those who post or notify, may come and go at the same time: hooks can't tell which of them was it. */
+static bool has_certain_waker(enum strobe_kind kind)
+{
+    return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_MONITOR || kind == STROBE_KIND_THREAD ||
+           kind == STROBE_KIND_GC;
+}
+
+/* Whether the truth has a wait like the claimed one, ended by the same thread. */
+static bool is_true_wait(const struct sim_track *truth, const struct sim_wait *claimed, const struct sim_track *waker,
+                         const struct sim_tracks *all)
+{
+    for (size_t i = 0; i < truth->wait_count; i++) {
+        const struct sim_wait *w = &truth->waits[i];
+        if (w->kind != claimed->kind || w->end_ns < claimed->begin_ns || w->begin_ns > claimed->end_ns ||
+            w->waker == SIM_NOBODY)
+            continue;
+        const struct sim_track *by = &all->tracks[w->waker];
+        if (by->tid == waker->tid && by->generation == waker->generation)
+            return true;
+    }
+    return false;
+}
+
+/* The engine with its hooks promises more: whom it names as a waker was the one. Threads that it has no room for leave
+ * no word of what they release, so it must know all. */
+static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim, char *why,
+                              size_t why_bytes)
+{
+    for (size_t i = 0; i < truth->track_count; i++) {
+        const struct sim_track *t = &truth->tracks[i], *c = claim_of(claim, t, i);
+        for (size_t k = 0; c && k < c->wait_count; k++) {
+            const struct sim_wait *w = &c->waits[k];
+            if (w->waker == SIM_NOBODY || !has_certain_waker(w->kind) ||
+                is_true_wait(t, w, &claim->tracks[w->waker], truth))
+                continue;
+            snprintf(why, why_bytes, "wrong waker: %s did not end the %s of %s from %llu to %llu ns",
+                     claim->tracks[w->waker].name, strobe_wait_name(w->kind), t->name,
+                     (unsigned long long)w->begin_ns, (unsigned long long)w->end_ns);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A clock that jumps is the engine's only one: what it says of times is worth nothing then. */
+static bool clock_jumps(const struct sim_scenario *s)
+{
+    for (uint32_t i = 0; i < s->fault_count; i++)
+        if (s->faults[i].kind == SIM_FAULT_CLOCK_BACK || s->faults[i].kind == SIM_FAULT_CLOCK_FORWARD)
+            return true;
+    return false;
+}
+
+/* Of the engine's policies, those with hooks: a sampler alone knows of no messages and no wakers. */
+static bool has_our_hooks(const char *policy)
+{
+    return !strcmp(policy, "strobe") || !strcmp(policy, "sync-only");
+}
+
+/* What a scenario expects is meant of the fair schedule: an adversary may starve whom it likes. */
+static bool meets_expectations(const struct sim_run *run, const struct sim_result *r, char *why, size_t why_bytes)
+{
+    const struct sim_scenario *s = run->scenario;
+    if (run->options.schedule != SIM_FAIR)
+        return true;
+    for (uint32_t i = 0; i < s->expect_count; i++) {
+        const struct sim_expect *e = &s->expects[i];
+        double value;
+        if (strcmp(e->policy, r->policy) || !sim_result_value(r, e->score, &value))
+            continue;
+        if (value >= e->low && value <= e->high)
+            continue;
+        snprintf(why, why_bytes, "%s:%u:%u: expected %s of %s in %.6g..%.6g, and it is %.6g", s->path, e->line,
+                 e->column, e->score, e->policy, e->low, e->high, value);
+        return false;
+    }
+    return true;
+}
+
+static void judge(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *claim,
+                  struct sim_result *r)
+{
+    char why[640] = "";
+    bool good = keeps_promises(run, why, sizeof why) &&
+                (!has_our_hooks(r->policy) || clock_jumps(s) || claim->track_count < run->truth.track_count ||
+                 names_true_wakers(&run->truth, claim, why, sizeof why)) &&
+                meets_expectations(run, r, why, sizeof why);
+    if (!good) {
+        char *text = strdup(why);
+        if (text) {
+            free(r->violation);
+            r->violation = text;
+        }
+    }
+}
+
+/* ---- files ---- */
+
+static enum strobe_status path_in(char *out, size_t bytes, const char *folder, const char *name, char *why,
+                                  size_t why_bytes)
+{
+    int n = snprintf(out, bytes, "%s/%s", folder, name);
+    if (n >= 0 && (size_t)n < bytes)
+        return STROBE_OK;
+    snprintf(why, why_bytes, "%s: path too long", folder);
+    return STROBE_IO;
+}
+
+static enum strobe_status save_truth(const struct sim_tracks *truth, const struct sim_scenario *scenario,
+                                     const struct sim_trial_options *o, char *why, size_t why_bytes)
+{
+    char path[4096];
+    if (path_in(path, sizeof path, o->folder, "truth.pftrace", why, why_bytes) != STROBE_OK)
+        return STROBE_IO;
+    enum strobe_status status = sim_tracks_write(truth, scenario->name, path, o->replace);
+    if (status != STROBE_OK)
+        snprintf(why, why_bytes, "%s: %s", path, status == STROBE_EXISTS ? "exists already" : strerror(errno));
+    return status;
+}
+
+static enum strobe_status save(struct sim_run *run, const struct sim_trial_options *o, char *why, size_t why_bytes)
+{
+    struct sim_tracer *t = run->tracer;
+    enum strobe_status status = save_truth(&run->truth, run->scenario, o, why, why_bytes);
+    return status == STROBE_OK && t && t->save ? t->save(t, run, o->folder, why, why_bytes) : status;
+}
+
+/* ---- the trial ---- */
+
+static uint64_t *samples_by_spec(const struct sim_run *run, const struct sim_tracks *claim)
+{
+    uint64_t *out = calloc(run->scenario->thread_count + 1u, sizeof *out);
+    for (uint32_t i = 0; out && i < run->thread_count; i++) {
+        const struct sim_vthread *v = run->threads[i];
+        const struct sim_track *c = claim_of(claim, &run->truth.tracks[v->track], i);
+        out[v->spec] += c ? c->samples : 0;
+    }
+    return out;
+}
+
+static enum strobe_status score_claim(const struct sim_tracks *truth, const struct sim_tracks *claim,
+                                      const struct sim_score_options *options, struct sim_run_cpu cpu,
+                                      const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                      struct sim_trial *out)
+{
+    struct sim_score score;
+    enum strobe_status status = sim_score(truth, claim, options, &score);
+    if (status != STROBE_OK)
+        return status;
+    score.app_cpu_ns = cpu.app_ns;
+    score.tracer_cpu_ns = cpu.tracer_ns;
+    score.held_ns = cpu.held_ns;
+    score.overhead = cpu.app_ns ? (double)(cpu.tracer_ns + cpu.held_ns) / (double)cpu.app_ns : 0;
+    status = sim_result_of(&score, truth, scenario->name, o->policy, o->seed, &out->result);
+    sim_score_free(&score);
+    out->result.interval_ns = options->interval_ns;
+    return status;
+}
+
+/* What the policy took of each thread, and the score of what it made of that. */
+static enum strobe_status assess(struct sim_run *run, struct sim_tracks *claim, const struct sim_trial_options *o,
+                                 struct sim_trial *out, char *why, size_t why_bytes)
+{
+    struct sim_tracer *t = run->tracer;
+    enum strobe_status status = t ? t->claims(t, run, claim, why, why_bytes) : STROBE_OK;
+    if (status != STROBE_OK)
+        return status;
+    struct sim_score_options options = {.interval_ns = t ? t->interval_main_ns : 0,
+                                        .other_interval_ns = t ? t->interval_other_ns : 0};
+    status = score_claim(&run->truth, claim, &options, sim_run_cpu(run), run->scenario, o, out);
+    if (status != STROBE_OK)
+        return status;
+    out->samples = samples_by_spec(run, claim);
+    judge(run->scenario, run, claim, &out->result);
+    return out->samples ? STROBE_OK : STROBE_IO;
+}
+
+static enum strobe_status play(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                               struct sim_tracer *tracer, struct sim_trial *out, char *why, size_t why_bytes)
+{
+    char session[4096];
+    struct sim_run run = {0};
+    struct sim_run_options options = {.seed = o->seed, .schedule = o->schedule, .replace = o->replace,
+                                      .costs = o->costs ? *o->costs : sim_costs_default};
+    if (o->folder) {
+        if (path_in(session, sizeof session, o->folder, "session.strobe", why, why_bytes) != STROBE_OK)
+            return STROBE_IO;
+        options.session_path = session;
+    }
+    struct sim_tracks claim;
+    sim_tracks_open(&claim);
+    enum strobe_status status = sim_run_play(&run, scenario, &options, tracer, why, why_bytes);
+    if (status == STROBE_OK)
+        status = assess(&run, &claim, o, out, why, why_bytes);
+    if (status == STROBE_OK && o->folder)
+        status = save(&run, o, why, why_bytes);
+    sim_tracks_close(&claim);
+    sim_run_close(&run);
+    return status;
+}
+
+/* ---- real mode ---- */
+
+/* The files that real mode writes without asking. */
+static enum strobe_status may_write(const struct sim_trial_options *o, char *why, size_t why_bytes)
+{
+    static const char *const names[] = {"session.strobe", "trace.pftrace"};
+    char path[4096];
+    struct stat there;
+    for (size_t i = 0; o->folder && !o->replace && i < sizeof names / sizeof *names; i++) {
+        if (path_in(path, sizeof path, o->folder, names[i], why, why_bytes) != STROBE_OK)
+            return STROBE_IO;
+        if (stat(path, &there) == 0) {
+            snprintf(why, why_bytes, "%s: exists already", path);
+            return STROBE_EXISTS;
+        }
+    }
+    return STROBE_OK;
+}
+
+/* No promises are judged but the engine's books: expectations and exactness are those of virtual time. */
+static enum strobe_status play_real(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                    struct sim_trial *out, char *why, size_t why_bytes)
+{
+    const struct strobe_config *c = &scenario->config;
+    uint64_t async_ns = 2 * c->async_interval_ns;
+    struct sim_score_options options = {.interval_ns = c->interval_main_ns, .other_interval_ns = c->interval_other_ns};
+    if (options.other_interval_ns < async_ns)
+        options.other_interval_ns = async_ns;
+    struct sim_tracks truth, claim;
+    struct sim_run_cpu cpu;
+    enum strobe_status status = may_write(o, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    status = sim_real_run(scenario, o->seed, o->folder, &truth, &claim, &cpu, why, why_bytes);
+    if (status == STROBE_OK)
+        status = score_claim(&truth, &claim, &options, cpu, scenario, o, out);
+    if (status == STROBE_OK && o->folder)
+        status = save_truth(&truth, scenario, o, why, why_bytes);
+    sim_tracks_close(&truth);
+    sim_tracks_close(&claim);
+    out->samples = calloc(scenario->thread_count + 1u, sizeof *out->samples);
+    return status == STROBE_OK && !out->samples ? STROBE_IO : status;
+}
+
+/* ---- which of them ---- */
+
+/* As many samples of each thread as the engine takes. */
+static enum strobe_status open_ideal(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                     struct sim_tracer **out, char *why, size_t why_bytes)
+{
+    if (o->ideal_samples)
+        return sim_policy_ideal(o->ideal_samples, scenario->thread_count, out);
+    struct sim_trial_options first = *o;
+    struct sim_trial engine;
+    first.policy = "strobe";
+    first.folder = NULL;
+    enum strobe_status status = sim_trial_run(scenario, &first, &engine, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    status = sim_policy_ideal(engine.samples, scenario->thread_count, out);
+    sim_trial_free(&engine);
+    return status;
+}
+
+enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                 struct sim_trial *out, char *why, size_t why_bytes)
+{
+    *out = (struct sim_trial){0};
+    if (why_bytes)
+        why[0] = 0;
+    struct sim_tracer *tracer = NULL;
+    enum strobe_status status = STROBE_OK;
+    if (o->real) {
+        status = play_real(scenario, o, out, why, why_bytes);
+        if (status != STROBE_OK)
+            sim_trial_free(out);
+        return status;
+    }
+    if (!strcmp(o->policy, "ideal"))
+        status = open_ideal(scenario, o, &tracer, why, why_bytes);
+    else if (strcmp(o->policy, "none") != 0)
+        status = sim_policy_open(o->policy, &tracer);
+    if (status == STROBE_OK)
+        status = play(scenario, o, tracer, out, why, why_bytes);
+    if (tracer)
+        tracer->close(tracer);
+    if (status != STROBE_OK)
+        sim_trial_free(out);
+    if (status == STROBE_IO && why_bytes && !why[0])
+        snprintf(why, why_bytes, "out of memory");
+    return status;
+}
+
+void sim_trial_free(struct sim_trial *trial)
+{
+    sim_result_free(&trial->result);
+    free(trial->samples);
+    *trial = (struct sim_trial){0};
+}

@@ -1,0 +1,44 @@
+#!/bin/bash
+# A small swarm: every promise kept by random scenarios, under every fault, with both schedules; and what a swarm says
+# does not depend on how it is spread. `make swarm` plays the large one.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+export LC_ALL=C.UTF-8
+strobe=${B:-build}/strobe
+passed=0 failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+check() {   # NAME COMMAND...
+    local name=$1
+    shift
+    if "$@" >"$work/check.log" 2>&1; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $name"
+        head -n 20 "$work/check.log"
+    fi
+}
+
+for schedule in fair adversarial; do
+    check "random, $schedule: small" "$strobe" run --random 1..300 --size 50 --schedule $schedule -j 2 -o "$work/r" -f
+    check "random, $schedule: middling" \
+        "$strobe" run --random 301..450 --size 200 --schedule $schedule -j 2 -o "$work/r" -f
+    for scenario in tests/sim/scenarios/fault_*.scn; do
+        check "$(basename "$scenario" .scn), $schedule" \
+            "$strobe" run "$scenario" --seeds 1..6 --schedule $schedule -j 2 -o "$work/r" -f
+    done
+done
+
+scenario=fixtures/scenarios/identical_messages.scn
+check "one job" "$strobe" run $scenario --seeds 1..30 -o "$work/one" -f
+check "three jobs" "$strobe" run $scenario --seeds 1..30 -j 3 -o "$work/three" -f
+check "results do not depend on the number of jobs" cmp "$work/one/results.jsonl" "$work/three/results.jsonl"
+for i in 1 2 3 4; do
+    check "shard $i" "$strobe" run $scenario --seeds 1..30 --shard $i/4 -o "$work/shard$i" -f
+done
+check "shards part the seeds" cmp <(sort "$work/one/results.jsonl") <(sort "$work"/shard?/results.jsonl)
+
+echo "$passed passed, $failed failed"
+((failed == 0))
