@@ -1,11 +1,14 @@
+#include "sim/app/scenario.h"
 #include "sim/cmd/cmd.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char strobe_usage_help[] =
-    "usage: strobe help [COMMAND]\n"
+    "usage: strobe help [COMMAND | scenario]\n"
     "\n"
-    "Lists the commands, or says all about one of them. `man strobe` has the same and more.\n";
+    "Lists the commands, or says all about one of them, or about the language in which scenarios are\n"
+    "written. `man strobe` has the same and more.\n";
 
 static void list(void)
 {
@@ -13,7 +16,8 @@ static void list(void)
            "cheaply, and turns them into a timeline.\n\n");
     for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
         printf("  strobe %-8s  %s\n", c->name, c->summary);
-    printf("\n`strobe help COMMAND` says all about one; `strobe --version` which version this is.\n"
+    printf("\n`strobe help COMMAND` says all about one, `strobe help scenario` how scenarios are written;\n"
+           "`strobe --version` says which version this is.\n"
            "Exit status: 0 fine, 1 the check failed, 2 bad use or bad input.\n");
 }
 
@@ -21,6 +25,8 @@ int strobe_cmd_help(int argc, char **argv)
 {
     if (argc > 2)
         return strobe_complain("help: one command at most, not %s too", argv[2]);
+    if (argc == 2 && !strcmp(argv[1], "scenario"))
+        return strobe_print_usage(sim_scenario_help);
     const struct strobe_cmd *c = argc == 2 ? strobe_cmd_find(argv[1]) : NULL;
     if (argc == 2 && !c)
         return strobe_complain("no such command: %s; `strobe help` lists them", argv[1]);

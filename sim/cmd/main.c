@@ -1,11 +1,14 @@
 /* The `strobe` command: finds the subcommand and runs it. */
 #include "sim/cmd/cmd.h"
+#include "sim/real/real.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 const struct strobe_cmd strobe_cmds[] = {
+    {"run", strobe_cmd_run, "play a simulated app, capture it, score the capture", strobe_usage_run},
+    {"compare", strobe_cmd_compare, "play scenarios under every capture policy", strobe_usage_compare},
     {"record", strobe_cmd_record, "run a program and take its timeline", strobe_usage_record},
     {"convert", strobe_cmd_convert, "make a trace of a session, for a viewer", strobe_usage_convert},
     {"report", strobe_cmd_report, "print threads, hottest methods, longest waits and losses", strobe_usage_report},
@@ -34,6 +37,8 @@ int main(int argc, char **argv)
         printf("strobe %s\n", STROBE_VERSION);
         return strobe_output_end(STROBE_EXIT_OK);
     }
+    if (!strcmp(name, SIM_REAL_COMMAND))   /* what real mode starts; nothing for people */
+        return sim_real_child(argc - 1, argv + 1);
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
     const struct strobe_cmd *c = strobe_cmd_find(name);

@@ -9,64 +9,12 @@ export LC_ALL=C.UTF-8 B=${B:-build}
 [[ $B == /* ]] || B=$home/$B
 strobe=$B/strobe
 only=${1:-}
-passed=0 failed=0 skipped=0
+suite=tests/cli/run.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 cd "$work" || exit 2
-
-# verdict NAME [FAULT]: counts a test; a fault fails it.
-verdict() {
-    if [[ -z ${2:-} ]]; then
-        ((passed++))
-    else
-        ((failed++))
-        echo "FAIL $1: $2"
-        echo "     repeat with: B=$B tests/cli/run.sh '$1'"
-    fi
-}
-
-skip() {
-    ((skipped++))
-    echo "SKIPPED $1: $2"
-}
-
-wanted() {
-    [[ -z $only || $1 =~ $only ]]
-}
-
-# run COMMAND...: leaves status, stdout in $work/out, stderr in $work/err.
-run() {
-    timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null
-    status=$?
-}
-
-# Says what is wrong unless the last run was refused as it should be: status 2 and one line that begins with
-# "strobe: " and holds TEXT.
-refused() {
-    local lines
-    lines=$(wc -l <"$work/err")
-    if ((status != 2)); then
-        echo "exit status $status, expected 2; it said: $(head -c 300 "$work/err")"
-    elif ((lines != 1)) || [[ $(tail -c 1 "$work/err" | od -An -c) != *'\n'* ]]; then
-        echo "$lines lines of complaint, expected 1: $(head -c 300 "$work/err")"
-    elif [[ $(<"$work/err") != "strobe: "* ]]; then
-        echo "the complaint does not begin with 'strobe: ': $(<"$work/err")"
-    elif [[ -n ${1:-} && $(<"$work/err") != *"$1"* ]]; then
-        echo "the complaint lacks '$1': $(<"$work/err")"
-    elif [[ -s $work/out ]]; then
-        echo "it printed something: $(head -c 100 "$work/out")"
-    fi
-}
-
-# is_refused NAME TEXT COMMAND...
-is_refused() {
-    local name=$1 text=$2
-    shift 2
-    wanted "$name" || return 0
-    run "$@"
-    verdict "$name" "$(refused "$text")"
-}
+source "$home/tests/cli/verdict.sh"
 
 # ---- a session and traces to work with
 
@@ -86,7 +34,7 @@ is_refused no_command 'which command' "$strobe"
 is_refused unknown_command 'no such command: frobnicate' "$strobe" frobnicate
 is_refused unknown_help 'no such command: frobnicate' "$strobe" help frobnicate
 is_refused help_of_two 'one command' "$strobe" help record report
-for command in record convert report doctor; do
+for command in run compare record convert report doctor; do
     is_refused "unknown_option_$command" 'no such option: --frobnicate' "$strobe" $command --frobnicate
     is_refused "unknown_letter_$command" 'no such option: -Z' "$strobe" $command -Z
 done
@@ -146,7 +94,7 @@ if wanted version_is_named; then
     [[ $(<err) == *version* ]] && verdict version_is_named || verdict version_is_named "no word of versions: $(<err)"
 fi
 size=$(stat -c %s good.perfetto-trace)
-for keep in 1 2 10 $((size / 3)) $((size - 1)); do
+for keep in 1 2 10 $((size - 5)) $((size - 1)); do   # elsewhere the cut might be between two packets
     head -c "$keep" good.perfetto-trace >cut.pftrace
     is_refused "trace_cut_to_$keep" 'cut.pftrace: byte ' "$strobe" report cut.pftrace
 done
@@ -263,7 +211,7 @@ fi
 
 man=$home/sim/cmd/strobe.1
 plain=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$man")
-for command in record convert report doctor help; do
+for command in run compare record convert report doctor help; do
     wanted "man_page_has_all_options_of_$command" || continue
     run "$strobe" help $command
     fault=
@@ -278,6 +226,13 @@ for command in record convert report doctor help; do
             verdict "help_is_the_same_both_ways_$command" 'the texts differ'
     fi
 done
+if wanted help_of_scenarios_is_a_page; then
+    run "$strobe" help scenario
+    cp out help-scenario
+    fault="status $status: $(head -n 3 out)"
+    [[ $status == 0 && $(<out) == *DECLARATIONS*OPERATIONS*FAULTS* ]] && fault=
+    verdict help_of_scenarios_is_a_page "$fault"
+fi
 if wanted help_has_all_options_of_the_man_page; then
     fault=
     for option in $(grep -oE -- '--[a-z][a-z-]*' <<<"$plain" | sort -u); do

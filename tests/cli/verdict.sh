@@ -1,0 +1,59 @@
+# What tests of the command line share; sourced by a suite in its work folder, after it has set
+#
+#   suite      its script, for the command that repeats a test
+#   work       a folder of its own
+#   only       a pattern of names; empty: all
+passed=0 failed=0 skipped=0
+
+# verdict NAME [FAULT]: counts a test; a fault fails it.
+verdict() {
+    if [[ -z ${2:-} ]]; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $1: $2"
+        echo "     repeat with: B=$B $suite '$1'"
+    fi
+}
+
+skip() {
+    ((skipped++))
+    echo "SKIPPED $1: $2"
+}
+
+wanted() {
+    [[ -z $only || $1 =~ $only ]]
+}
+
+# run COMMAND...: leaves status, stdout in $work/out, stderr in $work/err.
+run() {
+    timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+}
+
+# Says what is wrong unless the last run was refused as it should be: status 2 and one line that begins with
+# "strobe: " and holds TEXT.
+refused() {
+    local lines
+    lines=$(wc -l <"$work/err")
+    if ((status != 2)); then
+        echo "exit status $status, expected 2; it said: $(head -c 300 "$work/err")"
+    elif ((lines != 1)) || [[ $(tail -c 1 "$work/err" | od -An -c) != *'\n'* ]]; then
+        echo "$lines lines of complaint, expected 1: $(head -c 300 "$work/err")"
+    elif [[ $(<"$work/err") != "strobe: "* ]]; then
+        echo "the complaint does not begin with 'strobe: ': $(<"$work/err")"
+    elif [[ -n ${1:-} && $(<"$work/err") != *"$1"* ]]; then
+        echo "the complaint lacks '$1': $(<"$work/err")"
+    elif [[ -s $work/out ]]; then
+        echo "it printed something: $(head -c 100 "$work/out")"
+    fi
+}
+
+# is_refused NAME TEXT COMMAND...
+is_refused() {
+    local name=$1 text=$2
+    shift 2
+    wanted "$name" || return 0
+    run "$@"
+    verdict "$name" "$(refused "$text")"
+}
