@@ -23,6 +23,7 @@ comma        := ,
 CFLAGS       ?= -O2 -g
 cflags       := -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 -Wall -Wextra -Werror -Wvla -Wshadow \
                 -Wstrict-prototypes -Wmissing-prototypes -fno-omit-frame-pointer -pthread -MMD -MP
+sim_flags    := -DSTROBE_ATOMIC_HEADER='"sim/kernel/atomic.h"' -DSTROBE_ABI_X86_64 -ffp-contract=off
 pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
 trace_libs   := -ldw -lelf -liberty -lz -ldl
@@ -50,29 +51,46 @@ run = $(if $V,,@echo '  $1 $@';)
 capture_src := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/backend/linux/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/preload/*.S)
 trace_src   := $(wildcard engine/trace/*.c engine/watch/*.c)
+engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c)
+sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/fault/*.c sim/score/*.c \
+                 sim/trial/*.c sim/real/*.[cS])
 cmd_src     := $(wildcard sim/cmd/*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
+lab_src     := $(wildcard tests/sim/test_*.c)
 support_src := $(wildcard tests/unit/support/*.c)
+lab_support := $(wildcard tests/sim/support/*.c)
 suites      := $(wildcard tests/*/run.sh)
-sources     := $(capture_src) $(preload_src) $(trace_src) $(cmd_src) $(unit_src) $(support_src)
+sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(unit_src) $(support_src) \
+               $(lab_src) $(lab_support)
 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
 capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
 trace_obj   := $(call obj,obj,$(trace_src))
-cmd_obj     := $(call obj,obj,$(cmd_src))
+sim_obj     := $(call obj,sim,$(engine_src) $(sim_src))
+cmd_obj     := $(call obj,sim,$(cmd_src))
+lab_obj     := $(call obj,sim,$(lab_support))
 support_obj := $(call obj,obj,$(support_src))
-unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%)
+lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
+unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
+# The lab's threads are fibers of one thread, with nothing to race; what plays on real threads is watched for races too.
+threaded    := $(filter-out $(lab_bin),$(unit_bin)) $(filter %/test_real %/test_real_frames,$(lab_bin))
 libs        := $B/libstrobe-trace.a $B/libstrobe-capture.a
+sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a
 
 all: $B/strobe $B/libstrobe-preload.so ## builds the command and the library it preloads
 
 # ---- how it is built
 
-$B/strobe: $(cmd_obj) $(libs)
-	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
+$B/strobe: $(cmd_obj) $(sim_libs)
+	$(call run,ld)$(link) -o $@ $(cmd_obj) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
+	@mkdir -p $(@D) && rm -f $@
+	$(call run,ar)$(AR) rcs $@ $^
+
+# The lab: the engine's own sources, built so that the virtual kernel sees each of their atomic operations.
+$B/libstrobe-sim.a: $(sim_obj)
 	@mkdir -p $(@D) && rm -f $@
 	$(call run,ar)$(AR) rcs $@ $^
 
@@ -87,6 +105,14 @@ $B/obj/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) -c -o $@ $<
 
+$B/sim/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) $(sim_flags) -c -o $@ $<
+
+$B/sim/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+
 $B/pic/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(pic) -c -o $@ $<
@@ -99,7 +125,11 @@ $B/tests/unit/%: $B/obj/tests/unit/%.o $(support_obj) $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $^ -lcmocka $(trace_libs)
 
-$(unit_bin:$B/%=$B/obj/%.o) $(support_obj): | deps-unit
+$B/tests/sim/%: $B/sim/tests/sim/%.o $(lab_obj) $(sim_libs)
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group -lcmocka $(trace_libs) -lm
+
+$(unit_src:%.c=$B/obj/%.o) $(support_obj) $(lab_src:%.c=$B/sim/%.o) $(lab_obj): | deps-unit
 
 # Another compiler or other flags in the same B build everything anew.
 $B/flags: FORCE | deps-build
@@ -114,11 +144,12 @@ deps-test: | deps-run
 
 # ---- what it is for
 
-run: all | deps-run ## records real programs: traces in out/, reports on the terminal
+run: all | deps-run ## plays all scenarios with all policies, records real programs: tables, traces in out/
 	@B=$B ci/demo out
 
-unit: $(unit_bin) ## runs the unit tests
-	@B=$B tests/run $(unit_bin)
+watched      = $(if $(findstring thread,$(SAN)),$(threaded),$(unit_bin))
+unit: $(watched) ## runs the unit tests
+	@B=$B tests/run $(watched)
 
 sources: ; @printf '%s\n' $(sort $(sources))
 
@@ -131,7 +162,7 @@ test: tests | deps-test ## runs every test: unit tests, whole-command suites, st
 
 include ci/lanes.mk ci/install.mk
 include bench/bench.mk tests/genuine/genuine.mk
-benches: $B/bench/strobe-bench $B/bench/gate-driver $B/bench/workload
+benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
 
 clean: ## removes what was built and written
 	rm -rf $B $B-* out

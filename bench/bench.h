@@ -74,6 +74,12 @@ void bench_suspend_rows(void);
 void bench_encode_add(void);
 void bench_encode_rows(void);
 
+/* The parts of strobe-bench-lab. */
+void bench_fiber_add(void);
+void bench_fiber_rows(void);
+void bench_play_add(void);
+void bench_play_rows(void);
+
 /* Runs whole programs, found in the folder the bench is in and above it; takes some seconds. */
 void bench_whole_run(const char *folder);
 void bench_whole_rows(void);

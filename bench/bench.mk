@@ -1,11 +1,15 @@
 # Rules of bench/: measuring (`make bench`), peers, and the instruction gate. Included by the Makefile.
 
 CXX         ?= g++
-bench_src   := bench/table.c bench/stackgen.c bench/naive_set.c bench/child.c bench/deep.c \
-               bench/rig.c tests/unit/support/session_builder.c $(sort $(wildcard bench/bench_*.c))
+lab_bench   := bench/bench_fiber.c bench/bench_play.c
+bench_src   := bench/table.c bench/pages.c bench/stackgen.c bench/naive_set.c bench/child.c bench/deep.c \
+               bench/rig.c tests/unit/support/session_builder.c \
+               $(sort $(filter-out $(lab_bench),$(wildcard bench/bench_*.c)))
+costs_src   := bench/costs.c bench/costs_engine.c bench/costs_hook.c bench/costs_stop.c
 peers_src   := bench/peers/main.c bench/peers/lttng.c bench/peers/uftrace.c
 bench_obj   := $(call obj,obj,$(bench_src)) $B/obj/bench/gbench.o
-sources     += $(bench_src) $(peers_src) bench/main.c bench/gbench.cc bench/workload.c bench/gate.c
+sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/main.c \
+               bench/gbench.cc bench/workload.c bench/gate.c bench/gate_lab.c
 
 $B/obj/bench/gbench.o: bench/gbench.cc $B/flags | deps-bench
 	@mkdir -p $(@D)
@@ -14,6 +18,17 @@ $B/obj/bench/gbench.o: bench/gbench.cc $B/flags | deps-bench
 $B/bench/strobe-bench: $B/obj/bench/main.o $(bench_obj) $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -o $@ $^ -lbenchmark -lunwind $(trace_libs)
+
+# The lab, which links the engine built for it and so nothing of the engine as it ships.
+lab_bench_obj := $(call obj,obj,bench/lab.c bench/table.c bench/pages.c $(lab_bench)) $B/obj/bench/gbench.o
+$B/bench/strobe-bench-lab: $(lab_bench_obj) $(sim_libs)
+	@mkdir -p $(@D)
+	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -o $@ $^ -lbenchmark $(trace_libs)
+
+# What the simulator charges, measured; see sim/runtime/costs.h.
+$B/bench/strobe-costs: $(call obj,obj,$(costs_src) bench/rig.c bench/deep.c bench/child.c bench/pages.c) $(libs)
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
 
 # The traced program: frame pointers and no tail calls, as a program is built that wants to be profiled.
 $B/bench/workload: bench/workload.c $B/flags
@@ -39,26 +54,39 @@ run-peers: $B/bench/strobe-peers $B/bench/workload-pg
 
 # ---- instruction counts
 #
-# gate_driver and gate_planted are for tests/gate, which builds drivers with a slower engine.
+# gate_driver, gate_lab and gate_planted are for tests/gate, which builds drivers with a slower engine.
 gate_driver ?= $B/bench/gate-driver
+gate_lab    ?= $B/bench/gate-lab
 gate_planted ?=
 
 gate_obj    := $(call obj,obj,bench/gate.c bench/stackgen.c tests/unit/support/session_builder.c)
 gate_key     = $(shell $(CC) -dumpmachine) $(notdir $(CC)) $(shell $(CC) -dumpfullversion -dumpversion) \
                $(strip $(CPPFLAGS) $(CFLAGS) $(SAN:%=-fsanitize=%)) libc $(word 2,$(shell getconf GNU_LIBC_VERSION))
-run_gate     = bench/gate.py $(gate_driver) bench/baseline.json '$(strip $(gate_key))'
+run_gate     = bench/gate.py $(gate_driver),$(gate_lab) bench/baseline.json '$(strip $(gate_key))'
 
 $(gate_driver): $(gate_obj) $(gate_planted) $(libs) | deps-test
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
 
-gate: $(gate_driver) ## counts instructions of fixed drivers; fails when one grew by more than 2 %
+$(gate_lab): $(call obj,sim,bench/gate_lab.c) $(gate_planted) $(sim_libs) | deps-test
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+
+gate: $(gate_driver) $(gate_lab) ## counts instructions of fixed drivers; fails when one grew by more than 2 %
 	@$(run_gate)
 
-gate-update: $(gate_driver) ## stores the counts of now as the baseline, and says what changed
+gate-update: $(gate_driver) $(gate_lab) ## stores the counts of now as the baseline, and says what changed
 	@$(run_gate) --update
 
-bench: $B/bench/strobe-bench $B/bench/workload all ## measures everything against its targets; table, and B/bench.json
+bench_more := $B/bench/strobe-bench-lab $B/bench/strobe-costs $B/bench/workload
+bench: $B/bench/strobe-bench $(bench_more) all ## measures all; B/bench.json, out/bench/
 	@$< -o $B/bench.json
+	@echo && $B/bench/strobe-bench-lab -o $B/bench-lab.json
+	@mkdir -p out/bench
+	@echo && $B/bench/strobe-costs -o out/bench/costs.json
 
-.PHONY: bench bench-peers run-peers gate gate-update
+costs: $B/bench/strobe-costs all ## measures what the simulator charges, into fixtures/costs/x86-64.json
+	@[ "$$(uname -m)" = x86_64 ] || { echo 'costs: this is no x86-64 machine'; exit 1; }
+	@$< -o fixtures/costs/x86-64.json
+
+.PHONY: bench costs bench-peers run-peers gate gate-update

@@ -1,6 +1,7 @@
 /* Fixed work for counting instructions: the same every time, with no clock, no thread and no address in it.
  *
  *     gate-driver intern | ring | diff | encode
+ *     gate-driver modes
  *
  * What is counted is what the function measured_MODE calls; see gate.py. */
 #include "bench/stackgen.h"
@@ -211,8 +212,9 @@ static enum strobe_status on_finish(struct strobe_sink *s)
 
 void measured_diff(const struct strobe_reader *reader)
 {
-    struct strobe_sink nothing = { on_start, on_thread, on_begin, on_end, on_instant, on_samples, on_thread_end,
-                                   on_finish };
+    struct strobe_sink nothing = { .start = on_start, .thread_begin = on_thread, .slice_begin = on_begin,
+                                   .slice_end = on_end, .instant = on_instant, .samples = on_samples,
+                                   .thread_end = on_thread_end, .finish = on_finish };
     build_timeline(reader, &nothing);
 }
 
@@ -250,11 +252,16 @@ int main(int argc, char **argv)
         { "diff", diff },
         { "encode", encode },
     };
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        if (argc == 2 && !strcmp(argv[1], modes[i].name)) {
+    bool list = argc == 2 && !strcmp(argv[1], "modes"), known = list;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (list)
+            puts(modes[i].name);
+        else if (argc == 2 && !strcmp(argv[1], modes[i].name)) {
             modes[i].run();
-            return 0;
+            known = true;
         }
-    fprintf(stderr, "usage: gate-driver intern | ring | diff | encode\n");
-    return 2;
+    }
+    if (!known)
+        fprintf(stderr, "usage: gate-driver intern | ring | diff | encode | modes\n");
+    return known ? 0 : 2;
 }

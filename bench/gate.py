@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Counts the instructions of fixed drivers under callgrind and holds them against a stored baseline.
 
-    gate.py DRIVER BASELINE KEY [--update] [--tolerance PERCENT]
+    gate.py DRIVER[,DRIVER...] BASELINE KEY [--update] [--tolerance PERCENT]
 
-DRIVER is run once for each mode with collection limited to its function measured_MODE. KEY says how it
-was built: counts of another compiler or other flags say nothing, so with a baseline of another key nothing is
+A DRIVER is run once for each of the modes that it lists, with collection limited to its function measured_MODE. KEY
+says how it was built: counts of another compiler or other flags say nothing, so with a baseline of another key nothing is
 compared. Exit status 0: no driver grew beyond the tolerance, or skipped; 1: one did; 2: could not be run.
 """
 import argparse
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-MODES = ("intern", "ring", "diff", "encode")
+ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
 SHOWN = 5
 
 
@@ -30,6 +30,10 @@ def self_counts(path):
     """Instructions of each function itself, from a callgrind file (format: valgrind manual, 'Callgrind Format')."""
     counts = collections.Counter()
     names = {}
+
+    def plain(name):
+        return re.sub(r"'\d+$", "", name.strip())   # callgrind numbers the levels of a recursion
+
     function = None
     inclusive_next = False
     with open(path) as lines:
@@ -38,12 +42,12 @@ def self_counts(path):
             if named:
                 number, name = named.groups()
                 if name:
-                    names[number] = name.strip()
+                    names[number] = plain(name)
                 function = names[number]
             elif line.startswith("cfn=") or line.startswith("cfni="):
                 callee = re.match(r"cfni?=\((\d+)\) (.*)", line)
                 if callee:
-                    names[callee.group(1)] = callee.group(2).strip()
+                    names[callee.group(1)] = plain(callee.group(2))
             elif line.startswith("calls="):
                 inclusive_next = True
             elif re.match(r"[+\-*\d]", line):
@@ -54,12 +58,21 @@ def self_counts(path):
     return counts
 
 
+def modes_of(driver):
+    try:
+        run = subprocess.run([driver, "modes"], env=ENVIRONMENT, capture_output=True, text=True)
+    except OSError as e:
+        die(f"{driver}: {e.strerror}")
+    if run.returncode or not run.stdout:
+        die(f"{driver} modes: exit status {run.returncode}: {run.stderr.strip()}")
+    return run.stdout.split()
+
+
 def count(driver, mode, folder):
     out = os.path.join(folder, mode)
     command = ["valgrind", "--tool=callgrind", "-q", f"--toggle-collect=measured_{mode}",
                f"--callgrind-out-file={out}", driver, mode]
-    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     if run.returncode:
         die(f"{' '.join(command)}: exit status {run.returncode}: {run.stderr.strip()}")
     counts = {name: n for name, n in self_counts(out).items() if n}
@@ -117,19 +130,21 @@ def main():
         print(f"gate: skipped, nothing compared: the baseline is of '{stored['key'] if stored else 'nothing yet'}',"
               f" this build is '{a.key}'")
         return 0
+    counts = {}
     with tempfile.TemporaryDirectory() as folder:
-        counts = {mode: count(os.path.abspath(a.driver), mode, folder) for mode in MODES}
-    grew = [mode for mode in MODES
+        for driver in map(os.path.abspath, a.driver.split(",")):
+            counts.update((mode, count(driver, mode, folder)) for mode in modes_of(driver))
+    grew = [mode for mode in counts
             if same_key and mode in stored["instructions"]
             and compare(mode, stored["instructions"][mode], counts[mode], a.tolerance)]
     if a.update:
-        for mode in MODES:
+        for mode in counts:
             if not same_key or mode not in stored["instructions"]:
                 print(f"gate: {mode:8} {sum(counts[mode].values()):12} instructions, stored for the first time")
         write_baseline(a.baseline, a.key, counts)
         print(f"gate: wrote {a.baseline} for '{a.key}'")
         return 0
-    unknown = [mode for mode in MODES if mode not in stored["instructions"]]
+    unknown = [mode for mode in counts if mode not in stored["instructions"]]
     if unknown:
         die(f"no baseline for {', '.join(unknown)}: run `make gate-update`")
     if grew:

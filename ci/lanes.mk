@@ -16,17 +16,23 @@ asan-clang tsan-clang: %-clang: | deps-sanitize
 
 # Under valgrind or an emulator all runs many times slower: tests do a small part of their rounds then, unless FULL=1.
 # All that a run depends on is part of the command, so that what tests/run prints to repeat it is whole.
+# Fair scheduling: valgrind runs one thread at a time, and threads that spin would starve what they wait for for minutes.
 light     := $(if $(FULL),,STROBE_TEST_LIGHT=1)
-memcheck  := env $(light) valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
-helgrind  := env $(light) valgrind -q --tool=helgrind --error-exitcode=99 --history-level=none \
+memcheck  := env $(light) valgrind -q --fair-sched=yes --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+helgrind  := env $(light) valgrind -q --fair-sched=yes --tool=helgrind --error-exitcode=99 --history-level=none \
              --suppressions=ci/helgrind.supp
 run_long   = LIMIT=$${LIMIT:-300} LOGS=$B/log-$@ tests/run
 
+# Of the lab's tests the long ones are left to FULL=1, and those on real threads to real processors.
+lab_long  := %/test_fault %/test_properties_sampling %/test_properties_trace %/test_properties_wakers %/test_stacks \
+             %/test_policy_strobe %/test_real %/test_trial %/test_swarm
+shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
+
 memcheck: $(unit_bin) | deps-sanitize ## unit tests under valgrind: no bad access, no leak
-	@B=$B WRAP='$(memcheck)' $(run_long) $(unit_bin)
+	@B=$B WRAP='$(memcheck)' $(run_long) $(shortened)
 
 helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind: locks and threads used as they must be
-	@B=$B WRAP='$(helgrind)' $(run_long) $(unit_bin)
+	@B=$B WRAP='$(helgrind)' $(run_long) $(threaded)
 
 # ---- arm64 Linux
 
@@ -41,8 +47,17 @@ cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) tests
 
-emulate: cross | deps-emulate ## runs the unit tests of the arm64 build on an emulated processor
-	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(unit_bin:$B/%=$(arm64)/%)
+emulated := $(filter-out %/test_real %/test_real_frames,$(shortened))
+emulate: cross all | deps-emulate ## runs the arm64 build's unit tests emulated; its lab has to play as this one does
+	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%)
+	@LIGHT=1 tests/compilers/plays_alike.sh arm64 $B/strobe ci/emulated $(arm64) $(arm64)/strobe
+
+# ---- swarms
+
+SWARM_SEEDS ?= 1000
+
+swarm: all ## plays SWARM_SEEDS seeds (default 1000) of every scenario and as many random ones, fair and adversarial
+	@B=$B ci/swarm-all $(SWARM_SEEDS)
 
 # ---- fuzzing
 
@@ -59,6 +74,11 @@ $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $^ $(trace_libs)
 
+# What it feeds is of the lab.
+$B/tests/fuzz/fuzz_scenario: $B/sim/tests/fuzz/fuzz_scenario.o $(sim_libs)
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+
 # ---- coverage
 
 coverage: | deps-coverage ## tests with coverage; the report is out/coverage/index.html
@@ -72,5 +92,5 @@ nightly: ## all of the above for long, with measurements (hours)
 deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate: | deps-unit
 	@ci/deps $(@:deps-%=%)
 
-.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly \
+.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly swarm \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate

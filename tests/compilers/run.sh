@@ -1,6 +1,7 @@
 #!/bin/bash
 # Everything builds without warning with gcc and with clang, tests included: whichever
-# built this B, the other one builds a directory beside it. Every header compiles alone.
+# built this B, the other one builds a directory beside it. The lab plays the same in both, to the byte, and so it does
+# unoptimized. Every header compiles alone.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=${B:-build}
@@ -20,11 +21,21 @@ check() {
     fi
 }
 
+# plays_alike NAME B: the lab built there leaves what this one leaves.
+plays_alike() {
+    local said
+    said=$(tests/compilers/plays_alike.sh "$1" "$B/strobe" "$2/strobe")
+    grep -v ' passed' <<<"$said"
+    read -r ok _ bad _ < <(tail -n 1 <<<"$said")
+    ((passed += ok, failed += bad))
+}
+
 read -r first _ <"$B/flags" 2>/dev/null || first=gcc
 for cc in gcc clang; do
     [[ ${first##*/} == "$cc"* ]] && continue
     if command -v "$cc" >/dev/null; then
         check "$cc" "$B-$cc" "CC=$cc" tests
+        plays_alike "$cc" "$B-$cc"
         if [[ -d /usr/include/benchmark ]]; then
             check "$cc of bench" "$B-$cc" "CC=$cc" benches
         fi
@@ -33,6 +44,9 @@ for cc in gcc clang; do
         echo "skipped: $cc is not installed"
     fi
 done
+
+check 'unoptimized' "$B-O0" "CC=${first:-gcc}" 'CFLAGS=-O0 -g' all
+LIGHT=1 plays_alike unoptimized "$B-O0"
 
 # What includes nothing but a header must compile: each header includes what it uses. (Headers of peers need the
 # peers' own.)

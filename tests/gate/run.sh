@@ -12,7 +12,7 @@ if ! command -v valgrind >/dev/null; then
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
 fi
-make -s "$B/bench/gate-driver" >/dev/null || exit 1
+make -s "$B/bench/gate-driver" "$B/bench/gate-lab" >/dev/null || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 baseline=$scratch/baseline.json
@@ -39,7 +39,8 @@ expect() {
     fi
 }
 
-# plant FILE FUNCTION: a driver whose FUNCTION of FILE begins with a loop, as $scratch/slow.
+# plant FILE FUNCTION [gate_lab]: a driver, or that of the lab, whose FUNCTION of FILE begins with a loop, as
+# $scratch/slow.
 plant() {
     awk -v name="$2(" '
         index($0, name) && /^[a-z]/ { inside = 1 }
@@ -48,7 +49,7 @@ plant() {
         END { exit !done }' "$1" >"$scratch/slow.c" || { echo "no $2 in $1"; exit 1; }
     $(<"$B/flags") -c -o "$scratch/slow.o" "$scratch/slow.c" || exit 1
     rm -f "$scratch/slow"
-    make -s gate_driver="$scratch/slow" gate_planted="$scratch/slow.o" "$scratch/slow" >/dev/null || exit 1
+    make -s "${3:-gate_driver}=$scratch/slow" gate_planted="$scratch/slow.o" "$scratch/slow" >/dev/null || exit 1
 }
 
 gate "$B/bench/gate-driver" here --update
@@ -93,6 +94,15 @@ expect 'an update names what grew' 0 'strobe_ring_write:' wrote
 
 gate "$scratch/slow" here
 expect 'what an update stored passes' 0 'gate: passed'
+
+baseline=$scratch/lab.json
+gate "$B/bench/gate-lab" here --update
+expect 'the lab is counted, too' 0 parse switch play wrote
+gate "$B/bench/gate-lab" here
+expect 'the counts of the lab repeat' 0 'gate: passed' '+0.00 %'
+plant sim/app/lexer.c sim_lexer_next gate_lab
+gate "$scratch/slow" here
+expect 'a slower reader of scenarios fails, by name' 1 'parse' GREW 'sim_lexer_next:' 'FAILED: parse'
 
 gate "$scratch/no-such-driver" here
 expect 'a driver that cannot run is an error, no verdict' 2 'gate:'

@@ -10,6 +10,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/out"
 ln -s "$B" "$dir/build"
+ln -s "$home/fixtures" "$dir/fixtures"
 
 verdict() {
     if [[ $2 == 0 ]]; then
@@ -35,7 +36,7 @@ rm -f "$dir/said"
 while read -r path; do
     [[ -e $path ]]
     verdict "README names $path" $?
-done < <(grep -oE '^\| `(engine|sim|bench|tests|ci)[a-z/]*`' README.md | tr -d '|` ')
+done < <(grep -oE '^\| `(engine|sim|bench|tests|ci|fixtures)[a-z/]*`' README.md | tr -d '|` ')
 
 targets=$(make -s help | sed -n 's/^ *make \([a-z-]*\) .*/\1/p')
 while read -r target; do

@@ -1,0 +1,137 @@
+/* Fixed work of the lab for counting instructions, as gate.c has it of the engine.
+ *
+ *     gate-lab parse | switch | play
+ *     gate-lab modes
+ *
+ * What is counted is what the function measured_MODE calls, on the virtual threads that it starts too; see gate.py. */
+#include "engine/base/hint.h"
+#include "sim/trial/trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARSES = 100, SWITCHES = 50000 };
+
+/* A bit of each: calls, locks, waits, messages, allocations, an exception. It is this driver's own, so that counts
+ * change with the lab alone. */
+static const char app[] =
+    "scenario gate \"Fixed work for the instruction gate\"\n"
+    "duration 200ms\n"
+    "cores 2\n"
+    "mutex cache\n"
+    "monitor state\n"
+    "cond ready\n"
+    "queue ui vsync 8ms frame Ui.frame\n"
+    "image libapp.so {\n"
+    "    method Cache.get { lock cache { compute 20us..80us } }\n"
+    "    method Decode.run { alloc 256; compute lognormal(90us, 0.5); free 1 }\n"
+    "    method Parse.deep { compute 30us }\n"
+    "    method Risk.take { choose { 1 { throw } 4 { compute 10us } } }\n"
+    "    method Ui.input { call Cache.get; synchronized state { notify_all ready } }\n"
+    "    method Ui.frame { repeat 6 { call Cache.get }; recurse Parse.deep 5..30; post Ui.input to ui after 2ms }\n"
+    "    method Ui.run { loop ui }\n"
+    "    method Worker.run {\n"
+    "        forever {\n"
+    "            lock cache { call Decode.run }\n"
+    "            try { call Risk.take } catch { compute 5us }\n"
+    "            synchronized state { wait ready holding state timeout 3ms }\n"
+    "        }\n"
+    "    }\n"
+    "    method Io.run { forever { read 4KiB takes exp(300us); call Decode.run } }\n"
+    "}\n"
+    "thread main main run Ui.run\n"
+    "thread worker x3 run Worker.run\n"
+    "thread io run Io.run\n";
+
+STROBE_NOINLINE void measured_parse(void);
+STROBE_NOINLINE void measured_switch(struct sim_kernel *kernel);
+STROBE_NOINLINE void measured_play(const struct sim_scenario *scenario);
+
+static void check(bool good, const char *why)
+{
+    if (!good) {
+        fprintf(stderr, "gate-lab: %s\n", why);
+        exit(1);
+    }
+}
+
+static struct sim_scenario *parse_app(void)
+{
+    struct sim_scenario *s;
+    char why[1024] = "";
+    check(sim_scenario_parse(app, "app.scn", &s, why, sizeof why) == STROBE_OK, why);
+    return s;
+}
+
+void measured_parse(void)
+{
+    for (int i = 0; i < PARSES; i++)
+        sim_scenario_free(parse_app());
+}
+
+static void parse(void)
+{
+    measured_parse();
+}
+
+static void yields(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < SWITCHES / 2; i++)
+        sim_yield();
+}
+
+void measured_switch(struct sim_kernel *kernel)
+{
+    char why[256] = "";
+    check(sim_kernel_run(kernel, why, sizeof why) == SIM_END_DONE, why);
+}
+
+static void switches(void)
+{
+    const struct sim_kernel_options options = { .cores = 1, .limit_ns = UINT64_MAX };
+    const struct sim_thread_options thread = { .entry = yields };
+    struct sim_kernel *kernel = sim_kernel_open(&options, NULL);
+    check(kernel && sim_thread_start(kernel, &thread) && sim_thread_start(kernel, &thread), "out of memory");
+    measured_switch(kernel);
+    sim_kernel_close(kernel);
+}
+
+void measured_play(const struct sim_scenario *scenario)
+{
+    struct sim_trial trial;
+    struct sim_trial_options options = { .policy = "strobe", .seed = 1 };
+    char why[1024] = "";
+    check(sim_trial_run(scenario, &options, &trial, why, sizeof why) == STROBE_OK, why);
+    check(!trial.result.violation[0], trial.result.violation);
+    sim_trial_free(&trial);
+}
+
+static void play(void)
+{
+    struct sim_scenario *scenario = parse_app();
+    measured_play(scenario);
+    sim_scenario_free(scenario);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; void (*run)(void); } modes[] = {
+        { "parse", parse },
+        { "switch", switches },
+        { "play", play },
+    };
+    bool list = argc == 2 && !strcmp(argv[1], "modes"), known = list;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (list)
+            puts(modes[i].name);
+        else if (argc == 2 && !strcmp(argv[1], modes[i].name)) {
+            modes[i].run();
+            known = true;
+        }
+    }
+    if (!known)
+        fprintf(stderr, "usage: gate-lab parse | switch | play | modes\n");
+    return known ? 0 : 2;
+}
