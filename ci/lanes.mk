@@ -18,9 +18,9 @@ asan-clang tsan-clang: %-clang: | deps-sanitize
 # All that a run depends on is part of the command, so that what tests/run prints to repeat it is whole.
 # Fair scheduling: valgrind runs one thread at a time, and threads that spin would starve what they wait for for minutes.
 light     := $(if $(FULL),,STROBE_TEST_LIGHT=1)
-memcheck  := env $(light) valgrind -q --fair-sched=yes --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
-helgrind  := env $(light) valgrind -q --fair-sched=yes --tool=helgrind --error-exitcode=99 --history-level=none \
-             --suppressions=ci/helgrind.supp
+valgrind  := env $(light) valgrind -q --fair-sched=yes --error-exitcode=99
+memcheck  := $(valgrind) --leak-check=full --errors-for-leak-kinds=definite
+helgrind  := $(valgrind) --tool=helgrind --history-level=none --suppressions=ci/helgrind.supp
 run_long   = LIMIT=$${LIMIT:-300} LOGS=$B/log-$@ tests/run
 
 # Of the lab's tests the long ones are left to FULL=1, and those on real threads to real processors.
