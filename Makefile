@@ -13,6 +13,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 PREFIX ?= /usr/local
+OBJCOPY ?= objcopy
 
 # As many jobs as there are processors, unless -j says otherwise or an outer make shares its jobs with us.
 ifeq ($(MAKELEVEL),0)
@@ -24,6 +25,9 @@ CFLAGS       ?= -O2 -g
 cflags       := -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 -Wall -Wextra -Werror -Wvla -Wshadow \
                 -Wstrict-prototypes -Wmissing-prototypes -fno-omit-frame-pointer -pthread -MMD -MP
 sim_flags    := -DSTROBE_ATOMIC_HEADER='"sim/kernel/atomic.h"' -DSTROBE_ABI_X86_64 -ffp-contract=off
+# For exploration each access to memory is made a call, which sim/explore/access.c answers; rings and tables are small.
+explore_flags := -O1 -fsanitize=thread -fno-sanitize=address,undefined -DSTROBE_SMALL \
+                 -Wno-unknown-warning-option -Wno-tsan
 pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
 trace_libs   := -ldw -lelf -liberty -lz -ldl
@@ -53,15 +57,17 @@ preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/
 trace_src   := $(wildcard engine/trace/*.c engine/watch/*.c)
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c)
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/fault/*.c sim/score/*.c \
-                 sim/trial/*.c sim/real/*.[cS])
+                 sim/trial/*.c sim/real/*.[cS] sim/explore/*.c)
 cmd_src     := $(wildcard sim/cmd/*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
 lab_src     := $(wildcard tests/sim/test_*.c)
+program_src := $(wildcard tests/explore/*.c)
+no_programs := tests/explore/support/no_programs.c
 support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c)
 suites      := $(wildcard tests/*/run.sh)
 sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(unit_src) $(support_src) \
-               $(lab_src) $(lab_support)
+               $(lab_src) $(lab_support) $(program_src) $(no_programs)
 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
 capture_obj := $(call obj,obj,$(capture_src))
@@ -71,6 +77,9 @@ sim_obj     := $(call obj,sim,$(engine_src) $(sim_src))
 cmd_obj     := $(call obj,sim,$(cmd_src))
 lab_obj     := $(call obj,sim,$(lab_support))
 support_obj := $(call obj,obj,$(support_src))
+# The race detector's own calls can't be answered twice: its builds have no programs.
+programs    := $(if $(findstring thread,$(SAN)),$(call obj,sim,$(no_programs)),$B/explore/programs.o)
+explore_obj := $(call obj,explore,$(engine_src) $(program_src))
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # The lab's threads are fibers of one thread, with nothing to race; what plays on real threads is watched for races too.
@@ -82,8 +91,8 @@ all: $B/strobe $B/libstrobe-preload.so ## builds the command and the library it 
 
 # ---- how it is built
 
-$B/strobe: $(cmd_obj) $(sim_libs)
-	$(call run,ld)$(link) -o $@ $(cmd_obj) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+$B/strobe: $(cmd_obj) $(programs) $(sim_libs)
+	$(call run,ld)$(link) -o $@ $(cmd_obj) $(programs) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
 	@mkdir -p $(@D) && rm -f $@
@@ -112,6 +121,14 @@ $B/sim/%.o: %.c $B/flags
 $B/sim/%.o: %.S $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+
+$B/explore/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) $(explore_flags) -c -o $@ $<
+
+# The engine once more, beside the one the lab plays: one object that shows nothing but its list of programs.
+$B/explore/programs.o: $(explore_obj)
+	$(call run,ld)$(LD) -r -o $@ $^ && $(OBJCOPY) --keep-global-symbol=explore_groups $@
 
 $B/pic/%.o: %.c $B/flags
 	@mkdir -p $(@D)

@@ -16,7 +16,7 @@ asan-clang tsan-clang: %-clang: | deps-sanitize
 
 # Under valgrind or an emulator all runs many times slower: tests do a small part of their rounds then, unless FULL=1.
 # All that a run depends on is part of the command, so that what tests/run prints to repeat it is whole.
-# Fair scheduling: valgrind runs one thread at a time, and threads that spin would starve what they wait for for minutes.
+# Valgrind runs one thread at a time: unless scheduled fairly, threads that spin starve what they wait for, for minutes.
 light     := $(if $(FULL),,STROBE_TEST_LIGHT=1)
 valgrind  := env $(light) valgrind -q --fair-sched=yes --error-exitcode=99
 memcheck  := $(valgrind) --leak-check=full --errors-for-leak-kinds=definite
@@ -40,8 +40,9 @@ arm64         := $B-arm64
 arm64_root    := $(abspath $(arm64))/sysroot
 arm64_debs    := libcmocka-dev libcmocka0 libdw-dev libdw1 libelf-dev libelf1 zlib1g-dev zlib1g \
                  libunwind-dev libunwind8 libiberty-dev liblzma5 libbz2-1.0
-arm64_make    := B=$(arm64) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar SYSROOT=$(arm64_root) \
-                 TRIPLET=aarch64-linux-gnu
+arm64_tool    := aarch64-linux-gnu-
+arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_tool)ld OBJCOPY=$(arm64_tool)objcopy \
+                 SYSROOT=$(arm64_root) TRIPLET=aarch64-linux-gnu
 
 cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)

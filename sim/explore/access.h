@@ -1,7 +1,8 @@
 /* The operations that the explorer decides about. Programs don't call these: their compiler does (access.c), and the
  * litmus interpreter.
  *
- * bytes: 1, 2, 4, 8; order: memory_order_* of <stdatomic.h>. site: where in the code, or NULL; text: what to print there,
+ * bytes: 1, 2, 4, 8; order: memory_order_* of <stdatomic.h>. site: where in the code, or NULL; text: what to print
+ * there,
  * or NULL. Outside of a thread of an exploration (setup, check) they act on memory at once. */
 #ifndef STROBE_SIM_EXPLORE_ACCESS_H
 #define STROBE_SIM_EXPLORE_ACCESS_H

@@ -1,6 +1,7 @@
 /* Concurrent programs that are explored: a few threads over shared memory, in plain C11.
  *
- * A program's code is ordinary: <stdatomic.h>, plain loads and stores, calls into the engine. Built for exploration, the
+ * A program's code is ordinary: <stdatomic.h>, plain loads and stores, calls into the engine. Built for
+ * exploration, the
  * compiler turns each access to memory into a call (as for a race detector, see access.c), and each atomic operation,
  * fence and shared plain access becomes a step that the explorer decides about. Built natively, the same source runs on
  * real threads (stress.c).
@@ -106,12 +107,17 @@ void explore_share(void *memory, size_t bytes);
 void explore_local(void *memory, size_t bytes);
 
 /* As futex(2): sleeps if *word still is `expected`, until a wake after that; false at once when it is not. With
- * `may_time_out` it also comes back with no wake at all. A wake of `count` wakes all who sleep: waking fewer is explored
+ * `may_time_out` it also comes back with no wake at all. A wake of `count` wakes all who sleep: waking fewer is
+ * explored
  * as the others going back to sleep. Threads and interrupt. */
 bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time_out);
 void explore_futex_wake(_Atomic uint32_t *word);
 
-/* The programs of tests/explore that are built into the command; ended by a NULL. */
-extern const struct explore_program *const *const explore_programs;
+/* The programs of tests/explore, as built into the command; the last group has no name. */
+struct explore_group {
+    const char *name;                              /* "ring" */
+    const struct explore_program *const *program;  /* ended by a NULL */
+};
+extern const struct explore_group explore_groups[];
 
 #endif
