@@ -64,7 +64,7 @@ lab_src     := $(wildcard tests/sim/test_*.c)
 program_src := $(wildcard tests/explore/*.c)
 no_programs := tests/explore/support/no_programs.c
 support_src := $(wildcard tests/unit/support/*.c)
-lab_support := $(wildcard tests/sim/support/*.c)
+lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 suites      := $(wildcard tests/*/run.sh)
 sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(unit_src) $(support_src) \
                $(lab_src) $(lab_support) $(program_src) $(no_programs)

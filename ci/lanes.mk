@@ -60,6 +60,11 @@ SWARM_SEEDS ?= 1000
 swarm: all ## plays SWARM_SEEDS seeds (default 1000) of every scenario and as many random ones, fair and adversarial
 	@B=$B ci/swarm-all $(SWARM_SEEDS)
 
+# ---- mutants
+
+mutants: $B/strobe | deps-test ## known-bad variants of the engine: each must be killed by the tests it names
+	@B=$B tests/mutants/run.sh --all
+
 # ---- fuzzing
 
 fuzz_src  := $(wildcard tests/fuzz/fuzz_*.c)
@@ -94,4 +99,5 @@ deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate: | dep
 	@ci/deps $(@:deps-%=%)
 
 .PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly swarm \
+        mutants \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate

@@ -1,0 +1,426 @@
+"""Runs mutants: known-bad variants of the tree that its tests must kill.
+
+    tests/mutants/run.sh [--all | --sample N [--seed S] | NAME...] [--from FOLDER] [-j JOBS] [-v] ...
+
+A mutant is FOLDER/NAME.patch (tests/mutants/curated unless --from says otherwise): a diff for `patch -p1` under a head
+of lines `Word: text`, ended by an empty one:
+
+    Breaks: S-10, a torn record is accepted
+    Killed by: unit/test_ring:a_record_comes_back_field_by_field | explore ring/lap
+    Promise: words                                 (only for `swarm`: how the violation begins, extended regex)
+
+Commands that kill, tried in this order until one fails:
+
+    unit/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
+    sim/test_NAME[:PATTERN]     the same of the lab
+    explore WORDS               build/strobe explore WORDS
+    swarm SCENARIO OPTIONS      tests/mutants/swarm: up to 1,000 seeds of `strobe run SCENARIO`
+
+Each command first passes on the tree as it is, or it proves nothing. Then each job keeps a copy of the tree with its
+objects, in which one mutant after the other is applied, built as far as its commands need, judged, and taken back: what
+the patch or the build changed is copied anew from a copy that nobody touches, times included, so that make rebuilds
+what a patch touches and nothing else.
+
+With --score P the mutants are taken as drawn at random: survivors are listed, and the run passes when P percent were
+killed. Results are left in out/mutants/. Exit status: 0 all as it should be, 1 not, 2 bad use or bad input."""
+import argparse
+import json
+import os
+import queue
+import random
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+HOME = Path.cwd()
+BUILT = os.environ.get("B", "build")
+NEEDED = ("flags", "obj", "sim", "explore", "tests", "strobe")  # of what was built, libraries too
+MEGABYTE = 1 << 20
+PATIENCE_TIMES = 5  # a command may take so many times what it took on the tree as it is, and --patience seconds more
+SWARM_SECONDS = 500  # the most that tests/mutants/swarm takes
+
+
+def complain(text):
+    print(f"tests/mutants: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+class Mutant:
+    """A patch and its head."""
+
+    def __init__(self, path):
+        self.path, self.name, self.promise = path, path.stem, None
+        self.verdict = self.by = self.said = ""
+        self.seconds = 0.0
+        words = {"Breaks": "breaks", "Killed by": "commands", "Promise": "promise", "Id": "id"}
+        self.breaks = self.commands = self.id = None
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if not line:
+                break
+            word, colon, text = line.partition(": ")
+            if not colon or word not in words or not text.strip():
+                complain(f"{path}:{number}: expected one of `{': `, `'.join(words)}: ` and a text")
+            setattr(self, words[word], text.strip())
+        if not self.breaks or not self.commands:
+            complain(f"{path}:1: expected `Breaks: ` and `Killed by: `, then an empty line")
+        self.commands = [Command(text.strip(), self) for text in self.commands.split(" | ")]
+
+
+class Command:
+    """A way to kill."""
+
+    def __init__(self, text, mutant):
+        self.text = text
+        kind, _, rest = text.partition(" ")
+        self.kind = kind
+        test = re.fullmatch(r"((?:unit|sim)/test_\w+)(?::([\w*?]+))?", text)
+        self.environment = {}
+        self.cmocka = bool(test)
+        if test:
+            self.target = f"{BUILT}/tests/{test[1]}"
+            self.line = self.baseline_line = [self.target]
+            if test[2]:
+                self.environment["STROBE_TEST_ONLY"] = test[2]
+        elif kind == "explore" and rest:
+            self.target = f"{BUILT}/strobe"
+            self.line = self.baseline_line = [self.target, "explore", *shlex.split(rest)]
+        elif kind == "swarm" and rest and mutant.promise:
+            self.target = f"{BUILT}/strobe"
+            self.baseline_line = [self.target, "run", *shlex.split(rest), "--seeds", "1..5", "-o", "swarm-out", "-f"]
+            self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.promise, *shlex.split(rest)]
+        else:
+            complain(f"{mutant.path}: `{text}`: expected unit/test_NAME, sim/test_NAME, `explore WORDS`, or"
+                     " `swarm SCENARIO OPTIONS` with a line `Promise: `")
+
+
+class Tree:
+    """A copy of the tree and of what was built in it, which can be taken back to what it was."""
+
+    def __init__(self, folder, pristine=None):
+        self.folder, self.pristine = folder, pristine
+        self.process = None
+        if pristine:
+            run(["cp", "-a", "--reflink=auto", pristine.folder, folder])
+        else:
+            folder.mkdir()
+            kept = [p for p in sorted(HOME.iterdir()) if not re.match(r"build|out$|\.git$|.*\.strobe$", p.name)]
+            run(["cp", "-a", "--reflink=auto", *kept, folder])
+            built = [p for p in (HOME / BUILT).iterdir() if p.name in NEEDED or p.suffix == ".a"]
+            (folder / BUILT).mkdir()
+            run(["cp", "-a", "--reflink=auto", *built, folder / BUILT])
+        self.files = pristine.files if pristine else dict(self.now())
+
+    def now(self):
+        """Path within the tree, and what changes whenever the file does."""
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                path = os.path.join(folder, name)
+                status = os.lstat(path)
+                yield os.path.relpath(path, self.folder), (status.st_mtime_ns, status.st_size, status.st_mode)
+
+    def restore(self):
+        found = dict(self.now())
+        for path in found.keys() - self.files.keys():
+            os.unlink(self.folder / path)
+        for path, mark in self.files.items():
+            if found.get(path) != mark:
+                (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (self.folder / path).unlink(missing_ok=True)
+                shutil.copy2(self.pristine.folder / path, self.folder / path, follow_symlinks=False)
+
+    def run(self, line, limit_seconds, environment=None):
+        """Runs in the tree. Returns exit status (None when it took too long), what was said, seconds."""
+        log = self.folder / "said.log"
+        began = time.monotonic()
+        with open(log, "wb") as out:
+            self.process = subprocess.Popen(
+                line, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                start_new_session=True, preexec_fn=bounds, env=child_environment(environment))
+            try:
+                status = self.process.wait(limit_seconds)
+            except subprocess.TimeoutExpired:
+                status = None
+            self.kill()
+        text = log.read_bytes()[-20000:].decode("utf-8", "replace")
+        return status, text, time.monotonic() - began
+
+    def kill(self):
+        """Ends what was started here, children included."""
+        if self.process:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.process.wait()
+            self.process = None
+
+
+def bounds():
+    """A mutant may run wild: not over the whole machine."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * MEGABYTE, 1024 * MEGABYTE))
+    resource.setrlimit(resource.RLIMIT_DATA, (4096 * MEGABYTE, 4096 * MEGABYTE))
+
+
+def child_environment(more=None):
+    """One job's make makes one thing at a time, and installs nothing."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "B", "STROBE_TEST_ONLY")}
+    return {**kept, "MAKELEVEL": "1", "STROBE_DEPS": "check", **(more or {})}
+
+
+def run(line):
+    done = subprocess.run([str(word) for word in line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        complain(f"{line[0]} failed: {done.stdout.strip()[-2000:]}")
+
+
+def build(tree, target):
+    return tree.run(["make", "-s", f"B={BUILT}", target], 300)
+
+
+class Baseline:
+    """What each command does on the tree as it is: run once, by the job that needs it first."""
+
+    def __init__(self):
+        self.lock, self.done = threading.Lock(), {}
+
+    def of(self, tree, command):
+        """(what is wrong or "", seconds). The tree must be as it was copied."""
+        with self.lock:
+            known = self.done.setdefault(command.text, {"lock": threading.Lock()})
+        with known["lock"]:
+            if "result" not in known:
+                known["result"] = self.run(tree, command)
+        return known["result"]
+
+    @staticmethod
+    def run(tree, command):
+        status, said, seconds = tree.run(command.baseline_line, 120, command.environment)
+        if status is None:
+            return f"`{command.text}` takes more than 120 s on the tree as it is", seconds
+        if status:
+            return f"`{command.text}` fails on the tree as it is:\n{said[-2000:]}", seconds
+        if command.cmocka and not re.search(r"PASSED  \] [1-9]", said):
+            return f"`{command.text}` runs no test", seconds
+        return "", seconds
+
+
+def judge(mutant, tree, baseline, patience):
+    """Sets the mutant's verdict: killed, SURVIVED, or what kept it from being judged."""
+    limits = {}
+    for command in mutant.commands:
+        wrong, seconds = baseline.of(tree, command)
+        if wrong:
+            mutant.verdict, mutant.said = "NO BASELINE", wrong
+            return
+        limits[command] = SWARM_SECONDS if command.kind == "swarm" else patience + PATIENCE_TIMES * seconds
+    tree.restore()
+    status, said, _ = tree.run(["patch", "-p1", "-F0", "-s", "-i", str(mutant.path.resolve())], 20)
+    if status:
+        mutant.verdict, mutant.said = "DOES NOT APPLY", said
+        return
+    for command in mutant.commands:
+        status, said, _ = build(tree, command.target)
+        if status != 0:
+            mutant.verdict, mutant.said = "DOES NOT BUILD", said
+            return
+        line = [str(tree.pristine.folder / BUILT / "strobe") if word == "BASE" else word for word in command.line]
+        status, said, _ = tree.run(line, limits[command], command.environment)
+        if status not in (0, 1) and command.kind == "swarm":
+            mutant.verdict, mutant.said = "FOUND BADLY", said
+            return
+        if status != 0:
+            mutant.verdict, mutant.by = "killed", command.text + (" (time)" if status is None else "")
+            return
+    mutant.verdict = "SURVIVED"
+
+
+class Table:
+    """Rows in the mutants' order as they come in, and a bar on a terminal."""
+
+    def __init__(self, mutants, verbose):
+        self.mutants, self.verbose, self.next = mutants, verbose, 0
+        self.began, self.lock = time.monotonic(), threading.Lock()
+        self.bar = sys.stderr.isatty()
+        self.width = max([len(m.name) for m in mutants] + [6])
+        print(f"{'mutant':{self.width}}  {'breaks':40}  {'killed by':34}  {'verdict':14} seconds", flush=True)
+
+    def show(self, mutant):
+        by = mutant.by or " | ".join(c.text for c in mutant.commands)
+        print(f"{mutant.name:{self.width}}  {short(mutant.breaks, 40):40}  {short(by, 34):34}  {mutant.verdict:14}"
+              f" {mutant.seconds:7.1f}", flush=True)
+        if mutant.verdict != "killed" and (self.verbose or mutant.verdict != "SURVIVED"):
+            print("".join(f"    | {line}\n" for line in mutant.said.strip().splitlines()[-30:]), end="", flush=True)
+
+    def update(self):
+        with self.lock:
+            self.clear()
+            while self.next < len(self.mutants) and self.mutants[self.next].verdict:
+                self.show(self.mutants[self.next])
+                self.next += 1
+            self.draw()
+
+    def draw(self):
+        if self.bar:
+            done, count = sum(bool(m.verdict) for m in self.mutants), len(self.mutants)
+            alive = sum(m.verdict not in ("", "killed") for m in self.mutants)
+            spent = time.monotonic() - self.began
+            left = f", {spent / done * (count - done):.0f} s left" if done else ""
+            print(f"\r[{'#' * (30 * done // count):30}] {done}/{count}, {alive} not killed, {spent:.0f} s{left} ",
+                  end="", file=sys.stderr, flush=True)
+
+    def clear(self):
+        if self.bar:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def short(text, width):
+    return text if len(text) <= width else text[:width - 2] + ".."
+
+
+def work(tree, waiting, baseline, table, stop, patience):
+    while not stop.is_set():
+        try:
+            mutant = waiting.get_nowait()
+        except queue.Empty:
+            return
+        began = time.monotonic()
+        tree.restore()
+        judge(mutant, tree, baseline, patience)
+        mutant.seconds = time.monotonic() - began
+        table.update()
+
+
+def run_all(mutants, jobs, patience, verbose):
+    """Judges all. Copies are gone afterwards, whatever happens."""
+    targets = sorted({command.target for mutant in mutants for command in mutant.commands})
+    done = subprocess.run(["make", "-s", f"B={BUILT}", *targets], env={k: v for k, v in os.environ.items()
+                          if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        complain(f"the tree as it is does not build:\n{done.stdout[-3000:]}")
+    folder = Path(tempfile.mkdtemp(prefix="strobe-mutants-"))
+    trees, stop = [], threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        pristine = Tree(folder / "pristine")
+        trees = [Tree(folder / f"job{i}", pristine) for i in range(min(jobs, len(mutants)))]
+        waiting, baseline, table = queue.Queue(), Baseline(), Table(mutants, verbose)
+        for mutant in mutants:
+            waiting.put(mutant)
+        threads = [threading.Thread(target=work, args=(t, waiting, baseline, table, stop, patience))
+                   for t in trees]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        table.clear()
+    finally:
+        stop.set()
+        for tree in trees:
+            tree.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--from", dest="folder", type=Path, default=Path("tests/mutants/curated"))
+    parser.add_argument("--score", type=float)
+    parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--patience", type=float, default=10)
+    parser.add_argument("-v", dest="verbose", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def choose(options):
+    found = {p.stem: p for p in sorted(options.folder.glob("*.patch"))}
+    names = options.names or sorted(found)
+    if options.sample is not None:
+        names = sorted(random.Random(options.seed).sample(names, min(options.sample, len(names))))
+    for name in names:
+        if name not in found:
+            complain(f"no such mutant: {options.folder}/{name}.patch")
+    if not names:
+        complain(f"{options.folder}: expected at least one .patch")
+    return [Mutant(found[name]) for name in names]
+
+
+def percent(killed, count):
+    return 100.0 * killed / count if count else 100.0
+
+
+def keep(name, killed, count):
+    """Leaves the score for the other kind of run to print beside its own."""
+    folder = HOME / "out" / "mutants"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps({"killed": killed, "of": count}) + "\n")
+
+
+def kept(name):
+    try:
+        score = json.loads((HOME / "out" / "mutants" / f"{name}.json").read_text())
+        return f"{score['killed']} of {score['of']} killed ({percent(score['killed'], score['of']):.1f} %)"
+    except OSError:
+        return "not run"
+
+
+def changed_lines(path):
+    return [line for line in path.read_text().split("\n\n", 1)[1].splitlines()
+            if re.match(r"[-+](?![-+] ?[ab]/)", line)]
+
+
+def report_score(mutants, least):
+    """The sums of a run of random mutants. Those that could not be judged count as survivors."""
+    survivors = [m for m in mutants if m.verdict != "killed"]
+    if survivors:
+        print("\nsurvivors")
+    for mutant in survivors:
+        print(f"  {mutant.breaks}" + (f"  ({mutant.verdict.lower()})" if mutant.verdict != "SURVIVED" else ""))
+        print("".join(f"    {line}\n" for line in changed_lines(mutant.path)), end="")
+    killed, count = len(mutants) - len(survivors), len(mutants)
+    keep("random", killed, count)
+    print(f"\ncurated: {kept('curated')}\nrandom:  {kept('random')}, at least {least:g} % wanted")
+    return percent(killed, count) >= least
+
+
+def main():
+    options = parse(sys.argv[1:])
+    if os.path.isabs(BUILT):
+        complain("B: expected a folder of this tree, as a relative path")
+    if options.jobs < 1:
+        complain("-j: expected at least 1")
+    mutants = choose(options)
+    began = time.monotonic()
+    run_all(mutants, options.jobs, options.patience, options.verbose)
+    killed = sum(m.verdict == "killed" for m in mutants)
+    spent = time.monotonic() - began
+    work_seconds = sum(m.seconds for m in mutants)
+    print(f"{len(mutants)} mutants in {spent:.0f} s, {work_seconds / len(mutants):.1f} s of one job each")
+    if options.score is not None:
+        fine = report_score(mutants, options.score)
+        print(f"{int(fine)} passed, {int(not fine)} failed")
+    else:
+        if options.all:
+            keep("curated", killed, len(mutants))
+        fine = killed == len(mutants)
+        for mutant in mutants:
+            if mutant.verdict != "killed":
+                print(f"repeat with: tests/mutants/run.sh -v {mutant.name}")
+        print(f"{killed} passed, {len(mutants) - killed} failed")
+    sys.exit(0 if fine else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+#!/bin/bash
+# Mutants: see harness.py. Without an argument, as `make test` calls it: the harness's own checks and a fixed sample.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+export LC_ALL=C.UTF-8 B=${B:-build}
+B=${B#"$PWD/"}
+(($#)) && exec python3 tests/mutants/harness.py "$@"
+passed=0 failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for part in "tests/mutants/check.sh" "python3 tests/mutants/harness.py --sample 6 --seed 1"; do
+    $part 2>&1 | tee "$log"
+    read -r p f < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$log" | tail -n 1)
+    ((passed += p, failed += ${f:-1}))
+done
+echo "$passed passed, $failed failed"
+((failed == 0))
