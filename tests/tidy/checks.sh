@@ -113,7 +113,8 @@ include_arrows_point_one_way() {
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
             may["sim/real"] = may["sim/runtime"] " sim/real"
             may["sim/trial"] = may["sim/policy"] " sim/real sim/trial"
-            may["sim/cmd"] = may["backend"] " watch " may["sim/trial"] " sim/cmd"
+            may["sim/explore"] = "base sim/kernel sim/explore"
+            may["sim/cmd"] = may["backend"] " watch " may["sim/trial"] " sim/explore sim/cmd"
         }
         {
             target = $3
@@ -161,10 +162,10 @@ capture_half_links_only_what_it_may() {
 }
 
 # What the libraries offer to the outside is called strobe_something; the lab, which is part of the command only, says
-# sim_.
+# sim_ or explore_, and answers the compiler's calls, __tsan_.
 public_names_say_strobe() {
     find "$1" -maxdepth 1 -name 'libstrobe-*.a' -print0 2>/dev/null | xargs -0 -r nm -A -g --defined-only 2>/dev/null |
         sed -nE 's/^([^ ]*):[0-9a-f]* [A-Z] (.*)/\1 \2/p' |
-            grep -vE ' (strobe_|__(asan|odr|gcov|llvm|x86))|libstrobe-sim.* sim_' |
+            grep -vE ' (strobe_|__(asan|odr|gcov|llvm|x86))|libstrobe-sim.* (sim|explore|__tsan)_' |
         sed -E 's/^(\S+) (.*)/\1:1: public name \2 lacks strobe_/'
 }
