@@ -1,12 +1,716 @@
-#include "sim/explore/access.h"
-#include "sim/explore/program.h"
+#include "sim/explore/machine.h"
+
+#include "sim/explore/line.h"
+#include "sim/explore/model.h"
+#include "sim/explore/sharing.h"
+#include "sim/kernel/fiber.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
-uint64_t explore_load(const volatile void *at, uint32_t bytes, int order, struct explore_site site){(void)at;(void)bytes;(void)order;(void)site;return 0;}
-void explore_store(volatile void *at, uint32_t bytes, uint64_t value, int order, struct explore_site site){(void)at;(void)bytes;(void)order;(void)site;(void)value;}
-uint64_t explore_fetch(volatile void *at, uint32_t bytes, enum explore_update update, uint64_t operand, int order,
-                       struct explore_site site){(void)at;(void)bytes;(void)order;(void)site;(void)update;(void)operand;return 0;}
+#include <string.h>
+
+enum { NONE = EXPLORE_THREADS_MAX, FUTEXES = 16 };
+
+enum status { RUNS, SPINS, FROZEN, OVER };
+
+struct thread {
+    struct sim_fiber fiber;
+    enum status status;
+    uint32_t done;                 /* events of it that took place in this execution */
+    uint32_t turn;                 /* events before its present turn of a spin */
+    uint32_t operations;
+    bool interrupted;
+    uintptr_t stored_at;           /* a plain store to an atomic variable whose value is not known before it happened */
+    uint16_t stored_place;
+    struct explore_site stored_site;
+};
+
+/* What an update does to what it finds. */
+struct update {
+    bool conditional;
+    enum explore_update how;
+    uint64_t operand, expected;
+    int order, failure_order;
+};
+
+static struct {
+    const struct explore_program *program;
+    const struct explore_options *options;
+    const struct explore_chooser *chooser;
+    struct explore_graph graph;
+    struct explore_at frozen, interrupted;
+    bool disturbed;
+    void *state;
+    struct sim_fiber main;
+    struct thread thread[EXPLORE_THREADS_MAX];
+    uint32_t running;              /* NONE: setup, check, or no execution */
+    uint32_t last;
+    bool in_check;
+    jmp_buf out_of_check;
+    enum explore_end end;
+    bool over;                     /* whatever threads may yet want */
+    enum explore_fault fault;
+    char message[256];
+    struct explore_access failed_access;
+    bool has_failed_access;
+    uint64_t operations;
+    struct update update;          /* of the load that is being decided */
+    _Atomic uint64_t futex[FUTEXES];
+    uintptr_t futex_word[FUTEXES];
+} m;
+
+struct explore_graph *explore_machine_graph(void)
+{
+    return &m.graph;
+}
+
+uint64_t explore_machine_operations(void)
+{
+    return m.operations;
+}
+
+bool explore_machine_disturbed(void)
+{
+    return m.disturbed;
+}
+
+bool explore_machine_open(const struct explore_program *program, const struct explore_options *options)
+{
+    explore_machine_close();
+    m.program = program;
+    m.options = options;
+    m.running = NONE;
+    return explore_graph_open(&m.graph) && explore_sharing_open(program->state_bytes ? program->state_bytes : 1);
+}
+
+void explore_machine_close(void)
+{
+    explore_graph_close(&m.graph);
+    explore_sharing_close();
+    memset(&m, 0, sizeof m);
+    m.running = NONE;
+}
+
+void explore_machine_disturb(const struct explore_at *frozen, const struct explore_at *interrupted)
+{
+    static const struct explore_at nobody;
+    m.frozen = frozen ? *frozen : nobody;
+    m.interrupted = interrupted ? *interrupted : nobody;
+}
+
+/* ---- who runs */
+
+static struct explore_event *event_at(uint32_t thread, uint32_t number)
+{
+    return explore_event_of(&m.graph, thread, number);
+}
+
+static bool took_place(uint16_t event)
+{
+    const struct explore_event *e = &m.graph.event[event];
+    return m.thread[e->thread].done > e->number;
+}
+
+/* Whether the thread has an event of the graph before it that can take place now. */
+static bool can_follow(uint32_t i)
+{
+    const struct thread *t = &m.thread[i];
+    if (t->status != RUNS || t->done >= m.graph.count[i]) return false;
+    const struct explore_event *e = event_at(i, t->done);
+    return !explore_is_load(e) || e->from == EXPLORE_INITIAL || took_place(e->from);
+}
+
+/* Value of the last store to a place, as the graph stands. */
+static uint64_t last_value(uint16_t place)
+{
+    uint16_t last = place < m.graph.place_count ? m.graph.place[place].last : EXPLORE_NOBODY;
+    return last == EXPLORE_NOBODY ? explore_variable_of(place)->initial : m.graph.event[last].value;
+}
+
+/* Whether a load of the thread's turn could return something else by now. */
+static bool has_news(uint32_t i)
+{
+    const struct thread *t = &m.thread[i];
+    for (uint32_t k = t->turn; k < t->done; k++) {
+        const struct explore_event *e = event_at(i, k);
+        if (explore_is_load(e) && last_value(e->place) != e->value) return true;
+    }
+    return false;
+}
+
+static bool can_go_on(uint32_t i)
+{
+    const struct thread *t = &m.thread[i];
+    return t->status == RUNS || (t->status == SPINS && m.chooser->resumes && has_news(i));
+}
+
+/* The thread to run now; NONE: nobody can. What the graph holds comes first. */
+static uint32_t choose_thread(void)
+{
+    uint32_t runnable = 0, followers = 0;
+    if (m.over) return NONE;
+    if (m.last != NONE && can_follow(m.last)) return m.last;
+    for (uint32_t i = 0; i < m.program->thread_count; i++) {
+        if (can_follow(i)) return i;
+        followers |= (m.thread[i].status == RUNS && m.thread[i].done < m.graph.count[i]) ? 1u << i : 0;
+        runnable |= can_go_on(i) ? 1u << i : 0;
+    }
+    if (followers || !runnable) return NONE;
+    return m.chooser->thread(m.chooser->ctx, runnable, m.last);   /* EXPLORE_GIVE_UP is no thread either */
+}
+
+/* Gives way to whoever is to run now; returns when that is this thread again. */
+static void give_way(void)
+{
+    uint32_t self = m.running, chosen = choose_thread(), next = chosen < NONE ? chosen : NONE;
+    if (chosen == EXPLORE_GIVE_UP) {
+        m.end = EXPLORE_LEFT;
+        m.over = true;
+    }
+    struct sim_fiber *from = self == NONE ? &m.main : &m.thread[self].fiber;
+    if (next != NONE) {
+        struct thread *t = &m.thread[next];
+        m.last = next;
+        if (t->status == SPINS) {
+            t->status = RUNS;
+            t->turn = t->done;
+        }
+    }
+    if (next == self) return;
+    m.running = next;
+    sim_fiber_switch(from, next == NONE ? &m.main : &m.thread[next].fiber);
+}
+
+/* Ends the execution; never returns to the thread. */
+static _Noreturn void leave(enum explore_end end)
+{
+    m.end = end;
+    m.over = true;
+    if (m.in_check) longjmp(m.out_of_check, 1);
+    for (;;) give_way();
+}
+
+__attribute__((format(printf, 2, 3))) static _Noreturn void fail(enum explore_fault fault, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m.message, sizeof m.message, format, args);
+    va_end(args);
+    m.fault = fault;
+    leave(EXPLORE_FAILED);
+}
+
+static struct explore_clock clock_of(uint32_t thread)
+{
+    static const struct explore_clock nothing;
+    uint32_t done = m.thread[thread].done;
+    return done ? event_at(thread, done - 1)->hb : nothing;
+}
+
+static void fail_access(const struct explore_access *a, struct explore_conflict c)
+{
+    m.failed_access = *a;
+    m.has_failed_access = true;
+    if (c.fault == EXPLORE_WILD) fail(c.fault, "thread %u frees what is not allocated", a->thread);
+    if (c.fault == EXPLORE_RECLAIMED)
+        fail(c.fault, "thread %u accesses memory that thread %u freed or frees", a->thread, c.thread);
+    fail(c.fault, "%s%s of thread %u, and %s of thread %u that does not happen before it", a->atomic ? "atomic " : "",
+         a->store ? "store" : "load", a->thread, c.store ? "a store" : "a load", c.thread);
+}
+
+static void check_access(uintptr_t at, uint64_t bytes, bool store, bool atomic, struct explore_site site)
+{
+    struct explore_clock now = clock_of(m.running);
+    uint32_t done = m.thread[m.running].done;
+    struct explore_access a = {.thread = m.running, .step = atomic ? done - 1 : done, .hb = &now, .store = store,
+                               .atomic = atomic, .site = site};
+    struct explore_conflict c = explore_sharing_access(at, bytes, &a);
+    if (c.fault) fail_access(&a, c);
+}
+
+/* ---- an operation */
+
+static void flush_plain_store(struct thread *t);
+
+static bool is_frozen(uint32_t i)
+{
+    return m.frozen.thread == i + 1 && m.thread[i].done >= m.frozen.step;
+}
+
+/* To be called where an operation begins: another thread may go first, or this one may go no further. */
+static struct thread *begin_operation(void)
+{
+    struct thread *t = &m.thread[m.running];
+    flush_plain_store(t);
+    m.operations++;
+    if (++t->operations > m.options->steps_max) fail(EXPLORE_ENDLESS, "thread %u goes on for ever", m.running);
+    if (is_frozen(m.running)) {
+        m.disturbed = true;
+        t->status = FROZEN;
+        for (;;) give_way();
+    }
+    if (m.interrupted.thread == m.running + 1 && t->done >= m.interrupted.step && !t->interrupted) {
+        m.disturbed = t->interrupted = true;
+        m.program->interrupt(m.state);
+        flush_plain_store(t);
+    }
+    if (t->done >= m.graph.count[m.running] || !can_follow(m.running)) give_way();
+    return t;
+}
+
+static bool follows(const struct thread *t)
+{
+    return t->done < m.graph.count[m.running];
+}
+
+/* The thread's next event, which stands in the graph: it has to be the one that the thread is about to do. */
+static uint16_t expect_event(const struct thread *t, bool kind_fits, uint16_t place)
+{
+    uint16_t i = m.graph.index[m.running][t->done];
+    if (!kind_fits || (place != EXPLORE_NOBODY && m.graph.event[i].place != place))
+        fail(EXPLORE_WILD, "thread %u is not deterministic: run again, it does something else", m.running);
+    return i;
+}
+
+static uint16_t add_event(const struct explore_event *e)
+{
+    if (m.graph.event_count == EXPLORE_EVENTS_MAX) leave(EXPLORE_TOO_LARGE);
+    return explore_graph_add(&m.graph, e);
+}
+
+static uint16_t place_of(const volatile void *at, uint32_t bytes)
+{
+    uint16_t place = explore_place_at((uintptr_t)at, bytes);
+    if (place == EXPLORE_NOBODY)
+        fail(EXPLORE_WILD, "thread %u: too many atomic variables, or accesses of two sizes to one", m.running);
+    return place;
+}
+
+static uint64_t mask_of(uint32_t bytes)
+{
+    return bytes == 8 ? UINT64_MAX : ((uint64_t)1 << (8 * bytes)) - 1;
+}
+
+/* ---- loads, and what updates make of them */
+
+static uint64_t value_of(uint16_t place, uint16_t store)
+{
+    return store == EXPLORE_INITIAL ? explore_variable_of(place)->initial : m.graph.event[store].value;
+}
+
+void explore_machine_read(uint16_t event, uint16_t from)
+{
+    struct explore_event *e = &m.graph.event[event];
+    e->from = from;
+    e->value = value_of(e->place, from);
+    if (e->locked) {
+        bool stores = !m.update.conditional || e->value == m.update.expected;
+        explore_graph_retype(&m.graph, event, stores ? EXPLORE_E_UPDATE_LOAD : EXPLORE_E_LOAD,
+                             stores ? m.update.order : m.update.failure_order);
+    }
+    explore_graph_clock(&m.graph, event);
+}
+
+static const struct explore_event *load(uint16_t place, uint32_t bytes, int order, bool locked, struct explore_site site)
+{
+    struct thread *t = &m.thread[m.running];
+    uint16_t i;
+    if (follows(t)) {
+        const struct explore_event *next = event_at(m.running, t->done);
+        i = expect_event(t, explore_is_load(next) && next->locked == locked, place);
+        explore_machine_read(i, m.graph.event[i].from);
+    } else {
+        static uint16_t from[EXPLORE_EVENTS_MAX];
+        struct explore_event e = {.thread = (uint8_t)m.running, .kind = locked ? EXPLORE_E_UPDATE_LOAD : EXPLORE_E_LOAD,
+                                  .order = (uint8_t)order, .bytes = (uint8_t)bytes, .place = place, .site = site,
+                                  .locked = locked};
+        i = add_event(&e);
+        uint32_t count = explore_model_loads(&m.graph, m.options->memory, i, from);
+        uint32_t chosen = count ? m.chooser->load(m.chooser->ctx, i, from, count) : EXPLORE_GIVE_UP;
+        if (chosen == EXPLORE_GIVE_UP) leave(EXPLORE_LEFT);
+        explore_machine_read(i, from[chosen]);
+    }
+    t->done++;
+    check_access(explore_variable_of(place)->at, bytes, false, true, site);
+    return &m.graph.event[i];
+}
+
+static void store(uint16_t place, uint32_t bytes, uint64_t value, int order, bool update, struct explore_site site)
+{
+    struct thread *t = &m.thread[m.running];
+    enum explore_event_kind kind = update ? EXPLORE_E_UPDATE_STORE : EXPLORE_E_STORE;
+    value &= mask_of(bytes);
+    if (follows(t)) {
+        const struct explore_event *next = event_at(m.running, t->done);
+        expect_event(t, next->kind == kind && next->value == value, place);
+    } else {
+        static uint16_t before[EXPLORE_EVENTS_MAX];
+        struct explore_event e = {.thread = (uint8_t)m.running, .kind = (uint8_t)kind, .order = (uint8_t)order,
+                                  .bytes = (uint8_t)bytes, .place = place, .value = value, .site = site};
+        uint16_t i = add_event(&e);
+        uint32_t count = explore_model_places(&m.graph, m.options->memory, i, before);
+        uint32_t chosen = m.chooser->store(m.chooser->ctx, i, before, count);
+        if (chosen == EXPLORE_GIVE_UP || !count) leave(EXPLORE_LEFT);
+        explore_graph_place(&m.graph, i, before[chosen]);
+    }
+    t->done++;
+    explore_memory_write(explore_variable_of(place)->at, bytes, value);
+    check_access(explore_variable_of(place)->at, bytes, true, true, site);
+}
+
+/* A plain store to what is an atomic variable too (an initialisation): its value is known by now. */
+static void flush_plain_store(struct thread *t)
+{
+    if (!t->stored_at) return;
+    struct explore_variable *v = explore_variable_of(t->stored_place);
+    t->stored_at = 0;
+    store(t->stored_place, v->bytes, explore_memory_read(v->at, v->bytes), memory_order_relaxed, false, t->stored_site);
+}
+
+static bool is_private(const volatile void *at)
+{
+    return m.running == NONE || m.over || !explore_is_shared((uintptr_t)at);
+}
+
+uint64_t explore_load(const volatile void *at, uint32_t bytes, int order, struct explore_site site)
+{
+    if (is_private(at)) return explore_memory_read((uintptr_t)at, bytes);
+    begin_operation();
+    return load(place_of(at, bytes), bytes, order, false, site)->value;
+}
+
+void explore_store(volatile void *at, uint32_t bytes, uint64_t value, int order, struct explore_site site)
+{
+    if (is_private(at)) {
+        explore_memory_write((uintptr_t)at, bytes, value);
+        return;
+    }
+    begin_operation();
+    store(place_of(at, bytes), bytes, value, order, false, site);
+}
+
+static uint64_t updated(uint64_t value, enum explore_update how, uint64_t operand)
+{
+    switch (how) {
+    case EXPLORE_ADD: return value + operand;
+    case EXPLORE_SUB: return value - operand;
+    case EXPLORE_AND: return value & operand;
+    case EXPLORE_OR: return value | operand;
+    case EXPLORE_XOR: return value ^ operand;
+    case EXPLORE_NAND: return ~(value & operand);
+    default: return operand;
+    }
+}
+
+/* Returns what was found; *stored says whether it was replaced. */
+static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struct explore_site site, bool *stored)
+{
+    if (is_private(at)) {
+        uint64_t old = explore_memory_read((uintptr_t)at, bytes);
+        *stored = !u.conditional || old == u.expected;
+        if (*stored) explore_memory_write((uintptr_t)at, bytes, updated(old, u.how, u.operand));
+        return old;
+    }
+    begin_operation();
+    m.update = u;
+    uint16_t place = place_of(at, bytes);
+    const struct explore_event *e = load(place, bytes, u.order, true, site);
+    uint64_t old = e->value;
+    *stored = e->kind == EXPLORE_E_UPDATE_LOAD;
+    if (*stored) store(place, bytes, updated(old, u.how, u.operand), u.order, true, site);
+    return old;
+}
+
+uint64_t explore_fetch(volatile void *at, uint32_t bytes, enum explore_update how, uint64_t operand, int order,
+                       struct explore_site site)
+{
+    bool stored;
+    return update(at, bytes, (struct update){.how = how, .operand = operand, .order = order}, site, &stored);
+}
+
 bool explore_compare_exchange(volatile void *at, uint32_t bytes, uint64_t *expected, uint64_t desired, bool weak,
-                              int order, int failure_order, struct explore_site site){(void)at;(void)bytes;(void)order;(void)site;(void)expected;(void)desired;(void)weak;(void)failure_order;return 0;}
-void explore_fence(int order, struct explore_site site){(void)order;(void)site;}
-void explore_plain(const volatile void *at, uint64_t bytes, bool store, struct explore_site site){(void)at;(void)bytes;(void)site;(void)store;}
-void explore_broken(const char *condition, const char *file, int line){(void)condition;(void)file;(void)line;abort();}
+                              int order, int failure_order, struct explore_site site)
+{
+    bool stored;
+    if (weak && m.options && m.options->spurious && !is_private(at) && explore_choose(2)) {
+        uint64_t found = explore_load(at, bytes, failure_order, site);
+        *expected = found;
+        return false;
+    }
+    struct update u = {.conditional = true, .how = EXPLORE_EXCHANGE, .operand = desired,
+                       .expected = *expected & mask_of(bytes), .order = order, .failure_order = failure_order};
+    uint64_t found = update(at, bytes, u, site, &stored);
+    if (!stored) *expected = found;
+    return stored;
+}
+
+void explore_fence(int order, struct explore_site site)
+{
+    if (m.running == NONE || m.over) return;
+    struct thread *t = begin_operation();
+    if (follows(t)) {
+        expect_event(t, event_at(m.running, t->done)->kind == EXPLORE_E_FENCE, EXPLORE_NOBODY);
+    } else {
+        struct explore_event e = {.thread = (uint8_t)m.running, .kind = EXPLORE_E_FENCE, .order = (uint8_t)order,
+                                  .site = site};
+        explore_graph_clock(&m.graph, add_event(&e));
+    }
+    t->done++;
+}
+
+void explore_plain(const volatile void *at, uint64_t bytes, bool is_store, struct explore_site site)
+{
+    if (is_private(at)) return;
+    struct thread *t = &m.thread[m.running];
+    flush_plain_store(t);
+    check_access((uintptr_t)at, bytes, is_store, false, site);
+    if (!is_store) return;
+    uint16_t place = explore_place_within((uintptr_t)at, bytes);
+    if (place == EXPLORE_NOBODY) return;
+    t->stored_at = (uintptr_t)at;
+    t->stored_place = place;
+    t->stored_site = site;
+}
+
+/* ---- what programs call */
+
+uint32_t explore_size(void)
+{
+    return m.options && m.options->size ? m.options->size : m.program ? m.program->quick : 0;
+}
+
+uint32_t explore_self(void)
+{
+    return m.running;
+}
+
+uint32_t explore_frozen(void)
+{
+    uint32_t set = 0;
+    for (uint32_t i = 0; m.program && i < m.program->thread_count; i++)
+        set |= m.thread[i].status == FROZEN ? 1u << i : 0;
+    return set;
+}
+
+void explore_broken(const char *condition, const char *file, int line)
+{
+    fail(EXPLORE_REQUIRE, "%s:%d: %s does not hold", file, line, condition);
+}
+
+uint32_t explore_choose(uint32_t count)
+{
+    if (m.running == NONE) return 0;
+    struct thread *t = begin_operation();
+    uint16_t i;
+    if (follows(t)) {
+        const struct explore_event *next = event_at(m.running, t->done);
+        i = expect_event(t, next->kind == EXPLORE_E_CHOICE && next->options == count, EXPLORE_NOBODY);
+    } else {
+        struct explore_event e = {.thread = (uint8_t)m.running, .kind = EXPLORE_E_CHOICE, .options = (uint16_t)count};
+        i = add_event(&e);
+        explore_graph_clock(&m.graph, i);
+        uint32_t chosen = m.chooser->choice(m.chooser->ctx, i, count);
+        if (chosen == EXPLORE_GIVE_UP) leave(EXPLORE_LEFT);
+        m.graph.event[i].value = chosen;
+    }
+    t->done++;
+    return (uint32_t)m.graph.event[i].value;
+}
+
+/* An update that stored what it found waits as a load does. */
+static bool is_silent(uint32_t thread, uint32_t number)
+{
+    const struct explore_event *e = event_at(thread, number);
+    return !explore_is_store(e) ||
+           (e->kind == EXPLORE_E_UPDATE_STORE && event_at(thread, number - 1)->value == e->value);
+}
+
+void explore_spin(void)
+{
+    if (m.running == NONE || m.over) return;
+    struct thread *t = &m.thread[m.running];
+    flush_plain_store(t);
+    if (follows(t)) return;
+    uint32_t from = t->done, loads = 0;
+    for (; from > t->turn && is_silent(m.running, from - 1); from--)
+        loads += explore_is_load(event_at(m.running, from - 1));
+    t->turn = from;
+    if (!loads) {
+        t->turn = t->done;
+        return;
+    }
+    t->status = SPINS;
+    uint32_t self = m.running;
+    do give_way();
+    while (m.thread[self].status == SPINS);
+}
+
+void *explore_alloc(size_t bytes)
+{
+    if (m.running != NONE) flush_plain_store(&m.thread[m.running]);
+    return explore_sharing_alloc(m.running, bytes);
+}
+
+void explore_free(void *block)
+{
+    if (m.running == NONE || m.over) return;
+    struct thread *t = &m.thread[m.running];
+    flush_plain_store(t);
+    struct explore_clock now = clock_of(m.running);
+    struct explore_access a = {.thread = m.running, .step = t->done, .hb = &now, .store = true};
+    struct explore_conflict c = explore_sharing_free(block, &a);
+    if (c.fault) fail_access(&a, c);
+}
+
+void explore_share(void *memory, size_t bytes)
+{
+    explore_sharing_add(memory, bytes);
+}
+
+void explore_local(void *memory, size_t bytes)
+{
+    sim_fiber_local(memory, bytes);
+}
+
+/* ---- futexes: a word's bucket counts its wakes; whoever sleeps looks at the count and the word in one step */
+
+static _Atomic uint64_t *bucket_of(const _Atomic uint32_t *word)
+{
+    uint32_t i = 0;
+    while (i + 1 < FUTEXES && m.futex_word[i] && m.futex_word[i] != (uintptr_t)word) i++;
+    m.futex_word[i] = (uintptr_t)word;
+    return &m.futex[i];
+}
+
+bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time_out)
+{
+    static const struct explore_site lock = {.text = "futex wait: enters the bucket"}, look = {.text = "futex wait: word"},
+                                     sleep = {.text = "futex wait: sleeps"};
+    _Atomic uint64_t *bucket = bucket_of(word);
+    uint64_t before = explore_fetch(bucket, 8, EXPLORE_ADD, 0, memory_order_acq_rel, lock);
+    if (explore_load(word, 4, memory_order_relaxed, look) != expected) return false;
+    if (may_time_out && explore_choose(2)) return true;
+    while (explore_load(bucket, 8, memory_order_acquire, sleep) == before) explore_spin();
+    return true;
+}
+
+void explore_futex_wake(_Atomic uint32_t *word)
+{
+    static const struct explore_site wake = {.text = "futex wake"};
+    explore_fetch(bucket_of(word), 8, EXPLORE_ADD, 1, memory_order_acq_rel, wake);
+}
+
+/* ---- an execution */
+
+static void thread_main(void *arg)
+{
+    struct thread *t = arg;
+    uint32_t i = (uint32_t)(t - m.thread);
+    m.program->thread[i](m.state);
+    flush_plain_store(t);
+    t->status = OVER;
+    t->fiber.ending = true;
+    for (;;) give_way();
+}
+
+/* Puts in memory what each place holds in the end, for the check. */
+static void settle_memory(void)
+{
+    for (uint32_t p = 0; p < m.graph.place_count; p++) {
+        uint16_t last = m.graph.place[p].last;
+        const struct explore_variable *v = explore_variable_of((uint16_t)p);
+        if (last != EXPLORE_NOBODY) explore_memory_write(v->at, v->bytes, m.graph.event[last].value);
+    }
+}
+
+static void check(void)
+{
+    if (!m.program->check) return;
+    m.in_check = true;
+    if (setjmp(m.out_of_check) == 0) m.program->check(m.state);
+    m.in_check = false;
+}
+
+/* Those that wait are dead when each of their loads has returned what is there for good. */
+static bool waits_for_ever(void)
+{
+    for (uint32_t i = 0; i < m.program->thread_count; i++)
+        if (m.thread[i].status == SPINS && !has_news(i)) return true;
+    return false;
+}
+
+static void judge(void)
+{
+    uint32_t spinning = 0, first = 0;
+    for (uint32_t i = m.program->thread_count; i-- > 0;)
+        if (m.thread[i].status == SPINS) {
+            spinning++;
+            first = i;
+        } else if (m.thread[i].status == RUNS) {
+            m.end = EXPLORE_LEFT;   /* the graph holds what this program can not do */
+            return;
+        }
+    settle_memory();
+    if (!spinning) {
+        m.end = EXPLORE_ENDED;
+        check();
+    } else if (waits_for_ever()) {
+        m.end = EXPLORE_FAILED;
+        m.fault = EXPLORE_DEADLOCK;
+        snprintf(m.message, sizeof m.message, "thread %u waits for ever: nobody is left to end its wait%s", first,
+                 explore_frozen() ? " but a frozen thread" : "");
+    } else {
+        m.end = EXPLORE_STUCK;
+    }
+}
+
+static bool start(void)
+{
+    m.state = explore_sharing_reset();
+    for (uint32_t i = 0; i < FUTEXES; i++) m.futex_word[i] = 0;
+    memset((void *)m.futex, 0, sizeof m.futex);
+    explore_sharing_add((void *)m.futex, sizeof m.futex);
+    if (m.program->setup) m.program->setup(m.state);
+    sim_fiber_adopt(&m.main);
+    for (uint32_t i = 0; i < m.program->thread_count; i++) {
+        struct thread *t = &m.thread[i];
+        memset(t, 0, sizeof *t);
+        if (!sim_fiber_open(&t->fiber, thread_main, t)) return false;
+    }
+    return true;
+}
+
+enum explore_end explore_machine_run(const struct explore_chooser *chooser)
+{
+    m.chooser = chooser;
+    m.over = m.disturbed = m.has_failed_access = false;
+    m.fault = EXPLORE_FINE;
+    m.running = m.last = NONE;
+    if (!start()) return EXPLORE_TOO_LARGE;
+    give_way();
+    m.running = NONE;
+    for (uint32_t i = 0; i < m.program->thread_count; i++) sim_fiber_close(&m.thread[i].fiber);
+    if (m.over && m.end != EXPLORE_FAILED) return m.end;
+    if (!explore_model_holds(&m.graph, m.options->memory)) m.end = EXPLORE_LEFT;
+    else if (!m.over) judge();
+    return m.end;
+}
+
+bool explore_machine_failure(struct explore_failure *out)
+{
+    out->fault = m.fault;
+    snprintf(out->message, sizeof out->message, "%s", m.message);
+    out->frozen = m.frozen;
+    out->interrupted = m.interrupted;
+    if (!explore_line_up(&m.graph, &out->step, &out->step_count)) return false;
+    if (!m.has_failed_access || m.failed_access.atomic) return true;
+    struct explore_step *last = &out->step[out->step_count++];
+    *last = (struct explore_step){.thread = m.failed_access.thread, .number = m.failed_access.step,
+                                  .operation = m.failed_access.store ? EXPLORE_PLAIN_STORE : EXPLORE_PLAIN_LOAD,
+                                  .site = m.failed_access.site.code, .text = m.failed_access.site.text,
+                                  .from = UINT32_MAX};
+    return true;
+}

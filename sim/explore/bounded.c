@@ -1,0 +1,153 @@
+/* Every execution with at most so many preemptions (iterative context bounding: Musuvathi, Qadeer, PLDI 2007): depth
+ * first over all that can be decided, which thread goes on, which store a load reads, where a store stands. A state, that
+ * is a graph and the thread that ran last, which was met before at no greater cost is left.
+ *
+ * A switch costs one when the thread that ran could have gone on. */
+#include "sim/explore/strategy.h"
+
+#include "engine/base/mix.h"
+#include "sim/explore/seen.h"
+
+#include <stdlib.h>
+
+struct decision { uint32_t chosen, count; };
+
+struct explore_strategy_state {
+    struct explore_chooser chooser;
+    struct decision *decision;     /* of the present execution, and of the next up to the last that has more ways */
+    uint32_t count, room, at;
+    uint32_t preemptions, spent;
+    struct explore_seen *states, *executions;
+    bool begun, starved;
+};
+
+static uint32_t decide(struct explore_strategy_state *s, uint32_t count)
+{
+    if (s->at < s->count) return s->decision[s->at++].chosen;
+    if (s->count == s->room) {
+        uint32_t room = s->room ? 2 * s->room : 256;
+        struct decision *more = realloc(s->decision, room * sizeof *more);
+        if (!more) {
+            s->starved = true;
+            return EXPLORE_GIVE_UP;
+        }
+        s->decision = more;
+        s->room = room;
+    }
+    s->decision[s->count++] = (struct decision){0, count};
+    s->at++;
+    return 0;
+}
+
+/* Whether nothing new can come of going on from here. */
+static bool was_here(struct explore_strategy_state *s, uint32_t runnable, uint32_t last)
+{
+    if (s->at < s->count) return false;
+    uint64_t hash = strobe_mix_pair(explore_graph_hash(explore_machine_graph()), (uint64_t)runnable << 8 | last);
+    enum explore_sight sight = explore_seen_add(s->states, hash, s->spent);
+    s->starved |= sight == EXPLORE_SEEN_NO_ROOM;
+    return sight == EXPLORE_SEEN_BEFORE;
+}
+
+static uint32_t thread(void *ctx, uint32_t runnable, uint32_t last)
+{
+    struct explore_strategy_state *s = ctx;
+    bool goes_on = last < EXPLORE_THREADS_MAX && runnable >> last & 1;
+    if (was_here(s, runnable, last)) return EXPLORE_GIVE_UP;
+    if (goes_on && s->spent == s->preemptions) return last;
+    /* The thread that ran is the first way, the others follow by their number. */
+    uint32_t way = decide(s, (uint32_t)__builtin_popcount(runnable));
+    if (way == EXPLORE_GIVE_UP || (goes_on && way == 0)) return way ? way : last;
+    if (goes_on) {
+        s->spent++;
+        runnable &= ~(1u << last);
+        way--;
+    }
+    for (; way; way--) runnable &= runnable - 1;
+    return (uint32_t)__builtin_ctz(runnable);
+}
+
+static uint32_t load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
+{
+    (void)event, (void)from;
+    return decide(ctx, count);
+}
+
+static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
+{
+    (void)event, (void)before;
+    return count ? decide(ctx, count) : EXPLORE_GIVE_UP;
+}
+
+static uint32_t choice(void *ctx, uint16_t event, uint32_t count)
+{
+    (void)event;
+    return decide(ctx, count);
+}
+
+static void close(struct explore_strategy_state *s)
+{
+    explore_seen_close(s->states);
+    explore_seen_close(s->executions);
+    free(s->decision);
+    free(s);
+}
+
+static struct explore_strategy_state *open(const struct explore_program *program, const struct explore_options *options)
+{
+    (void)program;
+    struct explore_strategy_state *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->chooser = (struct explore_chooser){.ctx = s, .thread = thread, .load = load, .store = store, .choice = choice,
+                                          .resumes = true};
+    s->preemptions = options->preemptions;
+    s->states = explore_seen_open();
+    s->executions = explore_seen_open();
+    if (s->states && s->executions) return s;
+    close(s);
+    return NULL;
+}
+
+/* The last decision that has another way takes it; those behind it are forgotten. */
+static bool next(struct explore_strategy_state *s)
+{
+    if (s->begun)
+        while (s->count && s->decision[s->count - 1].chosen + 1 == s->decision[s->count - 1].count) s->count--;
+    if (s->begun && !s->count) return false;
+    if (s->begun) s->decision[s->count - 1].chosen++;
+    s->begun = true;
+    s->at = 0;
+    s->spent = 0;
+    explore_graph_clear(explore_machine_graph());
+    return true;
+}
+
+static const struct explore_chooser *chooser(struct explore_strategy_state *s)
+{
+    return &s->chooser;
+}
+
+static bool ended(struct explore_strategy_state *s, enum explore_end end)
+{
+    if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE) return true;
+    enum explore_sight sight = explore_seen_add(s->executions, explore_graph_hash(explore_machine_graph()), 0);
+    s->starved |= sight == EXPLORE_SEEN_NO_ROOM;
+    return sight != EXPLORE_SEEN_BEFORE;
+}
+
+static double done(const struct explore_strategy_state *s)
+{
+    double share = 1, sum = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        share /= s->decision[i].count;
+        sum += share * s->decision[i].chosen;
+    }
+    return sum;
+}
+
+static bool starved(const struct explore_strategy_state *s)
+{
+    return s->starved;
+}
+
+const struct explore_tactics explore_bounded = {open, close, next, chooser, ended, done, starved};

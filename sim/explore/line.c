@@ -1,0 +1,125 @@
+#include "sim/explore/line.h"
+
+#include "sim/explore/sharing.h"
+
+#include <stdlib.h>
+
+enum { NONE = EXPLORE_THREADS_MAX };
+
+struct line {
+    const struct explore_graph *g;
+    uint32_t taken[EXPLORE_THREADS_MAX];
+    uint32_t *step_of;             /* of an event, once it stands in the line */
+    struct explore_step *step;
+    uint32_t count;
+};
+
+static bool stands(const struct line *l, uint16_t event)
+{
+    return event >= EXPLORE_NOBODY || l->step_of[event] != UINT32_MAX;
+}
+
+/* The latest store of the place that stands in the line. */
+static uint16_t latest(const struct line *l, uint16_t place)
+{
+    uint16_t s = l->g->place[place].last;
+    while (s < EXPLORE_NOBODY && !stands(l, s)) s = l->g->event[s].before;
+    return s == EXPLORE_NOBODY ? EXPLORE_INITIAL : s;
+}
+
+static bool may_come(const struct line *l, const struct explore_event *e)
+{
+    return !explore_is_load(e) || stands(l, e->from);
+}
+
+/* Whether no load has yet to come that reads a store which this one follows, and no earlier store. */
+static bool store_fits(const struct line *l, const struct explore_event *e)
+{
+    const struct explore_graph *g = l->g;
+    if (e->before < EXPLORE_NOBODY && !stands(l, e->before)) return false;
+    for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
+        const struct explore_event *r = &g->event[i];
+        bool own = e->kind == EXPLORE_E_UPDATE_STORE && r->thread == e->thread && r->number + 1 == e->number;
+        if (explore_is_load(r) && !own && !stands(l, i) && r->from == e->before) return false;
+    }
+    return true;
+}
+
+/* Whether the event takes its place without any load seeing an old store. */
+static bool fits(const struct line *l, const struct explore_event *e)
+{
+    const struct explore_graph *g = l->g;
+    if (!may_come(l, e)) return false;
+    if (explore_is_load(e) && latest(l, e->place) != e->from) return false;
+    if (e->kind == EXPLORE_E_UPDATE_LOAD && e->number + 1u < g->count[e->thread])
+        return store_fits(l, explore_event_of(g, e->thread, e->number + 1u));
+    return !explore_is_store(e) || store_fits(l, e);
+}
+
+static uint32_t choose(const struct line *l, uint32_t last)
+{
+    const struct explore_graph *g = l->g;
+    uint32_t fallback = NONE;
+    for (uint32_t k = 0; k <= EXPLORE_THREADS_MAX; k++) {
+        uint32_t t = k == 0 ? last : k - 1;
+        if (t == NONE || l->taken[t] == g->count[t]) continue;
+        const struct explore_event *e = explore_event_of(g, t, l->taken[t]);
+        if (fits(l, e)) return t;
+        if (fallback == NONE && may_come(l, e)) fallback = t;
+    }
+    return fallback;
+}
+
+static enum explore_operation operation_of(const struct explore_event *e)
+{
+    switch (e->kind) {
+    case EXPLORE_E_STORE: return EXPLORE_STORE;
+    case EXPLORE_E_UPDATE_LOAD: return EXPLORE_UPDATE;
+    case EXPLORE_E_FENCE: return EXPLORE_FENCE;
+    case EXPLORE_E_CHOICE: return EXPLORE_CHOICE;
+    default: return EXPLORE_LOAD;
+    }
+}
+
+static void take(struct line *l, uint32_t thread)
+{
+    const struct explore_graph *g = l->g;
+    uint16_t i = g->index[thread][l->taken[thread]++];
+    const struct explore_event *e = &g->event[i];
+    struct explore_step *s = &l->step[l->count];
+    *s = (struct explore_step){.thread = thread, .number = e->number, .operation = operation_of(e), .order = e->order,
+                               .site = e->site.code, .text = e->site.text, .bytes = e->bytes, .value = e->value,
+                               .from = UINT32_MAX};
+    if (e->kind <= EXPLORE_E_UPDATE_STORE)
+        explore_place_name(explore_variable_of(e->place)->at, s->place, sizeof s->place);
+    if (explore_is_load(e)) {
+        s->old = e->value;
+        s->stale = latest(l, e->place) != e->from;
+        if (e->from < EXPLORE_NOBODY) s->from = l->step_of[e->from];
+    }
+    l->step_of[i] = l->count;
+    if (e->kind == EXPLORE_E_UPDATE_LOAD && l->taken[thread] < g->count[thread]) {
+        uint16_t second = g->index[thread][l->taken[thread]++];
+        s->value = g->event[second].value;
+        l->step_of[second] = l->count;
+    }
+    l->count++;
+}
+
+bool explore_line_up(const struct explore_graph *g, struct explore_step **step, uint32_t *count)
+{
+    struct line l = {.g = g};
+    l.step = malloc((g->event_count + 1) * sizeof *l.step);
+    l.step_of = malloc((g->event_count + 1) * sizeof *l.step_of);
+    bool held = l.step && l.step_of;
+    for (uint32_t i = 0; held && i < g->event_count; i++) l.step_of[i] = UINT32_MAX;
+    for (uint32_t t = held ? choose(&l, NONE) : NONE; t != NONE; t = choose(&l, t)) take(&l, t);
+    free(l.step_of);
+    if (!held) {
+        free(l.step);
+        return false;
+    }
+    *step = l.step;
+    *count = l.count;
+    return true;
+}

@@ -1,0 +1,220 @@
+#include "sim/explore/model.h"
+
+#include "sim/explore/psc.h"
+
+#include <stdatomic.h>
+
+/* ---- what an event must know of */
+
+/* Numbers the stores of a place by their coherence order, from 1; the initial value has 0. */
+static uint32_t rank_of(const struct explore_graph *g, uint16_t place, uint16_t store)
+{
+    uint32_t rank = 0;
+    if (store == EXPLORE_INITIAL) return 0;
+    for (uint16_t s = g->place[place].first; s != store; s = g->event[s].after) rank++;
+    return rank + 1;
+}
+
+/* Rank of the latest store that stands, or was read, before `event` by happens-before. */
+static uint32_t known_rank(const struct explore_graph *g, uint16_t event)
+{
+    const struct explore_event *e = &g->event[event];
+    uint16_t known[EXPLORE_THREADS_MAX];
+    uint32_t count = 0, most = 0;
+    uint32_t seen = 0;
+    /* The chain runs backwards: of each thread the first met that is known decides for its loads and stores alike, by
+     * coherence. */
+    for (uint16_t i = e->chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
+        const struct explore_event *o = &g->event[i];
+        if (seen >> o->thread & 1 || !explore_within(o, &e->hb)) continue;
+        seen |= 1u << o->thread;
+        known[count++] = explore_is_store(o) ? i : o->from;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = rank_of(g, e->place, known[i]);
+        most = rank > most ? rank : most;
+    }
+    return most;
+}
+
+/* ---- cycles */
+
+struct search {
+    struct explore_graph *g;
+    enum explore_memory memory;
+    bool one_place;             /* of TSO: each place by itself */
+    uint16_t goal;
+    uint16_t stack[EXPLORE_EVENTS_MAX];
+    uint32_t depth;
+};
+static uint32_t seen[EXPLORE_EVENTS_MAX], turn;
+
+static bool visit(struct search *s, uint16_t event)
+{
+    if (event >= EXPLORE_NOBODY) return false;
+    if (event == s->goal) return true;
+    if (seen[event] == turn) return false;
+    seen[event] = turn;
+    s->stack[s->depth++] = event;
+    return false;
+}
+
+static bool empties_buffer(const struct explore_event *e)
+{
+    return e->kind == EXPLORE_E_UPDATE_STORE || e->locked ||
+           (e->order == memory_order_seq_cst && (e->kind == EXPLORE_E_STORE || e->kind == EXPLORE_E_FENCE));
+}
+
+/* The next event of the thread that stays behind e: for a store under TSO no load that may overtake it. */
+static uint16_t next_in_order(const struct search *s, const struct explore_event *e)
+{
+    const struct explore_graph *g = s->g;
+    bool buffered = s->memory == EXPLORE_TSO && e->kind == EXPLORE_E_STORE && !empties_buffer(e);
+    for (uint32_t k = e->number + 1u; k < g->count[e->thread]; k++) {
+        const struct explore_event *n = explore_event_of(g, e->thread, k);
+        if (buffered && !explore_is_store(n) && !empties_buffer(n)) continue;
+        return g->index[e->thread][k];
+    }
+    return EXPLORE_NOBODY;
+}
+
+static uint16_t next_at_place(const struct search *s, const struct explore_event *e)
+{
+    const struct explore_graph *g = s->g;
+    for (uint32_t k = e->number + 1u; k < g->count[e->thread]; k++) {
+        const struct explore_event *n = explore_event_of(g, e->thread, k);
+        if (n->kind <= EXPLORE_E_UPDATE_STORE && n->place == e->place) return g->index[e->thread][k];
+    }
+    return EXPLORE_NOBODY;
+}
+
+/* Puts what directly follows `event` on the stack; true when that is the goal. */
+static bool follow(struct search *s, uint16_t event)
+{
+    struct explore_graph *g = s->g;
+    const struct explore_event *e = &g->event[event];
+    if (visit(s, s->one_place ? next_at_place(s, e) : next_in_order(s, e))) return true;
+    if (explore_is_load(e))
+        return e->from != EXPLORE_NOBODY && visit(s, explore_next_store(g, e->place, e->from));
+    if (!explore_is_store(e)) return false;
+    if (visit(s, e->after)) return true;
+    for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
+        const struct explore_event *r = &g->event[i];
+        if (!explore_is_load(r) || r->from != event) continue;
+        if (s->memory == EXPLORE_TSO && !s->one_place && r->thread == e->thread) continue;
+        if (visit(s, i)) return true;
+    }
+    return false;
+}
+
+/* Whether a way leads from the event back to itself. An update's load that reads what its own store follows has an edge
+ * to that store only. */
+static bool on_cycle(struct explore_graph *g, enum explore_memory memory, bool one_place, uint16_t event)
+{
+    static struct search s;
+    s.g = g;
+    s.memory = memory;
+    s.one_place = one_place;
+    s.goal = event;
+    s.depth = 0;
+    turn++;
+    if (follow(&s, event)) return true;
+    while (s.depth)
+        if (follow(&s, s.stack[--s.depth])) return true;
+    return false;
+}
+
+static bool is_ordered(struct explore_graph *g, enum explore_memory memory, uint16_t event)
+{
+    if (memory == EXPLORE_SC) return !on_cycle(g, memory, false, event);
+    return !on_cycle(g, memory, true, event) && !on_cycle(g, memory, false, event);
+}
+
+/* ---- loads and stores */
+
+/* The clocks of a load that has no edge yet: what it knows by program order. */
+static void clock_alone(struct explore_graph *g, uint16_t event)
+{
+    g->event[event].from = EXPLORE_INITIAL;
+    explore_graph_clock(g, event);
+    g->event[event].from = EXPLORE_NOBODY;
+}
+
+uint32_t explore_model_loads(struct explore_graph *g, enum explore_memory memory, uint16_t event, uint16_t *from)
+{
+    struct explore_event *e = &g->event[event];
+    const struct explore_place *p = &g->place[e->place];
+    uint32_t count = 0;
+    clock_alone(g, event);
+    if (memory == EXPLORE_C11) {
+        uint32_t least = known_rank(g, event);
+        uint32_t rank = p->last == EXPLORE_NOBODY ? 0 : rank_of(g, e->place, p->last);
+        uint16_t s = p->last == EXPLORE_NOBODY ? EXPLORE_INITIAL : p->last;
+        for (;; rank--, s = g->event[s].before) {
+            from[count++] = s;
+            if (rank == least) return count;
+        }
+    }
+    for (uint16_t s = p->last == EXPLORE_NOBODY ? EXPLORE_INITIAL : p->last;; s = g->event[s].before) {
+        e->from = s;
+        if (is_ordered(g, memory, event)) from[count++] = s;
+        e->from = EXPLORE_NOBODY;
+        if (s == EXPLORE_INITIAL) return count;
+    }
+}
+
+bool explore_model_load_holds(struct explore_graph *g, enum explore_memory memory, uint16_t event)
+{
+    struct explore_event *e = &g->event[event];
+    uint16_t from = e->from;
+    if (memory != EXPLORE_C11) return is_ordered(g, memory, event);
+    struct explore_clock was = e->hb;
+    clock_alone(g, event);
+    bool holds = rank_of(g, e->place, from) >= known_rank(g, event);
+    e->from = from;
+    e->hb = was;
+    return holds;
+}
+
+/* Whether an update reads `store`, with its own store right behind. */
+static bool is_taken(const struct explore_graph *g, uint16_t place, uint16_t store)
+{
+    uint16_t next = explore_next_store(g, place, store);
+    if (next == EXPLORE_NOBODY || g->event[next].kind != EXPLORE_E_UPDATE_STORE) return false;
+    const struct explore_event *n = &g->event[next];
+    return explore_event_of(g, n->thread, n->number - 1u)->from == store;
+}
+
+static bool may_stand(struct explore_graph *g, enum explore_memory memory, uint16_t event, uint16_t before,
+                      uint32_t least)
+{
+    uint16_t place = g->event[event].place;
+    if (is_taken(g, place, before)) return false;
+    if (memory == EXPLORE_C11) return rank_of(g, place, before) >= least;
+    explore_graph_place(g, event, before);
+    bool holds = is_ordered(g, memory, event);
+    explore_graph_unplace(g, event);
+    return holds;
+}
+
+uint32_t explore_model_places(struct explore_graph *g, enum explore_memory memory, uint16_t event, uint16_t *before)
+{
+    struct explore_event *e = &g->event[event];
+    const struct explore_place *p = &g->place[e->place];
+    explore_graph_clock(g, event);
+    uint32_t least = memory == EXPLORE_C11 ? known_rank(g, event) : 0, count = 0;
+    if (e->kind == EXPLORE_E_UPDATE_STORE) {
+        uint16_t read = explore_event_of(g, e->thread, e->number - 1u)->from;
+        before[0] = read;
+        return may_stand(g, memory, event, read, least);
+    }
+    for (uint16_t s = p->last == EXPLORE_NOBODY ? EXPLORE_INITIAL : p->last;; s = g->event[s].before) {
+        if (may_stand(g, memory, event, s, least)) before[count++] = s;
+        if (s == EXPLORE_INITIAL) return count;
+    }
+}
+
+bool explore_model_holds(const struct explore_graph *g, enum explore_memory memory)
+{
+    return memory != EXPLORE_C11 || g->sc_count < 2 || explore_psc_holds(g);
+}

@@ -1,0 +1,153 @@
+/* Random executions: walks, and PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010). A load reads the newest
+ * store half of the time, else any that it may; a store stands last half of the time. */
+#include "sim/explore/strategy.h"
+
+#include "sim/explore/seen.h"
+#include "sim/kernel/random.h"
+
+#include <stdlib.h>
+
+enum { CHANGES_MAX = 64 };
+
+struct explore_strategy_state {
+    struct explore_chooser chooser;
+    struct sim_random random;
+    struct explore_seen *seen;
+    uint64_t left;
+    bool starved;
+    /* PCT */
+    uint32_t depth, thread_count;
+    uint64_t steps, longest;       /* of this execution, and of the longest so far */
+    uint32_t priority[EXPLORE_THREADS_MAX];
+    uint64_t change[CHANGES_MAX];  /* steps at which the running thread falls to priority 0 .. depth - 2 */
+};
+
+static uint32_t below(struct explore_strategy_state *s, uint32_t n)
+{
+    return (uint32_t)sim_random_below(&s->random, n);
+}
+
+static uint32_t any_thread(void *ctx, uint32_t runnable, uint32_t last)
+{
+    struct explore_strategy_state *s = ctx;
+    (void)last;
+    for (uint32_t n = below(s, (uint32_t)__builtin_popcount(runnable)); n; n--) runnable &= runnable - 1;
+    return (uint32_t)__builtin_ctz(runnable);
+}
+
+static uint32_t highest(const struct explore_strategy_state *s, uint32_t runnable)
+{
+    uint32_t best = (uint32_t)__builtin_ctz(runnable);
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        if (runnable >> i & 1 && s->priority[i] > s->priority[best]) best = i;
+    return best;
+}
+
+static uint32_t by_priority(void *ctx, uint32_t runnable, uint32_t last)
+{
+    struct explore_strategy_state *s = ctx;
+    (void)last;
+    s->steps++;
+    for (uint32_t i = 0; i + 1 < s->depth; i++)
+        if (s->change[i] == s->steps) s->priority[highest(s, runnable)] = i;
+    return highest(s, runnable);
+}
+
+static uint32_t pick(struct explore_strategy_state *s, uint32_t count)
+{
+    return count < 2 || below(s, 2) ? 0 : below(s, count);
+}
+
+static uint32_t load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
+{
+    (void)event, (void)from;
+    return pick(ctx, count);
+}
+
+static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
+{
+    (void)event, (void)before;
+    return count ? pick(ctx, count) : EXPLORE_GIVE_UP;
+}
+
+static uint32_t choice(void *ctx, uint16_t event, uint32_t count)
+{
+    (void)event;
+    return below(ctx, count);
+}
+
+static void close(struct explore_strategy_state *s)
+{
+    explore_seen_close(s->seen);
+    free(s);
+}
+
+static struct explore_strategy_state *open(const struct explore_program *program, const struct explore_options *options)
+{
+    struct explore_strategy_state *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->chooser = (struct explore_chooser){.ctx = s, .thread = any_thread, .load = load, .store = store,
+                                          .choice = choice, .resumes = true};
+    if (options->strategy == EXPLORE_PCT) {
+        s->chooser.thread = by_priority;
+        s->depth = options->depth ? options->depth : 1;
+        if (s->depth > CHANGES_MAX) s->depth = CHANGES_MAX;
+    }
+    s->thread_count = program->thread_count;
+    s->longest = 1;
+    s->left = options->executions_max;
+    s->random = sim_random_seed(options->seed, 0);
+    s->seen = explore_seen_open();
+    if (s->seen) return s;
+    close(s);
+    return NULL;
+}
+
+/* New priorities, above those that changes give, and new steps at which to change. */
+static void draw_priorities(struct explore_strategy_state *s)
+{
+    for (uint32_t i = 0; i < s->thread_count; i++) {
+        uint32_t other = below(s, i + 1);
+        s->priority[i] = s->priority[other];
+        s->priority[other] = s->depth + i;
+    }
+    for (uint32_t i = 0; i + 1 < s->depth; i++) s->change[i] = 1 + sim_random_below(&s->random, s->longest);
+    s->steps = 0;
+}
+
+static bool next(struct explore_strategy_state *s)
+{
+    if (!s->left) return false;
+    s->left--;
+    explore_graph_clear(explore_machine_graph());
+    draw_priorities(s);
+    return true;
+}
+
+static const struct explore_chooser *chooser(struct explore_strategy_state *s)
+{
+    return &s->chooser;
+}
+
+static bool ended(struct explore_strategy_state *s, enum explore_end end)
+{
+    if (s->longest < s->steps) s->longest = s->steps;
+    if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE) return true;
+    enum explore_sight sight = explore_seen_add(s->seen, explore_graph_hash(explore_machine_graph()), 0);
+    s->starved |= sight == EXPLORE_SEEN_NO_ROOM;
+    return sight != EXPLORE_SEEN_BEFORE;
+}
+
+static double done(const struct explore_strategy_state *s)
+{
+    (void)s;
+    return -1;
+}
+
+static bool starved(const struct explore_strategy_state *s)
+{
+    return s->starved;
+}
+
+const struct explore_tactics explore_walk = {open, close, next, chooser, ended, done, starved};
+const struct explore_tactics explore_pct = {open, close, next, chooser, ended, done, starved};
