@@ -66,6 +66,8 @@ struct explore_step {
     uint32_t bytes;
     uint64_t value, old;          /* loaded or stored; old: what an update found */
     uint32_t from;                /* index of the step it reads from; UINT32_MAX: the initial value, or reads nothing */
+    uint32_t after;               /* stores: index of the step whose store comes right before in the order of the place,
+                                   * which may be a later step; UINT32_MAX: the initial value */
     bool stale;                   /* what it read was not the latest store when it stands here */
 };
 
@@ -120,6 +122,8 @@ enum strobe_status explore_replay(const char *path, const struct explore_program
 const char *explore_fault_name(enum explore_fault fault);      /* "data race" */
 const char *explore_memory_name(enum explore_memory memory);   /* "sc" "tso" "c11" */
 const char *explore_strategy_name(enum explore_strategy strategy);
+const char *explore_operation_name(enum explore_operation operation);   /* "load", of plain ones too */
+const char *explore_order_name(const struct explore_step *step);        /* "acquire", "plain", "-" where there is none */
 
 /* Threads, operations and outcomes as a table for people, source lines from the debug information of this process. */
 struct _IO_FILE;

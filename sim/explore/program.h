@@ -48,7 +48,7 @@ enum explore_fault {
 struct explore_program {
     const char *name;           /* unique: "ring/lap" */
     const char *what;           /* the property, in a line */
-    const char *source;         /* where a published program is from, with its published count if there is one; or NULL */
+    const char *source;         /* where a published program is from, with its count if there is one; or NULL */
     uint32_t thread_count;      /* 1 .. EXPLORE_THREADS_MAX */
     size_t state_bytes;
     void (*setup)(void *state);

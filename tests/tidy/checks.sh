@@ -113,7 +113,7 @@ include_arrows_point_one_way() {
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
             may["sim/real"] = may["sim/runtime"] " sim/real"
             may["sim/trial"] = may["sim/policy"] " sim/real sim/trial"
-            may["sim/explore"] = "base sim/kernel sim/explore"
+            may["sim/explore"] = "base trace sim/kernel sim/explore"
             may["sim/cmd"] = may["backend"] " watch " may["sim/trial"] " sim/explore sim/cmd"
         }
         {

@@ -1,0 +1,30 @@
+/* What is explored unless asked otherwise, and whether what was found is what a program promises. */
+#include "sim/explore/explore.h"
+
+void explore_options_default(struct explore_options *options)
+{
+    *options = (struct explore_options){
+        .memory = EXPLORE_C11,
+        .strategy = EXPLORE_EXHAUSTIVE,
+        .preemptions = 2,
+        .depth = 3,
+        .seed = 1,
+    };
+}
+
+/* Whether the exploration went as far as it was asked to: a part is enough only where a part was wanted. */
+static bool far_enough(const struct explore_options *options, const struct explore_result *result)
+{
+    bool sampled = options->strategy == EXPLORE_WALK || options->strategy == EXPLORE_PCT;
+    return result->complete || sampled || options->executions_max != 0 || options->seconds_max > 0;
+}
+
+bool explore_as_expected(const struct explore_program *program, const struct explore_options *options,
+                         const struct explore_result *result)
+{
+    uint32_t known = program->faults[options->memory];
+    enum explore_fault fault = result->failure.fault;
+    if (fault != EXPLORE_FINE)
+        return (known & EXPLORE_BIT(fault)) != 0;
+    return known == 0 && far_enough(options, result);
+}

@@ -1,0 +1,98 @@
+#include "engine/trace/outfile.h"
+#include "sim/explore/saved.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_store(const struct explore_step *s)
+{
+    return s->operation == EXPLORE_STORE || s->operation == EXPLORE_PLAIN_STORE;
+}
+
+static bool is_read(const struct explore_step *s)
+{
+    return s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE || s->operation == EXPLORE_PLAIN_LOAD;
+}
+
+/* What setup did is the initial value; begin and end are where they must be. */
+static bool is_kept(const struct explore_step *s)
+{
+    return s->thread != UINT32_MAX && s->operation != EXPLORE_BEGIN && s->operation != EXPLORE_END;
+}
+
+/* Operations of the thread before step `index`, of those that are kept. */
+static uint32_t number_of(const struct explore_failure *f, uint32_t index)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < index; i++)
+        n += f->step[i].thread == f->step[index].thread && is_kept(&f->step[i]);
+    return n;
+}
+
+static void print_edge(FILE *out, const struct explore_failure *f, const struct explore_step *s)
+{
+    uint32_t to = is_store(s) ? s->after : s->from;
+    if (!is_store(s) && !is_read(s))
+        fputs(" -", out);
+    else if (to >= f->step_count || !is_kept(&f->step[to]))
+        fputs(" start", out);
+    else
+        fprintf(out, " %u.%u", f->step[to].thread, number_of(f, to));
+}
+
+static void print_at(FILE *out, const char *what, struct explore_at at)
+{
+    if (at.thread)
+        fprintf(out, "%s %u %u\n", what, at.thread - 1, at.step);
+    else
+        fprintf(out, "%s none\n", what);
+}
+
+static void print(FILE *out, const char *program, const struct explore_options *o, const struct explore_failure *f)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < f->step_count; i++)
+        kept += is_kept(&f->step[i]);
+    fprintf(out, "strobe explore 1\nprogram %s\nmemory %s\nsize %u\nspurious %s\nsteps %u\n", program,
+            explore_memory_name(o->memory), o->size, o->spurious ? "yes" : "no", o->steps_max);
+    print_at(out, "frozen", f->frozen);
+    print_at(out, "interrupted", f->interrupted);
+    fprintf(out, "fault %s\nmessage %s\noperations %u\n", explore_fault_name(f->fault), f->message, kept);
+    for (uint32_t i = 0; i < f->step_count; i++) {
+        const struct explore_step *s = &f->step[i];
+        if (!is_kept(s))
+            continue;
+        fprintf(out, "%u.%u %s %s %u 0x%llx", s->thread, number_of(f, i), explore_operation_name(s->operation),
+                explore_order_name(s), s->bytes, (unsigned long long)s->value);
+        print_edge(out, f, s);
+        fprintf(out, " %s\n", s->place[0] ? s->place : "-");
+    }
+}
+
+enum strobe_status explore_save(const char *path, bool force, const struct explore_program *program,
+                                const struct explore_options *options, const struct explore_result *result, char *why,
+                                size_t why_bytes)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    struct strobe_outfile file;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) {
+        snprintf(why, why_bytes, "%s: out of memory", path);
+        return STROBE_IO;
+    }
+    print(out, program->name, options, &result->failure);
+    enum strobe_status status = fclose(out) ? STROBE_IO : strobe_outfile_open(&file, path, force);
+    if (status == STROBE_OK) {
+        strobe_outfile_write(&file, text, bytes);
+        status = strobe_outfile_finish(&file, 0);
+    }
+    free(text);
+    if (status == STROBE_EXISTS)
+        snprintf(why, why_bytes, "%s: exists already", path);
+    else if (status != STROBE_OK)
+        snprintf(why, why_bytes, "%s: cannot write: %s", path, strerror(errno));
+    return status;
+}

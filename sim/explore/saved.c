@@ -1,0 +1,302 @@
+#include "sim/explore/saved.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OPERATIONS_MAX = 65536, LINE_MAX_BYTES = 600 };
+static const char AN_OPERATION[] = "an operation, such as 0.3 load acquire 4 0x1 1.2 state+0x40";
+
+struct reader {
+    const char *path;
+    FILE *in;
+    uint32_t number;                  /* of the present line, from 1 */
+    char line[LINE_MAX_BYTES];
+    struct explore_saved *out;
+    char *why;
+    size_t why_bytes;
+};
+
+static enum strobe_status expected(const struct reader *r, const char *what)
+{
+    snprintf(r->why, r->why_bytes, "%s:%u: expected %s", r->path, r->number, what);
+    return STROBE_BAD_INPUT;
+}
+
+/* The next line that says something, without its newline. False at the end, and for a line that is cut or too long. */
+static bool next_line(struct reader *r)
+{
+    do {
+        r->number++;
+        if (!fgets(r->line, sizeof r->line, r->in))
+            return false;
+        size_t n = strcspn(r->line, "\n");
+        if (r->line[n] != '\n')
+            return false;
+        r->line[n] = 0;
+    } while (r->line[0] == '#');
+    return true;
+}
+
+/* ---- parts of a line */
+
+/* The next word; "" at the end. */
+static const char *word(char **at)
+{
+    char *begin = *at + strspn(*at, " ");
+    char *end = begin + strcspn(begin, " ");
+    *at = *end ? end + 1 : end;
+    *end = 0;
+    return begin;
+}
+
+static bool number(const char *text, uint64_t max, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    if (*text < '0' || *text > '9')
+        return false;
+    *out = strtoull(text, &end, 0);
+    return !*end && !errno && *out <= max;
+}
+
+static bool small(const char *text, uint32_t max, uint32_t *out)
+{
+    uint64_t wide;
+    if (!number(text, max, &wide))
+        return false;
+    *out = (uint32_t)wide;
+    return true;
+}
+
+/* "THREAD.NUMBER" */
+static bool reference(char *text, uint32_t *thread, uint32_t *index)
+{
+    char *dot = strchr(text, '.');
+    if (!dot)
+        return false;
+    *dot = 0;
+    bool good = small(text, EXPLORE_THREADS_MAX - 1, thread) && small(dot + 1, OPERATIONS_MAX, index);
+    *dot = '.';
+    return good;
+}
+
+/* ---- head */
+
+/* What stands behind `key` in the next line; NULL when the line is another one. */
+static char *value_of(struct reader *r, const char *key)
+{
+    size_t n = strlen(key);
+    return next_line(r) && !strncmp(r->line, key, n) && r->line[n] == ' ' ? r->line + n + 1 : NULL;
+}
+
+static bool read_at(struct reader *r, const char *key, struct explore_at *out)
+{
+    uint32_t thread;
+    char *at = value_of(r, key);
+    if (!at)
+        return false;
+    if (!strcmp(at, "none"))
+        return true;
+    if (!small(word(&at), EXPLORE_THREADS_MAX - 1, &thread) || !small(word(&at), OPERATIONS_MAX, &out->step) || *at)
+        return false;
+    out->thread = thread + 1;
+    return true;
+}
+
+static bool read_memory(struct reader *r, enum explore_memory *out)
+{
+    const char *text = value_of(r, "memory");
+    for (unsigned m = 0; text && m < EXPLORE_MEMORIES; m++)
+        if (!strcmp(text, explore_memory_name((enum explore_memory)m))) {
+            *out = (enum explore_memory)m;
+            return true;
+        }
+    return false;
+}
+
+static bool read_fault(struct reader *r, enum explore_fault *out)
+{
+    const char *text = value_of(r, "fault");
+    for (unsigned f = 1; text && f < EXPLORE_FAULTS; f++)
+        if (!strcmp(text, explore_fault_name((enum explore_fault)f))) {
+            *out = (enum explore_fault)f;
+            return true;
+        }
+    return false;
+}
+
+static bool read_number(struct reader *r, const char *key, uint32_t max, uint32_t *out)
+{
+    const char *text = value_of(r, key);
+    return text && small(text, max, out);
+}
+
+static enum strobe_status read_head(struct reader *r)
+{
+    struct explore_saved *s = r->out;
+    const char *text;
+    if (!next_line(r) || strcmp(r->line, "strobe explore 1") != 0)
+        return expected(r, "strobe explore 1, as a saved failure begins");
+    if (!(text = value_of(r, "program")) || !*text)
+        return expected(r, "program NAME");
+    if (!(s->program = strdup(text)))
+        return STROBE_IO;
+    if (!read_memory(r, &s->options.memory))
+        return expected(r, "memory sc, memory tso or memory c11");
+    if (!read_number(r, "size", UINT32_MAX, &s->options.size))
+        return expected(r, "size N");
+    if (!(text = value_of(r, "spurious")) || (strcmp(text, "yes") && strcmp(text, "no")))
+        return expected(r, "spurious yes or spurious no");
+    s->options.spurious = text[0] == 'y';
+    if (!read_number(r, "steps", UINT32_MAX, &s->options.steps_max))
+        return expected(r, "steps N");
+    if (!read_at(r, "frozen", &s->failure.frozen))
+        return expected(r, "frozen none, or frozen THREAD STEP");
+    if (!read_at(r, "interrupted", &s->failure.interrupted))
+        return expected(r, "interrupted none, or interrupted THREAD STEP");
+    if (!read_fault(r, &s->failure.fault))
+        return expected(r, "fault and the name of one");
+    if (!(text = value_of(r, "message")))
+        return expected(r, "message TEXT");
+    snprintf(s->failure.message, sizeof s->failure.message, "%.*s", (int)sizeof s->failure.message - 1, text);
+    if (!read_number(r, "operations", OPERATIONS_MAX, &s->failure.step_count))
+        return expected(r, "operations N");
+    return STROBE_OK;
+}
+
+/* ---- operations */
+
+static bool read_kind(const char *does, const char *order, struct explore_step *s)
+{
+    for (unsigned o = EXPLORE_LOAD; o <= EXPLORE_PLAIN_STORE; o++)
+        for (int m = memory_order_relaxed; m <= memory_order_seq_cst; m++) {
+            s->operation = (enum explore_operation)o;
+            s->order = m;
+            if (!strcmp(does, explore_operation_name(s->operation)) && !strcmp(order, explore_order_name(s)))
+                return true;
+        }
+    return false;
+}
+
+/* An edge may point to a line that comes later: it is kept as thread << 24 | number until all are read. */
+static bool read_edge(char *text, uint32_t *out)
+{
+    uint32_t thread, index;
+    *out = UINT32_MAX;
+    if (!strcmp(text, "start") || !strcmp(text, "-"))
+        return true;
+    if (!reference(text, &thread, &index))
+        return false;
+    *out = thread << 24 | index;
+    return true;
+}
+
+static bool is_store(const struct explore_step *s)
+{
+    return s->operation == EXPLORE_STORE || s->operation == EXPLORE_PLAIN_STORE;
+}
+
+static bool read_step(struct reader *r, struct explore_step *s)
+{
+    char *at = r->line, *edge;
+    uint32_t to;
+    s->from = s->after = UINT32_MAX;
+    if (!reference((char *)word(&at), &s->thread, &s->number))
+        return false;
+    const char *does = word(&at), *order = word(&at);
+    if (!read_kind(does, order, s) || !small(word(&at), 1 << 20, &s->bytes) ||
+        !number(word(&at), UINT64_MAX, &s->value))
+        return false;
+    edge = (char *)word(&at);
+    if (!read_edge(edge, &to) || !*at || strlen(at) >= sizeof s->place)
+        return false;
+    *(is_store(s) ? &s->after : &s->from) = to;
+    snprintf(s->place, sizeof s->place, "%s", at);
+    return true;
+}
+
+/* The step that an edge points to: a store or update. NO_STEP: there is none such. */
+#define NO_STEP (UINT32_MAX - 1)
+
+static uint32_t step_at(const struct explore_failure *f, uint32_t edge)
+{
+    if (edge == UINT32_MAX)
+        return UINT32_MAX;
+    for (uint32_t i = 0; i < f->step_count; i++) {
+        const struct explore_step *s = &f->step[i];
+        if (s->thread == edge >> 24 && s->number == (edge & 0xffffff))
+            return is_store(s) || s->operation == EXPLORE_UPDATE ? i : NO_STEP;
+    }
+    return NO_STEP;
+}
+
+static enum strobe_status resolve(struct reader *r)
+{
+    struct explore_failure *f = &r->out->failure;
+    for (uint32_t i = 0; i < f->step_count; i++) {
+        struct explore_step *s = &f->step[i];
+        s->from = step_at(f, s->from);
+        s->after = step_at(f, s->after);
+        r->number = r->out->line[i];
+        if (s->from == NO_STEP || (s->from != UINT32_MAX && s->from >= i))
+            return expected(r, "a store or an update that stands above");
+        if (s->after == NO_STEP || s->after == i)
+            return expected(r, "another store or an update of this file");
+    }
+    return STROBE_OK;
+}
+
+static enum strobe_status read_steps(struct reader *r)
+{
+    struct explore_failure *f = &r->out->failure;
+    uint32_t count = f->step_count, next[EXPLORE_THREADS_MAX] = {0};
+    f->step = calloc(count + 1, sizeof *f->step);
+    r->out->line = calloc(count + 1, sizeof *r->out->line);
+    if (!f->step || !r->out->line)
+        return STROBE_IO;
+    for (uint32_t i = 0; i < count; i++) {
+        struct explore_step *s = &f->step[i];
+        bool more = next_line(r);
+        r->out->line[i] = r->number;
+        if (!more || !read_step(r, s))
+            return expected(r, AN_OPERATION);
+        if (s->number != next[s->thread]++)
+            return expected(r, "the operations of each thread to be numbered from 0 on");
+    }
+    if (next_line(r) || !feof(r->in))
+        return expected(r, "the end of the file");
+    return resolve(r);
+}
+
+enum strobe_status explore_saved_read(const char *path, struct explore_saved *out, char *why, size_t why_bytes)
+{
+    struct reader r = {.path = path, .out = out, .why = why, .why_bytes = why_bytes};
+    struct stat st;
+    *out = (struct explore_saved){0};
+    explore_options_default(&out->options);
+    snprintf(why, why_bytes, "%s: out of memory", path);
+    r.in = fopen(path, "r");
+    if (!r.in || fstat(fileno(r.in), &st) || !S_ISREG(st.st_mode)) {
+        snprintf(why, why_bytes, "%s: %s", path, r.in ? "expected a file" : strerror(errno));
+        if (r.in)
+            fclose(r.in);
+        return STROBE_IO;
+    }
+    enum strobe_status status = read_head(&r);
+    if (status == STROBE_OK)
+        status = read_steps(&r);
+    fclose(r.in);
+    return status;
+}
+
+void explore_saved_free(struct explore_saved *saved)
+{
+    free(saved->program);
+    free(saved->line);
+    free(saved->failure.step);
+    *saved = (struct explore_saved){0};
+}
