@@ -27,12 +27,19 @@ _Static_assert(sizeof(strobe_a32) == 4 && sizeof(strobe_a64) == 8, "atomics add 
 #define strobe_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
 #define strobe_store_seq_cst(p, v) atomic_store_explicit((p), (v), memory_order_seq_cst)
 #define strobe_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define strobe_add_acq_rel(p, v) atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
 #define strobe_exchange_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
 
-/* Strong compare-exchange; on failure *expected receives what was found, with acquire. */
+/* Strong compare-exchange; on failure *expected receives what was found, with acquire, or relaxed as named. */
 #define strobe_cas_acq_rel(p, expected, desired)                                                 \
     atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_acq_rel,    \
                                             memory_order_acquire)
+#define strobe_cas_release(p, expected, desired)                                                 \
+    atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_release,    \
+                                            memory_order_relaxed)
+#define strobe_cas_relaxed(p, expected, desired)                                                 \
+    atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_relaxed,    \
+                                            memory_order_relaxed)
 
 #define strobe_fence_acquire() atomic_thread_fence(memory_order_acquire)
 #define strobe_fence_release() atomic_thread_fence(memory_order_release)

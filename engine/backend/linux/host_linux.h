@@ -18,17 +18,8 @@
  * takes nearly half of the sampler's time. A thread that sleeps in a call we do not hook is told by its state in /proc
  * and left alone, too.
  *
- * Request states (one word, sequence << 2 | state), and who moves between them:
- *
- *   IDLE -> ASKED       sampler
- *   ASKED -> CLAIMED    target, in its handler: its registers are its to write now
- *   CLAIMED -> STOPPED  target; it then waits on the word
- *   ASKED -> IDLE       sampler: too late; the handler, should it run after all, finds nothing to claim
- *   STOPPED -> IDLE     sampler: resume; or the target itself, when the sampler has not come back within the
- *                       watchdog's time
- *
- * So a sampler that dies leaves no thread stopped for longer than the watchdog's time, and resume learns from the
- * word whether what was read is good. */
+ * The hand-shake is handshake.h's. A sampler that dies leaves no thread stopped for longer than its watchdog's time,
+ * and resume learns from it whether what was read is good. */
 #ifndef STROBE_BACKEND_LINUX_HOST_LINUX_H
 #define STROBE_BACKEND_LINUX_HOST_LINUX_H
 
@@ -37,8 +28,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <time.h>
-
-enum { STROBE_LINUX_WATCHDOG_NS = 200 * 1000 * 1000 };
 
 typedef int strobe_clock_fn(clockid_t, struct timespec *);
 typedef int strobe_sigaction_fn(int, const struct sigaction *, struct sigaction *);

@@ -1,9 +1,11 @@
 #include "engine/backend/linux/suspend.h"
 
+#include "engine/backend/linux/handshake.h"
 #include "engine/backend/linux/host_linux.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -12,26 +14,26 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { IDLE = 0, ASKED = 1, CLAIMED = 2, STOPPED = 3, STATE_MASK = 3, SEQUENCE_STEP = 4 };
-
-/* The one request a process can have under way. */
-static struct {
-    strobe_a32 word;            /* sequence << 2 | state */
-    strobe_a32 tid;             /* who is asked; 0 = nobody */
-    struct strobe_regs regs;    /* written by the target between CLAIMED and STOPPED */
-} request;
-
+static struct strobe_handshake request;   /* the one that a process can have under way */
 static struct strobe_linux *signal_owner;
 static bool knows_states;
+
+/* ---- how the hand-shake waits ---- */
 
 static long futex(strobe_a32 *word, int op, uint32_t value, const struct timespec *timeout)
 {
     return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
-static struct timespec timespec_of_ns(uint64_t ns)
+bool strobe_handshake_sleep(strobe_a32 *word, uint32_t expected, uint64_t ns)
 {
-    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    struct timespec most = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    return futex(word, FUTEX_WAIT, expected, &most) == -1 && errno == ETIMEDOUT;
+}
+
+void strobe_handshake_wake(strobe_a32 *word)
+{
+    futex(word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 /* ---- the target's side ---- */
@@ -60,37 +62,18 @@ static void save_registers(struct strobe_regs *r, const ucontext_t *u)
 #endif
 }
 
-/* Waits to be let go; when nobody comes back within the watchdog's time, lets itself go. */
-static void stand_still(uint32_t stopped)
-{
-    struct timespec patience = timespec_of_ns(STROBE_LINUX_WATCHDOG_NS);
-    while (strobe_load_acquire(&request.word) == stopped) {
-        if (futex(&request.word, FUTEX_WAIT, stopped, &patience) == -1 && errno == ETIMEDOUT) {
-            uint32_t expected = stopped;
-            strobe_cas_acq_rel(&request.word, &expected, (stopped & ~(uint32_t)STATE_MASK) | IDLE);
-        }
-    }
-}
-
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct strobe_linux *l = signal_owner;
     int saved = errno;
     bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &request && (uint32_t)info->si_pid == l->pid;
-    uint32_t asked = strobe_load_acquire(&request.word);
+    uint32_t claimed;
     if (!ours) {
         if (l->foreign)
             l->foreign(number, info, context);
-    } else if ((asked & STATE_MASK) == ASKED &&
-               strobe_load_relaxed(&request.tid) == (uint32_t)syscall(SYS_gettid)) {
-        /* A late signal of an earlier request to this thread stops it for the present one: as good. */
-        uint32_t idle = asked & ~(uint32_t)STATE_MASK;
-        if (strobe_cas_acq_rel(&request.word, &asked, idle | CLAIMED)) {
-            save_registers(&request.regs, context);
-            strobe_store_release(&request.word, idle | STOPPED);
-            futex(&request.word, FUTEX_WAKE, 1, NULL);
-            stand_still(idle | STOPPED);
-        }
+    } else if (strobe_handshake_claim(&request, (uint32_t)syscall(SYS_gettid), &claimed)) {
+        save_registers(&request.regs, context);
+        strobe_handshake_stand(&request, claimed);
     }
     errno = saved;
 }
@@ -98,9 +81,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 void strobe_linux_settle(void *ctx, uint32_t tid)
 {
     (void)ctx;
-    while (strobe_load_acquire(&request.tid) == tid &&
-           (strobe_load_acquire(&request.word) & STATE_MASK) != IDLE)
-        sched_yield();
+    strobe_handshake_settle(&request, tid);
 }
 
 /* ---- the sampler's side ---- */
@@ -181,56 +162,23 @@ static bool cpu_clock_moves(struct strobe_linux *l, uint32_t tid)
            second != first;
 }
 
-static void withdraw(uint32_t idle)
-{
-    strobe_store_release(&request.tid, 0);
-    strobe_store_release(&request.word, idle);
-}
-
-/* False when the target did not get to its handler by the deadline, or the watchdog let it go before we looked. Once
- * the target has claimed the request it is on its way to STOPPED and is waited for. */
-static bool wait_until_stopped(struct strobe_linux *l, uint32_t idle, uint64_t deadline)
-{
-    for (;;) {
-        uint32_t seen = strobe_load_acquire(&request.word);
-        if (seen != (idle | ASKED) && seen != (idle | CLAIMED))
-            return seen == (idle | STOPPED);
-        uint64_t now = l->host.ticks(l);
-        if (now >= deadline && seen == (idle | ASKED) && strobe_cas_acq_rel(&request.word, &seen, idle))
-            return false;
-        struct timespec left = timespec_of_ns(now < deadline ? deadline - now : 1000000);
-        futex(&request.word, FUTEX_WAIT, seen, &left);
-    }
-}
-
 enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                         struct strobe_regs *out)
 {
     struct strobe_linux *l = ctx;
-    if (!cpu_clock_moves(l, tid) && !runs(tid))
+    uint32_t asked;
+    if ((!cpu_clock_moves(l, tid) && !runs(tid)) || !strobe_handshake_ask(&request, tid, blocked, &asked))
         return STROBE_UNSUPPORTED;
-    uint32_t idle = (strobe_load_relaxed(&request.word) & ~(uint32_t)STATE_MASK) + SEQUENCE_STEP;
-    strobe_store_relaxed(&request.tid, tid);
-    strobe_store_seq_cst(&request.word, idle | ASKED);
-    strobe_fence_seq_cst();
-    if (strobe_load_seq_cst(blocked)) {
-        withdraw(idle);
-        return STROBE_UNSUPPORTED;
-    }
-
     siginfo_t info = {.si_signo = l->signal, .si_code = SI_QUEUE};
     info.si_pid = (pid_t)l->pid;
     info.si_value.sival_ptr = &request;
     if (syscall(SYS_rt_tgsigqueueinfo, (long)l->pid, (long)tid, (long)l->signal, &info) != 0) {
         bool gone = errno == ESRCH;
-        withdraw(idle);
+        strobe_handshake_withdraw(&request, asked);
         return gone ? STROBE_GONE : STROBE_LATE;
     }
-
-    if (!wait_until_stopped(l, idle, l->host.ticks(l) + timeout_ns)) {
-        strobe_store_release(&request.tid, 0);
+    if (!strobe_handshake_await(&request, asked, &l->host, l->host.ticks(l) + timeout_ns))
         return STROBE_LATE;
-    }
     *out = request.regs;
     return STROBE_OK;
 }
@@ -238,14 +186,7 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
 enum strobe_status strobe_linux_resume(void *ctx, uint32_t tid)
 {
     (void)ctx, (void)tid;
-    uint32_t stopped = (strobe_load_relaxed(&request.word) & ~(uint32_t)STATE_MASK) | STOPPED;
-    uint32_t expected = stopped;
-    bool held = strobe_cas_acq_rel(&request.word, &expected, stopped & ~(uint32_t)STATE_MASK);
-    strobe_store_release(&request.tid, 0);
-    if (!held)
-        return STROBE_LATE;
-    futex(&request.word, FUTEX_WAKE, 1, NULL);
-    return STROBE_OK;
+    return strobe_handshake_resume(&request) ? STROBE_OK : STROBE_LATE;
 }
 
 /* ---- start ---- */
