@@ -83,3 +83,15 @@ size_t strobe_trace_ending(const char *path, enum strobe_format *format)
     *format = STROBE_FORMAT_PERFETTO;
     return 0;
 }
+
+void strobe_print_word(FILE *out, const char *word)
+{
+    if (!word[strcspn(word, " \t\n'\"\\$`!*?[](){}<>|&;~#")]) {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++)
+        *word == '\'' ? fputs("'\\''", out) : fputc(*word, out);
+    fputc('\'', out);
+}

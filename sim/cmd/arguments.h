@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Each returns false when `text` is something else, and leaves *out as it was. */
 
@@ -22,5 +23,8 @@ bool strobe_parse_count(const char *text, uint32_t low, uint32_t high, uint32_t 
 /* What a trace's file name says: the format in *format (perfetto when it says nothing), and how long the ending is that
  * says so (0 when there is none). */
 size_t strobe_trace_ending(const char *path, enum strobe_format *format);
+
+/* Prints a word as a shell would have to be given it. */
+void strobe_print_word(FILE *out, const char *word);
 
 #endif

@@ -47,12 +47,13 @@ int strobe_print_usage(const char *usage);
 int strobe_cmd_compare(int argc, char **argv);
 int strobe_cmd_convert(int argc, char **argv);
 int strobe_cmd_doctor(int argc, char **argv);
+int strobe_cmd_explore(int argc, char **argv);
 int strobe_cmd_help(int argc, char **argv);
 int strobe_cmd_record(int argc, char **argv);
 int strobe_cmd_report(int argc, char **argv);
 int strobe_cmd_run(int argc, char **argv);
 
-extern const char strobe_usage_compare[], strobe_usage_run[];
+extern const char strobe_usage_compare[], strobe_usage_explore[], strobe_usage_run[];
 extern const char strobe_usage_convert[], strobe_usage_doctor[], strobe_usage_help[], strobe_usage_record[];
 extern const char strobe_usage_report[];
 

@@ -117,24 +117,11 @@ static int take_option(struct request *q, int c)
 
 /* ---- what is said of a broken promise ---- */
 
-/* A word as a shell would have to be given it. */
-static void quoted(FILE *out, const char *word)
-{
-    if (!word[strcspn(word, " \t\n'\"\\$`!*?[](){}<>|&;~#")]) {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word; word++)
-        *word == '\'' ? fputs("'\\''", out) : fputc(*word, out);
-    fputc('\'', out);
-}
-
 static void print_command(FILE *out, const struct request *q, const char *path, uint64_t seed)
 {
     fputs("strobe run ", out);
     if (path)
-        quoted(out, path);
+        strobe_print_word(out, path);
     if (path)
         fprintf(out, " --seed %llu", (unsigned long long)seed);
     else
@@ -144,7 +131,7 @@ static void print_command(FILE *out, const struct request *q, const char *path, 
         fputs(" --schedule adversarial", out);
     if (q->costs_path) {
         fputs(" --costs ", out);
-        quoted(out, q->costs_path);
+        strobe_print_word(out, q->costs_path);
     }
     fputc('\n', out);
 }

@@ -9,6 +9,7 @@
 const struct strobe_cmd strobe_cmds[] = {
     {"run", strobe_cmd_run, "play a simulated app, capture it, score the capture", strobe_usage_run},
     {"compare", strobe_cmd_compare, "play scenarios under every capture policy", strobe_usage_compare},
+    {"explore", strobe_cmd_explore, "run small programs in every order a memory model allows", strobe_usage_explore},
     {"record", strobe_cmd_record, "run a program and take its timeline", strobe_usage_record},
     {"convert", strobe_cmd_convert, "make a trace of a session, for a viewer", strobe_usage_convert},
     {"report", strobe_cmd_report, "print threads, hottest methods, longest waits and losses", strobe_usage_report},

@@ -1,7 +1,9 @@
 #include "sim/cmd/progress.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,23 +22,54 @@ void strobe_progress_begin(struct strobe_progress *p, const char *label)
     *p = (struct strobe_progress){.label = label, .on = isatty(STDERR_FILENO), .begin_ns = now_ns()};
 }
 
-void strobe_progress_step(void *progress, uint64_t done, uint64_t all)
+/* Whether it is time to draw. */
+static int due(struct strobe_progress *p)
 {
-    struct strobe_progress *p = progress;
-    if (!p->on || !all)
-        return;
     uint64_t now = now_ns();
-    if (now - p->begin_ns < WAIT_NS || now - p->drawn_ns < REDRAW_NS)
-        return;
-    char bar[BAR + 1];
-    size_t full = (size_t)(done < all ? (double)done / (double)all * BAR : BAR);
+    if (!p->on || now - p->begin_ns < WAIT_NS || now - p->drawn_ns < REDRAW_NS)
+        return 0;
+    p->shown = 1;
+    p->drawn_ns = now;
+    return 1;
+}
+
+/* One line: what does not fit the terminal would stay there. */
+static void put(const char *line)
+{
+    struct winsize size;
+    bool known = !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col > 1;
+    fprintf(stderr, "\r%.*s\033[K", known ? size.ws_col - 1 : 79, line);
+    fflush(stderr);
+}
+
+static void draw(const struct strobe_progress *p, double share, const char *more)
+{
+    char bar[BAR + 1], line[512];
+    size_t full = (size_t)(share < 1 ? share * BAR : BAR);
     memset(bar, '#', full);
     memset(bar + full, '.', BAR - full);
     bar[BAR] = 0;
-    fprintf(stderr, "\r%s [%s] %3.0f %%", p->label, bar, 100.0 * (double)full / BAR);
-    fflush(stderr);
-    p->shown = 1;
-    p->drawn_ns = now;
+    snprintf(line, sizeof line, "%s [%s] %3.0f %%%s", p->label, bar, 100.0 * (double)full / BAR, more);
+    put(line);
+}
+
+void strobe_progress_step(void *progress, uint64_t done, uint64_t all)
+{
+    struct strobe_progress *p = progress;
+    if (all && due(p))
+        draw(p, (double)done / (double)all, "");
+}
+
+void strobe_progress_share(struct strobe_progress *p, double share, const char *more)
+{
+    char text[300];
+    if (!due(p))
+        return;
+    snprintf(text, sizeof text, "%s  %s", share < 0 ? p->label : "", more);
+    if (share < 0)
+        put(text);
+    else
+        draw(p, share, text);
 }
 
 void strobe_progress_end(struct strobe_progress *p)

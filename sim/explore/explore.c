@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STEPS_MAX = 2000, RANDOM_EXECUTIONS = 10000 };
+enum { RANDOM_EXECUTIONS = 10000 };
 
 static const struct explore_tactics *const tactics_of[EXPLORE_STRATEGIES] = {
     [EXPLORE_EXHAUSTIVE] = &explore_exhaustive,
@@ -124,7 +124,7 @@ enum strobe_status explore_run(const struct explore_program *program, const stru
     struct explore_options *o = &r.options;
     memset(out, 0, sizeof *out);
     if (!o->size) o->size = program->quick;
-    if (!o->steps_max) o->steps_max = STEPS_MAX;
+    if (!o->steps_max) o->steps_max = EXPLORE_STEPS_DEFAULT;
     bool at_random = o->strategy == EXPLORE_WALK || o->strategy == EXPLORE_PCT;
     if (at_random && !o->executions_max) o->executions_max = RANDOM_EXECUTIONS;
     out->complete = !at_random;

@@ -32,6 +32,8 @@ struct explore_progress {
     const char *variant;          /* "", "thread 1 frozen before its step 7" */
 };
 
+enum { EXPLORE_STEPS_DEFAULT = 2000 };
+
 struct explore_options {
     enum explore_memory memory;
     enum explore_strategy strategy;
@@ -41,7 +43,7 @@ struct explore_options {
     uint64_t seed;                /* WALK, PCT */
     uint64_t executions_max;      /* 0 = no limit for EXHAUSTIVE and BOUNDED, 10,000 for the others */
     double seconds_max;           /* 0 = none */
-    uint32_t steps_max;           /* operations of one thread in one execution; 0 = 2,000 */
+    uint32_t steps_max;           /* operations of one thread in one execution; 0 = EXPLORE_STEPS_DEFAULT */
     bool spurious;                /* weak compare-exchanges also fail for no reason */
     bool all_failures;            /* go on after the first failure, and count */
     void (*progress)(void *ctx, const struct explore_progress *now);   /* about ten times a second; may be NULL */

@@ -89,7 +89,7 @@ static void take(struct line *l, uint32_t thread)
     struct explore_step *s = &l->step[l->count];
     *s = (struct explore_step){.thread = thread, .number = e->number, .operation = operation_of(e), .order = e->order,
                                .site = e->site.code, .text = e->site.text, .bytes = e->bytes, .value = e->value,
-                               .from = UINT32_MAX};
+                               .from = UINT32_MAX, .after = UINT32_MAX};
     if (e->kind <= EXPLORE_E_UPDATE_STORE)
         explore_place_name(explore_variable_of(e->place)->at, s->place, sizeof s->place);
     if (explore_is_load(e)) {
@@ -106,6 +106,16 @@ static void take(struct line *l, uint32_t thread)
     l->count++;
 }
 
+/* Once all stand in the line: which store comes before each in the order of its place. */
+static void join_stores(struct line *l)
+{
+    for (uint32_t i = 0; i < l->g->event_count; i++) {
+        const struct explore_event *e = &l->g->event[i];
+        if (explore_is_store(e) && e->before < EXPLORE_NOBODY)
+            l->step[l->step_of[i]].after = l->step_of[e->before];
+    }
+}
+
 bool explore_line_up(const struct explore_graph *g, struct explore_step **step, uint32_t *count)
 {
     struct line l = {.g = g};
@@ -114,6 +124,7 @@ bool explore_line_up(const struct explore_graph *g, struct explore_step **step, 
     bool held = l.step && l.step_of;
     for (uint32_t i = 0; held && i < g->event_count; i++) l.step_of[i] = UINT32_MAX;
     for (uint32_t t = held ? choose(&l, NONE) : NONE; t != NONE; t = choose(&l, t)) take(&l, t);
+    if (held) join_stores(&l);
     free(l.step_of);
     if (!held) {
         free(l.step);

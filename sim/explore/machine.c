@@ -711,6 +711,6 @@ bool explore_machine_failure(struct explore_failure *out)
     *last = (struct explore_step){.thread = m.failed_access.thread, .number = m.failed_access.step,
                                   .operation = m.failed_access.store ? EXPLORE_PLAIN_STORE : EXPLORE_PLAIN_LOAD,
                                   .site = m.failed_access.site.code, .text = m.failed_access.site.text,
-                                  .from = UINT32_MAX};
+                                  .from = UINT32_MAX, .after = UINT32_MAX};
     return true;
 }

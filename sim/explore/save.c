@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_store(const struct explore_step *s)
-{
-    return s->operation == EXPLORE_STORE || s->operation == EXPLORE_PLAIN_STORE;
-}
-
-static bool is_read(const struct explore_step *s)
-{
-    return s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE || s->operation == EXPLORE_PLAIN_LOAD;
-}
-
 /* What setup did is the initial value; begin and end are where they must be. */
 static bool is_kept(const struct explore_step *s)
 {
@@ -33,8 +23,9 @@ static uint32_t number_of(const struct explore_failure *f, uint32_t index)
 
 static void print_edge(FILE *out, const struct explore_failure *f, const struct explore_step *s)
 {
-    uint32_t to = is_store(s) ? s->after : s->from;
-    if (!is_store(s) && !is_read(s))
+    bool stores = s->operation == EXPLORE_STORE, reads = s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE;
+    uint32_t to = stores ? s->after : s->from;
+    if (!stores && !reads)
         fputs(" -", out);
     else if (to >= f->step_count || !is_kept(&f->step[to]))
         fputs(" start", out);

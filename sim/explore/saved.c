@@ -195,11 +195,6 @@ static bool read_edge(char *text, uint32_t *out)
     return true;
 }
 
-static bool is_store(const struct explore_step *s)
-{
-    return s->operation == EXPLORE_STORE || s->operation == EXPLORE_PLAIN_STORE;
-}
-
 static bool read_step(struct reader *r, struct explore_step *s)
 {
     char *at = r->line, *edge;
@@ -214,7 +209,7 @@ static bool read_step(struct reader *r, struct explore_step *s)
     edge = (char *)word(&at);
     if (!read_edge(edge, &to) || !*at || strlen(at) >= sizeof s->place)
         return false;
-    *(is_store(s) ? &s->after : &s->from) = to;
+    *(s->operation == EXPLORE_STORE ? &s->after : &s->from) = to;
     snprintf(s->place, sizeof s->place, "%s", at);
     return true;
 }
@@ -229,7 +224,7 @@ static uint32_t step_at(const struct explore_failure *f, uint32_t edge)
     for (uint32_t i = 0; i < f->step_count; i++) {
         const struct explore_step *s = &f->step[i];
         if (s->thread == edge >> 24 && s->number == (edge & 0xffffff))
-            return is_store(s) || s->operation == EXPLORE_UPDATE ? i : NO_STEP;
+            return s->operation == EXPLORE_STORE || s->operation == EXPLORE_UPDATE ? i : NO_STEP;
     }
     return NO_STEP;
 }

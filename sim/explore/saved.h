@@ -16,8 +16,10 @@
  *
  * Operations stand in an order that their threads could have taken: THREAD.NUMBER, what it does, its order, its bytes,
  * its value, its edge, its place. The edge of a load or update is the operation it reads from, that of a store is the
- * one whose store comes right before it in the order of the place; "start" is the initial value, "-" none. What has no
- * place has "-" there. Numbers count from 0 in each thread. Lines that begin with # say nothing. */
+ * one whose store comes right before it in the order of the place; "start" is the initial value, "-" none: of fences,
+ * choices and the plain access that failed. What has no place has "-" there. Numbers count from 0 in each thread. Lines
+ * that begin with # say nothing.
+ */
 #ifndef STROBE_SIM_EXPLORE_SAVED_H
 #define STROBE_SIM_EXPLORE_SAVED_H
 

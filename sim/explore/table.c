@@ -58,10 +58,16 @@ static int print_number(char *to, size_t bytes, uint64_t value)
     return snprintf(to, bytes, value < 100000 ? "%llu" : "0x%llx", (unsigned long long)value);
 }
 
+/* Of a plain access only is known that it takes place. */
+static bool is_plain(const struct explore_step *s)
+{
+    return s->operation == EXPLORE_PLAIN_LOAD || s->operation == EXPLORE_PLAIN_STORE;
+}
+
 static void print_value(const struct explore_step *s, char *to, size_t bytes)
 {
     to[0] = 0;
-    if (s->operation == EXPLORE_FENCE || s->operation == EXPLORE_BEGIN || s->operation == EXPLORE_END)
+    if (is_plain(s) || s->operation == EXPLORE_FENCE || s->operation == EXPLORE_BEGIN || s->operation == EXPLORE_END)
         return;
     int n = 0;
     if (s->operation == EXPLORE_UPDATE) {
@@ -73,8 +79,7 @@ static void print_value(const struct explore_step *s, char *to, size_t bytes)
 
 static void print_from(const struct explore_step *s, char *to, size_t bytes)
 {
-    bool reads = s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE || s->operation == EXPLORE_PLAIN_LOAD;
-    if (!reads)
+    if (s->operation != EXPLORE_LOAD && s->operation != EXPLORE_UPDATE)
         to[0] = 0;
     else if (s->from == NONE)
         snprintf(to, bytes, "start%s", s->stale ? " (old)" : "");
@@ -158,7 +163,7 @@ static void print_legend(FILE *to, const struct explore_failure *f, const bool *
         left_out += !shown[i] && s->thread != NONE && has_place(s);
         old |= shown[i] && s->stale;
         start |= shown[i] && s->from == NONE &&
-                 (s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE || s->operation == EXPLORE_PLAIN_LOAD);
+                 (s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE);
     }
     if (start)
         fputs("  start: what setup left there\n", to);
