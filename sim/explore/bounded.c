@@ -1,6 +1,6 @@
 /* Every execution with at most so many preemptions (iterative context bounding: Musuvathi, Qadeer, PLDI 2007): depth
- * first over all that can be decided, which thread goes on, which store a load reads, where a store stands. A state, that
- * is a graph and the thread that ran last, which was met before at no greater cost is left.
+ * first over all that can be decided, which thread goes on, which store a load reads, where a store stands. A state,
+ * that is a graph and the thread that ran last, which was met before at no greater cost is left.
  *
  * A switch costs one when the thread that ran could have gone on. */
 #include "sim/explore/strategy.h"

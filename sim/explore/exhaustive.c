@@ -5,8 +5,8 @@
  * each load of the place that does not come before it by program order and reads-from, the graph is tried in which that
  * load reads it: a revisit, which takes away all that was added since the load and does not lead to the store. Such a
  * graph can be come by on several ways; the one that counts is that on which all that is taken away had been added
- * maximally, each load reading the latest store, each store the latest itself. So none is met twice and none needs to be
- * remembered.
+ * maximally, each load reading the latest store, each store the latest itself. So none is met twice and none needs to
+ * be remembered.
  *
  * What is yet to be tried stands on a stack, as copies of graphs. */
 #include "sim/explore/strategy.h"

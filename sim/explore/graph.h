@@ -1,8 +1,8 @@
 /* Execution graphs: what happened in an execution, without saying when.
  *
  * Events are a thread's operations in program order. A load has an edge from the store that it read, the stores of each
- * place stand in one line, its coherence order, which begins with the initial value. An update is two events, a load and
- * a store that stands next to what the load read. The order in which events were added is their index.
+ * place stand in one line, its coherence order, which begins with the initial value. An update is two events, a load
+ * and a store that stands next to what the load read. The order in which events were added is their index.
  *
  * Each event has clocks: how many events of each thread came before it, itself included,
  *
@@ -112,8 +112,8 @@ void explore_graph_clear(struct explore_graph *g);
 struct explore_graph *explore_graph_save(const struct explore_graph *g);
 void explore_graph_load(struct explore_graph *g, const struct explore_graph *saved);
 
-/* Makes the thread's next event of what `e` says (thread, kind, order, bytes, place, value, site), in no coherence order
- * and reading nothing yet. Returns its index. The caller has seen to it that there is room. */
+/* Makes the thread's next event of what `e` says (thread, kind, order, bytes, place, value, site), in no coherence
+ * order and reading nothing yet. Returns its index. The caller has seen to it that there is room. */
 uint16_t explore_graph_add(struct explore_graph *g, const struct explore_event *e);
 
 /* Makes a load of an update one that fails, or the other way round: its kind and order. */

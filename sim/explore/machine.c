@@ -1,5 +1,6 @@
 #include "sim/explore/machine.h"
 
+#include "engine/base/mix.h"
 #include "sim/explore/line.h"
 #include "sim/explore/model.h"
 #include "sim/explore/sharing.h"
@@ -21,6 +22,7 @@ struct thread {
     enum status status;
     uint32_t done;                 /* events of it that took place in this execution */
     uint32_t turn;                 /* events before its present turn of a spin */
+    uint64_t turn_read;            /* what the loads of the turn before read, as a hash; 0: there was none */
     uint32_t operations;
     bool interrupted;
     uintptr_t stored_at;           /* a plain store to an atomic variable whose value is not known before it happened */
@@ -48,6 +50,7 @@ static struct {
     struct thread thread[EXPLORE_THREADS_MAX];
     uint32_t running;              /* NONE: setup, check, or no execution */
     uint32_t last;
+    bool granted;                  /* the running thread was chosen, and has made no operation since */
     bool in_check;
     jmp_buf out_of_check;
     enum explore_end end;
@@ -159,12 +162,14 @@ static uint32_t choose_thread(void)
         runnable |= can_go_on(i) ? 1u << i : 0;
     }
     if (followers || !runnable) return NONE;
-    return m.chooser->thread(m.chooser->ctx, runnable, m.last);   /* EXPLORE_GIVE_UP is no thread either */
+    m.granted = true;
+    return m.chooser->thread(m.chooser->ctx, runnable, m.last);
 }
 
 /* Gives way to whoever is to run now; returns when that is this thread again. */
 static void give_way(void)
 {
+    m.granted = false;
     uint32_t self = m.running, chosen = choose_thread(), next = chosen < NONE ? chosen : NONE;
     if (chosen == EXPLORE_GIVE_UP) {
         m.end = EXPLORE_LEFT;
@@ -257,7 +262,8 @@ static struct thread *begin_operation(void)
         m.program->interrupt(m.state);
         flush_plain_store(t);
     }
-    if (t->done >= m.graph.count[m.running] || !can_follow(m.running)) give_way();
+    if (!m.granted && (t->done >= m.graph.count[m.running] || !can_follow(m.running))) give_way();
+    m.granted = false;
     return t;
 }
 
@@ -314,7 +320,8 @@ void explore_machine_read(uint16_t event, uint16_t from)
     explore_graph_clock(&m.graph, event);
 }
 
-static const struct explore_event *load(uint16_t place, uint32_t bytes, int order, bool locked, struct explore_site site)
+static const struct explore_event *load(uint16_t place, uint32_t bytes, int order, bool locked,
+                                        struct explore_site site)
 {
     struct thread *t = &m.thread[m.running];
     uint16_t i;
@@ -528,6 +535,16 @@ static bool is_silent(uint32_t thread, uint32_t number)
            (e->kind == EXPLORE_E_UPDATE_STORE && event_at(thread, number - 1)->value == e->value);
 }
 
+static uint64_t what_turn_read(uint32_t thread)
+{
+    uint64_t hash = 1;
+    for (uint32_t k = m.thread[thread].turn; k < m.thread[thread].done; k++) {
+        const struct explore_event *e = event_at(thread, k);
+        if (explore_is_load(e)) hash = strobe_mix_pair(hash, (uint64_t)e->place << 32 | e->from) | 1;
+    }
+    return hash;
+}
+
 void explore_spin(void)
 {
     if (m.running == NONE || m.over) return;
@@ -540,8 +557,12 @@ void explore_spin(void)
     t->turn = from;
     if (!loads) {
         t->turn = t->done;
+        t->turn_read = 0;
         return;
     }
+    uint64_t read = what_turn_read(m.running);
+    if (read == t->turn_read) leave(EXPLORE_LEFT);   /* a turn that saw nothing new says nothing new */
+    t->turn_read = read;
     t->status = SPINS;
     uint32_t self = m.running;
     do give_way();
@@ -587,7 +608,7 @@ static _Atomic uint64_t *bucket_of(const _Atomic uint32_t *word)
 
 bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time_out)
 {
-    static const struct explore_site lock = {.text = "futex wait: enters the bucket"}, look = {.text = "futex wait: word"},
+    static const struct explore_site lock = {.text = "futex wait: enters"}, look = {.text = "futex wait: looks"},
                                      sleep = {.text = "futex wait: sleeps"};
     _Atomic uint64_t *bucket = bucket_of(word);
     uint64_t before = explore_fetch(bucket, 8, EXPLORE_ADD, 0, memory_order_acq_rel, lock);

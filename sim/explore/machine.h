@@ -1,8 +1,8 @@
 /* Runs one execution of a program: its threads as fibers, its operations as events of a graph.
  *
  * An execution begins with a graph, empty or what an earlier one came to. The threads are run again along it, each load
- * returning what the graph says; where it ends, a chooser decides: which thread goes on, which store a load reads, where
- * a store stands. A strategy is a chooser and what it does between executions.
+ * returning what the graph says; where it ends, a chooser decides: which thread goes on, which store a load reads,
+ * where a store stands. A strategy is a chooser and what it does between executions.
  *
  * One machine; not thread-safe. */
 #ifndef STROBE_SIM_EXPLORE_MACHINE_H

@@ -2,8 +2,8 @@
  *
  *   SC    po, rf, co, fr together have no cycle (Shasha, Snir 1988)
  *   TSO   the same for each place alone; and program order but for a store before a later load, rfe, co, fr together
- *         have none (Alglave, Maranget, Tautschnig 2014). Programs are taken as compiled for x86: stores of order seq_cst
- *         and such fences empty the buffer, updates are locked
+ *         have none (Alglave, Maranget, Tautschnig 2014). Programs are taken as compiled for x86: stores of order
+ *         seq_cst and such fences empty the buffer, updates are locked
  *   C11   coherence (hb; eco has no cycle), atomicity, SC (psc has none), po and rf together have none: RC11
  *
  * Updates are atomic in all: nothing stands between what their load read and their store.

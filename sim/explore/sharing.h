@@ -1,10 +1,10 @@
-/* The memory that threads of an explored program share: which it is, what its atomic places are, what was allocated, and
- * which accesses to it race.
+/* The memory that threads of an explored program share: which it is, what its atomic places are, what was allocated,
+ * and which accesses to it race.
  *
  * Shared are the program's state, what explore_alloc hands out, and what explore_share was told of; other memory is a
- * thread's own. Races are found by clocks (Flanagan, Freund, "FastTrack", PLDI 2009), for words of 4 bytes and the bytes
- * in them: a plain access and another access to a byte race when one is a store and neither happens before the other.
- * To free a block is a plain store to all of it; what it is accessed by later accesses freed memory. */
+ * thread's own. Races are found by clocks (Flanagan, Freund, "FastTrack", PLDI 2009), for words of 4 bytes and the
+ * bytes in them: a plain access and another access to a byte race when one is a store and neither happens before the
+ * other. To free a block is a plain store to all of it; what it is accessed by later accesses freed memory. */
 #ifndef STROBE_SIM_EXPLORE_SHARING_H
 #define STROBE_SIM_EXPLORE_SHARING_H
 

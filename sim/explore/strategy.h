@@ -8,7 +8,8 @@ struct explore_strategy_state;
 
 struct explore_tactics {
     /* NULL: no memory. */
-    struct explore_strategy_state *(*open)(const struct explore_program *program, const struct explore_options *options);
+    struct explore_strategy_state *(*open)(const struct explore_program *program,
+                                           const struct explore_options *options);
     void (*close)(struct explore_strategy_state *s);
 
     /* Sets the machine's graph for the next execution. False: all are explored. */
