@@ -125,7 +125,7 @@ const char *explore_fault_name(enum explore_fault fault);      /* "data race" */
 const char *explore_memory_name(enum explore_memory memory);   /* "sc" "tso" "c11" */
 const char *explore_strategy_name(enum explore_strategy strategy);
 const char *explore_operation_name(enum explore_operation operation);   /* "load", of plain ones too */
-const char *explore_order_name(const struct explore_step *step);        /* "acquire", "plain", "-" where there is none */
+const char *explore_order_name(const struct explore_step *step);   /* "acquire", "plain", "-": none */
 
 /* Threads, operations and outcomes as a table for people, source lines from the debug information of this process. */
 struct _IO_FILE;
