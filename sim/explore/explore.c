@@ -53,7 +53,10 @@ static void look_around(struct run *r, const struct explore_strategy_state *s)
 static void note_failure(struct run *r)
 {
     struct explore_result *out = r->out;
-    if (out->failures++ == 0 && !explore_machine_failure(&out->failure)) r->status = STROBE_FULL;
+    if (out->failures++ == 0) {
+        if (!explore_machine_failure(&out->failure)) r->status = STROBE_FULL;
+        out->failure.size = r->options.size;
+    }
     if (!r->options.all_failures) r->stopped = true;
 }
 
@@ -117,6 +120,14 @@ static void explore_disturbed(struct run *r, uint32_t thread, bool frozen)
     }
 }
 
+/* Least chance that one execution shows a bug of that depth. */
+static double pct_bound(const struct explore_result *out, uint32_t depth)
+{
+    double bound = 1.0 / out->threads;
+    for (uint32_t i = 1; i < depth; i++) bound /= out->steps ? out->steps : 1;
+    return bound;
+}
+
 enum strobe_status explore_run(const struct explore_program *program, const struct explore_options *options,
                                struct explore_result *out)
 {
@@ -140,6 +151,7 @@ enum strobe_status explore_run(const struct explore_program *program, const stru
     out->pairs = r.pairs ? explore_pairs_count(r.pairs) : 0;
     out->seconds = now_seconds() - r.began;
     if (r.stopped || r.status != STROBE_OK) out->complete = false;
+    if (o->strategy == EXPLORE_PCT) out->probability = pct_bound(out, o->depth);
     explore_pairs_close(r.pairs);
     explore_machine_close();
     return r.status;

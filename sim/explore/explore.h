@@ -77,6 +77,7 @@ struct explore_failure {
     enum explore_fault fault;
     char message[256];            /* one line: what, and where by file and line if known */
     struct explore_at frozen, interrupted;
+    uint32_t size;                /* of the program */
     uint32_t step_count;
     struct explore_step *step;    /* .. the one that failed is the last */
 };
@@ -92,7 +93,7 @@ struct explore_result {
     uint32_t threads, steps;      /* most in one execution */
     double seconds;
     bool complete;                /* every execution within the strategy's bound was explored */
-    double probability;           /* PCT: of missing no bug of that depth, in one execution */
+    double probability;           /* PCT: least chance of one execution to show a bug of that depth */
     struct explore_failure failure;   /* fault is EXPLORE_FINE when there is none */
 };
 
@@ -104,6 +105,11 @@ void explore_options_default(struct explore_options *options);
 enum strobe_status explore_run(const struct explore_program *program, const struct explore_options *options,
                                struct explore_result *out);
 void explore_result_free(struct explore_result *result);
+
+/* Looks, for about that many seconds, for an execution that fails in the same way and is easier to read: of a smaller
+ * size of the program, with fewer preemptions. Puts it in the place of the result's failure; true when it found one. */
+bool explore_minimise(const struct explore_program *program, const struct explore_options *options, double seconds,
+                      struct explore_result *result);
 
 /* True when the result is what the program promises: complete or as far as asked, and the faults it is known for. */
 bool explore_as_expected(const struct explore_program *program, const struct explore_options *options,

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = EXPLORE_THREADS_MAX, FUTEXES = 16 };
+/* A loop that nobody marked is taken for a wait when its turns, of up to PERIODS - 1 operations, did the same so often:
+ * loops of the engine that try again give up sooner. */
+enum { NONE = EXPLORE_THREADS_MAX, FUTEXES = 16, PERIODS = 6, TURNS_ALIKE = 12 };
 
 enum status { RUNS, SPINS, FROZEN, OVER };
 
@@ -23,6 +25,7 @@ struct thread {
     uint32_t done;                 /* events of it that took place in this execution */
     uint32_t turn;                 /* events before its present turn of a spin */
     uint64_t turn_read;            /* what the loads of the turn before read, as a hash; 0: there was none */
+    uint32_t alike[PERIODS];       /* [p]: events in a row that did what those p before them did */
     uint32_t operations;
     bool interrupted;
     uintptr_t stored_at;           /* a plain store to an atomic variable whose value is not known before it happened */
@@ -245,11 +248,36 @@ static bool is_frozen(uint32_t i)
     return m.frozen.thread == i + 1 && m.thread[i].done >= m.frozen.step;
 }
 
+static bool do_alike(const struct explore_event *a, const struct explore_event *b)
+{
+    return a->kind == b->kind && a->site.code == b->site.code && a->site.text == b->site.text &&
+           (a->kind == EXPLORE_E_FENCE || (explore_is_load(a) && a->place == b->place && a->from == b->from));
+}
+
+/* Looks whether the thread's last event goes on doing what it did before. */
+static void note_repetition(struct thread *t, uint32_t thread)
+{
+    const struct explore_event *last = event_at(thread, t->done - 1);
+    for (uint32_t p = 1; p < PERIODS; p++)
+        t->alike[p] = t->done > p && do_alike(last, event_at(thread, t->done - 1 - p)) ? t->alike[p] + 1 : 0;
+}
+
+static bool seems_to_wait(struct thread *t)
+{
+    for (uint32_t p = 1; p < PERIODS; p++)
+        if (t->alike[p] >= p * TURNS_ALIKE) {
+            memset(t->alike, 0, sizeof t->alike);
+            return true;
+        }
+    return false;
+}
+
 /* To be called where an operation begins: another thread may go first, or this one may go no further. */
 static struct thread *begin_operation(void)
 {
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
+    if (seems_to_wait(t)) explore_spin();
     m.operations++;
     if (++t->operations > m.options->steps_max) fail(EXPLORE_ENDLESS, "thread %u goes on for ever", m.running);
     if (is_frozen(m.running)) {
@@ -341,6 +369,7 @@ static const struct explore_event *load(uint16_t place, uint32_t bytes, int orde
         explore_machine_read(i, from[chosen]);
     }
     t->done++;
+    note_repetition(t, m.running);
     check_access(explore_variable_of(place)->at, bytes, false, true, site);
     return &m.graph.event[i];
 }
@@ -364,6 +393,7 @@ static void store(uint16_t place, uint32_t bytes, uint64_t value, int order, boo
         explore_graph_place(&m.graph, i, before[chosen]);
     }
     t->done++;
+    memset(t->alike, 0, sizeof t->alike);
     explore_memory_write(explore_variable_of(place)->at, bytes, value);
     check_access(explore_variable_of(place)->at, bytes, true, true, site);
 }
@@ -466,6 +496,7 @@ void explore_fence(int order, struct explore_site site)
         explore_graph_clock(&m.graph, add_event(&e));
     }
     t->done++;
+    note_repetition(t, m.running);
 }
 
 void explore_plain(const volatile void *at, uint64_t bytes, bool is_store, struct explore_site site)

@@ -47,7 +47,7 @@ static void print(FILE *out, const char *program, const struct explore_options *
     for (uint32_t i = 0; i < f->step_count; i++)
         kept += is_kept(&f->step[i]);
     fprintf(out, "strobe explore 1\nprogram %s\nmemory %s\nsize %u\nspurious %s\nsteps %u\n", program,
-            explore_memory_name(o->memory), o->size, o->spurious ? "yes" : "no", o->steps_max);
+            explore_memory_name(o->memory), f->size, o->spurious ? "yes" : "no", o->steps_max);
     print_at(out, "frozen", f->frozen);
     print_at(out, "interrupted", f->interrupted);
     fprintf(out, "fault %s\nmessage %s\noperations %u\n", explore_fault_name(f->fault), f->message, kept);
