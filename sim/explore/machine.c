@@ -645,7 +645,10 @@ bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time
     uint64_t before = explore_fetch(bucket, 8, EXPLORE_ADD, 0, memory_order_acq_rel, lock);
     if (explore_load(word, 4, memory_order_relaxed, look) != expected) return false;
     if (may_time_out && explore_choose(2)) return true;
+    struct thread *t = &m.thread[m.running];
+    t->turn = t->done;   /* what it read before, it does not wait for; nor for a wake behind it */
     while (explore_load(bucket, 8, memory_order_acquire, sleep) == before) explore_spin();
+    t->turn = t->done;
     return true;
 }
 
@@ -686,12 +689,13 @@ static void check(void)
     m.in_check = false;
 }
 
-/* Those that wait are dead when each of their loads has returned what is there for good. */
+/* Those that wait are dead when each of their loads has returned what is there for good. One that could see something
+ * new goes on in another execution, and may end the others' wait there. */
 static bool waits_for_ever(void)
 {
     for (uint32_t i = 0; i < m.program->thread_count; i++)
-        if (m.thread[i].status == SPINS && !has_news(i)) return true;
-    return false;
+        if (m.thread[i].status == SPINS && has_news(i)) return false;
+    return true;
 }
 
 static void judge(void)
