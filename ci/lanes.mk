@@ -62,8 +62,16 @@ swarm: all ## plays SWARM_SEEDS seeds (default 1000) of every scenario and as ma
 
 # ---- mutants
 
+RANDOM_MUTANTS ?= 300
+SEED           ?= 1
+
 mutants: $B/strobe | deps-test ## known-bad variants of the engine: each must be killed by the tests it names
 	@B=$B tests/mutants/run.sh --all
+
+mutants-random: $B/strobe | deps-test ## RANDOM_MUTANTS (default 300) drawn with SEED (1): at least 90 % must be killed
+	@rm -rf out/mutants/drawn
+	@B=$B CC='$(CC)' tests/mutants/generate --count $(RANDOM_MUTANTS) --seed $(SEED) out/mutants/drawn
+	@B=$B tests/mutants/run.sh --from out/mutants/drawn --score 90
 
 # ---- fuzzing
 
@@ -99,5 +107,5 @@ deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate: | dep
 	@ci/deps $(@:deps-%=%)
 
 .PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly swarm \
-        mutants \
+        mutants mutants-random \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate

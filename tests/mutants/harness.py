@@ -1,6 +1,6 @@
 """Runs mutants: known-bad variants of the tree that its tests must kill.
 
-    tests/mutants/run.sh [--all | --sample N [--seed S] | NAME...] [--from FOLDER] [-j JOBS] [-v] ...
+    tests/mutants/run.sh [--all | --sample N [--seed S] | NAME...] [--from FOLDER] [-j JOBS] ...
 
 A mutant is FOLDER/NAME.patch (tests/mutants/curated unless --from says otherwise): a diff for `patch -p1` under a head
 of lines `Word: text`, ended by an empty one:
@@ -14,6 +14,8 @@ Commands that kill, tried in this order until one fails:
     unit/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
     sim/test_NAME[:PATTERN]     the same of the lab
     explore WORDS               build/strobe explore WORDS
+    run SCENARIO OPTIONS        build/strobe run SCENARIO OPTIONS: broken promises, and `expect` lines that do not hold
+    suite NAME                  tests/NAME/run.sh
     swarm SCENARIO OPTIONS      tests/mutants/swarm: up to 1,000 seeds of `strobe run SCENARIO`
 
 Each command first passes on the tree as it is, or it proves nothing. Then each job keeps a copy of the tree with its
@@ -42,7 +44,7 @@ from pathlib import Path
 
 HOME = Path.cwd()
 BUILT = os.environ.get("B", "build")
-NEEDED = ("flags", "obj", "sim", "explore", "tests", "strobe")  # of what was built, libraries too
+NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "libstrobe-preload.so")  # of what was built, libraries too
 MEGABYTE = 1 << 20
 PATIENCE_TIMES = 5  # a command may take so many times what it took on the tree as it is, and --patience seconds more
 SWARM_SECONDS = 500  # the most that tests/mutants/swarm takes
@@ -60,8 +62,8 @@ class Mutant:
         self.path, self.name, self.promise = path, path.stem, None
         self.verdict = self.by = self.said = ""
         self.seconds = 0.0
-        words = {"Breaks": "breaks", "Killed by": "commands", "Promise": "promise", "Id": "id"}
-        self.breaks = self.commands = self.id = None
+        words = {"Breaks": "breaks", "Killed by": "commands", "Promise": "promise"}
+        self.breaks = self.commands = None
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if not line:
                 break
@@ -92,13 +94,20 @@ class Command:
         elif kind == "explore" and rest:
             self.target = f"{BUILT}/strobe"
             self.line = self.baseline_line = [self.target, "explore", *shlex.split(rest)]
+        elif kind == "run" and rest:
+            self.target = f"{BUILT}/strobe"
+            self.line = self.baseline_line = [self.target, "run", *shlex.split(rest), "-o", "run-out", "-f"]
+        elif kind == "suite" and re.fullmatch(r"\w+", rest):
+            self.target = "all"
+            self.line = self.baseline_line = [f"tests/{rest}/run.sh"]
+            self.environment["B"] = BUILT
         elif kind == "swarm" and rest and mutant.promise:
             self.target = f"{BUILT}/strobe"
             self.baseline_line = [self.target, "run", *shlex.split(rest), "--seeds", "1..5", "-o", "swarm-out", "-f"]
             self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.promise, *shlex.split(rest)]
         else:
-            complain(f"{mutant.path}: `{text}`: expected unit/test_NAME, sim/test_NAME, `explore WORDS`, or"
-                     " `swarm SCENARIO OPTIONS` with a line `Promise: `")
+            complain(f"{mutant.path}: `{text}`: expected unit/test_NAME, sim/test_NAME, `explore WORDS`,"
+                     " `run SCENARIO OPTIONS`, `suite NAME`, or `swarm SCENARIO OPTIONS` with a line `Promise: `")
 
 
 class Tree:
@@ -106,7 +115,7 @@ class Tree:
 
     def __init__(self, folder, pristine=None):
         self.folder, self.pristine = folder, pristine
-        self.process = None
+        self.processes, self.closed = set(), False
         if pristine:
             run(["cp", "-a", "--reflink=auto", pristine.folder, folder])
         else:
@@ -138,42 +147,50 @@ class Tree:
 
     def run(self, line, limit_seconds, environment=None):
         """Runs in the tree. Returns exit status (None when it took too long), what was said, seconds."""
-        log = self.folder / "said.log"
+        if self.closed:
+            sys.exit()
+        log = self.folder / f"said-{threading.get_ident()}.log"
         began = time.monotonic()
         with open(log, "wb") as out:
-            self.process = subprocess.Popen(
+            process = subprocess.Popen(
                 line, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                 start_new_session=True, preexec_fn=bounds, env=child_environment(environment))
+            self.processes.add(process)
             try:
-                status = self.process.wait(limit_seconds)
+                status = process.wait(limit_seconds)
             except subprocess.TimeoutExpired:
                 status = None
-            self.kill()
+            kill(process)
+            self.processes.discard(process)
         text = log.read_bytes()[-20000:].decode("utf-8", "replace")
         return status, text, time.monotonic() - began
 
-    def kill(self):
-        """Ends what was started here, children included."""
-        if self.process:
-            try:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            self.process.wait()
-            self.process = None
+    def close(self):
+        self.closed = True
+        for process in list(self.processes):
+            kill(process)
+
+
+def kill(process):
+    """Ends what was started here, children included."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
 
 
 def bounds():
     """A mutant may run wild: not over the whole machine."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * MEGABYTE, 1024 * MEGABYTE))
-    resource.setrlimit(resource.RLIMIT_DATA, (4096 * MEGABYTE, 4096 * MEGABYTE))
+    resource.setrlimit(resource.RLIMIT_DATA, (12288 * MEGABYTE, 12288 * MEGABYTE))
 
 
 def child_environment(more=None):
-    """One job's make makes one thing at a time, and installs nothing."""
+    """One job's make makes one thing at a time, and installs nothing; random tests draw the same each time."""
     kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "B", "STROBE_TEST_ONLY")}
-    return {**kept, "MAKELEVEL": "1", "STROBE_DEPS": "check", **(more or {})}
+    return {**kept, "MAKELEVEL": "1", "STROBE_DEPS": "check", "SEED": "1", **(more or {})}
 
 
 def run(line):
@@ -187,27 +204,26 @@ def build(tree, target):
 
 
 class Baseline:
-    """What each command does on the tree as it is: run once, by the job that needs it first."""
+    """What each command does on the tree as it is, in a copy of its own: run once, by the job that needs it first."""
 
-    def __init__(self):
-        self.lock, self.done = threading.Lock(), {}
+    def __init__(self, tree):
+        self.tree, self.lock, self.done = tree, threading.Lock(), {}
 
-    def of(self, tree, command):
-        """(what is wrong or "", seconds). The tree must be as it was copied."""
+    def of(self, command):
+        """(what is wrong or "", seconds)."""
         with self.lock:
             known = self.done.setdefault(command.text, {"lock": threading.Lock()})
         with known["lock"]:
             if "result" not in known:
-                known["result"] = self.run(tree, command)
+                known["result"] = self.run(command)
         return known["result"]
 
-    @staticmethod
-    def run(tree, command):
-        status, said, seconds = tree.run(command.baseline_line, 120, command.environment)
+    def run(self, command):
+        status, said, seconds = self.tree.run(command.baseline_line, 120, command.environment)
         if status is None:
             return f"`{command.text}` takes more than 120 s on the tree as it is", seconds
         if status:
-            return f"`{command.text}` fails on the tree as it is:\n{said[-2000:]}", seconds
+            return f"`{command.text}` fails on the tree as it is:\n{said[-1000:]}", seconds
         if command.cmocka and not re.search(r"PASSED  \] [1-9]", said):
             return f"`{command.text}` runs no test", seconds
         return "", seconds
@@ -215,25 +231,22 @@ class Baseline:
 
 def judge(mutant, tree, baseline, patience):
     """Sets the mutant's verdict: killed, SURVIVED, or what kept it from being judged."""
-    limits = {}
-    for command in mutant.commands:
-        wrong, seconds = baseline.of(tree, command)
-        if wrong:
-            mutant.verdict, mutant.said = "NO BASELINE", wrong
-            return
-        limits[command] = SWARM_SECONDS if command.kind == "swarm" else patience + PATIENCE_TIMES * seconds
-    tree.restore()
     status, said, _ = tree.run(["patch", "-p1", "-F0", "-s", "-i", str(mutant.path.resolve())], 20)
     if status:
         mutant.verdict, mutant.said = "DOES NOT APPLY", said
         return
     for command in mutant.commands:
+        wrong, seconds = baseline.of(command)
+        if wrong:
+            mutant.verdict, mutant.said = "NO BASELINE", wrong
+            return
         status, said, _ = build(tree, command.target)
         if status != 0:
             mutant.verdict, mutant.said = "DOES NOT BUILD", said
             return
         line = [str(tree.pristine.folder / BUILT / "strobe") if word == "BASE" else word for word in command.line]
-        status, said, _ = tree.run(line, limits[command], command.environment)
+        limit = SWARM_SECONDS if command.kind == "swarm" else patience + PATIENCE_TIMES * seconds
+        status, said, _ = tree.run(line, limit, command.environment)
         if status not in (0, 1) and command.kind == "swarm":
             mutant.verdict, mutant.said = "FOUND BADLY", said
             return
@@ -246,8 +259,8 @@ def judge(mutant, tree, baseline, patience):
 class Table:
     """Rows in the mutants' order as they come in, and a bar on a terminal."""
 
-    def __init__(self, mutants, verbose):
-        self.mutants, self.verbose, self.next = mutants, verbose, 0
+    def __init__(self, mutants):
+        self.mutants, self.next, self.said = mutants, 0, {""}
         self.began, self.lock = time.monotonic(), threading.Lock()
         self.bar = sys.stderr.isatty()
         self.width = max([len(m.name) for m in mutants] + [6])
@@ -257,7 +270,8 @@ class Table:
         by = mutant.by or " | ".join(c.text for c in mutant.commands)
         print(f"{mutant.name:{self.width}}  {short(mutant.breaks, 40):40}  {short(by, 34):34}  {mutant.verdict:14}"
               f" {mutant.seconds:7.1f}", flush=True)
-        if mutant.verdict != "killed" and (self.verbose or mutant.verdict != "SURVIVED"):
+        if mutant.verdict != "killed" and mutant.said not in self.said:
+            self.said.add(mutant.said)
             print("".join(f"    | {line}\n" for line in mutant.said.strip().splitlines()[-30:]), end="", flush=True)
 
     def update(self):
@@ -286,8 +300,8 @@ def short(text, width):
     return text if len(text) <= width else text[:width - 2] + ".."
 
 
-def work(tree, waiting, baseline, table, stop, patience):
-    while not stop.is_set():
+def work(tree, waiting, baseline, table, patience):
+    while True:
         try:
             mutant = waiting.get_nowait()
         except queue.Empty:
@@ -299,7 +313,7 @@ def work(tree, waiting, baseline, table, stop, patience):
         table.update()
 
 
-def run_all(mutants, jobs, patience, verbose):
+def run_all(mutants, jobs, patience):
     """Judges all. Copies are gone afterwards, whatever happens."""
     targets = sorted({command.target for mutant in mutants for command in mutant.commands})
     done = subprocess.run(["make", "-s", f"B={BUILT}", *targets], env={k: v for k, v in os.environ.items()
@@ -308,25 +322,25 @@ def run_all(mutants, jobs, patience, verbose):
     if done.returncode:
         complain(f"the tree as it is does not build:\n{done.stdout[-3000:]}")
     folder = Path(tempfile.mkdtemp(prefix="strobe-mutants-"))
-    trees, stop = [], threading.Event()
+    trees = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         pristine = Tree(folder / "pristine")
-        trees = [Tree(folder / f"job{i}", pristine) for i in range(min(jobs, len(mutants)))]
-        waiting, baseline, table = queue.Queue(), Baseline(), Table(mutants, verbose)
+        names = ["baseline", *(f"job{i}" for i in range(min(jobs, len(mutants))))]
+        trees = [Tree(folder / name, pristine) for name in names]
+        waiting, baseline, table = queue.Queue(), Baseline(trees[0]), Table(mutants)
         for mutant in mutants:
             waiting.put(mutant)
-        threads = [threading.Thread(target=work, args=(t, waiting, baseline, table, stop, patience))
-                   for t in trees]
+        threads = [threading.Thread(target=work, args=(t, waiting, baseline, table, patience), daemon=True)
+                   for t in trees[1:]]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         table.clear()
     finally:
-        stop.set()
         for tree in trees:
-            tree.kill()
+            tree.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -340,7 +354,6 @@ def parse(arguments):
     parser.add_argument("--score", type=float)
     parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
     parser.add_argument("--patience", type=float, default=10)
-    parser.add_argument("-v", dest="verbose", action="store_true")
     return parser.parse_args(arguments)
 
 
@@ -378,7 +391,7 @@ def kept(name):
 
 def changed_lines(path):
     return [line for line in path.read_text().split("\n\n", 1)[1].splitlines()
-            if re.match(r"[-+](?![-+] ?[ab]/)", line)]
+            if line[:1] in "-+" and not re.match(r"(---|\+\+\+) [ab]/", line)]
 
 
 def report_score(mutants, least):
@@ -403,7 +416,7 @@ def main():
         complain("-j: expected at least 1")
     mutants = choose(options)
     began = time.monotonic()
-    run_all(mutants, options.jobs, options.patience, options.verbose)
+    run_all(mutants, options.jobs, options.patience)
     killed = sum(m.verdict == "killed" for m in mutants)
     spent = time.monotonic() - began
     work_seconds = sum(m.seconds for m in mutants)
@@ -417,7 +430,7 @@ def main():
         fine = killed == len(mutants)
         for mutant in mutants:
             if mutant.verdict != "killed":
-                print(f"repeat with: tests/mutants/run.sh -v {mutant.name}")
+                print(f"repeat with: tests/mutants/run.sh {mutant.name}")
         print(f"{killed} passed, {len(mutants) - killed} failed")
     sys.exit(0 if fine else 1)
 
