@@ -28,6 +28,7 @@ struct thread {
     uint32_t alike[PERIODS];       /* [p]: events in a row that did what those p before them did */
     uint32_t operations;
     bool interrupted;
+    bool turn_broken;              /* interrupted in its present turn of a spin: what that read is not all one look */
     uintptr_t stored_at;           /* a plain store to an atomic variable whose value is not known before it happened */
     uint16_t stored_place;
     struct explore_site stored_site;
@@ -286,9 +287,11 @@ static struct thread *begin_operation(void)
         for (;;) give_way();
     }
     if (m.interrupted.thread == m.running + 1 && t->done >= m.interrupted.step && !t->interrupted) {
+        uint32_t before = t->done;
         m.disturbed = t->interrupted = true;
         m.program->interrupt(m.state);
         flush_plain_store(t);
+        t->turn_broken = t->done != before;
     }
     if (!m.granted && (t->done >= m.graph.count[m.running] || !can_follow(m.running))) give_way();
     m.granted = false;
@@ -583,9 +586,10 @@ void explore_spin(void)
     flush_plain_store(t);
     if (follows(t)) return;
     uint32_t from = t->done, loads = 0;
-    for (; from > t->turn && is_silent(m.running, from - 1); from--)
+    for (; from > t->turn && !t->turn_broken && is_silent(m.running, from - 1); from--)
         loads += explore_is_load(event_at(m.running, from - 1));
     t->turn = from;
+    t->turn_broken = false;
     if (!loads) {
         t->turn = t->done;
         t->turn_read = 0;
