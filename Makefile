@@ -79,7 +79,7 @@ lab_obj     := $(call obj,sim,$(lab_support))
 support_obj := $(call obj,obj,$(support_src))
 # The race detector's own calls can't be answered twice: its builds have no programs.
 programs    := $(if $(findstring thread,$(SAN)),$(call obj,sim,$(no_programs)),$B/explore/programs.o)
-explore_obj := $(call obj,explore,$(engine_src) $(program_src))
+explore_obj := $(call obj,explore,$(engine_src) engine/backend/linux/handshake.c $(program_src))
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # The lab's threads are fibers of one thread, with nothing to race; what plays on real threads is watched for races too.

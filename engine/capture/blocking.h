@@ -40,10 +40,16 @@ enum strobe_release {
 };
 
 enum {
+#ifdef STROBE_SMALL      /* for exploration: the algorithm does not depend on these */
+    STROBE_BLOCKS_LOG2 = 1,
+    STROBE_BLOCK_WAITERS = 2,
+    STROBE_BLOCK_RELEASES = 2,
+#else
     STROBE_BLOCKS_LOG2 = 10,
-    STROBE_BLOCKS = 1 << STROBE_BLOCKS_LOG2,
     STROBE_BLOCK_WAITERS = 30,
     STROBE_BLOCK_RELEASES = 16,
+#endif
+    STROBE_BLOCKS = 1 << STROBE_BLOCKS_LOG2,
 };
 
 /* A thread that waits; free while what is 0. See blocking.c for who may write what. */

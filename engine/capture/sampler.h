@@ -29,7 +29,11 @@
 #include "engine/capture/thread.h"
 
 enum {
+#ifdef STROBE_SMALL
+    STROBE_SAMPLER_STACK_BYTES = 64,          /* for exploration: the algorithm does not depend on it */
+#else
     STROBE_SAMPLER_STACK_BYTES = 64 * 1024,   /* most stack memory copied of one thread */
+#endif
     STROBE_SAMPLER_PASS_THREADS = 256,        /* most threads looked at in one pass */
 };
 
