@@ -2,7 +2,8 @@
  * first over all that can be decided, which thread goes on, which store a load reads, where a store stands. A state,
  * that is a graph and the thread that ran last, which was met before at no greater cost is left.
  *
- * A switch costs one when the thread that ran could have gone on. */
+ * A switch costs one when the thread that ran could have gone on. Under SC a load returns the latest store, and a store
+ * is the latest: whatever else there is, another schedule has it. Under the weaker models old stores cost nothing. */
 #include "sim/explore/strategy.h"
 
 #include "engine/base/mix.h"
@@ -17,6 +18,7 @@ struct explore_strategy_state {
     struct decision *decision;     /* of the present execution, and of the next up to the last that has more ways */
     uint32_t count, room, at;
     uint32_t preemptions, spent;
+    bool latest_only;
     struct explore_seen *states, *executions;
     bool begun, starved;
 };
@@ -69,14 +71,16 @@ static uint32_t thread(void *ctx, uint32_t runnable, uint32_t last)
 
 static uint32_t load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
 {
+    struct explore_strategy_state *s = ctx;
     (void)event, (void)from;
-    return decide(ctx, count);
+    return decide(s, s->latest_only ? 1 : count);
 }
 
 static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
 {
+    struct explore_strategy_state *s = ctx;
     (void)event, (void)before;
-    return count ? decide(ctx, count) : EXPLORE_GIVE_UP;
+    return count ? decide(s, s->latest_only ? 1 : count) : EXPLORE_GIVE_UP;
 }
 
 static uint32_t choice(void *ctx, uint16_t event, uint32_t count)
@@ -101,6 +105,7 @@ static struct explore_strategy_state *open(const struct explore_program *program
     s->chooser = (struct explore_chooser){.ctx = s, .thread = thread, .load = load, .store = store, .choice = choice,
                                           .resumes = true};
     s->preemptions = options->preemptions;
+    s->latest_only = options->memory == EXPLORE_SC;
     s->states = explore_seen_open();
     s->executions = explore_seen_open();
     if (s->states && s->executions) return s;

@@ -1,6 +1,7 @@
 #include "sim/explore/machine.h"
 
 #include "engine/base/mix.h"
+#include "sim/explore/futex.h"
 #include "sim/explore/line.h"
 #include "sim/explore/model.h"
 #include "sim/explore/sharing.h"
@@ -15,7 +16,7 @@
 
 /* A loop that nobody marked is taken for a wait when its turns, of up to PERIODS - 1 operations, did the same so often:
  * loops of the engine that try again give up sooner. */
-enum { NONE = EXPLORE_THREADS_MAX, FUTEXES = 16, PERIODS = 6, TURNS_ALIKE = 12 };
+enum { NONE = EXPLORE_THREADS_MAX, PERIODS = 6, TURNS_ALIKE = 12 };
 
 enum status { RUNS, SPINS, FROZEN, OVER };
 
@@ -24,6 +25,7 @@ struct thread {
     enum status status;
     uint32_t done;                 /* events of it that took place in this execution */
     uint32_t turn;                 /* events before its present turn of a spin */
+    bool had_epilogue;
     uint64_t turn_read;            /* what the loads of the turn before read, as a hash; 0: there was none */
     uint32_t alike[PERIODS];       /* [p]: events in a row that did what those p before them did */
     uint32_t operations;
@@ -54,6 +56,7 @@ static struct {
     struct thread thread[EXPLORE_THREADS_MAX];
     uint32_t running;              /* NONE: setup, check, or no execution */
     uint32_t last;
+    bool epilogue;                 /* those that were left waiting see the latest stores now */
     bool granted;                  /* the running thread was chosen, and has made no operation since */
     bool in_check;
     jmp_buf out_of_check;
@@ -65,8 +68,6 @@ static struct {
     bool has_failed_access;
     uint64_t operations;
     struct update update;          /* of the load that is being decided */
-    _Atomic uint64_t futex[FUTEXES];
-    uintptr_t futex_word[FUTEXES];
 } m;
 
 struct explore_graph *explore_machine_graph(void)
@@ -151,6 +152,7 @@ static bool has_news(uint32_t i)
 static bool can_go_on(uint32_t i)
 {
     const struct thread *t = &m.thread[i];
+    if (t->status == SPINS && m.epilogue && !t->had_epilogue) return true;
     return t->status == RUNS || (t->status == SPINS && m.chooser->resumes && has_news(i));
 }
 
@@ -186,6 +188,8 @@ static void give_way(void)
         if (t->status == SPINS) {
             t->status = RUNS;
             t->turn = t->done;
+            t->had_epilogue = m.epilogue;
+            if (m.epilogue) t->turn_read = 0;
         }
     }
     if (next == self) return;
@@ -631,37 +635,6 @@ void explore_local(void *memory, size_t bytes)
     sim_fiber_local(memory, bytes);
 }
 
-/* ---- futexes: a word's bucket counts its wakes; whoever sleeps looks at the count and the word in one step */
-
-static _Atomic uint64_t *bucket_of(const _Atomic uint32_t *word)
-{
-    uint32_t i = 0;
-    while (i + 1 < FUTEXES && m.futex_word[i] && m.futex_word[i] != (uintptr_t)word) i++;
-    m.futex_word[i] = (uintptr_t)word;
-    return &m.futex[i];
-}
-
-bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time_out)
-{
-    static const struct explore_site lock = {.text = "futex wait: enters"}, look = {.text = "futex wait: looks"},
-                                     sleep = {.text = "futex wait: sleeps"};
-    _Atomic uint64_t *bucket = bucket_of(word);
-    uint64_t before = explore_fetch(bucket, 8, EXPLORE_ADD, 0, memory_order_acq_rel, lock);
-    if (explore_load(word, 4, memory_order_relaxed, look) != expected) return false;
-    if (may_time_out && explore_choose(2)) return true;
-    struct thread *t = &m.thread[m.running];
-    t->turn = t->done;   /* what it read before, it does not wait for; nor for a wake behind it */
-    while (explore_load(bucket, 8, memory_order_acquire, sleep) == before) explore_spin();
-    t->turn = t->done;
-    return true;
-}
-
-void explore_futex_wake(_Atomic uint32_t *word)
-{
-    static const struct explore_site wake = {.text = "futex wake"};
-    explore_fetch(bucket_of(word), 8, EXPLORE_ADD, 1, memory_order_acq_rel, wake);
-}
-
 /* ---- an execution */
 
 static void thread_main(void *arg)
@@ -693,46 +666,87 @@ static void check(void)
     m.in_check = false;
 }
 
-/* Those that wait are dead when each of their loads has returned what is there for good. One that could see something
- * new goes on in another execution, and may end the others' wait there. */
-static bool waits_for_ever(void)
+/* ---- threads that are left waiting: is what they wait for in another execution, or nowhere? */
+
+static uint32_t leftmost(void *ctx, uint32_t runnable, uint32_t last)
 {
-    for (uint32_t i = 0; i < m.program->thread_count; i++)
-        if (m.thread[i].status == SPINS && has_news(i)) return false;
+    (void)ctx, (void)last;
+    return (uint32_t)__builtin_ctz(runnable);
+}
+
+static uint32_t newest(void *ctx, uint16_t event, const uint16_t *list, uint32_t count)
+{
+    (void)ctx, (void)event, (void)list;
+    return count ? 0 : EXPLORE_GIVE_UP;
+}
+
+static uint32_t first_choice(void *ctx, uint16_t event, uint32_t count)
+{
+    (void)ctx, (void)event, (void)count;
+    return 0;
+}
+
+static uint32_t in_status(enum status status)
+{
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < m.program->thread_count; i++) set |= m.thread[i].status == status ? 1u << i : 0;
+    return set;
+}
+
+/* Whether each of them last looked at what is there for good: else it would at least look again. */
+static bool may_wait_for_ever(void)
+{
+    for (uint32_t i = 0; i < m.program->thread_count; i++) {
+        const struct thread *t = &m.thread[i];
+        if (t->status != SPINS) continue;
+        uint32_t k = t->done;
+        while (k > t->turn && !explore_is_load(event_at(i, k - 1))) k--;
+        if (k > t->turn && last_value(event_at(i, k - 1)->place) != event_at(i, k - 1)->value) return false;
+    }
     return true;
 }
 
+/* Where a wait's first turn began is not known, what it looked at may have come before. So those that wait take one more
+ * turn, in which loads return the latest stores. Who waits then with nothing new to see waits for ever. */
+static void play_epilogue(void)
+{
+    static const struct explore_chooser chooser = {.thread = leftmost, .load = newest, .store = newest,
+                                                   .choice = first_choice, .resumes = true};
+    m.chooser = &chooser;
+    m.epilogue = true;
+    m.last = NONE;
+    give_way();
+    m.running = NONE;
+}
+
+static void fail_waiting(uint32_t waiting)
+{
+    m.end = EXPLORE_FAILED;
+    m.fault = EXPLORE_DEADLOCK;
+    snprintf(m.message, sizeof m.message, "thread %u waits for ever: nobody is left to end its wait%s",
+             (uint32_t)__builtin_ctz(waiting), in_status(FROZEN) ? " but a frozen thread" : "");
+}
+
+/* How an execution came to its end in which no thread can go on. */
 static void judge(void)
 {
-    uint32_t spinning = 0, first = 0;
-    for (uint32_t i = m.program->thread_count; i-- > 0;)
-        if (m.thread[i].status == SPINS) {
-            spinning++;
-            first = i;
-        } else if (m.thread[i].status == RUNS) {
-            m.end = EXPLORE_LEFT;   /* the graph holds what this program can not do */
-            return;
-        }
-    settle_memory();
-    if (!spinning) {
-        m.end = EXPLORE_ENDED;
-        check();
-    } else if (waits_for_ever()) {
-        m.end = EXPLORE_FAILED;
-        m.fault = EXPLORE_DEADLOCK;
-        snprintf(m.message, sizeof m.message, "thread %u waits for ever: nobody is left to end its wait%s", first,
-                 explore_frozen() ? " but a frozen thread" : "");
-    } else {
-        m.end = EXPLORE_STUCK;
+    bool resumed = m.chooser->resumes;
+    if (in_status(RUNS)) {
+        m.end = EXPLORE_LEFT;   /* the graph holds what this program can not do */
+        return;
     }
+    m.end = in_status(SPINS) ? EXPLORE_STUCK : EXPLORE_ENDED;
+    if (m.end == EXPLORE_STUCK && !resumed && may_wait_for_ever()) play_epilogue();
+    if (m.over) return;
+    if (in_status(SPINS) && (resumed || m.epilogue)) fail_waiting(in_status(SPINS));
+    settle_memory();
+    if (m.end == EXPLORE_ENDED) check();
 }
 
 static bool start(void)
 {
     m.state = explore_sharing_reset();
-    for (uint32_t i = 0; i < FUTEXES; i++) m.futex_word[i] = 0;
-    memset((void *)m.futex, 0, sizeof m.futex);
-    explore_sharing_add((void *)m.futex, sizeof m.futex);
+    explore_futex_reset();
     if (m.program->setup) m.program->setup(m.state);
     sim_fiber_adopt(&m.main);
     for (uint32_t i = 0; i < m.program->thread_count; i++) {
@@ -746,16 +760,17 @@ static bool start(void)
 enum explore_end explore_machine_run(const struct explore_chooser *chooser)
 {
     m.chooser = chooser;
-    m.over = m.disturbed = m.has_failed_access = false;
+    m.over = m.disturbed = m.has_failed_access = m.epilogue = false;
     m.fault = EXPLORE_FINE;
     m.running = m.last = NONE;
     if (!start()) return EXPLORE_TOO_LARGE;
     give_way();
     m.running = NONE;
-    for (uint32_t i = 0; i < m.program->thread_count; i++) sim_fiber_close(&m.thread[i].fiber);
-    if (m.over && m.end != EXPLORE_FAILED) return m.end;
-    if (!explore_model_holds(&m.graph, m.options->memory)) m.end = EXPLORE_LEFT;
+    bool holds = explore_model_holds(&m.graph, m.options->memory);
+    if (!holds && (!m.over || m.end == EXPLORE_FAILED)) m.end = EXPLORE_LEFT;
     else if (!m.over) judge();
+    if (m.epilogue && !explore_model_holds(&m.graph, m.options->memory)) m.end = EXPLORE_STUCK;
+    for (uint32_t i = 0; i < m.program->thread_count; i++) sim_fiber_close(&m.thread[i].fiber);
     return m.end;
 }
 
