@@ -1,4 +1,4 @@
-/* Futexes by the explorer's own operations: the bucket of a word counts its wakes, and to enter it orders all who do. */
+/* Futexes by the explorer's own operations: a word's bucket counts its wakes, and to enter it orders all who do. */
 #include "sim/explore/futex.h"
 
 #include "sim/explore/access.h"

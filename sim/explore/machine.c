@@ -706,8 +706,8 @@ static bool may_wait_for_ever(void)
     return true;
 }
 
-/* Where a wait's first turn began is not known, what it looked at may have come before. So those that wait take one more
- * turn, in which loads return the latest stores. Who waits then with nothing new to see waits for ever. */
+/* Where a wait's first turn began is not known, what it looked at may have come before. So those that wait take one
+ * more turn, in which loads return the latest stores. Who waits then with nothing new to see waits for ever. */
 static void play_epilogue(void)
 {
     static const struct explore_chooser chooser = {.thread = leftmost, .load = newest, .store = newest,
