@@ -177,6 +177,10 @@ tests: all units
 test: tests | deps-test ## runs every test: unit tests, whole-command suites, style, the second compiler
 	@B=$B tests/run $(unit_bin) $(suites)
 
+SIZE ?= quick
+explore: all | deps-test ## every interleaving of small programs, in every memory model (SIZE=nightly: more)
+	@B=$B SIZE=$(SIZE) tests/explore/run.sh
+
 include ci/lanes.mk ci/install.mk
 include bench/bench.mk tests/genuine/genuine.mk
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
@@ -192,7 +196,8 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all run unit units benches sources tests test clean help FORCE deps-build deps-unit deps-run deps-test
+.PHONY: all run unit units benches sources tests test explore clean help FORCE \
+        deps-build deps-unit deps-run deps-test
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

@@ -204,6 +204,8 @@ static int add_named(struct command *c, const char *name)
 
 static void list(void)
 {
+    if (!explore_groups[0].name)
+        puts("This build holds no programs.");
     for (const struct explore_group *g = explore_groups; g->name; g++) {
         printf("%s%s\n", g == explore_groups ? "" : "\n", g->name);
         for (const struct explore_program *const *p = g->program; *p; p++) {

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const double MINIMISE_SECONDS = 2;
+
 /* What is told of a job when it has ended. */
 struct outcome {
     enum strobe_explore_verdict verdict;
@@ -110,6 +112,16 @@ static void explore(struct run *r, const struct strobe_explore_job *job, struct 
                  : f->status == STROBE_OK && as_expected(job, &o, f) ? STROBE_EXPLORE_FINE : STROBE_EXPLORE_FAILED;
 }
 
+/* What is shown is made easy to read before. A litmus test is small as it is. */
+static void minimise(const struct run *r, const struct strobe_explore_job *job, struct strobe_explore_finding *f)
+{
+    const struct strobe_explore_request *q = r->q;
+    struct explore_options o = strobe_explore_options(q, job);
+    bool shown = (f->verdict == STROBE_EXPLORE_FAILED && !q->json) || q->show || q->save;
+    if (f->status == STROBE_OK && f->result.failure.fault != EXPLORE_FINE && shown && !job->litmus)
+        explore_minimise(job->program, &o, MINIMISE_SECONDS, &f->result);
+}
+
 static void forget(const struct strobe_explore_job *job, struct strobe_explore_finding *f)
 {
     if (job->litmus)
@@ -147,6 +159,7 @@ static bool work(struct run *r, uint32_t index, struct outcome *out)
     if (!row || !detail)
         return false;
     explore(r, job, &f);
+    minimise(r, job, &f);
     if (q->save)
         save(q, job, &f, detail);
     strobe_explore_print_row(row, q, job, &f);
@@ -168,8 +181,12 @@ static void print_ended(struct run *r)
     const struct strobe_explore_request *q = r->q;
     for (; r->printed < q->job_count && r->outcome[r->printed].row; r->printed++) {
         const struct outcome *o = &r->outcome[r->printed];
+        if (o->verdict == STROBE_EXPLORE_IMPOSSIBLE)
+            continue;
         if (q->json)
-            fputs(r->printed ? ",\n" : "\n", stdout);
+            fputs(r->printed ? ",\n" : "[\n", stdout);
+        else if (!r->printed)
+            strobe_explore_print_head(stdout, q);
         fwrite(o->row, 1, o->row_bytes, stdout);
     }
     fflush(stdout);
@@ -344,6 +361,8 @@ static int tell(const struct run *r)
     }
     if (count[STROBE_EXPLORE_IMPOSSIBLE])
         return STROBE_EXIT_BAD;
+    if (q->json)
+        fputs(r->printed ? "\n]\n" : "[]\n", stdout);
     uint32_t missing = q->job_count - r->printed + count[STROBE_EXPLORE_STOPPED];
     if (!q->json) {
         printf("\n%s executions, %s operations in %.1f s of work, %s a second\n",
@@ -366,13 +385,7 @@ int strobe_explore_all(const struct strobe_explore_request *q)
     action.sa_flags = (int)SA_RESETHAND;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    if (q->json)
-        putchar('[');
-    else
-        strobe_explore_print_head(stdout, q);
     int status = q->processes > 1 ? in_processes(&r) : one_by_one(&r);
-    if (q->json)
-        fputs("\n]\n", stdout);
     if (!status)
         status = tell(&r);
     for (uint32_t i = 0; i < q->job_count; i++) {

@@ -214,6 +214,8 @@ static void print_interleaving(FILE *to, const struct strobe_explore_request *q,
                                const struct explore_result *r)
 {
     fprintf(to, "\n%s in memory model %s, ", strobe_explore_name(job), explore_memory_name(job->memory));
+    if (!job->litmus && r->failure.size != strobe_explore_options(q, job).size)
+        fprintf(to, "at size %u, ", r->failure.size);
     explore_print_failure(to, &r->failure);
     if (!q->save) {
         fputs("save it: ", to);

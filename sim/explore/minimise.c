@@ -49,7 +49,7 @@ bool explore_minimise(const struct explore_program *program, const struct explor
     o.strategy = EXPLORE_BOUNDED;
     o.executions_max = 0;
     o.all_failures = false;
-    for (o.size = 1; o.size <= largest; o.size++)
+    for (o.size = largest ? 1 : 0; o.size <= largest; o.size++)
         for (o.preemptions = 0; o.preemptions <= PREEMPTIONS_MAX; o.preemptions++) {
             o.seconds_max = (end - now_seconds()) / 2;
             if (o.seconds_max <= 0.01) return false;

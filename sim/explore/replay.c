@@ -164,6 +164,7 @@ static enum strobe_status run(struct guide *g, const struct explore_program *pro
     explore_machine_disturb(&f->frozen, &f->interrupted);
     enum explore_end end = explore_machine_run(&chooser);
     bool good = end != EXPLORE_FAILED || explore_machine_failure(&out->failure);
+    out->failure.size = options->size;
     out->executions = 1;
     out->operations = explore_machine_operations();
     explore_machine_close();
@@ -188,8 +189,6 @@ static enum strobe_status replay(const struct explore_saved *saved, const struct
     struct guide g;
     struct explore_options options = saved->options;
     enum strobe_status status = STROBE_FULL;
-    if (!options.size)
-        options.size = program->quick;
     if (!options.steps_max)
         options.steps_max = EXPLORE_STEPS_DEFAULT;
     snprintf(why, why_bytes, "%s: out of memory, or too large an execution", path);

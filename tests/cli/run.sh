@@ -28,13 +28,27 @@ run "$strobe" convert -q good.strobe -o good.perfetto-trace
 ((status == 0)) || { echo "FAIL set-up: cannot convert: $(<err)"; echo "0 passed, 1 failed"; exit 1; }
 run "$strobe" convert -q --deflate good.strobe -o deflated.perfetto-trace
 
+cat >SB.litmus <<'END'
+C SB
+{ [x] = 0; [y] = 0; }
+P0 (atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int r0 = atomic_load_explicit(y, memory_order_relaxed);
+}
+P1 (atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+  int r0 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (0:r0=0 /\ 1:r0=0)
+END
+
 # ---- wrong arguments
 
 is_refused no_command 'which command' "$strobe"
 is_refused unknown_command 'no such command: frobnicate' "$strobe" frobnicate
 is_refused unknown_help 'no such command: frobnicate' "$strobe" help frobnicate
 is_refused help_of_two 'one command' "$strobe" help record report
-for command in run compare record convert report doctor; do
+for command in run compare explore record convert report doctor; do
     is_refused "unknown_option_$command" 'no such option: --frobnicate' "$strobe" $command --frobnicate
     is_refused "unknown_letter_$command" 'no such option: -Z' "$strobe" $command -Z
 done
@@ -150,7 +164,8 @@ is_refused folder_missing 'no/such/folder' "$strobe" convert good.strobe -o no/s
 is_refused output_is_a_folder 'folder' "$strobe" convert good.strobe -f -o folder
 is_refused output_is_full '/dev/full: ' "$strobe" convert good.strobe -o /dev/full
 for command in '--version' 'help' 'help record' 'report good.strobe' 'report --json good.strobe' \
-    'report good.perfetto-trace' 'doctor' 'doctor --json' 'report --help' 'convert good.strobe -o -'; do
+    'report good.perfetto-trace' 'explore' 'explore SB.litmus' 'doctor' 'doctor --json' 'report --help' \
+    'convert good.strobe -o -'; do
     wanted "full_output_of_$command" || continue
     # shellcheck disable=SC2086
     timeout 60 "$strobe" $command >/dev/full 2>err </dev/null
@@ -187,6 +202,78 @@ if wanted disk_full; then
     fi
 fi
 
+# ---- explore
+
+MP() {   # the test, with the order in which the flag is loaded
+    cat <<END
+C MP
+{ [x] = 0; [y] = 0; }
+P0 (int *x, atomic_int *y) {
+  *x = 1;
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (int *x, atomic_int *y) {
+  int r0 = atomic_load_explicit(y, $1);
+  if (r0) { int r1 = *x; }
+}
+~exists (1:r0=1 /\ 1:r1=0)
+END
+}
+mkdir -p 'the tests'
+MP memory_order_acquire >'the tests/MP.litmus'
+MP memory_order_relaxed >race.litmus
+MP memory_order_sloppy >malformed.litmus
+is_refused explore_unknown 'frobnicate: expected a program, a group or a file' "$strobe" explore frobnicate
+is_refused explore_missing_file 'nothing.litmus: ' "$strobe" explore nothing.litmus
+is_refused explore_malformed 'malformed.litmus:8:' "$strobe" explore malformed.litmus
+is_refused explore_garbage 'garbage:1:' "$strobe" explore garbage
+is_refused explore_folder 'folder: ' "$strobe" explore folder
+is_refused explore_memory 'expected sc, tso, c11 or all' "$strobe" explore --memory arm SB.litmus
+is_refused explore_strategy 'expected exhaustive, bounded, random or pct' "$strobe" explore --strategy lazy SB.litmus
+is_refused explore_size 'expected nightly, or a number' "$strobe" explore --size huge SB.litmus
+for option in --preemptions --depth --seconds -j; do
+    is_refused "explore_${option//-/}" 'expected a number' "$strobe" explore $option x SB.litmus
+done
+is_refused explore_seed 'expected a whole number' "$strobe" explore --seed -1 SB.litmus
+is_refused explore_no_executions 'expected at least 1' "$strobe" explore --executions 0 SB.litmus
+is_refused explore_all_and_one 'not both' "$strobe" explore --all SB.litmus
+is_refused explore_saves_one 'for one program in one memory model' "$strobe" explore --memory all race.litmus --save x
+is_refused explore_keeps_files 'garbage: exists already' "$strobe" explore race.litmus --save garbage
+is_refused explore_full_disk '/dev/full: cannot write: No space left' "$strobe" explore race.litmus -f --save /dev/full
+is_refused explore_missing_folder 'no/folder: ' "$strobe" explore race.litmus --save no/folder
+is_refused replay_of_nothing 'nothing: No such file' "$strobe" explore --replay nothing
+is_refused replay_of_a_folder 'folder: expected a file' "$strobe" explore --replay folder
+is_refused replay_of_garbage 'garbage:1: expected strobe explore 1' "$strobe" explore --replay garbage
+if wanted explore_names_with_blanks; then
+    run "$strobe" explore 'the tests/MP.litmus'
+    fault="status $status: $(cat err out | head -c 300)"
+    [[ $status == 0 && $(<out) == *'Observation MP Never 0 '* ]] && fault=
+    verdict explore_names_with_blanks "$fault"
+fi
+if wanted explore_saves_and_replays; then
+    run "$strobe" explore race.litmus --save 'the tests/a race'
+    fault="status $status: $(<err)"
+    [[ $status == 1 && $(<out) == *'data race'*"--replay 'the tests/a race' race.litmus"* ]] && fault=
+    verdict explore_shows_a_race "$fault"
+    sed -n '/^  step/,/^again/p' out | sed '$d' >shown
+    run "$strobe" explore --replay 'the tests/a race' race.litmus
+    fault="status $status: $(<err)"
+    [[ $status == 1 && $(sed 1d out) == "$(<shown)" ]] && fault=
+    verdict explore_replays_a_race "$fault"
+    cp 'the tests/a race' saved
+    is_refused replay_needs_the_test 'saved:2: expected the name of a program' "$strobe" explore --replay saved
+    # Each line, cut off or damaged, is refused by its number.
+    for ((line = 1; line <= $(wc -l <saved); line++)); do
+        ((line == 10)) && continue   # the message may be anything
+        head -n $((line - 1)) saved >cut
+        is_refused "replay_cut_before_line_$line" "cut:$line: expected " "$strobe" explore --replay cut race.litmus
+        sed "${line}s/.*/~/" saved >hit
+        is_refused "replay_hit_in_line_$line" "hit:$line: expected " "$strobe" explore --replay hit race.litmus
+    done
+    sed 's/^0.0 store release 4 0x1 start/0.0 store release 4 0x1 1.0/; s/^1.0 load/1.0 update/' saved >hit
+    is_refused replay_of_another_program 'hit:1' "$strobe" explore --replay hit race.litmus
+fi
+
 # ---- permissions
 
 if wanted permissions; then
@@ -202,6 +289,11 @@ if wanted permissions; then
         verdict unwritable_folder "$(refused 'closed/x: Permission denied')"
         run "${as_nobody[@]}" "$strobe" record -o closed/x -- true
         verdict unwritable_folder_record "$(refused 'closed/x')"
+        run "${as_nobody[@]}" "$strobe" explore race.litmus --save closed/x
+        verdict unwritable_folder_explore "$(refused 'closed/x: cannot write: Permission denied')"
+        chmod 600 race.litmus
+        run "${as_nobody[@]}" "$strobe" explore race.litmus
+        verdict unreadable_litmus "$(refused 'race.litmus: expected a litmus test: Permission denied')"
     else
         skip permissions 'needs root, setpriv, and a build that others may read'
     fi
@@ -211,7 +303,7 @@ fi
 
 man=$home/sim/cmd/strobe.1
 plain=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$man")
-for command in run compare record convert report doctor help; do
+for command in run compare explore record convert report doctor help; do
     wanted "man_page_has_all_options_of_$command" || continue
     run "$strobe" help $command
     fault=
