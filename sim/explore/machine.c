@@ -766,8 +766,8 @@ enum explore_end explore_machine_run(const struct explore_chooser *chooser)
     if (!start()) return EXPLORE_TOO_LARGE;
     give_way();
     m.running = NONE;
-    bool holds = explore_model_holds(&m.graph, m.options->memory);
-    if (!holds && (!m.over || m.end == EXPLORE_FAILED)) m.end = EXPLORE_LEFT;
+    if ((!m.over || m.end == EXPLORE_FAILED) && !explore_model_holds(&m.graph, m.options->memory))
+        m.end = EXPLORE_LEFT;
     else if (!m.over) judge();
     if (m.epilogue && !explore_model_holds(&m.graph, m.options->memory)) m.end = EXPLORE_STUCK;
     for (uint32_t i = 0; i < m.program->thread_count; i++) sim_fiber_close(&m.thread[i].fiber);

@@ -1,15 +1,32 @@
+/* What psc comes to, when the stores of each place are numbered in coherence order (a load has the number of the store
+ * that it read). That s happens before t makes an edge wherever one of the two is a fence: the first step of the way
+ * from s, or the last to t, is in scb. What is left are mo and rb, from what comes after a fence to what comes before one,
+ * which are comparisons of numbers; and so is eco, between fences.
+ *
+ *   access -> access   sb; hb at one place; hb between other places; s before t in number, t a store
+ *   access -> fence    hb; the number of s below that of a store before t
+ *   fence  -> access   hb; a number after s below that of t, t a store
+ *   fence  -> fence    hb; a number after s below one before t, or a store after s that a load before t read */
 #include "sim/explore/psc.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A set of events, and the list of those of order seq_cst. */
+/* Of one fence and one place: numbers that come after it, and before it. */
+struct reach {
+    uint16_t least_after, least_store_after;           /* UINT16_MAX: none */
+    int32_t most_before, most_store_before, most_load_before;   /* -1: none */
+};
+
 struct relation {
     const struct explore_graph *g;
+    uint16_t number[EXPLORE_EVENTS_MAX];               /* of loads and stores; the initial value is 0 */
     uint16_t sc[EXPLORE_EVENTS_MAX];
     uint32_t sc_count;
-    bool reached[EXPLORE_EVENTS_MAX];
+    struct reach *reach;                               /* [sc][place] */
+    bool *edge;                                        /* [sc][sc] */
+    size_t reach_room, edge_room;
 };
 
 static bool before(const struct explore_graph *g, uint16_t a, uint16_t b)
@@ -27,96 +44,98 @@ static bool same_place(const struct explore_event *a, const struct explore_event
     return at_place(a) && at_place(b) && a->place == b->place;
 }
 
-/* Marks the stores that come after `store` in coherence order. */
-static void reach_later_stores(struct relation *r, uint16_t place, uint16_t store)
-{
-    for (uint16_t s = explore_next_store(r->g, place, store); s != EXPLORE_NOBODY; s = r->g->event[s].after)
-        r->reached[s] = true;
-}
-
-/* Marks what sb-to-another-place; hb; sb-to-another-place leads to from e. */
-static void reach_by_other_places(struct relation *r, const struct explore_event *e)
+static void number_events(struct relation *r)
 {
     const struct explore_graph *g = r->g;
-    uint32_t k = e->number + 1u;
-    while (k < g->count[e->thread] && same_place(e, explore_event_of(g, e->thread, k))) k++;
-    if (k == g->count[e->thread]) return;
-    uint16_t x = g->index[e->thread][k];
-    for (uint32_t t = 0; t < EXPLORE_THREADS_MAX; t++) {
-        uint32_t y = 0;
-        while (y < g->count[t] && !before(g, x, g->index[t][y])) y++;
-        if (y == g->count[t]) continue;
-        const struct explore_event *first = explore_event_of(g, t, y);
-        bool other = false;
-        for (uint32_t z = y + 1; z < g->count[t]; z++) {
-            other |= !same_place(first, explore_event_of(g, t, z));
-            if (other) r->reached[g->index[t][z]] = true;
-        }
+    for (uint32_t p = 0; p < g->place_count; p++) {
+        uint16_t n = 0;
+        for (uint16_t s = g->place[p].first; s != EXPLORE_NOBODY; s = g->event[s].after) r->number[s] = ++n;
+    }
+    r->sc_count = 0;
+    for (uint32_t i = 0; i < g->event_count; i++) {
+        const struct explore_event *e = &g->event[i];
+        if (explore_is_load(e)) r->number[i] = e->from == EXPLORE_INITIAL ? 0 : r->number[e->from];
+        if (e->order == memory_order_seq_cst) r->sc[r->sc_count++] = (uint16_t)i;
     }
 }
 
-static void reach_by_scb(struct relation *r, uint16_t event)
+static bool is_fence(const struct relation *r, uint32_t s)
 {
-    const struct explore_graph *g = r->g;
-    const struct explore_event *e = &g->event[event];
-    for (uint32_t k = e->number + 1u; k < g->count[e->thread]; k++) r->reached[g->index[e->thread][k]] = true;
-    reach_by_other_places(r, e);
-    if (!at_place(e)) return;
-    for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain)
-        if (before(g, event, i)) r->reached[i] = true;
-    reach_later_stores(r, e->place, explore_is_store(e) ? event : e->from);
+    return r->g->event[r->sc[s]].kind == EXPLORE_E_FENCE;
 }
 
-/* Marks what eco leads to from e: stores after it, and the loads that read it or those. */
-static void reach_by_eco(struct relation *r, uint16_t event)
+static struct reach *reach_of(const struct relation *r, uint32_t s, uint32_t place)
+{
+    return &r->reach[(size_t)s * r->g->place_count + place];
+}
+
+static void note_after(struct reach *at, uint16_t number, bool store)
+{
+    if (number < at->least_after) at->least_after = number;
+    if (store && number < at->least_store_after) at->least_store_after = number;
+}
+
+static void note_before(struct reach *at, uint16_t number, bool store)
+{
+    int32_t *most = store ? &at->most_store_before : &at->most_load_before;
+    if (number > at->most_before) at->most_before = number;
+    if (number > *most) *most = number;
+}
+
+static void look_around(struct relation *r, uint32_t s)
 {
     const struct explore_graph *g = r->g;
-    const struct explore_event *e = &g->event[event];
-    if (!at_place(e)) return;
-    bool store = explore_is_store(e);
-    reach_later_stores(r, e->place, store ? event : e->from);
-    for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
-        const struct explore_event *o = &g->event[i];
-        if (!explore_is_load(o)) continue;
-        if (store && o->from == event) r->reached[i] = true;
-        for (uint16_t s = explore_next_store(g, e->place, store ? event : e->from); s != EXPLORE_NOBODY;
-             s = g->event[s].after)
-            if (o->from == s) r->reached[i] = true;
+    uint16_t fence = r->sc[s];
+    for (uint32_t p = 0; p < g->place_count; p++)
+        *reach_of(r, s, p) = (struct reach){UINT16_MAX, UINT16_MAX, -1, -1, -1};
+    for (uint32_t i = 0; i < g->event_count; i++) {
+        const struct explore_event *e = &g->event[i];
+        if (!at_place(e)) continue;
+        if (before(g, fence, (uint16_t)i)) note_after(reach_of(r, s, e->place), r->number[i], explore_is_store(e));
+        else if (before(g, (uint16_t)i, fence))
+            note_before(reach_of(r, s, e->place), r->number[i], explore_is_store(e));
     }
 }
 
-static bool is_fence(const struct relation *r, uint16_t event)
+/* sb-to-another-place; hb; sb-to-another-place */
+static bool by_other_places(const struct explore_graph *g, const struct explore_event *s, const struct explore_event *t)
 {
-    return r->g->event[event].kind == EXPLORE_E_FENCE;
+    uint32_t x = s->number + 1u, y = t->number;
+    while (x < g->count[s->thread] && same_place(s, explore_event_of(g, s->thread, x))) x++;
+    while (y > 0 && same_place(t, explore_event_of(g, t->thread, y - 1))) y--;
+    return x < g->count[s->thread] && y > 0 &&
+           before(g, g->index[s->thread][x], g->index[t->thread][y - 1]);
 }
 
-/* Marks in edge[] which of the SC operations psc leads to from the one of number `s`. */
-static void edges_of(struct relation *r, uint32_t s, bool *edge)
+static bool leads_to_access(const struct relation *r, uint16_t s, uint16_t t)
 {
     const struct explore_graph *g = r->g;
-    uint16_t from = r->sc[s];
-    memset(r->reached, 0, g->event_count);
-    reach_by_scb(r, from);
-    if (is_fence(r, from))
-        for (uint32_t i = 0; i < g->event_count; i++)
-            if (before(g, from, (uint16_t)i)) reach_by_scb(r, (uint16_t)i);
-    for (uint32_t t = 0; t < r->sc_count; t++) {
-        uint16_t to = r->sc[t];
-        edge[t] = r->reached[to];
-        for (uint32_t i = 0; is_fence(r, to) && !edge[t] && i < g->event_count; i++)
-            edge[t] = r->reached[i] && before(g, (uint16_t)i, to);
+    const struct explore_event *a = &g->event[s], *b = &g->event[t];
+    if (a->thread == b->thread) return a->number < b->number;
+    if (same_place(a, b) && (before(g, s, t) || (explore_is_store(b) && r->number[s] < r->number[t]))) return true;
+    return by_other_places(g, a, b);
+}
+
+static bool fences_meet(const struct relation *r, uint32_t s, uint32_t t)
+{
+    for (uint32_t p = 0; p < r->g->place_count; p++) {
+        const struct reach *a = reach_of(r, s, p), *b = reach_of(r, t, p);
+        if (a->least_after < b->most_before || a->least_store_after <= b->most_load_before) return true;
     }
-    if (!is_fence(r, from)) return;
-    memset(r->reached, 0, g->event_count);
-    for (uint32_t i = 0; i < g->event_count; i++)
-        if (before(g, from, (uint16_t)i)) reach_by_eco(r, (uint16_t)i);
-    for (uint32_t t = 0; t < r->sc_count; t++) {
-        uint16_t to = r->sc[t];
-        if (!is_fence(r, to) || edge[t]) continue;
-        edge[t] = before(g, from, to);
-        for (uint32_t i = 0; !edge[t] && i < g->event_count; i++)
-            edge[t] = r->reached[i] && before(g, (uint16_t)i, to);
-    }
+    return false;
+}
+
+static bool leads_to(const struct relation *r, uint32_t s, uint32_t t)
+{
+    const struct explore_graph *g = r->g;
+    uint16_t from = r->sc[s], to = r->sc[t];
+    const struct explore_event *a = &g->event[from], *b = &g->event[to];
+    if (s == t) return is_fence(r, s) && fences_meet(r, s, s);
+    if (!is_fence(r, s) && !is_fence(r, t)) return leads_to_access(r, from, to);
+    if (before(g, from, to)) return true;
+    if (is_fence(r, s) && is_fence(r, t)) return fences_meet(r, s, t);
+    if (is_fence(r, t)) return r->number[from] < reach_of(r, t, a->place)->most_store_before;
+    return explore_is_store(b) && reach_of(r, s, b->place)->least_after < r->number[to];
 }
 
 /* Takes away operations that nothing leads to until none is left, or only cycles. */
@@ -128,7 +147,7 @@ static bool has_no_cycle(const bool *edge, uint32_t count)
         uint32_t was = left;
         for (uint32_t t = 0; t < count; t++) {
             bool led_to = gone[t];
-            for (uint32_t s = 0; s < count && !led_to; s++) led_to = !gone[s] && edge[s * count + t];
+            for (uint32_t s = 0; s < count && !led_to; s++) led_to = !gone[s] && edge[(size_t)s * count + t];
             if (led_to) continue;
             gone[t] = true;
             left--;
@@ -138,22 +157,25 @@ static bool has_no_cycle(const bool *edge, uint32_t count)
     return true;
 }
 
+static void *grown(void *block, size_t *room, size_t need)
+{
+    if (need <= *room) return block;
+    void *more = realloc(block, need);
+    if (!more) abort();
+    *room = need;
+    return more;
+}
+
 bool explore_psc_holds(const struct explore_graph *g)
 {
     static struct relation r;
-    static bool *edge;
-    static size_t room;
     r.g = g;
-    r.sc_count = 0;
-    for (uint32_t i = 0; i < g->event_count; i++)
-        if (g->event[i].order == memory_order_seq_cst) r.sc[r.sc_count++] = (uint16_t)i;
-    size_t need = (size_t)r.sc_count * r.sc_count;
-    if (need > room) {
-        bool *more = realloc(edge, need);
-        if (!more) abort();
-        edge = more;
-        room = need;
-    }
-    for (uint32_t s = 0; s < r.sc_count; s++) edges_of(&r, s, edge + (size_t)s * r.sc_count);
-    return has_no_cycle(edge, r.sc_count);
+    number_events(&r);
+    r.reach = grown(r.reach, &r.reach_room, (size_t)r.sc_count * g->place_count * sizeof *r.reach);
+    r.edge = grown(r.edge, &r.edge_room, (size_t)r.sc_count * r.sc_count);
+    for (uint32_t s = 0; s < r.sc_count; s++)
+        if (is_fence(&r, s)) look_around(&r, s);
+    for (uint32_t s = 0; s < r.sc_count; s++)
+        for (uint32_t t = 0; t < r.sc_count; t++) r.edge[(size_t)s * r.sc_count + t] = leads_to(&r, s, t);
+    return has_no_cycle(r.edge, r.sc_count);
 }
