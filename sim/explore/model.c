@@ -65,17 +65,21 @@ static bool empties_buffer(const struct explore_event *e)
            (e->order == memory_order_seq_cst && (e->kind == EXPLORE_E_STORE || e->kind == EXPLORE_E_FENCE));
 }
 
-/* The next event of the thread that stays behind e: for a store under TSO no load that may overtake it. */
-static uint16_t next_in_order(const struct search *s, const struct explore_event *e)
+/* Puts the thread's next events that stay behind e on the stack; true when one is the goal. Under TSO loads overtake
+ * stores that wait in the buffer: no load is behind such a store by itself, and loads behind one may be so by what
+ * stands before it. */
+static bool visit_next(struct search *s, const struct explore_event *e)
 {
     const struct explore_graph *g = s->g;
-    bool buffered = s->memory == EXPLORE_TSO && e->kind == EXPLORE_E_STORE && !empties_buffer(e);
+    bool waits = s->memory == EXPLORE_TSO && e->kind == EXPLORE_E_STORE && !empties_buffer(e);
     for (uint32_t k = e->number + 1u; k < g->count[e->thread]; k++) {
         const struct explore_event *n = explore_event_of(g, e->thread, k);
-        if (buffered && !explore_is_store(n) && !empties_buffer(n)) continue;
-        return g->index[e->thread][k];
+        bool next_waits = s->memory == EXPLORE_TSO && n->kind == EXPLORE_E_STORE && !empties_buffer(n);
+        if (waits && !explore_is_store(n) && !empties_buffer(n)) continue;
+        if (visit(s, g->index[e->thread][k])) return true;
+        if (waits || !next_waits) return false;
     }
-    return EXPLORE_NOBODY;
+    return false;
 }
 
 static uint16_t next_at_place(const struct search *s, const struct explore_event *e)
@@ -93,7 +97,7 @@ static bool follow(struct search *s, uint16_t event)
 {
     struct explore_graph *g = s->g;
     const struct explore_event *e = &g->event[event];
-    if (visit(s, s->one_place ? next_at_place(s, e) : next_in_order(s, e))) return true;
+    if (s->one_place ? visit(s, next_at_place(s, e)) : visit_next(s, e)) return true;
     if (explore_is_load(e))
         return e->from != EXPLORE_NOBODY && visit(s, explore_next_store(g, e->place, e->from));
     if (!explore_is_store(e)) return false;
