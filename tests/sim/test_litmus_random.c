@@ -16,7 +16,7 @@
 
 enum { CANDIDATES_MAX = 2000 };
 
-static uint64_t first_seed = 1, count = 1500;
+static uint64_t first_seed = 1, count = 1000;
 
 /* ---- random programs */
 
