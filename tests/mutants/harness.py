@@ -14,7 +14,6 @@ Commands that kill, tried in this order until one fails:
     unit/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
     sim/test_NAME[:PATTERN]     the same of the lab
     explore WORDS               build/strobe explore WORDS
-    run SCENARIO OPTIONS        build/strobe run SCENARIO OPTIONS: broken promises, and `expect` lines that do not hold
     suite NAME                  tests/NAME/run.sh
     swarm SCENARIO OPTIONS      tests/mutants/swarm: up to 1,000 seeds of `strobe run SCENARIO`
 
@@ -94,9 +93,6 @@ class Command:
         elif kind == "explore" and rest:
             self.target = f"{BUILT}/strobe"
             self.line = self.baseline_line = [self.target, "explore", *shlex.split(rest)]
-        elif kind == "run" and rest:
-            self.target = f"{BUILT}/strobe"
-            self.line = self.baseline_line = [self.target, "run", *shlex.split(rest), "-o", "run-out", "-f"]
         elif kind == "suite" and re.fullmatch(r"\w+", rest):
             self.target = "all"
             self.line = self.baseline_line = [f"tests/{rest}/run.sh"]
@@ -107,7 +103,7 @@ class Command:
             self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.promise, *shlex.split(rest)]
         else:
             complain(f"{mutant.path}: `{text}`: expected unit/test_NAME, sim/test_NAME, `explore WORDS`,"
-                     " `run SCENARIO OPTIONS`, `suite NAME`, or `swarm SCENARIO OPTIONS` with a line `Promise: `")
+                     " `suite NAME`, or `swarm SCENARIO OPTIONS` with a line `Promise: `")
 
 
 class Tree:

@@ -120,6 +120,8 @@ static void the_grid_starts_anew_after_a_quiet_spell(void **state)
     assert_true(strobe_gate_due(&g, 500 * MS));
     assert_false(strobe_gate_due(&g, 500 * MS + 999 * US));   /* no burst to make up for the quiet */
     assert_true(strobe_gate_due(&g, 501 * MS));
+    assert_true(strobe_gate_due(&g, 503 * MS));   /* a whole interval late: as quiet as any */
+    assert_false(strobe_gate_due(&g, 503 * MS + 999 * US));
 }
 
 int main(void)

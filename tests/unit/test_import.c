@@ -395,6 +395,21 @@ static void an_unknown_clock_is_a_fault_with_its_place(void **state)
     assert_non_null(strstr(why, place));
 }
 
+/* A snapshot that is cut off, in a packet whose defaults are fine. */
+static void a_fault_in_one_part_of_a_packet_is_not_forgotten_at_the_next(void **state)
+{
+    (void)state;
+    trace.count = 0;
+    struct bytes p = {.count = 0}, defaults = {.count = 0};
+    number(&defaults, 58, 64);
+    raw(&p, 6, "\x0a\x7f", 2);
+    message(&p, 59, &defaults);
+    number(&p, 13, 1);
+    number(&p, 10, 5);
+    packet(&p);
+    assert_int_equal(import(trace.at, trace.count), STROBE_BAD_INPUT);
+}
+
 static void samples_and_notes_come_back(void **state)
 {
     (void)state;
@@ -482,6 +497,7 @@ int main(void)
         cmocka_unit_test(sequences_keep_their_names_and_clocks_apart),
         cmocka_unit_test(events_without_their_state_are_counted_not_guessed),
         cmocka_unit_test(an_unknown_clock_is_a_fault_with_its_place),
+        cmocka_unit_test(a_fault_in_one_part_of_a_packet_is_not_forgotten_at_the_next),
         cmocka_unit_test(samples_and_notes_come_back),
         cmocka_unit_test(a_trace_cut_anywhere_says_where),
         cmocka_unit_test(damaged_traces_end_in_a_status),

@@ -104,6 +104,32 @@ static void a_stack_too_deep_is_cut_flagged_and_kept_S3(void **state)
     assert_int_equal(frames[127], 0x5000);
 }
 
+static struct strobe_window walked;
+
+static enum strobe_walk_end note_window(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
+                                        uint64_t *end, uint32_t max, uint32_t *count)
+{
+    (void)frame, (void)caller, (void)max;
+    walked = *stack;
+    end[-1] = 0x1000;
+    *count = 1;
+    return STROBE_WALK_ROOT;
+}
+
+/* What a thread said of its stack is where its walks end: they would go on into start code that keeps no frames. */
+static void a_walk_is_told_where_the_stack_and_its_outermost_code_begin(void **state)
+{
+    static const struct strobe_unwinder noting = {note_window, NULL};
+    (void)state;
+    uint64_t here = site_at(0).frame;
+    struct strobe_thread *t = strobe_thread_attach(
+        &rig.engine, 77, false, "other", &(struct strobe_stack_bounds){here - MS, here + MS, here + MS / 2});
+    rig.engine.unwinder = &noting;
+    strobe_point(t, strobe_switched(), STROBE_KIND_ALLOC, 0, site_at(0));
+    assert_int_equal(walked.high, here + MS);
+    assert_int_equal(walked.root, here + MS / 2);
+}
+
 static void a_walk_without_frames_is_counted_not_recorded(void **state)
 {
     (void)state;
@@ -396,6 +422,7 @@ int main(void)
         TEST(equal_samples_are_merged_and_first_and_last_kept_S30),
         TEST(samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merged),
         TEST(a_stack_too_deep_is_cut_flagged_and_kept_S3),
+        TEST(a_walk_is_told_where_the_stack_and_its_outermost_code_begin),
         TEST(a_walk_without_frames_is_counted_not_recorded),
         TEST(a_hook_inside_the_engine_is_not_taken_and_counted_S7),
         TEST(a_paused_capture_counts_and_records_nothing),

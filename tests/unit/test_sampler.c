@@ -105,6 +105,15 @@ static void a_thread_that_does_little_is_seen_at_the_refresh(void **state)
     assert_in_range(rig.suspends, 3000 / 30 - 2, 3000 / 30 + 2);   /* it is the main thread: 30 ms */
 }
 
+/* Or a thread whose hooks came densely, and come no more, would go on passing them by. */
+static void a_pass_makes_a_thread_that_passes_hooks_by_look_at_the_clock_again(void **state)
+{
+    (void)state;
+    strobe_store_relaxed(&rig.thread->gate.skip, 15);
+    pass(1, 900);
+    assert_false(strobe_gate_skips(&rig.thread->gate));
+}
+
 static void a_thread_in_a_blocking_call_is_left_alone(void **state)
 {
     (void)state;
@@ -379,6 +388,7 @@ int main(void)
         TEST(a_thread_that_wakes_up_is_seen_at_once_S5),
         TEST(a_thread_that_was_taken_off_its_processor_is_not_sampled_where_it_was_taken_off),
         TEST(a_thread_that_does_little_is_seen_at_the_refresh),
+        TEST(a_pass_makes_a_thread_that_passes_hooks_by_look_at_the_clock_again),
         TEST(a_thread_in_a_blocking_call_is_left_alone),
         TEST(a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_ends),
         TEST(a_thread_that_waits_in_one_call_is_not_even_looked_at),

@@ -19,10 +19,14 @@ static const uint64_t MS = 1000000;
 
 /* ---- the session: a for 2 ms, in it b for 1 ms and a read of 1 ms under c */
 
+static int without_metrics;
+
 static void make_session(void)
 {
     struct strobe_build build;
     struct strobe_config config = strobe_build_config();
+    if (without_metrics)
+        config.metrics = 0;
     strobe_build_begin(&build, strobe_workshop_path("session"), &config);
     uint32_t thread = strobe_build_thread(&build, 70000, "main; \"one\"");
     const uint64_t ab[] = {0x100, 0x200}, ac[] = {0x110, 0x300};
@@ -219,6 +223,20 @@ static void a_perfetto_trace_holds_what_its_writer_counted(void **state)
     free(trace);
 }
 
+static void what_a_session_does_not_collect_is_on_no_track(void **state)
+{
+    (void)state;
+    size_t bytes;
+    without_metrics = 1;
+    char *trace = convert(STROBE_FORMAT_PERFETTO, 0, &bytes);
+    without_metrics = 0;
+    struct seen s = look_at_trace(trace, bytes);
+    assert_int_equal(s.begins, 4);
+    assert_int_equal(s.values, 0);
+    assert_int_equal(s.descriptors, 1 + 1);   /* a process and a thread, no counter */
+    free(trace);
+}
+
 static void a_deflated_trace_holds_the_same_packets(void **state)
 {
     (void)state;
@@ -321,6 +339,7 @@ int main(void)
         cmocka_unit_test(chrome_events_pair_up_by_name),
         cmocka_unit_test(speedscope_profiles_open_and_close_frames),
         cmocka_unit_test(a_perfetto_trace_holds_what_its_writer_counted),
+        cmocka_unit_test(what_a_session_does_not_collect_is_on_no_track),
         cmocka_unit_test(a_deflated_trace_holds_the_same_packets),
         cmocka_unit_test(a_name_is_told_once_however_often_it_is_used),
         cmocka_unit_test(a_nested_message_of_any_length_is_closed_right),
