@@ -124,6 +124,19 @@ static void the_grid_starts_anew_after_a_quiet_spell(void **state)
     assert_false(strobe_gate_due(&g, 503 * MS + 999 * US));
 }
 
+static void a_gate_is_put_off_forwards_only(void **state)
+{
+    struct strobe_gate g;
+    (void)state;
+    strobe_gate_init(&g, MS, 0);
+    assert_true(strobe_gate_due(&g, 10 * MS));
+    strobe_gate_put_off(&g, 10 * MS + 1);
+    assert_false(strobe_gate_due(&g, 11 * MS - 1));
+    strobe_gate_put_off(&g, 15 * MS);
+    assert_false(strobe_gate_due(&g, 15 * MS - 1));
+    assert_true(strobe_gate_due(&g, 15 * MS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +148,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_turns_sparse_passes_at_most_skip_max_events_unseen),
         cmocka_unit_test(a_wake_ends_the_skipping_at_once),
         cmocka_unit_test(the_grid_starts_anew_after_a_quiet_spell),
+        cmocka_unit_test(a_gate_is_put_off_forwards_only),
     };
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }

@@ -345,6 +345,10 @@ static void a_new_state_forgets_names_and_defaults(void **state)
     assert_int_equal(import(trace.at, trace.count), STROBE_OK);
     assert_non_null(strstr(told, "0@123 begin  ();"));
     assert_int_equal(stats.unknown_names, 1);
+    assert_int_equal(stats.unknown_tracks, 0);
+    event_packet(5, 1, 0, NULL, 0);   /* on which track is not known any more */
+    assert_int_equal(import(trace.at, trace.count), STROBE_OK);
+    assert_int_equal(stats.unknown_tracks, 1);
 }
 
 static void sequences_keep_their_names_and_clocks_apart(void **state)
@@ -355,11 +359,18 @@ static void sequences_keep_their_names_and_clocks_apart(void **state)
     thread_track(11, 1, 3, "b");
     state_packet(5, 1000, 10, NULL, 0);
     state_packet(6, 5000, 11, NULL, 0);
+    struct bytes p = {.count = 0}, interned = {.count = 0}, entry = {.count = 0};
+    number(&entry, 1, 7);
+    text(&entry, 2, "sept");
+    message(&interned, 2, &entry);
+    message(&p, 12, &interned);
+    number(&p, 10, 6);
+    packet(&p);
     event_packet(5, 1, 7, NULL, 0);
     event_packet(6, 1, 7, NULL, 0);
     event_packet(5, 1, 0, NULL, 0);
     event_packet(6, 1, 0, NULL, 0);
-    expect("thread 0 1/2 a;thread 1 1/3 b;0@1001 begin seven (wait);1@5001 begin seven (wait);0@1002 end;1@5002 end;");
+    expect("thread 0 1/2 a;thread 1 1/3 b;0@1001 begin seven (wait);1@5001 begin sept (wait);0@1002 end;1@5002 end;");
 }
 
 static void events_without_their_state_are_counted_not_guessed(void **state)

@@ -1,4 +1,5 @@
 /* A leaf's caller is believed only when the code proves it. */
+#include "engine/capture/engine.h"
 #include "engine/capture/leaf.h"
 
 #include <setjmp.h>
@@ -43,6 +44,10 @@ static void call(uint32_t at, uint32_t to)
 {
     put(at, 0x94000000u | ((to - at) / 4 & 0x03ffffff));
 }
+static void jump(uint32_t at, uint32_t to)
+{
+    put(at, 0x14000000u | ((to - at) / 4 & 0x03ffffff));
+}
 static void call_through_pointer(uint32_t at)
 {
     put(at, blr);
@@ -63,6 +68,11 @@ static void call(uint32_t at, uint32_t to)
     uint32_t distance = to - (at + CALL_BYTES);
     code[at] = 0xe8;
     memcpy(code + at + 1, &distance, sizeof distance);
+}
+static void jump(uint32_t at, uint32_t to)
+{
+    call(at, to);
+    code[at] = 0xe9;
 }
 static void call_through_pointer(uint32_t at)
 {
@@ -133,6 +143,13 @@ static void a_call_through_a_pointer_proves_nothing(void **state)
     assert_false(proven(LEAF + 0x20));
 }
 
+static void a_jump_to_the_function_proves_nothing(void **state)
+{
+    (void)state;
+    jump(CALL, LEAF);
+    assert_false(proven(LEAF + 0x20));
+}
+
 static void what_is_no_code_proves_nothing(void **state)
 {
     (void)state;
@@ -141,6 +158,26 @@ static void what_is_no_code_proves_nothing(void **state)
     assert_false(strobe_leaf_proven(&host, BASE + LEAF, UINT64_MAX));
     assert_false(strobe_leaf_proven(&host, BASE + LEAF, 0x7fff00001000));
 }
+
+#if defined(__x86_64__)
+/* The stack was copied up to the saved frame pointer; what lies behind it in memory is nothing of the stack's. */
+static void a_word_beyond_the_copied_stack_is_no_caller_S41(void **state)
+{
+    static const uint8_t mov_rsp_rbp[] = {0x48, 0x89, 0xe5};
+    uint64_t memory[] = {0x7fff0000, BASE + CALL}, frames[8];
+    struct strobe_window w = {0x7ffe0000, 0x7ffe0008, (uint64_t)(uintptr_t)memory - 0x7ffe0000, 0};
+    struct strobe_regs regs = {.pc = BASE + LEAF, .sp = 0x7ffe0000};
+    uint32_t count;
+    (void)state;
+    memcpy(code + LEAF, mov_rsp_rbp, sizeof mov_rsp_rbp);
+    strobe_unwinder_fp.copied(&host, &regs, &w, frames + 8, 8, &count);
+    assert_int_equal(count, 1);
+    w.high += 8;
+    strobe_unwinder_fp.copied(&host, &regs, &w, frames + 8, 8, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(frames[6], BASE + CALL);
+}
+#endif
 
 int main(void)
 {
@@ -152,7 +189,11 @@ int main(void)
         TEST(a_function_behind_the_called_one_is_not_the_called_one),
         TEST(a_call_of_another_function_proves_nothing),
         TEST(a_call_through_a_pointer_proves_nothing),
+        TEST(a_jump_to_the_function_proves_nothing),
         TEST(what_is_no_code_proves_nothing),
+#if defined(__x86_64__)
+        TEST(a_word_beyond_the_copied_stack_is_no_caller_S41),
+#endif
     };
     return cmocka_run_group_tests_name("leaf", tests, NULL, NULL);
 }

@@ -248,8 +248,8 @@ static void a_record_that_no_writer_writes_is_left_out(void **state)
 {
     (void)state;
     const struct strobe_record bad[] = {
-        {.ticks = 1, .thread = 9}, {.ticks = 1, .kind = STROBE_KIND_COUNT}, {.ticks = 1, .count = 4000000000u},
-        {.ticks = 1, .duration = UINT64_MAX - 5}, {.ticks = UINT64_MAX / 2},
+        {.ticks = 1, .thread = 9}, {.ticks = 1, .thread = 1}, {.ticks = 1, .kind = STROBE_KIND_COUNT},
+        {.ticks = 1, .count = 4000000000u}, {.ticks = 1, .duration = UINT64_MAX - 5}, {.ticks = UINT64_MAX / 2},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         begin();

@@ -87,7 +87,65 @@ static void samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merge
     rig_point(&rig, STROBE_KIND_FREE);
     rig.now += 4 * MS + 1;
     rig_point(&rig, STROBE_KIND_FREE);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 5);
+    rig.now += MS;
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_FREE, 8, site_at(0));   /* about something else */
+    assert_int_equal(rig_records(&rig, items, ITEMS), 6);
+}
+
+/* A merge goes on for as long as samples follow each other closely, however long that is in all. */
+static void a_long_run_of_equal_samples_is_one_record(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        rig_point(&rig, STROBE_KIND_ALLOC);
+        rig.now += 3 * MS;
+    }
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+}
+
+static void a_merged_record_knows_the_cpu_time_from_its_first_sample_to_its_last_S54(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.metrics = STROBE_METRIC_CPU;
+    rig_start(&rig, &c);
+    for (int i = 0; i < 3; i++) {
+        rig.cpu_ns += 400 * US;
+        rig_point(&rig, STROBE_KIND_ALLOC);
+        rig.now += MS;
+    }
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(items[0].record.cpu_ns, 1200 * US);
+    assert_true(items[0].record.flags & STROBE_FLAG_BEGIN_CPU);
+    assert_int_equal(items[0].record.cpu_span_ns, 800 * US);
+}
+
+static void a_sample_after_a_call_is_not_merged_over_the_calls_record_S53(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    scope(STROBE_KIND_READ, MS);
+    rig.now += MS;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 3);
+    assert_int_equal(items[1].record.kind, STROBE_KIND_READ);
+}
+
+static void a_stack_that_a_full_table_refuses_is_flagged_S31(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.stack_nodes = 5;
+    rig_start(&rig, &c);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    rig.now += MS;
+    rig_stack(&rig, 9, 0x9000);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    assert_false(items[0].record.flags & STROBE_FLAG_TABLE_FULL);
+    assert_true(items[1].record.flags & STROBE_FLAG_TABLE_FULL);
 }
 
 static void a_stack_too_deep_is_cut_flagged_and_kept_S3(void **state)
@@ -166,6 +224,15 @@ static void a_paused_capture_counts_and_records_nothing(void **state)
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }
 
+static void an_event_that_a_pause_overtakes_is_not_taken(void **state)
+{
+    (void)state;
+    strobe_store_relaxed(strobe_switch, STROBE_PAUSED);
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));   /* as its hook read the switch before */
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).paused, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+}
+
 static void forced_points_pass_a_closed_gate(void **state)
 {
     (void)state;
@@ -187,6 +254,7 @@ static void errno_is_as_it_was(void **state)
 static void allocations_are_counted_whatever_the_gate_says(void **state)
 {
     (void)state;
+    strobe_store_relaxed(&rig.thread->gate.skip, 500);
     for (int i = 0; i < 1000; i++)
         strobe_point_alloc(rig.thread, STROBE_ON, 24, site_at(0));
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->alloc_count), 1000);
@@ -300,6 +368,47 @@ static void an_event_of_a_handler_inside_a_scope_leaves_the_scope_open(void **st
     assert_int_equal(rig_account(&rig, STROBE_KIND_POLL).sampled, 1);
 }
 
+/* Where a signal stack lies says nothing about which calls have been left. */
+static void an_event_on_another_stack_leaves_the_scope_open(void **state)
+{
+    (void)state;
+    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, site_at(0));
+    rig.now += 2 * MS;
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0,
+                 (struct strobe_site){rig.thread->stack_high + 4096, 0});
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), STROBE_KIND_POLL);
+    strobe_scope_end(rig.thread, token, site_at(0));
+    assert_int_equal(rig_account(&rig, STROBE_KIND_POLL).sampled, 1);
+}
+
+static void a_clock_that_is_set_back_in_a_call_takes_no_time_from_anybody_S53(void **state)
+{
+    (void)state;
+    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, site_at(0));
+    rig.now -= 5 * MS;
+    strobe_scope_end(rig.thread, token, site_at(0));
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(items[0].record.duration, 0);
+}
+
+static void a_return_from_a_poll_begins_a_message_if_so_wanted_S50(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.message_per_poll = 1;
+    rig_start(&rig, &c);
+    scope(STROBE_KIND_SLEEP, MS);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->message), 0);
+    scope(STROBE_KIND_POLL, MS);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->message), 1);
+    rig_stop(&rig);
+    c.message_per_poll = 0;
+    rig_start(&rig, &c);
+    scope(STROBE_KIND_POLL, MS);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->message), 0);
+}
+
 static void scopes_nested_deeper_than_there_is_room_are_counted(void **state)
 {
     uint32_t tokens[STROBE_SCOPES_MAX + 3];
@@ -320,6 +429,55 @@ static void a_scope_settles_requests_to_stop_it_before_the_call(void **state)
     (void)state;
     scope(STROBE_KIND_READ, 0);
     assert_int_equal(rig.settles, 1);
+}
+
+/* ---- threads */
+
+static struct strobe_thread *worker(void)
+{
+    struct strobe_stack_bounds bounds = {rig.thread->stack_low, rig.thread->stack_high, 0};
+    return strobe_thread_attach(&rig.engine, 4711, false, "a worker of many", &bounds);
+}
+
+static void a_thread_that_ends_gives_its_chunk_back_S16(void **state)
+{
+    (void)state;
+    struct strobe_thread *t = worker();
+    strobe_point(t, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));
+    uint32_t chunk = strobe_load_relaxed(&t->writer.chunk);
+    assert_int_not_equal(chunk, 0);
+    assert_true(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
+    strobe_thread_detach(t);
+    assert_false(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
+    strobe_local = (struct strobe_local){rig.thread, 0};
+}
+
+static void a_shorter_name_takes_the_place_of_a_longer_one(void **state)
+{
+    (void)state;
+    struct strobe_thread *t = worker();
+    assert_string_equal(t->entry->name, "a worker of many");
+    strobe_thread_rename(t, "idle");
+    assert_string_equal(t->entry->name, "idle");
+    strobe_local = (struct strobe_local){rig.thread, 0};
+}
+
+static void main_and_other_threads_have_intervals_of_their_own_S1(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.interval_other_ns = 3 * MS;
+    rig_start(&rig, &c);
+    struct strobe_thread *t = worker();
+    strobe_local = (struct strobe_local){rig.thread, 0};
+    for (int i = 0; i < 300; i++) {
+        rig_point(&rig, STROBE_KIND_ALLOC);
+        strobe_point(t, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));
+        rig.now += 100 * US;
+    }
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).sampled, 30);
+    assert_int_equal(strobe_load_relaxed(&t->entry->account[STROBE_KIND_ALLOC].sampled), 10);
 }
 
 /* ---- metrics */
@@ -347,6 +505,26 @@ static void what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54(v
     assert_int_equal(m->voluntary_switches, 60);
     assert_int_equal(items[0].record.cpu_span_ns, 3 * US);
     assert_int_equal(items[0].record.cpu_ns, 5 * MS + 3 * US);
+}
+
+static void slow_usage(void *ctx, struct strobe_usage *out)
+{
+    (void)ctx;
+    *out = (struct strobe_usage){0};
+    rig.now += 30 * US;
+}
+
+static void the_time_it_takes_to_read_counters_is_no_part_of_the_wait_S54(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.metrics = STROBE_METRIC_SWITCHES;
+    rig_start(&rig, &c);
+    rig.host.self_usage = slow_usage;
+    scope(STROBE_KIND_COND, 20 * MS);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(items[0].record.duration, 20 * MS);
 }
 
 static void costly_metrics_are_read_at_their_own_rate(void **state)
@@ -421,11 +599,16 @@ int main(void)
         TEST(what_the_gate_turns_away_is_counted_S1),
         TEST(equal_samples_are_merged_and_first_and_last_kept_S30),
         TEST(samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merged),
+        TEST(a_long_run_of_equal_samples_is_one_record),
+        TEST(a_merged_record_knows_the_cpu_time_from_its_first_sample_to_its_last_S54),
+        TEST(a_sample_after_a_call_is_not_merged_over_the_calls_record_S53),
+        TEST(a_stack_that_a_full_table_refuses_is_flagged_S31),
         TEST(a_stack_too_deep_is_cut_flagged_and_kept_S3),
         TEST(a_walk_is_told_where_the_stack_and_its_outermost_code_begin),
         TEST(a_walk_without_frames_is_counted_not_recorded),
         TEST(a_hook_inside_the_engine_is_not_taken_and_counted_S7),
         TEST(a_paused_capture_counts_and_records_nothing),
+        TEST(an_event_that_a_pause_overtakes_is_not_taken),
         TEST(forced_points_pass_a_closed_gate),
         TEST(errno_is_as_it_was),
         TEST(allocations_are_counted_whatever_the_gate_says),
@@ -437,9 +620,16 @@ int main(void)
         TEST(a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown),
         TEST(a_scope_that_ends_closes_those_left_inside_it),
         TEST(an_event_of_a_handler_inside_a_scope_leaves_the_scope_open),
+        TEST(an_event_on_another_stack_leaves_the_scope_open),
+        TEST(a_clock_that_is_set_back_in_a_call_takes_no_time_from_anybody_S53),
+        TEST(a_return_from_a_poll_begins_a_message_if_so_wanted_S50),
         TEST(scopes_nested_deeper_than_there_is_room_are_counted),
         TEST(a_scope_settles_requests_to_stop_it_before_the_call),
+        TEST(a_thread_that_ends_gives_its_chunk_back_S16),
+        TEST(a_shorter_name_takes_the_place_of_a_longer_one),
+        TEST(main_and_other_threads_have_intervals_of_their_own_S1),
         TEST(what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54),
+        TEST(the_time_it_takes_to_read_counters_is_no_part_of_the_wait_S54),
         TEST(costly_metrics_are_read_at_their_own_rate),
         TEST(any_mix_of_events_is_accounted_for),
     };

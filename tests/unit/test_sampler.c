@@ -56,6 +56,75 @@ static void a_running_thread_is_sampled_in_every_interval(void **state)
     assert_int_equal(items[0].record.count, 50);
 }
 
+static void what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53(void **state)
+{
+    (void)state;
+    pass(2, 1900);
+    strobe_store_relaxed(&rig.thread->points_yield_until, 0);
+    rig_stack(&rig, 5, 0x6000);
+    rig_point(&rig, STROBE_KIND_ALLOC);   /* it was elsewhere between the two */
+    rig_stack(&rig, 5, 0x5000);
+    pass(2, 1900);
+    pass(2, 1900);
+    pass(5, 4900);                        /* more than the merge gap */
+    uint32_t async = 0, n = rig_records(&rig, items, ITEMS);
+    for (uint32_t i = 0; i < n; i++)
+        async += items[i].record.kind == STROBE_KIND_ASYNC;
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 4);
+    assert_int_equal(async, 3);
+}
+
+/* A thread that has no hook of its own; all share the rig's stack and clock. */
+static struct strobe_thread *another(uint32_t tid)
+{
+    struct strobe_stack_bounds bounds = {rig.thread->stack_low, rig.thread->stack_high, 0};
+    struct strobe_thread *t = strobe_thread_attach(&rig.engine, tid, true, "other", &bounds);
+    assert_non_null(t);
+    strobe_local = (struct strobe_local){rig.thread, 0};
+    return t;
+}
+
+static void two_threads_in_one_place_are_two_records_S45(void **state)
+{
+    (void)state;
+    struct strobe_thread *second = another(5678);
+    pass(2, 1900);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    assert_int_equal(items[0].record.thread, rig.thread->index);
+    assert_int_equal(items[1].record.thread, second->index);
+}
+
+static void a_stack_that_is_cut_says_so_S3(void **state)
+{
+    (void)state;
+    rig_stack(&rig, 129, 0x5000);
+    pass(2, 1900);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_true(items[0].record.flags & STROBE_FLAG_CUT);
+}
+
+static void a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_from_there_S8(void **state)
+{
+    enum { THREADS = STROBE_SAMPLER_PASS_THREADS + 44 };
+    static struct strobe_thread *threads[THREADS];
+    struct strobe_config c = rig_config();
+    uint32_t looked = 0;
+    (void)state;
+    rig_stop(&rig);
+    c.threads_max = THREADS;
+    rig_start(&rig, &c);
+    threads[0] = rig.thread;
+    for (uint32_t i = 1; i < THREADS; i++)
+        threads[i] = another(3000 + i);
+    pass(2, 0);
+    for (uint32_t i = 0; i < THREADS; i++)
+        looked += threads[i]->sampled.looked_ticks != 0;
+    assert_int_equal(looked, STROBE_SAMPLER_PASS_THREADS);
+    pass(2, 0);
+    for (uint32_t i = 0; i < THREADS; i++)
+        assert_true(threads[i]->sampled.looked_ticks != 0);
+}
+
 static void threads_other_than_main_are_sampled_in_every_second_interval(void **state)
 {
     (void)state;
@@ -303,6 +372,31 @@ static void only_the_copy_happens_while_the_thread_stands_S40(void **state)
     assert_true(window_left);
 }
 
+/* What the switch said at each wake-up. */
+static uint32_t switched[32], switch_wakes;
+
+static void noting_sleep(void *ctx, uint64_t deadline)
+{
+    struct rig *r = ctx;
+    r->now = deadline;
+    switched[switch_wakes++] = strobe_switched();
+    if (switch_wakes == 32)
+        strobe_store_relaxed(&r->engine.sampler_stop, 1);
+}
+
+static void capture_begins_when_the_delay_is_over_and_not_before(void **state)
+{
+    (void)state;
+    rig.engine.config.delay_ns = 10 * MS;
+    strobe_sampler_init(&sampler, &rig.engine, 99);
+    strobe_store_relaxed(strobe_switch, STROBE_PAUSED);
+    rig.host.sleep_until = noting_sleep;
+    strobe_sampler_run(&sampler);
+    for (uint32_t i = 0; i < 32; i++)
+        if (i < 9 || i > 12)
+            assert_int_equal(switched[i], i < 9 ? STROBE_PAUSED : STROBE_ON);
+}
+
 static uint64_t deadlines[200], wakes;
 
 /* Notes the deadline, and wakes up late: once by 3.5 ms, else by 30 us. */
@@ -383,6 +477,10 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(a_running_thread_is_sampled_in_every_interval),
+        TEST(what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53),
+        TEST(two_threads_in_one_place_are_two_records_S45),
+        TEST(a_stack_that_is_cut_says_so_S3),
+        TEST(a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_from_there_S8),
         TEST(threads_other_than_main_are_sampled_in_every_second_interval),
         TEST(an_idle_thread_is_not_disturbed),
         TEST(a_thread_that_wakes_up_is_seen_at_once_S5),
@@ -401,6 +499,7 @@ int main(void)
         TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life),
         TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
         TEST(only_the_copy_happens_while_the_thread_stands_S40),
+        TEST(capture_begins_when_the_delay_is_over_and_not_before),
         TEST(deadlines_do_not_drift_and_lag_is_counted_S8),
         TEST(the_sampler_locks_to_no_rhythm_of_the_program),
         TEST(a_seed_decides_the_deadlines_and_another_seed_others),

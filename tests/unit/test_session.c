@@ -280,6 +280,10 @@ static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **st
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
         assert_in_range(strobe_load_relaxed(&h->s.header->thread_count), ENTRIES, ENTRIES + TAKERS);
         assert_in_range(strobe_load_relaxed(&h->s.header->image_count), ENTRIES, ENTRIES + TAKERS);
+        strobe_store_relaxed(&h->s.header->thread_count, ENTRIES + TAKERS);   /* all came at once for the last */
+        strobe_store_relaxed(&h->s.header->image_count, ENTRIES + TAKERS);
+        assert_int_equal(strobe_session_thread_count(&h->s), ENTRIES);
+        assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
         strobe_session_unmap(&h->s);
         free(h);
     }

@@ -319,15 +319,24 @@ static const char *session_with_content(void)
     return path;
 }
 
+/* Length of a text that ends within its array, as strobe_session_open promises. */
+static size_t length_of(const char *text, size_t bytes)
+{
+    const char *end = memchr(text, 0, bytes);
+    assert_non_null(end);
+    return (size_t)(end - text);
+}
+
 /* All that a reader does with a session, believing what strobe_session_open promises. */
 static uint64_t read_all(const struct strobe_session *s)
 {
     uint64_t sum = 1000 / s->header->ticks_per_second, got[STROBE_STACK_DEPTH_MAX];
     uint32_t count;
-    sum += strlen(s->header->command) + strlen(s->header->exe);
-    for (uint32_t i = 0; i < strobe_session_thread_count(s); i++) sum += strlen(s->threads[i].name);
+    sum += length_of(s->header->command, sizeof s->header->command) + length_of(s->header->exe, sizeof s->header->exe);
+    for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)
+        sum += length_of(s->threads[i].name, sizeof s->threads[i].name);
     for (uint32_t i = 0; i < strobe_session_image_count(s); i++) {
-        sum += strlen(s->images[i].path);
+        sum += length_of(s->images[i].path, sizeof s->images[i].path);
         for (uint32_t k = 0; k < s->images[i].build_id_bytes; k++) sum += s->images[i].build_id[k];
     }
     for (uint32_t i = 0; i < strobe_ring_slot_count(&s->ring); i++) {

@@ -79,6 +79,31 @@ static void folded_stacks_weigh_the_time_each_was_innermost(void **state)
     assert_text(STROBE_FORMAT_FOLDED, "main: \"one\";f1;f2 1000\nmain: \"one\";f1;f3;[read] 1000\n");
 }
 
+/* Weights are rounded, not cut off; a thread's are its own; what a function does after a call is its own, too. */
+static void weights_are_rounded_and_each_threads_own(void **state)
+{
+    (void)state;
+    struct strobe_build build;
+    struct strobe_config config = strobe_build_config();
+    const uint64_t outer[] = {0x100}, inner[] = {0x100, 0x200};
+    char why[300];
+    strobe_build_begin(&build, strobe_workshop_path("session"), &config);
+    for (uint32_t t = 0; t < 2; t++) {
+        uint32_t thread = strobe_build_thread(&build, t + 1, t ? "two" : "one");
+        for (uint64_t i = 0; i < 3; i++)
+            strobe_build_record(&build, (struct strobe_record){.ticks = i * 1000600, .thread = thread,
+                                .stack = strobe_build_stack(&build, i == 1 ? inner : outer, i == 1 ? 2 : 1)}, NULL);
+    }
+    strobe_build_end(&build, 3 * 1000600);
+    struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED, .replace = 1};
+    size_t bytes;
+    if (strobe_convert(strobe_workshop_path("session"), strobe_workshop_path("out"), &options, NULL, why, sizeof why))
+        fail_msg("%s", why);
+    char *found = strobe_workshop_read("out", &bytes);
+    assert_string_equal(found, "one;0x100 2001\none;0x100;0x200 1001\ntwo;0x100 2001\ntwo;0x100;0x200 1001\n");
+    free(found);
+}
+
 /* The head of an expected event of thread 70000, written with ' for ". */
 #define EVENT(phase) "{'ph':'" phase "','pid':4242,'tid':70000,'name':"
 
@@ -114,6 +139,7 @@ static void speedscope_profiles_open_and_close_frames(void **state)
     snprintf(at[3], sizeof at[3], "{\"type\":\"C\",\"frame\":%u,\"at\":1000000}", STROBE_NAME_FUNCTIONS + 1);
     for (unsigned i = 0; i < 4; i++)
         assert_non_null(strstr(found, at[i]));
+    assert_non_null(strstr(found, "{\"name\":\"f3\"}]"));   /* the last of the frames */
     assert_non_null(strstr(found, "\"startValue\":0,\"endValue\":2000000"));
     assert_non_null(strstr(found, "\"name\":\"main; \\\"one\\\" (70000)\""));
     free(found);
@@ -336,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folded_stacks_weigh_the_time_each_was_innermost),
+        cmocka_unit_test(weights_are_rounded_and_each_threads_own),
         cmocka_unit_test(chrome_events_pair_up_by_name),
         cmocka_unit_test(speedscope_profiles_open_and_close_frames),
         cmocka_unit_test(a_perfetto_trace_holds_what_its_writer_counted),

@@ -1,4 +1,5 @@
 /* Stopping real threads on Linux: they stand, they go on, and nothing that happens on the way leaves one standing. */
+#include "engine/backend/linux/handshake.h"
 #include "engine/backend/linux/host_linux.h"
 #include "engine/capture/walk_fp.h"
 #include "tests/unit/support/trial.h"
@@ -106,9 +107,37 @@ static void a_stopped_thread_stands_and_a_resumed_one_goes_on(void **state)
         assert_int_equal(strobe_load_relaxed(&c.count), at);
         uint64_t pc = regs.pc, routine = (uint64_t)(uintptr_t)count_up;
         assert_in_range(pc - routine + 4096, 0, 8192);   /* its loop, or what its loop calls */
+        assert_in_range(regs.fp - regs.sp, 0, 1 << 20);   /* which keep frame pointers */
         assert_int_equal(go(&c), STROBE_OK);
     }
     assert_true(moves(&c));
+    counter_stop(&c);
+}
+
+static uint64_t now_ns(void)
+{
+    return linux_host.host.ticks(&linux_host);
+}
+
+static void a_resumed_thread_does_not_wait_for_its_watchdog(void **state)
+{
+    struct counter c = {0};
+    struct strobe_regs regs;
+    uint64_t least = UINT64_MAX;
+    (void)state;
+    needs_prompt_signals();
+    counter_start(&c);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(stop(&c, &regs), STROBE_OK);
+        usleep(1000);   /* it is asleep by now */
+        uint64_t at = strobe_load_relaxed(&c.count), began = now_ns();
+        assert_int_equal(go(&c), STROBE_OK);
+        while (strobe_load_relaxed(&c.count) == at)
+            sched_yield();
+        uint64_t took = now_ns() - began;
+        least = took < least ? took : least;
+    }
+    assert_true(least < STROBE_LINUX_WATCHDOG_NS / 4);
     counter_stop(&c);
 }
 
@@ -233,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stopped_thread_stands_and_a_resumed_one_goes_on),
+        cmocka_unit_test(a_resumed_thread_does_not_wait_for_its_watchdog),
         cmocka_unit_test(a_blocked_word_set_in_time_keeps_the_thread_undisturbed),
         cmocka_unit_test(a_thread_that_has_ended_is_told),
         cmocka_unit_test(a_thread_that_blocks_all_signals_is_late_and_never_stops_later),

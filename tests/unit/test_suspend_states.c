@@ -11,9 +11,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MANY = 150, TIMEOUT_NS = 1000000000, DESCRIPTORS_MAX = 80 };
@@ -172,6 +177,39 @@ static void more_threads_than_are_kept_open_are_told_apart(void **state)
     assert_in_range(found.descriptors, 1, DESCRIPTORS_MAX);
 }
 
+/* In a process whose filter of system calls refuses the clock of another thread. */
+static int a_refused_clock(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    uint64_t cpu;
+    strobe_linux_init(&host, clock_gettime);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        return 77;
+    return host.host.thread_cpu_ns(&host, (uint32_t)gettid(), &cpu) == STROBE_UNSUPPORTED ? 0 : 1;
+}
+
+static void a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16(void **state)
+{
+    int status;
+    (void)state;
+    if (strobe_trial_emulated())
+        skip();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(a_refused_clock());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)   /* no filters on this machine */
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +217,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_sleeps_in_a_call_is_left_alone),
         cmocka_unit_test(a_thread_that_has_ended_is_gone),
         cmocka_unit_test(more_threads_than_are_kept_open_are_told_apart),
+        cmocka_unit_test(a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16),
     };
     return cmocka_run_group_tests_name("suspend_states", tests, look_at_all, NULL);
 }

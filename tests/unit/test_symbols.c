@@ -310,6 +310,18 @@ static void functions_of_equal_name_are_two_when_they_are_two_S59(void **state)
     done(s);
 }
 
+static void an_address_used_again_after_an_unload_belongs_to_what_was_loaded_last(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"unloaded.so", "loaded.so"};
+    struct strobe_symbols *s;
+    make_session(files, 2);
+    session.images[1].start = session.images[1].bias = BIAS;
+    assert_int_equal(strobe_symbols_open(&session, 0, &s), STROBE_OK);
+    assert_string_equal(returned_to(s, BIAS + 0x1234).function, "loaded.so+0x1234");
+    done(s);
+}
+
 static void what_has_no_name_gets_a_placeholder_S57(void **state)
 {
     (void)state;
@@ -545,6 +557,7 @@ int main(void)
         cmocka_unit_test(inlined_frames_are_given_outermost_first_and_only_on_request),
         cmocka_unit_test(an_inlined_function_is_one_where_the_program_has_one),
         cmocka_unit_test(functions_of_equal_name_are_two_when_they_are_two_S59),
+        cmocka_unit_test(an_address_used_again_after_an_unload_belongs_to_what_was_loaded_last),
         cmocka_unit_test(what_has_no_name_gets_a_placeholder_S57),
         cmocka_unit_test(the_vdso_has_names_while_the_kernel_is_the_same),
         cmocka_unit_test(a_file_that_is_no_longer_the_recorded_one_is_not_believed),

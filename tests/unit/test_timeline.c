@@ -429,6 +429,11 @@ static void a_gap_just_at_the_threshold_is_none(void **state)
     sample(10 * MS + 1, "a");
     end(11 * MS);
     expect("a[0,6000) [unseen][6000,10000) a[10000,11000)");
+    begin();
+    sample(0, "a");
+    sample(5 * MS, "b");
+    end(6 * MS);
+    expect("a[0,5000) b[5000,6000)");
 }
 
 static void the_threshold_can_be_chosen(void **state)

@@ -1,6 +1,20 @@
 /* CPU time, counters, threads and long times in timelines. */
 #include "tests/unit/support/letters.h"
 
+/* ---- what is damaged */
+
+/* A stack is shown as far in as its nodes' depths say that they follow each other. */
+static void a_damaged_chain_of_parents_is_not_followed_S32(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "abc");
+    uint32_t middle = build.session.stacks.nodes[stack("abc")].parent;
+    strobe_store_relaxed(&build.session.stacks.nodes[middle].depth, 7);
+    end(1 * MS);
+    expect("c[0,1000)");
+}
+
 /* ---- CPU time and counters */
 
 static void a_waits_switches_are_its_own_S54(void **state)
@@ -54,6 +68,20 @@ static void cpu_time_that_falls_back_is_held_and_counted_S55(void **state)
     assert_int_equal(tape.stats.cpu_clamped, 1);
     assert_int_equal(strobe_tape_find(&tape, "f97", 0)->cpu_ns, 0);
     assert_int_equal(strobe_tape_find(&tape, "f98", 0)->cpu_ns, 1 * MS);
+    strobe_tape_free(&tape);
+}
+
+static void samples_at_one_time_that_know_their_cpu_time_are_all_shown_S56(void **state)
+{
+    (void)state;
+    begin();
+    sample_cpu(1 * MS, "a", 10);
+    sample_cpu(1 * MS, "b", 10);
+    sample_cpu(1 * MS, "c", 10);
+    end(2 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->begin_ns, 1 * MS + 1);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->end_ns, 1 * MS + 2);
+    assert_int_equal(strobe_tape_find(&tape, "f99", 0)->end_ns, 2 * MS);
     strobe_tape_free(&tape);
 }
 
@@ -151,9 +179,11 @@ static void slices_and_gaps_add_up_to_the_time_of_the_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_damaged_chain_of_parents_is_not_followed_S32),
         cmocka_unit_test(a_waits_switches_are_its_own_S54),
         cmocka_unit_test(cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55),
         cmocka_unit_test(cpu_time_that_falls_back_is_held_and_counted_S55),
+        cmocka_unit_test(samples_at_one_time_that_know_their_cpu_time_are_all_shown_S56),
         cmocka_unit_test(cpu_time_between_samples_that_know_it_is_interpolated),
         cmocka_unit_test(a_waits_cpu_time_is_its_own_S54),
         cmocka_unit_test(thread_ids_keep_their_32_bits_S58),

@@ -1,5 +1,6 @@
 #include "tests/unit/support/capture_rig.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,6 +62,7 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
 static void settle(void *ctx, uint32_t tid)
 {
     (void)tid;
+    errno = EINTR;
     ((struct rig *)ctx)->settles++;
 }
 
@@ -96,6 +98,7 @@ static struct rig *the_rig;
 
 static enum strobe_walk_end give_frames(uint64_t *end, uint32_t max, uint32_t *count)
 {
+    errno = EFAULT;   /* as what an unwinder calls may leave it */
     uint32_t n = the_rig->frame_count < max ? the_rig->frame_count : max;
     for (uint32_t i = 0; i < n; i++)
         end[-1 - (ptrdiff_t)i] = the_rig->frames[the_rig->frame_count - 1 - i];
