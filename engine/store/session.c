@@ -209,7 +209,8 @@ enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *
 {
     *out = (struct strobe_session){ .fd = -1 };
     uint64_t bytes = config_is_valid(config) ? strobe_session_file_bytes(config) : 0;
-    enum strobe_status status = bytes ? reserve(fd, bytes) : STROBE_BAD_INPUT;
+    enum strobe_status status = bytes ? STROBE_OK : STROBE_BAD_INPUT;
+    if (!status && ftruncate(fd, (off_t)bytes) != 0) status = STROBE_IO;
     if (!status) status = map(out, fd, bytes, MAP_SHARED);
     if (status) {
         close_keeping_errno(fd);
@@ -227,7 +228,11 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
     enum strobe_status status;
     int fd = open_new(path, replace, &status);
     if (fd < 0) return status;
-    status = strobe_session_create_in(fd, config, command, out);
+    status = reserve(fd, strobe_session_file_bytes(config));
+    if (status)
+        close_keeping_errno(fd);
+    else
+        status = strobe_session_create_in(fd, config, command, out);
     if (status) {
         int error = errno;
         unlink(path);

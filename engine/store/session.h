@@ -206,7 +206,8 @@ uint64_t strobe_session_file_bytes(const struct strobe_config *config);
 enum strobe_status strobe_session_create(const char *path, const struct strobe_config *config, const char *command,
                                          int replace, struct strobe_session *out);
 
-/* The same in an open, empty file that may have no name; it is the session's from then on, and closed on failure. */
+/* The same in an open, empty file that may have no name; it is the session's from then on, and closed on failure.
+ * Blocks are not reserved: for files in memory, of which only what is used shall be taken. */
 enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *config, const char *command,
                                             struct strobe_session *out);
 

@@ -1,6 +1,8 @@
 #!/bin/bash
 # ci/deps: silent and instant when all is there; otherwise one line a package, with its reason, and the one
 # command to run. Played against stand-ins for the package tools, so that nothing is installed.
+#
+# alone: how long it takes is measured.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0

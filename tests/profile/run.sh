@@ -3,6 +3,8 @@
 # hottest have the same share of CPU time in both, within the sampling error (compare.mjs says how large that is).
 #
 #   B=DIR tests/profile/run.sh     prints `N passed, N failed, N skipped` at the end
+#
+# alone: two runs of a program are compared by where their processor time went.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(realpath "${B:-build}")

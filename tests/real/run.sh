@@ -3,6 +3,8 @@
 # tested by tests/sim/test_real*; here the whole way is walked, on a machine that may be busy.
 #
 #   B=DIR tests/real/run.sh      prints `N passed, N failed, N skipped` at the end
+#
+# alone: real threads are stopped in real time, and the share that is shown right is scored.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(realpath "${B:-build}")

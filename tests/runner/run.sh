@@ -1,12 +1,12 @@
 #!/bin/bash
-# tests/run itself: it sums what suites count, and no way of failing goes unseen.
+# tests/run itself: it sums what suites count, and no way of failing goes unseen; and .ci/run over it.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export LIMIT=2 LOGS=$dir/log
-unset WRAP
+unset WRAP JOBS
 
 # script NAME TEXT: a suite in the shape of a script.
 script() {
@@ -17,6 +17,7 @@ script() {
 
 # program NAME TEXT: a suite in the shape of a CMocka program.
 program() {
+    mkdir -p "$(dirname "$dir/$1")"
     printf '#!/bin/bash\n%s\n' "$2" >"$dir/$1"
     chmod +x "$dir/$1"
 }
@@ -70,6 +71,90 @@ expect 'a crash is a failure' 1 '5 passed, 1 failed, 0 skipped' dies/run.sh
 expect 'a hang is a failure' 1 '5 passed, 1 failed, 0 skipped' hangs/run.sh
 expect 'a missing suite is a failure' 1 '0 passed, 1 failed, 0 skipped' nowhere
 expect 'a failure does not hide later suites' 1 '10 passed, 1 failed, 0 skipped' mute/run.sh groups
+
+# ---- side by side
+
+# Each of two waits for the other to have begun.
+for pair in 'here there' 'there here'; do
+    read -r one other <<<"$pair"
+    script "$one" "touch $dir/$one.begun; until [[ -e $dir/$other.begun ]]; do sleep 0.01; done
+        echo '1 passed, 0 failed'"
+done
+JOBS=2 expect 'two at a time when told two' 0 '2 passed, 0 failed, 0 skipped' here/run.sh there/run.sh
+rm "$dir"/*.begun
+JOBS=1 expect 'one at a time when told one' 1 '1 passed, 1 failed, 0 skipped' here/run.sh there/run.sh
+
+# Each leaves word that it runs; those that want to be alone fail when another does.
+company="touch $dir/\$\$.runs; sleep 0.1; alone=\$(ls $dir/*.runs | wc -l); sleep 0.1; rm $dir/\$\$.runs"
+script crowd1 "$company; echo '1 passed, 0 failed'"
+script crowd2 "$company; echo '1 passed, 0 failed'"
+script hermit1 "# alone: it says so
+$company; ((alone == 1)) && echo '1 passed, 0 failed'"
+script hermit2 "# alone: it says so, too
+$company; ((alone == 1)) && echo '1 passed, 0 failed'"
+program tests/unit/test_suspend "$company; ((alone == 1)) && echo '[  PASSED  ] 1 test(s).'"
+JOBS=4 expect 'what wants to be alone is' 0 '5 passed, 0 failed, 0 skipped' \
+    hermit1/run.sh crowd1/run.sh tests/unit/test_suspend hermit2/run.sh crowd2/run.sh
+
+chatty=()
+for i in {1..8}; do
+    script "chatty$i" "for line in {1..20}; do echo chatty$i; done; echo '0 passed, 1 failed'; exit 1"
+    chatty+=("chatty$i/run.sh")
+done
+JOBS=8 expect 'each failure is counted once' 1 '0 passed, 8 failed, 0 skipped' "${chatty[@]}"
+last=$(grep -o '| chatty[0-9]' <<<"$last" | uniq -c | awk '{ print $1 }' | tr '\n' ' ')
+says 'what a suite says stands together' '20 20 20 20 20 20 20 20'
+
+many=()
+for i in {1..200}; do
+    program "quick$i" 'echo "[  PASSED  ] 10 test(s)."'
+    many+=("quick$i")
+done
+JOBS=16 expect 'none is forgotten, however fast they end' 0 '2000 passed, 0 failed, 0 skipped' "${many[@]}"
+
+script interrupted 'echo "5 passed, 0 failed"; kill -INT $$; echo "6 passed, 0 failed"'
+expect 'an interrupt ends a suite as it would alone' 1 '5 passed, 1 failed, 0 skipped' interrupted/run.sh
+JOBS=none expect 'a number of jobs that is none is refused' 2 \
+    'tests/run: JOBS=none: expected a number of suites, 1 or more' groups
+
+script stays "echo \$\$ >$dir/stays.pid; sleep 60"
+B=$dir LIMIT=60 tests/run "$dir/stays/run.sh" >/dev/null 2>&1 &
+until [[ -s $dir/stays.pid ]]; do sleep 0.01; done
+kill $!
+wait $!
+last="status $?, left: $(sleep 0.2; ps -o args= -p "$(<"$dir/stays.pid")")"
+says 'when it is ended, so is what it started' 'status 130, left: '
+[[ $last != *run.sh* ]] || says 'when it is ended, so is what it started' 'nothing left'
+
+# ---- stages
+
+# ci SECONDS STAGES: what .ci/run says of these stages, in a tree of their own.
+ci() {
+    mkdir -p "$dir/tree/.ci"
+    printf 'slow:\n\t@echo begun; sleep 60\n' >"$dir/tree/Makefile"
+    awk -v most="$1" -v stages="$2" '
+        /^most=/ && !done { $0 = "most=" most }
+        /^stages=/ && !done { print $0 stages; done = inside = 1 }
+        inside && $0 == "\047" { inside = 0 }
+        !inside' .ci/run >"$dir/tree/.ci/run"
+    last=$(env -u CI bash "$dir/tree/.ci/run" 2>&1)
+}
+
+ci 60 '
+good | 9 | echo 3 passed, 0 failed
+slow | 1 | make slow
+next | 9 | echo 4 passed, 0 failed, 1 skipped
+'
+says 'stages are summed up, one over its limit is a failure' '7 passed, 1 failed, 1 skipped'
+says 'it says what was ended, and after how long' "ci: 'make slow' was ended after 1 s"
+says 'what it had said is not lost' $'begun\nci: '
+ci 1 '
+slow | 9 | make slow
+next | 9 | echo 4 passed, 0 failed
+'
+says 'all stages share the time that there is' "ci: 'make slow' was ended after 1 s"
+says 'a stage that gets none is a failure' 'ci: not begun, for the 1 s'
+says 'a stage that gets none is counted' '0 passed, 2 failed, 0 skipped'
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

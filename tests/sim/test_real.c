@@ -1,5 +1,7 @@
 /* Real mode's player, without the engine: what its threads do is what virtual threads do, and what they note of it is
- * true. Nothing here asserts how long anything took. */
+ * true. Nothing here asserts how long anything took.
+ *
+ * alone: who waits for whom is a matter of sleeps that end in time. */
 #include "sim/real/notes.h"
 #include "sim/real/real.h"
 

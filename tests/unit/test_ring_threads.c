@@ -1,4 +1,6 @@
-/* The record ring under many threads, readers that never pause, and writers that stall or are killed. */
+/* The record ring under many threads, readers that never pause, and writers that stall or are killed.
+ *
+ * alone: threads must really run at the same time. */
 #include "engine/store/ring.h"
 #include "tests/unit/support/sample.h"
 #include "tests/unit/support/trial.h"

@@ -1,4 +1,6 @@
-/* Stopping real threads on Linux: they stand, they go on, and nothing that happens on the way leaves one standing. */
+/* Stopping real threads on Linux: they stand, they go on, and nothing that happens on the way leaves one standing.
+ *
+ * alone: a thread that waits for a processor can't be stopped in time. */
 #include "engine/backend/linux/handshake.h"
 #include "engine/backend/linux/host_linux.h"
 #include "engine/capture/walk_fp.h"

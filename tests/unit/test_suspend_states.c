@@ -1,5 +1,7 @@
 /* Which threads the Linux host stops: those that run. One that sleeps in a call is left alone, since a signal would end
- * the call with EINTR; one that has ended is told. */
+ * the call with EINTR; one that has ended is told.
+ *
+ * alone: a thread that waits for a processor can't be stopped in time. */
 #include "engine/backend/linux/host_linux.h"
 #include "tests/unit/support/trial.h"
 
