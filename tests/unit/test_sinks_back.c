@@ -350,6 +350,27 @@ static void a_flow_has_one_source_and_one_destination_S71(void **state)
     free(text);
 }
 
+/* Packets tell how much later than the one before they are: what is earlier needs the clock set anew. */
+static void no_incremental_clock_goes_back(void **state)
+{
+    (void)state;
+    size_t bytes, told_on_it = 0;
+    char *text = written(STROBE_FORMAT_PERFETTO, &bytes);
+    struct strobe_proto trace = {(uint8_t *)text, (uint8_t *)text + bytes};
+    struct strobe_proto_field f, g;
+    while (strobe_proto_next(&trace, &f) == STROBE_PROTO_FIELD) {
+        uint64_t later = 0, clock = CLOCK_DELTA;
+        while (strobe_proto_next(&f.bytes, &g) == STROBE_PROTO_FIELD)
+            *(g.number == PACKET_TIMESTAMP ? &later : g.number == PACKET_CLOCK_ID ? &clock : &g.value) = g.value;
+        if (clock == CLOCK_DELTA) {
+            assert_in_range(later, 0, 15 * MS);   /* as long as the session is */
+            told_on_it += later > 0;
+        }
+    }
+    assert_true(told_on_it > 20);
+    free(text);
+}
+
 /* Of the stacks that the samples name, those of main's last two differ: one is cut. */
 static void a_cut_stack_is_another_than_the_whole_one_S3(void **state)
 {
@@ -405,6 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_perfetto_trace_says_what_its_writer_was_told, tell),
         cmocka_unit_test_setup(a_flow_has_one_source_and_one_destination_S71, tell),
+        cmocka_unit_test_setup(no_incremental_clock_goes_back, tell),
         cmocka_unit_test_setup(a_cut_stack_is_another_than_the_whole_one_S3, tell),
         cmocka_unit_test_setup(chrome_arrows_begin_at_the_release_and_end_in_the_wait_S71, tell),
         cmocka_unit_test_setup(chrome_names_are_quoted, tell),
