@@ -49,9 +49,11 @@ cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	+@$(MAKE) --no-print-directory $(arm64_make) tests
 
 emulated := $(filter-out %/test_real %/test_real_frames,$(shortened))
-emulate: cross all | deps-emulate ## runs the arm64 build's unit tests emulated; its lab has to play as this one does
+# Its lab has to play as this one does, and its code to have the memory orders that were reviewed.
+emulate: cross all | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
 	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%)
 	@LIGHT=1 tests/compilers/plays_alike.sh arm64 $B/strobe ci/emulated $(arm64) $(arm64)/strobe
+	@tests/arm64/orders.py $(arm64)
 
 # ---- swarms
 
