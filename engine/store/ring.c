@@ -27,9 +27,15 @@
 enum {
     HEAD_BYTES = 128,
     LINE_BYTES = 128,
+#ifdef STROBE_SMALL      /* for exploration: the algorithm does not depend on these */
+    POLITE_TRIES = 1,
+    LAST_TRIES = 2,
+    LOOK_TRIES = 2,
+#else
     POLITE_TRIES = 4,    /* chunks looked at in one sub-buffer before going on to the next */
     LAST_TRIES = 32,     /* the same when nothing was found that way */
     LOOK_TRIES = 16,
+#endif
     WORDS = 7,
     COUNT_WORD = 5,      /* word of a record that holds `count`, in its upper half */
     FLAGS_WORD = 6,
@@ -166,6 +172,7 @@ static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *
  * laps. One thread alone so overwrites the whole ring in turn; many keep the sub-buffers at about the same lap. */
 static void keep_level(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
+    if (ring->head->sub_count == 1) return;
     uint64_t in_lap = ring->head->chunks_per_sub - 1;
     uint32_t next = (w->home + 1) & (ring->head->sub_count - 1);
     uint64_t here = strobe_load_relaxed(&ring->cursors[w->home].next);

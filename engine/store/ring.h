@@ -48,7 +48,11 @@
 #include <stdint.h>
 
 enum {
+#ifdef STROBE_SMALL
+    STROBE_CHUNK_SLOTS = 2,            /* for exploration: the algorithm does not depend on it, but for metrics >= 2 */
+#else
     STROBE_CHUNK_SLOTS = 32,
+#endif
     STROBE_RING_SUBS_DEFAULT = 16,
     STROBE_RING_SUBS_MAX = 256,
     STROBE_RING_SLOTS_MAX = 1 << 28,   /* 16 GiB */

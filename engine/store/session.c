@@ -123,14 +123,13 @@ static enum strobe_status open_views(struct strobe_session *s)
     return STROBE_OK;
 }
 
-static enum strobe_status map(struct strobe_session *s, int fd, uint64_t bytes, int flags)
+static void *map(int fd, uint64_t bytes, int flags)
 {
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
-    if (memory == MAP_FAILED) return STROBE_IO;
+    if (memory == MAP_FAILED) return NULL;
     /* Writers meet blocks that hold nothing yet: reading ahead would fill memory with zeros. */
     if (flags == MAP_SHARED) madvise(memory, (size_t)bytes, MADV_RANDOM);
-    *s = (struct strobe_session){ .header = memory, .mapped_bytes = (size_t)bytes, .fd = -1 };
-    return STROBE_OK;
+    return memory;
 }
 
 void strobe_session_unmap(struct strobe_session *s)
@@ -185,10 +184,21 @@ static void copy_text(char *out, size_t out_bytes, const char *text)
     out[length] = 0;
 }
 
-static enum strobe_status lay_out(struct strobe_session *s, const struct strobe_config *config, const char *command)
+static uint64_t magic_word(void)
 {
-    struct strobe_session_header *h = s->header;
+    uint64_t word;
+    memcpy(&word, STROBE_SESSION_MAGIC, sizeof word);
+    return word;
+}
+
+enum strobe_status strobe_session_create_at(void *memory, const struct strobe_config *config, const char *command,
+                                            struct strobe_session *out)
+{
+    *out = (struct strobe_session){ .fd = -1 };
+    if (!config_is_valid(config)) return STROBE_BAD_INPUT;
     struct layout l = layout_of(config);
+    struct strobe_session_header *h = memory;
+    *out = (struct strobe_session){ .header = h, .mapped_bytes = (size_t)l.file_bytes, .fd = -1 };
     h->version = STROBE_SESSION_VERSION;
     h->header_bytes = sizeof *h;
     h->file_bytes = l.file_bytes;
@@ -196,12 +206,11 @@ static enum strobe_status lay_out(struct strobe_session *s, const struct strobe_
     memcpy(h->region, l.region, sizeof h->region);
     h->config = *config;
     if (command) copy_text(h->command, sizeof h->command, command);
-    strobe_stack_table_create(region_at(s, STROBE_REGION_STACKS), config->stack_nodes);
-    strobe_ring_create(region_at(s, STROBE_REGION_RING), config->ring_slots, config->ring_subs,
+    strobe_stack_table_create(region_at(out, STROBE_REGION_STACKS), config->stack_nodes);
+    strobe_ring_create(region_at(out, STROBE_REGION_RING), config->ring_slots, config->ring_subs,
                        (enum strobe_ring_mode)config->ring_mode);
-    strobe_fence_release();
-    memcpy(h->magic, STROBE_SESSION_MAGIC, sizeof h->magic);
-    return open_views(s);
+    strobe_store_release(&h->magic, magic_word());
+    return open_views(out);
 }
 
 enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *config, const char *command,
@@ -211,13 +220,14 @@ enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *
     uint64_t bytes = config_is_valid(config) ? strobe_session_file_bytes(config) : 0;
     enum strobe_status status = bytes ? STROBE_OK : STROBE_BAD_INPUT;
     if (!status && ftruncate(fd, (off_t)bytes) != 0) status = STROBE_IO;
-    if (!status) status = map(out, fd, bytes, MAP_SHARED);
-    if (status) {
+    void *memory = status ? NULL : map(fd, bytes, MAP_SHARED);
+    if (!memory) {
         close_keeping_errno(fd);
-        return status;
+        return status ? status : STROBE_IO;
     }
+    status = strobe_session_create_at(memory, config, command, out);
     out->fd = fd;
-    return lay_out(out, config, command);
+    return status;
 }
 
 enum strobe_status strobe_session_create(const char *path, const struct strobe_config *config, const char *command,
@@ -254,6 +264,19 @@ static enum strobe_status check_header(const struct strobe_session_header *h)
     return STROBE_OK;
 }
 
+enum strobe_status strobe_session_open_at(void *memory, size_t bytes, struct strobe_session *out)
+{
+    struct strobe_session_header *h = memory;
+    *out = (struct strobe_session){ .fd = -1 };
+    if (bytes < sizeof *h || strobe_load_acquire(&h->magic) != magic_word() || check_header(h) != STROBE_OK ||
+        h->file_bytes > bytes)
+        return STROBE_BAD_INPUT;
+    struct strobe_session s = { .header = h, .mapped_bytes = bytes, .fd = -1 };
+    enum strobe_status status = open_views(&s);
+    if (!status) *out = s;
+    return status;
+}
+
 /* Maps a file that holds at least all of its header says; nothing is mapped on failure. */
 static enum strobe_status map_checked(int fd, int flags, struct strobe_session *out)
 {
@@ -263,7 +286,7 @@ static enum strobe_status map_checked(int fd, int flags, struct strobe_session *
     if (!S_ISREG(st.st_mode)) return STROBE_BAD_INPUT;
     ssize_t got = pread(fd, &h, sizeof h, 0);
     if (got < 0) return STROBE_IO;
-    if ((size_t)got < sizeof h.magic || memcmp(h.magic, STROBE_SESSION_MAGIC, sizeof h.magic) != 0)
+    if ((size_t)got < sizeof h.magic || memcmp(&h, STROBE_SESSION_MAGIC, sizeof h.magic) != 0)
         return STROBE_BAD_INPUT;
     if ((size_t)got < offsetof(struct strobe_session_header, header_bytes)) return STROBE_TRUNCATED;
     if (h.version != STROBE_SESSION_VERSION) return STROBE_BAD_VERSION;
@@ -272,12 +295,11 @@ static enum strobe_status map_checked(int fd, int flags, struct strobe_session *
     if (status) return status;
     if ((uint64_t)st.st_size < h.file_bytes) return STROBE_TRUNCATED;
 
-    status = map(out, fd, h.file_bytes, flags);
-    if (status) return status;
     /* A file that someone changes between the two looks is no session of ours. */
-    status = out->header->file_bytes == h.file_bytes ? check_header(out->header) : STROBE_BAD_INPUT;
-    if (!status) status = open_views(out);
-    if (status) strobe_session_unmap(out);
+    void *memory = map(fd, h.file_bytes, flags);
+    if (!memory) return STROBE_IO;
+    status = strobe_session_open_at(memory, h.file_bytes, out);
+    if (status) munmap(memory, h.file_bytes);
     return status;
 }
 
@@ -291,17 +313,20 @@ static enum strobe_status open_file(const char *path, int open_flags, int map_fl
     return status;
 }
 
+enum strobe_status strobe_session_begin(struct strobe_session *s, uint32_t pid)
+{
+    uint32_t state = STROBE_SESSION_CREATED;
+    if (!strobe_cas_acq_rel(&s->header->state, &state, STROBE_SESSION_RUNNING)) return STROBE_EXISTS;
+    s->header->pid = pid;
+    return STROBE_OK;
+}
+
 enum strobe_status strobe_session_attach(const char *path, uint32_t pid, struct strobe_session *out)
 {
     enum strobe_status status = open_file(path, O_RDWR, MAP_SHARED, out);
-    if (status) return status;
-    uint32_t state = STROBE_SESSION_CREATED;
-    if (!strobe_cas_acq_rel(&out->header->state, &state, STROBE_SESSION_RUNNING)) {
-        strobe_session_unmap(out);
-        return STROBE_EXISTS;
-    }
-    out->header->pid = pid;
-    return STROBE_OK;
+    if (!status) status = strobe_session_begin(out, pid);
+    if (status == STROBE_EXISTS) strobe_session_unmap(out);
+    return status;
 }
 
 static void end_text(char *text, size_t bytes)

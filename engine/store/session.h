@@ -96,7 +96,7 @@ enum strobe_session_state {
 };
 
 struct strobe_session_header {
-    char magic[8];
+    strobe_a64 magic;              /* the text STROBE_SESSION_MAGIC; published with release */
     uint32_t version;
     uint32_t header_bytes;         /* sizeof this struct, as its writer knew it */
     uint64_t file_bytes;
@@ -210,6 +210,20 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
  * Blocks are not reserved: for files in memory, of which only what is used shall be taken. */
 enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *config, const char *command,
                                             struct strobe_session *out);
+
+/* Lays a session out in `memory`: zeroed, page-aligned, strobe_session_file_bytes() long, and shared with whoever is
+ * to open it. The magic comes last, with release. STROBE_BAD_INPUT: config out of range. Start only. */
+enum strobe_status strobe_session_create_at(void *memory, const struct strobe_config *config, const char *command,
+                                            struct strobe_session *out);
+
+/* Opens a view of the session in `memory` of `bytes`, as checked as strobe_session_open's, but for texts.
+ * STROBE_BAD_INPUT also as long as its magic is not there: it is safe to ask while another process creates it. Any
+ * context. */
+enum strobe_status strobe_session_open_at(void *memory, size_t bytes, struct strobe_session *out);
+
+/* Marks an opened session RUNNING by `pid`. STROBE_EXISTS when a process has done so before: of several that try,
+ * one succeeds. Any context. */
+enum strobe_status strobe_session_begin(struct strobe_session *s, uint32_t pid);
 
 /* Maps an existing, just created session for writing and marks it RUNNING by `pid`. STROBE_EXISTS when a process has
  * attached before. Also STROBE_IO, STROBE_BAD_INPUT, STROBE_BAD_VERSION, STROBE_TRUNCATED. Start only; takes no

@@ -22,11 +22,19 @@
 #include "engine/base/mix.h"
 
 enum {
+#ifdef STROBE_SMALL       /* for exploration: the algorithm does not depend on these */
+    LEVEL0_BITS = 1,
+    LINE_SLOTS = 2,
+    LINE_BITS = 1,
+    WINDOW_LINES = 1,
+    LAST_WINDOW_LINES = 4,
+#else
     LEVEL0_BITS = 18,
     LINE_SLOTS = 16,      /* slots of one cache line */
     LINE_BITS = 4,
     WINDOW_LINES = 2,     /* searched in one level, before going on to the next */
     LAST_WINDOW_LINES = 8,
+#endif
     HEAD_BYTES = 128,
     TAG_SHIFT = 24,
     ID_MASK = (1 << TAG_SHIFT) - 1,

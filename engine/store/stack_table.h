@@ -30,7 +30,11 @@
 #include <stdint.h>
 
 enum {
+#ifdef STROBE_SMALL
+    STROBE_STACK_DEPTH_MAX = 8,               /* for exploration: the algorithm does not depend on it */
+#else
     STROBE_STACK_DEPTH_MAX = 192,             /* frames of one stack, deeper ones are cut and flagged */
+#endif
     STROBE_STACK_NODES_MAX = (1 << 24) - 1,   /* ids are 24 bits in a slot */
     STROBE_STACK_LEVELS_MAX = 12,
 };

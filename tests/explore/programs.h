@@ -1,9 +1,13 @@
 /* Groups of programs, one line each; the arrays end with a NULL. */
-#ifndef STROBE_TESTS_EXPLORE_PROGRAMS_H
-#define STROBE_TESTS_EXPLORE_PROGRAMS_H
+#ifndef STROBE_EXPLORE_PROGRAMS_H
+#define STROBE_EXPLORE_PROGRAMS_H
 
 #include "sim/explore/program.h"
 
 extern const struct explore_program *const explore_suspend_programs[];
+extern const struct explore_program *const explore_table_programs[];
+extern const struct explore_program *const explore_ring_programs[];
+extern const struct explore_program *const explore_session_programs[];
+extern const struct explore_program *const explore_thread_programs[];
 
 #endif
