@@ -115,10 +115,44 @@ static void each_execution_of_a_random_program_is_met_once_and_none_is_left_out(
     }
 }
 
+/* ---- message passing, with a store between the two loads: it waits in the buffer, the later load does not pass */
+
+static void passes(void *state)
+{
+    struct shared *s = state;
+    struct explore_site here = {NULL, "here"};
+    explore_store(&s->x[0], 4, 1, memory_order_relaxed, here);
+    explore_store(&s->x[1], 4, 1, memory_order_relaxed, here);
+}
+
+static void receives(void *state)
+{
+    struct shared *s = state;
+    struct explore_site here = {NULL, "here"};
+    uint64_t flag = explore_load(&s->x[1], 4, memory_order_relaxed, here);
+    explore_store(&s->x[2], 4, 1, memory_order_relaxed, here);
+    explore_require(!flag || explore_load(&s->x[0], 4, memory_order_relaxed, here));
+}
+
+static void under_tso_loads_stay_in_order_also_with_a_store_between_them(void **state)
+{
+    (void)state;
+    struct explore_program p = {.name = "mp", .thread_count = 2, .state_bytes = sizeof(struct shared),
+                                .thread = {passes, receives}};
+    for (int m = 0; m < EXPLORE_MEMORIES; m++) {
+        struct explore_options o = {.memory = m};
+        struct explore_result r;
+        assert_int_equal(explore_run(&p, &o, &r), STROBE_OK);
+        assert_int_equal(r.failure.fault, m == EXPLORE_C11 ? EXPLORE_REQUIRE : EXPLORE_FINE);
+        explore_result_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_execution_of_a_random_program_is_met_once_and_none_is_left_out),
+        cmocka_unit_test(under_tso_loads_stay_in_order_also_with_a_store_between_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
