@@ -90,8 +90,8 @@ $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $^ $(trace_libs)
 
-# What it feeds is of the lab.
-$B/tests/fuzz/fuzz_scenario: $B/sim/tests/fuzz/fuzz_scenario.o $(sim_libs)
+# What these feed is of the lab.
+$B/tests/fuzz/fuzz_scenario $B/tests/fuzz/fuzz_litmus: $B/tests/fuzz/%: $B/sim/tests/fuzz/%.o $(sim_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 

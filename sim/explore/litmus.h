@@ -37,7 +37,8 @@
  *
  * Not read: arrays, structures, macros, locks, RCU, for, goto, ++.
  *
- * A loop's turn that stores nothing and leaves the locals as they were is a wait (explore_spin). Start only. */
+ * A loop's turn that stores nothing and leaves the locals as they were is a wait (explore_spin). A loop that exchanges
+ * until it gets what it wants stores in each turn: it goes on for ever, and is to load in between. Start only. */
 #ifndef STROBE_SIM_EXPLORE_LITMUS_H
 #define STROBE_SIM_EXPLORE_LITMUS_H
 

@@ -254,10 +254,10 @@ static void loop(struct walker *w, const struct litmus_node *n)
         run(w, n->b);
         if (n->kind == LITMUS_DO && !value(w, n->a))
             break;
+        if (++w->turns > TURNS_MAX)
+            broken(n, "a thread's loops end within 10,000 turns");
         if (stores == w->stores && !memcmp(before, w->reg, bytes))
             explore_spin();
-        else if (++w->turns > TURNS_MAX)
-            broken(n, "a thread's loops end within 10,000 turns");
     }
     w->loops--;
 }
