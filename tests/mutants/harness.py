@@ -426,7 +426,7 @@ def main():
         fine = killed == len(mutants)
         for mutant in mutants:
             if mutant.verdict != "killed":
-                print(f"repeat with: tests/mutants/run.sh {mutant.name}")
+                print(f"repeat with: tests/mutants/run.sh --from {options.folder} {mutant.name}")
         print(f"{killed} passed, {len(mutants) - killed} failed")
     sys.exit(0 if fine else 1)
 

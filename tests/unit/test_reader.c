@@ -303,6 +303,28 @@ static void flip_bits(unsigned char *file, size_t bytes, unsigned flips)
     }
 }
 
+/* Its process died while it wrote the entry, or the file is damaged. */
+static void an_image_that_was_not_written_in_full_is_none_and_every_path_ends(void **state)
+{
+    (void)state;
+    struct strobe_config config = strobe_build_config();
+    begin_with(&config);
+    strobe_build_image(&build, "/lib/whole.so", 0x1000, 0x2000);
+    strobe_build_image(&build, "/lib/unpublished.so", 0x3000, 0x4000);
+    strobe_build_image(&build, "/lib/endless.so", 0x5000, 0x6000);
+    strobe_store_release(&build.session.images[1].published, 0);
+    memset(build.session.images[2].path, 'x', sizeof build.session.images[2].path);
+    strobe_build_end(&build, 1000000);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0), STROBE_OK);
+    assert_non_null(strobe_reader_image(reader, 0));
+    assert_string_equal(strobe_reader_image(reader, 0)->path, "/lib/whole.so");
+    assert_null(strobe_reader_image(reader, 1));
+    const struct strobe_image_entry *endless = strobe_reader_image(reader, 2);
+    assert_true(!endless || memchr(endless->path, 0, sizeof endless->path));
+    assert_null(strobe_reader_image(reader, 3));
+    strobe_reader_close(reader);
+}
+
 static void a_damaged_session_is_read_or_refused_but_harms_nobody(void **state)
 {
     (void)state;
@@ -362,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_half_written_record_is_counted_and_read_only_if_it_was_committed),
         cmocka_unit_test(a_record_that_no_writer_writes_is_left_out),
         cmocka_unit_test(what_is_no_session_is_refused_in_words),
+        cmocka_unit_test(an_image_that_was_not_written_in_full_is_none_and_every_path_ends),
         cmocka_unit_test(a_damaged_session_is_read_or_refused_but_harms_nobody),
     };
     seed = strobe_workshop_seed("test_reader");

@@ -188,6 +188,22 @@ static void a_walk_is_told_where_the_stack_and_its_outermost_code_begin(void **s
     assert_int_equal(walked.root, here + MS / 2);
 }
 
+static void a_thread_is_known_to_its_own_hooks_from_its_begin_to_its_end(void **state)
+{
+    (void)state;
+    uint64_t here = site_at(0).frame;
+    const struct strobe_stack_bounds bounds = {here - MS, here + MS, 0};
+    struct strobe_thread *t = strobe_thread_attach(&rig.engine, 77, false, "other", &bounds);
+    assert_ptr_equal(strobe_local.thread, t);
+    assert_int_equal(t->entry->start_ticks, rig.now);
+    assert_int_equal(t->entry->end_ticks, 0);
+    rig.now += 5 * MS;
+    strobe_thread_detach(t);
+    assert_null(strobe_local.thread);
+    assert_int_equal(t->entry->end_ticks, rig.now);
+    assert_int_equal(strobe_load_relaxed(&t->entry->state), STROBE_THREAD_ENDED);
+}
+
 static void a_walk_without_frames_is_counted_not_recorded(void **state)
 {
     (void)state;
@@ -605,6 +621,7 @@ int main(void)
         TEST(a_stack_that_a_full_table_refuses_is_flagged_S31),
         TEST(a_stack_too_deep_is_cut_flagged_and_kept_S3),
         TEST(a_walk_is_told_where_the_stack_and_its_outermost_code_begin),
+        TEST(a_thread_is_known_to_its_own_hooks_from_its_begin_to_its_end),
         TEST(a_walk_without_frames_is_counted_not_recorded),
         TEST(a_hook_inside_the_engine_is_not_taken_and_counted_S7),
         TEST(a_paused_capture_counts_and_records_nothing),

@@ -124,6 +124,58 @@ static void the_defaults_are_valid_and_take_under_100_megabytes(void **state)
     unlink(strobe_workshop_path("default"));
 }
 
+/* The header of the engine's config says what each is for; its defaults are those of published tracers (S-1 to S-8). */
+static void what_is_not_asked_for_is_as_published_tracers_have_it(void **state)
+{
+    (void)state;
+    const uint64_t us = 1000, ms = 1000000;
+    struct strobe_config c;
+    memset(&c, 0xff, sizeof c);
+    strobe_config_default(&c);
+    assert_int_equal(c.interval_main_ns, 1 * ms);
+    assert_int_equal(c.interval_other_ns, 1 * ms);
+    assert_int_equal(c.scope_min_ns, 100 * us);
+    assert_int_equal(c.metrics_interval_ns, 1 * ms);
+    assert_int_equal(c.async_interval_ns, 1 * ms);
+    assert_int_equal(c.refresh_main_ns, 30 * ms);
+    assert_int_equal(c.refresh_other_ns, 300 * ms);
+    assert_int_equal(c.active_cpu_ns, 10 * us);
+    assert_in_range(c.merge_gap_ns, c.interval_main_ns, c.refresh_main_ns);
+    assert_in_range(c.suspend_timeout_ns, c.async_interval_ns, c.refresh_main_ns);
+    assert_int_equal(c.metrics, STROBE_METRIC_CPU | STROBE_METRIC_ALLOC);
+    assert_int_equal(c.unwind, STROBE_UNWIND_FP);
+    assert_int_equal(c.ring_mode, STROBE_KEEP_NEWEST);
+    assert_in_range(c.ring_slots, 200000, 1 << 18);
+    assert_int_equal(c.ring_subs, STROBE_RING_SUBS_DEFAULT);
+    assert_int_equal(c.stack_nodes, 1 << 20);
+    assert_int_equal(c.depth_max, STROBE_STACK_DEPTH_MAX);
+    assert_int_equal(c.threads_max, STROBE_THREADS_MAX_DEFAULT);
+    assert_int_equal(c.images_max, STROBE_IMAGES_MAX_DEFAULT);
+    assert_int_equal(c.follow | c.suspend_signal | c.message_per_poll | c.delay_ns | c.seed, 0);
+}
+
+/* The file's descriptor is 0 then. */
+static void a_process_without_standard_input_can_be_recorded(void **state)
+{
+    (void)state;
+    struct strobe_config config = config_small();
+    struct strobe_session s;
+    int kept = dup(0);
+    close(0);
+    enum strobe_status status = strobe_session_create(fresh("no-input"), &config, NULL, 0, &s);
+    int fd = s.fd;
+    if (status == STROBE_OK) {
+        strobe_session_unmap(&s);
+        close(fd);
+    }
+    if (kept >= 0) {
+        dup2(kept, 0);
+        close(kept);
+    }
+    assert_int_equal(status, STROBE_OK);
+    assert_int_equal(fd, 0);
+}
+
 static void a_config_out_of_range_is_refused_and_leaves_no_file(void **state)
 {
     (void)state;
@@ -423,6 +475,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_traced_process_wrote_is_what_a_reader_finds),
         cmocka_unit_test(the_defaults_are_valid_and_take_under_100_megabytes),
+        cmocka_unit_test(what_is_not_asked_for_is_as_published_tracers_have_it),
+        cmocka_unit_test(a_process_without_standard_input_can_be_recorded),
         cmocka_unit_test(a_config_out_of_range_is_refused_and_leaves_no_file),
         cmocka_unit_test(an_existing_file_is_replaced_only_on_request_and_only_a_regular_one),
         cmocka_unit_test(what_is_no_session_is_said_to_be_none),
