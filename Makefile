@@ -63,11 +63,12 @@ unit_src    := $(wildcard tests/unit/test_*.c)
 lab_src     := $(wildcard tests/sim/test_*.c)
 program_src := $(wildcard tests/explore/*.c)
 no_programs := tests/explore/support/no_programs.c
+stress_src  := tests/explore/support/stress.c
 support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 suites      := $(wildcard tests/*/run.sh)
 sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(unit_src) $(support_src) \
-               $(lab_src) $(lab_support) $(program_src) $(no_programs)
+               $(lab_src) $(lab_support) $(program_src) $(no_programs) $(stress_src)
 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
 capture_obj := $(call obj,obj,$(capture_src))
@@ -79,7 +80,8 @@ lab_obj     := $(call obj,sim,$(lab_support))
 support_obj := $(call obj,obj,$(support_src))
 # The race detector's own calls can't be answered twice: its builds have no programs.
 programs    := $(if $(findstring thread,$(SAN)),$(call obj,sim,$(no_programs)),$B/explore/programs.o)
-explore_obj := $(call obj,explore,$(engine_src) engine/backend/linux/handshake.c $(program_src))
+explored_src := $(engine_src) engine/backend/linux/handshake.c $(program_src)
+explore_obj := $(call obj,explore,$(explored_src))
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # The lab's threads are fibers of one thread, with nothing to race; what plays on real threads is watched for races too.
@@ -130,6 +132,14 @@ $B/explore/%.o: %.c $B/flags
 $B/explore/programs.o: $(explore_obj)
 	$(call run,ld)$(LD) -r -o $@ $^ && $(OBJCOPY) --keep-global-symbol=explore_groups $@
 
+# The same programs and engine, as small, on real threads.
+$B/stress: $(call obj,small,$(explored_src) $(stress_src))
+	$(call run,ld)$(link) -o $@ $^
+
+$B/small/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) -DSTROBE_SMALL -c -o $@ $<
+
 $B/pic/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(pic) -c -o $@ $<
@@ -168,11 +178,16 @@ watched      = $(if $(findstring thread,$(SAN)),$(threaded),$(unit_bin))
 unit: $(watched) ## runs the unit tests
 	@B=$B tests/run $(watched)
 
+STRESS_SECONDS ?= 20
+
+stress: $B/stress ## plays the explored programs on real threads for STRESS_SECONDS (default 20)
+	@$B/stress --seconds $(STRESS_SECONDS)
+
 sources: ; @printf '%s\n' $(sort $(sources))
 
 units: $(unit_bin)
 
-tests: all units
+tests: all units $B/stress
 
 test: tests | deps-test ## runs every test: unit tests, whole-command suites, style, the second compiler
 	@B=$B tests/run $(unit_bin) $(suites)
@@ -196,7 +211,7 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all run unit units benches sources tests test explore clean help FORCE \
+.PHONY: all run unit units benches sources stress tests test explore clean help FORCE \
         deps-build deps-unit deps-run deps-test
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)

@@ -8,8 +8,9 @@ sanitize: asan tsan ## asan and tsan
 asan: | deps-sanitize ## unit tests under the address and undefined-behaviour sanitizers
 	$(lane) SAN=address,undefined unit
 
-tsan: | deps-sanitize ## unit tests under the thread sanitizer
+tsan: | deps-sanitize ## unit tests and stress under the thread sanitizer
 	$(lane) SAN=thread unit
+	$(lane) SAN=thread stress STRESS_SECONDS=$${STROBE_STRESS_SECONDS:-5}
 
 asan-clang tsan-clang: %-clang: | deps-sanitize
 	$(lane) SAN=$(if $(filter asan,$*),address$(comma)undefined,thread) CC=clang unit

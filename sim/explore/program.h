@@ -70,6 +70,9 @@ struct explore_program {
     uint32_t interrupted;
     void (*interrupt)(void *state);
 
+    /* Ordered by fences, which the thread sanitizer does not model: natively it is not run under it. */
+    bool fenced;
+
     uint64_t executions;        /* published count of executions at size quick under c11; 0: none is known */
 };
 

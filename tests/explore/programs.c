@@ -1,4 +1,5 @@
 /* The programs that are explored, group by group. */
+#include "tests/explore/literature.h"
 #include "tests/explore/programs.h"
 
 const struct explore_group explore_groups[] = {
@@ -7,5 +8,12 @@ const struct explore_group explore_groups[] = {
     {"ring", explore_ring_programs},
     {"session", explore_session_programs},
     {"thread", explore_thread_programs},
+    {"locks", literature_locks},
+    {"futexes", literature_futexes},
+    {"queues", literature_queues},
+    {"stacks", literature_stacks},
+    {"deques", literature_deques},
+    {"published", literature_published},
+    {"counts", literature_counts},
     {0},
 };
