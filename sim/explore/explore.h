@@ -70,6 +70,7 @@ struct explore_step {
     uint32_t from;                /* index of the step it reads from; UINT32_MAX: the initial value, or reads nothing */
     uint32_t after;               /* stores: index of the step whose store comes right before in the order of the place,
                                    * which may be a later step; UINT32_MAX: the initial value */
+    uint32_t when;                /* its place in the order in which the explorer ran them; UINT32_MAX: it did not */
     bool stale;                   /* what it read was not the latest store when it stands here */
 };
 

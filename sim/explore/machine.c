@@ -67,6 +67,8 @@ static struct {
     struct explore_access failed_access;
     bool has_failed_access;
     uint64_t operations;
+    uint32_t ran_count;
+    uint16_t ran[EXPLORE_EVENTS_MAX];   /* events of this execution, in the order in which they were run */
     struct update update;          /* of the load that is being decided */
 } m;
 
@@ -302,6 +304,12 @@ static struct thread *begin_operation(void)
     return t;
 }
 
+/* The thread's next event has happened. */
+static void take_place(struct thread *t)
+{
+    m.ran[m.ran_count++] = m.graph.index[m.running][t->done++];
+}
+
 static bool follows(const struct thread *t)
 {
     return t->done < m.graph.count[m.running];
@@ -375,7 +383,7 @@ static const struct explore_event *load(uint16_t place, uint32_t bytes, int orde
         if (chosen == EXPLORE_GIVE_UP) leave(EXPLORE_LEFT);
         explore_machine_read(i, from[chosen]);
     }
-    t->done++;
+    take_place(t);
     note_repetition(t, m.running);
     check_access(explore_variable_of(place)->at, bytes, false, true, site);
     return &m.graph.event[i];
@@ -399,7 +407,7 @@ static void store(uint16_t place, uint32_t bytes, uint64_t value, int order, boo
         if (chosen == EXPLORE_GIVE_UP || !count) leave(EXPLORE_LEFT);
         explore_graph_place(&m.graph, i, before[chosen]);
     }
-    t->done++;
+    take_place(t);
     memset(t->alike, 0, sizeof t->alike);
     explore_memory_write(explore_variable_of(place)->at, bytes, value);
     check_access(explore_variable_of(place)->at, bytes, true, true, site);
@@ -502,7 +510,7 @@ void explore_fence(int order, struct explore_site site)
                                   .site = site};
         explore_graph_clock(&m.graph, add_event(&e));
     }
-    t->done++;
+    take_place(t);
     note_repetition(t, m.running);
 }
 
@@ -561,7 +569,7 @@ uint32_t explore_choose(uint32_t count)
         if (chosen == EXPLORE_GIVE_UP) leave(EXPLORE_LEFT);
         m.graph.event[i].value = chosen;
     }
-    t->done++;
+    take_place(t);
     return (uint32_t)m.graph.event[i].value;
 }
 
@@ -763,6 +771,7 @@ enum explore_end explore_machine_run(const struct explore_chooser *chooser)
     m.over = m.disturbed = m.has_failed_access = m.epilogue = false;
     m.fault = EXPLORE_FINE;
     m.running = m.last = NONE;
+    m.ran_count = 0;
     if (!start()) return EXPLORE_TOO_LARGE;
     give_way();
     m.running = NONE;
@@ -774,6 +783,15 @@ enum explore_end explore_machine_run(const struct explore_chooser *chooser)
     return m.end;
 }
 
+/* Says of each step when it was run. */
+static void note_order(struct explore_step *step, uint32_t count)
+{
+    static uint32_t when[EXPLORE_EVENTS_MAX];
+    for (uint32_t i = 0; i < m.graph.event_count; i++) when[i] = UINT32_MAX;
+    for (uint32_t k = 0; k < m.ran_count; k++) when[m.ran[k]] = k;
+    for (uint32_t i = 0; i < count; i++) step[i].when = when[m.graph.index[step[i].thread][step[i].number]];
+}
+
 bool explore_machine_failure(struct explore_failure *out)
 {
     out->fault = m.fault;
@@ -781,11 +799,12 @@ bool explore_machine_failure(struct explore_failure *out)
     out->frozen = m.frozen;
     out->interrupted = m.interrupted;
     if (!explore_line_up(&m.graph, &out->step, &out->step_count)) return false;
+    note_order(out->step, out->step_count);
     if (!m.has_failed_access || m.failed_access.atomic) return true;
     struct explore_step *last = &out->step[out->step_count++];
     *last = (struct explore_step){.thread = m.failed_access.thread, .number = m.failed_access.step,
                                   .operation = m.failed_access.store ? EXPLORE_PLAIN_STORE : EXPLORE_PLAIN_LOAD,
                                   .site = m.failed_access.site.code, .text = m.failed_access.site.text,
-                                  .from = UINT32_MAX, .after = UINT32_MAX};
+                                  .from = UINT32_MAX, .after = UINT32_MAX, .when = m.ran_count};
     return true;
 }

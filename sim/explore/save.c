@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What setup did is the initial value; begin and end are where they must be. */
+/* What setup did is the initial value; begin and end are where they must be; what did not happen any more before the
+ * failure is nothing to repeat. */
 static bool is_kept(const struct explore_step *s)
 {
-    return s->thread != UINT32_MAX && s->operation != EXPLORE_BEGIN && s->operation != EXPLORE_END;
+    return s->thread != UINT32_MAX && s->when != UINT32_MAX && s->operation != EXPLORE_BEGIN && s->operation != EXPLORE_END;
 }
 
 /* Operations of the thread before step `index`, of those that are kept. */
@@ -25,9 +26,11 @@ static void print_edge(FILE *out, const struct explore_failure *f, const struct 
 {
     bool stores = s->operation == EXPLORE_STORE, reads = s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE;
     uint32_t to = stores ? s->after : s->from;
+    while (to < f->step_count && !is_kept(&f->step[to]))
+        to = f->step[to].operation == EXPLORE_UPDATE ? f->step[to].from : f->step[to].after;
     if (!stores && !reads)
         fputs(" -", out);
-    else if (to >= f->step_count || !is_kept(&f->step[to]))
+    else if (to >= f->step_count)
         fputs(" start", out);
     else
         fprintf(out, " %u.%u", f->step[to].thread, number_of(f, to));
@@ -41,25 +44,43 @@ static void print_at(FILE *out, const char *what, struct explore_at at)
         fprintf(out, "%s none\n", what);
 }
 
-static void print(FILE *out, const char *program, const struct explore_options *o, const struct explore_failure *f)
+static void print_step(FILE *out, const struct explore_failure *f, uint32_t index)
 {
-    uint32_t kept = 0;
+    const struct explore_step *s = &f->step[index];
+    fprintf(out, "%u.%u %s %s %u 0x%llx", s->thread, number_of(f, index), explore_operation_name(s->operation),
+            explore_order_name(s), s->bytes, (unsigned long long)s->value);
+    print_edge(out, f, s);
+    fprintf(out, " %s\n", s->place[0] ? s->place : "-");
+}
+
+static const struct explore_step *sorted;   /* qsort's comparison has no argument for it */
+
+static int by_time(const void *a, const void *b)
+{
+    uint32_t x = sorted[*(const uint32_t *)a].when, y = sorted[*(const uint32_t *)b].when;
+    return x < y ? -1 : x > y;
+}
+
+/* In the order in which they were run: memory that was freed and allocated again depends on it, and no edge says so. */
+static bool print(FILE *out, const char *program, const struct explore_options *o, const struct explore_failure *f)
+{
+    uint32_t kept = 0, *order = calloc(f->step_count + 1, sizeof *order);
+    if (!order)
+        return false;
     for (uint32_t i = 0; i < f->step_count; i++)
-        kept += is_kept(&f->step[i]);
+        if (is_kept(&f->step[i]))
+            order[kept++] = i;
+    sorted = f->step;
+    qsort(order, kept, sizeof *order, by_time);
     fprintf(out, "strobe explore 1\nprogram %s\nmemory %s\nsize %u\nspurious %s\nsteps %u\n", program,
             explore_memory_name(o->memory), f->size, o->spurious ? "yes" : "no", o->steps_max);
     print_at(out, "frozen", f->frozen);
     print_at(out, "interrupted", f->interrupted);
     fprintf(out, "fault %s\nmessage %s\noperations %u\n", explore_fault_name(f->fault), f->message, kept);
-    for (uint32_t i = 0; i < f->step_count; i++) {
-        const struct explore_step *s = &f->step[i];
-        if (!is_kept(s))
-            continue;
-        fprintf(out, "%u.%u %s %s %u 0x%llx", s->thread, number_of(f, i), explore_operation_name(s->operation),
-                explore_order_name(s), s->bytes, (unsigned long long)s->value);
-        print_edge(out, f, s);
-        fprintf(out, " %s\n", s->place[0] ? s->place : "-");
-    }
+    for (uint32_t i = 0; i < kept; i++)
+        print_step(out, f, order[i]);
+    free(order);
+    return true;
 }
 
 enum strobe_status explore_save(const char *path, bool force, const struct explore_program *program,
@@ -74,8 +95,8 @@ enum strobe_status explore_save(const char *path, bool force, const struct explo
         snprintf(why, why_bytes, "%s: out of memory", path);
         return STROBE_IO;
     }
-    print(out, program->name, options, &result->failure);
-    enum strobe_status status = fclose(out) ? STROBE_IO : strobe_outfile_open(&file, path, force);
+    bool printed = print(out, program->name, options, &result->failure);
+    enum strobe_status status = fclose(out) || !printed ? STROBE_IO : strobe_outfile_open(&file, path, force);
     if (status == STROBE_OK) {
         strobe_outfile_write(&file, text, bytes);
         status = strobe_outfile_finish(&file, 0);

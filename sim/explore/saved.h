@@ -14,7 +14,7 @@
  *     0.0 store release 4 0x1 start state+0x40
  *     1.0 load acquire 4 0x1 0.0 state+0x40
  *
- * Operations stand in an order that their threads could have taken: THREAD.NUMBER, what it does, its order, its bytes,
+ * Operations stand in the order in which they were run: THREAD.NUMBER, what it does, its order, its bytes,
  * its value, its edge, its place. The edge of a load or update is the operation it reads from, that of a store is the
  * one whose store comes right before it in the order of the place; "start" is the initial value, "-" none: of fences,
  * choices and the plain access that failed. What has no place has "-" there. Numbers count from 0 in each thread. Lines
