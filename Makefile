@@ -194,7 +194,7 @@ test: tests | deps-test ## runs every test: unit tests, whole-command suites, st
 
 SIZE ?= quick
 explore: all | deps-test ## every interleaving of small programs, in every memory model (SIZE=nightly: more)
-	@B=$B SIZE=$(SIZE) tests/explore/run.sh
+	@B=$B SIZE=$(SIZE) MEMORY=all tests/explore/run.sh
 
 include ci/lanes.mk ci/install.mk
 include bench/bench.mk tests/genuine/genuine.mk

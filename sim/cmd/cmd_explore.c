@@ -30,6 +30,7 @@ const char strobe_usage_explore[] =
     "  --size N           size of the programs, or nightly; each has a quick one that is the default\n"
     "  --spurious         weak compare-exchanges also fail for no reason\n"
     "  --show             show expected failures step by step, too\n"
+    "  -q, --quiet        only the table, and failures that were not expected\n"
     "  --save FILE        leave the failure in FILE; for one program in one memory model\n"
     "  --replay FILE      run the execution in FILE again, and show it; in a debugger, too. That\n"
     "                     of a litmus test needs the test's file besides\n"
@@ -125,6 +126,7 @@ static int take_option(struct command *c, int option)
     case REPLAY: c->replay = optarg; return 0;
     case JSON: q->json = true; return 0;
     case 'f': q->force = true; return 0;
+    case 'q': q->quiet = true; return 0;
     default: return STROBE_EXIT_BAD;
     }
 }
@@ -316,6 +318,7 @@ int strobe_cmd_explore(int argc, char **argv)
         {"jobs", required_argument, NULL, 'j'},
         {"json", no_argument, NULL, JSON},
         {"force", no_argument, NULL, 'f'},
+        {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };

@@ -20,7 +20,7 @@ struct strobe_explore_request {
     struct explore_options options;      /* of all jobs; their memory and size: strobe_explore_options */
     uint32_t size;                       /* 0: each program's quick one */
     uint32_t processes;
-    bool json, show, force;
+    bool json, show, quiet, force;
     const char *save;                    /* file for a failure, or NULL */
     struct strobe_explore_job *job;
     uint32_t job_count;

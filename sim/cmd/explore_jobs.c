@@ -259,10 +259,11 @@ static void take(struct run *r, struct worker *w, int status)
             return;
         }
     }
-    *out = (struct outcome){.verdict = STROBE_EXPLORE_FAILED};
+    enum strobe_explore_verdict verdict = interrupted ? STROBE_EXPLORE_STOPPED : STROBE_EXPLORE_FAILED;
+    *out = (struct outcome){.verdict = verdict};
     if (!(row = open_memstream(&out->row, &out->row_bytes)))
         return;
-    struct strobe_explore_finding f = {.status = STROBE_GONE, .verdict = STROBE_EXPLORE_FAILED};
+    struct strobe_explore_finding f = {.status = interrupted ? STROBE_OK : STROBE_GONE, .verdict = verdict};
     snprintf(f.result.failure.message, sizeof f.result.failure.message, "crash: %s %d",
              WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status)
                                                                                  : WEXITSTATUS(status));
@@ -295,10 +296,17 @@ static bool hear(struct run *r, struct worker *w)
     return true;
 }
 
+static void dismiss(const struct worker *workers, uint32_t count)
+{
+    for (uint32_t w = 0; w < count; w++)
+        if (workers[w].fd >= 0)
+            kill(workers[w].pid, SIGKILL);
+}
+
 static int beside_each_other(struct run *r, struct worker *workers, struct pollfd *polls)
 {
     const struct strobe_explore_request *q = r->q;
-    uint32_t busy = 0, ended = 0;
+    uint32_t busy = 0, ended = 0, patience = 15;
     for (uint32_t w = 0; w < q->processes; w++)
         workers[w].fd = -1;
     strobe_progress_begin(&r->progress, "exploring");
@@ -313,6 +321,8 @@ static int beside_each_other(struct run *r, struct worker *workers, struct pollf
             break;
         for (uint32_t w = 0; w < q->processes; w++)
             polls[w] = (struct pollfd){.fd = workers[w].fd, .events = POLLIN};
+        if (interrupted && patience-- == 0)   /* one that is deep in an execution does not hear of it */
+            dismiss(workers, q->processes);
         if (poll(polls, q->processes, 200) > 0)
             for (uint32_t w = 0; w < q->processes; w++)
                 if (polls[w].revents && hear(r, &workers[w])) {

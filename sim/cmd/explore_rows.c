@@ -236,7 +236,7 @@ void strobe_explore_print_detail(FILE *to, const struct strobe_explore_request *
 {
     if (q->json || found->status != STROBE_OK)
         return;
-    if (job->litmus) {
+    if (job->litmus && (!q->quiet || found->verdict != STROBE_EXPLORE_FINE)) {
         fprintf(to, "\n%s in memory model %s:\n", job->path, explore_memory_name(job->memory));
         explore_litmus_print(to, job->litmus, &found->outcomes);
     }

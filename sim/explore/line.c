@@ -116,7 +116,16 @@ static void join_stores(struct line *l)
     }
 }
 
-bool explore_line_up(const struct explore_graph *g, struct explore_step **step, uint32_t *count)
+/* Says of each step when it was run. */
+static void note_order(const struct line *l, const uint16_t *ran, uint32_t ran_count)
+{
+    for (uint32_t i = 0; i < l->count; i++) l->step[i].when = UINT32_MAX;
+    for (uint32_t k = ran_count; k-- > 0;)
+        if (l->step_of[ran[k]] < l->count) l->step[l->step_of[ran[k]]].when = k;
+}
+
+bool explore_line_up(const struct explore_graph *g, const uint16_t *ran, uint32_t ran_count,
+                     struct explore_step **step, uint32_t *count)
 {
     struct line l = {.g = g};
     l.step = malloc((g->event_count + 1) * sizeof *l.step);
@@ -124,7 +133,10 @@ bool explore_line_up(const struct explore_graph *g, struct explore_step **step, 
     bool held = l.step && l.step_of;
     for (uint32_t i = 0; held && i < g->event_count; i++) l.step_of[i] = UINT32_MAX;
     for (uint32_t t = held ? choose(&l, NONE) : NONE; t != NONE; t = choose(&l, t)) take(&l, t);
-    if (held) join_stores(&l);
+    if (held) {
+        join_stores(&l);
+        note_order(&l, ran, ran_count);
+    }
     free(l.step_of);
     if (!held) {
         free(l.step);

@@ -6,7 +6,9 @@
 #include "sim/explore/explore.h"
 #include "sim/explore/graph.h"
 
-/* The steps, with room for one more; an update is one. False: no memory. */
-bool explore_line_up(const struct explore_graph *g, struct explore_step **step, uint32_t *count);
+/* The steps, with room for one more; an update is one. `ran` are the events that took place, in their order. False: no
+ * memory. */
+bool explore_line_up(const struct explore_graph *g, const uint16_t *ran, uint32_t ran_count,
+                     struct explore_step **step, uint32_t *count);
 
 #endif

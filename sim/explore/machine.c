@@ -783,23 +783,13 @@ enum explore_end explore_machine_run(const struct explore_chooser *chooser)
     return m.end;
 }
 
-/* Says of each step when it was run. */
-static void note_order(struct explore_step *step, uint32_t count)
-{
-    static uint32_t when[EXPLORE_EVENTS_MAX];
-    for (uint32_t i = 0; i < m.graph.event_count; i++) when[i] = UINT32_MAX;
-    for (uint32_t k = 0; k < m.ran_count; k++) when[m.ran[k]] = k;
-    for (uint32_t i = 0; i < count; i++) step[i].when = when[m.graph.index[step[i].thread][step[i].number]];
-}
-
 bool explore_machine_failure(struct explore_failure *out)
 {
     out->fault = m.fault;
     snprintf(out->message, sizeof out->message, "%s", m.message);
     out->frozen = m.frozen;
     out->interrupted = m.interrupted;
-    if (!explore_line_up(&m.graph, &out->step, &out->step_count)) return false;
-    note_order(out->step, out->step_count);
+    if (!explore_line_up(&m.graph, m.ran, m.ran_count, &out->step, &out->step_count)) return false;
     if (!m.has_failed_access || m.failed_access.atomic) return true;
     struct explore_step *last = &out->step[out->step_count++];
     *last = (struct explore_step){.thread = m.failed_access.thread, .number = m.failed_access.step,

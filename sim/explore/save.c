@@ -10,7 +10,8 @@
  * failure is nothing to repeat. */
 static bool is_kept(const struct explore_step *s)
 {
-    return s->thread != UINT32_MAX && s->when != UINT32_MAX && s->operation != EXPLORE_BEGIN && s->operation != EXPLORE_END;
+    return s->thread != UINT32_MAX && s->when != UINT32_MAX && s->operation != EXPLORE_BEGIN &&
+           s->operation != EXPLORE_END;
 }
 
 /* Operations of the thread before step `index`, of those that are kept. */
