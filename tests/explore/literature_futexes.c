@@ -192,6 +192,55 @@ static const struct explore_program message_silent = {
     .check = nothing, .faults = IN_ALL(DEADLOCK),
 };
 
+/* ---- a bell: what a futex is, played by a word that is looked at again and again */
+
+static void ring(void *state)
+{
+    struct sleeper *s = state;
+    atomic_store_explicit(&s->ready, 1, memory_order_release);
+    atomic_store_explicit(&s->word, 1, memory_order_release);
+}
+
+static void hear(struct sleeper *s, uint32_t before)
+{
+    while (atomic_load_explicit(&s->word, memory_order_acquire) == before)
+        explore_spin();
+}
+
+static void listens_then_looks(void *state)
+{
+    struct sleeper *s = state;
+    for (;;) {
+        uint32_t before = atomic_load_explicit(&s->word, memory_order_acquire);
+        if (atomic_load_explicit(&s->ready, memory_order_acquire))
+            break;
+        hear(s, before);
+        explore_spin();
+    }
+}
+
+static void looks_then_listens(void *state)
+{
+    struct sleeper *s = state;
+    if (!atomic_load_explicit(&s->ready, memory_order_acquire))
+        hear(s, atomic_load_explicit(&s->word, memory_order_acquire));
+}
+
+static const struct explore_program bell_good = {
+    .name = "futexes/bell", .what = "who listens, then looks, misses no bell",
+    .source = "Dijkstra, Cooperating sequential processes (1965), section 5: the lost wake-up, avoided",
+    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = {ring, listens_then_looks},
+    .check = nothing,
+};
+
+static const struct explore_program bell_bad = {
+    .name = "futexes/bell-looked-first", .what = "who looks, then listens, may listen for ever",
+    .source = "Dijkstra, Cooperating sequential processes (1965), section 5: the lost wake-up",
+    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = {ring, looks_then_listens},
+    .check = nothing, .faults = IN_ALL(DEADLOCK),
+};
+
 const struct explore_program *const literature_futexes[] = {
-    &mutex2_good, &mutex2_bad, &mutex2_woken, &mutex1_bad, &message_good, &message_late, &message_silent, NULL,
+    &mutex2_good, &mutex2_bad, &mutex2_woken, &mutex1_bad, &message_good, &message_late, &message_silent, &bell_good,
+    &bell_bad, NULL,
 };
