@@ -16,7 +16,7 @@
 
 /* A loop that nobody marked is taken for a wait when its turns, of up to PERIODS - 1 operations, did the same so often:
  * loops of the engine that try again give up sooner. */
-enum { NONE = EXPLORE_THREADS_MAX, PERIODS = 6, TURNS_ALIKE = 12 };
+enum { NONE = EXPLORE_THREADS_MAX, PERIODS = 6, TURNS_ALIKE = 12, LOOPS = 8 };
 
 enum status { RUNS, SPINS, FROZEN, OVER };
 
@@ -25,6 +25,7 @@ struct thread {
     enum status status;
     uint32_t done;                 /* events of it that took place in this execution */
     uint32_t turn;                 /* events before its present turn of a spin */
+    struct { const void *site; uint32_t done; } loop[LOOPS];   /* events before the last end of a turn, by loop */
     bool had_epilogue;
     uint64_t turn_read;            /* what the loads of the turn before read, as a hash; 0: there was none */
     uint32_t alike[PERIODS];       /* [p]: events in a row that did what those p before them did */
@@ -591,14 +592,26 @@ static uint64_t what_turn_read(uint32_t thread)
     return hash;
 }
 
+/* A turn of this loop ends here. Returns how many events came before it: what other loops did inside of it is a part of
+ * it; a loop's first turn began nobody knows where. */
+static uint32_t end_turn(struct thread *t, const void *site)
+{
+    uint32_t i = 0;
+    while (i + 1 < LOOPS && t->loop[i].site && t->loop[i].site != site) i++;
+    uint32_t before = t->loop[i].site == site ? t->loop[i].done : 0;
+    t->loop[i].site = site;
+    t->loop[i].done = t->done;
+    return before;
+}
+
 void explore_spin(void)
 {
     if (m.running == NONE || m.over) return;
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
+    uint32_t before = end_turn(t, __builtin_return_address(0)), from = t->done, loads = 0;
     if (follows(t)) return;
-    uint32_t from = t->done, loads = 0;
-    for (; from > t->turn && !t->turn_broken && is_silent(m.running, from - 1); from--)
+    for (; from > before && !t->turn_broken && is_silent(m.running, from - 1); from--)
         loads += explore_is_load(event_at(m.running, from - 1));
     t->turn = from;
     t->turn_broken = false;
