@@ -16,13 +16,14 @@
  * What is read
  *   head        "C NAME", then anything up to the first "{": comments, texts, KEY=VALUE lines
  *   init        [x] = 1; x = 1; int x = 1; atomic_int x; int *p = &x; p = x; 0:r1 = 1; what is not named is 0
- *   threads     P0 .. P4 in order; parameters are pointers to shared locations, named as these
+ *   threads     P0 .. P4 in order, with void before it or not; parameters are pointers to shared locations, named as
+ *               these
  *   types       the integer types of C, <stdint.h> and <stdatomic.h>, _Atomic(T), pointers; const and volatile say
  *               nothing; int has 4 bytes, long and pointers 8
  *   statements  declarations, assignments (= += -= &= |= ^=) to locals and to *p, if, else, while, do, { }, calls.
  *               A local that is assigned without a declaration is an int; blocks have no scope of their own.
- *   values      || && | ^ & == != < <= > >= << >> + - * / % ! ~ - ?: casts, decimal and hexadecimal numbers; computed
- *               in 64 bits with sign, brought to a type where they are stored
+ *   values      || && | ^ & == != < <= > >= << >> + - * / % ! ~ - ?: casts, true, false, NULL, decimal and hexadecimal
+ *               numbers; computed in 64 bits with sign, brought to a type where they are stored
  *   C11         atomic_load, atomic_store, atomic_exchange, atomic_fetch_{add,sub,or,and,xor},
  *               atomic_compare_exchange_{strong,weak}, each also with _explicit; atomic_thread_fence, atomic_init.
  *               What is expected stands in a local, &r, or in shared memory, p, which is then accessed plainly.
@@ -90,8 +91,8 @@ enum strobe_status explore_litmus_run(struct explore_litmus *test, const struct 
                                       struct explore_outcomes *out);
 void explore_outcomes_free(struct explore_outcomes *outcomes);
 
-/* As herd prints it: Test, States, Ok or No, Witnesses, Condition, Observation; "undefined behaviour: data race" and
- * which before the Ok or No. */
+/* As herd prints it: Test, States, Ok or No, Witnesses, Condition, Observation; before the Ok or No "undefined behaviour:
+ * data race: .." or what else failed. */
 struct _IO_FILE;
 void explore_litmus_print(struct _IO_FILE *to, const struct explore_litmus *test,
                           const struct explore_outcomes *outcomes);

@@ -265,6 +265,11 @@ static uint32_t name(struct litmus_parser *p)
 {
     uint32_t i = explore_litmus_find_location(p->test, &p->now);
     const struct function *f = function_called(&p->now);
+    bool one = explore_litmus_is(&p->now, "true");
+    if (one || explore_litmus_is(&p->now, "false") || explore_litmus_is(&p->now, "NULL")) {
+        explore_litmus_step(p);
+        return node(p, (struct litmus_node){.kind = LITMUS_NUMBER, .value = one});
+    }
     if (f && has_value(f->kind))
         return call(p, f);
     if (f) {

@@ -310,7 +310,11 @@ static void thread(struct litmus_parser *p)
 static void threads(struct litmus_parser *p)
 {
     uint32_t number;
-    while (p->status == STROBE_OK && thread_begins(&p->now, &number)) {
+    for (;;) {
+        while (explore_litmus_take(p, "static") || explore_litmus_take(p, "void"))
+            ;
+        if (p->status != STROBE_OK || !thread_begins(&p->now, &number))
+            break;
         char what[48];
         uint32_t count = p->test->program.thread_count;
         if (number != count || count == EXPLORE_THREADS_MAX) {
@@ -587,7 +591,8 @@ static void whole(struct litmus_parser *p)
 enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const char *path, struct explore_litmus **out,
                                         char *why, size_t why_bytes)
 {
-    struct litmus_parser p = {.path = path, .why = why, .why_bytes = why_bytes, .last_end = text};
+    struct litmus_parser p = {.path = path, .why = why, .why_bytes = why_bytes,
+                              .now.begin = text, .last_end = text};
     *out = NULL;
     explore_litmus_lexer_open(&p.lexer, text, bytes);
     p.test = calloc(1, sizeof *p.test);

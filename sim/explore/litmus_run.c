@@ -518,10 +518,9 @@ void explore_litmus_print(FILE *to, const struct explore_litmus *test, const str
     fprintf(to, "Test %s %s\nStates %u\n", test->name, asked[test->quantifier], out->count);
     for (uint32_t i = 0; i < out->count; i++)
         fprintf(to, "%s\n", out->outcome[i].text);
-    if (out->undefined)
-        fprintf(to, "undefined behaviour: %s\n", out->result.failure.message);
-    else if (out->result.failure.fault != EXPLORE_FINE)
-        fprintf(to, "%s: %s\n", explore_fault_name(out->result.failure.fault), out->result.failure.message);
+    if (out->result.failure.fault != EXPLORE_FINE)
+        fprintf(to, "%s%s: %s\n", out->undefined ? "undefined behaviour: " : "",
+                explore_fault_name(out->result.failure.fault), out->result.failure.message);
     fprintf(to, "%s\nWitnesses\nPositive: %llu Negative: %llu\nCondition %s\nObservation %s %s %llu %llu\n",
             out->ok ? "Ok" : "No", (unsigned long long)out->positive, (unsigned long long)out->negative,
             test->condition ? test->condition : "exists true", test->name, observed[out->observed],
