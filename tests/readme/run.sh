@@ -11,6 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/out"
 ln -s "$B" "$dir/build"
 ln -s "$home/fixtures" "$dir/fixtures"
+ln -s "$home/tests" "$dir/tests"
 
 verdict() {
     if [[ $2 == 0 ]]; then
