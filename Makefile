@@ -79,7 +79,9 @@ cmd_obj     := $(call obj,sim,$(cmd_src))
 lab_obj     := $(call obj,sim,$(lab_support))
 support_obj := $(call obj,obj,$(support_src))
 # The race detector's own calls can't be answered twice: its builds have no programs.
-programs    := $(if $(findstring thread,$(SAN)),$(call obj,sim,$(no_programs)),$B/explore/programs.o)
+# EXPLORE=no spares others their time, too.
+programs    := $(if $(findstring thread,$(SAN))$(filter no,$(EXPLORE)),$(call obj,sim,$(no_programs)),\
+                 $B/explore/programs.o)
 explored_src := $(engine_src) engine/backend/linux/handshake.c $(program_src)
 explore_obj := $(call obj,explore,$(explored_src))
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
@@ -198,7 +200,18 @@ explore: all | deps-test ## every interleaving of small programs, in every memor
 
 include ci/lanes.mk ci/install.mk
 include bench/bench.mk tests/genuine/genuine.mk
+# What suites would build, each for itself and side by side.
+test: $(gate_driver) $(gate_lab) $B/genuine/make_traces
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
+
+# The compiler reads what the command is not made of, and warns; nothing is built. For tests/compilers.
+read_src := $(filter-out $(sim_src) $(cmd_src) $(trace_src) bench/peers/%,$(filter %.c,$(sources)))
+read: $(read_src:%=$B/read/%)
+$(lab_src:%=$B/read/%) $(lab_support:%=$B/read/%): flavour := $(sim_flags)
+$(program_src:%=$B/read/%): flavour := $(explore_flags)
+$B/read/%: % $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) $(flavour) -MF $@.d -MT $@ -fsyntax-only $< && touch $@
 
 clean: ## removes what was built and written
 	rm -rf $B $B-* out
@@ -211,7 +224,7 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all run unit units benches sources stress tests test explore clean help FORCE \
+.PHONY: all run unit units read benches sources stress tests test explore clean help FORCE \
         deps-build deps-unit deps-run deps-test
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
