@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -372,6 +373,41 @@ static void only_the_copy_happens_while_the_thread_stands_S40(void **state)
     assert_true(window_left);
 }
 
+#if defined(__GLIBC__)
+static enum strobe_status (*real_suspend)(void *, uint32_t, const strobe_a32 *, uint64_t, struct strobe_regs *);
+static enum strobe_status (*real_resume)(void *, uint32_t);
+static size_t heap_begun, heap_ended;
+
+static enum strobe_status measured_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
+                                           struct strobe_regs *out)
+{
+    enum strobe_status status = real_suspend(ctx, tid, blocked, timeout_ns, out);
+    heap_begun = mallinfo2().uordblks;
+    return status;
+}
+
+static enum strobe_status measured_resume(void *ctx, uint32_t tid)
+{
+    heap_ended = mallinfo2().uordblks;
+    return real_resume(ctx, tid);
+}
+
+/* The allocator's lock may be the thread's that stands. */
+static void nothing_is_taken_from_the_heap_while_the_thread_stands_S40(void **state)
+{
+    (void)state;
+    real_suspend = rig.host.suspend;
+    real_resume = rig.host.resume;
+    rig.host.suspend = measured_suspend;
+    rig.host.resume = measured_resume;
+    for (int i = 0; i < 10; i++) {
+        pass(2, 1900);
+        assert_int_equal(heap_ended, heap_begun);
+    }
+    assert_int_equal(rig.resumes, 10);
+}
+#endif
+
 /* What the switch said at each wake-up. */
 static uint32_t switched[32], switch_wakes;
 
@@ -499,6 +535,9 @@ int main(void)
         TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life),
         TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
         TEST(only_the_copy_happens_while_the_thread_stands_S40),
+#if defined(__GLIBC__)
+        TEST(nothing_is_taken_from_the_heap_while_the_thread_stands_S40),
+#endif
         TEST(capture_begins_when_the_delay_is_over_and_not_before),
         TEST(deadlines_do_not_drift_and_lag_is_counted_S8),
         TEST(the_sampler_locks_to_no_rhythm_of_the_program),
