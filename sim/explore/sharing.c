@@ -82,6 +82,7 @@ bool explore_sharing_open(size_t state_bytes)
     s.state_room = (state_bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
     size_t bytes = s.state_room + (size_t)ARENAS * ARENA_BYTES;
     s.memory = aligned_alloc(PAGE, bytes);
+    if (s.memory) memset(s.memory, 0, bytes);   /* what an earlier program left there is not this one's */
     return s.memory && add_region((uintptr_t)s.memory, bytes);
 }
 
