@@ -7,7 +7,8 @@
  * waiter    what    0 -> what        a waiter, by compare-and-swap: it is its own from then on
  *                   what -> 0        its owner (release), or for a dead one who buries it; ticket was set to 0 before
  *           ticket  0 -> t << 1      its owner
- *                   t << 1 -> | 1    a releaser, by compare-and-swap: the release that it notes is meant for this wait
+ *                   t << 1 -> | 1    a releaser (acquire), by compare-and-swap: the release that it notes is meant for
+ *                                    this wait
  *                   t << 1 | 1 -> t << 1   a waiter that took what was meant for this one, by compare-and-swap
  * beyond    counts those who found all waiters taken: while there are any, every release of the bucket is noted
  * waiting   the sum, which releasers look at first
@@ -15,14 +16,18 @@
  *                                    is its own to write; t << 1 (release) when written. Readers copy between two
  *                                    equal even looks (seqlock, see ring.h)
  *           claim   t << 1 -> | 1    the waiter that a release of one wait has ended, by compare-and-swap: once (S-71)
- * lost      grows                    a releaser whose note is not written, or takes the place of one that may be looked
- *                                    for yet: waits begun before believe only what can't have been that one's
+ * lost      grows                    a releaser whose note is not written, or that is about to take the place of one
+ *                                    that may be looked for yet: waits begun before believe only what can't have been
+ *                                    that one's
  *
  * Edges: a waiter tells what, then is counted (release), then comes a full fence, then it draws its ticket, then its
- * thread looks at the lock again; a releaser loads the count (acquire) before it draws a ticket and lets go. So who
- * finds the lock taken after having told is seen by the one who gives it back (S-73), but for a releaser that had
- * looked already and not yet let go: its last step is that look, a few instructions before, and whom it misses gets
- * no waker, not a wrong one, since every release that could be mistaken for it carries a ticket from before the wait.
+ * thread looks at the lock again; a releaser loads the count (sequentially consistent, as locks are that are looked at
+ * twice) before it draws a ticket and lets go. Draws acquire and release: what comes behind a later ticket comes behind
+ * all that led to the earlier. So who finds the lock taken after having told is seen by everybody who takes it later
+ * (S-73). Not by a releaser that had looked already and not yet let go, a few instructions before. Whom that one misses
+ * gets no waker of a lock: every release of it that could be mistaken for the missed one carries a ticket from before
+ * the wait. Of a release that can be followed by another at once (enum strobe_release, but LOCK and SHARED) the
+ * follower may be named in its place (tests/explore, blocking/in-flight).
  * A note is written in full before its releaser lets go; whoever is let go by that sees it through the lock itself.
  *
  * The one that hands over, by kind of release (enum strobe_release): of releases of a lock, one note is kept for each
@@ -53,7 +58,7 @@ static struct bucket bucket_of(const struct strobe_thread *t, uint64_t what)
 
 static uint64_t draw_ticket(struct bucket b)
 {
-    return strobe_add_relaxed(&b.block->tickets, 1) + 1;
+    return strobe_add_acq_rel(&b.block->tickets, 1) + 1;
 }
 
 /* ---- waiting */
@@ -63,14 +68,16 @@ static void tell(struct bucket b, struct strobe_wait *w, uint64_t begin_ticks)
     for (w->waiter = 0; w->waiter < STROBE_BLOCK_WAITERS; w->waiter++) {
         strobe_a64 *what = &b.waiter[w->waiter].what;
         uint64_t nothing = 0;
-        if (!strobe_load_relaxed(what) && strobe_cas_acq_rel(what, &nothing, w->what))
+        if (!strobe_load_relaxed(what) && strobe_cas_relaxed(what, &nothing, w->what))
             break;
     }
     if (w->waiter == STROBE_BLOCK_WAITERS)
         strobe_add_relaxed(&b.block->beyond, 1);
     strobe_fence_release();
     strobe_add_relaxed(&b.block->waiting, 1);
-    strobe_fence_seq_cst();   /* told, then looked at the lock */
+    /* Told, then looked at the lock. The place, when it was another's, is ours after all that the other did there; and
+     * who finds our ticket there finds what we wait for. */
+    strobe_fence_seq_cst();
     /* Only now: a release with a later ticket was noted by one who saw us, and so are all that follow it. */
     w->ticket = draw_ticket(b);
     if (w->waiter == STROBE_BLOCK_WAITERS)
@@ -159,7 +166,7 @@ static bool deserves_stack(struct strobe_thread *t, struct bucket b, uint64_t wh
 
 static bool mark(struct strobe_waiter *w, uint64_t ticket)
 {
-    return strobe_cas_acq_rel(&w->ticket, &ticket, ticket | 1);
+    return strobe_cas_relaxed(&w->ticket, &ticket, ticket | 1);
 }
 
 /* Marks the longest waiter that no release is meant for yet. Returns the ticket of its begin; 0 = not known. */
@@ -170,7 +177,7 @@ static uint64_t mark_longest(struct bucket b, uint64_t what)
         struct strobe_waiter *longest = NULL;
         uint64_t first = UINT64_MAX;
         for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
-            uint64_t ticket = strobe_load_relaxed(&b.waiter[i].ticket);
+            uint64_t ticket = strobe_load_acquire(&b.waiter[i].ticket);
             if (strobe_load_relaxed(&b.waiter[i].what) != what || !ticket || ticket & 1 || ticket >= first)
                 continue;
             first = ticket;
@@ -187,7 +194,7 @@ static uint64_t mark_longest(struct bucket b, uint64_t what)
 static void mark_all(struct bucket b, uint64_t what)
 {
     for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
-        uint64_t ticket = strobe_load_relaxed(&b.waiter[i].ticket);
+        uint64_t ticket = strobe_load_acquire(&b.waiter[i].ticket);
         if (strobe_load_relaxed(&b.waiter[i].what) == what && ticket && !(ticket & 1))
             mark(&b.waiter[i], ticket);
     }
@@ -198,13 +205,12 @@ static bool is_lock(uint64_t how)
     return how == STROBE_RELEASE_LOCK || how == STROBE_RELEASE_SHARED;
 }
 
-/* A release that a wait begun before it may look for in vain. */
+/* A release that a wait begun before it may look for in vain. Each turn but the last is another's that lost one. */
 static void lose(struct bucket b, uint64_t ticket)
 {
     uint64_t lost = strobe_load_relaxed(&b.block->lost);
-    for (uint32_t tries = 0; tries < TRIES && lost < ticket; tries++)
-        if (strobe_cas_acq_rel(&b.block->lost, &lost, ticket))
-            return;
+    while (lost < ticket && !strobe_cas_relaxed(&b.block->lost, &lost, ticket))
+        continue;
 }
 
 /* A note that could be written over. */
@@ -236,11 +242,12 @@ static struct strobe_release_note *take_note(struct bucket b, uint64_t ticket, u
         struct place p = find_place(b, what, how);
         if (p.same_lock && p.seq >> 1 > ticket)
             return NULL;
-        if (!p.note || !strobe_cas_acq_rel(&p.note->seq, &p.seq, ticket << 1 | 1))
+        if (!p.note)
             continue;
         if (p.may_be_missed)
-            lose(b, p.seq >> 1);
-        return p.note;
+            lose(b, p.seq >> 1);   /* before: who finds the note gone finds this */
+        if (strobe_cas_release(&p.note->seq, &p.seq, ticket << 1 | 1))
+            return p.note;
     }
     return NULL;
 }
@@ -298,8 +305,8 @@ void strobe_release(struct strobe_thread *t, uint32_t on, uint64_t what, enum st
     if (strobe_hand_over(t, what, how, site))
         return;
     strobe_point(t, on, STROBE_KIND_UNLOCK, what, site);
-    /* The event took its time: who came meanwhile must not be missed. */
-    if (strobe_unlikely(strobe_load_acquire(&b.block->waiting)) && waited_for(b, what, how))
+    /* The event took its time: the fewer of those who came meanwhile are missed, the better. */
+    if (strobe_unlikely(strobe_load_relaxed(&b.block->waiting)) && waited_for(b, what, how))
         leave_note(t, what, how, (struct strobe_place){t->ticks(t->ticks_ctx), 0});
 }
 
@@ -340,7 +347,7 @@ static void unmark(struct bucket b, uint64_t ticket)
     for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
         uint64_t marked = ticket << 1 | 1;
         if (strobe_load_relaxed(&b.waiter[i].ticket) == marked &&
-            strobe_cas_acq_rel(&b.waiter[i].ticket, &marked, ticket << 1))
+            strobe_cas_relaxed(&b.waiter[i].ticket, &marked, ticket << 1))
             return;
     }
 }
@@ -351,7 +358,7 @@ static bool claim(struct bucket b, struct release *r, const struct strobe_wait *
     if (r->how != STROBE_RELEASE_ONE)
         return true;
     uint64_t free = r->ticket << 1;
-    if (!strobe_cas_acq_rel(&r->note->claim, &free, free | 1))
+    if (!strobe_cas_relaxed(&r->note->claim, &free, free | 1))
         return false;
     if (r->meant_for && r->meant_for != w->ticket)
         unmark(b, r->meant_for);

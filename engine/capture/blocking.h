@@ -1,7 +1,8 @@
 /* Who ended whose wait.
  *
  * Whoever waits says so before it looks at the lock again, and whoever releases looks who waits before it lets go; so
- * each release that hands over is seen by the one who was handed to, and no other. What is waited for has an identity
+ * each release that hands over is seen by the one who was handed to, and no other (but for a few instructions at the
+ * begin of a wait, see blocking.c). What is waited for has an identity
  * of 64 bits (the address of the lock, or any number that the backend keeps unique; never 0), compared whole; a
  * release counts for a wait only when it came after that wait's begin, so an address that is used again leads to
  * nobody (S-72). A thing that can be waited for in two ways (a monitor's entry and its wait set) has two identities.
@@ -42,7 +43,7 @@ enum strobe_release {
 enum {
 #ifdef STROBE_SMALL      /* for exploration: the algorithm does not depend on these */
     STROBE_BLOCKS_LOG2 = 1,
-    STROBE_BLOCK_WAITERS = 2,
+    STROBE_BLOCK_WAITERS = 3,
     STROBE_BLOCK_RELEASES = 2,
 #else
     STROBE_BLOCKS_LOG2 = 10,
@@ -118,7 +119,7 @@ static STROBE_ALWAYS_INLINE bool strobe_hand_over(struct strobe_thread *t, uint6
                                                   struct strobe_site site)
 {
     struct strobe_block *b = &t->engine->blocking->block[strobe_block_index(what)];
-    if (strobe_unlikely(strobe_load_acquire(&b->waiting)))
+    if (strobe_unlikely(strobe_load_seq_cst(&b->waiting)))
         return strobe_hand_over_noted(t, what, how, site);
     return false;
 }

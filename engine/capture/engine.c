@@ -24,8 +24,9 @@ void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *se
 
 bool strobe_engine_quiet(const struct strobe_engine *e)
 {
+    strobe_fence_seq_cst();   /* switched off, then looked: threads and sampler come in, then look at the switch */
     uint32_t count = strobe_session_thread_count(&e->session);
-    if (strobe_load_seq_cst(&e->sampler_busy))
+    if (strobe_load_acquire(&e->sampler_busy))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (strobe_load_acquire(&e->threads[i].inside))

@@ -67,8 +67,8 @@ size_t strobe_engine_memory_bytes(const struct strobe_config *config);
 void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *session, const struct strobe_host *host,
                         const struct strobe_unwinder *unwinder, void *memory);
 
-/* True when no thread is inside the engine and no pass of the sampler is under way; the switch must be off. At the
- * end, any thread. */
+/* True when no thread takes a sample and no pass of the sampler is under way, nor will, while the switch is off, which
+ * the caller turned. Events that are only counted may yet be. At the end, any thread. */
 bool strobe_engine_quiet(const struct strobe_engine *e);
 
 /* Ticks in a span of ns on this host. Any context. */

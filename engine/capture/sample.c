@@ -219,6 +219,14 @@ static void publish_scope(struct strobe_thread *t)
     strobe_store_relaxed(&t->entry->scope_kind, s ? s->kind : 0);
 }
 
+/* A scope has been left. What stands on the stack above its hook is the thread's to write again after the fence: a
+ * sampler that copied any of that then finds the scope gone (a seqlock's writer, see ring.h). */
+static void publish_left(struct strobe_thread *t)
+{
+    publish_scope(t);
+    strobe_fence_release();
+}
+
 /* Forgets the scopes above `depth`: they were left without an end, so their calls' stacks are gone. */
 static void drop_scopes(struct strobe_thread *t, uint32_t depth)
 {
@@ -242,11 +250,19 @@ static void drop_left_scopes(struct strobe_thread *t, uint64_t frame)
         depth--;
     if (depth < t->scope_count) {
         drop_scopes(t, depth);
-        publish_scope(t);
+        publish_left(t);
     }
 }
 
 /* ---- points ---- */
+
+/* Whether a sample may be taken: asked last before one, by a thread that is inside. After the fence, whoever turned the
+ * switch sees the thread inside, or the thread the switch (strobe_engine_quiet). */
+static bool may_record(void)
+{
+    strobe_fence_seq_cst();
+    return strobe_switched() == STROBE_ON;
+}
 
 /* While the sampler visits a thread, its hooks' points give way: samples at hooks alone say what a thread does at
  * hooks, not what it does, and a loop of hook-free work and one allocation would be seen as all allocation (S-6). */
@@ -263,12 +279,12 @@ void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t 
                        uint64_t now)
 {
     struct strobe_account *a = strobe_account_of(t, kind);
-    if (strobe_switched() != STROBE_ON) {
-        strobe_bump(&a->paused, 1);
-        return;
-    }
     if (left_to_sampler(t, now) || !strobe_gate_due(&t->gate, now)) {
         strobe_bump(&a->gated, 1);
+        return;
+    }
+    if (!may_record()) {
+        strobe_bump(&a->paused, 1);
         return;
     }
     drop_left_scopes(t, site.frame);
@@ -292,7 +308,7 @@ static bool force(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, 
     uint64_t now = t->ticks(t->ticks_ctx);
     struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg, .flags = STROBE_FLAG_FORCED};
     strobe_bump(&a->requests, 1);
-    if (strobe_switched() == STROBE_ON)
+    if (may_record())
         take_sample(t, &r, site, now, NULL, fresh_metrics);
     else
         strobe_bump(&a->paused, 1);
@@ -400,8 +416,8 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
     if (asked)
         strobe_store_relaxed(&t->asked, 0);
     strobe_gate_adapt(&t->gate, now);
-    bool due = !left_to_sampler(t, now) && strobe_gate_due(&t->gate, now), paused = strobe_switched() != STROBE_ON;
-    bool recorded = !paused && (due || waited || asked);
+    bool due = !left_to_sampler(t, now) && strobe_gate_due(&t->gate, now), wanted = due || waited || asked;
+    bool paused = wanted ? !may_record() : strobe_switched() != STROBE_ON, recorded = !paused && wanted;
     strobe_bump(&a->requests, 1);
     if (paused) {
         strobe_bump(&a->paused, 1);
@@ -431,7 +447,7 @@ void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_sit
     struct strobe_scope *s = &t->scope[--t->scope_count], ended;
     strobe_wait_drop(t, s);
     ended = *s;
-    publish_scope(t);
+    publish_left(t);
     end_scope(t, &ended, now, site);
     strobe_thread_leave(t);
 }

@@ -60,18 +60,20 @@ static uint64_t ticks(const struct strobe_engine *e, uint64_t ns)
     return strobe_ticks_of_ns(e->host, ns);
 }
 
-/* Marks a thread that went away without saying so, and takes its open chunk back. */
+static bool lives(const struct strobe_thread *t)
+{
+    return strobe_load_relaxed(&t->entry->state) == STROBE_THREAD_LIVE;
+}
+
+/* Marks a thread that went away, if without saying so, and takes its open chunk back. */
 static void bury(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
+    if (!lives(t))
+        return;
     t->entry->end_ticks = now;
     strobe_ring_seal_dead(&e->session.ring, &t->writer);
     strobe_wait_drop_all(t);
     strobe_store_release(&t->entry->state, STROBE_THREAD_ENDED);
-}
-
-static bool lives(const struct strobe_thread *t)
-{
-    return strobe_load_acquire(&t->entry->state) == STROBE_THREAD_LIVE;
 }
 
 static bool blocks(const struct strobe_thread *t)
@@ -408,7 +410,7 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         uint32_t i = s->next_thread < count ? s->next_thread : 0;
         s->next_thread = i + 1;
         struct strobe_thread *t = &e->threads[i];
-        if (!strobe_load_acquire(&t->ready) || strobe_load_acquire(&t->entry->state) != STROBE_THREAD_LIVE)
+        if (!strobe_load_acquire(&t->ready) || !lives(t))
             continue;
         budget--;
         size_t copied;
@@ -427,14 +429,14 @@ static void end_delay(struct strobe_sampler *s, uint64_t now)
 {
     uint32_t paused = STROBE_PAUSED;
     if (now >= s->resume_ticks)
-        strobe_cas_acq_rel(strobe_switch, &paused, STROBE_ON);
+        strobe_cas_relaxed(strobe_switch, &paused, STROBE_ON);
 }
 
 void strobe_sampler_run(struct strobe_sampler *s)
 {
     struct strobe_engine *e = s->engine;
     struct strobe_session_header *head = e->session.header;
-    while (!strobe_load_acquire(&e->sampler_stop)) {
+    while (!strobe_load_relaxed(&e->sampler_stop)) {
         uint64_t deadline = strobe_sampler_deadline(s);
         e->host->sleep_until(e->host->ctx, deadline);
         uint64_t now = e->host->ticks(e->host->ctx);
@@ -449,7 +451,7 @@ void strobe_sampler_run(struct strobe_sampler *s)
             strobe_sampler_pass(s, now);
         if (e->host->between_passes && strobe_switched() == STROBE_ON)
             e->host->between_passes(e->host->ctx);
-        strobe_store_seq_cst(&e->sampler_busy, 0);
+        strobe_store_release(&e->sampler_busy, 0);
         strobe_sampler_go_on(s, e->host->ticks(e->host->ctx));
     }
     strobe_ring_writer_close(&e->session.ring, &s->writer);

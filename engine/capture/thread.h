@@ -133,10 +133,10 @@ static inline bool strobe_thread_enter(struct strobe_thread *t, enum strobe_kind
     return true;
 }
 
+/* Who sees the thread outside sees all that it did inside. */
 static inline void strobe_thread_leave(struct strobe_thread *t)
 {
-    strobe_fence_signal();
-    strobe_store_relaxed(&t->inside, 0);
+    strobe_store_release(&t->inside, 0);
 }
 
 #endif

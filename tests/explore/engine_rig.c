@@ -98,7 +98,7 @@ void rig_make(struct explore_rig *r, uint32_t threads)
         .unwinder = &r->unwinder, .threads = r->thread, .blocking = &r->blocking,
     };
     for (uint32_t i = 0; i <= EXPLORE_THREADS_MAX; i++)
-        r->now[i] = 1000;
+        r->now[i] = i < EXPLORE_THREADS_MAX ? 2000 : 1000;   /* the setup comes first */
     strobe_switch = &r->on;
     strobe_store_relaxed(strobe_switch, STROBE_ON);
     rig_can_record(r);

@@ -1,8 +1,8 @@
 /* An engine in a program's state, over a played host: for programs that explore engine/capture. Its clock counts its
  * own readings, thread by thread; memory is read word by word, as a copy of racing memory is; threads are not stopped
  * unless a program plays that. */
-#ifndef STROBE_TESTS_EXPLORE_ENGINE_RIG_H
-#define STROBE_TESTS_EXPLORE_ENGINE_RIG_H
+#ifndef STROBE_EXPLORE_ENGINE_RIG_H
+#define STROBE_EXPLORE_ENGINE_RIG_H
 
 #include "engine/capture/blocking.h"
 #include "engine/capture/sampler.h"
@@ -24,8 +24,8 @@ struct explore_rig {
     struct strobe_sampler sampler;
 };
 
-/* Lays out an engine that is switched on and has `threads` threads attached, numbered as the program's. Events of theirs
- * do not pass the gate. Setup. */
+/* Lays out an engine that is switched on and has `threads` threads attached, numbered as the program's. Their events do
+ * not pass the gate. Setup. */
 void rig_make(struct explore_rig *r, uint32_t threads);
 
 /* Gives the session a ring and a stack table, for programs that take samples. Setup. */

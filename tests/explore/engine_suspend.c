@@ -43,9 +43,9 @@ static void handler(struct suspend_state *s)
 {
     uint32_t i = explore_self(), request;
     struct target *t = &s->target[i];
-    if (!strobe_load_acquire(&t->signalled))
+    if (!strobe_load_relaxed(&t->signalled))
         return;
-    strobe_store_relaxed(&t->signalled, 0);
+    strobe_exchange_acq_rel(&t->signalled, 0);
     explore_require(!t->in_call);
     if (!strobe_handshake_claim(&s->h, i + 1, &request))
         return;
@@ -333,6 +333,7 @@ static void setup_withdraw(void *state)
     make(state, 2);
     s->patient = true;
     strobe_store_relaxed(&s->target[0].signalled, 1);
+    strobe_store_relaxed(&s->target[1].signalled, 1);
     strobe_store_relaxed(&s->rig.entry[0].scope_kind, STROBE_KIND_MUTEX);
 }
 

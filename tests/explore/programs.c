@@ -3,6 +3,9 @@
 #include "tests/explore/programs.h"
 
 const struct explore_group explore_groups[] = {
+    {"blocking", explore_blocking_programs},
+    {"gate", explore_gate_programs},
+    {"sampler", explore_sampler_programs},
     {"suspend", explore_suspend_programs},
     {"table", explore_table_programs},
     {"ring", explore_ring_programs},

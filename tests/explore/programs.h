@@ -4,6 +4,9 @@
 
 #include "sim/explore/program.h"
 
+extern const struct explore_program *const explore_blocking_programs[];
+extern const struct explore_program *const explore_gate_programs[];
+extern const struct explore_program *const explore_sampler_programs[];
 extern const struct explore_program *const explore_suspend_programs[];
 extern const struct explore_program *const explore_table_programs[];
 extern const struct explore_program *const explore_ring_programs[];
