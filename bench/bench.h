@@ -79,6 +79,8 @@ void bench_fiber_add(void);
 void bench_fiber_rows(void);
 void bench_play_add(void);
 void bench_play_rows(void);
+void bench_explore_add(void);
+void bench_explore_rows(void);
 
 /* Runs whole programs, found in the folder the bench is in and above it; takes some seconds. */
 void bench_whole_run(const char *folder);

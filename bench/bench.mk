@@ -1,7 +1,7 @@
 # Rules of bench/: measuring (`make bench`), peers, and the instruction gate. Included by the Makefile.
 
 CXX         ?= g++
-lab_bench   := bench/bench_fiber.c bench/bench_play.c
+lab_bench   := bench/bench_fiber.c bench/bench_play.c bench/bench_explore.c
 bench_src   := bench/table.c bench/pages.c bench/stackgen.c bench/naive_set.c bench/child.c bench/deep.c \
                bench/rig.c tests/unit/support/session_builder.c \
                $(sort $(filter-out $(lab_bench),$(wildcard bench/bench_*.c)))
@@ -21,7 +21,7 @@ $B/bench/strobe-bench: $B/obj/bench/main.o $(bench_obj) $(libs)
 
 # The lab, which links the engine built for it and so nothing of the engine as it ships.
 lab_bench_obj := $(call obj,obj,bench/lab.c bench/table.c bench/pages.c $(lab_bench)) $B/obj/bench/gbench.o
-$B/bench/strobe-bench-lab: $(lab_bench_obj) $(sim_libs)
+$B/bench/strobe-bench-lab: $(lab_bench_obj) $(programs) $(sim_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -o $@ $^ -lbenchmark $(trace_libs)
 

@@ -21,9 +21,11 @@ int main(int argc, char **argv)
         }
     bench_fiber_add();
     bench_play_add();
+    bench_explore_add();
     gbench_run(NULL, repetitions, 0.05);
     bench_fiber_rows();
     bench_play_rows();
+    bench_explore_rows();
     int missed = bench_table(json);
     if (missed > 0)
         printf("%d of the targets MISSED\n", missed);
