@@ -84,7 +84,7 @@ static void wake_and_wake(void *state)
 }
 
 static const struct explore_program countdown_program = {
-    .name = "gate/countdown", .what = "wakes at any moment: no more events do without the clock than were to, all are counted",
+    .name = "gate/countdown", .what = "wakes at any moment: no more events are skipped than were to be; all count",
     .thread_count = 2, .state_bytes = sizeof(struct gate_state), .setup = setup, .thread = {many_events, wake_and_wake},
     .check = check, .quick = 5, .nightly = 8,
 };

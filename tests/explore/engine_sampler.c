@@ -162,7 +162,7 @@ static void check_signed_off(void *state)
 }
 
 static const struct explore_program signed_off_program = {
-    .name = "sampler/signed-off", .what = "a thread that signs off is not buried; its end is whole for who sees it ended",
+    .name = "sampler/signed-off", .what = "a thread that signs off is not buried; who sees it ended sees when",
     .thread_count = 3, .state_bytes = sizeof(struct sampler_state), .setup = setup_one,
     .thread = {sign_off, pass, read_end}, .check = check_signed_off, .quick = 1, .nightly = 1,
 };
@@ -180,7 +180,7 @@ static void check_buried(void *state)
 }
 
 static const struct explore_program buried_program = {
-    .name = "sampler/buried", .what = "a thread that dies without a word is buried once: chunk, wait and end (S-16, S-42)",
+    .name = "sampler/buried", .what = "a thread that dies without a word is buried: chunk, wait and end (S-16, S-42)",
     .thread_count = 3, .state_bytes = sizeof(struct sampler_state), .setup = setup_one,
     .thread = {die, pass, read_end}, .check = check_buried, .quick = 1, .nightly = 1,
 };
@@ -245,7 +245,7 @@ static void attach(void *state)
 }
 
 static const struct explore_program last_look_program = {
-    .name = "sampler/last-look", .what = "the look at all who wait, at the end, meets a thread that comes at that moment",
+    .name = "sampler/last-look", .what = "the last look at all who wait meets a thread that comes at that moment",
     .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_life,
     .thread = {attach, look}, .check = check_books, .quick = 1, .nightly = 1,
 };

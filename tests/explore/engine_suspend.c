@@ -211,7 +211,7 @@ static void setup_one(void *state)
 }
 
 static const struct explore_program stop_program = {
-    .name = "suspend/stop", .what = "a thread is read only while it stands; one that was late never stops for it (S-40)",
+    .name = "suspend/stop", .what = "a thread is read only while it stands; one that was late does not stop (S-40)",
     .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_one,
     .thread = {work_interrupted, look_once}, .check = check, .quick = 3, .nightly = 6,
     .interrupted = 1, .interrupt = interrupt,
@@ -308,7 +308,7 @@ static void call(void *state)
 }
 
 static const struct explore_program blocked_program = {
-    .name = "suspend/blocked", .what = "no signal reaches a thread in its call: it sees the request, or the sampler the call",
+    .name = "suspend/blocked", .what = "no signal reaches a call: its thread sees the request, or the sampler the call",
     .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_patient,
     .thread = {call, look_once}, .check = check, .quick = 1, .nightly = 1,
     .interrupted = 1, .interrupt = interrupt,
