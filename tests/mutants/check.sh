@@ -86,5 +86,25 @@ some='a_killed c_second m_survives'
 expect 'a score may have survivors' 0 '^random: .*2 of 3 killed \(66.7 %\)' --score 66 $some
 expect 'a score may be too low, and lists survivors' 1 '^    \+# More\.$' --score 67 $some
 
+# One that is ended ends what it started, and takes its copies away.
+mkdir "$work/tmp"
+TMPDIR=$work/tmp B=build python3 "$home/tests/mutants/harness.py" --from patches --patience 100 e_hangs \
+    >"$work/said" 2>&1 &
+harness=$!
+for _ in {1..100}; do
+    grep -qs 'sleep 100' "$work"/tmp/*/job0/build/tests/unit/test_answer && break
+    sleep 0.1
+done
+kill "$harness"
+wait "$harness"
+status=$?
+if [[ $status == 143 && -z $(ls "$work/tmp") ]]; then
+    ((passed++))
+else
+    ((failed++))
+    echo "FAIL a run that is ended leaves nothing: exit status $status, left: $(ls "$work/tmp")"
+    cat "$work/said"
+fi
+
 echo "$passed passed, $failed failed"
 ((failed == 0))

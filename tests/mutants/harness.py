@@ -318,7 +318,7 @@ def run_all(mutants, jobs, patience):
     if done.returncode:
         complain(f"the tree as it is does not build:\n{done.stdout[-3000:]}")
     folder = Path(tempfile.mkdtemp(prefix="strobe-mutants-"))
-    trees = []
+    trees, threads = [], []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         pristine = Tree(folder / "pristine")
@@ -337,6 +337,9 @@ def run_all(mutants, jobs, patience):
     finally:
         for tree in trees:
             tree.close()
+        for thread in threads:
+            if thread.is_alive():
+                thread.join(10)
         shutil.rmtree(folder, ignore_errors=True)
 
 
