@@ -34,6 +34,9 @@ _Static_assert(sizeof(strobe_a32) == 4 && sizeof(strobe_a64) == 8, "atomics add 
 #define strobe_cas_acq_rel(p, expected, desired)                                                 \
     atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_acq_rel,    \
                                             memory_order_acquire)
+#define strobe_cas_acquire(p, expected, desired)                                                 \
+    atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_acquire,    \
+                                            memory_order_relaxed)
 #define strobe_cas_release(p, expected, desired)                                                 \
     atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_release,    \
                                             memory_order_relaxed)

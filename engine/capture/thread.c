@@ -53,6 +53,7 @@ void strobe_thread_detach(struct strobe_thread *t)
     strobe_store_relaxed(&t->inside, 1);
     strobe_wait_drop_all(t);
     strobe_fence_signal();
+    /* Tells no more than LIVE did, in whose release sequence it is. */
     strobe_store_relaxed(&t->entry->state, STROBE_THREAD_EXITING);
     strobe_ring_writer_close(&e->session.ring, &t->writer);
     t->entry->end_ticks = e->host->ticks(e->host->ctx);

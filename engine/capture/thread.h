@@ -109,7 +109,8 @@ struct strobe_stack_bounds { uint64_t low, high, root_frame; };
 struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,
                                            const struct strobe_stack_bounds *stack);
 
-/* Marks the calling thread as ending: no more samples, never suspended again, its chunk given back. */
+/* Marks the calling thread as ending: no more samples, never suspended again, its chunk given back. Explored, as is
+ * attaching: thread/register, thread/file, thread/reuse, thread/chunk. */
 void strobe_thread_detach(struct strobe_thread *t);
 
 /* Updates the name shown for a thread. Its own thread. */

@@ -8,11 +8,17 @@
  *
  * Orders needed:
  *   claim (acquire)      sees all that the owner before wrote in the slots, as it sealed (release): the counts
- *                        of what it is about to overwrite
+ *                        of what it is about to overwrite, and its own stores come after those. Explored: ring/lap,
+ *                        ring/turns, ring/dead. Nothing is told by a claim, nothing learnt by sealing
  *   busy, fence (release), payload, commit (release)
  *                        a reader that sees one word of the new payload also sees busy, or a later sequence word
  *   load (acquire), payload, fence (acquire), load again
- *                        the other half of both
+ *                        the other half of both. Explored: ring/look, ring/merge, ring/metrics, ring/shapes
+ *   load of busy (acquire), payload, fence (acquire), load again
+ *                        salvage: busy stands in the release sequence of the commit before it, by the same thread
+ *                        (C11 5.1.2.4), so no word is older than that. Explored: ring/salvage and its like
+ * The second slot's sequence word needs none of its own: its payload is told by the commit of the first slot, which
+ * comes after it, and what is newer shows in the first slot's word.
  *
  * Who can hold up whom: nobody. A thread that stops or dies after it drew from a cursor costs the others one
  * chunk of a keep-oldest ring, or nothing; one that holds an open chunk withholds that chunk. A claimant meets
@@ -135,7 +141,7 @@ static void seal(const struct strobe_ring *ring, uint32_t chunk, uint64_t ticket
 {
     uint64_t open = ticket << 1 | 1;
     uint64_t now = strobe_load_relaxed(&ring->cursors[chunk / ring->head->chunks_per_sub].next);
-    strobe_cas_acq_rel(&ring->chunks[chunk], &open, now << 1);
+    strobe_cas_release(&ring->chunks[chunk], &open, now << 1);
 }
 
 /* Takes `chunk` when its state allows: free, or sealed at least `min_age` draws before `draw`. The writer says
@@ -148,7 +154,7 @@ static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, u
     if (found & 1 || draw < (found >> 1) || (found && draw - (found >> 1) < min_age)) return false;
     strobe_store_relaxed(&w->ticket, draw + 1);
     strobe_store_relaxed(&w->chunk, chunk + 1);
-    if (strobe_cas_acq_rel(state, &found, (draw + 1) << 1 | 1)) return true;
+    if (strobe_cas_acquire(state, &found, (draw + 1) << 1 | 1)) return true;
     strobe_store_relaxed(&w->chunk, 0);
     return false;
 }
@@ -260,7 +266,7 @@ static void fill(struct strobe_slot *slot, uint64_t seq, const struct strobe_rec
         strobe_fence_release();
         put_record(&slot[0], record, flags | STROBE_FLAG_METRICS);
         put_metrics(&slot[1], metrics);
-        strobe_store_release(&slot[1].seq, (seq + VERSION_ONE) | METRICS);
+        strobe_store_relaxed(&slot[1].seq, (seq + VERSION_ONE) | METRICS);
     } else {
         strobe_fence_release();
         put_record(&slot[0], record, flags);
@@ -316,7 +322,7 @@ enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t 
         memset(&item->metrics, 0, sizeof item->metrics);
         if (item->record.flags & STROBE_FLAG_METRICS) {
             whole = index % STROBE_CHUNK_SLOTS != STROBE_CHUNK_SLOTS - 1 &&
-                    strobe_load_acquire(&slot[1].seq) == (seq | METRICS);
+                    strobe_load_relaxed(&slot[1].seq) == (seq | METRICS);
             if (whole) get_words(&slot[1], &item->metrics);
         }
         strobe_fence_acquire();
@@ -335,7 +341,7 @@ bool strobe_ring_salvage(const struct strobe_ring *ring, uint32_t index, struct 
     memset(&item->metrics, 0, sizeof item->metrics);
     if (item->record.flags & STROBE_FLAG_METRICS) {
         if (index % STROBE_CHUNK_SLOTS == STROBE_CHUNK_SLOTS - 1) return false;
-        uint64_t second = strobe_load_acquire(&slot[1].seq);
+        uint64_t second = strobe_load_relaxed(&slot[1].seq);
         if (!(second & METRICS) || second >> TICKET_SHIFT != seq >> TICKET_SHIFT) return false;
         get_words(&slot[1], &item->metrics);
     }

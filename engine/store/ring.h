@@ -19,7 +19,8 @@
  *
  * An OPEN chunk is never taken from its owner: slot ownership is exclusive without a locked
  * instruction per record, and a suspended owner comes back to a chunk that is still its own. A claimant that meets
- * one passes on. So a stopped or dead thread withholds at most one chunk and delays nobody.
+ * one passes on. So a stopped or dead thread withholds at most one chunk and delays nobody (explored: ring/frozen,
+ * ring/dead).
  *
  * Claiming a sealed chunk loses nothing by itself: its old records stay readable until their slots are overwritten
  * one by one, and are counted then.
@@ -28,11 +29,13 @@
  * the second slot of a record. The owner stores busy, then the payload, then the same word with a new version and busy
  * clear (release). A reader loads it (acquire), copies, fences, and loads it again: equal and not busy means
  * the copy is whole (seqlock; Boehm, "Can seqlocks get along with programming language memory models?", MSPC
- * 2012). The two slots of one record carry the same ticket and version.
+ * 2012; explored: ring/look, ring/read, ring/merge, ring/metrics, ring/shapes). The two slots of one record carry the
+ * same ticket and version.
  *
  * Modes: KEEP_NEWEST overwrites the chunks of a sub-buffer in turn, but none sealed less than half a lap ago while
  * there are others (flight recorder); KEEP_OLDEST refuses new records when no chunk is free (what a writer that ended
- * left unused of its last chunk stays unused). Either way every loss is counted, by the thread that caused it.
+ * left unused of its last chunk stays unused). Either way every loss is counted, by the thread that caused it
+ * (explored: ring/lap, ring/turns, ring/subs, ring/oldest).
  *
  * A process that is killed leaves at most one slot busy for each writer: a record that was never committed, which is
  * lost, or one that was being rewritten, see strobe_ring_salvage.

@@ -316,7 +316,7 @@ static enum strobe_status open_file(const char *path, int open_flags, int map_fl
 enum strobe_status strobe_session_begin(struct strobe_session *s, uint32_t pid)
 {
     uint32_t state = STROBE_SESSION_CREATED;
-    if (!strobe_cas_acq_rel(&s->header->state, &state, STROBE_SESSION_RUNNING)) return STROBE_EXISTS;
+    if (!strobe_cas_relaxed(&s->header->state, &state, STROBE_SESSION_RUNNING)) return STROBE_EXISTS;
     s->header->pid = pid;
     return STROBE_OK;
 }

@@ -217,12 +217,12 @@ enum strobe_status strobe_session_create_at(void *memory, const struct strobe_co
                                             struct strobe_session *out);
 
 /* Opens a view of the session in `memory` of `bytes`, as checked as strobe_session_open's, but for texts.
- * STROBE_BAD_INPUT also as long as its magic is not there: it is safe to ask while another process creates it. Any
- * context. */
+ * STROBE_BAD_INPUT also as long as its magic is not there: it is safe to ask while another process creates it
+ * (explored: session/create). Any context. */
 enum strobe_status strobe_session_open_at(void *memory, size_t bytes, struct strobe_session *out);
 
 /* Marks an opened session RUNNING by `pid`. STROBE_EXISTS when a process has done so before: of several that try,
- * one succeeds. Any context. */
+ * one succeeds (explored: session/begin). Any context. */
 enum strobe_status strobe_session_begin(struct strobe_session *s, uint32_t pid);
 
 /* Maps an existing, just created session for writing and marks it RUNNING by `pid`. STROBE_EXISTS when a process has
@@ -252,7 +252,8 @@ enum strobe_status strobe_session_trim(const char *path);
 enum strobe_status strobe_session_trim_closed(const char *path);
 
 /* Takes the next thread entry for `tid`, zeroed but for tid, generation, is_main, start_ticks and LIVE state.
- * Index (for records) in *index. STROBE_FULL when the table is used up. Any thread, lock-free. */
+ * Index (for records) in *index. STROBE_FULL when the table is used up. Any thread, lock-free (explored:
+ * session/threads, thread/frozen). */
 enum strobe_status strobe_session_add_thread(const struct strobe_session *s, uint32_t tid, int is_main,
                                              uint64_t start_ticks, uint32_t *index);
 

@@ -11,7 +11,9 @@
  * between the two steps leaves nothing that others would have to wait for. Nobody puts an id into a record
  * before it has seen or stored the depth itself; the record's own release hands that on. A reserved node whose
  * key another thread linked first goes to the cursor as its spare, still with depth 0, and is used for the next
- * insert.
+ * insert. Explored: table/same, table/hand-over; readers of ids that nobody gave them: table/scan. The acquire of that
+ * compare-and-swap is for its failure alone: where it succeeds the slot was empty and told nothing, but C11 7.17.7.4
+ * lets no failure be stronger than success.
  *
  * A slot goes from 0 to tag | id once. So a key that is in the table stands before the first empty slot of its
  * probe sequence; two threads that insert the same key meet in the same slot, and one of them loses and sees it.
@@ -122,7 +124,7 @@ static uint32_t reserve(struct strobe_stack_table_head *head, struct strobe_stac
 static void touch_level(struct strobe_stack_table_head *head, uint32_t level)
 {
     uint32_t touched = strobe_load_relaxed(&head->levels_touched);
-    while (touched <= level && !strobe_cas_acq_rel(&head->levels_touched, &touched, level + 1)) continue;
+    while (touched <= level && !strobe_cas_relaxed(&head->levels_touched, &touched, level + 1)) continue;
 }
 
 static bool is_child(struct strobe_stack_node *node, uint32_t parent, uint64_t address, uint32_t depth)

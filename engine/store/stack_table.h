@@ -15,7 +15,8 @@
  * instruction, the innermost frame is that instruction's address + 1, so that the same rule holds.
  *
  * Any thread may intern and read at any time; no operation waits for another thread, so a suspended or dead
- * thread holds up nobody. Memory is given by the caller and must be zero at first use.
+ * thread holds up nobody (explored: table/frozen; what all find then: table/same, table/different, table/full,
+ * table/hand-over). Memory is given by the caller and must be zero at first use.
  *
  *   node    address u64 | parent u32 | depth u32                       16 bytes
  *   slot    tag:8 | id:24, 0 = empty                                    4 bytes

@@ -34,6 +34,9 @@ static inline void sim_atomic_step(void)
 #define strobe_cas_acq_rel(p, expected, desired)                                                                  \
     (sim_atomic_step(), atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_acq_rel, \
                                                                 memory_order_acquire))
+#define strobe_cas_acquire(p, expected, desired)                                                                  \
+    (sim_atomic_step(), atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_acquire, \
+                                                                memory_order_relaxed))
 #define strobe_cas_release(p, expected, desired)                                                                  \
     (sim_atomic_step(), atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_release, \
                                                                 memory_order_relaxed))
