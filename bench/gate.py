@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Counts the instructions of fixed drivers under callgrind and holds them against a stored baseline.
 
-    gate.py DRIVER[,DRIVER...] BASELINE KEY [--update] [--tolerance PERCENT]
+    gate.py DRIVER[,DRIVER...] BASELINE KEY [--update] [--mode MODE] [--tolerance PERCENT]
 
-A DRIVER is run once for each of the modes that it lists, with collection limited to its function measured_MODE. KEY
-says how it was built: counts of another compiler or other flags say nothing, so with a baseline of another key nothing is
-compared. Exit status 0: no driver grew beyond the tolerance, or skipped; 1: one did; 2: could not be run.
+A DRIVER is run once for each of the modes that it lists, or for MODE alone, with collection limited to its function
+measured_MODE. KEY says how it was built: counts of another compiler or other flags say nothing, so with a baseline of
+another key nothing is compared. Exit status 0: no driver grew beyond the tolerance, or skipped; 1: one did; 2: could not be run.
 """
 import argparse
 import collections
@@ -120,12 +120,15 @@ def main():
     p.add_argument("baseline")
     p.add_argument("key")
     p.add_argument("--update", action="store_true")
+    p.add_argument("--mode")
     p.add_argument("--tolerance", type=float, default=2.0)
     a = p.parse_args()
     if not shutil.which("valgrind"):
         die("valgrind is not installed")
     stored = read_baseline(a.baseline)
     same_key = stored is not None and stored["key"] == a.key
+    if a.update and a.mode:
+        die("--update stores all modes")
     if not a.update and not same_key:
         print(f"gate: skipped, nothing compared: the baseline is of '{stored['key'] if stored else 'nothing yet'}',"
               f" this build is '{a.key}'")
@@ -133,7 +136,9 @@ def main():
     counts = {}
     with tempfile.TemporaryDirectory() as folder:
         for driver in map(os.path.abspath, a.driver.split(",")):
-            counts.update((mode, count(driver, mode, folder)) for mode in modes_of(driver))
+            counts.update((mode, count(driver, mode, folder)) for mode in modes_of(driver) if a.mode in (None, mode))
+    if not counts:
+        die(f"no driver has a mode {a.mode}")
     grew = [mode for mode in counts
             if same_key and mode in stored["instructions"]
             and compare(mode, stored["instructions"][mode], counts[mode], a.tolerance)]

@@ -69,19 +69,19 @@ gate "$B/bench/gate-driver" here
 expect 'an unchanged engine passes' 0 'gate: passed'
 
 plant engine/store/stack_table.c strobe_stack_intern_onto
-gate "$scratch/slow" here
+gate "$scratch/slow" here --mode intern
 expect 'a slower intern fails, by name' 1 'intern' GREW 'strobe_stack_intern_onto:' 'FAILED: intern'
 
 plant engine/store/ring.c strobe_ring_write
-gate "$scratch/slow" here
+gate "$scratch/slow" here --mode ring
 expect 'a slower ring fails, by name' 1 'ring' GREW 'strobe_ring_write:' 'FAILED: ring'
 
 plant engine/trace/path.c strobe_path_cut
-gate "$scratch/slow" here
+gate "$scratch/slow" here --mode diff
 expect 'a slower diff fails, by name' 1 'diff' GREW 'strobe_path_cut:' 'FAILED: diff'
 
 plant engine/trace/sink_perfetto.c slice_end
-gate "$scratch/slow" here
+gate "$scratch/slow" here --mode encode
 expect 'a slower encoder fails, by name' 1 'encode' GREW 'slice_end:' 'FAILED: encode'
 
 plant engine/store/ring.c strobe_ring_write
@@ -101,9 +101,11 @@ expect 'the lab is counted, too' 0 parse switch play wrote
 gate "$B/bench/gate-lab" here
 expect 'the counts of the lab repeat' 0 'gate: passed' '+0.00 %'
 plant sim/app/lexer.c sim_lexer_next gate_lab
-gate "$scratch/slow" here
+gate "$scratch/slow" here --mode parse
 expect 'a slower reader of scenarios fails, by name' 1 'parse' GREW 'sim_lexer_next:' 'FAILED: parse'
 
+gate "$B/bench/gate-driver" here --mode none
+expect 'a mode that no driver has is an error' 2 'no driver has a mode none'
 gate "$scratch/no-such-driver" here
 expect 'a driver that cannot run is an error, no verdict' 2 'gate:'
 
