@@ -1,12 +1,15 @@
 /* Fixed work of the lab for counting instructions, as gate.c has it of the engine.
  *
- *     gate-lab parse | switch | play
+ *     gate-lab parse | switch | play | explore
  *     gate-lab modes
  *
  * What is counted is what the function measured_MODE calls, on the virtual threads that it starts too; see gate.py. */
 #include "engine/base/hint.h"
+#include "sim/explore/access.h"
+#include "sim/explore/explore.h"
 #include "sim/trial/trial.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +50,7 @@ static const char app[] =
 STROBE_NOINLINE void measured_parse(void);
 STROBE_NOINLINE void measured_switch(struct sim_kernel *kernel);
 STROBE_NOINLINE void measured_play(const struct sim_scenario *scenario);
+STROBE_NOINLINE void measured_explore(const struct explore_program *program);
 
 static void check(bool good, const char *why)
 {
@@ -115,12 +119,57 @@ static void play(void)
     sim_scenario_free(scenario);
 }
 
+/* ---- explore: two writers and a reader, of a flag, its data and a counter */
+
+struct board { _Atomic uint32_t data, flag, counter; };
+
+static const struct explore_site here = { NULL, "here" };
+
+static void writes(void *state)
+{
+    struct board *b = state;
+    for (uint32_t i = 0; i < 2; i++) {
+        explore_store(&b->data, 4, i + 1, memory_order_relaxed, here);
+        explore_fence(memory_order_release, here);
+        explore_store(&b->flag, 4, i + 1, memory_order_relaxed, here);
+        explore_fetch(&b->counter, 4, EXPLORE_ADD, 1, memory_order_acq_rel, here);
+    }
+}
+
+static void reads(void *state)
+{
+    struct board *b = state;
+    for (uint32_t i = 0; i < 2; i++) {
+        explore_load(&b->flag, 4, memory_order_acquire, here);
+        explore_load(&b->data, 4, memory_order_relaxed, here);
+    }
+}
+
+void measured_explore(const struct explore_program *program)
+{
+    struct explore_options options;
+    struct explore_result result;
+    explore_options_default(&options);
+    check(explore_run(program, &options, &result) == STROBE_OK && result.complete, "the exploration did not end");
+    check(!result.failure.fault, result.failure.message);
+    explore_result_free(&result);
+}
+
+static void explore(void)
+{
+    static const struct explore_program program = { .name = "gate", .what = "fixed work", .thread_count = 3,
+                                                    .state_bytes = sizeof(struct board),
+                                                    .thread = { writes, writes, reads }, .quick = 1 };
+    measured_explore(&program);
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } modes[] = {
         { "parse", parse },
         { "switch", switches },
         { "play", play },
+        { "explore", explore },
     };
     bool list = argc == 2 && !strcmp(argv[1], "modes"), known = list;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -132,6 +181,6 @@ int main(int argc, char **argv)
         }
     }
     if (!known)
-        fprintf(stderr, "usage: gate-lab parse | switch | play | modes\n");
+        fprintf(stderr, "usage: gate-lab parse | switch | play | explore | modes\n");
     return known ? 0 : 2;
 }
