@@ -51,7 +51,7 @@ static void print_program_verdict(FILE *to, const struct explore_program *progra
         fputs("FAILED: shows no ", to);
         print_faults(to, known);
     } else if (failed)
-        fputs("FAILED: not all explored", to);
+        fputs(r->complete ? "FAILED: another count" : "FAILED: not all explored", to);
     else
         fputs(r->complete ? "fine" : "fine so far", to);
 }

@@ -19,6 +19,15 @@ static bool far_enough(const struct explore_options *options, const struct explo
     return result->complete || sampled || options->executions_max != 0 || options->seconds_max > 0;
 }
 
+/* Where a program's executions were counted before, each of them once, it has just as many. */
+static bool counts_as_published(const struct explore_program *program, const struct explore_options *options,
+                                const struct explore_result *result)
+{
+    bool same = options->memory == EXPLORE_C11 && (!options->size || options->size == program->quick) &&
+                options->strategy == EXPLORE_EXHAUSTIVE && !options->spurious && result->complete;
+    return !program->executions || !same || result->executions == program->executions;
+}
+
 bool explore_as_expected(const struct explore_program *program, const struct explore_options *options,
                          const struct explore_result *result)
 {
@@ -26,5 +35,5 @@ bool explore_as_expected(const struct explore_program *program, const struct exp
     enum explore_fault fault = result->failure.fault;
     if (fault != EXPLORE_FINE)
         return (known & EXPLORE_BIT(fault)) != 0;
-    return known == 0 && far_enough(options, result);
+    return known == 0 && far_enough(options, result) && counts_as_published(program, options, result);
 }

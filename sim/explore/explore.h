@@ -112,7 +112,8 @@ void explore_result_free(struct explore_result *result);
 bool explore_minimise(const struct explore_program *program, const struct explore_options *options, double seconds,
                       struct explore_result *result);
 
-/* True when the result is what the program promises: complete or as far as asked, and the faults it is known for. */
+/* True when the result is what the program promises: complete or as far as asked, the faults it is known for, and as
+ * many executions as were counted for it where each is met once. */
 bool explore_as_expected(const struct explore_program *program, const struct explore_options *options,
                          const struct explore_result *result);
 

@@ -1,10 +1,10 @@
 #include "sim/explore/machine.h"
 
-#include "engine/base/mix.h"
 #include "sim/explore/futex.h"
 #include "sim/explore/line.h"
 #include "sim/explore/model.h"
 #include "sim/explore/sharing.h"
+#include "sim/explore/turn.h"
 #include "sim/kernel/fiber.h"
 
 #include <setjmp.h>
@@ -574,24 +574,6 @@ uint32_t explore_choose(uint32_t count)
     return (uint32_t)m.graph.event[i].value;
 }
 
-/* An update that stored what it found waits as a load does. */
-static bool is_silent(uint32_t thread, uint32_t number)
-{
-    const struct explore_event *e = event_at(thread, number);
-    return !explore_is_store(e) ||
-           (e->kind == EXPLORE_E_UPDATE_STORE && event_at(thread, number - 1)->value == e->value);
-}
-
-static uint64_t what_turn_read(uint32_t thread)
-{
-    uint64_t hash = 1;
-    for (uint32_t k = m.thread[thread].turn; k < m.thread[thread].done; k++) {
-        const struct explore_event *e = event_at(thread, k);
-        if (explore_is_load(e)) hash = strobe_mix_pair(hash, (uint64_t)e->place << 32 | e->from) | 1;
-    }
-    return hash;
-}
-
 /* A turn of this loop ends here. Returns how many events came before it: what other loops did inside of it is a part of
  * it; a loop's first turn began nobody knows where. */
 static uint32_t end_turn(struct thread *t, const void *site)
@@ -611,7 +593,7 @@ void explore_spin(void)
     flush_plain_store(t);
     uint32_t before = end_turn(t, __builtin_return_address(0)), from = t->done, loads = 0;
     if (follows(t)) return;
-    for (; from > before && !t->turn_broken && is_silent(m.running, from - 1); from--)
+    for (; from > before && !t->turn_broken && explore_is_silent(&m.graph, m.running, from - 1); from--)
         loads += explore_is_load(event_at(m.running, from - 1));
     t->turn = from;
     t->turn_broken = false;
@@ -620,7 +602,7 @@ void explore_spin(void)
         t->turn_read = 0;
         return;
     }
-    uint64_t read = what_turn_read(m.running);
+    uint64_t read = explore_what_was_read(&m.graph, m.running, from);
     if (read == t->turn_read) leave(EXPLORE_LEFT);   /* a turn that saw nothing new says nothing new */
     t->turn_read = read;
     t->status = SPINS;

@@ -1,6 +1,6 @@
 /* Chase and Lev's work-stealing deque (SPAA 2005) with the orders of Le, Pop, Cohen, Zappa Nardelli, Correct and
- * efficient work-stealing for weak memory models (PPoPP 2013), figure 1; what it is without its fences; and its growth as
- * printed there, which CDSChecker found to be wrong (Norris, Demsky, OOPSLA 2013, section 6). */
+ * efficient work-stealing for weak memory models (PPoPP 2013), figure 1; what it is without its fences; and its growth
+ * as printed there, which CDSChecker found to be wrong (Norris, Demsky, OOPSLA 2013, section 6). */
 #include "tests/explore/literature.h"
 
 #include <stdatomic.h>

@@ -1,9 +1,9 @@
 /* The programs that are explored, on real threads: what sim/explore/program.h promises, kept by the machine itself. Its
- * memory model and its schedules are whatever this processor has; a round is one execution, and there are a great many.
+ * memory model and its schedules are whatever this processor has; a round is one execution, and there are many.
  *
  * Threads live as long as the process; the first is the main one. A round begins when as many as the program wants have
  * met; each then waits for a short random time. Nothing orders them in between, so the thread sanitizer sees the
- * program's own orders alone. Random numbers begin with the seed; when threads are scheduled does not, so a seed repeats
+ * program's own orders alone. Random numbers begin with the seed; when threads are scheduled does not: a seed repeats
  * the choices and the waits of a round, not its interleaving. */
 #include "sim/explore/program.h"
 
