@@ -384,6 +384,21 @@ static void orders_are_those_that_are_written(void **state)
     }
 }
 
+static void weak_compare_exchanges_also_fail_for_no_reason_if_asked_to(void **state)
+{
+    static const char text[] = "C weak\n{ }\nP0 (atomic_int* x) { int r0 = 0; int r1 = atomic_compare_exchange_weak(x, "
+        "&r0, 1); int r2 = atomic_compare_exchange_strong(x, &r0, 2); }\nlocations [0:r1; 0:r2; x]";
+    struct explore_options options;
+    (void)state;
+    explore_as(text, EXPLORE_C11);
+    assert_string_equal(outcomes(), "0:r1=1; 0:r2=0; [x]=1;");
+    explore_outcomes_free(&found);
+    explore_options_default(&options);
+    options.spurious = true;
+    assert_int_equal(explore_litmus_run(present, &options, &found), STROBE_OK);
+    assert_string_equal(outcomes(), "0:r1=0; 0:r2=1; [x]=2; | 0:r1=1; 0:r2=0; [x]=1;");
+}
+
 static void loops_that_wait_are_not_unrolled(void **state)
 {
     (void)state;
@@ -526,6 +541,7 @@ int main(void)
         cmocka_unit_test(what_has_no_meaning_is_a_failure),
         cmocka_unit_test(linux_forms_are_the_operations_they_are_said_to_be),
         cmocka_unit_test(orders_are_those_that_are_written),
+        cmocka_unit_test(weak_compare_exchanges_also_fail_for_no_reason_if_asked_to),
         cmocka_unit_test(loops_that_wait_are_not_unrolled),
         cmocka_unit_test(races_leave_the_outcome_undefined),
         cmocka_unit_test(conditions_hold_always_sometimes_or_never),
