@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { CANDIDATES_MAX = 2000 };
+enum { CANDIDATES_MAX = 3000 };
 
 static uint64_t first_seed = 1, count = 600;
 
@@ -25,6 +25,7 @@ struct draw {
     struct axioms_program p;
     uint32_t registers;          /* of the thread that is drawn */
     bool plain;                  /* some accesses are */
+    bool sc;                     /* all orders are relaxed or seq_cst, and fences are many */
     int64_t value;               /* stored last: most stores differ */
 };
 
@@ -38,8 +39,16 @@ static uint8_t one_of(struct draw *d, const uint8_t *orders, uint32_t n)
     return orders[below(d, n)];
 }
 
+/* So that SC has something to say: in half of the programs. */
+static uint8_t sc_or_relaxed(struct draw *d)
+{
+    return below(d, 3) ? memory_order_relaxed : memory_order_seq_cst;
+}
+
 static uint8_t load_order(struct draw *d)
 {
+    if (d->sc)
+        return sc_or_relaxed(d);
     static const uint8_t orders[] = {memory_order_relaxed, memory_order_relaxed, memory_order_acquire,
                                      memory_order_seq_cst};
     return one_of(d, orders, 4);
@@ -47,6 +56,8 @@ static uint8_t load_order(struct draw *d)
 
 static uint8_t store_order(struct draw *d)
 {
+    if (d->sc)
+        return sc_or_relaxed(d);
     static const uint8_t orders[] = {memory_order_relaxed, memory_order_relaxed, memory_order_release,
                                      memory_order_seq_cst};
     return one_of(d, orders, 4);
@@ -77,7 +88,7 @@ static void operand(struct draw *d, struct axioms_op *op)
 
 static void draw_op(struct draw *d, uint32_t t)
 {
-    uint32_t pick = below(d, 100);
+    uint32_t pick = d->sc && below(d, 6) == 0 ? 99 : below(d, 100);
     bool plain = d->plain && below(d, 3) == 0;
     struct axioms_op *op;
     if (pick < 34) {
@@ -106,7 +117,7 @@ static void draw_op(struct draw *d, uint32_t t)
         op->constant = ++d->value;
         op->to = (uint8_t)d->registers++;
     } else {
-        add(d, t, AXIOMS_FENCE)->order = order(d, true);
+        add(d, t, AXIOMS_FENCE)->order = d->sc ? memory_order_seq_cst : order(d, true);
     }
 }
 
@@ -162,10 +173,11 @@ static void draw(struct draw *d, uint64_t seed)
         memset(&d->p, 0, sizeof d->p);
         d->value = 1;
         d->plain = below(d, 5) == 0;
+        d->sc = below(d, 2);
         d->p.thread_count = 2 + below(d, 3);
         d->p.location_count = below(d, 6) ? 2 + below(d, 2) : 1;
         for (uint32_t t = 0; t < d->p.thread_count; t++)
-            draw_thread(d, t, 1 + below(d, d->p.thread_count == 2 ? 6 : d->p.thread_count == 3 ? 5 : 4));
+            draw_thread(d, t, (d->p.thread_count < 4 ? 2 : 1) + below(d, d->p.thread_count == 2 ? 5 : 3));
     } while (candidates(&d->p) > CANDIDATES_MAX);
 }
 
