@@ -91,8 +91,8 @@ enum strobe_status explore_litmus_run(struct explore_litmus *test, const struct 
                                       struct explore_outcomes *out);
 void explore_outcomes_free(struct explore_outcomes *outcomes);
 
-/* As herd prints it: Test, States, Ok or No, Witnesses, Condition, Observation; before the Ok or No "undefined behaviour:
- * data race: .." or what else failed. */
+/* As herd prints it: Test, States, Ok or No, Witnesses, Condition, Observation; what failed stands before the Ok or No:
+ * "undefined behaviour: data race: ..", "deadlock: ..". */
 struct _IO_FILE;
 void explore_litmus_print(struct _IO_FILE *to, const struct explore_litmus *test,
                           const struct explore_outcomes *outcomes);
