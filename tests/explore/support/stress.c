@@ -322,7 +322,8 @@ static void play(uint64_t *random, uint32_t size)
     arena.used = 0;
     local_count = 0;
     now.size = size ? size : random_next(random) % 2 && p->nightly ? p->nightly : p->quick;
-    p->setup(now.state);
+    if (p->setup)
+        p->setup(now.state);
     atomic_store_explicit(&now.met, 0, memory_order_relaxed);
     atomic_store_explicit(&now.running, p->thread_count, memory_order_relaxed);
     for (uint32_t i = 1; i < p->thread_count; i++) {
@@ -331,7 +332,8 @@ static void play(uint64_t *random, uint32_t size)
     }
     take_part();
     meet(&now.running, 0);
-    p->check(now.state);
+    if (p->check)
+        p->check(now.state);
 }
 
 /* ---- the command */
