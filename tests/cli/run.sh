@@ -244,6 +244,13 @@ is_refused explore_missing_folder 'no/folder: ' "$strobe" explore race.litmus --
 is_refused replay_of_nothing 'nothing: No such file' "$strobe" explore --replay nothing
 is_refused replay_of_a_folder 'folder: expected a file' "$strobe" explore --replay folder
 is_refused replay_of_garbage 'garbage:1: expected strobe explore 1' "$strobe" explore --replay garbage
+for processes in 1 2; do
+    wanted "explore_interrupted_in_$processes" || continue
+    timeout -s INT 3 "$strobe" explore ring/metrics ring/crowd --size 9 -j $processes >out 2>err </dev/null
+    fault="$(cat err out | head -c 400)"
+    [[ ! -s err && $(<out) == *'stopped: 0 of 2 explored to the end'*'0 passed, 0 failed' ]] && fault=
+    verdict "explore_interrupted_in_$processes" "$fault"
+done
 if wanted explore_names_with_blanks; then
     run "$strobe" explore 'the tests/MP.litmus'
     fault="status $status: $(cat err out | head -c 300)"
