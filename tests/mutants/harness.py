@@ -335,6 +335,7 @@ def run_all(mutants, jobs, patience):
             thread.join()
         table.clear()
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         for tree in trees:
             tree.close()
         for thread in threads:
