@@ -16,7 +16,7 @@
  * leaves none. Waits nest (S-74), one in each scope; any thread may wait for any (S-75, S-76).
  *
  * Shared state is a table of fixed size in the engine's memory, lock-free: a stopped or dead thread holds up nobody,
- * and a table that is too small costs wakers, never wrong ones. */
+ * and a table that is too small costs wakers, never wrong ones. tests/explore/engine_blocking.c checks these claims. */
 #ifndef STROBE_CAPTURE_BLOCKING_H
 #define STROBE_CAPTURE_BLOCKING_H
 

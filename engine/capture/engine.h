@@ -68,7 +68,8 @@ void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *se
                         const struct strobe_unwinder *unwinder, void *memory);
 
 /* True when no thread takes a sample and no pass of the sampler is under way, nor will, while the switch is off, which
- * the caller turned. Events that are only counted may yet be. At the end, any thread. */
+ * the caller turned (tests/explore, sampler/quiet-...). Events that are only counted may yet be. At the end, any
+ * thread. */
 bool strobe_engine_quiet(const struct strobe_engine *e);
 
 /* Ticks in a span of ns on this host. Any context. */
