@@ -70,7 +70,7 @@ static void setup_two_chunks(void *state)
 static const struct explore_program lap_program = {
     .name = "ring/lap", .what = "writers that lap each other: samples there and overwritten are those written",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_two_chunks,
-    .thread = {write_all, write_all}, .check = check_balance, .quick = 3, .nightly = 4,
+    .thread = {write_all, write_all}, .check = check_balance, .quick = 4, .nightly = 4,
 };
 
 static void setup_one_chunk(void *state)
@@ -100,7 +100,7 @@ static void setup_two_subs(void *state)
 static const struct explore_program subs_program = {
     .name = "ring/subs", .what = "writers that spill into other sub-buffers: the books balance",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_two_subs,
-    .thread = {write_all, write_all}, .check = check_balance, .quick = 3, .nightly = 4,
+    .thread = {write_all, write_all}, .check = check_balance, .quick = 4, .nightly = 4,
 };
 
 /* ---- ring/oldest: fills up, and then refuses */
@@ -129,7 +129,7 @@ static void check_oldest(void *state)
 static const struct explore_program oldest_program = {
     .name = "ring/oldest", .what = "a ring that keeps the oldest: what was accepted stays, what was refused is counted",
     .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_oldest,
-    .thread = {write_all, write_all, write_all}, .check = check_oldest, .quick = 3, .nightly = 4,
+    .thread = {write_all, write_all, write_all}, .check = check_oldest, .quick = 4, .nightly = 4,
 };
 
 /* ---- ring/flush: a merge that comes after its chunk went to another writer */
@@ -160,7 +160,7 @@ static void write_then_merge(void *state)
 static const struct explore_program flush_program = {
     .name = "ring/flush", .what = "merging ends when the chunk is given back: nobody's record is changed by another",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {merge_and_close, write_then_merge}, .check = check_balance, .quick = 1, .nightly = 2,
+    .thread = {merge_and_close, write_then_merge}, .check = check_balance, .quick = 2, .nightly = 3,
 };
 
 /* ---- ring/stop: writers are told to stop, and then the ring is read */

@@ -157,5 +157,5 @@ static void check_balance(void *state)
 const struct explore_program explore_ring_dead = {
     .name = "ring/dead", .what = "a chunk sealed for the dead: who claims it sees all that the dead wrote in it",
     .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {write_and_die, seal_for_dead, write_and_close}, .check = check_balance, .quick = 1, .nightly = 2,
+    .thread = {write_and_die, seal_for_dead, write_and_close}, .check = check_balance, .quick = 2, .nightly = 3,
 };

@@ -58,7 +58,7 @@ static void look_at_first(void *state)
 const struct explore_program explore_ring_look = {
     .name = "ring/look", .what = "a slot that is overwritten while it is read: whole records only, in their order",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {fill_and_overwrite, look_at_first}, .check = check_balance, .quick = 1, .nightly = 2,
+    .thread = {fill_and_overwrite, look_at_first}, .check = check_balance, .quick = 2, .nightly = 3,
 };
 
 /* ---- ring/read: two writers take turns at the slot */
@@ -150,7 +150,7 @@ const struct explore_program explore_ring_shapes = {
 
 static void setup_room(void *state)
 {
-    ring_make(state, 4, 1, STROBE_KEEP_NEWEST);
+    ring_make(state, 8, 1, STROBE_KEEP_NEWEST);
 }
 
 static void write_all(void *state)
@@ -176,7 +176,7 @@ static void take_snapshot(void *state)
 const struct explore_program explore_ring_snapshot = {
     .name = "ring/snapshot", .what = "a snapshot has what was committed before it, each record whole and once",
     .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_room,
-    .thread = {write_all, write_all, take_snapshot}, .check = check_balance, .quick = 1, .nightly = 2,
+    .thread = {write_all, write_all, take_snapshot}, .check = check_balance, .quick = 2, .nightly = 3,
 };
 
 /* ---- ring/salvage: what is being rewritten is brought back from a live ring */
