@@ -275,7 +275,7 @@ static void check_replaced(void *state)
 static const struct explore_program replaced_program = {
     .name = "blocking/replaced", .what = "who writes over a note knows what it writes over",
     .thread_count = 2, .state_bytes = sizeof(struct blocking_state), .setup = setup_replaced,
-    .thread = {post_one, note_others}, .check = check_replaced, .quick = 1, .nightly = 2,
+    .thread = {post_one, note_others}, .check = check_replaced, .quick = 1, .nightly = 1,
 };
 
 /* ---- blocking/in-flight: where the engine errs, and is known to */
