@@ -142,6 +142,28 @@ no_file_is_dead() {
     done
 }
 
+# What an engine header claims of threads (lock-free, wait-free, async-signal-safe, bounded, validated) has to name, in
+# the same comment, what explores it: `explored: ring/lap, ring/frozen`, programs of tests/explore.
+claims_about_threads_name_what_explores_them() {
+    local known
+    known=$(cat tests/explore/*.c 2>/dev/null | grep -oE '"[a-z]+/[a-z0-9-]+"' | tr -d '"' | sort -u | tr '\n' ' ')
+    files '^engine/.*\.h$' | xargs -d '\n' -r awk -v known=" $known" '
+        /\/\*/ { block = ""; at = FNR }
+        { line = $0; sub(/^ *\/?\*/, "", line); block = block line }
+        /\*\// {
+            if (tolower(block) ~ /lock-free|wait-free|async-signal-safe|bounded steps|validated/) {
+                if (!match(block, /explored: [a-z0-9\/, -]*/)) print FILENAME ":" at ": claim without explored: NAME"
+                else {
+                    n = split(substr(block, RSTART + 10, RLENGTH - 10), name, /[, ]+/)
+                    for (i = 1; i <= n; i++)
+                        if (name[i] ~ /\// && index(known, " " name[i] " ") == 0)
+                            print FILENAME ":" at ": no program " name[i] " in tests/explore"
+                }
+            }
+            block = ""
+        }'
+}
+
 top_level_holds_only_rooms() {
     files | cut -d/ -f1 | sort -u |
         grep -vxE '\.(ci|clang-format|editorconfig|gitignore)|LICENSE|Makefile|README\.md' |
