@@ -5,6 +5,7 @@
 const struct explore_group explore_groups[] = {
     {"blocking", explore_blocking_programs},
     {"gate", explore_gate_programs},
+    {"sample", explore_sample_programs},
     {"sampler", explore_sampler_programs},
     {"suspend", explore_suspend_programs},
     {"table", explore_table_programs},
