@@ -3,7 +3,7 @@
  * the same sources against its own definitions of these names (STROBE_ATOMIC_HEADER).
  *
  * Types: strobe_a32, strobe_a64. Orders are named in the operation, so that a reader sees each edge.
- * Any context: all operations are lock-free and async-signal-safe on the targets we build for. */
+ * Any context: none of them takes a lock on the targets we build for, which is asserted below. */
 #ifndef STROBE_BASE_ATOMIC_H
 #define STROBE_BASE_ATOMIC_H
 
@@ -19,6 +19,7 @@ typedef _Atomic uint32_t strobe_a32;
 typedef _Atomic uint64_t strobe_a64;
 
 _Static_assert(sizeof(strobe_a32) == 4 && sizeof(strobe_a64) == 8, "atomics add no lock word");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no operation takes a lock");
 
 #define strobe_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
 #define strobe_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)

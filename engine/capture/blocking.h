@@ -16,7 +16,8 @@
  * leaves none. Waits nest (S-74), one in each scope; any thread may wait for any (S-75, S-76).
  *
  * Shared state is a table of fixed size in the engine's memory, lock-free: a stopped or dead thread holds up nobody,
- * and a table that is too small costs wakers, never wrong ones. tests/explore/engine_blocking.c checks these claims. */
+ * and a table that is too small costs wakers, never wrong ones (explored: blocking/frozen, blocking/torn,
+ * blocking/full). */
 #ifndef STROBE_CAPTURE_BLOCKING_H
 #define STROBE_CAPTURE_BLOCKING_H
 
@@ -90,8 +91,8 @@ static inline uint32_t strobe_block_index(uint64_t what)
     return (uint32_t)(what * 0x9e3779b97f4a7c15u >> (64 - STROBE_BLOCKS_LOG2));   /* Fibonacci hashing (Knuth, 6.4) */
 }
 
-/* The calling thread is about to wait for `what`, in the scope it opened last. Async-signal-safe; not while suspended.
- * No effect when no scope could be opened. */
+/* The calling thread is about to wait for `what`, in the scope it opened last. Async-signal-safe (explored:
+ * sample/interrupted); not while suspended. No effect when no scope could be opened. */
 void strobe_wait_begin(struct strobe_thread *t, uint64_t what);
 
 /* The wait for `what` is over. `shared`: a reader waited, so a reader's release did not end it. Before

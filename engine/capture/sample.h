@@ -6,8 +6,8 @@
  *           sample is not lost (S-2), and with it who ended it, if that is known (blocking.h). A scope left by longjmp
  *           is found by its place on the stack, dropped and counted.
  *
- * Every event is counted by kind and thread, and so is what became of it. errno is preserved. Async-signal-safe; no
- * heap, no lock. */
+ * Every event is counted by kind and thread, and so is what became of it. errno is preserved. Async-signal-safe
+ * (explored: sample/interrupted); no heap, no lock. */
 #ifndef STROBE_CAPTURE_SAMPLE_H
 #define STROBE_CAPTURE_SAMPLE_H
 

@@ -5,7 +5,8 @@
  * Exact: where a walk goes and how it ends depends on nothing but what it reads, so as long as the outer records hold
  * the same words, the walk from there on is the same.
  *
- * One memory per thread, for that thread only. Async-signal-safe, not re-entrant on one memory. */
+ * One memory per thread, for that thread only. Async-signal-safe, not re-entrant on one memory (explored:
+ * sample/interrupted). */
 #ifndef STROBE_CAPTURE_WALK_AGAIN_H
 #define STROBE_CAPTURE_WALK_AGAIN_H
 

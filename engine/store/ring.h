@@ -68,7 +68,7 @@ struct strobe_slot {
     union {
         struct strobe_record record;
         struct strobe_metrics metrics;
-        strobe_a64 word[7];        /* how both sides touch it: racy by design, validated by seq */
+        strobe_a64 word[7];        /* how both sides touch it: racy by design, seq tells (explored: ring/look) */
     } u;
 };
 _Static_assert(sizeof(struct strobe_slot) == 64, "a slot is a cache line");
@@ -125,8 +125,8 @@ void strobe_ring_writer_init(const struct strobe_ring *ring, struct strobe_ring_
  * stored as 0). A record with metrics never spans two chunks: the last slot of a chunk may stay as it was.
  * STROBE_OK: committed, visible to readers. STROBE_FULL: not written (keep-oldest and no chunk free, or
  * every chunk tried was held by another writer); the caller counts the drop. Bounded steps whatever other
- * threads do; async-signal-safe as long as one writer is not entered twice. Not while the caller holds a
- * thread suspended. */
+ * threads do; async-signal-safe as long as one writer is not entered twice (explored: ring/write, ring/lap, ring/crowd,
+ * ring/frozen, sample/interrupted). Not while the caller holds a thread suspended. */
 enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct strobe_ring_writer *w,
                                      const struct strobe_record *record, const struct strobe_metrics *metrics);
 
@@ -142,7 +142,7 @@ void strobe_ring_writer_close(const struct strobe_ring *ring, struct strobe_ring
 /* Seals the chunk a dead writer left open (S-16). Only when its thread is proven to have ended. Any thread. */
 void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_writer *w);
 
-/* One validated copy of a record. */
+/* One copy of a record, as it was committed. */
 struct strobe_ring_item {
     struct strobe_record record;
     struct strobe_metrics metrics;   /* zero unless record.flags has STROBE_FLAG_METRICS */
@@ -155,8 +155,9 @@ enum strobe_ring_look {
 };
 
 /* Copies the record that begins at slot `index` (0 .. slot_count - 1), validated after the copy; a writer that
- * interferes makes it retry a bounded number of times, then STROBE_LOOK_BUSY. Never stops writers. Slots are in
- * no time order: readers sort. Any context, any process that maps the ring. */
+ * interferes makes it retry a bounded number of times, then STROBE_LOOK_BUSY (explored: ring/look, ring/read,
+ * ring/merge, ring/metrics, ring/shapes). Never stops writers. Slots are in no time order: readers sort. Any context,
+ * any process that maps the ring. */
 enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item);
 
 /* For a slot that looks BUSY: copies a record that was committed before and is being rewritten, or was when its process

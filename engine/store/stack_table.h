@@ -92,7 +92,8 @@ enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct st
  * stack `cursor` remembers and looks up only the frames below the shared prefix; the outermost `shared` frames are
  * known by the caller to be those of that stack, and are not compared.
  * STROBE_FULL: the table could not take all frames; *id is the longest prefix it holds, full_count is bumped.
- * count: 0 .. STROBE_STACK_DEPTH_MAX (0 gives id 0). Lock-free, async-signal-safe; `cursor` must not
+ * count: 0 .. STROBE_STACK_DEPTH_MAX (0 gives id 0). Lock-free, async-signal-safe (explored:
+ * table/frozen, table/same, table/different, table/full, sample/interrupted); `cursor` must not
  * be in use by another call. Not while a thread is suspended by the caller (keeps that window short). */
 enum strobe_status strobe_stack_intern_onto(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
                                             uint32_t shared, const uint64_t *frames, uint32_t count, uint32_t *id);

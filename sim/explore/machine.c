@@ -3,6 +3,7 @@
 #include "sim/explore/futex.h"
 #include "sim/explore/line.h"
 #include "sim/explore/model.h"
+#include "sim/explore/repetition.h"
 #include "sim/explore/sharing.h"
 #include "sim/explore/turn.h"
 #include "sim/kernel/fiber.h"
@@ -14,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A loop that nobody marked is taken for a wait when its turns, of up to PERIODS - 1 operations, did the same so often:
- * loops of the engine that try again give up sooner. */
-enum { NONE = EXPLORE_THREADS_MAX, PERIODS = 6, TURNS_ALIKE = 12, LOOPS = 8 };
+enum { NONE = EXPLORE_THREADS_MAX, LOOPS = 8 };
 
 enum status { RUNS, SPINS, FROZEN, OVER };
 
@@ -28,7 +27,7 @@ struct thread {
     struct { const void *site; uint32_t done; } loop[LOOPS];   /* events before the last end of a turn, by loop */
     bool had_epilogue;
     uint64_t turn_read;            /* what the loads of the turn before read, as a hash; 0: there was none */
-    uint32_t alike[PERIODS];       /* [p]: events in a row that did what those p before them did */
+    struct explore_repetition repetition;
     uint32_t operations;
     bool interrupted;
     bool turn_broken;              /* interrupted in its present turn of a spin: what that read is not all one look */
@@ -256,36 +255,12 @@ static bool is_frozen(uint32_t i)
     return m.frozen.thread == i + 1 && m.thread[i].done >= m.frozen.step;
 }
 
-static bool do_alike(const struct explore_event *a, const struct explore_event *b)
-{
-    return a->kind == b->kind && a->site.code == b->site.code && a->site.text == b->site.text &&
-           (a->kind == EXPLORE_E_FENCE || (explore_is_load(a) && a->place == b->place && a->from == b->from));
-}
-
-/* Looks whether the thread's last event goes on doing what it did before. */
-static void note_repetition(struct thread *t, uint32_t thread)
-{
-    const struct explore_event *last = event_at(thread, t->done - 1);
-    for (uint32_t p = 1; p < PERIODS; p++)
-        t->alike[p] = t->done > p && do_alike(last, event_at(thread, t->done - 1 - p)) ? t->alike[p] + 1 : 0;
-}
-
-static bool seems_to_wait(struct thread *t)
-{
-    for (uint32_t p = 1; p < PERIODS; p++)
-        if (t->alike[p] >= p * TURNS_ALIKE) {
-            memset(t->alike, 0, sizeof t->alike);
-            return true;
-        }
-    return false;
-}
-
 /* To be called where an operation begins: another thread may go first, or this one may go no further. */
 static struct thread *begin_operation(void)
 {
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
-    if (seems_to_wait(t)) explore_spin();
+    if (explore_seems_to_wait(&t->repetition)) explore_spin();
     m.operations++;
     if (++t->operations > m.options->steps_max) fail(EXPLORE_ENDLESS, "thread %u goes on for ever", m.running);
     if (is_frozen(m.running)) {
@@ -385,7 +360,7 @@ static const struct explore_event *load(uint16_t place, uint32_t bytes, int orde
         explore_machine_read(i, from[chosen]);
     }
     take_place(t);
-    note_repetition(t, m.running);
+    explore_note_repetition(&t->repetition, &m.graph, m.running, t->done);
     check_access(explore_variable_of(place)->at, bytes, false, true, site);
     return &m.graph.event[i];
 }
@@ -409,7 +384,7 @@ static void store(uint16_t place, uint32_t bytes, uint64_t value, int order, boo
         explore_graph_place(&m.graph, i, before[chosen]);
     }
     take_place(t);
-    memset(t->alike, 0, sizeof t->alike);
+    explore_forget_repetition(&t->repetition);
     explore_memory_write(explore_variable_of(place)->at, bytes, value);
     check_access(explore_variable_of(place)->at, bytes, true, true, site);
 }
@@ -512,7 +487,7 @@ void explore_fence(int order, struct explore_site site)
         explore_graph_clock(&m.graph, add_event(&e));
     }
     take_place(t);
-    note_repetition(t, m.running);
+    explore_note_repetition(&t->repetition, &m.graph, m.running, t->done);
 }
 
 void explore_plain(const volatile void *at, uint64_t bytes, bool is_store, struct explore_site site)

@@ -1,7 +1,7 @@
-/* What psc comes to, when the stores of each place are numbered in coherence order (a load has the number of the store
- * that it read). That s happens before t makes an edge wherever one of the two is a fence: the first step of the way
- * from s, or the last to t, is in scb. What is left are mo and rb, from what comes after a fence to what comes before one,
- * which are comparisons of numbers; and so is eco, between fences.
+/* What psc comes to, when the stores of each place are numbered in coherence order (a load has the number of the
+ * store that it read). That s happens before t makes an edge wherever one of the two is a fence: the first step of
+ * the way from s, or the last to t, is in scb. What is left are mo and rb, from what comes after a fence to what
+ * comes before one, which are comparisons of numbers; and so is eco, between fences.
  *
  *   access -> access   sb; hb at one place; hb between other places; s before t in number, t a store
  *   access -> fence    hb; the number of s below that of a store before t

@@ -19,6 +19,10 @@ static void setup(void *state)
 {
     struct sample_state *s = state;
     rig_make(&s->rig, 1);
+    s->rig.unwinder.self = NULL;   /* the real walk, over two frames */
+    atomic_init(&s->rig.word[OUTER + 1], 0x2000);
+    atomic_init(&s->rig.word[INNER], rig_site(&s->rig, OUTER).frame);
+    atomic_init(&s->rig.word[INNER + 1], 0x1000);
     own(s)->gate.due_ticks = own(s)->gate.interval_ticks = 0;   /* every event is due */
 }
 
@@ -77,7 +81,7 @@ static void check(void *state)
 }
 
 static const struct explore_program interrupted_program = {
-    .name = "sample/interrupted", .what = "a handler's hooks inside of hooks: events are counted once, records are whole",
+    .name = "sample/interrupted", .what = "a handler's hooks inside of hooks: each event counted once, records whole",
     .thread_count = 1, .state_bytes = sizeof(struct sample_state), .setup = setup, .thread = {run_hooks},
     .check = check, .quick = 2, .nightly = 2, .interrupted = 1, .interrupt = handle,
 };
