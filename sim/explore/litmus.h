@@ -39,7 +39,7 @@
  * Not read: arrays, structures, macros, locks, RCU, for, goto, ++.
  *
  * A loop's turn that stores nothing and leaves the locals as they were is a wait (explore_spin). A loop that exchanges
- * until it gets what it wants stores in each turn: it goes on for ever, and is to load in between. Start only. */
+ * until it gets what it wants is one as long as it stores what it found. Start only. */
 #ifndef STROBE_SIM_EXPLORE_LITMUS_H
 #define STROBE_SIM_EXPLORE_LITMUS_H
 
@@ -91,8 +91,8 @@ enum strobe_status explore_litmus_run(struct explore_litmus *test, const struct 
                                       struct explore_outcomes *out);
 void explore_outcomes_free(struct explore_outcomes *outcomes);
 
-/* As herd prints it: Test, States, Ok or No, Witnesses, Condition, Observation; what failed stands before the Ok or No:
- * "undefined behaviour: data race: ..", "deadlock: ..". */
+/* As herd prints it: Test, States, Ok or No, Witnesses, Condition, Observation; what failed stands before the Ok or
+ * No: "undefined behaviour: data race: ..", "deadlock: ..". */
 struct _IO_FILE;
 void explore_litmus_print(struct _IO_FILE *to, const struct explore_litmus *test,
                           const struct explore_outcomes *outcomes);

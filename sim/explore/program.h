@@ -94,9 +94,9 @@ uint32_t explore_frozen(void);
 uint32_t explore_choose(uint32_t count);
 
 /* To be called in each turn of a loop that waits for another thread's store: the turn is repeated only when one of its
- * loads can return another store than in the turn before. So a turn must not change anything: an update that stores what
- * it found (a lock that was taken already) changes nothing. A loop without this call is explored turn by turn, until a
- * dozen turns in a row have done the same. */
+ * loads can return another store than in the turn before. So a turn must not change anything: an update that stores
+ * what it found (a lock that was taken already) changes nothing. A loop without this call is explored turn by turn,
+ * until a dozen turns in a row have done the same. */
 void explore_spin(void);
 
 /* Zeroed shared memory, 16-byte aligned; freed blocks of the same size are handed out again, the last freed first, as

@@ -11,6 +11,7 @@ enum {
     ARENAS = EXPLORE_THREADS_MAX + 1,
     BLOCKS_MAX = 512,
     REGIONS_MAX = 16,
+    WORDS_SPARE = 4096,            /* for what is shared beside the state */
 };
 
 /* What was last done to a word; valid in one execution. Clocks are events of the thread + 1, 0 = never. */
@@ -43,7 +44,7 @@ static struct {
     uint32_t region_count;
     struct word *word;
     uint16_t *variable_of_word;    /* + 1 */
-    size_t word_count;
+    size_t word_count, word_room;
     struct explore_variable variable[EXPLORE_PLACES_MAX];
     uint32_t variable_count;
     uint32_t execution;
@@ -56,13 +57,24 @@ static struct {
 
 static bool more_words(size_t words)
 {
-    struct word *word = realloc(s.word, (s.word_count + words) * sizeof *word);
-    if (word) s.word = word;
-    uint16_t *variable = realloc(s.variable_of_word, (s.word_count + words) * sizeof *variable);
-    if (variable) s.variable_of_word = variable;
-    if (!word || !variable) return false;
-    memset(s.word + s.word_count, 0, words * sizeof *word);
-    memset(s.variable_of_word + s.word_count, 0, words * sizeof *variable);
+    if (s.word_count + words <= s.word_room) {
+        s.word_count += words;
+        return true;
+    }
+    size_t room = s.word_count + words + WORDS_SPARE;
+    struct word *word = calloc(room, sizeof *word);   /* zeroed page by page, as they are used */
+    uint16_t *variable = calloc(room, sizeof *variable);
+    bool more = word && variable;
+    if (more && s.word_count) {
+        memcpy(word, s.word, s.word_count * sizeof *word);
+        memcpy(variable, s.variable_of_word, s.word_count * sizeof *variable);
+    }
+    free(more ? (void *)s.word : word);
+    free(more ? (void *)s.variable_of_word : variable);
+    if (!more) return false;
+    s.word = word;
+    s.variable_of_word = variable;
+    s.word_room = room;
     s.word_count += words;
     return true;
 }
