@@ -41,5 +41,6 @@ bool explore_as_expected(const struct explore_program *program, const struct exp
     enum explore_fault fault = result->failure.fault;
     if (fault != EXPLORE_FINE)
         return (known & EXPLORE_BIT(fault)) != 0;
-    return (known == 0 || is_part(options)) && far_enough(options, result) && counts_as_published(program, options, result);
+    return (known == 0 || is_part(options)) && far_enough(options, result) &&
+           counts_as_published(program, options, result);
 }
