@@ -13,6 +13,7 @@ struct blocking_state {
     strobe_a32 ready;
     uint32_t truth[RIG_THREADS];     /* who ended the wait of each */
     uint32_t found[RIG_THREADS];     /* who had the lock when it looked first, after it had told */
+    uint32_t named[RIG_THREADS];     /* whom each was told */
 };
 
 /* ---- the engine's calls */
@@ -332,6 +333,38 @@ static const struct explore_program notify_program = {
     .thread = {post_twice, wait_notified, wait_notified}, .quick = 1, .nightly = 1,
 };
 
+/* ---- blocking/claimed: one notify, and two who look at the same time whether it was theirs */
+
+static void post_once(void *state)
+{
+    struct blocking_state *s = state;
+    hand_over(s, 0, WHAT, STROBE_RELEASE_ONE);
+    strobe_store_release(&s->posted, 1);
+}
+
+static void wait_for_one(void *state)
+{
+    struct blocking_state *s = state;
+    uint32_t i = explore_self() + 1;
+    wait_for_posts(s, 1);
+    s->named[i] = end_wait(s, i, WHAT, STROBE_WAKE_RELEASED);
+}
+
+/* One of them came back by itself. */
+static void check_claimed(void *state)
+{
+    struct blocking_state *s = state;
+    explore_require(s->named[2] == 0 || s->named[2] == UNKNOWN);
+    explore_require(s->named[3] == 0 || s->named[3] == UNKNOWN);
+    explore_require(s->named[2] == UNKNOWN || s->named[3] == UNKNOWN);
+}
+
+static const struct explore_program claimed_program = {
+    .name = "blocking/claimed", .what = "one notify is the waker of one waiter, also when two look at once (S-71)",
+    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_two,
+    .thread = {post_once, wait_for_one, wait_for_one}, .check = check_claimed, .quick = 1, .nightly = 1,
+};
+
 static void post_to_one(void *state)
 {
     struct blocking_state *s = state;
@@ -461,6 +494,6 @@ static const struct explore_program frozen_program = {
 
 const struct explore_program *const explore_blocking_programs[] = {
     &seen_program, &last_program, &overtaken_program, &torn_program, &lost_program, &replaced_program,
-    &notify_program, &other_program, &reuse_program, &takeover_program, &full_program, &frozen_program,
-    &in_flight_program, NULL,
+    &notify_program, &claimed_program, &other_program, &reuse_program, &takeover_program, &full_program,
+    &frozen_program, &in_flight_program, NULL,
 };
