@@ -356,7 +356,23 @@ static const struct explore_program withdraw_program = {
     .thread = {late_signal, work_until_over, look_at_both}, .check = check_withdraw, .quick = 1, .nightly = 1,
 };
 
+/* No other request follows, which would let it go as well. */
+static void setup_withdraw_last(void *state)
+{
+    struct suspend_state *s = state;
+    make(state, 1);
+    s->patient = true;
+    strobe_store_relaxed(&s->target[0].signalled, 1);
+    strobe_store_relaxed(&s->rig.entry[0].scope_kind, STROBE_KIND_MUTEX);
+}
+
+static const struct explore_program withdraw_last_program = {
+    .name = "suspend/withdraw-last", .what = "the same when that request is the last (S-46)",
+    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_withdraw_last,
+    .thread = {late_signal, look_once}, .check = check_withdraw, .quick = 1, .nightly = 1,
+};
+
 const struct explore_program *const explore_suspend_programs[] = {
     &stop_program, &again_program, &wake_program, &watchdog_program, &rewatched_program, &two_program,
-    &blocked_program, &settle_program, &withdraw_program, NULL,
+    &blocked_program, &settle_program, &withdraw_program, &withdraw_last_program, NULL,
 };
