@@ -79,6 +79,8 @@ struct explore_failure {
     char message[256];            /* one line: what, and where by file and line if known */
     struct explore_at frozen, interrupted;
     uint32_t size;                /* of the program */
+    const void *met;              /* the earlier access that the last step races with, or the free: its code; or NULL */
+    uint32_t met_by;              /* thread of that */
     uint32_t step_count;
     struct explore_step *step;    /* .. the one that failed is the last */
 };

@@ -65,6 +65,7 @@ static struct {
     enum explore_fault fault;
     char message[256];
     struct explore_access failed_access;
+    struct explore_conflict failed_with;
     bool has_failed_access;
     uint64_t operations;
     uint32_t ran_count;
@@ -228,6 +229,7 @@ static struct explore_clock clock_of(uint32_t thread)
 static void fail_access(const struct explore_access *a, struct explore_conflict c)
 {
     m.failed_access = *a;
+    m.failed_with = c;
     m.has_failed_access = true;
     if (c.fault == EXPLORE_WILD) fail(c.fault, "thread %u frees what is not allocated", a->thread);
     if (c.fault == EXPLORE_RECLAIMED)
@@ -760,6 +762,10 @@ bool explore_machine_failure(struct explore_failure *out)
     out->frozen = m.frozen;
     out->interrupted = m.interrupted;
     if (!explore_line_up(&m.graph, m.ran, m.ran_count, &out->step, &out->step_count)) return false;
+    if (m.has_failed_access && m.fault != EXPLORE_WILD) {
+        out->met = m.failed_with.site.code;
+        out->met_by = m.failed_with.thread;
+    }
     if (!m.has_failed_access || m.failed_access.atomic) return true;
     struct explore_step *last = &out->step[out->step_count++];
     *last = (struct explore_step){.thread = m.failed_access.thread, .number = m.failed_access.step,

@@ -179,6 +179,15 @@ static void print_at(FILE *to, const char *what, struct explore_at at)
         fprintf(to, "  thread %u %s before its operation %u\n", at.thread - 1, what, at.step);
 }
 
+/* The other of two accesses that race: plain ones are no steps. */
+static void print_met(FILE *to, const struct explore_failure *f, struct explore_sources *sources)
+{
+    struct explore_source s;
+    explore_source_find(sources, f->met, &s);
+    const char *slash = strrchr(s.file, '/');
+    fprintf(to, "  meets: T%u %s:%u %s\n", f->met_by, slash ? slash + 1 : s.file, s.line, s.text);
+}
+
 void explore_print_failure(FILE *to, const struct explore_failure *failure)
 {
     fprintf(to, "%s: %s\n", explore_fault_name(failure->fault), failure->message);
@@ -197,6 +206,7 @@ void explore_print_failure(FILE *to, const struct explore_failure *failure)
     for (uint32_t i = 0; i < failure->step_count; i++)
         if (shown[i])
             print_step(to, i, &failure->step[i], &l, sources);
+    if (failure->met) print_met(to, failure, sources);
     print_legend(to, failure, shown);
     explore_sources_close(sources);
     free(shown);
