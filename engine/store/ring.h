@@ -161,7 +161,8 @@ enum strobe_ring_look {
 enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item);
 
 /* For a slot that looks BUSY: copies a record that was committed before and is being rewritten, or was when its process
- * was killed. Each field is that of the last or the next-to-last version, which differ by one merged sample. False,
+ * was killed. Each field is that of the last or the next-to-last version, which differ by one merged sample; of a
+ * writer that goes on meanwhile, that of any version since the look (explored: ring/salvage, ring/salvage-gone). False,
  * with *item unspecified, when there is no such record. Any context, any process that maps the ring. */
 bool strobe_ring_salvage(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item);
 
