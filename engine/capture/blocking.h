@@ -2,10 +2,10 @@
  *
  * Whoever waits says so before it looks at the lock again, and whoever releases looks who waits before it lets go; so
  * each release that hands over is seen by the one who was handed to, and no other (but for a few instructions at the
- * begin of a wait, see blocking.c). What is waited for has an identity
- * of 64 bits (the address of the lock, or any number that the backend keeps unique; never 0), compared whole; a
- * release counts for a wait only when it came after that wait's begin, so an address that is used again leads to
- * nobody (S-72). A thing that can be waited for in two ways (a monitor's entry and its wait set) has two identities.
+ * begin of a wait, see blocking.c). What is waited for has an identity of 64 bits (the address of the lock, or any
+ * number that the backend keeps unique; never 0), compared whole; a release counts for a wait only when it came after
+ * that wait's begin, so an address that is used again leads to nobody (S-72). A thing that can be waited for in two
+ * ways (a monitor's entry and its wait set) has two identities.
  *
  *   waiter    strobe_scope_begin, strobe_wait_begin, [the blocking call], strobe_wait_end, strobe_scope_end
  *   releaser  strobe_release, [the call that releases]

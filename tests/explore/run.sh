@@ -4,7 +4,8 @@
 #
 #   B=DIR SIZE=quick|nightly MEMORY=c11|all|... JOBS=N tests/explore/run.sh [NAME...]
 #
-# NAME: only these programs, groups or litmus files. MEMORY=all: litmus tests too. SIZE=nightly: larger programs.
+# NAME: only these programs, groups or litmus files. MEMORY=all: litmus tests too. SIZE=nightly: larger programs, each
+# for EACH seconds (default 60) at most: those whose executions were not all met by then say so.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export LC_ALL=C.UTF-8
@@ -15,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 size=()
-[[ ${SIZE:-quick} == nightly ]] && size=(--size nightly)
+[[ ${SIZE:-quick} == nightly ]] && size=(--size nightly --seconds "${EACH:-60}")
 
 verdict() {   # NAME FAULT
     if [[ -z $2 ]]; then
