@@ -27,7 +27,7 @@ const char strobe_usage_explore[] =
     "  --seed N           of random and pct (1)\n"
     "  --executions N     end after so many (random and pct: 10000; the others: no limit)\n"
     "  --seconds N        end each program after so many\n"
-    "  --size N           size of the programs, or nightly; each has a quick one that is the default\n"
+    "  --size N           size of the programs, at most what they call nightly; or nightly (quick)\n"
     "  --spurious         weak compare-exchanges also fail for no reason\n"
     "  --show             show expected failures step by step, too\n"
     "  -q, --quiet        only the table, and failures that were not expected\n"

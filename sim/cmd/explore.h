@@ -14,7 +14,7 @@ struct strobe_explore_job {
     enum explore_memory memory;
 };
 
-#define STROBE_EXPLORE_NIGHTLY UINT32_MAX   /* as a size */
+#define STROBE_EXPLORE_NIGHTLY UINT32_MAX   /* as a size: the largest */
 
 struct strobe_explore_request {
     struct explore_options options;      /* of all jobs; their memory and size: strobe_explore_options */

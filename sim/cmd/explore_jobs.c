@@ -52,9 +52,7 @@ struct explore_options strobe_explore_options(const struct strobe_explore_reques
 {
     struct explore_options o = q->options;
     o.memory = job->memory;
-    o.size = q->size == STROBE_EXPLORE_NIGHTLY ? job->program->nightly : q->size;
-    if (!o.size)
-        o.size = job->program->quick;
+    o.size = explore_size_for(job->program, q->size);
     o.all_failures |= job->litmus != NULL;    /* a race does not end the list of outcomes */
     return o;
 }

@@ -12,6 +12,12 @@ void explore_options_default(struct explore_options *options)
     };
 }
 
+uint32_t explore_size_for(const struct explore_program *program, uint32_t asked)
+{
+    uint32_t most = program->nightly > program->quick ? program->nightly : program->quick;
+    return !asked ? program->quick : asked < most ? asked : most;
+}
+
 /* Whether only a part of the executions was wanted, of which a fault need not be one. */
 static bool is_part(const struct explore_options *options)
 {

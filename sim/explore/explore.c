@@ -134,7 +134,7 @@ enum strobe_status explore_run(const struct explore_program *program, const stru
     struct run r = {.program = program, .options = *options, .tactics = tactics_of[options->strategy], .out = out};
     struct explore_options *o = &r.options;
     memset(out, 0, sizeof *out);
-    if (!o->size) o->size = program->quick;
+    o->size = explore_size_for(program, o->size);
     if (!o->steps_max) o->steps_max = EXPLORE_STEPS_DEFAULT;
     bool at_random = o->strategy == EXPLORE_WALK || o->strategy == EXPLORE_PCT;
     if (at_random && !o->executions_max) o->executions_max = RANDOM_EXECUTIONS;

@@ -103,6 +103,9 @@ struct explore_result {
 /* Defaults: c11, exhaustive, quick size. */
 void explore_options_default(struct explore_options *options);
 
+/* The size that is explored when `asked` is asked for: the quick one for 0, never more than the program's largest. */
+uint32_t explore_size_for(const struct explore_program *program, uint32_t asked);
+
 /* Explores. STROBE_OK also when a failure was found; STROBE_FULL: an execution is too large (more than 4,096
  * operations) or no memory was left; out->failure.message then says which. explore_result_free afterwards. */
 enum strobe_status explore_run(const struct explore_program *program, const struct explore_options *options,

@@ -55,7 +55,7 @@ struct explore_program {
     void (*thread[EXPLORE_THREADS_MAX])(void *state);
     void (*check)(void *state);
 
-    /* How large: explore_size() returns the one in use. Larger sizes explore more. */
+    /* How large: explore_size() returns the one in use, 1 .. nightly. Larger sizes explore more. */
     uint32_t quick, nightly;
 
     /* Faults it must show, by memory model: a set of EXPLORE_BIT; 0 = none may appear. A known-bad program passes when

@@ -193,6 +193,7 @@ static enum strobe_status replay(const struct explore_saved *saved, const struct
     struct guide g;
     struct explore_options options = saved->options;
     enum strobe_status status = STROBE_FULL;
+    options.size = explore_size_for(program, options.size);
     if (!options.steps_max)
         options.steps_max = EXPLORE_STEPS_DEFAULT;
     snprintf(why, why_bytes, "%s: out of memory, or too large an execution", path);

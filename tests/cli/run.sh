@@ -246,7 +246,7 @@ is_refused replay_of_a_folder 'folder: expected a file' "$strobe" explore --repl
 is_refused replay_of_garbage 'garbage:1: expected strobe explore 1' "$strobe" explore --replay garbage
 for processes in 1 2; do
     wanted "explore_interrupted_in_$processes" || continue
-    timeout -s INT 3 "$strobe" explore ring/metrics ring/crowd --size 9 -j $processes >out 2>err </dev/null
+    timeout -s INT 2 "$strobe" explore table/same table/two --size 9 -j $processes >out 2>err </dev/null
     fault="$(cat err out | head -c 400)"
     [[ ! -s err && $(<out) == *'stopped: 0 of 2 explored to the end'*'0 passed, 0 failed' ]] && fault=
     verdict "explore_interrupted_in_$processes" "$fault"

@@ -312,6 +312,18 @@ static void a_failure_is_minimised_and_stays_the_same_fault(void **state)
     assert_true(result.failure.step_count <= before);
 }
 
+static void no_size_is_larger_than_a_program_has_room_for(void **state)
+{
+    (void)state;
+    struct explore_program p = handed_over;
+    p.quick = 2;
+    p.nightly = 3;
+    for (uint32_t asked = 0; asked < 6; asked++)
+        assert_int_equal(explore_size_for(&p, asked), asked ? (asked < 3 ? asked : 3) : 2);
+    explore_with(&p, (struct explore_options){.memory = EXPLORE_C11, .size = 9});
+    assert_int_equal(result.failure.fault, EXPLORE_FINE);
+}
+
 static void operations_and_pairs_are_counted(void **state)
 {
     (void)state;
@@ -333,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_bound_of_preemptions_leaves_out_what_needs_more),
         cmocka_unit_test(pct_finds_a_bug_of_its_depth_as_often_as_its_bound_says),
         cmocka_unit_test(a_failure_is_minimised_and_stays_the_same_fault),
+        cmocka_unit_test(no_size_is_larger_than_a_program_has_room_for),
         cmocka_unit_test(operations_and_pairs_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
