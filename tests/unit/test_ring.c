@@ -561,13 +561,25 @@ static void no_damage_to_slots_makes_a_look_run_wild(void **state)
             if (look == STROBE_LOOK_RECORD) assert_false(item.record.flags & STROBE_FLAG_METRICS);
         }
     }
-    /* the two halves of a record never stand in two chunks */
+    strobe_sample_ring_free(&ring);
+}
+
+/* Damage can claim it: neither a look nor a salvage then takes the next chunk's first slot for a second half. */
+static void the_two_halves_of_a_record_never_stand_in_two_chunks(void **state)
+{
+    (void)state;
+    struct strobe_ring ring = strobe_sample_ring(128, 1, STROBE_KEEP_NEWEST);
     struct strobe_record r = { .count = 1, .flags = STROBE_FLAG_METRICS };
-    memcpy(&ring.slots[STROBE_CHUNK_SLOTS - 1].u, &r, sizeof r);
-    strobe_store_relaxed(&ring.slots[STROBE_CHUNK_SLOTS - 1].seq, 1 << 26 | 1 << 2);
-    strobe_store_relaxed(&ring.slots[STROBE_CHUNK_SLOTS].seq, 1 << 26 | 1 << 2 | 2);
-    struct strobe_ring_item item;
-    assert_int_equal(strobe_ring_look(&ring, STROBE_CHUNK_SLOTS - 1, &item), STROBE_LOOK_BUSY);
+    for (uint32_t first = STROBE_CHUNK_SLOTS - 2; first < STROBE_CHUNK_SLOTS; first++) {
+        bool in_one = first < STROBE_CHUNK_SLOTS - 1;
+        struct strobe_ring_item item;
+        memcpy(&ring.slots[first].u, &r, sizeof r);
+        strobe_store_relaxed(&ring.slots[first].seq, 1 << 26 | 1 << 2);
+        strobe_store_relaxed(&ring.slots[first + 1].seq, 1 << 26 | 1 << 2 | 2);
+        assert_int_equal(strobe_ring_look(&ring, first, &item), in_one ? STROBE_LOOK_RECORD : STROBE_LOOK_BUSY);
+        strobe_store_relaxed(&ring.slots[first].seq, 1 << 26 | 1 << 2 | 1);
+        assert_int_equal(strobe_ring_salvage(&ring, first, &item), in_one);
+    }
     strobe_sample_ring_free(&ring);
 }
 
@@ -594,6 +606,7 @@ int main(void)
         cmocka_unit_test(a_ring_touches_no_more_memory_than_was_written_S20),
         cmocka_unit_test(a_ring_whose_head_and_memory_disagree_is_refused),
         cmocka_unit_test(no_damage_to_slots_makes_a_look_run_wild),
+        cmocka_unit_test(the_two_halves_of_a_record_never_stand_in_two_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
