@@ -469,6 +469,15 @@ static void a_thread_that_ends_gives_its_chunk_back_S16(void **state)
     strobe_local = (struct strobe_local){rig.thread, 0};
 }
 
+/* What the C library runs of it after its end may still come upon hooks. */
+static void a_thread_that_has_signed_off_is_not_to_be_registered_again(void **state)
+{
+    (void)state;
+    assert_int_equal(strobe_local.busy, 0);
+    strobe_thread_detach(rig.thread);
+    assert_int_equal(strobe_local.busy, 1);
+}
+
 static void a_shorter_name_takes_the_place_of_a_longer_one(void **state)
 {
     (void)state;
@@ -522,6 +531,30 @@ static void what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54(v
     assert_int_equal(m->voluntary_switches, 60);
     assert_int_equal(items[0].record.cpu_span_ns, 3 * US);
     assert_int_equal(items[0].record.cpu_ns, 5 * MS + 3 * US);
+}
+
+static void what_was_allocated_in_a_wait_is_told_apart_from_what_was_before_S54(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.metrics = STROBE_METRIC_ALLOC;
+    rig_start(&rig, &c);
+    for (int i = 0; i < 3; i++)
+        strobe_point_alloc(rig.thread, STROBE_ON, 1000, site_at(0));
+    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_COND, 0, site_at(0));
+    for (int i = 0; i < 2; i++)
+        strobe_point_alloc(rig.thread, STROBE_ON, 24, site_at(4096));
+    rig.now += 20 * MS;
+    strobe_scope_end(rig.thread, token, site_at(0));
+    uint32_t n = rig_records(&rig, items, ITEMS);
+    assert_int_equal(n, 2);   /* the first allocation, and the wait */
+    const struct strobe_metrics *m = &items[n - 1].metrics;
+    assert_int_equal(items[n - 1].record.kind, STROBE_KIND_COND);
+    assert_int_equal(m->alloc_count, 5);
+    assert_int_equal(m->alloc_bytes, 3048);
+    assert_int_equal(m->alloc_count_span, 2);
+    assert_int_equal(m->alloc_bytes_span, 48);
 }
 
 static void slow_usage(void *ctx, struct strobe_usage *out)
@@ -644,9 +677,11 @@ int main(void)
         TEST(scopes_nested_deeper_than_there_is_room_are_counted),
         TEST(a_scope_settles_requests_to_stop_it_before_the_call),
         TEST(a_thread_that_ends_gives_its_chunk_back_S16),
+        TEST(a_thread_that_has_signed_off_is_not_to_be_registered_again),
         TEST(a_shorter_name_takes_the_place_of_a_longer_one),
         TEST(main_and_other_threads_have_intervals_of_their_own_S1),
         TEST(what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54),
+        TEST(what_was_allocated_in_a_wait_is_told_apart_from_what_was_before_S54),
         TEST(the_time_it_takes_to_read_counters_is_no_part_of_the_wait_S54),
         TEST(costly_metrics_are_read_at_their_own_rate),
         TEST(any_mix_of_events_is_accounted_for),

@@ -57,6 +57,17 @@ static void a_running_thread_is_sampled_in_every_interval(void **state)
     assert_int_equal(items[0].record.count, 50);
 }
 
+/* Its CPU time from the first sample to the last has 32 bits, 4.3 s. */
+static void a_merged_record_of_more_cpu_time_than_it_can_tell_tells_the_most_it_can_S54(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2400; i++)
+        pass(2, 1900);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(items[0].record.count, 2400);
+    assert_int_equal(items[0].record.cpu_span_ns, UINT32_MAX);
+}
+
 static void what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53(void **state)
 {
     (void)state;
@@ -276,6 +287,32 @@ static void a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass(voi
     for (int i = 0; i < 100; i++)
         pass(1, 900);
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_late), 100);
+}
+
+static uint64_t patience_ns;
+
+static enum strobe_status patient_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
+                                          struct strobe_regs *out)
+{
+    (void)ctx, (void)tid, (void)blocked, (void)out;
+    patience_ns = timeout_ns;
+    return STROBE_LATE;
+}
+
+/* Each read of the clock takes as long as the part of the pass that has gone by when the thread's turn comes. */
+static void a_pass_waits_for_a_thread_as_long_as_it_has_left_and_at_least_an_eighth(void **state)
+{
+    const uint64_t gone_us[] = {0, 1, 1000, 3000, 3499, 3501, 9000};
+    (void)state;
+    rig.host.suspend = patient_suspend;
+    rig.host.ticks_per_second = 500000000;   /* 2 ns each */
+    rig.engine.config.suspend_timeout_ns = 4 * MS;
+    for (size_t i = 0; i < sizeof gone_us / sizeof *gone_us; i++) {
+        rig.tick_cost = gone_us[i] * US / 2;
+        patience_ns = 0;
+        pass(20, 39900);
+        assert_int_equal(patience_ns, gone_us[i] < 3500 ? 4 * MS - gone_us[i] * US : MS / 2);
+    }
 }
 
 static void points_do_not_wait_for_ever_for_a_sampler_that_never_gets_there(void **state)
@@ -513,6 +550,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(a_running_thread_is_sampled_in_every_interval),
+        TEST(a_merged_record_of_more_cpu_time_than_it_can_tell_tells_the_most_it_can_S54),
         TEST(what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S51_S53),
         TEST(two_threads_in_one_place_are_two_records_S45),
         TEST(a_stack_that_is_cut_says_so_S3),
@@ -528,6 +566,7 @@ int main(void)
         TEST(a_thread_that_waits_in_one_call_is_not_even_looked_at),
         TEST(an_exiting_thread_is_left_alone),
         TEST(the_state_is_checked_again_once_the_thread_stands_S41_S42),
+        TEST(a_pass_waits_for_a_thread_as_long_as_it_has_left_and_at_least_an_eighth),
         TEST(points_do_not_wait_for_ever_for_a_sampler_that_never_gets_there),
         TEST(a_thread_that_did_not_get_to_run_is_tried_again_at_the_next_pass),
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
