@@ -243,6 +243,33 @@ static void notify_all_wakes_all_who_wait_and_none_who_come_later(void **state)
     assert_int_equal(waker(11, 0, NULL), UNTOLD);
 }
 
+/* The notes of a bucket are written in turns: a later release may lie before an earlier one. */
+static void of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_wherever_its_note_lies(void **state)
+{
+    static const enum strobe_release hows[] = {STROBE_RELEASE_ALL, STROBE_RELEASE_TARGET};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        uint64_t what = i ? collides_with(LOCK) : LOCK;
+        for (int turn = 0; turn < STROBE_BLOCK_RELEASES; turn++) {   /* the two notes lie in all places in turn */
+            waits(0, what, STROBE_KIND_COND);
+            time_passes(MS);
+            releases(1, what, hows[i]);
+            waits(2, what, STROBE_KIND_COND);
+            time_passes(MS);
+            releases(3, what, hows[i]);
+            gets(0, what);
+            gets(2, what);
+            waits(4, what, STROBE_KIND_COND);   /* so that they are three notes a turn */
+            releases(5, what, hows[i]);
+            gets(4, what);
+        }
+    }
+    for (uint32_t i = 0; i < 2 * STROBE_BLOCK_RELEASES; i++) {
+        assert_int_equal(waker(0, i, NULL), 1);
+        assert_int_equal(waker(2, i, NULL), 3);
+    }
+}
+
 static void the_first_unpark_wakes_and_what_follows_is_no_news(void **state)
 {
     (void)state;
@@ -627,6 +654,7 @@ int main(void)
         CASE(notifies_close_together_go_to_the_waiters_in_their_order_S71),
         CASE(a_notify_for_nobody_is_nobodys),
         CASE(notify_all_wakes_all_who_wait_and_none_who_come_later),
+        CASE(of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_wherever_its_note_lies),
         CASE(the_first_unpark_wakes_and_what_follows_is_no_news),
         CASE(a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77),
         CASE(a_spurious_wake_claims_nothing_from_before_S77),
