@@ -483,6 +483,12 @@ static void damaged_traces_end_in_a_status(void **state)
     }
 }
 
+static void a_fault_is_one_whether_or_not_it_is_asked_for_in_words(void **state)
+{
+    (void)state;
+    assert_int_equal(strobe_import_perfetto_bytes("hello", 5, &visitor, NULL, NULL, NULL, 0), STROBE_BAD_INPUT);
+}
+
 static void files_that_are_no_traces_say_so(void **state)
 {
     (void)state;
@@ -512,6 +518,7 @@ int main(void)
         cmocka_unit_test(samples_and_notes_come_back),
         cmocka_unit_test(a_trace_cut_anywhere_says_where),
         cmocka_unit_test(damaged_traces_end_in_a_status),
+        cmocka_unit_test(a_fault_is_one_whether_or_not_it_is_asked_for_in_words),
         cmocka_unit_test(files_that_are_no_traces_say_so),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);

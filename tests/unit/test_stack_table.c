@@ -227,6 +227,17 @@ static void everything_counted_a_node_takes_at_most_40_bytes(void **state)
     }
 }
 
+/* A line of slots that lay in two cache lines would cost two misses. */
+static void the_slots_begin_with_a_cache_line_whatever_the_capacity(void **state)
+{
+    (void)state;
+    for (uint32_t capacity = 1; capacity <= 64; capacity++) {
+        struct strobe_stack_table t = table_new(capacity);
+        assert_int_equal((uintptr_t)t.slots % 64, 0);
+        table_free(&t);
+    }
+}
+
 static void a_small_program_touches_little_of_a_large_table_S20(void **state)
 {
     (void)state;
@@ -471,6 +482,7 @@ int main(void)
         cmocka_unit_test(what_the_caller_knows_to_be_shared_gives_the_same_ids),
         cmocka_unit_test(a_full_table_gives_the_longest_prefix_and_says_so_S31),
         cmocka_unit_test(everything_counted_a_node_takes_at_most_40_bytes),
+        cmocka_unit_test(the_slots_begin_with_a_cache_line_whatever_the_capacity),
         cmocka_unit_test(a_small_program_touches_little_of_a_large_table_S20),
         cmocka_unit_test(a_node_whose_inserter_died_half_way_is_finished_by_the_next),
         cmocka_unit_test(a_table_whose_head_and_memory_disagree_is_refused),
