@@ -385,6 +385,25 @@ static void an_event_of_a_handler_inside_a_scope_leaves_the_scope_open(void **st
     assert_int_equal(rig_account(&rig, STROBE_KIND_POLL).sampled, 1);
 }
 
+/* No more than 2 kB of it are copied: the chain goes on behind them. */
+static void an_event_on_another_stack_is_taken_with_the_frames_that_can_be_seen_there(void **state)
+{
+    (void)state;
+    uint64_t at = (uint64_t)(uintptr_t)rig.stack, frames[STROBE_STACK_DEPTH_MAX];
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < 4; i++) {
+        rig.stack[4 * i] = at + (i < 3 ? 32 * (i + 1) : 2048);
+        rig.stack[4 * i + 1] = 0x7000 + 16 * i;
+    }
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, (struct strobe_site){at, 0});
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_true(items[0].record.flags & STROBE_FLAG_DOUBTFUL);
+    assert_int_equal(strobe_stack_frames(&rig.engine.session.stacks, items[0].record.stack, frames,
+                                         STROBE_STACK_DEPTH_MAX, &count), STROBE_OK);
+    assert_int_equal(count, 4);
+    for (uint64_t i = 0; i < 4; i++) assert_int_equal(frames[3 - i], 0x7000 + 16 * i);
+}
+
 /* Where a signal stack lies says nothing about which calls have been left. */
 static void an_event_on_another_stack_leaves_the_scope_open(void **state)
 {
@@ -466,6 +485,28 @@ static void a_thread_that_ends_gives_its_chunk_back_S16(void **state)
     assert_true(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
     strobe_thread_detach(t);
     assert_false(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
+    strobe_local = (struct strobe_local){rig.thread, 0};
+}
+
+static uint32_t state_at_the_end;
+
+static uint64_t ticks_at_the_end(void *ctx)
+{
+    struct rig *r = ctx;
+    state_at_the_end = strobe_load_relaxed(&strobe_local.thread->entry->state);
+    return r->now;
+}
+
+/* Nobody is to stop it any more then: its chunk is given back, and its stack may go. */
+static void a_thread_on_its_way_out_is_marked_before_its_end_is_noted(void **state)
+{
+    (void)state;
+    uint64_t (*ticks)(void *) = rig.host.ticks;
+    struct strobe_thread *t = worker();
+    rig.host.ticks = ticks_at_the_end;
+    strobe_thread_detach(t);
+    rig.host.ticks = ticks;
+    assert_int_equal(state_at_the_end, STROBE_THREAD_EXITING);
     strobe_local = (struct strobe_local){rig.thread, 0};
 }
 
@@ -671,12 +712,14 @@ int main(void)
         TEST(a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown),
         TEST(a_scope_that_ends_closes_those_left_inside_it),
         TEST(an_event_of_a_handler_inside_a_scope_leaves_the_scope_open),
+        TEST(an_event_on_another_stack_is_taken_with_the_frames_that_can_be_seen_there),
         TEST(an_event_on_another_stack_leaves_the_scope_open),
         TEST(a_clock_that_is_set_back_in_a_call_takes_no_time_from_anybody_S53),
         TEST(a_return_from_a_poll_begins_a_message_if_so_wanted_S50),
         TEST(scopes_nested_deeper_than_there_is_room_are_counted),
         TEST(a_scope_settles_requests_to_stop_it_before_the_call),
         TEST(a_thread_that_ends_gives_its_chunk_back_S16),
+        TEST(a_thread_on_its_way_out_is_marked_before_its_end_is_noted),
         TEST(a_thread_that_has_signed_off_is_not_to_be_registered_again),
         TEST(a_shorter_name_takes_the_place_of_a_longer_one),
         TEST(main_and_other_threads_have_intervals_of_their_own_S1),
