@@ -470,6 +470,34 @@ static void capture_begins_when_the_delay_is_over_and_not_before(void **state)
             assert_int_equal(switched[i], i < 9 ? STROBE_PAUSED : STROBE_ON);
 }
 
+static uint32_t sleeps, quiet_sleeps, quiet_works;
+
+static void sleep_of_three(void *ctx, uint64_t deadline)
+{
+    struct rig *r = ctx;
+    r->now = deadline;
+    quiet_sleeps += strobe_engine_quiet(&r->engine);
+    if (++sleeps == 3)
+        strobe_store_relaxed(&r->engine.sampler_stop, 1);
+}
+
+static void work_between_passes(void *ctx)
+{
+    quiet_works += strobe_engine_quiet(&((struct rig *)ctx)->engine);
+}
+
+/* Who waits for quiet before closing the session would wait for ever else, or close it under the sampler's hands. */
+static void the_engine_is_quiet_while_the_sampler_sleeps_and_not_while_it_works(void **state)
+{
+    (void)state;
+    rig.host.sleep_until = sleep_of_three;
+    rig.host.between_passes = work_between_passes;
+    strobe_sampler_run(&sampler);
+    assert_int_equal(quiet_sleeps, 3);
+    assert_int_equal(quiet_works, 0);
+    assert_true(strobe_engine_quiet(&rig.engine));
+}
+
 static uint64_t deadlines[200], wakes;
 
 /* Notes the deadline, and wakes up late: once by 3.5 ms, else by 30 us. */
@@ -578,6 +606,7 @@ int main(void)
         TEST(nothing_is_taken_from_the_heap_while_the_thread_stands_S40),
 #endif
         TEST(capture_begins_when_the_delay_is_over_and_not_before),
+        TEST(the_engine_is_quiet_while_the_sampler_sleeps_and_not_while_it_works),
         TEST(deadlines_do_not_drift_and_lag_is_counted_S8),
         TEST(the_sampler_locks_to_no_rhythm_of_the_program),
         TEST(a_seed_decides_the_deadlines_and_another_seed_others),
