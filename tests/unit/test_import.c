@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -504,6 +505,39 @@ static void files_that_are_no_traces_say_so(void **state)
                      STROBE_IO);
 }
 
+/* Says of every descriptor that was closed before the import whether a started program would get it. */
+static void on_process_look_at_descriptors(void *ctx, uint32_t pid, const char *name)
+{
+    (void)pid, (void)name;
+    const int *open_before = ctx;
+    for (int fd = 0; fd < 64; fd++)
+        if (!open_before[fd] && fcntl(fd, F_GETFD) != -1)
+            say(fcntl(fd, F_GETFD) & FD_CLOEXEC ? "kept;" : "handed on;");
+}
+
+static void a_trace_being_read_is_not_handed_to_programs_started_meanwhile(void **state)
+{
+    (void)state;
+    struct bytes p = {.count = 0}, track = {.count = 0}, process = {.count = 0};
+    trace.count = 0;
+    number(&process, 1, 7);
+    text(&process, 6, "app");
+    number(&track, 1, 10);
+    message(&track, 3, &process);
+    message(&p, 60, &track);
+    packet(&p);
+    const struct strobe_import_visitor look = {.process = on_process_look_at_descriptors};
+    int open_before[64];
+    strobe_workshop_write("trace", trace.at, trace.count, 0644);
+    for (int fd = 0; fd < 64; fd++)
+        open_before[fd] = fcntl(fd, F_GETFD) != -1;
+    told_bytes = 0;
+    told[0] = 0;
+    assert_int_equal(strobe_import_perfetto(strobe_workshop_path("trace"), &look, open_before, NULL, why, sizeof why),
+                     STROBE_OK);
+    assert_string_equal(told, "kept;");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -520,6 +554,7 @@ int main(void)
         cmocka_unit_test(damaged_traces_end_in_a_status),
         cmocka_unit_test(a_fault_is_one_whether_or_not_it_is_asked_for_in_words),
         cmocka_unit_test(files_that_are_no_traces_say_so),
+        cmocka_unit_test(a_trace_being_read_is_not_handed_to_programs_started_meanwhile),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
 }

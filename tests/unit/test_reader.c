@@ -222,6 +222,21 @@ static void a_killed_session_may_have_writes_under_way(void **state)
     assert_sound(1, "");
 }
 
+static void a_killed_session_without_a_record_may_have_its_first_under_way(void **state)
+{
+    (void)state;
+    begin();
+    strobe_build_thread(&build, 100, "t");
+    struct strobe_account *a = &build.session.threads[0].account[STROBE_KIND_ALLOC];
+    strobe_bump(&a->requests, 1);
+    strobe_bump(&a->sampled, 1);
+    strobe_build_kill(&build);
+    open_reader();
+    assert_int_equal(reader->item_count, 0);
+    assert_int_equal(reader->all.sampled, 1);
+    assert_sound(1, "");
+}
+
 static void a_half_written_record_is_counted_and_read_only_if_it_was_committed(void **state)
 {
     (void)state;
@@ -382,6 +397,7 @@ int main(void)
         cmocka_unit_test(what_was_overwritten_is_counted_by_thread_and_kind),
         cmocka_unit_test(each_identity_is_told_when_it_fails),
         cmocka_unit_test(a_killed_session_may_have_writes_under_way),
+        cmocka_unit_test(a_killed_session_without_a_record_may_have_its_first_under_way),
         cmocka_unit_test(a_half_written_record_is_counted_and_read_only_if_it_was_committed),
         cmocka_unit_test(a_record_that_no_writer_writes_is_left_out),
         cmocka_unit_test(what_is_no_session_is_refused_in_words),

@@ -73,6 +73,20 @@ static void assert_text(enum strobe_format format, const char *wanted)
     free(found);
 }
 
+static void what_is_no_function_starts_at_no_address(void **state)
+{
+    (void)state;
+    struct strobe_reader *reader;
+    struct strobe_function_tree *tree;
+    make_session();
+    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
+    for (uint32_t name = 0; name < STROBE_NAME_FUNCTIONS; name++)
+        assert_int_equal(strobe_function_tree_name(tree, name)->address, 0);
+    strobe_function_tree_close(tree);
+    strobe_reader_close(reader);
+}
+
 static void folded_stacks_weigh_the_time_each_was_innermost(void **state)
 {
     (void)state;
@@ -361,6 +375,7 @@ static void a_conversion_tells_what_is_wrong_with_which_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_function_starts_at_no_address),
         cmocka_unit_test(folded_stacks_weigh_the_time_each_was_innermost),
         cmocka_unit_test(weights_are_rounded_and_each_threads_own),
         cmocka_unit_test(chrome_events_pair_up_by_name),

@@ -43,6 +43,20 @@ static void a_waits_switches_are_its_own_S54(void **state)
     strobe_tape_free(&tape);
 }
 
+static void what_a_merged_record_counted_is_told_with_its_last_sample(void **state)
+{
+    (void)state;
+    begin();
+    sample(0, "a");
+    struct strobe_record r = {.ticks = 1 * MS, .duration = 4 * MS, .count = 5, .stack = stack("ab"), .thread = thread};
+    struct strobe_metrics m = {.alloc_bytes = 5000, .alloc_bytes_span = 4000};
+    strobe_build_record(&build, r, &m);
+    sample(6 * MS, "ac");
+    end(7 * MS);
+    assert_int_equal(strobe_tape_find(&tape, "f98", 0)->counter[STROBE_COUNTER_ALLOC_BYTES], 4000);
+    strobe_tape_free(&tape);
+}
+
 static void cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55(void **state)
 {
     (void)state;
@@ -181,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damaged_chain_of_parents_is_not_followed_S32),
         cmocka_unit_test(a_waits_switches_are_its_own_S54),
+        cmocka_unit_test(what_a_merged_record_counted_is_told_with_its_last_sample),
         cmocka_unit_test(cpu_time_ahead_of_the_wall_is_held_back_and_counted_S55),
         cmocka_unit_test(cpu_time_that_falls_back_is_held_and_counted_S55),
         cmocka_unit_test(samples_at_one_time_that_know_their_cpu_time_are_all_shown_S56),
