@@ -159,6 +159,19 @@ static void what_is_no_code_proves_nothing(void **state)
     assert_false(strobe_leaf_proven(&host, BASE + LEAF, 0x7fff00001000));
 }
 
+/* Frames are return addresses, and the instruction before one is what is looked up. */
+static void the_innermost_frame_is_the_byte_behind_the_stopped_instructions_first(void **state)
+{
+    struct strobe_window nothing = {0};
+    struct strobe_regs regs = {.pc = BASE + LEAF};
+    uint64_t frames[2];
+    uint32_t count;
+    (void)state;
+    strobe_unwinder_fp.copied(&host, &regs, &nothing, frames + 2, 2, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(frames[1], BASE + LEAF + 1);
+}
+
 #if defined(__x86_64__)
 /* The stack was copied up to the saved frame pointer; what lies behind it in memory is nothing of the stack's. */
 static void a_word_beyond_the_copied_stack_is_no_caller_S41(void **state)
@@ -191,6 +204,7 @@ int main(void)
         TEST(a_call_through_a_pointer_proves_nothing),
         TEST(a_jump_to_the_function_proves_nothing),
         TEST(what_is_no_code_proves_nothing),
+        TEST(the_innermost_frame_is_the_byte_behind_the_stopped_instructions_first),
 #if defined(__x86_64__)
         TEST(a_word_beyond_the_copied_stack_is_no_caller_S41),
 #endif

@@ -154,6 +154,31 @@ static void a_hook_on_a_foreign_stack_is_left_alone(void **state)
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }
 
+static uint64_t read_low, read_bytes;
+
+static enum strobe_status noting_read(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+{
+    read_low = address;
+    read_bytes = bytes;
+    return real_read(ctx, address, out, bytes, copied);
+}
+
+static void a_copy_ends_where_the_stack_or_the_room_for_it_does(void **state)
+{
+    const uint64_t from = hook().frame, above[] = {16, 1024, sizeof sampler.stack, sizeof sampler.stack + 4096};
+    (void)state;
+    real_read = rig.host.read;
+    rig.host.read = noting_read;
+    for (size_t i = 0; i < sizeof above / sizeof *above; i++) {
+        rig.thread->stack_high = from + above[i];
+        uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, hook());
+        pass(40);
+        assert_int_equal(read_low, from);
+        assert_int_equal(read_bytes, above[i] < sizeof sampler.stack ? above[i] : sizeof sampler.stack);
+        strobe_scope_end(rig.thread, token, hook());
+    }
+}
+
 static enum strobe_walk_end never(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
                                   uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
@@ -182,6 +207,7 @@ int main(void)
         TEST(each_wait_is_a_sample_of_its_own),
         TEST(a_copy_of_a_thread_that_went_on_meanwhile_is_not_used),
         TEST(a_hook_on_a_foreign_stack_is_left_alone),
+        TEST(a_copy_ends_where_the_stack_or_the_room_for_it_does),
         TEST(an_unwinder_that_needs_registers_takes_no_stack_of_a_waiting_thread),
     };
     return cmocka_run_group_tests_name("waiting", tests, NULL, NULL);
