@@ -260,14 +260,15 @@ static void read_sample(void *ctx, uint32_t pid, uint32_t tid, uint64_t time_ns)
 
 /* ---- both */
 
-static void build(struct strobe_sink *sink)
+static void build(struct strobe_sink *sink, const char *session,
+                  size_t (*resolves)(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max))
 {
     const struct strobe_timeline_options options = {0};
-    const struct strobe_resolver resolver = {resolve, NULL};
+    const struct strobe_resolver resolver = {resolves, NULL};
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     assert_non_null(sink);
-    assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(strobe_workshop_path(session), &reader, NULL, 0), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, resolver, &tree), STROBE_OK);
     assert_int_equal(strobe_timeline_build(reader, tree, &options, sink, NULL), STROBE_OK);
     strobe_function_tree_close(tree);
@@ -283,7 +284,7 @@ static int tell(void **state)
     keeper.sink = (struct strobe_sink){.start = keep_start, .thread_begin = keep_thread, .slice_begin = keep_begin,
                                        .slice_end = keep_end, .wake = keep_wake, .samples = keep_samples,
                                        .finish = keep_finish};
-    build(&keeper.sink);
+    build(&keeper.sink, "session", resolve);
     return 0;
 }
 
@@ -292,7 +293,8 @@ static char *written(enum strobe_format format, size_t *bytes)
     struct strobe_perfetto_stats stats;
     struct strobe_outfile out;
     assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);
-    build(format == STROBE_FORMAT_PERFETTO ? strobe_sink_perfetto(&out, 0, &stats) : strobe_sink_chrome(&out));
+    build(format == STROBE_FORMAT_PERFETTO ? strobe_sink_perfetto(&out, 0, &stats) : strobe_sink_chrome(&out),
+          "session", resolve);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
     return strobe_workshop_read("out", bytes);
 }
@@ -394,6 +396,44 @@ static void a_cut_stack_is_another_than_the_whole_one_S3(void **state)
     free(text);
 }
 
+/* In every function as many others are inlined as a resolver may tell. */
+static size_t resolve_inlined(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
+{
+    (void)ctx;
+    for (size_t i = 0; i < max; i++)
+        out[i] = (struct strobe_symbol){.function = "f", .image = "", .file = "", .function_id = address << 8 | i};
+    return max;
+}
+
+static void a_stack_of_more_inlined_functions_than_there_is_room_for_ends_where_the_room_does(void **state)
+{
+    (void)state;
+    struct strobe_build b;
+    struct strobe_config config = strobe_build_config();
+    struct strobe_perfetto_stats stats;
+    struct strobe_outfile out;
+    uint64_t address[STROBE_STACK_DEPTH_MAX];
+    for (uint32_t i = 0; i < STROBE_STACK_DEPTH_MAX; i++)
+        address[i] = i + 1;
+    strobe_build_begin(&b, strobe_workshop_path("deep"), &config);
+    uint32_t thread = strobe_build_thread(&b, MAIN_TID, "main");
+    point(&b, thread, 0, strobe_build_stack(&b, address, STROBE_STACK_DEPTH_MAX), 0, 0);
+    strobe_build_end(&b, 1 * MS);
+    assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);
+    build(strobe_sink_perfetto(&out, 0, &stats), "deep", resolve_inlined);
+    assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
+    size_t bytes, frames = 0;
+    char *text = strobe_workshop_read("out", &bytes);
+    struct strobe_proto trace = {(uint8_t *)text, (uint8_t *)text + bytes}, packet = {NULL, NULL}, data;
+    struct strobe_proto_field f, g;
+    while (next_message(&trace, &packet, PACKET_INTERNED, &data))
+        while (strobe_proto_next(&data, &f) == STROBE_PROTO_FIELD)
+            while (f.number == INTERNED_STACK && strobe_proto_next(&f.bytes, &g) == STROBE_PROTO_FIELD)
+                frames += g.number == 2;
+    assert_int_equal(frames, 4 * STROBE_STACK_DEPTH_MAX);
+    free(text);
+}
+
 static void chrome_arrows_begin_at_the_release_and_end_in_the_wait_S71(void **state)
 {
     (void)state;
@@ -428,6 +468,7 @@ int main(void)
         cmocka_unit_test_setup(a_flow_has_one_source_and_one_destination_S71, tell),
         cmocka_unit_test_setup(no_incremental_clock_goes_back, tell),
         cmocka_unit_test_setup(a_cut_stack_is_another_than_the_whole_one_S3, tell),
+        cmocka_unit_test(a_stack_of_more_inlined_functions_than_there_is_room_for_ends_where_the_room_does),
         cmocka_unit_test_setup(chrome_arrows_begin_at_the_release_and_end_in_the_wait_S71, tell),
         cmocka_unit_test_setup(chrome_names_are_quoted, tell),
     };
