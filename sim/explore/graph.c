@@ -89,14 +89,6 @@ void explore_graph_retype(struct explore_graph *g, uint16_t event, enum explore_
     g->sc_count += e->order == memory_order_seq_cst;
 }
 
-void explore_graph_drop_last(struct explore_graph *g)
-{
-    struct explore_event *e = &g->event[--g->event_count];
-    g->count[e->thread]--;
-    g->sc_count -= e->order == memory_order_seq_cst;
-    if (has_place(e)) g->place[e->place].chain = e->chain;
-}
-
 void explore_graph_place(struct explore_graph *g, uint16_t store, uint16_t before)
 {
     struct explore_event *e = &g->event[store];

@@ -92,11 +92,6 @@ static inline struct explore_event *explore_event_of(const struct explore_graph 
     return &g->event[g->index[thread][number]];
 }
 
-static inline uint16_t explore_index_of(const struct explore_graph *g, const struct explore_event *e)
-{
-    return (uint16_t)(e - g->event);
-}
-
 /* The store after `store`, which may be INITIAL, in the order of the place. */
 static inline uint16_t explore_next_store(const struct explore_graph *g, uint16_t place, uint16_t store)
 {
@@ -118,9 +113,6 @@ uint16_t explore_graph_add(struct explore_graph *g, const struct explore_event *
 
 /* Makes a load of an update one that fails, or the other way round: its kind and order. */
 void explore_graph_retype(struct explore_graph *g, uint16_t event, enum explore_event_kind kind, int order);
-
-/* Takes the event added last away again; a store must not stand in the coherence order. */
-void explore_graph_drop_last(struct explore_graph *g);
 
 /* Puts a store right behind `before` (a store or INITIAL), or takes it out. */
 void explore_graph_place(struct explore_graph *g, uint16_t store, uint16_t before);

@@ -99,8 +99,9 @@ uint32_t explore_choose(uint32_t count);
  * until a dozen turns in a row have done the same. */
 void explore_spin(void);
 
-/* Zeroed shared memory, 16-byte aligned; freed blocks of the same size are handed out again, the last freed first, as
- * allocators do (ABA). What is not freed is no leak. Setup and threads; never fails up to 64 KiB an execution. */
+/* Shared memory, 16-byte aligned, zeroed when it is handed out first. A block of the same size that the thread freed
+ * is handed out again as it is, the last freed first, as allocators with a cache for each thread do (ABA). What is not
+ * freed is no leak. Setup and threads; NULL beyond 16 KiB of each thread, and of the setup. */
 void *explore_alloc(size_t bytes);
 void explore_free(void *block);
 

@@ -185,11 +185,6 @@ struct explore_variable *explore_variable_of(uint16_t place)
     return &s.variable[place];
 }
 
-uint32_t explore_variable_count(void)
-{
-    return s.variable_count;
-}
-
 uint16_t explore_place_within(uintptr_t at, uint64_t bytes)
 {
     const struct region *r = region_of(at);

@@ -47,7 +47,6 @@ void explore_sharing_add(void *memory, size_t bytes);
 /* The place of an atomic variable; EXPLORE_NOBODY when there are too many, or one overlaps another of another size. */
 uint16_t explore_place_at(uintptr_t at, uint32_t bytes);
 struct explore_variable *explore_variable_of(uint16_t place);
-uint32_t explore_variable_count(void);
 /* The place of a variable that overlaps [at, at + bytes) and was accessed in this execution; NOBODY: none. */
 uint16_t explore_place_within(uintptr_t at, uint64_t bytes);
 

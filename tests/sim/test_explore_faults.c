@@ -300,6 +300,29 @@ static void pct_finds_a_bug_of_its_depth_as_often_as_its_bound_says(void **state
     assert_true(found >= 0.8 * rounds * (1 - in_one));
 }
 
+static void first_of_many(void *state)
+{
+    SHARED;
+    for (uint32_t i = 1; i < explore_size(); i++) store(&s->y, i, memory_order_relaxed);
+    first(state);
+}
+
+static void a_failure_is_sought_at_smaller_sizes(void **state)
+{
+    (void)state;
+    struct explore_program p = two_deep;
+    p.thread[0] = first_of_many;
+    p.quick = p.nightly = 6;
+    explore_with(&p, (struct explore_options){.memory = EXPLORE_SC});
+    assert_int_equal(result.failure.size, 6);
+    uint32_t before = result.failure.step_count;
+    struct explore_options o = {.memory = EXPLORE_SC, .size = 6};
+    assert_true(explore_minimise(&p, &o, 1, &result));
+    assert_int_equal(result.failure.fault, EXPLORE_REQUIRE);
+    assert_int_equal(result.failure.size, 1);
+    assert_true(result.failure.step_count < before);
+}
+
 static void a_failure_is_minimised_and_stays_the_same_fault(void **state)
 {
     (void)state;
@@ -344,6 +367,7 @@ int main(void)
         cmocka_unit_test(an_interrupt_comes_before_each_operation),
         cmocka_unit_test(a_bound_of_preemptions_leaves_out_what_needs_more),
         cmocka_unit_test(pct_finds_a_bug_of_its_depth_as_often_as_its_bound_says),
+        cmocka_unit_test(a_failure_is_sought_at_smaller_sizes),
         cmocka_unit_test(a_failure_is_minimised_and_stays_the_same_fault),
         cmocka_unit_test(no_size_is_larger_than_a_program_has_room_for),
         cmocka_unit_test(operations_and_pairs_are_counted),
