@@ -40,6 +40,11 @@ struct strobe_unwinder {
     enum strobe_walk_end (*copied)(const struct strobe_host *host, const struct strobe_regs *regs,
                                    const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
                                    uint32_t *count);
+
+    /* The stack of the thread that the host has stopped last, while it stands, for runtimes that walk their own;
+     * nothing is copied then. Sampler, window. NULL: `copied`. */
+    enum strobe_walk_end (*stopped)(const struct strobe_host *host, uint64_t *frames_end, uint32_t max,
+                                    uint32_t *count);
 };
 
 /* Frame pointers, and for stopped leaf functions the instruction at hand. */

@@ -1,0 +1,49 @@
+/* Where the runtime keeps what it does not export: its thread list, class linker and heap, and in each thread its ids.
+ *
+ * From the JavaVM pointer, which every JNI library is handed, as published for NetEase Cloud Music's stack capture:
+ *
+ *   JavaVM  -> JavaVMExt { functions, Runtime *, ... }
+ *   Runtime -> ... thread_list_ ... class_linker_ ... heap_ ... java_vm_ (== the JavaVM) ...
+ *
+ * The place of java_vm_ is found by a bounded scan for a word that equals the JavaVM; the others stand a number of
+ * words before it that depends on the level. No candidate is believed for its place alone: each must be an aligned
+ * pointer into readable memory, and prove itself (see enum strobe_art_proof). Several java_vm_ candidates with proof,
+ * or none: refused with the reason, never guessed. All reads are safe copies (strobe_host.read): a wild pointer costs
+ * an answer, not the app.
+ *
+ * Of a thread: thin-lock id and kernel tid are two neighbouring 32-bit words in its first 64 bytes, found by the tid
+ * that is known, and confirmed on a second thread when there is one. Start only. */
+#ifndef STROBE_BACKEND_ART_DISCOVER_H
+#define STROBE_BACKEND_ART_DISCOVER_H
+
+#include "engine/backend/art/libart.h"
+#include "engine/host/host.h"
+
+enum { STROBE_ART_SCAN_BYTES = 4096 };     /* of a Runtime, at most */
+
+/* How a candidate was proven. */
+enum strobe_art_proof {
+    STROBE_ART_PROOF_NONE,
+    STROBE_ART_PROOF_INSTANCE,       /* Runtime: equals Runtime::instance_ */
+    STROBE_ART_PROOF_CROSS,          /* several candidates that name each other; what else the level lets one check */
+};
+
+struct strobe_art_runtime {
+    void *vm;                        /* JavaVM, a JavaVMExt */
+    void *runtime, *thread_list, *class_linker, *heap;
+    void *callbacks;                 /* RuntimeCallbacks; NULL = not at this level */
+    uint16_t java_vm_offset;         /* in Runtime, bytes */
+    uint16_t thread_ids_offset;      /* in Thread: thin-lock id, then tid */
+};
+
+/* Finds all of it. `self`: the calling thread, attached; `tid`: its kernel id. STROBE_NO_ENTRY with one line in `why`:
+ * what could not be found or proven. STROBE_BAD_INPUT: what there is contradicts itself. */
+enum strobe_status strobe_art_discover(const struct strobe_libart *a, const struct strobe_host *host, void *vm,
+                                       void *self, uint32_t tid, struct strobe_art_runtime *out, char *why,
+                                       size_t why_bytes);
+
+/* A thread's ids; false when what stands there is no pair of ids. Any; of another thread by safe copy. */
+bool strobe_art_thread_ids(const struct strobe_art_runtime *r, const struct strobe_host *host, void *thread,
+                           uint32_t *thin_lock_id, uint32_t *tid);
+
+#endif

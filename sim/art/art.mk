@@ -1,0 +1,32 @@
+# The engine on Android's runtime, the fake runtimes, and what holds both to one contract. Included by the Makefile.
+
+art_src      := $(wildcard engine/backend/art/*.c)
+art_lab_src  := $(wildcard sim/art/*.[cS])
+fake_src     := $(wildcard sim/art/fake/*.[cS])
+fake_levels  := 24 25 26 27 28 29 30 31 32 33 34 35 36
+contract_src := $(wildcard tests/contract_art/*.c)
+sources      += $(art_src) $(art_lab_src) $(fake_src) $(contract_src)
+fake_libs    := $(fake_levels:%=$B/art/%/libart.so)
+fake_obj     := $(call obj,fake,$(fake_src))
+
+art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
+
+$B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-art.so -Wl,-z,now -o $@ $^ $(preload_libs)
+
+$B/fake/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$B/fake/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -fPIC -c -o $@ $<
+
+# One library a level, all of the same objects: its level, and what it exports.
+$B/art/%/libart.so: $(fake_obj) sim/art/fake/level sim/art/fake/symbols.txt
+	@mkdir -p $(@D)
+	$(call run,ld)CC='$(CC)' LINK='$(link)' sim/art/fake/level $* $@ $(fake_obj)
+
+# Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
+$B/contract_art: $(call obj,obj,$(contract_src) $(art_src) $(art_lab_src)) $B/libstrobe-capture.a
+	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs)

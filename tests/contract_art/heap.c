@@ -1,0 +1,5 @@
+#include "tests/contract_art/contract.h"
+
+const struct contract_case contract_cases_heap[] = {
+    {0},
+};
