@@ -5,8 +5,8 @@
  *
  * Each case has a process and a runtime of its own. A case that fails on a fake and passes on a genuine runtime shows a
  * bug of the fake. */
-#ifndef STROBE_TESTS_CONTRACT_ART_CONTRACT_H
-#define STROBE_TESTS_CONTRACT_ART_CONTRACT_H
+#ifndef STROBE_CONTRACT_ART_CONTRACT_H
+#define STROBE_CONTRACT_ART_CONTRACT_H
 
 #include "engine/backend/art/libart.h"
 #include "sim/art/runtime.h"

@@ -2,7 +2,7 @@
  *
  * A table from kernel tid to the runtime's Thread and its thin-lock id, filled by each thread as it is first met (at a
  * hook, by the runtime's thread callback, or by a checkpoint) and cleared as it ends. Open addressing, fixed size, in
- * memory of the backend; entries are published with release. Lock-free: a stopped or dead thread holds up nobody.
+ * memory of the backend; entries are published with release. A stopped or dead thread holds up nobody.
  *
  * Thin-lock ids are used again: a suspended thread counts as the right one only when the runtime gave back the same
  * Thread, and that still has the tid. */
