@@ -46,4 +46,4 @@ static enum strobe_walk_end walk_copied(const struct strobe_host *host, const st
     return end;
 }
 
-const struct strobe_unwinder strobe_unwinder_fp = {NULL, walk_copied};
+const struct strobe_unwinder strobe_unwinder_fp = {.copied = walk_copied};

@@ -26,8 +26,14 @@ enum {
 
 struct layout {
     struct strobe_region region[STROBE_REGION_COUNT];
+    uint64_t names_offset;
     uint64_t file_bytes;
 };
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
 
 static struct layout layout_of(const struct strobe_config *c)
 {
@@ -40,8 +46,10 @@ static struct layout layout_of(const struct strobe_config *c)
     struct layout l = { .file_bytes = PAGE_BYTES };
     for (int i = 0; i < STROBE_REGION_COUNT; i++) {
         l.region[i] = (struct strobe_region){ l.file_bytes, bytes[i] };
-        l.file_bytes += (bytes[i] + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+        l.file_bytes += whole_pages(bytes[i]);
     }
+    l.names_offset = l.file_bytes;
+    l.file_bytes += whole_pages(c->names_bytes);
     return l;
 }
 
@@ -96,6 +104,7 @@ static bool config_is_valid(const struct strobe_config *c)
            (c->ring_subs & (c->ring_subs - 1)) == 0 && c->ring_mode <= STROBE_KEEP_OLDEST &&
            within(c->stack_nodes, 1, STROBE_STACK_NODES_MAX) && within(c->threads_max, 1, THREADS_MAX) &&
            within(c->images_max, 1, IMAGES_MAX) && within(c->depth_max, 1, STROBE_STACK_DEPTH_MAX) && c->follow <= 1 &&
+           (!c->names_bytes || within(c->names_bytes, STROBE_NAMES_BYTES_MIN, STROBE_NAMES_BYTES_MAX)) &&
            c->skip_max <= SKIP_MAX && c->suspend_signal <= SIGNAL_MAX && c->message_per_poll <= 1;
 }
 
@@ -113,6 +122,8 @@ static enum strobe_status open_views(struct strobe_session *s)
     const struct strobe_config *c = &h->config;
     s->threads = region_at(s, STROBE_REGION_THREADS);
     s->images = region_at(s, STROBE_REGION_IMAGES);
+    if (c->names_bytes)
+        s->names = (struct strobe_names){ (void *)((char *)s->header + layout_of(c).names_offset), c->names_bytes };
     if (strobe_stack_table_open(region_at(s, STROBE_REGION_STACKS), h->region[STROBE_REGION_STACKS].bytes, &s->stacks))
         return STROBE_BAD_INPUT;
     if (strobe_ring_open(region_at(s, STROBE_REGION_RING), h->region[STROBE_REGION_RING].bytes, &s->ring))

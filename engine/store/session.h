@@ -10,6 +10,8 @@
  *            STROBE_REGION_STACKS    stack table, see stack_table.h
  *            STROBE_REGION_RING      record ring, see ring.h
  *
+ *            names                   behind the others, where config.names_bytes says so; see names.h
+ *
  * Regions are page-aligned and sparse where the file system allows. Little-endian only.
  */
 #ifndef STROBE_STORE_SESSION_H
@@ -17,6 +19,7 @@
 
 #include "engine/base/atomic.h"
 #include "engine/base/status.h"
+#include "engine/store/names.h"
 #include "engine/store/record.h"
 #include "engine/store/ring.h"
 #include "engine/store/stack_table.h"
@@ -30,6 +33,8 @@ enum {
     STROBE_THREADS_MAX_DEFAULT = 8192,
     STROBE_IMAGES_MAX_DEFAULT = 1024,
     STROBE_PATH_BYTES = 440,
+    STROBE_NAMES_BYTES_MIN = 4096,
+    STROBE_NAMES_BYTES_MAX = 1 << 30,
     STROBE_BUILD_ID_BYTES = 20,
 };
 
@@ -68,6 +73,7 @@ struct strobe_config {
     uint32_t skip_max;              /* gate: most events in a row judged without reading the clock */
     uint32_t suspend_signal;        /* 0 = chosen at start */
     uint32_t message_per_poll;      /* 1: each return from a poll-like call begins a new message */
+    uint32_t names_bytes;           /* room for names of managed methods; 0 = none */
     uint64_t delay_ns;              /* capture is paused for this long after start */
     uint64_t seed;                  /* of the sampler's jitter; 0 = chosen by the host at start */
 };
@@ -192,6 +198,7 @@ struct strobe_session {
     struct strobe_image_entry *images;
     struct strobe_stack_table stacks;
     struct strobe_ring ring;
+    struct strobe_names names;
     int fd;                        /* kept open by creators until closed; -1 otherwise */
 };
 

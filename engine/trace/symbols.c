@@ -23,6 +23,10 @@ struct strobe_symbols {
     struct strobe_symbol *frames;      /* the pool */
     size_t frame_count, frame_capacity;
     struct strobe_idmap by_function;   /* (image and whether inlined, start or identity) -> names */
+    struct strobe_names told;          /* by the traced process, of addresses that are in no image */
+    struct strobe_idmap by_told;       /* (address, 0) -> its place among them */
+    uint64_t *told_at;
+    size_t told_capacity;
     char **names;
     size_t name_capacity;
 };
@@ -64,6 +68,26 @@ static int copy_image(const struct strobe_session *session, const struct strobe_
     return 1;
 }
 
+/* Where each name stands that the process itself has told. Of several of one address the first counts. */
+static int index_told(struct strobe_symbols *s, const struct strobe_session *session)
+{
+    struct strobe_named_address name;
+    s->told = session->names;
+    for (uint64_t at = 0, next = 0; strobe_names_next(&s->told, &next, &name); at = next) {
+        int fresh;
+        if (!room((void **)&s->told_at, &s->told_capacity, s->by_told.count, sizeof *s->told_at))
+            return 0;
+        uint32_t *place = strobe_idmap_put(&s->by_told, name.address, 0, &fresh);
+        if (!place)
+            return 0;
+        if (!fresh)
+            continue;
+        *place = (uint32_t)s->by_told.count - 1;
+        s->told_at[*place] = at;
+    }
+    return 1;
+}
+
 enum strobe_status strobe_symbols_open(const struct strobe_session *session, unsigned options,
                                        struct strobe_symbols **out)
 {
@@ -89,6 +113,10 @@ enum strobe_status strobe_symbols_open(const struct strobe_session *session, uns
         if (s->images[s->image_count].path)
             s->image_count++;
     }
+    if (!index_told(s, session)) {
+        strobe_symbols_close(s);
+        return STROBE_IO;
+    }
     *out = s;
     return STROBE_OK;
 }
@@ -103,6 +131,8 @@ void strobe_symbols_close(struct strobe_symbols *s)
         free(s->names[i]);
     strobe_idmap_free(&s->by_address);
     strobe_idmap_free(&s->by_function);
+    strobe_idmap_free(&s->by_told);
+    free(s->told_at);
     free(s->images);
     free(s->reports);
     free(s->answers);
@@ -149,6 +179,22 @@ static int add_frame(struct strobe_symbols *s, uint32_t id, const char *image, c
         id == UINT32_MAX
             ? nothing
             : (struct strobe_symbol){s->names[id], image, place->file, place->line, id, address};
+    return 1;
+}
+
+/* False: the process told no name of the address. */
+static int answer_told(struct strobe_symbols *s, uint64_t address, int *answered)
+{
+    static const struct strobe_inline nowhere = {.file = ""};
+    const uint32_t *place = strobe_idmap_get(&s->by_told, address, 0);
+    struct strobe_named_address name;
+    char text[STROBE_NAME_BYTES_MAX + 1];
+    if (!place)
+        return 0;
+    uint64_t at = s->told_at[*place];
+    strobe_names_next(&s->told, &at, &name);
+    snprintf(text, sizeof text, "%.*s", (int)name.bytes, name.text);
+    *answered = add_frame(s, function_id(s, UINT64_MAX, address, NULL, text), "", &nowhere, address);
     return 1;
 }
 
@@ -200,6 +246,9 @@ static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image 
 /* Looks the address up and adds the frames to the pool. */
 static int answer(struct strobe_symbols *s, uint64_t address)
 {
+    int answered;
+    if (answer_told(s, address, &answered))
+        return answered;
     uint64_t at = address ? address - 1 : address;
     struct strobe_symbol_image *image = image_at(s, at);
     return image ? answer_in_image(s, image, address, at) : answer_unmapped(s, address);

@@ -4,7 +4,8 @@
  * What is used, in this order: debug information, the symbol table, the compressed mini symbol table
  * (.gnu_debugdata), dynamic symbols; where a function has no name at all, the start that its call frame
  * entry (.eh_frame) gives, so that addresses of one nameless function still belong together. Debug files
- * are looked for on this machine only; nothing is fetched from the network.
+ * are looked for on this machine only; nothing is fetched from the network. Before all of these comes what the traced
+ * process itself has told (store/names.h): a name for exactly that address, which is in no image.
  *
  * Reading half: allocates. One symbols object is used by one thread at a time. */
 #ifndef STROBE_TRACE_SYMBOLS_H

@@ -88,7 +88,7 @@ void rig_make(struct explore_rig *r, uint32_t threads)
                                    .thread_cpu_ns = thread_cpu_ns, .suspend = suspend, .settle = settle,
                                    .resume = resume, .read = read_memory, .sleep_until = sleep_until, .ctx = r,
                                    .ticks_per_second = 1000000000};
-    r->unwinder = (struct strobe_unwinder){walk_self, walk_copied};
+    r->unwinder = (struct strobe_unwinder){.self = walk_self, .copied = walk_copied};
     r->header.config = (struct strobe_config){
         .interval_main_ns = 1000000, .interval_other_ns = 1000000, .scope_min_ns = 1000000, .threads_max = RIG_THREADS,
         .depth_max = 2, .ring_slots = RING_SLOTS, .ring_subs = 1, .stack_nodes = STACK_NODES, .seed = 1,

@@ -177,7 +177,7 @@ static enum strobe_walk_end note_window(uint64_t frame, uint64_t caller, const s
 /* What a thread said of its stack is where its walks end: they would go on into start code that keeps no frames. */
 static void a_walk_is_told_where_the_stack_and_its_outermost_code_begin(void **state)
 {
-    static const struct strobe_unwinder noting = {note_window, NULL};
+    static const struct strobe_unwinder noting = {.self = note_window};
     (void)state;
     uint64_t here = site_at(0).frame;
     struct strobe_thread *t = strobe_thread_attach(

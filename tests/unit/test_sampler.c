@@ -402,7 +402,7 @@ static enum strobe_walk_end watching_walk(const struct strobe_host *host, const 
 static void only_the_copy_happens_while_the_thread_stands_S40(void **state)
 {
     (void)state;
-    struct strobe_unwinder watching = {NULL, watching_walk};
+    struct strobe_unwinder watching = {.copied = watching_walk};
     rig.engine.unwinder = &watching;
     rig.host.read = watching_read;
     pass(2, 900);

@@ -176,6 +176,6 @@ static bool load(void)
 
 const struct strobe_unwinder *strobe_linux_unwinder_dwarf(void)
 {
-    static const struct strobe_unwinder dwarf = {walk_self, walk_copied};
+    static const struct strobe_unwinder dwarf = {.self = walk_self, .copied = walk_copied};
     return load() ? &dwarf : NULL;
 }

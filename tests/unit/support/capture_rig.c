@@ -120,7 +120,7 @@ static enum strobe_walk_end walk_copied(const struct strobe_host *host, const st
     return give_frames(end, max, count);
 }
 
-static const struct strobe_unwinder unwinder = {walk_self, walk_copied};
+static const struct strobe_unwinder unwinder = {.self = walk_self, .copied = walk_copied};
 
 /* ---- the rig ---- */
 
