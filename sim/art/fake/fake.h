@@ -83,11 +83,18 @@ bool fake_class_is(const struct fake_class *c, const struct fake_class *super);
 const char *fake_class_descriptor(const struct fake_class *c);
 uint32_t fake_class_object_bytes(const struct fake_class *c);
 struct fake_method *fake_class_method(struct fake_class *c, const char *name, const char *signature, bool is_static);
+/* Of a class or one it extends; NULL = none. Where it is: bytes from the object's begin, of a static one from that of its
+ * class's mirror. */
 struct fake_field *fake_class_field(struct fake_class *c, const char *name, const char *signature, bool is_static);
+uint32_t fake_field_offset(const struct fake_field *f);
 void *fake_method_art(const struct fake_method *m);                       /* its ArtMethod */
 struct fake_method *fake_method_of(const void *art_method);               /* NULL: a pseudo-method, or none */
 void *fake_pseudo_method(void);                                           /* ART's callee-save frames show this */
-/* Visits every reference that classes hold (statics, mirrors, strings), for the collector. */
+/* Strings. NULL: OutOfMemoryError pending. Text is the runtime's modified UTF-8, cut to what fits. */
+struct fake_object *fake_string_new(struct fake_thread *self, const char *text);
+void fake_string_text(const struct fake_object *string, char *out, size_t bytes);
+/* Visits every reference that classes hold (statics, mirrors, strings), for the collector. Mirrors are outside the heap
+ * and live for ever. */
 void fake_class_roots(void (*visit)(fake_ref *, void *), void *ctx);
 /* Visits the references in an object. */
 void fake_object_references(struct fake_object *o, void (*visit)(fake_ref *, void *), void *ctx);
@@ -107,11 +114,23 @@ void fake_throw(struct fake_thread *self, const char *descriptor, const char *me
 
 /* ---- jni ---- */
 
+/* An environment begins as the runtime's does: its table, its thread, its JavaVM. JNI_CreateJavaVM calls
+ * fake_runtime_new with the JavaVM's table, opens the dex files, then attaches the main thread. */
 struct strobe_jni *fake_jni_new(struct fake_thread *self);
 void fake_jni_free(struct strobe_jni *env);
 void fake_jni_roots(struct strobe_jni *env, void (*visit)(fake_ref *, void *), void *ctx);
 struct fake_object *fake_decode(struct fake_thread *self, void *jobject);
 void *fake_local_ref(struct fake_thread *self, struct fake_object *o);
+/* C code that holds an object over something that may collect gives it a local reference, and takes back all since the
+ * mark when it is done. */
+uint32_t fake_local_mark(struct fake_thread *self);
+void fake_local_release(struct fake_thread *self, uint32_t mark);
+
+/* ---- runtime ---- */
+
+/* Makes the Runtime with its thread list, class linker and heap, and the JavaVM, which is returned. Once. */
+struct strobe_jvm *fake_runtime_new(const void *const *vm_table);
+struct strobe_jvm *fake_vm(void);    /* NULL: none was made */
 
 /* ---- thread, list ---- */
 
@@ -119,11 +138,13 @@ enum fake_state { FAKE_RUNNABLE, FAKE_NATIVE, FAKE_WAITING, FAKE_TIMED_WAITING, 
                   FAKE_WAITING_FOR_GC };
 
 struct fake_thread *fake_self(void);                                      /* NULL: not attached */
+/* Comes back in NATIVE, with a java.lang.Thread as its peer. */
 struct fake_thread *fake_thread_attach(const char *name, bool as_daemon, bool is_main);
 void fake_thread_detach(struct fake_thread *self);
 struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer);   /* Thread.nativeCreate */
 struct strobe_jni *fake_thread_env(struct fake_thread *t);
 uint32_t fake_thread_id(const struct fake_thread *t);                     /* thin-lock id */
+bool fake_runnable(const struct fake_thread *self);
 void fake_to_native(struct fake_thread *self, enum fake_state state);     /* leaves RUNNABLE */
 void fake_to_runnable(struct fake_thread *self);                          /* waits while suspended */
 void fake_suspend_check(struct fake_thread *self);                        /* a suspension point; runs checkpoints */
@@ -140,7 +161,7 @@ void fake_resume_all(struct fake_thread *self);
 
 struct fake_frame {                  /* on the interpreter's own stack, one for each activation */
     struct fake_frame *outer;
-    struct fake_method *method;
+    struct fake_method *method;      /* NULL: a callee-save frame of the runtime's, a quick one */
     uint32_t dex_pc, register_count;
     uint32_t *registers;             /* references among them look like references: the collector is conservative */
     void *memory;                    /* the ShadowFrame or the quick frame, in the level's layout */
