@@ -83,8 +83,8 @@ bool fake_class_is(const struct fake_class *c, const struct fake_class *super);
 const char *fake_class_descriptor(const struct fake_class *c);
 uint32_t fake_class_object_bytes(const struct fake_class *c);
 struct fake_method *fake_class_method(struct fake_class *c, const char *name, const char *signature, bool is_static);
-/* Of a class or one it extends; NULL = none. Where it is: bytes from the object's begin, of a static one from that of its
- * class's mirror. */
+/* Of a class or one it extends; NULL = none. Where it is: bytes from the begin of the object, of a static one from its
+ * class's mirror's. */
 struct fake_field *fake_class_field(struct fake_class *c, const char *name, const char *signature, bool is_static);
 uint32_t fake_field_offset(const struct fake_field *f);
 void *fake_method_art(const struct fake_method *m);                       /* its ArtMethod */
