@@ -36,7 +36,11 @@
 #include <stdint.h>
 
 /* An exported function: by its mangled name, never inlined or copied, so that who patches it catches every call. */
-#define FAKE_EXPORT(mangled) __asm__(mangled) __attribute__((visibility("default"), noinline, noclone))
+#ifdef __clang__
+#define FAKE_EXPORT(mangled) __asm__(mangled) __attribute__((visibility("default"), noinline))
+#else
+#define FAKE_EXPORT(mangled) __asm__(mangled) __attribute__((visibility("default"), noipa))
+#endif
 
 extern const int fake_level;         /* 24 .. 36: of the library that this is */
 
@@ -156,6 +160,14 @@ size_t fake_stack_left(struct fake_thread *self);                         /* byt
 void fake_for_each_thread(void (*visit)(struct fake_thread *, void *), void *ctx);   /* with the list locked */
 void fake_suspend_all(struct fake_thread *self);                          /* RUNNABLE ones stop; self goes on */
 void fake_resume_all(struct fake_thread *self);
+/* By thin-lock id, through the level's exported SuspendThreadByThreadId; self not RUNNABLE. NULL: gone, or too late. */
+struct fake_thread *fake_suspend_by_id(struct fake_thread *self, uint32_t id);
+void fake_resume(struct fake_thread *self, struct fake_thread *t);        /* through the exported Resume */
+
+/* What monitors and the heap keep of a thread: a part of fake_thread, zero but for what fake_parts_start does, which
+ * who makes a thread calls before the thread is on the list. */
+struct fake_parts *fake_thread_parts(struct fake_thread *t);
+void fake_parts_start(struct fake_thread *t);
 
 /* ---- stack: fragments and frames of a thread's managed stack ---- */
 
@@ -188,6 +200,8 @@ void fake_monitor_wait(struct fake_thread *self, struct fake_object *o, int64_t 
 void fake_monitor_notify(struct fake_thread *self, struct fake_object *o, bool all);
 void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx);   /* deflates the dead's */
 int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o);
+void fake_monitor_interrupt(struct fake_thread *t);   /* who waits looks again; by fake_interrupt, the flag being set */
+void fake_monitor_roots(void (*visit)(fake_ref *, void *), void *ctx);   /* objects that threads enter or wait for */
 
 /* ---- heap ---- */
 
@@ -196,6 +210,20 @@ int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o);
 struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes);
 void fake_collect(struct fake_thread *self, bool is_explicit);
 bool fake_is_object(uintptr_t address);      /* the begin of a living or dead, not freed, object */
+/* The same for natives and JNI: told to the listener whenever there is one. */
+struct fake_object *fake_alloc_slow(struct fake_thread *self, struct fake_class *c, size_t bytes);
+void *fake_heap(void);                       /* what Runtime's heap_ points to; opened at the first call */
+
+/* ---- callbacks: who runs them is told by those to whom it happens ---- */
+
+void fake_tell_thread_start(struct fake_thread *self);    /* on the thread itself, RUNNABLE, its peer set */
+void fake_tell_thread_death(struct fake_thread *self);
+void fake_tell_locking(struct fake_monitor *m);
+void fake_tell_locked(struct fake_monitor *m);
+void fake_tell_wait_start(fake_ref *object, int64_t ms);
+void fake_tell_wait_finished(struct fake_monitor *m, bool timed_out);
+void fake_tell_park_start(bool is_absolute, int64_t time);    /* only when there was no permit */
+void fake_tell_park_finished(bool timed_out);
 
 /* ---- system ---- */
 
@@ -212,6 +240,20 @@ void fake_cond_broadcast(struct fake_cond *c);
 uint64_t fake_now_ns(void);
 bool fake_system_thread(void (*entry)(void *), void *arg, size_t stack_bytes);
 uint32_t fake_tid(void);
+
+/* ---- of each thread ---- */
+
+/* Its part that monitors and the heap keep; see fake_thread_parts. */
+struct fake_parts {
+    struct fake_mutex wait_mutex;        /* guards wait_monitor; taken after a monitor's guard */
+    struct fake_cond wait_cond;
+    struct fake_monitor *wait_monitor;   /* that it sleeps in; NULL = none */
+    struct fake_thread *wait_next;       /* in the monitor's wait set or wake set; guarded by the monitor */
+    bool in_set;
+    fake_ref enters;                     /* the object that it waits to enter; 0 = none */
+    fake_ref waits;                      /* the object that it waits on */
+    struct fake_object *(*alloc)(struct fake_thread *, struct fake_class *, size_t);   /* its allocation entry point */
+};
 
 /* A condition that can't come about: prints one line and aborts, as the runtime's CHECK does. */
 _Noreturn void fake_check_failed(const char *what, const char *file, int line);
