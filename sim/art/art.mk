@@ -27,6 +27,12 @@ $B/art/%/libart.so: $(fake_obj) sim/art/fake/level sim/art/fake/symbols.txt
 	@mkdir -p $(@D)
 	$(call run,ld)CC='$(CC)' LINK='$(link)' sim/art/fake/level $* $@ $(fake_obj)
 
+$B/obj/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+
+$(foreach flavour,obj sim pic,$B/$(flavour)/sim/art/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
+
 # Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
 $B/contract_art: $(call obj,obj,$(contract_src) $(art_src) $(art_lab_src)) $B/libstrobe-capture.a
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs)

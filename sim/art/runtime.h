@@ -17,7 +17,7 @@
 
 struct sim_art_options {
     bool interpreted;            /* -Xint: shadow frames; else quick frames where the runtime has them */
-    bool inlined;                /* fakes, not interpreted: small callees are inlined */
+    bool inlined;                /* fakes, not interpreted: small callees are inlined (-Xfake-inlined) */
     const char *const *dex;      /* more dex files of the boot class path, paths, NULL at the end; NULL = none */
     const char *library;         /* another file for the runtime's library; NULL = the one by name */
 };
@@ -36,7 +36,8 @@ struct sim_art {
 bool sim_art_known(const char *name, int *api);
 
 /* Starts one. STROBE_NO_ENTRY: no such name. STROBE_UNSUPPORTED: it is not installed; `why` has one line, with what to
- * install. STROBE_IO: it did not start. Its own output goes to standard error. */
+ * install. STROBE_IO: it did not start. Of its own log only what is fatal
+ * goes to standard error, unless ANDROID_LOG_TAGS says otherwise. */
 enum strobe_status sim_art_start(const char *name, const struct sim_art_options *options, struct sim_art *out,
                                  char *why, size_t why_bytes);
 

@@ -78,7 +78,8 @@ static bool wanted(const struct contract *c, const struct contract_case *k, char
 
 int main(int argc, char **argv)
 {
-    struct contract c = {.runtime = argc > 2 ? argv[1] : ""};
+    static const char *const workload[] = {"fixtures/art/contract.dex", NULL};
+    struct contract c = {.runtime = argc > 2 ? argv[1] : "", .options.dex = workload};
     int api, passed = 0, failed = 0, skipped = 0;
     const char *mode = argc > 2 ? argv[2] : "";
     c.options.interpreted = !strcmp(mode, "interpreted");

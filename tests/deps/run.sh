@@ -59,6 +59,26 @@ stand_in sqlite3 ''
 deps run
 check 'a tool from elsewhere will do' "$([[ $status == 0 && -z $got ]] && echo yes)"
 
+# What can be done without is had where it can be, and said where it can't.
+stand_in dpkg-query 'for p in "${@:3}"; do [[ $p != android-libart ]] && echo "$p install ok installed"; done'
+deps test
+check 'what is optional is asked for, not insisted on' \
+    "$([[ $status == 0 && $got == *missing*android-libart*'sudo apt-get install'*android-libart* ]] && echo yes)"
+stand_in id 'echo 0'
+stand_in apt-get 'exit 100'
+for tool in mktemp rm tail sleep chmod; do ln -sf "$(command -v $tool)" "$dir/$tool"; done
+deps test
+check 'what is optional and not to be had is no failure' \
+    "$([[ $status == 0 && $got == *'goes without: android-libart'* ]] && echo yes)"
+stand_in dpkg-query 'for p in "${@:3}"; do [[ $p != libdw-dev ]] && echo "$p install ok installed"; done'
+stand_in sleep ''
+deps build
+check 'what is needed and not to be had is a failure' \
+    "$([[ $status == 2 && $got == *'could not install'* ]] && echo yes)"
+stand_in id 'echo 1000'
+stand_in apt-get 'echo "apt-get must not run"; exit 9'
+stand_in dpkg-query 'for p in "${@:3}"; do echo "$p install ok installed"; done'
+
 deps nonsense
 check 'an unknown target is refused' "$([[ $status == 2 && $got == *'no such target'* ]] && echo yes)"
 deps --list all

@@ -89,5 +89,16 @@ else
     fi
 fi
 
+if ! command -v smali >/dev/null; then
+    skip 'dex files made anew' 'smali is not installed'
+elif ! tests/genuine/boot/make-dex "$scratch/dex" >/dev/null; then
+    fail 'make-dex'
+else
+    for dex in fixtures/art/*.dex; do
+        name="$dex is what its sources make"
+        cmp -s "$dex" "$scratch/dex/${dex##*/}" && echo "ok $name" && ((++passed)) || fail "$name"
+    done
+fi
+
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))

@@ -1,0 +1,17 @@
+/* The genuine runtimes: Debian's packages of libart, which say too little of what they need. For sim/art only. */
+#ifndef STROBE_SIM_ART_GENUINE_H
+#define STROBE_SIM_ART_GENUINE_H
+
+#include "engine/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Opens Android 11's or 14's libart with all that it uses. STROBE_UNSUPPORTED: it is not installed, or another release
+ * than asked for. `library` replaces the file of libart itself; NULL = the package's. *out as dlopen gives it. */
+enum strobe_status sim_art_open_genuine(int release, const char *library, void **out, char *why, size_t why_bytes);
+
+/* Opens an empty library by this name, which the dynamic linker then finds by it. False: errno. */
+bool sim_art_open_empty(const char *soname);
+
+#endif
