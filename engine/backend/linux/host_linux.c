@@ -81,12 +81,21 @@ static size_t read_vm(uint32_t pid, uint64_t address, char *out, size_t bytes)
     return done;
 }
 
+long strobe_linux_pread(int fd, void *out, size_t bytes, uint64_t offset)
+{
+#if defined(__arm__)   /* a 64-bit argument takes an even register and the next */
+    return syscall(SYS_pread64, fd, out, bytes, 0, (uint32_t)offset, (uint32_t)(offset >> 32));
+#else
+    return syscall(SYS_pread64, fd, out, bytes, offset);
+#endif
+}
+
 static size_t read_proc(uint64_t address, char *out, size_t bytes)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return 0;
-    long n = syscall(SYS_pread64, fd, out, bytes, (long)address);
+    long n = strobe_linux_pread(fd, out, bytes, address);
     syscall(SYS_close, fd);
     return n > 0 ? (size_t)n : 0;
 }

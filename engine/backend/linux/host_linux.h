@@ -57,6 +57,9 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
  * program makes a system call, and then sees nothing but programs that make system calls. */
 void strobe_linux_sampler_begins(void);
 
+/* pread64(2) from the kernel itself: the C library's is hooked. Sampler, window. */
+long strobe_linux_pread(int fd, void *out, size_t bytes, uint64_t offset);
+
 /* Clocks at one instant, for the session. Start and end. */
 void strobe_linux_clock_pair(const struct strobe_linux *l, uint64_t *ticks, uint64_t *monotonic_ns,
                              uint64_t *boottime_ns, uint64_t *realtime_ns);

@@ -1,7 +1,10 @@
 #include "engine/backend/linux/images.h"
 
+#include "engine/base/mix.h"
+
 #include <elf.h>
 #include <link.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,7 +66,7 @@ static void copy_path(const struct dl_phdr_info *info, bool is_program, struct s
     memcpy(out->path, path, n);
     out->path[n] = '\0';
     if (!strncmp(path, "linux-vdso", 10))
-        strcpy(out->path, "[vdso]");
+        memcpy(out->path, "[vdso]", sizeof "[vdso]");
 }
 
 static bool listed(const struct strobe_session *s, uint64_t start, uint64_t end, const char *name)
@@ -109,11 +112,15 @@ void strobe_linux_note_images(const struct strobe_session *s, uint64_t now_ticks
     strobe_store_release(&busy, 0);
 }
 
+/* Android's linker counts changes from level 30 on; before it, where images are has to do. */
 static int count_changes(struct dl_phdr_info *info, size_t bytes, void *changes)
 {
-    (void)bytes;
-    *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
-    return 1;
+    if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
+        *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
+        return 1;
+    }
+    *(uint64_t *)changes += strobe_mix64(info->dlpi_addr);
+    return 0;
 }
 
 bool strobe_linux_images_changed(void)

@@ -57,6 +57,17 @@ static void save_registers(struct strobe_regs *r, const ucontext_t *u)
     r->general[32] = r->pc = u->uc_mcontext.pc;
     r->fp = u->uc_mcontext.regs[29];
     r->lr = u->uc_mcontext.regs[30];
+#elif defined(__arm__)
+    const struct sigcontext *c = &u->uc_mcontext;
+    const unsigned long core[16] = {c->arm_r0, c->arm_r1, c->arm_r2, c->arm_r3, c->arm_r4,  c->arm_r5,
+                                    c->arm_r6, c->arm_r7, c->arm_r8, c->arm_r9, c->arm_r10, c->arm_fp,
+                                    c->arm_ip, c->arm_sp, c->arm_lr, c->arm_pc};
+    for (int i = 0; i < 16; i++)
+        r->general[i] = core[i];
+    r->pc = c->arm_pc;
+    r->sp = c->arm_sp;
+    r->fp = c->arm_fp;
+    r->lr = c->arm_lr;
 #else
 #error "registers of this machine are not known"
 #endif
@@ -117,7 +128,7 @@ static long read_probe(uint32_t tid, char *text, size_t bytes)
             if (probes[i].fd < 0)
                 return -1;
         }
-        long got = syscall(SYS_pread64, probes[i].fd, text, bytes, 0l);
+        long got = strobe_linux_pread(probes[i].fd, text, bytes, 0);
         if (got > 0)
             return got;
         /* An earlier thread of this id has ended: once more, with the present one's file. */

@@ -1,0 +1,69 @@
+/* Thread-local variables for Android before level 29, whose linker knows none: the compiler turns each into a call of
+ * __emutls_get_address with a control block (GCC's emulated TLS, as compiler-rt documents it). The NDK's runtime takes
+ * memory from the heap for it; this one maps a page for each thread, so that a hook may run anywhere.
+ *
+ *   page    variables, each at the offset that its control block was given when it was first met
+ *
+ * The page is found by a pthread key and goes with its thread. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE_BYTES = 4096 };
+
+struct control {
+    size_t bytes, align;
+    uintptr_t offset;        /* in a thread's page, + 1; 0 = not given yet */
+    const void *initial;     /* NULL = zeros */
+};
+
+void *__emutls_get_address(struct control *c);
+
+static pthread_key_t key;
+static uintptr_t used;       /* bytes of a page that have been given away */
+
+static void unmap(void *page)
+{
+    munmap(page, PAGE_BYTES);
+}
+
+/* Before any hook can be: the library is being loaded. */
+__attribute__((constructor(101))) static void make_key(void)
+{
+    if (pthread_key_create(&key, unmap) != 0)
+        abort();
+}
+
+/* Of two threads that meet a variable at once one's offset counts, and the other's is lost. */
+static uintptr_t offset_of(struct control *c)
+{
+    uintptr_t offset = __atomic_load_n(&c->offset, __ATOMIC_ACQUIRE), mine;
+    if (offset)
+        return offset - 1;
+    uintptr_t from = __atomic_load_n(&used, __ATOMIC_RELAXED), slack = (c->align - 1) | 7;
+    do
+        mine = (from + slack) & ~slack;
+    while (!__atomic_compare_exchange_n(&used, &from, mine + c->bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    if (mine + c->bytes > PAGE_BYTES / 2)
+        abort();             /* more thread-local memory than this file was written for */
+    return __atomic_compare_exchange_n(&c->offset, &offset, mine + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+               ? mine : offset - 1;
+}
+
+/* The upper half of a page has a byte for each eight below: not 0 = the variable that begins there was initialized. */
+void *__emutls_get_address(struct control *c)
+{
+    uintptr_t offset = offset_of(c);
+    char *page = pthread_getspecific(key);
+    if (!page) {
+        page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED || pthread_setspecific(key, page) != 0)
+            abort();
+    }
+    if (c->initial && !page[PAGE_BYTES / 2 + offset / 8]) {
+        memcpy(page + offset, c->initial, c->bytes);
+        page[PAGE_BYTES / 2 + offset / 8] = 1;
+    }
+    return page + offset;
+}

@@ -1,0 +1,15 @@
+#ifndef STROBE_BIONIC_SYS_MMAN_H
+#define STROBE_BIONIC_SYS_MMAN_H
+
+#include <linux/mman.h>
+#include <sys/types.h>
+
+#define MAP_FAILED ((void *)-1)
+
+void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+int munmap(void *at, size_t bytes);
+int mprotect(void *at, size_t bytes, int protection);
+int madvise(void *at, size_t bytes, int advice);
+int msync(void *at, size_t bytes, int flags);
+
+#endif

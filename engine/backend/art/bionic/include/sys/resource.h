@@ -1,0 +1,15 @@
+#ifndef STROBE_BIONIC_SYS_RESOURCE_H
+#define STROBE_BIONIC_SYS_RESOURCE_H
+
+#include <sys/types.h>
+
+#define RUSAGE_THREAD 1
+
+struct timeval { time_t tv_sec; long tv_usec; };
+struct rusage {
+    struct timeval ru_utime, ru_stime;
+    long ru_maxrss, ru_ixrss, ru_idrss, ru_isrss, ru_minflt, ru_majflt, ru_nswap, ru_inblock, ru_oublock, ru_msgsnd,
+        ru_msgrcv, ru_nsignals, ru_nvcsw, ru_nivcsw;
+};
+
+#endif
