@@ -137,9 +137,10 @@ no_file_is_dead() {
         files '\.(sh|mk)$|(^|/)Makefile$|^(bench|ci|tests)/[^.]*$' |
             xargs -d '\n' -r grep -qF "${name%.*}" || echo "$path:1: compiled by nothing"
     done
-    included=$(files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -hE '^[ ]*#[ ]*include "')
+    included=$(files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -hE '^[ ]*#[ ]*include ["<]')
     files '\.h$' | while read -r path; do
-        grep -qF "\"$path\"" <<<"$included" || echo "$path:1: included by nothing"
+        grep -qF "\"$path\"" <<<"$included" || grep -qF "<${path#engine/backend/art/bionic/include/}>" <<<"$included" ||
+            echo "$path:1: included by nothing"
     done
 }
 

@@ -1,5 +1,6 @@
-/* Division for 32-bit arm, which need not have an instruction for it: the functions by which compilers call it (Run-time
- * ABI for the Arm Architecture, 4.3.1). The NDK takes them from its compiler's library; Debian has none for Android. */
+/* Division for 32-bit arm, which need not have an instruction for it: the functions by which compilers call it
+ * (Run-time ABI for the Arm Architecture, 4.3.1). The NDK takes them from its compiler's library; Debian has none for
+ * Android. */
 #ifdef __arm__
 
 #include <stdint.h>

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_DLFCN_H
-#define STROBE_BIONIC_DLFCN_H
+/* What the capture half uses of Android's <dlfcn.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_DLFCN_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_DLFCN_H
 
 #ifdef __LP64__
 #define RTLD_LAZY 1

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_ELF_H
-#define STROBE_BIONIC_ELF_H
+/* What the capture half uses of Android's <elf.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_ELF_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_ELF_H
 
 #include <linux/elf.h>
 

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_ERRNO_H
-#define STROBE_BIONIC_ERRNO_H
+/* What the capture half uses of Android's <errno.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_ERRNO_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_ERRNO_H
 
 #include <asm/errno.h>
 

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_FCNTL_H
-#define STROBE_BIONIC_FCNTL_H
+/* What the capture half uses of Android's <fcntl.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_FCNTL_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_FCNTL_H
 
 #include <asm/fcntl.h>
 #include <linux/falloc.h>

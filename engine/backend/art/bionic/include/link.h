@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_LINK_H
-#define STROBE_BIONIC_LINK_H
+/* What the capture half uses of Android's <link.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_LINK_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_LINK_H
 
 #include <elf.h>
 #include <sys/types.h>

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_PTHREAD_H
-#define STROBE_BIONIC_PTHREAD_H
+/* What the capture half uses of Android's <pthread.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_PTHREAD_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_PTHREAD_H
 
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_SIGNAL_H
-#define STROBE_BIONIC_SIGNAL_H
+/* What the capture half uses of Android's <signal.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_SIGNAL_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_SIGNAL_H
 
 #include <asm/siginfo.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* Text in memory only: nothing of the capture half prints. */
-#ifndef STROBE_BIONIC_STDIO_H
-#define STROBE_BIONIC_STDIO_H
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_STDIO_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_STDIO_H
 
 #include <stdarg.h>
 #include <stddef.h>

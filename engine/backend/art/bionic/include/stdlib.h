@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_STDLIB_H
-#define STROBE_BIONIC_STDLIB_H
+/* What the capture half uses of Android's <stdlib.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_STDLIB_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_STDLIB_H
 
 #include <stddef.h>
 

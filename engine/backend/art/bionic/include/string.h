@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_STRING_H
-#define STROBE_BIONIC_STRING_H
+/* What the capture half uses of Android's <string.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_STRING_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_STRING_H
 
 #include <stddef.h>
 

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_TIME_H
-#define STROBE_BIONIC_TIME_H
+/* What the capture half uses of Android's <time.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_TIME_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_TIME_H
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 /* What the kernel lays on a signal's stack, by the names that the C libraries give it. */
-#ifndef STROBE_BIONIC_UCONTEXT_H
-#define STROBE_BIONIC_UCONTEXT_H
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_UCONTEXT_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_UCONTEXT_H
 
 #include <signal.h>
 

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_UNISTD_H
-#define STROBE_BIONIC_UNISTD_H
+/* What the capture half uses of Android's <unistd.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_UNISTD_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_UNISTD_H
 
 #include <sys/types.h>
 

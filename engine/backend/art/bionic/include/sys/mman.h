@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_SYS_MMAN_H
-#define STROBE_BIONIC_SYS_MMAN_H
+/* What the capture half uses of Android's <sys/mman.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_MMAN_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_MMAN_H
 
 #include <linux/mman.h>
 #include <sys/types.h>

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_SYS_RESOURCE_H
-#define STROBE_BIONIC_SYS_RESOURCE_H
+/* What the capture half uses of Android's <sys/resource.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_RESOURCE_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_RESOURCE_H
 
 #include <sys/types.h>
 

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_SYS_STAT_H
-#define STROBE_BIONIC_SYS_STAT_H
+/* What the capture half uses of Android's <sys/stat.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_STAT_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_STAT_H
 
 #include <sys/types.h>
 #include <time.h>

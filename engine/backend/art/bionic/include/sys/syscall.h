@@ -1,6 +1,6 @@
 /* Numbers as the kernel has them; the names that C libraries use begin with SYS_. */
-#ifndef STROBE_BIONIC_SYS_SYSCALL_H
-#define STROBE_BIONIC_SYS_SYSCALL_H
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_SYSCALL_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_SYSCALL_H
 
 #include <asm/unistd.h>
 

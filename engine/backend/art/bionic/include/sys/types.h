@@ -1,8 +1,8 @@
 /* Declarations of Android's C library, as much of it as the capture half calls: bionic's ABI for API level 24, written
  * from its documentation and its public headers' facts, checked by ../../abi.c. Types of the kernel's come from the
  * kernel's own headers. The build of the Android library sees these headers and no others. */
-#ifndef STROBE_BIONIC_SYS_TYPES_H
-#define STROBE_BIONIC_SYS_TYPES_H
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_TYPES_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
-#ifndef STROBE_BIONIC_SYS_UIO_H
-#define STROBE_BIONIC_SYS_UIO_H
+/* What the capture half uses of Android's <sys/uio.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_UIO_H
+#define STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_UIO_H
 
 #include <linux/uio.h>
 
