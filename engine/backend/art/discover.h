@@ -6,13 +6,23 @@
  *   Runtime -> ... thread_list_ ... class_linker_ ... heap_ ... java_vm_ (== the JavaVM) ...
  *
  * The place of java_vm_ is found by a bounded scan for a word that equals the JavaVM; the others stand a number of
- * words before it that depends on the level. No candidate is believed for its place alone: each must be an aligned
- * pointer into readable memory, and prove itself (see enum strobe_art_proof). Several java_vm_ candidates with proof,
- * or none: refused with the reason, never guessed. All reads are safe copies (strobe_host.read): a wild pointer costs
- * an answer, not the app.
+ * words before it that depends on the level. No candidate is believed for its place alone. Each must be an aligned
+ * pointer into readable memory, no two the same, and prove itself by what it holds:
+ *
+ *   Runtime       is Runtime::instance_, where that symbol is there; else it is believed when the other three are
+ *   ThreadList    has a std::list (a ring of nodes { link, link, Thread * }) that the calling thread is in
+ *   ClassLinker   has the InternTable that stands between ThreadList and ClassLinker in the Runtime
+ *   Heap          has a CardTable whose biased begin, an address that ends in the dirty card's value, is also in the
+ *                 calling Thread
+ *
+ * Several java_vm_ candidates with proof, or none: refused with the reason, never guessed. All reads are safe copies
+ * (strobe_host.read): a wild pointer costs an answer, not the app.
  *
  * Of a thread: thin-lock id and kernel tid are two neighbouring 32-bit words in its first 64 bytes, found by the tid
- * that is known, and confirmed on a second thread when there is one. Start only. */
+ * that is known, and confirmed on another thread of the list when there is one. Start only.
+ *
+ * Source of what holds what: runtime.h, thread_list.h, class_linker.h, heap.h, card_table.cc of the Android Open Source
+ * Project's art, the same in that from 7.0 to 16. */
 #ifndef STROBE_BACKEND_ART_DISCOVER_H
 #define STROBE_BACKEND_ART_DISCOVER_H
 
@@ -21,17 +31,18 @@
 
 enum { STROBE_ART_SCAN_BYTES = 4096 };     /* of a Runtime, at most */
 
-/* How a candidate was proven. */
+/* How the Runtime was proven. */
 enum strobe_art_proof {
     STROBE_ART_PROOF_NONE,
-    STROBE_ART_PROOF_INSTANCE,       /* Runtime: equals Runtime::instance_ */
-    STROBE_ART_PROOF_CROSS,          /* several candidates that name each other; what else the level lets one check */
+    STROBE_ART_PROOF_INSTANCE,       /* equals Runtime::instance_ */
+    STROBE_ART_PROOF_CROSS,          /* by what its thread list, class linker and heap hold */
 };
 
 struct strobe_art_runtime {
     void *vm;                        /* JavaVM, a JavaVMExt */
     void *runtime, *thread_list, *class_linker, *heap;
     void *callbacks;                 /* RuntimeCallbacks; NULL = not at this level */
+    enum strobe_art_proof proof;
     uint16_t java_vm_offset;         /* in Runtime, bytes */
     uint16_t thread_ids_offset;      /* in Thread: thin-lock id, then tid */
 };

@@ -7,11 +7,26 @@
  * straight into the sampler's frames (strobe_unwinder.stopped); nothing is copied.
  *
  * The runtime has its own patience; `timeout_ns` of suspend is not told to it. A thread that has published that it
- * blocks is left alone, as on Linux: its scope's record will say where it was.
+ * blocks is left alone, as on Linux: its scope's record will say where it was. A thread that has left the runtime, but
+ * still exists, is left alone as well (STROBE_UNSUPPORTED); it counts as gone only when the kernel says so.
  *
- * The sampler must be attached to the runtime (strobe_art_sampler_begins). A resume is guaranteed: by the sampler, or
- * when it was lost by the watchdog thread, which resumes a thread that stands for longer than STROBE_ART_WATCHDOG_NS.
- */
+ * The sampler must be attached to the runtime, and not in the table of threads.
+ *
+ * A resume is guaranteed: by the sampler, or by the watchdog thread, which lets go of a thread that stands for longer
+ * than STROBE_ART_WATCHDOG_NS. A managed stack must not be walked when its thread goes on, so the watchdog waits for as
+ * long as STROBE_ART_WALK_NS while a walk is under way. One word, held_since, says what is the case:
+ *
+ *   0 -> since            suspend (release): `held` stands since then
+ *   since <-> since | 1   the walk begins and ends
+ *   either -> 0           resume, or the watchdog: by compare-and-swap, so that exactly one of them lets the thread go,
+ *                         and the other knows. No two stops have the same time.
+ *
+ * A sampler or watchdog that stops or dies between that exchange and the runtime's resume is what nobody makes up for:
+ * it is in the runtime then.
+ *
+ * Inlined frames are taken, too. Of a thread that runs native code the runtime resolves these by objects which its
+ * collector may move meanwhile; it does so with barriers of its own, and nobody has found a way for others to stop it
+ * (a walk from native code, as btrace's, is in the same position). */
 #ifndef STROBE_BACKEND_ART_HOST_ART_H
 #define STROBE_BACKEND_ART_HOST_ART_H
 
@@ -23,21 +38,27 @@
 
 #define STROBE_ART_WATCHDOG_NS UINT64_C(500000000)
 
+#define STROBE_ART_WALK_NS UINT64_C(5000000000)
+
 struct strobe_art_host {
     struct strobe_linux linux;            /* its host's suspend, settle and resume are replaced */
     const struct strobe_libart *libart;
     const struct strobe_art_runtime *runtime;
     struct strobe_art_threads *threads;
-    strobe_a64 held;                      /* the Thread that stands; claimed by whoever resumes it */
-    strobe_a64 held_since;                /* ticks */
+    strobe_a64 held;                      /* the Thread that stands or stood last */
+    strobe_a64 held_since;                /* ticks, even; 0 = none stands; bit 0: it is being walked */
     struct strobe_art_walk walk;          /* the sampler's */
+    struct strobe_art_walk *walks;        /* the threads' own */
 };
 
-/* Fills in h->linux.host so that it stops threads by the runtime. All of it must outlive the engine. Start only. */
+/* Fills in h->linux.host so that it stops threads by the runtime. `walks`: zeroed, one for each of the engine's threads
+ * (config.threads_max), which walk their own stacks in them; only pages of threads that do are ever touched. All of it
+ * must outlive the engine. Start only. */
 void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart *a, const struct strobe_art_runtime *r,
-                          struct strobe_art_threads *threads);
+                          struct strobe_art_threads *threads, struct strobe_art_walk *walks);
 
-/* Looks whether a thread stands too long, and lets it go. Returns true when it did. By the watchdog thread. */
+/* Looks whether a thread stands too long, and lets it go. Returns true when it did. By the watchdog thread, which is
+ * attached to the runtime; at least once in half of STROBE_ART_WATCHDOG_NS. */
 bool strobe_art_host_watch(struct strobe_art_host *h);
 
 /* Unwinders by StackVisitor: self walks the calling thread, whatever the hook's frame is; stopped walks the one that

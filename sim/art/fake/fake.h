@@ -132,7 +132,13 @@ void fake_local_release(struct fake_thread *self, uint32_t mark);
 
 /* ---- runtime ---- */
 
-/* Makes the Runtime with its thread list, class linker and heap, and the JavaVM, which is returned. Once. */
+/* Makes the Runtime with its thread list, class linker and heap, and the JavaVM, which is returned. Once.
+ *
+ * Tracers tell these by what they hold (engine/backend/art/discover.h), so the fake's hold it as well: the ThreadList,
+ * behind 8 KiB of thin-lock id bits, a std::list of all its Threads (head { next, prev }, nodes { next, prev,
+ * Thread * }, a ring); the Runtime, in the word after its thread list, an InternTable *, that stands in the first KiB
+ * of the ClassLinker, too; the Heap, in its first KiB, a CardTable *, whose first 128 bytes have a word that ends in
+ * 0x70 and stands in each Thread, two words before its stack end. */
 struct strobe_jvm *fake_runtime_new(const void *const *vm_table);
 struct strobe_jvm *fake_vm(void);    /* NULL: none was made */
 

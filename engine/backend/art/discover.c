@@ -1,0 +1,309 @@
+#include "engine/backend/art/discover.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef uintptr_t word;
+
+/* How far into each object is looked, in bytes. A ThreadList's list stands behind 8 KiB of thin-lock ids in use. */
+enum { THREAD_LIST_BYTES = 16384, CLASS_LINKER_BYTES = 1024, HEAP_BYTES = 1024, CARD_TABLE_BYTES = 128,
+       THREAD_BYTES = 512, IDS_BYTES = 64 };
+enum { CHUNK = 64 };                       /* words copied at a time */
+enum { LIST_NODES = 65536, LIST_TRIES = 3, OTHERS = 4 };
+enum { CARD_DIRTY = 0x70, THIN_LOCK_ID_MAX = 65535 };
+
+/* ---- safe copies ---- */
+
+/* Copies up to `count` words; returns how many were readable. */
+static size_t copy(const struct strobe_host *host, word address, word *out, size_t count)
+{
+    size_t bytes;
+    if (!address || address % sizeof(word) ||
+        host->read(host->ctx, address, out, count * sizeof(word), &bytes) != STROBE_OK)
+        return 0;
+    return bytes / sizeof(word);
+}
+
+/* Calls found(ctx, host, address, value) with each word of an object, as far as it is readable, until it says true. */
+static bool any_word(const struct strobe_host *host, word object, size_t bytes,
+                     bool (*found)(void *ctx, const struct strobe_host *host, word address, word value), void *ctx)
+{
+    word chunk[CHUNK];
+    for (size_t done = 0; done < bytes; done += sizeof chunk) {
+        size_t left = (bytes - done) / sizeof(word), want = left < CHUNK ? left : CHUNK;
+        size_t count = copy(host, object + done, chunk, want);
+        for (size_t i = 0; i < count; i++)
+            if (found(ctx, host, object + done + i * sizeof(word), chunk[i]))
+                return true;
+        if (count < want)
+            break;
+    }
+    return false;
+}
+
+static bool equals(void *ctx, const struct strobe_host *host, word address, word value)
+{
+    (void)host, (void)address;
+    return value == *(const word *)ctx;
+}
+
+/* ---- proofs ---- */
+
+/* What is looked for in a ThreadList, and other threads that were met on the way to it. */
+struct list { word self, other[OTHERS]; size_t others; };
+
+static void note_other(struct list *l, word thread)
+{
+    if (thread != l->self && l->others < OTHERS)
+        l->other[l->others++] = thread;
+}
+
+/* A ring of nodes from `head` back to it, with the thread in one of them. Both C++ libraries' nodes are two links and
+ * the value; which link is which does not matter. */
+static bool is_list_with_self(void *ctx, const struct strobe_host *host, word head, word first)
+{
+    struct list *l = ctx;
+    word node[3], at = first;
+    bool found = false;
+    if (at == head || copy(host, at, node, 3) != 3 || node[1] != head)
+        return false;
+    l->others = 0;
+    for (size_t i = 0; at != head && i < LIST_NODES; i++) {
+        if (copy(host, at, node, 3) != 3)
+            return false;
+        found |= node[2] == l->self;
+        note_other(l, node[2]);
+        at = node[0];
+    }
+    return found && at == head;
+}
+
+/* Threads come and go while the list is followed, hence the tries. */
+static bool is_thread_list(const struct strobe_host *host, word object, struct list *l)
+{
+    for (int i = 0; i < LIST_TRIES; i++)
+        if (any_word(host, object, THREAD_LIST_BYTES, is_list_with_self, l))
+            return true;
+    return false;
+}
+
+/* `between`: the words of the Runtime from its thread list to its class linker. */
+static bool is_class_linker(const struct strobe_host *host, word object, const word *between, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        word intern_table = between[i], probe;
+        if (copy(host, intern_table, &probe, 1) == 1 &&
+            any_word(host, object, CLASS_LINKER_BYTES, equals, &intern_table))
+            return true;
+    }
+    return false;
+}
+
+static bool is_biased_begin_of_thread(void *ctx, const struct strobe_host *host, word address, word value)
+{
+    (void)address;
+    return (value & 0xff) == CARD_DIRTY && any_word(host, *(const word *)ctx, THREAD_BYTES, equals, &value);
+}
+
+static bool is_card_table(void *ctx, const struct strobe_host *host, word address, word value)
+{
+    (void)address;
+    return any_word(host, value, CARD_TABLE_BYTES, is_biased_begin_of_thread, ctx);
+}
+
+static bool is_heap(const struct strobe_host *host, word object, word self)
+{
+    return any_word(host, object, HEAP_BYTES, is_card_table, &self);
+}
+
+/* ---- Runtime ---- */
+
+enum { RUNTIME_WORDS = STROBE_ART_SCAN_BYTES / sizeof(word) };
+
+struct search {
+    const struct strobe_host *host;
+    const struct strobe_art_level *level;
+    word vm, runtime;
+    word at[RUNTIME_WORDS];          /* the Runtime, */
+    size_t count;                    /* as far as it is readable */
+    struct list list;                /* of the thread list that was proven */
+    size_t candidates, proven;
+    const char *lacks;               /* of the last candidate */
+    size_t java_vm, thread_list, class_linker, heap;   /* words of the Runtime */
+};
+
+/* The three at their words of the Runtime: NULL when they are proven, else which one is not. */
+static const char *unproven(struct search *s, size_t thread_list, size_t class_linker, size_t heap)
+{
+    word t = s->at[thread_list], c = s->at[class_linker], h = s->at[heap];
+    struct list l = {.self = s->list.self};
+    if (t == c || t == h || c == h || t == s->vm || c == s->vm || h == s->vm)
+        return "are not three objects";
+    if (!is_thread_list(s->host, t, &l))
+        return "thread list is not proven";
+    if (class_linker < thread_list ||
+        !is_class_linker(s->host, c, s->at + thread_list + 1, class_linker - thread_list - 1))
+        return "class linker is not proven";
+    if (!is_heap(s->host, h, l.self))
+        return "heap is not proven";
+    s->list = l;
+    return NULL;
+}
+
+static size_t alternatives(const uint8_t before[4])
+{
+    size_t n = 0;
+    while (n < 4 && before[n])
+        n++;
+    return n;
+}
+
+/* Tries a word that equals the JavaVM with all places that the level knows. */
+static void try_java_vm(struct search *s, size_t java_vm)
+{
+    const struct strobe_art_level *v = s->level;
+    size_t threads = alternatives(v->thread_list_before), linkers = alternatives(v->class_linker_before);
+    size_t heaps = alternatives(v->heap_before);
+    s->candidates++;
+    for (size_t i = 0; i < threads * linkers * heaps; i++) {
+        size_t t = v->thread_list_before[i % threads], c = v->class_linker_before[i / threads % linkers];
+        size_t h = v->heap_before[i / threads / linkers];
+        if (t > java_vm || c > java_vm || h > java_vm) {
+            s->lacks = "would stand before its begin";
+            continue;
+        }
+        const char *lacks = unproven(s, java_vm - t, java_vm - c, java_vm - h);
+        if (lacks) {
+            s->lacks = lacks;
+            continue;
+        }
+        s->proven++;
+        s->java_vm = java_vm;
+        s->thread_list = java_vm - t;
+        s->class_linker = java_vm - c;
+        s->heap = java_vm - h;
+    }
+}
+
+static enum strobe_status find_objects(struct search *s, char *why, size_t why_bytes)
+{
+    s->count = copy(s->host, s->runtime, s->at, RUNTIME_WORDS);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->at[i] == s->vm)
+            try_java_vm(s, i);
+    if (s->proven == 1)
+        return STROBE_OK;
+    if (s->proven)
+        snprintf(why, why_bytes, "the Runtime has %zu places that could all be its thread list, class linker and heap",
+                 s->proven);
+    else if (s->candidates)
+        snprintf(why, why_bytes, "the Runtime holds the JavaVM in %zu places, but of what stands before it the %s",
+                 s->candidates, s->lacks);
+    else
+        snprintf(why, why_bytes, "the JavaVM is not found in the first %zu bytes of the Runtime, all that %s",
+                 s->count * sizeof(word), s->count == RUNTIME_WORDS ? "is looked at" : "can be read");
+    return s->proven ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
+}
+
+/* JavaVMExt begins with its function table and the Runtime. */
+static enum strobe_status find_runtime(const struct strobe_libart *a, struct search *s, enum strobe_art_proof *proof,
+                                       char *why, size_t why_bytes)
+{
+    word java_vm[2], instance, probe;
+    if (copy(s->host, s->vm, java_vm, 2) != 2 || copy(s->host, java_vm[1], &probe, 1) != 1) {
+        snprintf(why, why_bytes, "the JavaVM does not lead to a Runtime");
+        return STROBE_NO_ENTRY;
+    }
+    s->runtime = java_vm[1];
+    *proof = STROBE_ART_PROOF_CROSS;
+    word variable = (word)a->address[STROBE_ART_RUNTIME_INSTANCE];
+    if (!variable)
+        return STROBE_OK;
+    if (copy(s->host, variable, &instance, 1) != 1 || instance != s->runtime) {
+        snprintf(why, why_bytes, "the JavaVM's Runtime is not Runtime::instance_");
+        return STROBE_BAD_INPUT;
+    }
+    *proof = STROBE_ART_PROOF_INSTANCE;
+    return STROBE_OK;
+}
+
+/* ---- thread ids ---- */
+
+static bool ids_at(const struct strobe_host *host, word thread, size_t offset, uint32_t *thin_lock_id, uint32_t *tid)
+{
+    uint32_t pair[2];
+    size_t bytes;
+    if (host->read(host->ctx, thread + offset, pair, sizeof pair, &bytes) != STROBE_OK || bytes < sizeof pair)
+        return false;
+    *thin_lock_id = pair[0];
+    *tid = pair[1];
+    return pair[0] && pair[0] <= THIN_LOCK_ID_MAX && pair[1] && pair[1] <= INT32_MAX;
+}
+
+/* Another thread of the list, unless it has ended meanwhile, has ids of its own at the same place. */
+static bool others_agree(const struct strobe_host *host, const struct list *l, size_t offset, uint32_t id, uint32_t tid)
+{
+    for (size_t i = 0; i < l->others; i++) {
+        uint32_t other_id, other_tid;
+        uint64_t cpu_ns;
+        if (ids_at(host, l->other[i], offset, &other_id, &other_tid) && other_id != id && other_tid != tid &&
+            host->thread_cpu_ns(host->ctx, other_tid, &cpu_ns) != STROBE_GONE)
+            return true;
+    }
+    return l->others == 0;
+}
+
+static enum strobe_status find_thread_ids(const struct strobe_host *host, const struct list *l, uint32_t tid,
+                                          uint16_t *offset, char *why, size_t why_bytes)
+{
+    size_t found = 0;
+    for (size_t at = 0; at + 8 <= IDS_BYTES; at += 4) {
+        uint32_t id, tid_there;
+        if (!ids_at(host, l->self, at, &id, &tid_there) || tid_there != tid || !others_agree(host, l, at, id, tid))
+            continue;
+        *offset = (uint16_t)at;
+        found++;
+    }
+    if (found == 1)
+        return STROBE_OK;
+    snprintf(why, why_bytes, "%s in the first %d bytes of a Thread",
+             found ? "several pairs could be thin-lock id and tid" : "thin-lock id and tid are not found", IDS_BYTES);
+    return found ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
+}
+
+bool strobe_art_thread_ids(const struct strobe_art_runtime *r, const struct strobe_host *host, void *thread,
+                           uint32_t *thin_lock_id, uint32_t *tid)
+{
+    return ids_at(host, (word)thread, r->thread_ids_offset, thin_lock_id, tid);
+}
+
+/* ---- all ---- */
+
+static void *callbacks_of(const struct strobe_libart *a, void *runtime)
+{
+    uint64_t get = a->address[STROBE_ART_CALLBACKS_GET];
+    return get ? ((void *(*)(void *))(uintptr_t)get)(runtime) : NULL;
+}
+
+enum strobe_status strobe_art_discover(const struct strobe_libart *a, const struct strobe_host *host, void *vm,
+                                       void *self, uint32_t tid, struct strobe_art_runtime *out, char *why,
+                                       size_t why_bytes)
+{
+    struct search s = {.host = host, .level = a->level, .vm = (word)vm, .list.self = (word)self};
+    struct strobe_art_runtime r = {.vm = vm};
+    enum strobe_status status = find_runtime(a, &s, &r.proof, why, why_bytes);
+    if (status == STROBE_OK)
+        status = find_objects(&s, why, why_bytes);
+    if (status == STROBE_OK)
+        status = find_thread_ids(host, &s.list, tid, &r.thread_ids_offset, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    r.runtime = (void *)s.runtime;
+    r.java_vm_offset = (uint16_t)(s.java_vm * sizeof(word));
+    r.thread_list = (void *)s.at[s.thread_list];
+    r.class_linker = (void *)s.at[s.class_linker];
+    r.heap = (void *)s.at[s.heap];
+    r.callbacks = callbacks_of(a, r.runtime);
+    *out = r;
+    return STROBE_OK;
+}

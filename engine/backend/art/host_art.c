@@ -1,0 +1,148 @@
+#include "engine/backend/art/host_art.h"
+
+#include "engine/capture/thread.h"
+
+#include <stddef.h>
+
+/* The engine's calls carry the Linux host, which comes first. */
+_Static_assert(offsetof(struct strobe_art_host, linux) == 0, "a pointer to one is a pointer to the other");
+
+static struct strobe_art_host *of(void *ctx)
+{
+    return ctx;
+}
+
+/* ---- who stands ---- */
+
+enum { WALKED = 1 };
+
+static void stands(struct strobe_art_host *h, void *thread)
+{
+    uint64_t since = h->linux.host.ticks(&h->linux) & ~(uint64_t)WALKED;
+    strobe_store_relaxed(&h->held, (uint64_t)(uintptr_t)thread);
+    strobe_store_release(&h->held_since, since);
+}
+
+/* Takes it on itself to let the thread go that stands since then. */
+static bool claim(struct strobe_art_host *h, uint64_t since, void **thread)
+{
+    *thread = (void *)(uintptr_t)strobe_load_relaxed(&h->held);
+    return strobe_cas_acq_rel(&h->held_since, &since, 0);
+}
+
+bool strobe_art_host_watch(struct strobe_art_host *h)
+{
+    uint64_t since = strobe_load_acquire(&h->held_since), now = h->linux.host.ticks(&h->linux);
+    uint64_t most = since & WALKED ? STROBE_ART_WALK_NS : STROBE_ART_WATCHDOG_NS;
+    void *thread;
+    if (!since || now < since || now - since < strobe_ticks_of_ns(&h->linux.host, most) || !claim(h, since, &thread))
+        return false;
+    strobe_art_resume(h->libart, h->runtime->thread_list, thread);
+    return true;
+}
+
+/* ---- the host's calls ---- */
+
+/* The kernel has the last word: what counts as gone loses what it has in the ring, and a thread that has only left the
+ * runtime may still write there. */
+static enum strobe_status gone_or_left(struct strobe_art_host *h, uint32_t tid)
+{
+    uint64_t cpu_ns;
+    bool gone = h->linux.host.thread_cpu_ns(&h->linux, tid, &cpu_ns) == STROBE_GONE;
+    return gone ? STROBE_GONE : STROBE_UNSUPPORTED;
+}
+
+/* Thin-lock ids are used again, Threads' memory as well. */
+static bool is_the_one(const struct strobe_art_host *h, void *stopped, void *wanted, uint32_t id, uint32_t tid)
+{
+    uint32_t id_now, tid_now;
+    return stopped == wanted &&
+           strobe_art_thread_ids(h->runtime, &h->linux.host, stopped, &id_now, &tid_now) && id_now == id &&
+           tid_now == tid;
+}
+
+static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
+                                  struct strobe_regs *out)
+{
+    struct strobe_art_host *h = of(ctx);
+    void *wanted, *list = h->runtime->thread_list;
+    uint32_t id;
+    (void)timeout_ns;
+    if (strobe_load_relaxed(blocked))
+        return STROBE_UNSUPPORTED;
+    if (strobe_art_threads_get(h->threads, tid, &wanted, &id) != STROBE_OK)
+        return gone_or_left(h, tid);
+    if (wanted == strobe_art_current(h->libart))
+        return STROBE_UNSUPPORTED;   /* the runtime would abort */
+    void *stopped = strobe_art_suspend(h->libart, list, id);
+    if (!stopped)
+        return gone_or_left(h, tid) == STROBE_GONE ? STROBE_GONE : STROBE_LATE;
+    bool right = is_the_one(h, stopped, wanted, id, tid);
+    if (!right || strobe_load_relaxed(blocked)) {
+        strobe_art_resume(h->libart, list, stopped);
+        return right ? STROBE_UNSUPPORTED : gone_or_left(h, tid);
+    }
+    *out = (struct strobe_regs){0};
+    stands(h, stopped);
+    return STROBE_OK;
+}
+
+/* Nothing is on its way to a thread that it could meet in a call: the runtime sets a flag that the thread looks at when
+ * it comes back. */
+static void settle(void *ctx, uint32_t tid)
+{
+    (void)ctx, (void)tid;
+}
+
+static enum strobe_status resume(void *ctx, uint32_t tid)
+{
+    struct strobe_art_host *h = of(ctx);
+    uint64_t since = strobe_load_relaxed(&h->held_since);
+    void *thread;
+    (void)tid;
+    if (!since || !claim(h, since, &thread))
+        return STROBE_LATE;
+    strobe_art_resume(h->libart, h->runtime->thread_list, thread);
+    return STROBE_OK;
+}
+
+void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart *a, const struct strobe_art_runtime *r,
+                          struct strobe_art_threads *threads, struct strobe_art_walk *walks)
+{
+    *h = (struct strobe_art_host){.libart = a, .runtime = r, .threads = threads, .walks = walks};
+    strobe_linux_init(&h->linux, clock_gettime);
+    h->linux.host.suspend = suspend;
+    h->linux.host.settle = settle;
+    h->linux.host.resume = resume;
+}
+
+/* ---- unwinders ---- */
+
+static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
+                                      uint64_t *frames_end, uint32_t max, uint32_t *count)
+{
+    (void)frame, (void)caller, (void)stack;
+    const struct strobe_thread *t = strobe_local.thread;
+    struct strobe_art_host *h = of(t->engine->host->ctx);
+    void *self = strobe_art_current(h->libart);
+    *count = 0;
+    return self ? strobe_art_walk(&h->walks[t->index], h->libart, self, frames_end, NULL, max, count)
+                : STROBE_WALK_DOUBTFUL;
+}
+
+static enum strobe_walk_end walk_stopped(const struct strobe_host *host, uint64_t *frames_end, uint32_t max,
+                                         uint32_t *count)
+{
+    struct strobe_art_host *h = of(host->ctx);
+    uint64_t since = strobe_load_relaxed(&h->held_since);
+    *count = 0;
+    if (!since || !strobe_cas_acq_rel(&h->held_since, &since, since | WALKED))
+        return STROBE_WALK_DOUBTFUL;   /* the watchdog has let it go */
+    void *thread = (void *)(uintptr_t)strobe_load_relaxed(&h->held);
+    enum strobe_walk_end end = strobe_art_walk(&h->walk, h->libart, thread, frames_end, NULL, max, count);
+    uint64_t walked = since | WALKED;
+    strobe_cas_acq_rel(&h->held_since, &walked, since);
+    return end;
+}
+
+const struct strobe_unwinder strobe_unwinder_art = {.self = walk_self, .stopped = walk_stopped};
