@@ -32,6 +32,8 @@ pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
 trace_libs   := -ldw -lelf -liberty -lz -ldl
 preload_libs := -ldl
+# What a runtime that the command starts is to find there (sim/art/runtime.c).
+exports      := -Wl,--export-dynamic-symbol=pthread_attr_setstack
 ifdef SAN
 cflags       += -fsanitize=$(SAN) -fno-sanitize-recover=all
 ldflags      += -fsanitize=$(SAN)
@@ -57,7 +59,7 @@ preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/
 trace_src   := $(wildcard engine/trace/*.c engine/watch/*.c)
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c)
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/fault/*.c sim/score/*.c \
-                 sim/trial/*.c sim/real/*.[cS] sim/explore/*.c)
+                 sim/trial/*.c sim/real/*.[cS] sim/art/*.[cS] sim/explore/*.c)
 cmd_src     := $(wildcard sim/cmd/*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
 lab_src     := $(wildcard tests/sim/test_*.c)
@@ -96,7 +98,8 @@ all: $B/strobe $B/libstrobe-preload.so ## builds the command and the library it 
 # ---- how it is built
 
 $B/strobe: $(cmd_obj) $(programs) $(sim_libs)
-	$(call run,ld)$(link) -o $@ $(cmd_obj) $(programs) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+	$(call run,ld)$(link) $(exports) -o $@ $(cmd_obj) $(programs) \
+	    -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
 	@mkdir -p $(@D) && rm -f $@
