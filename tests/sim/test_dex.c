@@ -19,7 +19,7 @@ static struct file open_text(const char *text)
 {
     struct file f;
     char why[512] = "";
-    void *out;
+    void *out = NULL;
     if (sim_scenario_parse(text, "t.scn", &f.scenario, why, sizeof why) != STROBE_OK ||
         sim_dex_of_scenario(f.scenario, &out, &f.bytes, why, sizeof why) != STROBE_OK)
         fail_msg("%s", why);
