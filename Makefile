@@ -90,7 +90,7 @@ lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # The lab's threads are fibers of one thread, with nothing to race; what plays on real threads is watched for races too.
 threaded    := $(filter-out $(lab_bin),$(unit_bin)) $(filter %/test_real %/test_real_frames,$(lab_bin))
-libs        := $B/libstrobe-trace.a $B/libstrobe-capture.a
+libs        := $B/libstrobe-trace.a $B/libstrobe-art.a $B/libstrobe-capture.a
 sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a
 
 all: $B/strobe $B/libstrobe-preload.so ## builds the command and the library it preloads

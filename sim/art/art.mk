@@ -11,6 +11,10 @@ fake_obj     := $(call obj,fake,$(fake_src))
 
 art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
 
+$B/libstrobe-art.a: $(call obj,obj,$(art_src))
+	@mkdir -p $(@D) && rm -f $@
+	$(call run,ar)$(AR) rcs $@ $^
+
 $B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-art.so -Wl,-z,now -o $@ $^ $(preload_libs)
 
@@ -34,5 +38,5 @@ $B/obj/%.o: %.S $B/flags
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/art/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
 # Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
-$B/contract_art: $(call obj,obj,$(contract_src) $(art_src) $(art_lab_src)) $B/libstrobe-capture.a
+$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art.a $B/libstrobe-capture.a
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs)

@@ -1,7 +1,8 @@
 /* The runtime's functions and variables that the engine uses, found in a loaded libart.
  *
- * Each has candidates by level: mangled names, tried in order (level.c). What is needed and missing is refused by
- * name; what a feature needs and is missing leaves the feature off, with the reason for who asks. Where a function's
+ * Each has candidates by level: mangled names, tried in order (libart_names.c). Since 12 (31) the runtime is updated
+ * apart from the system, so a level's names are followed by those of later ones. What is needed and missing is refused
+ * by name; what a feature needs and is missing leaves the feature off, with the reason for who asks. Where a function's
  * parameters differ between levels, the name that was found tells which, and calls go through the inline functions
  * below. Start only, but for those. */
 #ifndef STROBE_BACKEND_ART_LIBART_H
@@ -72,9 +73,12 @@ enum strobe_art_symbol {
 /* How a function is to be called, where that differs. */
 enum strobe_art_shape {
     STROBE_ART_SHAPE_USUAL,          /* as at level 30 */
-    STROBE_ART_SHAPE_BOOL_REASON,    /* SuspendThreadById, Resume: a bool instead of a SuspendReason (24, 25) */
-    STROBE_ART_SHAPE_NO_TIMED_OUT,   /* SuspendThreadById without the last parameter (35 on) */
-    STROBE_ART_SHAPE_MORE_FLAGS,     /* RunCheckpoint, ResetQuickAllocEntryPoints: one bool more, passed as false */
+    STROBE_ART_SHAPE_BOOL_REASON,    /* SuspendThreadById, ...ByPeer, Resume: a bool instead of a SuspendReason */
+    STROBE_ART_SHAPE_NO_REQUEST,     /* SuspendThreadByPeer without its second parameter, request_suspension */
+    STROBE_ART_SHAPE_NO_TIMED_OUT,   /* the same, and SuspendThreadById, without the last parameter too */
+    STROBE_ART_SHAPE_ATTEMPT,        /* SuspendThreadById: the number of the attempt, 0, instead of the last one */
+    STROBE_ART_SHAPE_NO_CALLBACK,    /* RunCheckpoint without a second closure */
+    STROBE_ART_SHAPE_MORE_FLAGS,     /* RunCheckpoint: one bool more, true; ResetQuickAllocEntryPoints: one, false */
     STROBE_ART_SHAPE_TWO_FLAGS,      /* RunCheckpoint: two bools more: true, false */
 };
 
@@ -132,7 +136,10 @@ static inline void *strobe_art_current(const struct strobe_libart *a)
  * in the window. */
 void *strobe_art_suspend(const struct strobe_libart *a, void *list, uint32_t thin_lock_id);
 
-/* Lets a thread go on that strobe_art_suspend gave. False: it was not suspended. */
+/* The same by its peer, a reference to its java.lang.Thread; NULL, too, when the runtime can't (SUSPEND_BY_PEER). */
+void *strobe_art_suspend_peer(const struct strobe_libart *a, void *list, void *peer);
+
+/* Lets a thread go on that was suspended by one of these. False: it was not suspended. */
 bool strobe_art_resume(const struct strobe_libart *a, void *list, void *thread);
 
 /* Runs closure->vtable[2] (after two destructors) with each thread: on the thread itself at its next suspension point,

@@ -9,10 +9,11 @@
  *
  * Everything read is checked against what is mapped and against the file's size: a truncated, foreign or damaged file
  * is refused with one line, never believed, never a fault. The file must be the one that is loaded (same build id, else
- * same program headers), or only .dynsym is used.
+ * same program headers), or only .dynsym is used. What is needed of a file is copied out of it, not mapped: that it
+ * shrinks then costs an answer, not the app.
  *
  * Source of the formats: System V ABI (gABI) chapter 5; the GNU hash section as described by A. Roenne and by binutils;
- * MiniDebugInfo as described in GDB's manual. Start only: maps files, and memory from mmap, none from the heap. */
+ * MiniDebugInfo as described in GDB's manual. Start only: maps memory, takes none from the heap of its own. */
 #ifndef STROBE_BACKEND_ART_MODULE_H
 #define STROBE_BACKEND_ART_MODULE_H
 
@@ -24,33 +25,37 @@
 
 enum { STROBE_MODULE_PATH_BYTES = 512 };
 
-/* A symbol table: of the loaded library, or of a file. Owned by its module. */
+/* A symbol table: of the loaded library, or copied from a file. Owned by its module. */
 struct strobe_module_table {
-    const void *symbols;        /* ElfNN_Sym[], of the processor's own word size */
+    const unsigned char *symbols;   /* ElfNN_Sym[], of the processor's own word size; aligned or not */
     const char *names;
     size_t count, names_bytes;
-    void *mapping;              /* of the file's part or its unpacked form; NULL: none of its own */
+    const unsigned char *gnu_hash, *sysv_hash;      /* NULL: it has none */
+    size_t gnu_hash_bytes, sysv_hash_bytes;         /* at most */
+    void *mapping;                  /* what holds all of that; NULL: the loaded library does */
     size_t mapping_bytes;
 };
 
 struct strobe_module {
     char path[STROBE_MODULE_PATH_BYTES];
-    uint64_t bias;              /* address = bias + address in the file */
-    uint64_t start, end;        /* of its loaded segments */
-    const void *dynamic_gnu_hash, *dynamic_sysv_hash;   /* in memory; NULL = it has none */
+    uint64_t bias;                  /* address = bias + address in the file */
+    uint64_t start, end;            /* of its segments, as addresses */
+    const void *headers;            /* its program headers in memory; NULL: it is not loaded */
+    size_t header_count;
     struct strobe_module_table dynamic, symtab, debugdata;
-    void *file;                 /* whole, mapped; NULL: could not be, or is another than the one loaded */
-    size_t file_bytes;
     bool looked_in_file;
+    const char *not_in_file;        /* why the file has said nothing; NULL: it has, or was not asked */
+    const char *no_debugdata;       /* the same of .gnu_debugdata alone */
 };
 
-/* Finds the loaded library whose file name is `name` ("libart.so": also libart.so.0, but not libart.so.bak).
- * STROBE_NO_ENTRY: no such library is loaded. STROBE_BAD_INPUT: what is loaded under that name can't be read as a
- * library of this processor. `why` gets one line then. Closed by the caller only after STROBE_OK. */
+/* Finds the loaded library whose file name is `name` ("libart.so": also libart.so.0, but not libart.so.bak); with a
+ * slash in it, whose path it is. STROBE_NO_ENTRY: no such library is loaded. STROBE_BAD_INPUT: what is loaded under
+ * that name can't be read as a library of this processor. `why` gets one line then. Closed by the caller only after
+ * STROBE_OK. */
 enum strobe_status strobe_module_open(const char *name, struct strobe_module *out, char *why, size_t why_bytes);
 
-/* The same for a file that is loaded at `bias`, or not at all (bias 0: symbols then are addresses in the file, and
- * .dynsym is read from the file too). For tools and tests. */
+/* The same for a file that is loaded at `bias`, or not at all (bias 0: symbols then are addresses in the file). All
+ * tables are read from the file, .dynsym too. STROBE_NO_ENTRY: there is no such file. For tools and tests. */
 enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, struct strobe_module *out, char *why,
                                            size_t why_bytes);
 
@@ -58,15 +63,12 @@ enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, stru
  * opens the file. */
 uint64_t strobe_module_symbol(struct strobe_module *m, const char *name);
 
-/* The same by the beginning of the name, when it is that of exactly one symbol: for names whose end differs by
- * compiler. 0 = none, or several. Slow: it looks at every symbol. */
-uint64_t strobe_module_symbol_prefix(struct strobe_module *m, const char *prefix);
-
 void strobe_module_close(struct strobe_module *m);
 
 /* Unpacks xz data by a library opened at run time: liblzma.so.5 (lzma_stream_buffer_decode), or Android's liblzma.so
- * (the LZMA SDK's XzUnpacker functions). *out is mapped memory for the caller to unmap. STROBE_UNSUPPORTED: neither is
- * there. STROBE_BAD_INPUT: the data is damaged, or more than 256 MiB. */
-enum strobe_status strobe_xz_unpack(const void *data, size_t bytes, void **out, size_t *out_bytes);
+ * (the LZMA SDK's XzUnpacker functions). *out is mapped memory, *mapped bytes of it for the caller to unmap.
+ * STROBE_UNSUPPORTED: neither is there. STROBE_BAD_INPUT: the data is damaged, or more than 256 MiB. STROBE_IO: no
+ * memory. */
+enum strobe_status strobe_xz_unpack(const void *data, size_t bytes, void **out, size_t *out_bytes, size_t *mapped);
 
 #endif

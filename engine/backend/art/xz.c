@@ -1,0 +1,197 @@
+#include "engine/backend/art/module_table.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ROOM_FIRST = 4 << 20, ROOM_LAST = 256 << 20 };
+
+static void *map(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* Memory for the libraries, too, is mapped: a few large blocks. Each begins with its size. */
+enum { BEFORE_BLOCK = 64 };
+
+static void *take(size_t bytes)
+{
+    char *at = bytes > ROOM_LAST ? NULL : map(bytes + BEFORE_BLOCK);
+    if (!at)
+        return NULL;
+    memcpy(at, &bytes, sizeof bytes);
+    return at + BEFORE_BLOCK;
+}
+
+static void give_back(void *block)
+{
+    size_t bytes;
+    if (!block)
+        return;
+    char *at = (char *)block - BEFORE_BLOCK;
+    memcpy(&bytes, at, sizeof bytes);
+    munmap(at, bytes + BEFORE_BLOCK);
+}
+
+/* An attempt to unpack into as much room as there is; STROBE_FULL when it was too little. */
+struct attempt { const void *data; size_t bytes; void *out; size_t room, out_bytes; };
+
+/* ---- liblzma, as its headers lzma/base.h and lzma/container.h declare it */
+
+struct lzma_memory { void *(*take)(void *, size_t, size_t); void (*give_back)(void *, void *); void *ctx; };
+typedef int lzma_decode(uint64_t *memory_limit, uint32_t flags, const struct lzma_memory *memory, const uint8_t *in,
+                        size_t *in_at, size_t in_bytes, uint8_t *out, size_t *out_at, size_t out_bytes);
+enum { LZMA_OK = 0, LZMA_MEM_ERROR = 5, LZMA_BUF_ERROR = 10 };
+
+static void *lzma_take(void *ctx, size_t count, size_t bytes)
+{
+    (void)ctx;
+    return bytes && count > ROOM_LAST / bytes ? NULL : take(count * bytes);
+}
+
+static void lzma_give_back(void *ctx, void *block)
+{
+    (void)ctx;
+    give_back(block);
+}
+
+static enum strobe_status try_lzma(const void *function, struct attempt *a)
+{
+    static const struct lzma_memory memory = {lzma_take, lzma_give_back, NULL};
+    lzma_decode *decode = (lzma_decode *)(uintptr_t)function;
+    uint64_t memory_limit = ROOM_LAST;
+    size_t in_at = 0;
+    a->out_bytes = 0;
+    switch (decode(&memory_limit, 0, &memory, a->data, &in_at, a->bytes, a->out, &a->out_bytes, a->room)) {
+    case LZMA_OK: return STROBE_OK;
+    case LZMA_BUF_ERROR: return STROBE_FULL;
+    case LZMA_MEM_ERROR: return STROBE_IO;
+    default: return STROBE_BAD_INPUT;
+    }
+}
+
+/* ---- the LZMA SDK, as its header Xz.h declares it: releases before 18 have XzUnpacker_Code with these parameters;
+ * later ones gave it one more and made XzUnpacker_CodeFull what it was (AOSP has those since Android 10: xDL tells the
+ * two apart by level) */
+
+struct sdk_memory { void *(*take)(const struct sdk_memory *, size_t); void (*give_back)(const struct sdk_memory *,
+                                                                                       void *); };
+typedef int sdk_code(void *state, uint8_t *out, size_t *out_bytes, const uint8_t *in, size_t *in_bytes, int finish,
+                     int *progress);
+struct sdk {
+    void (*make_crc)(void), (*make_crc64)(void);
+    void (*construct)(void *, const struct sdk_memory *);
+    void (*end)(void *);
+    unsigned (*is_finished)(const void *);
+    sdk_code *code;
+};
+enum { SDK_OK = 0, SDK_ERROR_MEM = 2, SDK_STATE_BYTES = 16384 };   /* CXzUnpacker has less than 4 KiB (xDL) */
+
+static void *sdk_take(const struct sdk_memory *memory, size_t bytes)
+{
+    (void)memory;
+    return take(bytes);
+}
+
+static void sdk_give_back(const struct sdk_memory *memory, void *block)
+{
+    (void)memory;
+    give_back(block);
+}
+
+static enum strobe_status try_sdk(const void *library, struct attempt *a)
+{
+    static const struct sdk_memory memory = {sdk_take, sdk_give_back};
+    const struct sdk *sdk = library;
+    void *state = take(SDK_STATE_BYTES);
+    if (!state)
+        return STROBE_IO;
+    size_t in_bytes = a->bytes;
+    int progress = 0;
+    a->out_bytes = a->room;
+    sdk->make_crc();
+    sdk->make_crc64();
+    sdk->construct(state, &memory);
+    int result = sdk->code(state, a->out, &a->out_bytes, a->data, &in_bytes, 0, &progress);
+    bool finished = result == SDK_OK && sdk->is_finished(state);
+    sdk->end(state);
+    give_back(state);
+    if (finished)
+        return STROBE_OK;
+    return result == SDK_ERROR_MEM                          ? STROBE_IO
+           : result == SDK_OK && a->out_bytes == a->room ? STROBE_FULL
+                                                         : STROBE_BAD_INPUT;
+}
+
+static bool function(const struct strobe_module *m, const char *name, void *out)
+{
+    uint64_t value = 0;   /* only .dynsym is asked: the rest may need unpacking itself */
+    bool found = strobe_table_find(&m->dynamic, name, &value);
+    uintptr_t at = found ? (uintptr_t)(m->bias + value) : 0;
+    memcpy(out, &at, sizeof at);
+    return found;
+}
+
+static bool find_sdk(const char *name, struct sdk *out)
+{
+    struct strobe_module m;
+    char why[1];
+    if (strobe_module_open(name, &m, why, 0) != STROBE_OK)
+        return false;
+    bool found = function(&m, "CrcGenerateTable", &out->make_crc) &&
+                 function(&m, "Crc64GenerateTable", &out->make_crc64) &&
+                 function(&m, "XzUnpacker_Construct", &out->construct) &&
+                 function(&m, "XzUnpacker_Free", &out->end) &&
+                 function(&m, "XzUnpacker_IsStreamWasFinished", &out->is_finished) &&
+                 (function(&m, "XzUnpacker_CodeFull", &out->code) || function(&m, "XzUnpacker_Code", &out->code));
+    strobe_module_close(&m);
+    return found;
+}
+
+/* ---- either */
+
+static enum strobe_status unpack(enum strobe_status (*try)(const void *, struct attempt *), const void *library,
+                                 const void *data, size_t bytes, void **out, size_t *out_bytes, size_t *mapped)
+{
+    enum strobe_status s = STROBE_FULL;
+    for (size_t room = ROOM_FIRST; s == STROBE_FULL && room <= ROOM_LAST; room *= 2) {
+        struct attempt a = {.data = data, .bytes = bytes, .out = map(room), .room = room};
+        if (!a.out)
+            return STROBE_IO;
+        s = try(library, &a);
+        if (s != STROBE_OK)
+            munmap(a.out, room);
+        *out = a.out;
+        *out_bytes = a.out_bytes;
+        *mapped = room;
+    }
+    return s == STROBE_FULL ? STROBE_BAD_INPUT : s;
+}
+
+enum strobe_status strobe_xz_unpack_by(const char *lzma, const char *sdk, const void *data, size_t bytes, void **out,
+                                       size_t *out_bytes, size_t *mapped)
+{
+    struct sdk found;
+    enum strobe_status s = STROBE_UNSUPPORTED;
+    void *handle = dlopen(lzma, RTLD_NOW | RTLD_LOCAL);
+    void *decode = handle ? dlsym(handle, "lzma_stream_buffer_decode") : NULL;
+    if (decode) {
+        s = unpack(try_lzma, decode, data, bytes, out, out_bytes, mapped);
+    } else {
+        /* Android does not let apps open its own, but the runtime has it loaded */
+        void *sdk_handle = dlopen(sdk, RTLD_NOW | RTLD_LOCAL);
+        if (find_sdk(sdk, &found))
+            s = unpack(try_sdk, &found, data, bytes, out, out_bytes, mapped);
+        if (sdk_handle)
+            dlclose(sdk_handle);
+    }
+    if (handle)
+        dlclose(handle);
+    return s;
+}
+
+enum strobe_status strobe_xz_unpack(const void *data, size_t bytes, void **out, size_t *out_bytes, size_t *mapped)
+{
+    return strobe_xz_unpack_by("liblzma.so.5", "liblzma.so", data, bytes, out, out_bytes, mapped);
+}
