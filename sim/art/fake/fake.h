@@ -42,6 +42,10 @@
 #define FAKE_EXPORT(mangled) __asm__(mangled) __attribute__((visibility("default"), noipa))
 #endif
 
+/* The same function under the name that it has at other levels. */
+#define FAKE_EXPORT_ALSO(function, mangled, also)                                                                     \
+    extern __typeof__(function) function##_also __asm__(also) __attribute__((alias(mangled), visibility("default")))
+
 extern const int fake_level;         /* 24 .. 36: of the library that this is */
 
 /* ---- layout ---- */
@@ -255,10 +259,11 @@ struct fake_parts {
     struct fake_cond wait_cond;
     struct fake_monitor *wait_monitor;   /* that it sleeps in; NULL = none */
     struct fake_thread *wait_next;       /* in the monitor's wait set or wake set; guarded by the monitor */
-    bool in_set;
+    bool woken;                          /* by a notification; guarded by wait_mutex */
     fake_ref enters;                     /* the object that it waits to enter; 0 = none */
     fake_ref waits;                      /* the object that it waits on */
     struct fake_object *(*alloc)(struct fake_thread *, struct fake_class *, size_t);   /* its allocation entry point */
+    bool out_of_memory;                  /* its OutOfMemoryError is being made, from what the heap keeps for that */
 };
 
 /* A condition that can't come about: prints one line and aborts, as the runtime's CHECK does. */
