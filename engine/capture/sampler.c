@@ -179,7 +179,7 @@ static void ask(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
     expect_back(e, t, now);
 }
 
-/* ---- stop, copy, go ---- */
+/* ---- stop, look, go ---- */
 
 /* A thread that did not stop in time. One that did not get to run meanwhile is as it was, and is tried again at the
  * next pass. One that did run will not be stopped: it is left to its own points, for 1 ms, 2 ms, ... up to about a
@@ -209,6 +209,18 @@ static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
+/* Takes of a thread what can be had only while it stands: bytes of its stack's memory, or the frames that the runtime
+ * itself finds. Returns how many; 0: nothing. */
+static size_t look(struct strobe_sampler *s, const struct strobe_thread *t)
+{
+    const struct strobe_engine *e = s->engine;
+    uint32_t frames = 0;
+    if (!e->unwinder->stopped)
+        return copy_stack(s, t);
+    s->found = e->unwinder->stopped(e->host, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max, &frames);
+    return frames;
+}
+
 /* A running thread stops within microseconds. One that the sampler took off its processor may have to wait for it,
  * and is waited for; but a pass over many such threads must end, so all of them together get the time of one. */
 static uint64_t patience_ns(const struct strobe_sampler *s, uint64_t now)
@@ -218,9 +230,9 @@ static uint64_t patience_ns(const struct strobe_sampler *s, uint64_t now)
     return gone + least < most ? most - gone : least;
 }
 
-/* Stops the thread, copies its registers and stack, lets it go. False when there is nothing to unwind; what happened
- * is counted. *at: now; then when it stood, since a thread may run on for a while before it stops. */
-static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at, size_t *copied)
+/* Stops the thread, looks at it, lets it go. False when there is nothing to record; what happened is counted. *at: now;
+ * then when it stood, since a thread may run on for a while before it stops. *taken: as look says. */
+static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at, size_t *taken)
 {
     uint64_t now = *at;
     struct strobe_engine *e = s->engine;
@@ -247,7 +259,7 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at
     *at = e->host->ticks(e->host->ctx);
     strobe_bump(&head->suspends, 1);
     bool still_fit = lives(t) && !blocks(t);
-    *copied = still_fit ? copy_stack(s, t) : 0;
+    *taken = still_fit ? look(s, t) : 0;
     s->message = strobe_load_relaxed(&t->entry->message);
     enum strobe_status left = e->host->resume(e->host->ctx, tid);
     strobe_bump(&head->resumes, 1);
@@ -261,7 +273,7 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at
         return false;
     }
     strobe_bump(&a->requests, 1);
-    if (left != STROBE_OK || *copied == 0) {
+    if (left != STROBE_OK || *taken == 0) {
         strobe_bump(&a->unwind_failed, 1);
         return false;
     }
@@ -328,15 +340,26 @@ static bool record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     return true;
 }
 
-/* The stack of a thread that was stopped at s->regs, of which `copied` bytes of memory are at hand. */
-static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t copied)
+/* Unwinds what was copied of a thread that was stopped at s->regs. */
+static enum strobe_walk_end unwind_copy(struct strobe_sampler *s, const struct strobe_thread *t, size_t copied,
+                                        uint32_t *count)
 {
     struct strobe_engine *e = s->engine;
     uint64_t sp = s->regs.sp & ~(uint64_t)7;
     struct strobe_window w = {sp, sp + copied, (uint64_t)(uintptr_t)s->stack - sp, t->root_frame};
-    uint32_t count = 0;
-    enum strobe_walk_end how = e->unwinder->copied(e->host, &s->regs, &w, s->frames + STROBE_STACK_DEPTH_MAX,
-                                                   e->config.depth_max, &count);
+    return e->unwinder->copied(e->host, &s->regs, &w, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max, count);
+}
+
+/* The stack of a thread that stood, of which that much was taken. */
+static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t taken)
+{
+    struct strobe_engine *e = s->engine;
+    uint32_t count = (uint32_t)taken;
+    enum strobe_walk_end how = s->found;
+    if (!e->unwinder->stopped) {
+        count = 0;
+        how = unwind_copy(s, t, taken, &count);
+    }
     if (record(s, t, now, how, count))
         expect_back(e, t, now);
 }
@@ -413,15 +436,15 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         if (!strobe_load_acquire(&t->ready) || !lives(t))
             continue;
         budget--;
-        size_t copied;
+        size_t taken;
         take_waiting(s, t, now_ticks, refresh_ns(e, t));
         if (!wanted(e, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
             continue;
         uint64_t at = e->host->ticks(e->host->ctx);
         if (blocks(t))
             ask(e, t, at);
-        else if (grab(s, t, &at, &copied))
-            take_stopped(s, t, at, copied);
+        else if (grab(s, t, &at, &taken))
+            take_stopped(s, t, at, taken);
     }
 }
 

@@ -11,6 +11,7 @@
  *   an interval since the sampler last saw it?  used CPU time since the last look (fresh data; S-5), and on a processor
  *   now, or off it only because the sampler took it?  or used a little, and unseen for the refresh time?
  *     -> suspend -> re-check -> copy the stack's memory -> resume -> unwind, intern, record
+ *        (where the runtime walks its own stacks: suspend -> re-check -> walk -> resume -> intern, record)
  *
  * While it comes, the thread's own points give way (S-6). A thread in a blocking call is left alone: a signal would end
  * the call early. If it waits there, the scope's record says so; if it runs there, it is asked to take its own stack
@@ -22,8 +23,8 @@
  * process that is killed, or a thread that waits for ever, leaves more than the fact: what lies above the frame of
  * the hook it waits in can't change before it returns, so the thread need not be stopped.
  *
- * While the target is stopped nothing is done but the re-check and one copy by the host's safe read: no allocation,
- * no lock, no unwinding (guard.h enforces it). A thread that runs and yet can't be stopped in time is skipped, counted,
+ * While the target is stopped nothing is done but the re-check and one copy by the host's safe read, or one walk by the
+ * runtime: no allocation, no lock, no other unwinding (guard.h enforces it). A thread that runs and yet can't be stopped in time is skipped, counted,
  * and left alone for a time that doubles. */
 #ifndef STROBE_CAPTURE_SAMPLER_H
 #define STROBE_CAPTURE_SAMPLER_H
@@ -51,6 +52,7 @@ struct strobe_sampler {
     uint64_t offset_ticks, random;
     struct strobe_regs regs;                  /* of the thread seen last, and its message: while it stood */
     uint32_t message;
+    enum strobe_walk_end found;               /* how its walk ended, where the runtime walked it */
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint64_t stack[STROBE_SAMPLER_STACK_BYTES / 8];
 };

@@ -1,0 +1,168 @@
+/* The sampler where the runtime itself walks a thread's stack, while the thread stands: an unwinder with `stopped`, as
+ * on ART. */
+#include "engine/capture/guard.h"
+#include "tests/unit/support/capture_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { US = 1000, MS = 1000000, ITEMS = 64, LEAF = 0x7000 };
+
+static struct rig rig;
+static struct strobe_sampler sampler;
+static struct strobe_ring_item items[ITEMS];
+static uint32_t walks, depth;
+
+/* A stack of `depth` frames, LEAF innermost. */
+static enum strobe_walk_end walk_stopped(const struct strobe_host *host, uint64_t *end, uint32_t max, uint32_t *count)
+{
+    assert_ptr_equal(host, &rig.host);
+    assert_int_equal(rig.suspends, rig.resumes + 1);
+    assert_true(strobe_guard_forbids());
+    walks++;
+    *count = depth < max ? depth : max;
+    for (uint32_t i = 0; i < *count; i++)
+        end[-1 - (ptrdiff_t)i] = LEAF + i * 16;
+    return depth > max ? STROBE_WALK_CUT : STROBE_WALK_ROOT;
+}
+
+static enum strobe_walk_end no_copy(const struct strobe_host *host, const struct strobe_regs *regs,
+                                    const struct strobe_window *stack, uint64_t *end, uint32_t max, uint32_t *count)
+{
+    (void)host, (void)regs, (void)stack, (void)end, (void)max, (void)count;
+    fail_msg("a copy is unwound");
+    return STROBE_WALK_DOUBTFUL;
+}
+
+static const struct strobe_unwinder walker = {.copied = no_copy, .stopped = walk_stopped};
+
+static int start(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_start(&rig, &c);
+    rig.engine.unwinder = &walker;
+    sampler = (struct strobe_sampler){0};
+    strobe_sampler_init(&sampler, &rig.engine, 99);
+    walks = 0;
+    depth = 5;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    const struct strobe_session_header *h = rig.engine.session.header;
+    assert_int_equal(strobe_load_relaxed(&h->suspends), strobe_load_relaxed(&h->resumes));
+    assert_int_equal(rig.suspends, rig.resumes);
+    assert_int_equal(rig.reads, 0);
+    assert_false(strobe_guard_forbids());
+    rig_assert_balanced(&rig);
+    rig_stop(&rig);
+    return 0;
+}
+
+/* One pass, `ms` later, in which the thread has used all of the time. */
+static void pass(uint64_t ms)
+{
+    rig.now += ms * MS;
+    rig.thread_cpu_ns += ms * MS - 100 * US;
+    strobe_sampler_pass(&sampler, rig.now);
+}
+
+static void the_frames_that_the_runtime_found_while_the_thread_stood_are_recorded(void **state)
+{
+    (void)state;
+    uint64_t frames[16];
+    uint32_t count;
+    pass(1);
+    assert_int_equal(walks, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(strobe_stack_frames(&rig.engine.session.stacks, items[0].record.stack, frames, 16, &count),
+                     STROBE_OK);
+    assert_int_equal(count, 5);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(frames[i], LEAF + (count - 1 - i) * 16);
+    assert_false(items[0].record.flags & (STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL));
+}
+
+static void equal_walks_are_one_record(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        pass(1);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 20);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(items[0].record.count, 20);
+}
+
+static void a_walk_that_was_cut_says_so_S3(void **state)
+{
+    (void)state;
+    depth = rig.engine.config.depth_max + 1;
+    pass(1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_true(items[0].record.flags & STROBE_FLAG_CUT);
+}
+
+static void begin_exit(struct rig *r)
+{
+    strobe_store_relaxed(&r->thread->entry->state, STROBE_THREAD_EXITING);
+}
+
+static void begin_call(struct rig *r)
+{
+    strobe_store_relaxed(&r->thread->entry->scope_kind, STROBE_KIND_MUTEX);
+}
+
+static void a_thread_that_turned_out_unfit_is_not_walked_S42(void **state)
+{
+    (void)state;
+    void (*const changes[])(struct rig *) = {begin_call, begin_exit};
+    for (size_t i = 0; i < 2; i++) {
+        rig.on_suspend = changes[i];
+        pass(2);
+        strobe_store_relaxed(&rig.thread->entry->scope_kind, 0);
+        assert_int_equal(rig.suspends, i + 1);
+    }
+    assert_int_equal(walks, 0);
+    assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspend_moved), 2);
+}
+
+static void what_was_walked_of_a_thread_that_was_let_go_meanwhile_is_not_used_S46(void **state)
+{
+    (void)state;
+    rig.resume_says = STROBE_LATE;
+    pass(1);
+    assert_int_equal(walks, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).unwind_failed, 1);
+}
+
+static void a_thread_without_managed_frames_is_counted_as_not_unwound(void **state)
+{
+    (void)state;
+    depth = 0;
+    pass(1);
+    assert_int_equal(walks, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).requests, 1);
+    assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).unwind_failed, 1);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(the_frames_that_the_runtime_found_while_the_thread_stood_are_recorded),
+        TEST(equal_walks_are_one_record),
+        TEST(a_walk_that_was_cut_says_so_S3),
+        TEST(a_thread_that_turned_out_unfit_is_not_walked_S42),
+        TEST(what_was_walked_of_a_thread_that_was_let_go_meanwhile_is_not_used_S46),
+        TEST(a_thread_without_managed_frames_is_counted_as_not_unwound),
+    };
+    return cmocka_run_group_tests_name("sampler walked", tests, NULL, NULL);
+}
