@@ -3,6 +3,7 @@
 #include "tests/explore/programs.h"
 
 const struct explore_group explore_groups[] = {
+    {"artthreads", explore_artthreads_programs},
     {"blocking", explore_blocking_programs},
     {"gate", explore_gate_programs},
     {"sample", explore_sample_programs},

@@ -86,5 +86,5 @@ void strobe_art_threads_end(struct strobe_art_threads *t, uint32_t tid)
 {
     uint32_t at = find(t, tid);
     if (at < STROBE_ART_TABLE_THREADS)
-        strobe_store_release(&t->at[at].is, strobe_load_relaxed(&t->at[at].is) & ~(uint32_t)ID_MASK);
+        strobe_store_relaxed(&t->at[at].is, strobe_load_relaxed(&t->at[at].is) & ~(uint32_t)ID_MASK);
 }
