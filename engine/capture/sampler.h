@@ -24,8 +24,8 @@
  * the hook it waits in can't change before it returns, so the thread need not be stopped.
  *
  * While the target is stopped nothing is done but the re-check and one copy by the host's safe read, or one walk by the
- * runtime: no allocation, no lock, no other unwinding (guard.h enforces it). A thread that runs and yet can't be stopped
- * in time is skipped, counted, and left alone for a time that doubles. */
+ * runtime: no allocation, no lock, no other unwinding (guard.h enforces it). A thread that runs and yet can't be
+ * stopped in time is skipped, counted, and left alone for a time that doubles. */
 #ifndef STROBE_CAPTURE_SAMPLER_H
 #define STROBE_CAPTURE_SAMPLER_H
 
