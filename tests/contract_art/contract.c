@@ -9,6 +9,7 @@
 static const struct contract_case *const groups[] = {
     contract_cases_symbols, contract_cases_stack, contract_cases_suspend, contract_cases_monitor,
     contract_cases_heap,    contract_cases_thread, contract_cases_hook,   contract_cases_engine,
+    contract_cases_dex,
 };
 
 enum { CASE_SECONDS = 60, SKIPPED = 77 };
@@ -28,6 +29,13 @@ bool contract_check(struct contract *c, bool holds, const char *file, int line, 
     return false;
 }
 
+void contract_skip(const struct contract *c, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", c->runtime, why);
+    fflush(NULL);
+    _exit(c->failures ? 1 : SKIPPED);
+}
+
 /* In a process of its own. */
 _Noreturn static void run_here(struct contract *c, const struct contract_case *k)
 {
@@ -38,8 +46,10 @@ _Noreturn static void run_here(struct contract *c, const struct contract_case *k
         if (status == STROBE_OK)
             status = strobe_libart_open(c->art.library_name, c->art.api, &c->libart, why, sizeof why);
         if (status != STROBE_OK) {
+            if (status == STROBE_UNSUPPORTED && !c->art.vm)
+                contract_skip(c, why);
             fprintf(stderr, "%s\n", why);
-            _exit(status == STROBE_UNSUPPORTED && !c->art.vm ? SKIPPED : 1);
+            _exit(1);
         }
     }
     k->run(c);

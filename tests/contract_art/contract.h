@@ -37,11 +37,14 @@ struct contract_case {
 /* Each file of cases ends with an entry of name NULL. */
 extern const struct contract_case contract_cases_stack[], contract_cases_suspend[], contract_cases_monitor[],
     contract_cases_heap[], contract_cases_thread[], contract_cases_hook[], contract_cases_engine[],
-    contract_cases_symbols[];
+    contract_cases_symbols[], contract_cases_dex[];
 
 /* Fails the case, which goes on, with what was expected. True when it holds. */
 #define CHECK(contract, holds, ...) contract_check(contract, holds, __FILE__, __LINE__, #holds, __VA_ARGS__)
 bool contract_check(struct contract *c, bool holds, const char *file, int line, const char *what, const char *format,
                     ...) __attribute__((format(printf, 6, 7)));
+
+/* Ends the case's process: what it needs is not here. */
+_Noreturn void contract_skip(const struct contract *c, const char *why);
 
 #endif
