@@ -59,9 +59,10 @@ static const struct strobe_art_candidate candidates[] = {
     {STROBE_ART_RUN_CHECKPOINT, 34, 36, STROBE_ART_SHAPE_MORE_FLAGS, LIST "13RunCheckpointEPNS_7ClosureES2_b"},
     {STROBE_ART_RUN_CHECKPOINT, 35, 36, STROBE_ART_SHAPE_TWO_FLAGS, LIST "13RunCheckpointEPNS_7ClosureES2_bb"},
     {STROBE_ART_JNI_TRAMPOLINE, ALL, USUAL, "artQuickGenericJniTrampoline"},
-    {STROBE_ART_MONITOR_LOCK, 28, 36, USUAL, MONITOR "4LockILNS_10LockReasonE1EEEvPNS_6ThreadE"},
+    /* LockReason is kForWait, 0, or kForLock, 1 */
+    {STROBE_ART_MONITOR_LOCK, 26, 36, USUAL, MONITOR "4LockILNS_10LockReasonE1EEEvPNS_6ThreadE"},
     {STROBE_ART_MONITOR_LOCK, 24, 28, USUAL, MONITOR "4LockEPNS_6ThreadE"},
-    {STROBE_ART_MONITOR_LOCK_FOR_WAIT, 28, 36, USUAL, MONITOR "4LockILNS_10LockReasonE0EEEvPNS_6ThreadE"},
+    {STROBE_ART_MONITOR_LOCK_FOR_WAIT, 26, 36, USUAL, MONITOR "4LockILNS_10LockReasonE0EEEvPNS_6ThreadE"},
     {STROBE_ART_MONITOR_UNLOCK, ALL, USUAL, MONITOR "6UnlockEPNS_6ThreadE"},
     {STROBE_ART_MONITOR_WAIT, ALL, USUAL, MONITOR "4WaitEPNS_6ThreadE" I64 "ibNS_11ThreadStateE"},
     {STROBE_ART_MONITOR_NOTIFY, ALL, USUAL, MONITOR "6NotifyEPNS_6ThreadE"},
@@ -77,8 +78,8 @@ static const struct strobe_art_candidate candidates[] = {
      CALLBACKS "26AddThreadLifecycleCallbackEPNS_23ThreadLifecycleCallbackE"},
     {STROBE_ART_REMOVE_THREAD_CALLBACK, 26, 36, USUAL,
      CALLBACKS "29RemoveThreadLifecycleCallbackEPNS_23ThreadLifecycleCallbackE"},
-    {STROBE_ART_ADD_MONITOR_CALLBACK, 28, 36, USUAL, CALLBACKS "18AddMonitorCallbackEPNS_15MonitorCallbackE"},
-    {STROBE_ART_REMOVE_MONITOR_CALLBACK, 28, 36, USUAL, CALLBACKS "21RemoveMonitorCallbackEPNS_15MonitorCallbackE"},
+    {STROBE_ART_ADD_MONITOR_CALLBACK, 26, 36, USUAL, CALLBACKS "18AddMonitorCallbackEPNS_15MonitorCallbackE"},
+    {STROBE_ART_REMOVE_MONITOR_CALLBACK, 26, 36, USUAL, CALLBACKS "21RemoveMonitorCallbackEPNS_15MonitorCallbackE"},
 };
 
 const struct strobe_art_candidate *strobe_art_candidates(size_t *count)

@@ -163,18 +163,22 @@ static const char *read_debugdata(const struct strobe_elf_source *file, const El
     return fault ? "damaged: its .gnu_debugdata holds no library of this processor" : NULL;
 }
 
-static const char *open_source(const char *path, struct strobe_elf_source *out)
+static enum strobe_status open_source(const char *path, struct strobe_elf_source *out, const char **fault)
 {
     struct stat st;
     out->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (out->fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? "no such file" : "can't be opened";
+    if (out->fd < 0) {
+        bool there = errno != ENOENT && errno != ENOTDIR;
+        *fault = there ? "can't be opened" : "no such file";
+        return there ? STROBE_IO : STROBE_NO_ENTRY;
+    }
     if (!fstat(out->fd, &st) && S_ISREG(st.st_mode) && st.st_size >= 0) {
         out->size = (uint64_t)st.st_size;
-        return NULL;
+        return STROBE_OK;
     }
     close(out->fd);
-    return "no regular file";
+    *fault = "no regular file";
+    return STROBE_IO;
 }
 
 static void free_tables(struct strobe_module *m)
@@ -220,9 +224,10 @@ enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, stru
     out->bias = bias;
     out->looked_in_file = true;
     snprintf(out->path, sizeof out->path, "%s", path);
-    const char *fault = open_source(path, &file);
-    if (fault)
-        return refuse(errno == ENOENT || errno == ENOTDIR ? STROBE_NO_ENTRY : STROBE_IO, why, why_bytes, path, fault);
+    const char *fault;
+    enum strobe_status s = open_source(path, &file, &fault);
+    if (s != STROBE_OK)
+        return refuse(s, why, why_bytes, path, fault);
     fault = read_file(out, &file);
     close(file.fd);
     return fault ? refuse(STROBE_BAD_INPUT, why, why_bytes, path, fault) : STROBE_OK;
@@ -232,8 +237,7 @@ static void look_in_file(struct strobe_module *m)
 {
     struct strobe_elf_source file = {.fd = -1};
     m->looked_in_file = true;
-    m->not_in_file = open_source(m->path, &file);
-    if (m->not_in_file)
+    if (open_source(m->path, &file, &m->not_in_file) != STROBE_OK)
         return;
     m->not_in_file = read_file(m, &file);
     close(file.fd);

@@ -55,7 +55,8 @@ struct strobe_module {
 enum strobe_status strobe_module_open(const char *name, struct strobe_module *out, char *why, size_t why_bytes);
 
 /* The same for a file that is loaded at `bias`, or not at all (bias 0: symbols then are addresses in the file). All
- * tables are read from the file, .dynsym too. STROBE_NO_ENTRY: there is no such file. For tools and tests. */
+ * tables are read from the file, .dynsym too. STROBE_NO_ENTRY: there is no such file. STROBE_IO: it can't be opened.
+ * STROBE_BAD_INPUT: it is no library of this processor, or not all of one. For tools and tests. */
 enum strobe_status strobe_module_open_file(const char *path, uint64_t bias, struct strobe_module *out, char *why,
                                            size_t why_bytes);
 
