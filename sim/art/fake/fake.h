@@ -155,7 +155,13 @@ struct fake_thread *fake_self(void);                                      /* NUL
 /* Comes back in NATIVE, with a java.lang.Thread as its peer. */
 struct fake_thread *fake_thread_attach(const char *name, bool as_daemon, bool is_main);
 void fake_thread_detach(struct fake_thread *self);
-struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer);   /* Thread.nativeCreate */
+struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer);   /* Thread.nativeCreate; NULL: no
+                                                                                     room; it may have ended already */
+struct fake_object *fake_thread_peer(struct fake_thread *t);              /* its java.lang.Thread */
+/* Visits the thread of a java.lang.Thread with the list locked, so that it can't end; false: it has none. */
+bool fake_with_thread(const struct fake_object *peer, void (*visit)(struct fake_thread *, void *), void *ctx);
+void fake_thread_set_name(struct fake_thread *self, const char *name);
+void fake_thread_roots(struct fake_thread *t, void (*visit)(fake_ref *, void *), void *ctx);   /* but its frames' */
 struct strobe_jni *fake_thread_env(struct fake_thread *t);
 uint32_t fake_thread_id(const struct fake_thread *t);                     /* thin-lock id */
 bool fake_runnable(const struct fake_thread *self);
@@ -166,6 +172,8 @@ struct fake_object *fake_exception(struct fake_thread *self);             /* pen
 void fake_set_exception(struct fake_thread *self, struct fake_object *o);
 bool fake_interrupted(struct fake_thread *self, bool clear);
 void fake_interrupt(struct fake_thread *t);
+void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time) FAKE_EXPORT("_ZN3art6Thread4ParkEbl");
+void fake_thread_unpark(struct fake_thread *t) FAKE_EXPORT("_ZN3art6Thread6UnparkEv");
 size_t fake_stack_left(struct fake_thread *self);                         /* bytes, less what is kept for overflow */
 void fake_for_each_thread(void (*visit)(struct fake_thread *, void *), void *ctx);   /* with the list locked */
 void fake_suspend_all(struct fake_thread *self);                          /* RUNNABLE ones stop; self goes on */
@@ -187,7 +195,7 @@ struct fake_frame {                  /* on the interpreter's own stack, one for 
     uint32_t dex_pc, register_count;
     uint32_t *registers;             /* references among them look like references: the collector is conservative */
     void *memory;                    /* the ShadowFrame or the quick frame, in the level's layout */
-    bool shadow, inlined;
+    bool shadow, inlined;            /* set by who pushes it; inlined: into the frame below it, a quick one */
 };
 
 /* Enters managed code from native (a new fragment) and leaves it. */
@@ -195,8 +203,11 @@ struct fake_fragment { void *memory[4]; };
 void fake_fragment_push(struct fake_thread *self, struct fake_fragment *f);
 void fake_fragment_pop(struct fake_thread *self, struct fake_fragment *f);
 
-/* Bytes of memory, on the caller's stack, that a frame's structure needs. */
+/* Bytes of memory, on the caller's stack and aligned for pointers, that a frame's structure needs. */
 size_t fake_frame_bytes(uint32_t register_count);
+/* Makes the structure in frame->memory, with the registers in it, zeroed: frame->registers. A frame of the other kind
+ * than those below it gets a fragment of its own, and so does a native method's on shadow frames. While a native method
+ * runs its frame is the top one, tagged as the generic JNI stub's. */
 void fake_frame_push(struct fake_thread *self, struct fake_frame *f);
 void fake_frame_pop(struct fake_thread *self, struct fake_frame *f);
 void fake_frame_at(struct fake_thread *self, struct fake_frame *f, uint32_t dex_pc);
@@ -244,7 +255,8 @@ void fake_mutex_lock(struct fake_mutex *m);
 bool fake_mutex_trylock(struct fake_mutex *m);
 void fake_mutex_unlock(struct fake_mutex *m);
 void fake_cond_init(struct fake_cond *c);
-bool fake_cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns);   /* false: that passed */
+bool fake_cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns);   /* false: that passed;
+                                                                                           UINT64_MAX: never */
 void fake_cond_signal(struct fake_cond *c);
 void fake_cond_broadcast(struct fake_cond *c);
 uint64_t fake_now_ns(void);
