@@ -22,7 +22,10 @@ static void unlock(void) { fake_mutex_unlock(&fake_list.lock); }
 
 /* ---- counts; with the list locked ---- */
 
-int32_t fake_suspend_count(const struct fake_thread *t) { return FAKE_AT(t, fake_layout->thread_suspend_count, int32_t); }
+int32_t fake_suspend_count(const struct fake_thread *t)
+{
+    return FAKE_AT(t, fake_layout->thread_suspend_count, const int32_t);
+}
 
 void fake_suspend_count_add(struct fake_thread *t, int32_t n)
 {

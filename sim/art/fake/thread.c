@@ -16,7 +16,7 @@ struct fake_thread *fake_self(void) { return fake_thread_self; }
 struct fake_thread *fake_current_from_gdb(void) FAKE_EXPORT("_ZN3art6Thread14CurrentFromGdbEv");
 struct fake_thread *fake_current_from_gdb(void) { return fake_thread_self; }
 
-/* ---- state. The numbers are 30's (thread_state.h); since 33 RUNNABLE is 0, and the state has the word's top byte ---- */
+/* ---- state. Numbers of 30 (thread_state.h); since 33 RUNNABLE is 0, and the state has the word's top byte ---- */
 
 static const uint8_t number[] = {
     [FAKE_RUNNABLE] = 67, [FAKE_NATIVE] = 92,    [FAKE_WAITING] = 71,        [FAKE_TIMED_WAITING] = 68,
