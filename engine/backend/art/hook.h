@@ -52,19 +52,25 @@ struct strobe_hook {
 enum strobe_status strobe_hook_native_offset(const void *method, size_t bytes, const void *known, uint32_t *offset);
 
 /* Exchanges the native function of `method`, an ArtMethod. STROBE_NO_ENTRY: there is none (its stub is not bound yet,
- * NULL). STROBE_EXISTS: already hooked by this. */
+ * NULL). STROBE_EXISTS: already hooked by this. (A method that was never called may hold the runtime's
+ * own stub, which binds it and is no function to call as the original: have it bound first.) */
 enum strobe_status strobe_hook_native(struct strobe_hook *h, void *method, uint32_t offset, void *replacement);
 
-/* Exchanges the slots of `symbol` in all libraries loaded now, but this one. STROBE_NO_ENTRY: nobody calls it.
- * STROBE_FULL: more than STROBE_HOOK_SLOTS_MAX do; nothing is changed. STROBE_IO: a slot can't be made writable;
- * nothing stays changed. */
+/* Exchanges the slots of `symbol` in all libraries loaded now, but this one; of several functions of that name, those
+ * that most of them lead to. Libraries loaded later are not hooked until one looks again: the same call with a hook that
+ * is in place adds theirs. STROBE_NO_ENTRY: nobody calls it. STROBE_FULL: more than STROBE_HOOK_SLOTS_MAX do; nothing is
+ * changed. STROBE_IO: a slot can't be made writable (errno); nothing stays changed. STROBE_EXISTS: hooked by this, in
+ * another way or with another replacement. */
 enum strobe_status strobe_hook_slots(struct strobe_hook *h, const char *symbol, void *replacement);
 
-/* Hooks a function inline. STROBE_UNSUPPORTED: no hooker, or it refused (errno). */
+/* Hooks a function inline. STROBE_UNSUPPORTED: no hooker, or it refused (errno). STROBE_EXISTS: already hooked by
+ * this. */
 enum strobe_status strobe_hook_inline(struct strobe_hook *h, const struct strobe_inline_hooker *hooker, void *target,
                                       void *replacement);
 
-/* Takes a hook out. Harmless when none is in place. STROBE_EXISTS: somebody has hooked on top: all is left in place. */
+/* Takes a hook out. Harmless when none is in place. STROBE_EXISTS: somebody has hooked on top: all is left in place.
+ * STROBE_IO: refused (errno); what is still in place can be taken out by another call. `original` stays to be called:
+ * calls may be on their way there. */
 enum strobe_status strobe_hook_remove(struct strobe_hook *h);
 
 #endif

@@ -1,0 +1,99 @@
+#include "engine/backend/art/mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct reader {
+    int fd;
+    size_t have, next;
+    bool failed;
+    char bytes[4096];
+};
+
+/* -1 at the end. */
+static int read_byte(struct reader *r)
+{
+    if (r->next == r->have) {
+        ssize_t got;
+        do
+            got = read(r->fd, r->bytes, sizeof r->bytes);
+        while (got < 0 && errno == EINTR);
+        r->failed |= got < 0;
+        if (got <= 0)
+            return -1;
+        r->have = (size_t)got;
+        r->next = 0;
+    }
+    return (unsigned char)r->bytes[r->next++];
+}
+
+/* Reads a number in hexadecimal digits and the byte behind it. */
+static uintptr_t read_hex(struct reader *r)
+{
+    uintptr_t value = 0;
+    for (;;) {
+        int c = read_byte(r);
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uintptr_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uintptr_t)(c - 'a' + 10);
+        else
+            return value;
+    }
+}
+
+/* One line: `start-end rwxp ...`. False at the end. */
+static bool read_mapping(struct reader *r, struct strobe_mapping *m)
+{
+    m->start = read_hex(r);
+    m->end = read_hex(r);
+    m->protection = 0;
+    m->protection |= read_byte(r) == 'r' ? PROT_READ : 0;
+    m->protection |= read_byte(r) == 'w' ? PROT_WRITE : 0;
+    m->protection |= read_byte(r) == 'x' ? PROT_EXEC : 0;
+    for (;;) {
+        int c = read_byte(r);
+        if (c == '\n' || c < 0)
+            return c == '\n';
+    }
+}
+
+enum strobe_status strobe_mapping_at(const void *address, struct strobe_mapping *out)
+{
+    struct reader r = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    enum strobe_status status = STROBE_NO_ENTRY;
+    uintptr_t at = (uintptr_t)address;
+    if (r.fd < 0)
+        return STROBE_IO;
+    while (status != STROBE_OK && read_mapping(&r, out))
+        if (at >= out->start && at < out->end)
+            status = STROBE_OK;
+    close(r.fd);
+    return status != STROBE_OK && r.failed ? STROBE_IO : status;
+}
+
+enum strobe_status strobe_unprotect(void *address, size_t bytes, struct strobe_unprotected *out)
+{
+    struct strobe_mapping m;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t at = (uintptr_t)address, start = at & ~(page - 1), end = (at + bytes + page - 1) & ~(page - 1);
+    enum strobe_status status = strobe_mapping_at(address, &m);
+    if (status != STROBE_OK)
+        return status;
+    if (at + bytes > m.end)
+        return STROBE_BAD_INPUT;
+    *out = (struct strobe_unprotected){(void *)start, m.protection & PROT_WRITE ? 0 : end - start, m.protection};
+    if (out->bytes && mprotect(out->start, out->bytes, m.protection | PROT_WRITE) != 0)
+        return STROBE_IO;
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_protect_again(const struct strobe_unprotected *u)
+{
+    if (u->bytes && mprotect(u->start, u->bytes, u->protection) != 0)
+        return STROBE_IO;
+    return STROBE_OK;
+}
