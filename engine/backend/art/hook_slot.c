@@ -15,13 +15,13 @@
 #include <sys/mman.h>
 
 #if defined(__x86_64__)
-enum { JUMP_SLOT = 7, GLOB_DAT = 6, ABSOLUTE = 1 };             /* R_X86_64_... */
+enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT, ABSOLUTE = R_X86_64_64 };
 #elif defined(__aarch64__)
-enum { JUMP_SLOT = 1026, GLOB_DAT = 1025, ABSOLUTE = 257 };     /* R_AARCH64_..., ABS64 */
+enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT, ABSOLUTE = R_AARCH64_ABS64 };
 #elif defined(__arm__)
-enum { JUMP_SLOT = 22, GLOB_DAT = 21, ABSOLUTE = 2 };           /* R_ARM_..., ABS32 */
+enum { JUMP_SLOT = R_ARM_JUMP_SLOT, GLOB_DAT = R_ARM_GLOB_DAT, ABSOLUTE = R_ARM_ABS32 };
 #elif defined(__i386__)
-enum { JUMP_SLOT = 7, GLOB_DAT = 6, ABSOLUTE = 1 };             /* R_386_... */
+enum { JUMP_SLOT = R_386_JMP_SLOT, GLOB_DAT = R_386_GLOB_DAT, ABSOLUTE = R_386_32 };
 #else
 #error "which relocations bind functions is told for x86 and ARM"
 #endif
@@ -190,16 +190,25 @@ static void *function_of_most(const struct search *s)
 
 /* ---- changing them ---- */
 
-/* STROBE_EXISTS: something else than `from` is there. */
+/* STROBE_EXISTS: something else than `from` is there. Nothing has changed when it fails. */
 static enum strobe_status exchange(void **at, void *from, void *to)
 {
     struct strobe_unprotected u;
     enum strobe_status status = strobe_unprotect(at, sizeof *at, &u);
     if (status != STROBE_OK)
         return status;
-    bool was = __atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    status = strobe_protect_again(&u);
-    return status == STROBE_OK && !was ? STROBE_EXISTS : status;
+    void *there = from;
+    bool was = __atomic_compare_exchange_n(at, &there, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (strobe_protect_again(&u) == STROBE_OK)
+        return was ? STROBE_OK : STROBE_EXISTS;
+    int why = errno;
+    if (was) {
+        there = to;
+        __atomic_compare_exchange_n(at, &there, from, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+    strobe_protect_again(&u);
+    errno = why;
+    return STROBE_IO;
 }
 
 static struct strobe_hook_slot *slot_at(struct strobe_hook *h, void **at)
@@ -231,7 +240,7 @@ static enum strobe_status exchange_all(struct strobe_hook *h, struct slot *slot,
         if (status == STROBE_OK)
             continue;
         int why = errno;
-        for (uint32_t k = 0; k <= i; k++)   /* this one too: it may have been protecting it again that failed */
+        for (uint32_t k = 0; k < i; k++)
             exchange(slot[k].at, h->replacement, slot[k].value);
         errno = why;
         return STROBE_IO;

@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Protections are changed by pages, of 4, 16 or 64 KiB: a whole number of either. */
+static const uintptr_t LARGEST_PAGE_MASK = (1 << 16) - 1;
+
 struct reader {
     int fd;
     size_t have, next;
@@ -78,13 +81,15 @@ enum strobe_status strobe_mapping_at(const void *address, struct strobe_mapping 
 enum strobe_status strobe_unprotect(void *address, size_t bytes, struct strobe_unprotected *out)
 {
     struct strobe_mapping m;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t at = (uintptr_t)address, start = at & ~(page - 1), end = (at + bytes + page - 1) & ~(page - 1);
+    uintptr_t at = (uintptr_t)address;
     enum strobe_status status = strobe_mapping_at(address, &m);
     if (status != STROBE_OK)
         return status;
     if (at + bytes > m.end)
         return STROBE_BAD_INPUT;
+    uintptr_t start = at & ~LARGEST_PAGE_MASK, end = (at + bytes + LARGEST_PAGE_MASK) & ~LARGEST_PAGE_MASK;
+    start = start > m.start ? start : m.start;
+    end = end < m.end ? end : m.end;
     *out = (struct strobe_unprotected){(void *)start, m.protection & PROT_WRITE ? 0 : end - start, m.protection};
     if (out->bytes && mprotect(out->start, out->bytes, m.protection | PROT_WRITE) != 0)
         return STROBE_IO;
