@@ -14,9 +14,8 @@
 /* A detour's page: a jump to the replacement, the trampoline, and at the end the words that both load. */
 enum { PAGE_BYTES = 4096, TRAMPOLINE_AT = 64, NEAR_STEPS = 2048 };
 
-/* How far a function is read for branches into its moved part; and, where its end is not known, how far from its entry
- * a branch may lead and be taken for one within it. */
-enum { FUNCTION_BYTES_MAX = 1 << 20, GUESSED_BYTES_MAX = 1 << 14 };
+/* How far a function is followed whose end is not known. */
+enum { FOLLOWED_BYTES = 1 << 14 };
 
 struct detour {
     struct detour *next;             /* newest first */
@@ -73,21 +72,59 @@ static int check_other_detours(struct subject *s)
     return 0;
 }
 
-/* Reads the function from its entry on: to its end where that is known, else to where it can't go on and no branch that
- * was seen leads farther. */
-static int check_branches(const struct subject *s)
+static bool leads_into_start(const struct subject *s, const struct sim_code_step *step)
 {
     uint64_t entry = (uintptr_t)s->entry, rest = (uintptr_t)s->rest;
-    const uint8_t *farthest = s->known_end ? s->known_end : s->rest;
-    const uint8_t *limit = s->end - s->entry < FUNCTION_BYTES_MAX ? s->end : s->entry + FUNCTION_BYTES_MAX;
-    struct sim_code_step step = {0};
-    for (const uint8_t *at = s->at; at < farthest || (!s->known_end && !step.ends); at += step.bytes) {
-        if (!sim_code_step(at, limit, &step))
+    return step->to < rest && ((step->jumps && step->to >= entry) || (step->calls && step->to > entry));
+}
+
+/* Reads a function from end to end. */
+static int read_through(const struct subject *s)
+{
+    struct sim_code_step step;
+    for (const uint8_t *at = s->at; at < s->known_end; at += step.bytes) {
+        if (!sim_code_step(at, s->end, &step))
             return ENOTSUP;
-        if ((step.jumps && step.to >= entry && step.to < rest) || (step.calls && step.to > entry && step.to < rest))
+        if (leads_into_start(s, &step))
             return ELOOP;
-        if (step.jumps && !s->known_end && step.to > (uintptr_t)farthest && step.to - entry < GUESSED_BYTES_MAX)
-            farthest = (const uint8_t *)(uintptr_t)step.to;
+    }
+    return 0;
+}
+
+/* Places in a function: a bit a byte. */
+struct places { uint64_t word[FOLLOWED_BYTES / 64]; };
+
+static bool has(const struct places *p, size_t place) { return p->word[place / 64] >> (place % 64) & 1; }
+static void add(struct places *p, size_t place) { p->word[place / 64] |= 1ull << (place % 64); }
+
+static bool take_one(struct places *p, size_t *place)
+{
+    for (size_t i = 0; i < FOLLOWED_BYTES / 64; i++)
+        if (p->word[i]) {
+            *place = i * 64 + (size_t)__builtin_ctzll(p->word[i]);
+            p->word[i] &= p->word[i] - 1;
+            return true;
+        }
+    return false;
+}
+
+/* Reads what is reached from a function's entry by what instructions name, calls left out. */
+static int follow(const struct subject *s)
+{
+    struct places due = {{0}}, seen = {{0}};
+    size_t place;
+    add(&due, (size_t)(s->at - s->entry));
+    while (take_one(&due, &place)) {
+        struct sim_code_step step = {0};
+        for (; !step.ends && place < FOLLOWED_BYTES && !has(&seen, place); place += step.bytes) {
+            if (!sim_code_step(s->entry + place, s->end, &step))
+                return ENOTSUP;
+            if (leads_into_start(s, &step))
+                return ELOOP;
+            add(&seen, place);
+            if (step.jumps && step.to - (uintptr_t)s->entry < FOLLOWED_BYTES)
+                add(&due, step.to - (uintptr_t)s->entry);
+        }
     }
     return 0;
 }
@@ -104,7 +141,9 @@ static int examine(struct subject *s, void *target)
     int refused = measure(s);
     if (!refused)
         refused = check_other_detours(s);
-    return refused || s->detoured ? refused : check_branches(s);
+    if (refused || s->detoured)
+        return refused;
+    return s->known_end ? read_through(s) : follow(s);
 }
 
 /* ---- making it ---- */
