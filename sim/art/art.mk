@@ -41,7 +41,4 @@ $(foreach flavour,obj sim pic,$B/$(flavour)/sim/art/dexes.o): fixtures/art/core1
 $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art.a $B/libstrobe-capture.a
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs)
 
-# Unit tests of either.
-$B/tests/unit/test_art_%: $B/obj/tests/unit/test_art_%.o $(support_obj) $(call obj,obj,$(art_src) $(art_lab_src)) $(libs)
-	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $^ -lcmocka $(trace_libs)
+$B/tests/unit/test_art_detour: $(call obj,obj,$(wildcard sim/art/detour*.c))

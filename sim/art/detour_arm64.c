@@ -120,8 +120,8 @@ static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
 /* Loads the address, then what is there. */
 static int move_literal(struct sim_code *c, uint32_t w, uint64_t place)
 {
-    static const uint32_t whole[4] = {0xb9400000, 0xf9400000, 0xb9800000, 0};              /* ldr w, ldr x, ldrsw, prfm */
-    static const uint32_t vector[4] = {0xbd400000, 0xfd400000, 0x3dc00000, 0};             /* ldr s, d, q */
+    static const uint32_t whole[4] = {0xb9400000, 0xf9400000, 0xb9800000, 0};    /* ldr w, ldr x, ldrsw, prfm */
+    static const uint32_t vector[4] = {0xbd400000, 0xfd400000, 0x3dc00000, 0};   /* ldr s, d, q */
     uint32_t load = w >> 26 & 1 ? vector[w >> 30] : whole[w >> 30];
     if (!load)
         return w >> 26 & 1 ? ENOTSUP : 0;                      /* a prefetch is advice */
@@ -163,10 +163,12 @@ void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, co
 
 /* ---- patching ---- */
 
-/* b, bl, nop, brk and the like may be replaced by each other while threads run them; others when none does. */
+/* b, bl, nop, brk and the like may be replaced by each other while threads run them; others when none does. (The race
+ * detector keeps no account of code.) */
+__attribute__((no_sanitize("thread")))
 void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
 {
-    __atomic_store_n((uint32_t *)(void *)at, word_at(bytes), __ATOMIC_SEQ_CST);
+    *(volatile uint32_t *)(void *)at = word_at(bytes);
     __builtin___clear_cache((char *)at, (char *)at + SIM_CODE_JUMP_BYTES);
 }
 

@@ -148,18 +148,29 @@ static void detours_of_one_function_go_last_first(void **state)
     }
 }
 
-static void what_somebody_else_has_written_stays(void **state)
+static void write_code(uint8_t *code, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
 {
     struct strobe_unprotected u;
-    unsigned char *code = (unsigned char *)(uintptr_t)movables[0].function;
+    assert_int_equal(strobe_unprotect(code, SIM_CODE_JUMP_BYTES, &u), STROBE_OK);
+    sim_code_patch(code, bytes);
+    assert_int_equal(strobe_protect_again(&u), STROBE_OK);
+}
+
+static void what_somebody_else_has_written_stays(void **state)
+{
+    unsigned char jump[SEEN_BYTES], other[SEEN_BYTES], after[SEEN_BYTES];
+    uint8_t *code = (uint8_t *)(uintptr_t)movables[0].function;
     void *handle;
     (void)state;
     assert_int_equal(install(movables[0].function, count_call, &original, &handle), 0);
-    assert_int_equal(strobe_unprotect(code, SIM_CODE_JUMP_BYTES, &u), STROBE_OK);
-    code[SIM_CODE_JUMP_BYTES - 2] ^= 1;
+    copy_code(jump, movables[0].function);
+    memcpy(other, jump, sizeof jump);
+    other[SIM_CODE_JUMP_BYTES - 2] ^= 1;
+    write_code(code, other);
     assert_int_equal(take_out(handle), EEXIST);
-    code[SIM_CODE_JUMP_BYTES - 2] ^= 1;
-    assert_int_equal(strobe_protect_again(&u), STROBE_OK);
+    copy_code(after, movables[0].function);
+    assert_memory_equal(after, other, sizeof after);
+    write_code(code, jump);
     assert_int_equal(take_out(handle), 0);
 }
 

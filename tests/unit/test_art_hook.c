@@ -137,6 +137,7 @@ static int caught_in(opener *opens)
 }
 
 /* Bytes that the loader protects once it has bound them, of all libraries, and how all that files hold is mapped. */
+static int own_memory;
 struct snapshot { unsigned char *bytes; size_t count; char maps[1 << 16]; };
 
 static int copy_bound(struct dl_phdr_info *info, size_t info_bytes, void *p)
@@ -148,7 +149,8 @@ static int copy_bound(struct dl_phdr_info *info, size_t info_bytes, void *p)
         if (h->p_type != PT_GNU_RELRO)
             continue;
         s->bytes = realloc(s->bytes, s->count + h->p_memsz);
-        memcpy(s->bytes + s->count, (const void *)(info->dlpi_addr + h->p_vaddr), h->p_memsz);
+        assert_int_equal(pread(own_memory, s->bytes + s->count, h->p_memsz, (off_t)(info->dlpi_addr + h->p_vaddr)),
+                         h->p_memsz);
         s->count += h->p_memsz;
     }
     return 0;
@@ -168,7 +170,9 @@ static struct snapshot *snapshot(void)
         }
     }
     fclose(f);
+    own_memory = open("/proc/self/mem", O_RDONLY);
     dl_iterate_phdr(copy_bound, s);
+    close(own_memory);
     return s;
 }
 

@@ -57,10 +57,10 @@ enum strobe_status strobe_hook_native_offset(const void *method, size_t bytes, c
 enum strobe_status strobe_hook_native(struct strobe_hook *h, void *method, uint32_t offset, void *replacement);
 
 /* Exchanges the slots of `symbol` in all libraries loaded now, but this one; of several functions of that name, those
- * that most of them lead to. Libraries loaded later are not hooked until one looks again: the same call with a hook that
- * is in place adds theirs. STROBE_NO_ENTRY: nobody calls it. STROBE_FULL: more than STROBE_HOOK_SLOTS_MAX do; nothing is
- * changed. STROBE_IO: a slot can't be made writable (errno); nothing stays changed. STROBE_EXISTS: hooked by this, in
- * another way or with another replacement. */
+ * that most of them lead to. Libraries loaded later are not hooked until one looks again: the same call with a hook
+ * that is in place adds theirs. STROBE_NO_ENTRY: nobody calls it. STROBE_FULL: more than STROBE_HOOK_SLOTS_MAX do;
+ * nothing is changed. STROBE_IO: a slot can't be made writable (errno); nothing stays changed. STROBE_EXISTS: hooked by
+ * this, in another way or with another replacement. */
 enum strobe_status strobe_hook_slots(struct strobe_hook *h, const char *symbol, void *replacement);
 
 /* Hooks a function inline. STROBE_UNSUPPORTED: no hooker, or it refused (errno). STROBE_EXISTS: already hooked by

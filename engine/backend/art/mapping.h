@@ -25,8 +25,8 @@ struct strobe_unprotected {
     int protection;
 };
 
-/* Makes `bytes` at `address`, and what is around them, writable besides all that they are. They must be of one mapping: STROBE_BAD_INPUT when
- * they are not. STROBE_IO: refused (errno). STROBE_NO_ENTRY: not mapped. */
+/* Makes `bytes` at `address`, and what is around them, writable besides all that they are. They must be of one mapping:
+ * STROBE_BAD_INPUT when they are not. STROBE_IO: refused (errno). STROBE_NO_ENTRY: not mapped. */
 enum strobe_status strobe_unprotect(void *address, size_t bytes, struct strobe_unprotected *out);
 
 /* STROBE_IO: refused; they stay writable. */

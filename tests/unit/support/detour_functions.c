@@ -28,7 +28,8 @@ __asm__(".data\n.balign 8\ndatum: .quad 1000\nelsewhere: .quad helper\n"
 FUNCTION(frame, "push rbp\n mov rbp, rsp\n sub rsp, 32\n lea rax, [rdi + rsi]\n leave\n ret\n");
 ODD(frame_odd, "push rbp\n mov rbp, rsp\n sub rsp, 32\n lea rax, [rdi + rsi]\n leave\n ret\n");
 FUNCTION(landing, "endbr64\n lea rax, [rdi + rsi * 2]\n add rax, 1\n ret\n");
-FUNCTION(pushes, "push r15\n push r14\n push rbx\n mov r15, rdi\n lea rax, [r15 + rsi]\n pop rbx\n pop r14\n pop r15\n ret\n");
+FUNCTION(pushes, "push r15\n push r14\n push rbx\n mov r15, rdi\n lea rax, [r15 + rsi]\n pop rbx\n pop r14\n pop r15\n"
+                 " ret\n");
 FUNCTION(relative_lea, "lea rax, datum[rip]\n mov rax, [rax]\n add rax, rdi\n ret\n");
 FUNCTION(relative_load, "mov rax, datum[rip]\n add rax, rsi\n ret\n");
 FUNCTION(relative_with_constant, "cmp qword ptr datum[rip], 1000\n sete al\n movzx eax, al\n add rax, rdi\n ret\n");
@@ -69,9 +70,11 @@ const struct movable movables[] = {
 };
 
 const struct immovable immovables[] = {
-    {"shorter than the jump", too_short, ENOSPC}, {"a trap", trap, ENOSPC}, {"a loop to the entry", loop_to_entry, ELOOP},
+    {"shorter than the jump", too_short, ENOSPC}, {"a trap", trap, ENOSPC},
+    {"a loop to the entry", loop_to_entry, ELOOP},
     {"a loop to the landing pad", loop_to_landing, ELOOP}, {"a loop into the start", loop_into_start, ELOOP},
-    {"a loop that is entered below", loop_turned_round, ELOOP}, {"a branch within the start", branch_within_start, ELOOP},
+    {"a loop that is entered below", loop_turned_round, ELOOP},
+    {"a branch within the start", branch_within_start, ELOOP},
     {"a call into the start", call_into_start, ELOOP}, {"its own place", reads_its_place, ENOTSUP},
     {"a branch on a counter", counts_down, ENOTSUP}, {"no instruction", unknown, ENOTSUP}, {0},
 };
