@@ -11,6 +11,7 @@ enum {
     CALL_OBJECT = 36, CALL_STATIC_OBJECT = 116,          /* with an array of arguments; each type three further */
 };
 
+#define CALL(type) type (*)(struct strobe_jni *, void *, strobe_jmethod, const union strobe_jvalue *)
 #define AT(env, place, type) ((type)(uintptr_t)strobe_jni_at(env, (enum strobe_jni_place)(place)))
 
 typedef int (*on_object)(struct strobe_jni *, strobe_jobject);
@@ -38,16 +39,13 @@ static union strobe_jvalue call(struct strobe_jni *env, int first, void *target,
     int place = first + type_at(signature);
     const char type = strchr(signature, ')')[1];
     if (type == 'L' || type == '[')
-        value.l = AT(env, place, void *(*)(struct strobe_jni *, void *, void *, const void *))(env, target, m, arguments);
+        value.l = AT(env, place, CALL(void *))(env, target, m, arguments);
     else if (type == 'J')
-        value.j = AT(env, place, int64_t (*)(struct strobe_jni *, void *, void *, const void *))(env, target, m,
-                                                                                                 arguments);
+        value.j = AT(env, place, CALL(int64_t))(env, target, m, arguments);
     else if (type == 'Z')
-        value.i = AT(env, place, uint8_t (*)(struct strobe_jni *, void *, void *, const void *))(env, target, m,
-                                                                                                 arguments);
+        value.i = AT(env, place, CALL(uint8_t))(env, target, m, arguments);
     else
-        value.i = AT(env, place, int32_t (*)(struct strobe_jni *, void *, void *, const void *))(env, target, m,
-                                                                                                 arguments);
+        value.i = AT(env, place, CALL(int32_t))(env, target, m, arguments);
     return value;
 }
 
