@@ -22,6 +22,8 @@ static const struct strobe_art_candidate candidates[] = {
     {STROBE_ART_RUNTIME_INSTANCE, ALL, USUAL, "_ZN3art7Runtime9instance_E"},
     {STROBE_ART_THREAD_CURRENT, ALL, USUAL, "_ZN3art6Thread14CurrentFromGdbEv"},
     {STROBE_ART_VISITOR_INIT, ALL, USUAL, "_ZN3art" VISITOR "C2EPNS_6ThreadEPNS_7ContextENS0_13StackWalkKindEb"},
+    /* without check_suspended, which then is one argument more than it takes */
+    {STROBE_ART_VISITOR_INIT, 24, 27, USUAL, "_ZN3art" VISITOR "C2EPNS_6ThreadEPNS_7ContextENS0_13StackWalkKindE"},
     {STROBE_ART_VISITOR_WALK, 26, 36, USUAL, "_ZN3art" VISITOR "9WalkStackILNS0_16CountTransitionsE0EEEvb"},
     {STROBE_ART_VISITOR_WALK, 24, 27, USUAL, "_ZN3art" VISITOR "9WalkStackEb"},
     {STROBE_ART_VISITOR_METHOD, ALL, USUAL, "_ZNK3art" VISITOR "9GetMethodEv"},
