@@ -161,7 +161,6 @@ struct fake_object *fake_thread_peer(struct fake_thread *t);              /* its
 /* Visits the thread of a java.lang.Thread with the list locked, so that it can't end; false: it has none. */
 bool fake_with_thread(const struct fake_object *peer, void (*visit)(struct fake_thread *, void *), void *ctx);
 void fake_thread_set_name(struct fake_thread *self, const char *name);
-void fake_thread_roots(struct fake_thread *t, void (*visit)(fake_ref *, void *), void *ctx);   /* but its frames' */
 struct strobe_jni *fake_thread_env(struct fake_thread *t);
 uint32_t fake_thread_id(const struct fake_thread *t);                     /* thin-lock id */
 bool fake_runnable(const struct fake_thread *self);

@@ -8,8 +8,6 @@ enum { FLAG_NATIVE = 0x100, FRAGMENT_BYTES = sizeof(struct fake_managed_stack) }
 
 _Static_assert(sizeof(struct fake_fragment) >= FRAGMENT_BYTES, "room for a fragment");
 
-bool fake_quick_frames, fake_inlined_frames;
-
 static struct fake_managed_stack *top_fragment(struct fake_thread *t)
 {
     return (struct fake_managed_stack *)((uintptr_t)t + fake_layout->thread_managed_stack);

@@ -130,16 +130,6 @@ void fake_set_exception(struct fake_thread *self, struct fake_object *o)
     FAKE_AT(self, fake_layout->thread_exception, struct fake_object *) = o;
 }
 
-void fake_thread_roots(struct fake_thread *t, void (*visit)(fake_ref *, void *), void *ctx)
-{
-    struct fake_object *held[] = {*peer_of(t), fake_exception(t)};   /* nothing moves: copies do */
-    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
-        fake_ref r = fake_ref_of(held[i]);
-        if (r)
-            visit(&r, ctx);
-    }
-}
-
 size_t fake_stack_left(struct fake_thread *self)
 {
     uintptr_t end = FAKE_AT(self, fake_layout->thread_stack_end, uintptr_t), here = (uintptr_t)&end;
