@@ -55,7 +55,7 @@ struct fake_layout {
     uint16_t visitor_bytes, visitor_thread, visitor_kind, visitor_shadow, visitor_quick, visitor_quick_pc,
         visitor_header, visitor_frames, visitor_depth, visitor_inline_depth, visitor_context, visitor_check;
     uint16_t thread_bytes, thread_state_flags, thread_suspend_count, thread_thin_lock_id, thread_tid, thread_stack_end,
-        thread_managed_stack, thread_jni_env, thread_self, thread_peer, thread_exception;
+        thread_managed_stack, thread_jni_env, thread_self, thread_peer, thread_card_table, thread_exception;
     uint16_t managed_quick, managed_link, managed_shadow;
     uint16_t shadow_link, shadow_method, shadow_dex_pc_ptr, shadow_count, shadow_dex_pc, shadow_registers;
     uint16_t method_bytes, method_class, method_flags, method_dex_index, method_data, method_quick_code;

@@ -37,6 +37,7 @@ struct fake_instrumentation {
 };
 
 struct fake_heap {
+    const void *card_table;              /* runtime.c's; near the begin, where tracers look for it */
     struct fake_mutex lock;              /* of cells and pages; never held at a suspension point */
     uintptr_t base;
     uint32_t room[FAKE_CELL_CLASSES];    /* the first page of each class with room + 1 */

@@ -40,8 +40,9 @@ enum { NONE = 0xffff, LEVEL_FIRST = 24, LEVEL_LAST = 36 };
 #define THREAD(words, debugger, bytes)                                                                                \
     .thread_bytes = bytes, .thread_state_flags = 0, .thread_suspend_count = 4,                                        \
     .thread_thin_lock_id = 8 + 4 * debugger, .thread_tid = 12 + 4 * debugger,                                         \
-    .thread_exception = POINTERS(words) + 8, .thread_stack_end = POINTERS(words) + 16,                                \
-    .thread_managed_stack = POINTERS(words) + 24, .thread_jni_env = POINTERS(words) + 56,                             \
+    .thread_card_table = POINTERS(words), .thread_exception = POINTERS(words) + 8,                                    \
+    .thread_stack_end = POINTERS(words) + 16, .thread_managed_stack = POINTERS(words) + 24,                           \
+    .thread_jni_env = POINTERS(words) + 56,                                                                           \
     .thread_self = POINTERS(words) + 72, .thread_peer = POINTERS(words) + 80
 
 #define SHADOW(first)                                                                                                 \

@@ -247,6 +247,7 @@ bool fake_thread_init(struct fake_thread *t, struct fake_thread_list *list, stru
     fake_thread_self = t;
     FAKE_AT(t, fake_layout->thread_tid, uint32_t) = fake_tid();
     FAKE_AT(t, fake_layout->thread_jni_env, struct strobe_jni *) = env ? env : fake_jni_new(t);
+    FAKE_AT(t, fake_layout->thread_card_table, uintptr_t) = fake_card_table_biased_begin;
     know_stack(t);
     fake_parts_start(t);
     fake_list_register(t);

@@ -59,6 +59,11 @@ static inline _Atomic uint32_t *fake_state_and_flags(const struct fake_thread *t
     return (_Atomic uint32_t *)((uintptr_t)t + fake_layout->thread_state_flags);
 }
 
+/* The runtime's card table is reached by a biased address: its lowest byte is what marks a card. Each thread has a
+ * copy. 0: no runtime yet. */
+enum { FAKE_CARD_DIRTY = 0x70 };
+extern uintptr_t fake_card_table_biased_begin;
+
 /* True when it has reached a state that counts as suspended. Any. */
 bool fake_is_stopped(const struct fake_thread *t);
 
