@@ -97,6 +97,7 @@ struct strobe_thread {
 struct strobe_local {
     struct strobe_thread *thread;
     uint32_t busy;                 /* 1: this thread is in the engine, or belongs to it */
+    uint32_t capture;              /* which one `thread` is of, for a backend that has several in a process, in turn */
 };
 extern _Thread_local struct strobe_local strobe_local;
 

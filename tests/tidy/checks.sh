@@ -190,6 +190,6 @@ capture_half_links_only_what_it_may() {
 public_names_say_strobe() {
     find "$1" -maxdepth 1 -name 'libstrobe-*.a' -print0 2>/dev/null | xargs -0 -r nm -A -g --defined-only 2>/dev/null |
         sed -nE 's/^([^ ]*):[0-9a-f]* [A-Z] (.*)/\1 \2/p' |
-            grep -vE ' (strobe_|__(asan|odr|gcov|llvm|x86))|libstrobe-sim.* (sim|explore|__tsan)_' |
+            grep -vE ' (strobe_|JNI_OnLoad$|__(asan|odr|gcov|llvm|x86))|libstrobe-sim.* (sim|explore|__tsan)_' |
         sed -E 's/^(\S+) (.*)/\1:1: public name \2 lacks strobe_/'
 }

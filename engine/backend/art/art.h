@@ -20,7 +20,8 @@
 struct strobe_art_options {
     const char *session_path;                  /* an existing, fresh session (strobe_session_create) */
     const char *library;                       /* the runtime's library; NULL = "libart.so" */
-    int api;                                   /* its level; 0 = ro.build.version.sdk, where there are such */
+    int api;                                   /* its level; 0 = the property ro.build.version.sdk, or where there are
+    none the environment's STROBE_ART_API */
     const struct strobe_inline_hooker *hooker; /* NULL = none */
 };
 

@@ -49,16 +49,20 @@ enum strobe_art_symbol {
     STROBE_ART_MONITOR_LOCK,              /* Monitor::Lock<kForLock>(Thread *) */
     STROBE_ART_MONITOR_LOCK_FOR_WAIT,     /* Monitor::Lock<kForWait>(Thread *) */
     STROBE_ART_MONITOR_UNLOCK,            /* Monitor::Unlock(Thread *) */
+    STROBE_ART_MONITOR_INIT,              /* Monitor::Monitor(Thread *, Thread *, Object *, int32_t, MonitorId); may be
+    missing */
     /* WAIT: to be hooked */
     STROBE_ART_MONITOR_WAIT,              /* Monitor::Wait(Thread *, int64_t, int32_t, bool, ThreadState) */
     STROBE_ART_MONITOR_NOTIFY,
     STROBE_ART_MONITOR_NOTIFY_ALL,
+    STROBE_ART_MONITOR_DO_NOTIFY,         /* Monitor::DoNotify(Thread *, Object *, bool); may be missing */
     /* PARK: to be hooked */
     STROBE_ART_PARK_THREAD,               /* Thread::Park(bool, int64_t) */
     STROBE_ART_UNPARK_THREAD,
     /* GC: to be hooked */
     STROBE_ART_GC_WAIT,                   /* Heap::WaitForGcToCompleteLocked */
     STROBE_ART_GC_COLLECT,                /* Heap::CollectGarbageInternal */
+    STROBE_ART_GC_FINISH,                 /* Heap::FinishGC; may be missing */
     /* THREADS */
     STROBE_ART_FOR_EACH,                  /* ThreadList::ForEach; may be missing */
     /* CALLBACKS: each may be missing */

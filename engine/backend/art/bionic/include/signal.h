@@ -27,6 +27,7 @@ struct sigaction {
 #endif
 
 #define SIG_DFL ((void (*)(int))0)
+#define SIG_SETMASK 2
 #define SA_SIGINFO 4
 #define SA_RESTART 0x10000000
 #define SA_ONSTACK 0x08000000

@@ -1,0 +1,328 @@
+#include "engine/backend/art/art.h"
+
+#include "engine/backend/art/events.h"
+#include "engine/backend/art/names.h"
+#include "engine/backend/art/own_threads.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct strobe_art strobe_art;
+
+enum { PROPERTY_BYTES = 92 };   /* what a system property holds at most, its NUL included */
+
+enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
+static strobe_a32 life;
+
+/* Threads first, so that those that begin are registered; allocations last, so that what the start itself does is not
+ * told. Taken out in reverse. */
+static const struct strobe_art_feature *const features[] = {
+    &strobe_art_feature_threads, &strobe_art_feature_monitor, &strobe_art_feature_wait, &strobe_art_feature_park,
+    &strobe_art_feature_gc, &strobe_art_feature_calls, &strobe_art_feature_loop, &strobe_art_feature_jni,
+    &strobe_art_feature_alloc,
+};
+enum { FEATURES = sizeof features / sizeof features[0] };
+static bool in_place[FEATURES];
+
+/* ---- memory ---- */
+
+/* Hooks that looked at the switch just before it was turned off may use a capture's memory for some instructions yet.
+ * So that stays until the capture after the next begins. */
+struct memory { void *all; size_t bytes; struct strobe_session session; };
+static struct memory present, previous;
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + 4095) & ~(size_t)4095;
+}
+
+static void release(struct memory *m)
+{
+    if (m->all)
+        munmap(m->all, m->bytes);
+    if (m->session.header)
+        strobe_session_unmap(&m->session);
+    *m = (struct memory){0};
+}
+
+/* All that a capture needs beside its session. Only what is used of it is ever touched. */
+static bool reserve(const struct strobe_config *c, struct memory *m)
+{
+    size_t engine = whole_pages(strobe_engine_memory_bytes(c));
+    size_t walks = whole_pages(c->threads_max * sizeof(struct strobe_art_walk));
+    size_t local = whole_pages(c->threads_max * sizeof(struct strobe_art_local));
+    *m = (struct memory){.bytes = engine + walks + local + sizeof(struct strobe_art_threads)};
+    void *p = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    m->all = p;
+    return true;
+}
+
+/* ---- the switch: a page that a forked child finds wiped ---- */
+
+static bool place_switch(void)
+{
+    static strobe_a32 *page;
+    if (!page) {
+        void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+            return false;
+        page = p;
+        madvise(p, 4096, MADV_WIPEONFORK);
+    }
+    strobe_store_relaxed(page, STROBE_OFF);
+    strobe_switch = page;
+    return true;
+}
+
+static void switch_on(void)
+{
+    const struct strobe_config *c = &strobe_art.engine.config;
+    bool delayed = c->delay_ns && strobe_art.status.on >> STROBE_ART_SUSPEND & 1;   /* the sampler ends it */
+    strobe_store_seq_cst(strobe_switch, delayed ? STROBE_PAUSED : STROBE_ON);
+}
+
+/* ---- start ---- */
+
+static enum strobe_status refuse(enum strobe_status status, char *why, size_t why_bytes, const char *reason)
+{
+    snprintf(why, why_bytes, "%s", reason);
+    return status;
+}
+
+/* The app's level, where it was not told. 0: not known. */
+static int level_of(const struct strobe_art_options *o)
+{
+    int (*get)(const char *, char *);
+    char text[PROPERTY_BYTES] = "";
+    if (o->api)
+        return o->api;
+    *(void **)&get = dlsym(RTLD_DEFAULT, "__system_property_get");
+    if (get && get("ro.build.version.sdk", text) > 0)
+        return (int)strtol(text, NULL, 10);
+    const char *told = getenv("STROBE_ART_API");
+    return told ? (int)strtol(told, NULL, 10) : 0;
+}
+
+/* The session is looked at before it is attached to: from then on nothing fails any more. */
+static enum strobe_status look_at_session(const char *path, struct strobe_config *config, char *why, size_t why_bytes)
+{
+    struct strobe_session s;
+    enum strobe_status status = strobe_session_open(path, &s);
+    if (status == STROBE_OK) {
+        *config = s.header->config;
+        strobe_session_unmap(&s);
+    } else {
+        snprintf(why, why_bytes, "%s: %s", path, strobe_status_text(status));
+    }
+    return status;
+}
+
+/* What was known before stays to be read meanwhile: a thread may yet come to a suspension point with something of the
+ * last capture's to do there. */
+static enum strobe_status find_runtime(void *vm, const struct strobe_art_options *o, char *why, size_t why_bytes)
+{
+    struct strobe_art *a = &strobe_art;
+    struct strobe_libart libart;
+    struct strobe_art_runtime runtime;
+    enum strobe_status status = strobe_libart_open(o->library, level_of(o), &libart, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    void *self = strobe_art_current(&libart);
+    if (!self)
+        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the calling thread is not attached to the runtime");
+    strobe_linux_init(&a->host.linux, clock_gettime);
+    status = strobe_art_discover(&libart, &a->host.linux.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, why,
+                                 why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    a->vm = vm;
+    a->libart = libart;
+    a->runtime = runtime;
+    return STROBE_OK;
+}
+
+static void fill_header(struct strobe_session_header *h)
+{
+    const struct strobe_linux *l = &strobe_art.host.linux;
+    struct strobe_clock_pair *b = &h->begin;
+    strobe_linux_clock_pair(l, &b->ticks, &b->monotonic_ns, &b->boottime_ns, &b->realtime_ns);
+    h->ticks_per_second = l->host.ticks_per_second;
+    long n = syscall(SYS_readlinkat, -100, "/proc/self/exe", h->exe, sizeof h->exe - 1);
+    h->exe[n > 0 ? n : 0] = '\0';
+}
+
+static void between_passes(void *ctx)
+{
+    static uint64_t looked;
+    uint64_t now = strobe_art_now();
+    (void)ctx;
+    if (now - looked < strobe_art.host.linux.host.ticks_per_second)
+        return;
+    looked = now;
+    strobe_art_look_for_threads();
+}
+
+static void lay_out(void)
+{
+    struct strobe_art *a = &strobe_art;
+    const struct strobe_config *c = &present.session.header->config;
+    char *at = present.all;
+    void *engine = at;
+    at += whole_pages(strobe_engine_memory_bytes(c));
+    struct strobe_art_walk *walks = (void *)at;
+    at += whole_pages(c->threads_max * sizeof *walks);
+    a->local = (void *)at;
+    at += whole_pages(c->threads_max * sizeof *a->local);
+    a->threads = (void *)at;
+    strobe_art_host_init(&a->host, &a->libart, &a->runtime, a->threads, walks);
+    a->host.linux.host.between_passes = between_passes;
+    strobe_engine_init(&a->engine, &present.session, &a->host.linux.host, &strobe_unwinder_art, engine);
+}
+
+static void start_feature(int i, struct strobe_jni *env)
+{
+    const struct strobe_art_feature *f = features[i];
+    struct strobe_art_status *s = &strobe_art.status;
+    char *off = s->off[f->use];
+    const struct strobe_libart *l = &strobe_art.libart;
+    if (f->use != STROBE_ART_NEEDED && f->use != STROBE_ART_THREADS && !strobe_libart_has(l, f->use))
+        snprintf(off, sizeof s->off[0], "the runtime has no %s",
+                 strobe_art_symbol_name((enum strobe_art_symbol)(l->missing[f->use] - 1)));
+    in_place[i] = f->start(env, off, sizeof s->off[0]);
+    if (!in_place[i])
+        return;
+    s->on |= 1u << f->use;
+    off[0] = '\0';
+}
+
+static void start_sampler(void)
+{
+    struct strobe_art_status *s = &strobe_art.status;
+    char *off = s->off[STROBE_ART_SUSPEND];
+    const struct strobe_libart *l = &strobe_art.libart;
+    if (!strobe_art.engine.config.async_interval_ns)
+        snprintf(off, sizeof s->off[0], "not asked for");
+    else if (!strobe_libart_has(l, STROBE_ART_SUSPEND))
+        snprintf(off, sizeof s->off[0], "the runtime has no %s",
+                 strobe_art_symbol_name((enum strobe_art_symbol)(l->missing[STROBE_ART_SUSPEND] - 1)));
+    else if (strobe_art_own_threads_start(off, sizeof s->off[0]))
+        s->on |= 1u << STROBE_ART_SUSPEND;
+}
+
+/* The last that can fail. */
+static enum strobe_status take_session(const char *path, struct memory *m, char *why, size_t why_bytes)
+{
+    struct strobe_config config;
+    enum strobe_status status = look_at_session(path, &config, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    if (!reserve(&config, m) || !place_switch()) {
+        status = refuse(STROBE_IO, why, why_bytes, "there is no memory for the engine");
+    } else {
+        status = strobe_session_attach(path, strobe_art.host.linux.pid, &m->session);
+        if (status != STROBE_OK)
+            snprintf(why, why_bytes, "%s: %s", path, strobe_status_text(status));
+    }
+    if (status != STROBE_OK)
+        release(m);
+    return status;
+}
+
+static enum strobe_status start(void *vm, const struct strobe_art_options *o, char *why, size_t why_bytes)
+{
+    struct strobe_art *a = &strobe_art;
+    struct memory next = {0};
+    struct strobe_jni *env = strobe_jvm_env(vm);
+    if (!env)
+        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the calling thread is not attached to the runtime");
+    enum strobe_status status = find_runtime(vm, o, why, why_bytes);
+    if (status == STROBE_OK)
+        status = take_session(o->session_path, &next, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    release(&previous);
+    previous = present;
+    present = next;
+    lay_out();
+    fill_header(a->engine.session.header);
+    a->hooker = o->hooker;
+    a->capture++;
+    a->native_offset = strobe_art_native_offset(env);
+    memset(&a->status, 0, sizeof a->status);
+    for (int i = 0; i < FEATURES; i++)
+        start_feature(i, env);
+    start_sampler();
+    switch_on();
+    strobe_art_look_for_threads();
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *options,
+                                    struct strobe_art_status *status, char *why, size_t why_bytes)
+{
+    uint32_t idle = IDLE;
+    if (!strobe_cas_acquire(&life, &idle, STARTING))
+        return refuse(STROBE_EXISTS, why, why_bytes, idle == STUCK ? "the last capture's threads have not ended"
+                                                                   : "a capture is under way");
+    uint32_t busy = strobe_local.busy;
+    strobe_local.busy = 1;
+    enum strobe_status started = start(vm, options, why, why_bytes);
+    strobe_local.busy = busy;
+    if (started == STROBE_OK && status)
+        *status = strobe_art.status;
+    strobe_store_release(&life, started == STROBE_OK ? RUNNING : IDLE);
+    return started;
+}
+
+/* ---- end ---- */
+
+/* Threads leave the engine within microseconds unless they are descheduled. */
+static bool wait_until_quiet(void)
+{
+    struct timespec pause = {0, 200 * 1000};
+    for (int i = 0; i < 5000; i++) {
+        if (strobe_engine_quiet(&strobe_art.engine))
+            return true;
+        syscall(SYS_nanosleep, &pause, NULL);
+    }
+    return false;
+}
+
+static void close_session(void)
+{
+    struct strobe_art *a = &strobe_art;
+    struct strobe_art_names names;
+    struct strobe_clock_pair end;
+    strobe_art_own_threads_finish();
+    strobe_linux_clock_pair(&a->host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
+    strobe_art_name_methods(&a->libart, &a->runtime, &a->host.linux.host, &a->engine.session, &names);
+    strobe_session_finish(&a->engine.session, &end);
+}
+
+void strobe_art_stop(void)
+{
+    uint32_t running = RUNNING;
+    if (!strobe_cas_acquire(&life, &running, STOPPING))
+        return;
+    uint32_t busy = strobe_local.busy;
+    strobe_local.busy = 1;
+    strobe_store_seq_cst(strobe_switch, STROBE_OFF);
+    for (int i = FEATURES - 1; i >= 0; i--) {
+        if (in_place[i])
+            features[i]->end();
+        in_place[i] = false;
+    }
+    bool ended = strobe_art_own_threads_stop();
+    if (wait_until_quiet() && ended)
+        close_session();
+    strobe_local.busy = busy;
+    strobe_store_release(&life, ended ? IDLE : STUCK);
+}

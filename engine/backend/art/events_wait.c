@@ -1,0 +1,140 @@
+/* Waits in monitors (Object.wait) and their notifiers. See monitor.h for what is waited for.
+ *
+ * Who waits lets go of the monitor first, which is a release like others; waits to be notified; and enters the monitor
+ * again, which is a wait for its entry within (events_monitor.c). How long it was to last is held against the time
+ * until that entry, since a thread that was notified in time may have to wait long for the monitor. */
+#include "engine/backend/art/monitor.h"
+
+static struct strobe_hook wait_hook, do_notify_hook, notify_hook, notify_all_hook, native_wait_hook;
+
+/* ---- waiting ---- */
+
+void strobe_art_wait_is_over(struct strobe_thread *t)
+{
+    struct strobe_art_local *l = strobe_art_local_of(t);
+    if (l->waits && !l->wait_over)
+        l->wait_over = strobe_art_now();
+}
+
+static bool exception_pending(void)
+{
+    struct strobe_jni *env = strobe_jvm_env(strobe_art.vm);
+    return env && ((uint8_t (*)(struct strobe_jni *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_EXCEPTION_CHECK))(env);
+}
+
+static uint64_t timeout_ns(int64_t ms, int32_t ns)
+{
+    if (ms < 0 || ns < 0)
+        return 0;   /* refused by the runtime */
+    return ms < INT64_MAX / 1000000 - 1 ? (uint64_t)ms * 1000000 + (uint64_t)ns : 0;
+}
+
+/* `began` is the wait's begin, in ticks. */
+static enum strobe_wake how_it_ended(const struct strobe_art_local *l, uint64_t began, int64_t ms, int32_t ns)
+{
+    uint64_t over = l->wait_over ? l->wait_over : strobe_art_now(), timeout = timeout_ns(ms, ns);
+    if (exception_pending())
+        return STROBE_WAKE_INTERRUPTED;
+    if (timeout && over - began >= strobe_ticks_of_ns(&strobe_art.host.linux.host, timeout))
+        return STROBE_WAKE_TIMEOUT;
+    return STROBE_WAKE_RELEASED;
+}
+
+static void wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
+{
+    void (*original)(void *, void *, int64_t, int32_t, bool, uint32_t) =
+        (void (*)(void *, void *, int64_t, int32_t, bool, uint32_t))wait_hook.original;
+    if (!strobe_art_may_own(monitor, self)) {
+        original(monitor, self, ms, ns, interruptible, why);   /* which throws */
+        return;
+    }
+    uint64_t what = strobe_art_wait_set(monitor), began = strobe_art_now();
+    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_COND, what, STROBE_ART_HERE);
+    struct strobe_art_local *l = s.token ? strobe_art_local_of(s.thread) : NULL;
+    strobe_art_waits(&s, what);
+    strobe_art_releases((uint64_t)(uintptr_t)monitor, STROBE_RELEASE_LOCK, STROBE_ART_HERE);
+    if (l) {
+        l->waits = 1;
+        l->wait_over = 0;
+    }
+    original(monitor, self, ms, ns, interruptible, why);
+    if (strobe_art_is_open(&s)) {
+        l->waits = 0;
+        strobe_art_woken(&s, what, how_it_ended(l, began, ms, ns));
+    }
+    strobe_art_close(&s);
+}
+
+/* ---- notifying ---- */
+
+static void notifies(uint64_t what, bool all, struct strobe_site site)
+{
+    if (what)
+        strobe_art_releases(what, all ? STROBE_RELEASE_ALL : STROBE_RELEASE_ONE, site);
+}
+
+/* Monitor::DoNotify(Thread *self, Object *, bool all), through which all come; what it calls in turn is often a part of
+ * it, and where it is not must not tell once more. */
+static void do_notify(void *self, void *object, bool all)
+{
+    struct strobe_thread *t = strobe_art_thread(strobe_switched());
+    struct strobe_art_local *l = t ? strobe_art_local_of(t) : NULL;
+    uint64_t what = strobe_art_wait_set_of_object(object);
+    notifies(what, all, STROBE_ART_HERE);
+    if (l)
+        l->notifying = what != 0;
+    ((void (*)(void *, void *, bool))do_notify_hook.original)(self, object, all);
+    if (l)
+        l->notifying = 0;
+}
+
+static STROBE_ALWAYS_INLINE void notify_once(void *monitor, void *self, bool all, struct strobe_site site)
+{
+    struct strobe_thread *t = strobe_art_thread(strobe_switched());
+    if (t && !strobe_art_local_of(t)->notifying && strobe_art_may_own(monitor, self))
+        notifies(strobe_art_wait_set(monitor), all, site);
+}
+
+static void notify(void *monitor, void *self)
+{
+    notify_once(monitor, self, false, STROBE_ART_HERE);
+    ((void (*)(void *, void *))notify_hook.original)(monitor, self);
+}
+
+static void notify_all(void *monitor, void *self)
+{
+    notify_once(monitor, self, true, STROBE_ART_HERE);
+    ((void (*)(void *, void *))notify_all_hook.original)(monitor, self);
+}
+
+/* ---- without an inline hooker: the native function, from which the Monitor can't be told ---- */
+
+static void native_wait(struct strobe_jni *env, strobe_jobject object, int64_t ms, int32_t ns)
+{
+    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_COND, 0, STROBE_ART_HERE);
+    ((void (*)(struct strobe_jni *, strobe_jobject, int64_t, int32_t))native_wait_hook.original)(env, object, ms, ns);
+    strobe_art_close(&s);
+}
+
+static void end(void)
+{
+    strobe_hook_remove(&wait_hook);
+    strobe_hook_remove(&do_notify_hook);
+    strobe_hook_remove(&notify_hook);
+    strobe_hook_remove(&notify_all_hook);
+    strobe_hook_remove(&native_wait_hook);
+}
+
+static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+{
+    if (!strobe_art_hook(&wait_hook, STROBE_ART_MONITOR_WAIT, (void *)wait, why, why_bytes))
+        return strobe_art_hook_native(&native_wait_hook, env, "java/lang/Object", "wait", "(JI)V", false,
+                                      (void *)native_wait, why, why_bytes);
+    /* Any of these may be a part of its caller; without all of them waits have no wakers. */
+    strobe_art_hook(&do_notify_hook, STROBE_ART_MONITOR_DO_NOTIFY, (void *)do_notify, why, why_bytes);
+    strobe_art_hook(&notify_hook, STROBE_ART_MONITOR_NOTIFY, (void *)notify, why, why_bytes);
+    strobe_art_hook(&notify_all_hook, STROBE_ART_MONITOR_NOTIFY_ALL, (void *)notify_all, why, why_bytes);
+    return true;
+}
+
+const struct strobe_art_feature strobe_art_feature_wait = {STROBE_ART_WAIT, start, end};
