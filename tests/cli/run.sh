@@ -48,7 +48,7 @@ is_refused no_command 'which command' "$strobe"
 is_refused unknown_command 'no such command: frobnicate' "$strobe" frobnicate
 is_refused unknown_help 'no such command: frobnicate' "$strobe" help frobnicate
 is_refused help_of_two 'one command' "$strobe" help record report
-for command in run compare explore record convert report doctor; do
+for command in run compare explore record convert report symbolize doctor; do
     is_refused "unknown_option_$command" 'no such option: --frobnicate' "$strobe" $command --frobnicate
     is_refused "unknown_letter_$command" 'no such option: -Z' "$strobe" $command -Z
 done
@@ -58,6 +58,14 @@ is_refused report_of_nothing 'which session' "$strobe" report
 is_refused report_of_two 'one file at a time' "$strobe" report good.strobe good.strobe
 is_refused convert_of_nothing 'which session' "$strobe" convert -o x
 is_refused convert_to_nowhere 'where to' "$strobe" convert good.strobe
+is_refused symbolize_of_nothing 'which session' "$strobe" symbolize --mapping m -o x
+is_refused symbolize_to_nowhere 'where to' "$strobe" symbolize --mapping m good.strobe
+is_refused symbolize_by_nothing 'which mapping' "$strobe" symbolize good.strobe -o x
+is_refused symbolize_by_no_file 'nowhere: cannot read' "$strobe" symbolize --mapping nowhere good.strobe -o x
+is_refused symbolize_by_no_mapping 'lines:1: expected a class' "$strobe" symbolize --mapping lines good.strobe -o x
+printf 'com.A -> a.b:\n' >mapping.txt
+is_refused symbolize_without_names 'expected a session with names' \
+    "$strobe" symbolize --mapping mapping.txt good.strobe -o x
 is_refused convert_of_two 'one session at a time' "$strobe" convert good.strobe good.strobe -o x
 is_refused time_without_unit 'expected a time' "$strobe" convert good.strobe -o x --from 5
 is_refused part_of_nothing 'later than --from' "$strobe" convert good.strobe -o x --from 2s --to 1s
@@ -310,7 +318,7 @@ fi
 
 man=$home/sim/cmd/strobe.1
 plain=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$man")
-for command in run compare explore record convert report doctor help; do
+for command in run compare explore record convert report symbolize doctor help; do
     wanted "man_page_has_all_options_of_$command" || continue
     run "$strobe" help $command
     fault=

@@ -47,4 +47,7 @@ bool contract_check(struct contract *c, bool holds, const char *file, int line, 
 /* Ends the case's process: what it needs is not here. */
 _Noreturn void contract_skip(const struct contract *c, const char *why);
 
+/* Has the runtime collect its garbage, all of it. By an attached thread that runs native code. */
+void contract_collect(struct contract *c);
+
 #endif

@@ -64,6 +64,8 @@ static void fill(struct strobe_session *s)
     image->end = 0x500000;
     snprintf(image->path, sizeof image->path, "/bin/true");
     strobe_store_release(&image->published, 1);
+    must(strobe_names_add(&s->names, 0x403001, "void a.b.c(int)", 15, 0) == STROBE_OK, "name");
+    must(strobe_names_add(&s->names, 0x403002, "gone", 4, STROBE_NAME_STALE) == STROBE_OK, "name");
     free(cursor);
 }
 
@@ -81,6 +83,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     config.stack_nodes = 256;
     config.threads_max = 4;
     config.images_max = 2;
+    config.names_bytes = STROBE_NAMES_BYTES_MIN;
     int file = mkstemp(name);
     must(file >= 0, name);
     must(strobe_session_create(name, &config, "true", 1, &s) == STROBE_OK, "create");

@@ -605,7 +605,7 @@ static void contend(void *arg, uint32_t index)
             pthread_mutex_unlock(&c->mutex[k]);
         }
     } while (strobe_trial_now() < c->until);
-    strobe_local = (struct strobe_local){NULL, 0};
+    strobe_local = (struct strobe_local){0};
 }
 
 /* The rig's own count, which is one thread's. */

@@ -225,8 +225,9 @@ void fake_monitor_roots(void (*visit)(fake_ref *, void *), void *ctx);   /* obje
 
 /* ---- heap ---- */
 
-/* NULL: OutOfMemoryError pending. Through the entry point of the calling thread: told to the listener only when that is
- * the instrumented one. Zeroed but for its class. May collect. */
+/* NULL: OutOfMemoryError pending. Zeroed but for its class. May collect. By quick code, through the entry point of the
+ * calling thread: told to the listener only when that is the instrumented one; by the interpreter, told to the listener
+ * whenever there is one. */
 struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes);
 void fake_collect(struct fake_thread *self, bool is_explicit);
 bool fake_is_object(uintptr_t address);      /* the begin of a living or dead, not freed, object */

@@ -173,7 +173,7 @@ void rig_start(struct rig *r, const struct strobe_config *config)
 void rig_stop(struct rig *r)
 {
     strobe_store_relaxed(strobe_switch, STROBE_OFF);
-    strobe_local = (struct strobe_local){NULL, 0};
+    strobe_local = (struct strobe_local){0};
     munmap(r->memory, strobe_engine_memory_bytes(&r->engine.config));
     strobe_session_unmap(&r->engine.session);
     unlink(r->path);

@@ -1,0 +1,34 @@
+# The library for Android, run on this machine or an emulated one: what stands in for Android's C library, and the
+# contract with the engine loaded from that library. Included by the Makefile.
+
+android_shims := $B/android/shim/libc.so $B/android/shim/libdl.so
+translated    := __errno sigaction sigfillset pthread_sigmask pthread_getattr_np pthread_attr_getstack \
+                 pthread_attr_destroy pthread_create
+sources       += tests/android/shim.c tests/android/through.c
+
+android-contract: $(android_shims) $B/contract_android
+
+$B/android/shim/libc.inc: $(bionic)/libc.syms
+	@mkdir -p $(@D)
+	@grep -vxE '$(subst $() ,|,$(strip $(translated)))' $< | sed 's/.*/PASS(&);/' >$@
+
+$B/android/shim/libdl.inc: $(bionic)/libdl.syms
+	@mkdir -p $(@D)
+	@sed 's/.*/PASS(&);/' $< >$@
+
+$B/android/shim/%.map:
+	@mkdir -p $(@D)
+	@echo 'LIBC { global: *; };' >$@
+
+$B/android/shim/libc.so: tests/android/shim.c $B/android/shim/libc.inc $B/android/shim/libc.map
+	$(call run,ld)$(compile) -MF $@.d -fPIC -DPASSED='"$B/android/shim/libc.inc"' -DTRANSLATED -shared \
+	    -Wl,-soname,libc.so -Wl,--version-script,$B/android/shim/libc.map $(ldflags) -o $@ $<
+
+$B/android/shim/libdl.so: tests/android/shim.c $B/android/shim/libdl.inc $B/android/shim/libdl.map
+	$(call run,ld)$(compile) -MF $@.d -fPIC -DPASSED='"$B/android/shim/libdl.inc"' -shared \
+	    -Wl,-soname,libdl.so -Wl,--version-script,$B/android/shim/libdl.map $(ldflags) -o $@ $<
+
+$B/contract_android: $(call obj,obj,$(contract_src) $(art_lab_src) tests/android/through.c) $(libs)
+	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) $(trace_libs)
+
+.PHONY: android-contract

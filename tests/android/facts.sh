@@ -1,0 +1,48 @@
+#!/bin/bash
+# What Android's linker wants of a library, and what its users must not find in it.
+#
+#   tests/android/facts.sh FOLDER     FOLDER has a libstrobe.so for each of arm64, armv7, x86_64
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+folder=$1 passed=0 failed=0
+
+holds() {
+    if [[ $2 == "$3" ]]; then
+        ((passed++))
+    else
+        echo "FAIL $1: expected '$3', found '$2'"
+        ((failed++))
+    fi
+}
+
+for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
+    machine=${abi#*:} abi=${abi%:*} library=$folder/$abi/libstrobe.so
+    [[ -s $library ]] || { echo "FAIL $library: not built"; ((failed++)); continue; }
+    read_elf() { llvm-readelf "$@" "$library" 2>/dev/null; }
+    holds "$abi: machine" "$(read_elf -h | grep -oE 'Machine: .*' | grep -oE 'AArch64|ARM|X86-64')" "$machine"
+    holds "$abi: soname" "$(read_elf -d | sed -n 's/.*soname: \[\(.*\)\]/\1/p')" libstrobe.so
+    holds "$abi: needed" "$(read_elf -d | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | paste -sd' ')" \
+        'libc.so libdl.so'
+    holds "$abi: versions" "$(read_elf -V | grep -oE 'Name: [A-Z]+[^ ]*' | sort -u | paste -sd' ')" 'Name: LIBC'
+    holds "$abi: no name of another C library" "$(grep -c GLIBC "$library")" 0
+    holds "$abi: no thread-local segment" "$(read_elf -lW | grep -c ' TLS ')" 0
+    holds "$abi: no text relocation" "$(read_elf -d | grep -c TEXTREL)" 0
+    holds "$abi: stack not executable" "$(read_elf -lW | awk '$1 == "GNU_STACK" { print $7 }')" RW
+    holds "$abi: segments of 16 KiB pages" "$(read_elf -lW | awk '$1 == "LOAD" { print $NF }' | sort -u)" 0x4000
+    holds "$abi: note of level 24" "$(llvm-objcopy --dump-section .note.android.ident=/dev/stdout "$library" /dev/null |
+        od -An -v -tu4 -w4 | awk '{ $1 = $1; print }' | paste -sd' ')" '8 4 1 1919184449 6580591 24'
+    holds "$abi: has a build id" "$(read_elf -n | grep -c 'Build ID')" 1
+    holds "$abi: both hash tables" "$(read_elf -d | grep -cE '\((GNU_)?HASH\)')" 2
+    holds "$abi: exports" "$(llvm-nm -D --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" \
+        'JNI_OnLoad strobe_art_start strobe_art_stop'
+    # The lists it is linked against are what it may call. What none of the three calls is in them for nothing.
+    llvm-nm -D -u "$library" | awk '{ sub(/@.*/, "", $2); print $2 }'
+done >"$folder/facts.out"
+grep -h '^FAIL' "$folder/facts.out"
+called=$(grep -v '^FAIL' "$folder/facts.out" | sort -u)
+allowed=$(sort -u engine/backend/art/bionic/*.syms)
+holds 'undefined symbols' "$(comm -13 <(echo "$allowed") <(echo "$called") | paste -sd' ')" ''
+holds 'names in the lists that nobody calls' \
+    "$(comm -23 <(echo "$allowed") <(echo "$called") | grep -v __aeabi_ | paste -sd' ')" ''
+echo "$passed passed, $failed failed"
+((failed == 0))

@@ -1,0 +1,38 @@
+/* The contract's engine, where it is not linked in: the library built for Android, named by STROBE_ANDROID_LIBRARY and
+ * loaded through the stand-ins of shim.c. */
+#include "engine/backend/art/art.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *function(const char *name)
+{
+    static void *library;
+    const char *path = getenv("STROBE_ANDROID_LIBRARY");
+    if (!library)
+        library = dlopen(path ? path : "libstrobe.so", RTLD_NOW);
+    void *f = library ? dlsym(library, name) : NULL;
+    if (!f)
+        fprintf(stderr, "%s\n", dlerror());
+    return f;
+}
+
+enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *options,
+                                    struct strobe_art_status *status, char *why, size_t why_bytes)
+{
+    enum strobe_status (*start)(void *, const struct strobe_art_options *, struct strobe_art_status *, char *, size_t);
+    *(void **)&start = function("strobe_art_start");
+    if (start)
+        return start(vm, options, status, why, why_bytes);
+    snprintf(why, why_bytes, "the library for Android can't be loaded");
+    return STROBE_IO;
+}
+
+void strobe_art_stop(void)
+{
+    void (*stop)(void);
+    *(void **)&stop = function("strobe_art_stop");
+    if (stop)
+        stop();
+}
