@@ -389,7 +389,7 @@ static void a_thread_that_signs_off_or_is_buried_waits_no_more(void **state)
     static struct strobe_sampler sampler;
     waits(5, LOCK, STROBE_KIND_COND);
     strobe_thread_detach(thread[5]);
-    strobe_local = (struct strobe_local){rig.thread, 0};
+    strobe_local = (struct strobe_local){.thread = rig.thread};
     assert_nobody_waits();
     waits(6, OTHER, STROBE_KIND_COND);
     strobe_sampler_init(&sampler, &rig.engine, 1);
@@ -577,7 +577,7 @@ static void contend(void *arg, uint32_t index)
     struct contest *c = arg;
     struct strobe_thread *t = thread[index];
     uint64_t random = index + 1;
-    strobe_local = (struct strobe_local){t, 0};
+    strobe_local = (struct strobe_local){.thread = t};
     uint64_t frame = rig.thread->stack_low + (1 << 19);
     struct strobe_site site = {frame, 0};
     do {

@@ -485,7 +485,7 @@ static void a_thread_that_ends_gives_its_chunk_back_S16(void **state)
     assert_true(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
     strobe_thread_detach(t);
     assert_false(strobe_load_relaxed(&rig.engine.session.ring.chunks[chunk - 1]) & 1);
-    strobe_local = (struct strobe_local){rig.thread, 0};
+    strobe_local = (struct strobe_local){.thread = rig.thread};
 }
 
 static uint32_t state_at_the_end;
@@ -507,7 +507,7 @@ static void a_thread_on_its_way_out_is_marked_before_its_end_is_noted(void **sta
     strobe_thread_detach(t);
     rig.host.ticks = ticks;
     assert_int_equal(state_at_the_end, STROBE_THREAD_EXITING);
-    strobe_local = (struct strobe_local){rig.thread, 0};
+    strobe_local = (struct strobe_local){.thread = rig.thread};
 }
 
 /* What the C library runs of it after its end may still come upon hooks. */
@@ -526,7 +526,7 @@ static void a_shorter_name_takes_the_place_of_a_longer_one(void **state)
     assert_string_equal(t->entry->name, "a worker of many");
     strobe_thread_rename(t, "idle");
     assert_string_equal(t->entry->name, "idle");
-    strobe_local = (struct strobe_local){rig.thread, 0};
+    strobe_local = (struct strobe_local){.thread = rig.thread};
 }
 
 static void main_and_other_threads_have_intervals_of_their_own_S1(void **state)
@@ -537,7 +537,7 @@ static void main_and_other_threads_have_intervals_of_their_own_S1(void **state)
     c.interval_other_ns = 3 * MS;
     rig_start(&rig, &c);
     struct strobe_thread *t = worker();
-    strobe_local = (struct strobe_local){rig.thread, 0};
+    strobe_local = (struct strobe_local){.thread = rig.thread};
     for (int i = 0; i < 300; i++) {
         rig_point(&rig, STROBE_KIND_ALLOC);
         strobe_point(t, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));

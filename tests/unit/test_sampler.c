@@ -92,7 +92,7 @@ static struct strobe_thread *another(uint32_t tid)
     struct strobe_stack_bounds bounds = {rig.thread->stack_low, rig.thread->stack_high, 0};
     struct strobe_thread *t = strobe_thread_attach(&rig.engine, tid, true, "other", &bounds);
     assert_non_null(t);
-    strobe_local = (struct strobe_local){rig.thread, 0};
+    strobe_local = (struct strobe_local){.thread = rig.thread};
     return t;
 }
 
