@@ -1,5 +1,181 @@
-#include "tests/contract_art/contract.h"
+/* Walks of a thread's own managed stack, from a native method that the workload calls. */
+#include "tests/contract_art/java.h"
+
+#include <string.h>
+
+enum { ROOM = 1024, NO_DEX_PC = -1 };
+
+static struct contract *the_case;
+static struct strobe_art_walk walk;
+
+/* What the native method does, and what its last walk found. */
+static void (*in_native)(struct strobe_jni *env);
+static struct seen {
+    uint64_t frames[ROOM];
+    uint32_t dex_pcs[ROOM], count, max;
+    enum strobe_walk_end end;
+} seen;
+
+/* Frames innermost first. */
+static uint64_t frame(uint32_t i)
+{
+    return seen.frames[seen.max - 1 - i];
+}
+
+static uint32_t dex_pc(uint32_t i)
+{
+    return seen.dex_pcs[seen.max - 1 - i];
+}
+
+static void walk_self(const struct strobe_libart *a, uint32_t max)
+{
+    memset(&seen, 0, sizeof seen);
+    seen.max = max;
+    seen.end = strobe_art_walk(&walk, a, strobe_art_current(a), seen.frames + max, seen.dex_pcs + max, max,
+                               &seen.count);
+}
+
+static void walk_all(struct strobe_jni *env)
+{
+    (void)env;
+    walk_self(&the_case->libart, ROOM);
+}
+
+static void sample(struct strobe_jni *env, strobe_jclass class, int32_t what)
+{
+    (void)class, (void)what;
+    in_native(env);
+}
+
+static struct strobe_jni *begin(struct contract *c, void (*native)(struct strobe_jni *))
+{
+    the_case = c;
+    in_native = native;
+    java_bind(c->art.env, "Main", "sample", "(I)V", (void *)(uintptr_t)sample);
+    return c->art.env;
+}
+
+static void call_deep(struct strobe_jni *env, int32_t more)
+{
+    java_call(env, "Main", "deep", "(I)V", (union strobe_jvalue){.i = more});
+}
+
+static uint64_t of(strobe_jmethod method)
+{
+    return (uint64_t)(uintptr_t)method;
+}
+
+/* Main.sample, then `more` + 1 times Main.deep, from frame i on; returns the frame after them. */
+static uint32_t check_deep(struct contract *c, uint32_t i, uint32_t more)
+{
+    uint64_t native = of(java_static(c->art.env, "Main", "sample", "(I)V"));
+    uint64_t deep = of(java_static(c->art.env, "Main", "deep", "(I)V"));
+    CHECK(c, frame(i) == native, "frame %u of %u", i, seen.count);
+    for (uint32_t last = i + more + 1; i++ < last;)
+        if (!CHECK(c, frame(i) == deep, "frame %u of %u", i, seen.count))
+            break;
+    return i;
+}
+
+/* ---- cases ---- */
+
+static void a_walk_finds_every_frame_in_order(struct contract *c)
+{
+    static const uint32_t more[] = {0, 7, 31, 127, 511};
+    begin(c, walk_all);
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        call_deep(c->art.env, (int32_t)more[i]);
+        CHECK(c, seen.count == more[i] + 2, "%u frames at %u calls", seen.count, more[i] + 1);
+        CHECK(c, seen.end == STROBE_WALK_ROOT, "%d", seen.end);
+        check_deep(c, 0, more[i]);
+    }
+}
+
+static void different_methods_come_leaf_first(struct contract *c)
+{
+    struct strobe_jni *env = begin(c, walk_all);
+    java_call(env, "Main", "shapes", "()V", (union strobe_jvalue){0});
+    const uint64_t expected[] = {of(java_static(env, "Main", "sample", "(I)V")),
+                                 of(java_method(env, "Square", "area", "()I")),
+                                 of(java_static(env, "Main", "viaVirtual", "(LShape;)V")),
+                                 of(java_static(env, "Main", "shapes", "()V"))};
+    CHECK(c, seen.count == 4, "%u", seen.count);
+    for (uint32_t i = 0; i < 4; i++)
+        CHECK(c, frame(i) == expected[i], "frame %u", i);
+}
+
+static void walk_five(struct strobe_jni *env)
+{
+    (void)env;
+    walk_self(&the_case->libart, 5);
+}
+
+static void a_walk_deeper_than_its_room_keeps_the_leaf_side_and_says_so(struct contract *c)
+{
+    begin(c, walk_five);
+    call_deep(c->art.env, 30);
+    CHECK(c, seen.count == 5 && seen.end == STROBE_WALK_CUT, "%u frames, %d", seen.count, seen.end);
+    check_deep(c, 0, 3);
+    call_deep(c->art.env, 3);
+    CHECK(c, seen.count == 5 && seen.end == STROBE_WALK_ROOT, "%u frames, %d", seen.count, seen.end);
+    check_deep(c, 0, 3);
+}
+
+static void walk_nothing(struct strobe_jni *env)
+{
+    (void)env;
+    walk_self(&the_case->libart, 0);
+}
+
+static void a_walk_without_room_writes_nothing_and_is_cut(struct contract *c)
+{
+    begin(c, walk_nothing);
+    call_deep(c->art.env, 3);
+    CHECK(c, seen.count == 0 && seen.end == STROBE_WALK_CUT, "%u frames, %d", seen.count, seen.end);
+    CHECK(c, seen.frames[0] == 0, "%#llx", (unsigned long long)seen.frames[0]);
+}
+
+/* Main.deep calls Main.sample at code unit 3 and itself at 9. */
+static void dex_pcs_tell_where_each_frame_stands(struct contract *c)
+{
+    begin(c, walk_all);
+    call_deep(c->art.env, 4);
+    CHECK(c, dex_pc(0) == (uint32_t)NO_DEX_PC, "native: %u", dex_pc(0));
+    CHECK(c, dex_pc(1) == 3, "%u", dex_pc(1));
+    for (uint32_t i = 2; i < seen.count; i++)
+        CHECK(c, dex_pc(i) == 9, "frame %u: %u", i, dex_pc(i));
+}
+
+static void call_back_once(struct strobe_jni *env)
+{
+    in_native = walk_all;
+    call_deep(env, 3);
+}
+
+/* Native code calls managed code, which calls native code: two fragments of the managed stack. */
+static void frames_of_nested_fragments_come_one_after_the_other(struct contract *c)
+{
+    begin(c, call_back_once);
+    call_deep(c->art.env, 6);
+    CHECK(c, seen.count == 5 + 8, "%u", seen.count);
+    check_deep(c, check_deep(c, 0, 3), 6);
+}
+
+static void a_thread_without_managed_frames_has_an_empty_stack(struct contract *c)
+{
+    begin(c, walk_all);
+    walk_all(c->art.env);
+    CHECK(c, seen.count == 0 && seen.end == STROBE_WALK_ROOT, "%u frames, %d", seen.count, seen.end);
+}
 
 const struct contract_case contract_cases_stack[] = {
+    {"a walk finds every frame in order", a_walk_finds_every_frame_in_order, 0},
+    {"different methods come leaf first", different_methods_come_leaf_first, 0},
+    {"a walk deeper than its room keeps the leaf side and says so",
+     a_walk_deeper_than_its_room_keeps_the_leaf_side_and_says_so, 0},
+    {"a walk without room writes nothing and is cut", a_walk_without_room_writes_nothing_and_is_cut, 0},
+    {"dex pcs tell where each frame stands", dex_pcs_tell_where_each_frame_stands, 0},
+    {"frames of nested fragments come one after the other", frames_of_nested_fragments_come_one_after_the_other, 0},
+    {"a thread without managed frames has an empty stack", a_thread_without_managed_frames_has_an_empty_stack, 0},
     {0},
 };
