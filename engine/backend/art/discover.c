@@ -24,9 +24,10 @@ static size_t copy(const struct strobe_host *host, word address, word *out, size
     return bytes / sizeof(word);
 }
 
-/* Calls found(ctx, host, address, value) with each word of an object, as far as it is readable, until it says true. */
-static bool any_word(const struct strobe_host *host, word object, size_t bytes,
-                     bool (*found)(void *ctx, const struct strobe_host *host, word address, word value), void *ctx)
+/* Calls found(ctx, host, address, value) with each word of an object, as far as it is readable, until it says true.
+ * Returns the address of that word; 0: of none. */
+static word find_word(const struct strobe_host *host, word object, size_t bytes,
+                      bool (*found)(void *ctx, const struct strobe_host *host, word address, word value), void *ctx)
 {
     word chunk[CHUNK];
     for (size_t done = 0; done < bytes; done += sizeof chunk) {
@@ -34,11 +35,11 @@ static bool any_word(const struct strobe_host *host, word object, size_t bytes,
         size_t count = copy(host, object + done, chunk, want);
         for (size_t i = 0; i < count; i++)
             if (found(ctx, host, object + done + i * sizeof(word), chunk[i]))
-                return true;
+                return object + done + i * sizeof(word);
         if (count < want)
             break;
     }
-    return false;
+    return 0;
 }
 
 static bool equals(void *ctx, const struct strobe_host *host, word address, word value)
@@ -47,7 +48,7 @@ static bool equals(void *ctx, const struct strobe_host *host, word address, word
     return value == *(const word *)ctx;
 }
 
-/* ---- proofs ---- */
+/* ---- proofs: each returns the address of what an object is told by; 0: it is another ---- */
 
 /* What is looked for in a ThreadList, and other threads that were met on the way to it. */
 struct list { word self, other[OTHERS]; size_t others; };
@@ -79,41 +80,46 @@ static bool is_list_with_self(void *ctx, const struct strobe_host *host, word he
 }
 
 /* Threads come and go while the list is followed, hence the tries. */
-static bool is_thread_list(const struct strobe_host *host, word object, struct list *l)
+static word prove_thread_list(const struct strobe_host *host, word object, struct list *l)
 {
-    for (int i = 0; i < LIST_TRIES; i++)
-        if (any_word(host, object, THREAD_LIST_BYTES, is_list_with_self, l))
-            return true;
-    return false;
+    word at = 0;
+    for (int i = 0; i < LIST_TRIES && !at; i++)
+        at = find_word(host, object, THREAD_LIST_BYTES, is_list_with_self, l);
+    return at;
 }
 
 /* `between`: the words of the Runtime from its thread list to its class linker. */
-static bool is_class_linker(const struct strobe_host *host, word object, const word *between, size_t count)
+static word prove_class_linker(const struct strobe_host *host, word object, const word *between, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        word intern_table = between[i], probe;
-        if (copy(host, intern_table, &probe, 1) == 1 &&
-            any_word(host, object, CLASS_LINKER_BYTES, equals, &intern_table))
-            return true;
+    word at = 0, probe;
+    for (size_t i = 0; i < count && !at; i++) {
+        word intern_table = between[i];
+        if (copy(host, intern_table, &probe, 1) == 1)
+            at = find_word(host, object, CLASS_LINKER_BYTES, equals, &intern_table);
     }
-    return false;
+    return at;
 }
 
-static bool is_biased_begin_of_thread(void *ctx, const struct strobe_host *host, word address, word value)
+/* A CardTable has its biased begin, moved up until it ends in the dirty card's value, then how far it was moved. */
+static bool is_biased_begin(void *ctx, const struct strobe_host *host, word address, word value)
 {
-    (void)address;
-    return (value & 0xff) == CARD_DIRTY && any_word(host, *(const word *)ctx, THREAD_BYTES, equals, &value);
+    word moved;
+    return (value & 0xff) == CARD_DIRTY && copy(host, address + sizeof(word), &moved, 1) == 1 && moved <= 0xff &&
+           find_word(host, *(const word *)ctx, THREAD_BYTES, equals, &value);
 }
 
+/* The thread itself has its biased begin in another company. */
 static bool is_card_table(void *ctx, const struct strobe_host *host, word address, word value)
 {
+    word self = *(const word *)ctx;
     (void)address;
-    return any_word(host, value, CARD_TABLE_BYTES, is_biased_begin_of_thread, ctx);
+    return (value + CARD_TABLE_BYTES < self || value >= self + THREAD_BYTES) &&
+           find_word(host, value, CARD_TABLE_BYTES, is_biased_begin, ctx);
 }
 
-static bool is_heap(const struct strobe_host *host, word object, word self)
+static word prove_heap(const struct strobe_host *host, word object, word self)
 {
-    return any_word(host, object, HEAP_BYTES, is_card_table, &self);
+    return find_word(host, object, HEAP_BYTES, is_card_table, &self);
 }
 
 /* ---- Runtime ---- */
@@ -127,24 +133,35 @@ struct search {
     word at[RUNTIME_WORDS];          /* the Runtime, */
     size_t count;                    /* as far as it is readable */
     struct list list;                /* of the thread list that was proven */
-    size_t candidates, proven;
+    size_t candidates, found;
     const char *lacks;               /* of the last candidate */
     size_t java_vm, thread_list, class_linker, heap;   /* words of the Runtime */
 };
 
+/* What proves an object must be in it: of all that the Runtime points to before its java_vm_, nothing begins between the
+ * two. Objects are neighbours in memory, and how long each is nobody says. */
+static bool proven(const struct search *s, size_t java_vm, word object, word proof)
+{
+    bool in = proof != 0;
+    for (size_t i = 0; i < java_vm && in; i++)
+        in = s->at[i] <= object || s->at[i] > proof;
+    return in;
+}
+
 /* The three at their words of the Runtime: NULL when they are proven, else which one is not. */
-static const char *unproven(struct search *s, size_t thread_list, size_t class_linker, size_t heap)
+static const char *unproven(struct search *s, size_t java_vm, size_t thread_list, size_t class_linker, size_t heap)
 {
     word t = s->at[thread_list], c = s->at[class_linker], h = s->at[heap];
     struct list l = {.self = s->list.self};
     if (t == c || t == h || c == h || t == s->vm || c == s->vm || h == s->vm)
         return "are not three objects";
-    if (!is_thread_list(s->host, t, &l))
+    if (!proven(s, java_vm, t, prove_thread_list(s->host, t, &l)))
         return "thread list is not proven";
     if (class_linker < thread_list ||
-        !is_class_linker(s->host, c, s->at + thread_list + 1, class_linker - thread_list - 1))
+        !proven(s, java_vm, c,
+                prove_class_linker(s->host, c, s->at + thread_list + 1, class_linker - thread_list - 1)))
         return "class linker is not proven";
-    if (!is_heap(s->host, h, l.self))
+    if (!proven(s, java_vm, h, prove_heap(s->host, h, l.self)))
         return "heap is not proven";
     s->list = l;
     return NULL;
@@ -172,12 +189,12 @@ static void try_java_vm(struct search *s, size_t java_vm)
             s->lacks = "would stand before its begin";
             continue;
         }
-        const char *lacks = unproven(s, java_vm - t, java_vm - c, java_vm - h);
+        const char *lacks = unproven(s, java_vm, java_vm - t, java_vm - c, java_vm - h);
         if (lacks) {
             s->lacks = lacks;
             continue;
         }
-        s->proven++;
+        s->found++;
         s->java_vm = java_vm;
         s->thread_list = java_vm - t;
         s->class_linker = java_vm - c;
@@ -191,18 +208,18 @@ static enum strobe_status find_objects(struct search *s, char *why, size_t why_b
     for (size_t i = 0; i < s->count; i++)
         if (s->at[i] == s->vm)
             try_java_vm(s, i);
-    if (s->proven == 1)
+    if (s->found == 1)
         return STROBE_OK;
-    if (s->proven)
+    if (s->found)
         snprintf(why, why_bytes, "the Runtime has %zu places that could all be its thread list, class linker and heap",
-                 s->proven);
+                 s->found);
     else if (s->candidates)
         snprintf(why, why_bytes, "the Runtime holds the JavaVM in %zu places, but of what stands before it the %s",
                  s->candidates, s->lacks);
     else
         snprintf(why, why_bytes, "the JavaVM is not found in the first %zu bytes of the Runtime, all that %s",
                  s->count * sizeof(word), s->count == RUNTIME_WORDS ? "is looked at" : "can be read");
-    return s->proven ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
+    return s->found ? STROBE_BAD_INPUT : STROBE_NO_ENTRY;
 }
 
 /* JavaVMExt begins with its function table and the Runtime. */

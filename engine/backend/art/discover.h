@@ -12,8 +12,11 @@
  *   Runtime       is Runtime::instance_, where that symbol is there; else it is believed when the other three are
  *   ThreadList    has a std::list (a ring of nodes { link, link, Thread * }) that the calling thread is in
  *   ClassLinker   has the InternTable that stands between ThreadList and ClassLinker in the Runtime
- *   Heap          has a CardTable whose biased begin, an address that ends in the dirty card's value, is also in the
- *                 calling Thread
+ *   Heap          has a CardTable, where a biased begin, that ends in the dirty card's value and is also in the calling
+ *                 Thread, is followed by how far it was moved for that, less than 256
+ *
+ * What proves an object must not stand in another one that follows it in memory: nothing else that the Runtime points
+ * to before its java_vm_ begins between an object and its proof.
  *
  * Several java_vm_ candidates with proof, or none: refused with the reason, never guessed. All reads are safe copies
  * (strobe_host.read): a wild pointer costs an answer, not the app.

@@ -142,7 +142,7 @@ void fake_local_release(struct fake_thread *self, uint32_t mark);
  * behind 8 KiB of thin-lock id bits, a std::list of all its Threads (head { next, prev }, nodes { next, prev,
  * Thread * }, a ring); the Runtime, in the word after its thread list, an InternTable *, that stands in the first KiB
  * of the ClassLinker, too; the Heap, in its first KiB, a CardTable *, whose first 128 bytes have a word that ends in
- * 0x70 and stands in each Thread, two words before its stack end. */
+ * 0x70 and stands in each Thread, two words before its stack end; the word after it is less than 256. */
 struct strobe_jvm *fake_runtime_new(const void *const *vm_table);
 struct strobe_jvm *fake_vm(void);    /* NULL: none was made */
 
