@@ -1,5 +1,6 @@
 /* Walks of a thread's own managed stack, from a native method that the workload calls. */
 #include "tests/contract_art/java.h"
+#include "tests/contract_art/workload.h"
 
 #include <string.h>
 
@@ -51,25 +52,20 @@ static struct strobe_jni *begin(struct contract *c, void (*native)(struct strobe
 {
     the_case = c;
     in_native = native;
-    java_bind(c->art.env, "Main", "sample", "(I)V", (void *)(uintptr_t)sample);
+    workload_bind(c->art.env, "Main", "sample", "(I)V", (void *)(uintptr_t)sample);
     return c->art.env;
 }
 
 static void call_deep(struct strobe_jni *env, int32_t more)
 {
-    java_call(env, "Main", "deep", "(I)V", (union strobe_jvalue){.i = more});
-}
-
-static uint64_t of(strobe_jmethod method)
-{
-    return (uint64_t)(uintptr_t)method;
+    java_static(env, "Main", "deep", "(I)V", &(union strobe_jvalue){.i = more});
 }
 
 /* Main.sample, then `more` + 1 times Main.deep, from frame i on; returns the frame after them. */
 static uint32_t check_deep(struct contract *c, uint32_t i, uint32_t more)
 {
-    uint64_t native = of(java_static(c->art.env, "Main", "sample", "(I)V"));
-    uint64_t deep = of(java_static(c->art.env, "Main", "deep", "(I)V"));
+    uint64_t native = workload_static(c->art.env, "Main", "sample", "(I)V");
+    uint64_t deep = workload_static(c->art.env, "Main", "deep", "(I)V");
     CHECK(c, frame(i) == native, "frame %u of %u", i, seen.count);
     for (uint32_t last = i + more + 1; i++ < last;)
         if (!CHECK(c, frame(i) == deep, "frame %u of %u", i, seen.count))
@@ -94,11 +90,11 @@ static void a_walk_finds_every_frame_in_order(struct contract *c)
 static void different_methods_come_leaf_first(struct contract *c)
 {
     struct strobe_jni *env = begin(c, walk_all);
-    java_call(env, "Main", "shapes", "()V", (union strobe_jvalue){0});
-    const uint64_t expected[] = {of(java_static(env, "Main", "sample", "(I)V")),
-                                 of(java_method(env, "Square", "area", "()I")),
-                                 of(java_static(env, "Main", "viaVirtual", "(LShape;)V")),
-                                 of(java_static(env, "Main", "shapes", "()V"))};
+    java_static(env, "Main", "shapes", "()V", &(union strobe_jvalue){0});
+    const uint64_t expected[] = {workload_static(env, "Main", "sample", "(I)V"),
+                                 workload_method(env, "Square", "area", "()I"),
+                                 workload_static(env, "Main", "viaVirtual", "(LShape;)V"),
+                                 workload_static(env, "Main", "shapes", "()V")};
     CHECK(c, seen.count == 4, "%u", seen.count);
     for (uint32_t i = 0; i < 4; i++)
         CHECK(c, frame(i) == expected[i], "frame %u", i);

@@ -1,7 +1,7 @@
 /* The runtime's objects, its threads' ids, and stopping other threads by them. */
 #include "tests/contract_art/java.h"
+#include "tests/contract_art/workload.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,11 +17,6 @@ static uint64_t frame(uint32_t i)
     return frames[ROOM - 1 - i];
 }
 
-static uint64_t of(strobe_jmethod method)
-{
-    return (uint64_t)(uintptr_t)method;
-}
-
 static uint32_t walk_thread(const struct strobe_libart *a, void *thread)
 {
     uint32_t count;
@@ -35,23 +30,22 @@ static uint32_t walk_thread(const struct strobe_libart *a, void *thread)
 static void *start_worker(struct contract *c)
 {
     union strobe_jvalue mode = {.i = 0};
-    strobe_jobject worker = java_call_object(c->art.env, "Main", "spawn", "(I)Ljava/lang/Thread;", mode);
-    void *thread = java_thread_of(c->art.env, worker);
-    while (java_static_int(c->art.env, "Main", "spins") == 0)
-        java_pause(1);
+    strobe_jobject worker = java_static(c->art.env, "Main", "spawn", "(I)Ljava/lang/Thread;", &mode).l;
+    void *thread = workload_thread_of(c->art.env, worker);
+    while (workload_int(c->art.env, "Main", "spins") == 0)
+        workload_pause(1);
     return thread;
 }
 
 static void stop_worker(struct contract *c)
 {
-    java_set_static_bool(c->art.env, "Main", "stop", true);
+    workload_set_bool(c->art.env, "Main", "stop", true);
 }
 
 /* A thread of the C library's that is attached, and calls managed code. */
 struct guest {
+    struct java_thread java;
     struct contract *c;
-    void (*run)(struct guest *, struct strobe_jni *env);
-    pthread_t id;
     strobe_a32 ready, over;             /* it is where it is to be stopped; it came out of there */
     int gate[2];                        /* it waits for a byte */
     void *thread;
@@ -60,31 +54,20 @@ struct guest {
 
 static struct guest guest;
 
-static void *guest_begins(void *arg)
-{
-    struct guest *g = arg;
-    struct strobe_jni *env = java_attach(g->c);
-    g->thread = strobe_art_current(&g->c->libart);
-    g->tid = java_tid();
-    g->run(g, env);
-    strobe_store_release(&g->over, 1);
-    java_detach(g->c);
-    return NULL;
-}
-
 static void await(strobe_a32 *word)
 {
     for (int i = 0; i < 10000 && !strobe_load_acquire(word); i++)
-        java_pause(1);
+        workload_pause(1);
 }
 
-static struct guest *start_guest(struct contract *c, void (*run)(struct guest *, struct strobe_jni *))
+static struct guest *start_guest(struct contract *c, void (*run)(struct strobe_jni *, void *))
 {
-    guest = (struct guest){.c = c, .run = run};
-    if (pipe(guest.gate) != 0 || pthread_create(&guest.id, NULL, guest_begins, &guest) != 0)
+    guest = (struct guest){.c = c};
+    if (pipe(guest.gate) != 0)
         _exit(1);
+    java_thread_start(&guest.java, c->art.vm, run, &guest);
     await(&guest.ready);
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     struct strobe_linux here;
     uint32_t tid = 0;
     strobe_linux_init(&here, clock_gettime);
@@ -99,48 +82,55 @@ static void open_gate(struct guest *g)
         _exit(1);
 }
 
+static void is_here(struct guest *g)
+{
+    g->thread = strobe_art_current(&g->c->libart);
+    g->tid = workload_tid();
+    strobe_store_release(&g->ready, 1);
+}
+
 static void stay_in_native(struct strobe_jni *env, strobe_jclass class, int32_t what)
 {
     char byte;
     (void)env, (void)class, (void)what;
-    strobe_store_release(&guest.ready, 1);
+    is_here(&guest);
     if (read(guest.gate[0], &byte, 1) != 1)
         _exit(1);
 }
 
-static void call_native(struct guest *g, struct strobe_jni *env)
+static void call_native(struct strobe_jni *env, void *g)
 {
-    (void)g;
-    java_call(env, "Main", "deep", "(I)V", (union strobe_jvalue){.i = 3});
+    java_static(env, "Main", "deep", "(I)V", &(union strobe_jvalue){.i = 3});
+    strobe_store_release(&((struct guest *)g)->over, 1);
 }
 
 /* Main.sample and four times Main.deep. */
 static void check_native_stack(struct contract *c, uint32_t count)
 {
-    uint64_t deep = of(java_static(c->art.env, "Main", "deep", "(I)V"));
+    uint64_t deep = workload_static(c->art.env, "Main", "deep", "(I)V");
     CHECK(c, count == 5, "%u frames", count);
-    CHECK(c, frame(0) == of(java_static(c->art.env, "Main", "sample", "(I)V")), "%#llx", (unsigned long long)frame(0));
+    CHECK(c, frame(0) == workload_static(c->art.env, "Main", "sample", "(I)V"), "%#llx", (unsigned long long)frame(0));
     for (uint32_t i = 1; i < count; i++)
         CHECK(c, frame(i) == deep, "frame %u", i);
 }
 
 static struct guest *start_in_native(struct contract *c)
 {
-    java_bind(c->art.env, "Main", "sample", "(I)V", (void *)(uintptr_t)stay_in_native);
+    workload_bind(c->art.env, "Main", "sample", "(I)V", (void *)(uintptr_t)stay_in_native);
     return start_guest(c, call_native);
 }
 
-static void wait_in_java(struct guest *g, struct strobe_jni *env)
+static void wait_in_java(struct strobe_jni *env, void *g)
 {
-    strobe_store_release(&g->ready, 1);
-    java_call(env, "Main", "waitMs", "(J)V", (union strobe_jvalue){.j = 60000});   /* longer than the case */
+    is_here(g);
+    java_static(env, "Main", "waitMs", "(J)V", &(union strobe_jvalue){.j = 60000});   /* longer than the case */
 }
 
 /* ---- discovery ---- */
 
 static void discovery_finds_what_the_runtime_holds(struct contract *c)
 {
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     const struct strobe_art_level *v = c->libart.level;
     void *const *vm = r.vm, *const *runtime = r.runtime;
     size_t java_vm = r.java_vm_offset / sizeof(void *);
@@ -155,9 +145,9 @@ static void discovery_finds_what_the_runtime_holds(struct contract *c)
 
 static void without_its_symbol_the_runtime_is_proven_by_what_it_holds(struct contract *c)
 {
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     c->libart.address[STROBE_ART_RUNTIME_INSTANCE] = 0;
-    struct strobe_art_runtime crossed = java_runtime(c);
+    struct strobe_art_runtime crossed = workload_runtime(c);
     CHECK(c, crossed.proof == STROBE_ART_PROOF_CROSS, "%d", crossed.proof);
     CHECK(c, crossed.runtime == r.runtime && crossed.thread_list == r.thread_list &&
                  crossed.class_linker == r.class_linker && crossed.heap == r.heap, "not the same");
@@ -183,7 +173,7 @@ static void members_at_other_places_are_refused(struct contract *c)
                                                        : level.heap_before)[0] + by);
             c->libart.level = &other;
             enum strobe_status status = strobe_art_discover(&c->libart, &here.host, c->art.vm,
-                                                            strobe_art_current(&c->libart), java_tid(), &r, why,
+                                                            strobe_art_current(&c->libart), workload_tid(), &r, why,
                                                             sizeof why);
             CHECK(c, status == STROBE_NO_ENTRY && why[0], "member %d, %+d words: %d, %s", which, by, status, why);
         }
@@ -192,12 +182,12 @@ static void members_at_other_places_are_refused(struct contract *c)
 static void a_threads_ids_are_those_of_its_thin_locks_and_of_the_kernel(struct contract *c)
 {
     struct guest *g = start_in_native(c);
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     struct strobe_linux here;
     uint32_t id, tid;
     strobe_linux_init(&here, clock_gettime);
     CHECK(c, strobe_art_thread_ids(&r, &here.host, strobe_art_current(&c->libart), &id, &tid), "own");
-    CHECK(c, id == 1 && tid == java_tid(), "%u, %u", id, tid);
+    CHECK(c, id == 1 && tid == workload_tid(), "%u, %u", id, tid);
     CHECK(c, g->thin_lock_id > 1, "%u", g->thin_lock_id);
     CHECK(c, !strobe_art_thread_ids(&r, &here.host, (void *)(uintptr_t)64, &id, &tid), "wild");
     open_gate(g);
@@ -208,7 +198,7 @@ static void a_threads_ids_are_those_of_its_thin_locks_and_of_the_kernel(struct c
 static void a_running_thread_stands_while_it_is_suspended_and_goes_on_after(struct contract *c)
 {
     void *worker = start_worker(c);
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     struct strobe_linux here;
     uint32_t id, tid;
     strobe_linux_init(&here, clock_gettime);
@@ -217,14 +207,14 @@ static void a_running_thread_stands_while_it_is_suspended_and_goes_on_after(stru
         void *stopped = strobe_art_suspend(&c->libart, r.thread_list, id);
         if (!CHECK(c, stopped == worker, "%p, not %p", stopped, worker))
             break;
-        int32_t before = java_static_int(c->art.env, "Main", "spins");
-        java_pause(3);
-        int32_t after = java_static_int(c->art.env, "Main", "spins");
+        int32_t before = workload_int(c->art.env, "Main", "spins");
+        workload_pause(3);
+        int32_t after = workload_int(c->art.env, "Main", "spins");
         CHECK(c, before == after, "from %d to %d", before, after);
         CHECK(c, strobe_art_resume(&c->libart, r.thread_list, stopped), "resume");
-        for (int ms = 0; ms < 10000 && java_static_int(c->art.env, "Main", "spins") == after; ms++)
-            java_pause(1);
-        CHECK(c, java_static_int(c->art.env, "Main", "spins") != after, "still %d", after);
+        for (int ms = 0; ms < 10000 && workload_int(c->art.env, "Main", "spins") == after; ms++)
+            workload_pause(1);
+        CHECK(c, workload_int(c->art.env, "Main", "spins") != after, "still %d", after);
     }
     stop_worker(c);
 }
@@ -233,11 +223,11 @@ static void a_running_thread_stands_while_it_is_suspended_and_goes_on_after(stru
 static void a_suspended_thread_is_walked_exactly(struct contract *c)
 {
     struct strobe_jni *env = c->art.env;
-    const uint64_t calls[] = {of(java_method(env, "Worker", "run", "()V")), of(java_static(env, "Main", "a", "()V")),
-                              of(java_static(env, "Main", "b", "()V")), of(java_static(env, "Main", "c", "()V")),
-                              of(java_static(env, "Main", "busy", "(I)I"))};
+    const uint64_t calls[] = {workload_method(env, "Worker", "run", "()V"), workload_static(env, "Main", "a", "()V"),
+                              workload_static(env, "Main", "b", "()V"), workload_static(env, "Main", "c", "()V"),
+                              workload_static(env, "Main", "busy", "(I)I")};
     void *worker = start_worker(c);
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     struct strobe_linux here;
     uint32_t id, tid, deepest = 0;
     strobe_linux_init(&here, clock_gettime);
@@ -262,7 +252,7 @@ static void a_suspended_thread_is_walked_exactly(struct contract *c)
 static void the_runtimes_own_methods_are_left_out(struct contract *c)
 {
     void *worker = start_worker(c);
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     struct strobe_libart other = c->libart;
     struct strobe_art_level level = *other.level;
     struct strobe_linux here;
@@ -285,13 +275,13 @@ static void the_runtimes_own_methods_are_left_out(struct contract *c)
 static void a_thread_in_native_code_counts_as_stopped_and_comes_back_only_when_resumed(struct contract *c)
 {
     struct guest *g = start_in_native(c);
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     void *stopped = strobe_art_suspend(&c->libart, r.thread_list, g->thin_lock_id);
     if (!CHECK(c, stopped == g->thread, "%p, not %p", stopped, g->thread))
         return;
     check_native_stack(c, walk_thread(&c->libart, g->thread));
     open_gate(g);
-    java_pause(50);
+    workload_pause(50);
     CHECK(c, !strobe_load_acquire(&g->over), "it came back");
     check_native_stack(c, walk_thread(&c->libart, g->thread));
     CHECK(c, strobe_art_resume(&c->libart, r.thread_list, stopped), "resume");
@@ -302,10 +292,10 @@ static void a_thread_in_native_code_counts_as_stopped_and_comes_back_only_when_r
 static void a_waiting_thread_is_walked_where_it_waits(struct contract *c)
 {
     struct guest *g = start_guest(c, wait_in_java);
-    struct strobe_art_runtime r = java_runtime(c);
-    uint64_t wait = of(java_static(c->art.env, "Main", "waitMs", "(J)V"));
-    uint64_t native = of(java_method(c->art.env, "java/lang/Object", "wait", "(JI)V"));
-    java_pause(50);   /* it goes into the wait */
+    struct strobe_art_runtime r = workload_runtime(c);
+    uint64_t wait = workload_static(c->art.env, "Main", "waitMs", "(J)V");
+    uint64_t native = workload_method(c->art.env, "java/lang/Object", "wait", "(JI)V");
+    workload_pause(50);   /* it goes into the wait */
     void *stopped = strobe_art_suspend(&c->libart, r.thread_list, g->thin_lock_id);
     if (!CHECK(c, stopped == g->thread, "%p, not %p", stopped, g->thread))
         return;
@@ -317,12 +307,12 @@ static void a_waiting_thread_is_walked_where_it_waits(struct contract *c)
 static void suspensions_nest(struct contract *c)
 {
     struct guest *g = start_in_native(c);
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     for (int i = 0; i < 3; i++)
         CHECK(c, strobe_art_suspend(&c->libart, r.thread_list, g->thin_lock_id) == g->thread, "%d", i);
     open_gate(g);
     for (int i = 0; i < 3; i++) {
-        java_pause(20);
+        workload_pause(20);
         CHECK(c, !strobe_load_acquire(&g->over), "it came back after %d resumes", i);
         CHECK(c, strobe_art_resume(&c->libart, r.thread_list, g->thread), "%d", i);
     }
@@ -333,9 +323,9 @@ static void suspensions_nest(struct contract *c)
 static void an_id_that_is_nobodys_suspends_nobody(struct contract *c)
 {
     struct guest *g = start_in_native(c);
-    struct strobe_art_runtime r = java_runtime(c);
+    struct strobe_art_runtime r = workload_runtime(c);
     open_gate(g);
-    pthread_join(g->id, NULL);
+    java_thread_join(&g->java);
     CHECK(c, strobe_art_suspend(&c->libart, r.thread_list, g->thin_lock_id) == NULL, "the one that ended");
     CHECK(c, strobe_art_suspend(&c->libart, r.thread_list, 60000) == NULL, "one that never was");
 }
@@ -365,7 +355,7 @@ static uint32_t host_walk(struct strobe_art_host *h)
 static void the_host_stops_a_thread_walks_it_and_lets_it_go(struct contract *c)
 {
     struct guest *g = start_in_native(c);
-    struct strobe_art_host *h = java_host(c);
+    struct strobe_art_host *h = workload_host(c);
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_UNSUPPORTED, "one it does not know");
     CHECK(c, strobe_art_threads_put(h->threads, g->tid, g->thread, g->thin_lock_id) == STROBE_OK, "put");
     CHECK(c, host_suspend(h, g->tid, &is_blocked) == STROBE_UNSUPPORTED, "one that blocks");
@@ -384,12 +374,12 @@ static void the_host_stops_a_thread_walks_it_and_lets_it_go(struct contract *c)
 static void whoever_has_a_threads_id_now_is_let_go_at_once(struct contract *c)
 {
     struct guest *g = start_in_native(c);
-    struct strobe_art_host *h = java_host(c);
+    struct strobe_art_host *h = workload_host(c);
     void *other = (char *)g->thread + 64;
     strobe_art_threads_put(h->threads, g->tid, other, g->thin_lock_id);
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_UNSUPPORTED, "another Thread");
-    strobe_art_threads_put(h->threads, java_tid(), g->thread, g->thin_lock_id);
-    CHECK(c, host_suspend(h, java_tid(), &not_blocked) == STROBE_UNSUPPORTED, "another kernel thread");
+    strobe_art_threads_put(h->threads, workload_tid(), g->thread, g->thin_lock_id);
+    CHECK(c, host_suspend(h, workload_tid(), &not_blocked) == STROBE_UNSUPPORTED, "another kernel thread");
     strobe_art_threads_put(h->threads, NO_TID, other, g->thin_lock_id);
     CHECK(c, host_suspend(h, NO_TID, &not_blocked) == STROBE_GONE, "one that the kernel does not know");
     open_gate(g);
@@ -400,10 +390,10 @@ static void whoever_has_a_threads_id_now_is_let_go_at_once(struct contract *c)
 static void a_thread_that_has_ended_is_gone_for_the_host(struct contract *c)
 {
     struct guest *g = start_in_native(c);
-    struct strobe_art_host *h = java_host(c);
+    struct strobe_art_host *h = workload_host(c);
     strobe_art_threads_put(h->threads, g->tid, g->thread, g->thin_lock_id);
     open_gate(g);
-    pthread_join(g->id, NULL);
+    java_thread_join(&g->java);
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_GONE, "without its word");
     strobe_art_threads_end(h->threads, g->tid);
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_GONE, "with it");
@@ -411,21 +401,21 @@ static void a_thread_that_has_ended_is_gone_for_the_host(struct contract *c)
 
 static void the_host_does_not_stop_the_caller(struct contract *c)
 {
-    struct strobe_art_host *h = java_host(c);
-    strobe_art_threads_put(h->threads, java_tid(), strobe_art_current(&c->libart), 1);
-    CHECK(c, host_suspend(h, java_tid(), &not_blocked) == STROBE_UNSUPPORTED, "itself");
+    struct strobe_art_host *h = workload_host(c);
+    strobe_art_threads_put(h->threads, workload_tid(), strobe_art_current(&c->libart), 1);
+    CHECK(c, host_suspend(h, workload_tid(), &not_blocked) == STROBE_UNSUPPORTED, "itself");
 }
 
 static void the_watchdog_lets_go_of_a_thread_that_stands_too_long(struct contract *c)
 {
     struct guest *g = start_in_native(c);
-    struct strobe_art_host *h = java_host(c);
+    struct strobe_art_host *h = workload_host(c);
     strobe_art_threads_put(h->threads, g->tid, g->thread, g->thin_lock_id);
     CHECK(c, !strobe_art_host_watch(h), "nobody stands");
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_OK, "suspend");
     CHECK(c, !strobe_art_host_watch(h), "not yet");
     open_gate(g);
-    java_pause(STROBE_ART_WATCHDOG_NS / 1000000 + 20);
+    workload_pause(STROBE_ART_WATCHDOG_NS / 1000000 + 20);
     CHECK(c, !strobe_load_acquire(&g->over), "it came back by itself");
     CHECK(c, strobe_art_host_watch(h), "now");
     CHECK(c, !strobe_art_host_watch(h), "once");
