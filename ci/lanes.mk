@@ -50,14 +50,15 @@ arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_to
 
 cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
-	+@$(MAKE) --no-print-directory $(arm64_make) tests
+	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
 
 emulated := $(filter-out %/test_real %/test_real_frames,$(shortened))
 # Its lab has to play as this one does, and its code to have the memory orders that were reviewed.
-emulate: cross all | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
+emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
 	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%)
 	@LIGHT=1 tests/compilers/plays_alike.sh arm64 $B/strobe ci/emulated $(arm64) $(arm64)/strobe
 	@tests/arm64/orders.py $(arm64)
+	@tests/android/emulate.sh $B $(arm64)
 
 # ---- swarms
 

@@ -31,9 +31,12 @@ static const struct provider { const char *name; enum where where; int since; } 
 
 static bool folder_of(int release, char *out, size_t bytes)
 {
-    const char *root = release == 14 ? getenv("STROBE_ART14") : "";
-    if (!root || (release == 14 && !*root))
-        return false;
+    const char *root = getenv(release == 14 ? "STROBE_ART14" : "STROBE_ART11");
+    if (!root || !*root) {
+        if (release == 14)
+            return false;
+        root = "";   /* installed */
+    }
     return snprintf(out, bytes, "%s/usr/lib/" TRIPLET "/android", root) < (int)bytes && access(out, X_OK) == 0;
 }
 

@@ -1,7 +1,7 @@
 /* Android runtimes that can be started on this machine, one in a process.
  *
  *   fake24 ... fake36   the fake of each level (sim/art/fake), a library beside the command: art/NN/libart.so
- *   art11               Debian's libart, Android 11, where it is installed
+ *   art11               Debian's libart, Android 11, where it is installed, or in the folder that STROBE_ART11 names
  *   art14               that of a later Debian release, unpacked into the folder that STROBE_ART14 names
  *
  * All are started alike: the library opened (the genuine ones with what they forget to name), the boot class path made

@@ -6,7 +6,7 @@ translated    := __errno sigaction sigfillset pthread_sigmask pthread_getattr_np
                  pthread_attr_destroy pthread_create
 sources       += tests/android/shim.c tests/android/through.c
 
-android-contract: $(android_shims) $B/contract_android
+android-contract: $(android_shims) $B/contract_art $B/contract_android
 
 $B/android/shim/libc.inc: $(bionic)/libc.syms
 	@mkdir -p $(@D)

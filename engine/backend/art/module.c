@@ -57,14 +57,14 @@ static const char *check_loaded_head(const struct strobe_module *m)
 
 /* What the dynamic section says of symbols. Pointers are addresses in the file, which some linkers have replaced by
  * those in memory. */
-struct dynamic { uint64_t symbols, names, names_bytes, symbol_bytes, gnu_hash, sysv_hash; };
+struct dynamic_section { uint64_t symbols, names, names_bytes, symbol_bytes, gnu_hash, sysv_hash; };
 
 static uint64_t placed(const struct strobe_module *m, uint64_t pointer)
 {
     return pointer >= m->start && pointer < m->end ? pointer : m->bias + pointer;
 }
 
-static const char *read_dynamic(const struct strobe_module *m, struct dynamic *out)
+static const char *read_dynamic(const struct strobe_module *m, struct dynamic_section *out)
 {
     uint64_t at = 0;
     size_t bytes = 0;
@@ -93,7 +93,7 @@ static const char *read_dynamic(const struct strobe_module *m, struct dynamic *o
 
 static const char *read_dynamic_symbols(struct strobe_module *m)
 {
-    struct dynamic d;
+    struct dynamic_section d;
     struct strobe_module_table *t = &m->dynamic;
     const char *fault = read_dynamic(m, &d);
     if (fault)

@@ -5,6 +5,7 @@
 #include <linux/elf.h>
 
 #define DT_GNU_HASH 0x6ffffef5
+#define SHT_GNU_HASH 0x6ffffff6
 #define DT_RELR 36
 #define DT_RELRSZ 35
 #define DT_RELRENT 37

@@ -1,0 +1,82 @@
+#!/bin/bash
+# The engine on arm64: on Android's genuine runtime, built for Linux and built for Android, on an emulated processor and
+# on a booted kernel.
+#
+#   tests/android/emulate.sh B ARM64     B: this machine's build, with the libraries for Android; ARM64: the cross build
+#
+# What a release of the runtime or the kernel is wanted for and can't be fetched is skipped, with the reason.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(cd "$1" && pwd) arm64=$(cd "$2" && pwd) triplet=aarch64-linux-gnu
+passed=0 failed=0 skipped=0 limit=${LIMIT:-200}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export QEMU_CPU=max,pauth-impdef=on
+
+skip() {
+    echo "SKIPPED $1: $2"
+    ((skipped++))
+}
+
+# Runs what ends in `N passed, N failed, N skipped`, and adds that up.
+count() {
+    local name=$1 p f s
+    shift
+    "$@" >"$work/log" 2>"$work/err"
+    local status=$?
+    read -r p f s < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 0\4/p' "$work/log" |
+        tail -n 1)
+    echo "$name: ${p:-0} passed, ${f:-0} failed, $((10#${s:-0})) skipped"
+    if [[ -z ${p:-} ]] || ((status && f == 0)); then
+        echo "FAIL $name: status $status"
+        f=$((${f:-0} + 1))
+    fi
+    ((status == 0)) || tail -n 30 "$work/log" "$work/err"
+    ((passed += ${p:-0}, failed += f, skipped += 10#${s:-0}))
+}
+
+# RELEASE PROGRAM ARGUMENTS: on an emulated processor, with that release's runtime and libraries for a root.
+emulated() {
+    local root=$arm64/art$1
+    shift
+    timeout "$limit" qemu-aarch64-static -L "$root" -E STROBE_ART11="$arm64/art11" -E STROBE_ART14="$arm64/art14" \
+        -E STROBE_ANDROID_LIBRARY="$build/android/arm64/libstrobe.so" \
+        -E LD_LIBRARY_PATH="${SHIM:+$SHIM:}/usr/lib/7zip:/usr/lib/p7zip:$arm64/sysroot/usr/lib/$triplet" "$@"
+}
+
+# ARGUMENTS of the contract, with the engine from the library for Android, in a machine that has just been booted.
+booted() {
+    local root=$work/root
+    cp -a "$arm64/art11" "$root"
+    rm -rf "$root"/usr/lib/$triplet/gconv "$root"/usr/include
+    mkdir -p "$root/strobe/sysroot"
+    cp -a "$arm64/sysroot/usr/lib/$triplet"/*.so* "$root/strobe/sysroot/"
+    mkdir "$root/fixtures" && cp -a fixtures/art "$root/fixtures/"
+    cp -a "$arm64/android/shim" "$arm64/contract_android" "$build/android/arm64/libstrobe.so" "$root/strobe/"
+    KERNEL=$arm64/kernel LIMIT=$limit ci/boot "$root" /bin/sh -c "
+        export LD_LIBRARY_PATH=/strobe/shim:/usr/lib/p7zip:/strobe/sysroot
+        export STROBE_ANDROID_LIBRARY=/strobe/libstrobe.so
+        exec /strobe/contract_android $*"
+}
+
+count 'the library for Android' tests/android/facts.sh "$build/android"
+for release in 11 14; do
+    if ! why=$(ci/runtime $release arm64 "$arm64/art$release" 2>&1); then
+        skip "Android $release on arm64" "$why"
+        continue
+    fi
+    for mode in interpreted quick; do
+        count "Android $release on arm64, $mode" emulated $release "$arm64/contract_art" art$release $mode
+    done
+done
+if [[ -e $arm64/art11/stamp ]]; then
+    SHIM=$arm64/android/shim count 'the library for Android on arm64, emulated processor' \
+        emulated 11 "$arm64/contract_android" art11 quick
+    if why=$(ci/sysroot arm64 "$arm64/kernel" @linux-image-cloud-arm64 busybox-static 2>&1); then
+        count 'the library for Android on arm64, booted kernel' booted art11 quick
+    else
+        skip 'booted kernel' "$why"
+    fi
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
