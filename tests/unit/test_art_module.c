@@ -1,6 +1,7 @@
 /* Where symbols of libraries are: in libraries that this test has the compiler make, and in damaged copies of them. */
 #include "engine/backend/art/module_table.h"
 
+#include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
@@ -286,6 +287,13 @@ static void a_files_symbols_are_its_addresses_and_the_bias_moves_them(void **sta
     assert_int_equal(strobe_module_open_file(strobe_workshop_path("."), 0, &m, why, sizeof why), STROBE_IO);
 }
 
+/* How far to step through `count` things to try them all, or fewer where everything is slow. */
+static size_t step_of(size_t count)
+{
+    size_t rounds = strobe_trial_rounds((uint32_t)count);
+    return rounds < count ? count / rounds : 1;
+}
+
 static void a_truncated_library_is_refused_wherever_it_ends(void **state)
 {
     (void)state;
@@ -294,7 +302,7 @@ static void a_truncated_library_is_refused_wherever_it_ends(void **state)
     char *whole = strobe_workshop_read("libt_whole.so", &bytes);
     assert_int_equal(open_bytes(whole, bytes), STROBE_OK);
     is_refused(whole, 0, "not an ELF file");
-    for (size_t at = 64; at < bytes; at += 64)
+    for (size_t at = 64; at < bytes; at += 64 * step_of(bytes / 64))
         is_refused(whole, at, "truncated: ");
     is_refused(whole, bytes - 1, "truncated: ");
     is_refused(whole, 63, "truncated: its head is cut off");
@@ -355,7 +363,7 @@ static void damage(char *b, size_t bytes, size_t offset, size_t count)
     assert_non_null(was);
     memcpy(was, b + offset, count);
     for (size_t w = 0; w < sizeof wild / sizeof *wild; w++) {
-        for (size_t at = 0; at + 4 <= count; at += 4) {
+        for (size_t at = 0; at + 4 <= count; at += 4 * step_of(count / 4)) {
             memcpy(b + offset + at, &wild[w], 4);
             open_bytes(b, bytes);
             memcpy(b + offset + at, was + at, 4);
@@ -400,7 +408,7 @@ static void a_damaged_library_gets_an_answer(void **state)
     size_t bytes;
     char *whole = strobe_workshop_read("libt_random.so", &bytes), *copy = malloc(bytes);
     assert_non_null(copy);
-    for (int i = 0; i < 400; i++) {
+    for (uint32_t i = strobe_trial_rounds(400); i > 0; i--) {
         memcpy(copy, whole, bytes);
         for (int k = 1 + rand() % 20; k > 0; k--)
             copy[(size_t)rand() % (rand() % 2 ? 1024 : bytes)] = (char)rand();
@@ -498,7 +506,7 @@ static void make_packed(void)
 {
     make("libt_packed.so", "");
     strobe_workshop_run("cp t.c little && xz -k -f little && "
-                        "(cat libt_packed.so; head -c 9000000 /dev/zero; cat libt_packed.so) >much && "
+                        "(cat libt_packed.so; head -c 5000000 /dev/zero; cat libt_packed.so) >much && "
                         "xz -k -f --check=crc64 much");
 }
 
@@ -506,8 +514,8 @@ static void xz_is_unpacked_by_liblzma(void **state)
 {
     (void)state;
     make_packed();
-    is_unpacked("little", "liblzma.so.5", "no-such-library.so", 40);
-    is_unpacked("much", "liblzma.so.5", "no-such-library.so", 4);
+    is_unpacked("little", "liblzma.so.5", "no-such-library.so", strobe_trial_rounds(40));
+    is_unpacked("much", "liblzma.so.5", "no-such-library.so", 2);
 }
 
 /* 7-Zip's library has the functions of the LZMA SDK, as Android's liblzma.so does. */
@@ -518,8 +526,8 @@ static void xz_is_unpacked_by_the_lzma_sdk(void **state)
     if (access(sdk, R_OK))
         skip();
     make_packed();
-    is_unpacked("little", "no-such-library.so", sdk, 40);
-    is_unpacked("much", "no-such-library.so", sdk, 4);
+    is_unpacked("little", "no-such-library.so", sdk, strobe_trial_rounds(40));
+    is_unpacked("much", "no-such-library.so", sdk, 2);
 }
 
 static void without_a_library_xz_is_not_supported(void **state)
