@@ -138,8 +138,8 @@ struct search {
     size_t java_vm, thread_list, class_linker, heap;   /* words of the Runtime */
 };
 
-/* What proves an object must be in it: of all that the Runtime points to before its java_vm_, nothing begins between the
- * two. Objects are neighbours in memory, and how long each is nobody says. */
+/* What proves an object must be in it: of all that the Runtime points to before its java_vm_, nothing begins between
+ * the two. Objects are neighbours in memory, and how long each is nobody says. */
 static bool proven(const struct search *s, size_t java_vm, word object, word proof)
 {
     bool in = proof != 0;
@@ -148,13 +148,23 @@ static bool proven(const struct search *s, size_t java_vm, word object, word pro
     return in;
 }
 
+static bool distinct(const word *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (all[i] == all[k])
+                return false;
+    return true;
+}
+
 /* The three at their words of the Runtime: NULL when they are proven, else which one is not. */
 static const char *unproven(struct search *s, size_t java_vm, size_t thread_list, size_t class_linker, size_t heap)
 {
     word t = s->at[thread_list], c = s->at[class_linker], h = s->at[heap];
     struct list l = {.self = s->list.self};
-    if (t == c || t == h || c == h || t == s->vm || c == s->vm || h == s->vm)
-        return "are not three objects";
+    const word all[] = {t, c, h, s->vm, s->runtime};
+    if (!distinct(all, sizeof all / sizeof all[0]))
+        return "thread list, class linker and heap are not three objects";
     if (!proven(s, java_vm, t, prove_thread_list(s->host, t, &l)))
         return "thread list is not proven";
     if (class_linker < thread_list ||
@@ -186,7 +196,7 @@ static void try_java_vm(struct search *s, size_t java_vm)
         size_t t = v->thread_list_before[i % threads], c = v->class_linker_before[i / threads % linkers];
         size_t h = v->heap_before[i / threads / linkers];
         if (t > java_vm || c > java_vm || h > java_vm) {
-            s->lacks = "would stand before its begin";
+            s->lacks = "members would stand before its begin";
             continue;
         }
         const char *lacks = unproven(s, java_vm, java_vm - t, java_vm - c, java_vm - h);

@@ -46,6 +46,13 @@ static struct strobe_art_thread *take(struct strobe_art_threads *t, uint32_t tid
     return NULL;
 }
 
+/* Generations go round, but 0 is that of a slot nobody was ever put into. */
+static uint32_t next_generation(uint32_t is)
+{
+    uint32_t generation = (is >> ID_BITS) + 1;
+    return (generation <= UINT16_MAX ? generation : 1) << ID_BITS;
+}
+
 enum strobe_status strobe_art_threads_put(struct strobe_art_threads *t, uint32_t tid, void *thread,
                                           uint32_t thin_lock_id)
 {
@@ -59,7 +66,7 @@ enum strobe_status strobe_art_threads_put(struct strobe_art_threads *t, uint32_t
     strobe_store_relaxed(&s->is, is & ~(uint32_t)ID_MASK);
     strobe_fence_release();   /* who reads the new pointer finds that the old id is no more (a seqlock, see ring.h) */
     strobe_store_relaxed(&s->thread, pointer);
-    strobe_store_release(&s->is, ((is >> ID_BITS) + 1) << ID_BITS | thin_lock_id);
+    strobe_store_release(&s->is, next_generation(is) | thin_lock_id);
     return STROBE_OK;
 }
 
