@@ -224,7 +224,7 @@ static enum strobe_status find_objects(struct search *s, char *why, size_t why_b
         snprintf(why, why_bytes, "the Runtime has %zu places that could all be its thread list, class linker and heap",
                  s->found);
     else if (s->candidates)
-        snprintf(why, why_bytes, "the Runtime holds the JavaVM in %zu places, but of what stands before it the %s",
+        snprintf(why, why_bytes, "the Runtime holds the JavaVM in %zu places, but the %s",
                  s->candidates, s->lacks);
     else
         snprintf(why, why_bytes, "the JavaVM is not found in the first %zu bytes of the Runtime, all that %s",
