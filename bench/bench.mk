@@ -8,7 +8,7 @@ bench_src   := bench/table.c bench/pages.c bench/stackgen.c bench/naive_set.c be
 costs_src   := bench/costs.c bench/costs_engine.c bench/costs_hook.c bench/costs_stop.c
 peers_src   := bench/peers/main.c bench/peers/lttng.c bench/peers/uftrace.c
 bench_obj   := $(call obj,obj,$(bench_src)) $B/obj/bench/gbench.o
-sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/main.c \
+sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/art.c bench/main.c \
                bench/gbench.cc bench/workload.c bench/gate.c bench/gate_lab.c
 
 $B/obj/bench/gbench.o: bench/gbench.cc $B/flags | deps-bench
@@ -24,6 +24,12 @@ lab_bench_obj := $(call obj,obj,bench/lab.c bench/table.c bench/pages.c $(lab_be
 $B/bench/strobe-bench-lab: $(lab_bench_obj) $(programs) $(sim_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -o $@ $^ -lbenchmark $(trace_libs)
+
+# On a genuine Android runtime.
+$B/bench/strobe-bench-art: $(call obj,obj,bench/art.c bench/table.c bench/pages.c $(art_lab_src)) $B/obj/bench/gbench.o \
+                           $(libs)
+	@mkdir -p $(@D)
+	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -rdynamic -o $@ $^ -lbenchmark $(trace_libs)
 
 # What the simulator charges, measured; see sim/runtime/costs.h.
 $B/bench/strobe-costs: $(call obj,obj,$(costs_src) bench/rig.c bench/deep.c bench/child.c bench/pages.c) $(libs)
@@ -78,10 +84,11 @@ gate: $(gate_driver) $(gate_lab) ## counts instructions of fixed drivers; fails 
 gate-update: $(gate_driver) $(gate_lab) ## stores the counts of now as the baseline, and says what changed
 	@$(run_gate) --update
 
-bench_more := $B/bench/strobe-bench-lab $B/bench/strobe-costs $B/bench/workload
+bench_more := $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-costs $B/bench/workload
 bench: $B/bench/strobe-bench $(bench_more) all ## measures all; B/bench.json, out/bench/
 	@$< -o $B/bench.json
 	@echo && $B/bench/strobe-bench-lab -o $B/bench-lab.json
+	@for mode in interpreted quick; do echo && $B/bench/strobe-bench-art -o $B/bench-art-$$mode.json $$mode; done
 	@mkdir -p out/bench
 	@echo && $B/bench/strobe-costs -o out/bench/costs.json
 
