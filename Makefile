@@ -206,7 +206,8 @@ include sim/art/art.mk bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/art/bionic/android.mk tests/android/android.mk
 # What suites would build, each for itself and side by side.
 test: $(gate_driver) $(gate_lab) $B/genuine/make_traces $B/contract_art
-benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
+benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art \
+         $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
 
 # The compiler reads what the command is not made of, and warns; nothing is built. For tests/compilers.
 read_src := $(filter-out $(sim_src) $(cmd_src) $(trace_src) bench/peers/%,$(filter %.c,$(sources)))

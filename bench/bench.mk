@@ -26,8 +26,8 @@ $B/bench/strobe-bench-lab: $(lab_bench_obj) $(programs) $(sim_libs)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -o $@ $^ -lbenchmark $(trace_libs)
 
 # On a genuine Android runtime.
-$B/bench/strobe-bench-art: $(call obj,obj,bench/art.c bench/table.c bench/pages.c $(art_lab_src)) $B/obj/bench/gbench.o \
-                           $(libs)
+$B/bench/strobe-bench-art: $(call obj,obj,bench/art.c bench/table.c bench/pages.c $(art_lab_src)) \
+                           $B/obj/bench/gbench.o $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -rdynamic -o $@ $^ -lbenchmark $(trace_libs)
 
