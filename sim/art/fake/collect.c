@@ -49,7 +49,7 @@ static void mark_thread(struct fake_thread *t, void *ctx)
 {
     (void)ctx;
     mark(fake_ref_of(fake_exception(t)));
-    mark(fake_ref_of(FAKE_AT(t, fake_layout->thread_peer, void *)));
+    mark(fake_ref_of(fake_thread_peer(t)));
     for (const struct fake_frame *f = fake_frame_top(t); f; f = f->outer)
         for (uint32_t i = 0; i < f->register_count; i++)
             mark(f->registers[i]);
@@ -67,6 +67,7 @@ static void mark_all(void)
     gray_most = 0;
     fake_class_roots(visit, NULL);
     fake_monitor_roots(visit, NULL);
+    fake_global_roots(visit, NULL);
     fake_for_each_thread(mark_thread, NULL);
     while (gray_count)
         fake_object_references(fake_object(gray[--gray_count]), visit, NULL);
@@ -146,6 +147,7 @@ int fake_art_gc_collect(struct fake_heap *h, int plan, int cause, bool clear_sof
         fake_suspend_all(self);
         mark_all();
         fake_monitor_sweep(lives, NULL);
+        fake_weak_sweep(lives, NULL);
         fake_heap_sweep();
         fake_resume_all(self);
         end(h);

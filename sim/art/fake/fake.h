@@ -127,6 +127,8 @@ void fake_throw(struct fake_thread *self, const char *descriptor, const char *me
 struct strobe_jni *fake_jni_new(struct fake_thread *self);
 void fake_jni_free(struct strobe_jni *env);
 void fake_jni_roots(struct strobe_jni *env, void (*visit)(fake_ref *, void *), void *ctx);
+void fake_global_roots(void (*visit)(fake_ref *, void *), void *ctx);
+void fake_weak_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx);   /* clears those of the dead */
 struct fake_object *fake_decode(struct fake_thread *self, void *jobject);
 void *fake_local_ref(struct fake_thread *self, struct fake_object *o);
 /* C code that holds an object over something that may collect gives it a local reference, and takes back all since the

@@ -117,3 +117,17 @@ void fake_jni_roots(struct strobe_jni *env, void (*visit)(fake_ref *, void *), v
         if (env->locals[i])
             visit(&env->locals[i], ctx);
 }
+
+void fake_global_roots(void (*visit)(fake_ref *, void *), void *ctx)
+{
+    for (uint32_t i = 0; i < globals.used; i++)
+        if (globals.kind[i] == FAKE_GLOBAL)
+            visit(&globals.at[i], ctx);
+}
+
+void fake_weak_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx)
+{
+    for (uint32_t i = 0; i < globals.used; i++)
+        if (globals.kind[i] == FAKE_WEAK && globals.at[i] && !lives(fake_object(globals.at[i]), ctx))
+            globals.at[i] = 0;
+}
