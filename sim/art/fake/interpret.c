@@ -1,4 +1,5 @@
 #include "sim/art/fake/interpret.h"
+#include "sim/art/fake/thread.h"
 
 #include <alloca.h>
 #include <stdio.h>
@@ -27,9 +28,17 @@ static _Noreturn void unknown(const struct fake_run *x)
 
 /* ---- branches ---- */
 
+/* Quick code enters the runtime only when something is asked of the thread, and has a frame of the runtime's then. */
 static void suspension_point(struct fake_run *x)
 {
-    fake_suspend_check(x->self);
+    if (!fake_quick_frames) {
+        fake_suspend_check(x->self);
+    } else if (*fake_state_and_flags(x->self) & (FAKE_FLAG_SUSPEND | FAKE_FLAG_CHECKPOINT)) {
+        struct fake_pseudo pseudo;
+        fake_pseudo_push(x->self, &pseudo);
+        fake_suspend_check(x->self);
+        fake_pseudo_pop(x->self, &pseudo);
+    }
 }
 
 static void branch(struct fake_run *x, int32_t by)

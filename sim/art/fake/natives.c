@@ -1,6 +1,7 @@
 #include "sim/art/fake/natives.h"
 
 #include "sim/art/fake/interpret.h"
+#include "sim/art/fake/monitor.h"
 
 #include <dlfcn.h>
 #include <sched.h>
@@ -167,6 +168,20 @@ static void thread_yield(struct strobe_jni *env, void *this)
     (void)env;
     (void)this;
     sched_yield();
+}
+
+static uint8_t thread_holds(struct strobe_jni *env, void *class, void *object)
+{
+    (void)class;
+    bool was = fake_enter(env);
+    struct fake_object *o = fake_decode(env->self, object);
+    uint32_t owner = 0;
+    if (o)
+        fake_monitor_of(o, &owner);
+    else
+        fake_throw(env->self, "Ljava/lang/NullPointerException;", "object == null");
+    fake_leave(env, was);
+    return owner == fake_thread_id(env->self);
 }
 
 static void thread_set_priority(struct strobe_jni *env, void *this, int32_t priority)
@@ -347,6 +362,7 @@ const struct fake_native fake_natives_lang[] = {
     FAKE_BOUND("Ljava/lang/Thread;", "nativeCreate", "(Ljava/lang/Thread;JZ)V", thread_create),
     FAKE_BOUND("Ljava/lang/Thread;", "setNativeName", "(Ljava/lang/String;)V", thread_set_name),
     FAKE_BOUND("Ljava/lang/Thread;", "setPriority0", "(I)V", thread_set_priority),
+    FAKE_BOUND("Ljava/lang/Thread;", "holdsLock", "(Ljava/lang/Object;)Z", thread_holds),
     FAKE_BOUND("Ljava/lang/Thread;", "sleep", "(Ljava/lang/Object;JI)V", thread_sleep),
     FAKE_BOUND("Ljava/lang/Thread;", "yield", "()V", thread_yield),
     FAKE_BOUND("Ljava/lang/Throwable;", "nativeFillInStackTrace", "()Ljava/lang/Object;", throwable_fill),

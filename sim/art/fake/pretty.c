@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libstdc++'s std::string, returned by value: the caller passes its place and takes it as its own. */
-struct text { char *at; size_t bytes; char small[16]; };
+/* std::string as devices have it, libc++'s: up to 22 bytes in itself behind twice their number, else an odd capacity, the
+ * length, the address. Returned by value: the caller passes its place and takes it as its own. */
+union text {
+    struct { size_t capacity, bytes; char *at; } far;
+    struct { uint8_t twice_bytes; char at[23]; } near;
+};
 
 char *fake_pretty_type(char *at, const char *end, const char *descriptor)
 {
@@ -63,23 +67,27 @@ static void pretty(const struct fake_method *m, bool with_signature, char *out, 
 }
 
 /* What does not fit in the string itself comes from operator new, for the caller's operator delete. */
-static void assign(struct text *out, const char *text)
+static void assign(union text *out, const char *text)
 {
     static void *(*operator_new)(size_t);
-    out->bytes = strlen(text);
-    out->at = out->small;
-    if (out->bytes >= sizeof out->small) {
-        if (!operator_new)
-            *(void **)(void *)&operator_new = dlsym(RTLD_DEFAULT, "_Znwm");
-        if (!operator_new)
-            *(void **)(void *)&operator_new = dlsym(dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL), "_Znwm");
-        FAKE_CHECK(operator_new);
-        out->at = operator_new(out->bytes + 1);
+    size_t bytes = strlen(text);
+    if (bytes < sizeof out->near.at) {
+        out->near.twice_bytes = (uint8_t)(2 * bytes);
+        memcpy(out->near.at, text, bytes + 1);
+        return;
     }
-    memcpy(out->at, text, out->bytes + 1);
+    if (!operator_new)
+        *(void **)(void *)&operator_new = dlsym(RTLD_DEFAULT, "_Znwm");
+    if (!operator_new)
+        *(void **)(void *)&operator_new = dlsym(dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL), "_Znwm");
+    FAKE_CHECK(operator_new);
+    out->far.capacity = (bytes + 1 + 15) / 16 * 16 | 1;
+    out->far.bytes = bytes;
+    out->far.at = operator_new(out->far.capacity);
+    memcpy(out->far.at, text, bytes + 1);
 }
 
-static struct text *describe(struct text *out, const void *art_method, bool with_signature)
+static union text *describe(union text *out, const void *art_method, bool with_signature)
 {
     char text[4096] = "null";
     const struct fake_method *m = fake_method_of(art_method);
@@ -96,8 +104,8 @@ static struct text *describe(struct text *out, const void *art_method, bool with
 
 /* A function that returns such a structure gets its place first, on x86-64; on arm64 in a register of its own, x8. */
 #ifdef __aarch64__
-__attribute__((used)) struct text *fake_pretty_describe(struct text *out, const void *art_method, bool with_signature);
-__attribute__((used)) struct text *fake_pretty_describe(struct text *out, const void *art_method, bool with_signature)
+__attribute__((used)) union text *fake_pretty_describe(union text *out, const void *art_method, bool with_signature);
+__attribute__((used)) union text *fake_pretty_describe(union text *out, const void *art_method, bool with_signature)
 {
     return describe(out, art_method, with_signature);
 }
@@ -106,14 +114,14 @@ __attribute__((used)) struct text *fake_pretty_describe(struct text *out, const 
             "mov w2, w1\nmov x1, x0\nmov x0, x8\nb fake_pretty_describe\n")
 #else
 #define RETURNS_STRING(name, mangled) \
-    struct text *name(struct text *out, const void *art_method, bool with_signature) FAKE_EXPORT(mangled); \
-    struct text *name(struct text *out, const void *art_method, bool with_signature) \
+    union text *name(union text *out, const void *art_method, bool with_signature) FAKE_EXPORT(mangled); \
+    union text *name(union text *out, const void *art_method, bool with_signature) \
     { \
         return describe(out, art_method, with_signature); \
     } \
-    _Static_assert(sizeof(struct text) == 32, "libstdc++'s, of 64-bit processors")
+    _Static_assert(sizeof(union text) == 24, "of 64-bit processors")
 #endif
 
-RETURNS_STRING(pretty_of_any, "_ZN3art12PrettyMethodB5cxx11EPNS_9ArtMethodEb");            /* until 25 */
-RETURNS_STRING(pretty_member, "_ZN3art9ArtMethod12PrettyMethodB5cxx11Eb");
-RETURNS_STRING(pretty_static, "_ZN3art9ArtMethod12PrettyMethodB5cxx11EPS0_b");
+RETURNS_STRING(pretty_of_any, "_ZN3art12PrettyMethodEPNS_9ArtMethodEb");            /* until 25 */
+RETURNS_STRING(pretty_member, "_ZN3art9ArtMethod12PrettyMethodEb");
+RETURNS_STRING(pretty_static, "_ZN3art9ArtMethod12PrettyMethodEPS0_b");
