@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* std::string as devices have it, libc++'s: up to 22 bytes in itself behind twice their number, else an odd capacity, the
- * length, the address. Returned by value: the caller passes its place and takes it as its own. */
+/* std::string as devices have it, libc++'s: up to 22 bytes in itself behind twice their number, else an odd capacity,
+ * the length, the address. Returned by value: the caller passes its place and takes it as its own. */
 union text {
     struct { size_t capacity, bytes; char *at; } far;
     struct { uint8_t twice_bytes; char at[23]; } near;
