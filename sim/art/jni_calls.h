@@ -95,8 +95,8 @@ static inline bool sim_jni_bind(struct strobe_jni *env, const char *class, const
     strobe_jclass c = strobe_jni_find_class(env, class);
     if (!c)
         return false;
-    return SIM_JNI_TYPED(int32_t (*)(struct strobe_jni *, strobe_jclass, const struct strobe_jni_native *, int32_t), env,
-                         STROBE_JNI_REGISTER_NATIVES)(env, c, list, count) == STROBE_JNI_OK;
+    typedef int32_t reg(struct strobe_jni *, strobe_jclass, const struct strobe_jni_native *, int32_t);
+    return SIM_JNI_TYPED(reg *, env, STROBE_JNI_REGISTER_NATIVES)(env, c, list, count) == STROBE_JNI_OK;
 }
 
 #endif

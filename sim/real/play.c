@@ -72,6 +72,8 @@ static void *act(void *arg)
     sim_notes_name(spec, a->index, name);
     name[15] = '\0';
     pthread_setname_np(pthread_self(), name);
+    if (!p->stage->enter(a, name))
+        sim_real_fail(p, NULL, "the runtime to take one more thread");
     if (spec->nice)
         setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), spec->nice);
     uint64_t cpu_ns = sim_work_thread_cpu_ns();
@@ -79,9 +81,7 @@ static void *act(void *arg)
     a->switches = before.voluntary;
     a->tid = (uint32_t)syscall(SYS_gettid);
     atomic_store(&a->begin_ns, sim_work_now_ns());
-    struct sim_real_next first = sim_real_step(a);
-    if (first.call)
-        first.call(a, first.bytes);
+    p->stage->perform(a);
     struct sim_work_switches after = sim_work_switches();
     a->totals.cpu_ns = sim_work_thread_cpu_ns() - cpu_ns;
     a->totals.voluntary_switches = after.voluntary - before.voluntary;
@@ -89,8 +89,8 @@ static void *act(void *arg)
     a->totals.minor_faults = after.minor_faults - before.minor_faults;
     a->totals.major_faults = after.major_faults - before.major_faults;
     atomic_store(&a->end_ns, sim_work_now_ns());
-    while (a->kept_count)   /* after its end: the scenario did not ask for it */
-        free(a->kept[--a->kept_count]);
+    sim_real_free_kept(a);   /* after its end: the scenario did not ask for it */
+    p->stage->leave(a);
     if (atomic_fetch_sub(&p->living, 1) == 1)
         end_run(p);
     return NULL;
@@ -347,6 +347,7 @@ int sim_real_child(int argc, char **argv)
         return 2;
     }
     play.scenario = scenario;
+    play.stage = &sim_stage_frames;
     play.seed = strtoull(argv[2], NULL, 10);
     play.turns_per_ms = strtoull(argv[3], NULL, 10);
     stage.notes_path = argv[4];

@@ -7,6 +7,7 @@
 
 #include "sim/real/frames.h"
 #include "sim/real/notes.h"
+#include "sim/real/stage.h"
 #include "sim/real/work.h"
 
 #include <pthread.h>
@@ -43,6 +44,8 @@ struct sim_actor;
 struct sim_real_lock {
     pthread_mutex_t mutex;                /* by kind one of the two */
     pthread_rwlock_t rwlock;
+    void *object;                         /* instead of the mutex: a managed runtime's; NULL = none */
+    bool shared;                          /* several conditions are waited for with it */
     struct sim_actor *_Atomic owner;      /* of the mutex, or the writer */
     uint32_t depth;                       /* the owner's */
     _Atomic uint32_t readers;
@@ -74,8 +77,12 @@ struct sim_real_queue {
     int event;                            /* an eventfd that loopers poll */
 };
 
+struct sim_art_play;                      /* stage_art.c's */
+
 struct sim_real_play {
     const struct sim_scenario *scenario;
+    const struct sim_stage *stage;
+    struct sim_art_play *art;             /* of that stage */
     uint64_t seed, turns_per_ms, begin_ns;
     struct sim_real_lock *locks;
     struct sim_real_cond *conds;
@@ -111,8 +118,15 @@ struct sim_level {
     uint64_t count;
 };
 
+/* An allocation. */
+struct sim_kept { void *object; bool managed; };
+
 struct sim_actor {
     struct sim_real_play *play;
+    void *env, *peer;                     /* of the managed runtime; NULL = none yet */
+    uint64_t latency_ns;                  /* of what it is about to call out for */
+    struct pollfd *poll_what;             /* the same for a message */
+    const struct timespec *poll_patience;
     struct sim_actor *parent;
     uint32_t spec, index, track, tid;
     bool is_main, joined;
@@ -128,7 +142,7 @@ struct sim_actor {
     uint64_t forever_ns;
     _Atomic uint64_t work_ns;             /* asked for so far; this and the next two may be read at any time */
     _Atomic uint64_t allocations, alloc_bytes;
-    void **kept;                          /* allocations */
+    struct sim_kept *kept;
     uint32_t kept_count, kept_room;
     int timer;                            /* a timerfd, to wait for as for a device; -1 = none yet */
     sem_t parking;
@@ -142,6 +156,21 @@ struct sim_actor {
     uint64_t switches;                    /* voluntary ones when they were looked at last */
     struct sim_totals totals;             /* at its end, less allocations */
 };
+
+/* What comes next in a thread's innermost method. */
+enum sim_next_kind { SIM_NEXT_CALL, SIM_NEXT_RETURN, SIM_NEXT_THROW };
+struct sim_next { enum sim_next_kind kind; uint32_t method; size_t bytes; };   /* bytes: that its frame takes */
+
+/* ---- step.c ---- */
+
+struct sim_next sim_real_next(struct sim_actor *a);
+
+/* An exception has come to the thread's innermost method, as one of a stage that throws: true when it is caught there,
+ * else that method has ended by it. */
+bool sim_real_caught(struct sim_actor *a);
+
+/* At a thread's end: lets go what it has kept. */
+void sim_real_free_kept(struct sim_actor *a);
 
 /* ---- play.c ---- */
 
@@ -168,13 +197,24 @@ void sim_real_wait_unlock(struct sim_actor *a, const struct sim_op *op);
 /* Any other operation that may block or lets others go on. */
 void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amount);
 
-void sim_real_wait_collect(struct sim_actor *a, uint64_t amount_ns);
 void sim_real_wait_for_collector(struct sim_actor *a);
+
+/* The lock of a condition's waiter. */
+void sim_real_lock_mutex(struct sim_actor *a, struct sim_real_lock *l);
+void sim_real_unlock_mutex(struct sim_actor *a, struct sim_real_lock *l);
+
+/* True when it was had, not when the time was over (0 = never). */
+bool sim_real_sem_had(sem_t *s, uint64_t timeout_ns);
+
+/* Reads a timer that is set to that: a device which takes as long. */
+void sim_real_read_device(struct sim_actor *a, uint64_t latency_ns);
 
 /* A wait around a call; see waits.c. */
 void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely);
 void sim_real_wait_end(struct sim_actor *a, uint64_t handoff);
 uint64_t sim_handoff_now(const struct sim_actor *a);
+void sim_hand_off(const struct sim_actor *a, struct sim_handoff *h);
+uint64_t sim_handed(struct sim_handoff *h);
 
 /* ---- queue.c ---- */
 

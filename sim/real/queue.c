@@ -139,7 +139,7 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
         if (first)
             sim_real_wait_begin(a, STROBE_KIND_POLL, due > now);
         first = false;
-        ppoll(&p, 1, &patience, NULL);
+        a->play->stage->poll(a, &p, &patience);
         syscall(SYS_read, q->event, &signalled, sizeof signalled);
         sim_spin_lock(&q->spin);
         got = take(q, sim_work_now_ns(), &m);

@@ -1,5 +1,5 @@
 /* What a thread does next: its operations one after another, on its own stack of activations. Only calls of methods are
- * left to the frames (frames.h), so that the thread's real stack is that of its methods. */
+ * left to the stage's frames, so that the thread's real stack is that of its methods. */
 #include "sim/real/play.h"
 #include "sim/runtime/draws.h"
 
@@ -11,7 +11,10 @@ enum {
     IDLE_ROUND_NS = 1000,        /* a round of FOREVER that took no time takes this: as in virtual mode */
 };
 
-static const struct sim_real_next returns = {NULL, 0}, goes_on = {NULL, 1};
+/* Nothing comes next yet: for use in here. */
+enum { GOES_ON = SIM_NEXT_THROW + 1 };
+static const struct sim_next returns = {.kind = SIM_NEXT_RETURN}, throws = {.kind = SIM_NEXT_THROW},
+                             goes_on = {.kind = (enum sim_next_kind)GOES_ON};
 
 static const struct sim_op *op_at(const struct sim_actor *a, uint32_t number)
 {
@@ -38,7 +41,7 @@ static struct sim_level *push(struct sim_actor *a, enum sim_level_kind kind, uin
 /* ---- calls ---- */
 
 /* Calls a method that calls itself `deeper` times before it does anything. */
-static struct sim_real_next call(struct sim_actor *a, uint32_t method, uint64_t deeper, const struct sim_op *op)
+static struct sim_next call(struct sim_actor *a, uint32_t method, uint64_t deeper, const struct sim_op *op)
 {
     const struct sim_method *m = &a->play->scenario->methods[method];
     size_t bytes = (m->frame_bytes + 15) & ~(size_t)15;
@@ -53,10 +56,10 @@ static struct sim_real_next call(struct sim_actor *a, uint32_t method, uint64_t 
     l->count = deeper;
     a->stack_bytes += bytes + RECORD_BYTES;
     sim_note(&a->notes, SIM_NOTE_CALL, sim_work_now_ns(), method);
-    return (struct sim_real_next){sim_real_frame_of(method), bytes};
+    return (struct sim_next){SIM_NEXT_CALL, method, bytes};
 }
 
-static struct sim_real_next leave_method(struct sim_actor *a, bool thrown)
+static struct sim_next leave_method(struct sim_actor *a, bool thrown)
 {
     const struct sim_method *m = &a->play->scenario->methods[top(a)->op];
     a->stack_bytes -= ((m->frame_bytes + 15) & ~(size_t)15) + RECORD_BYTES;
@@ -66,7 +69,7 @@ static struct sim_real_next leave_method(struct sim_actor *a, bool thrown)
 }
 
 /* Before a method's first operation: as many calls of itself as are asked for. */
-static struct sim_real_next recurse(struct sim_actor *a)
+static struct sim_next recurse(struct sim_actor *a)
 {
     struct sim_level *l = top(a);
     uint64_t deeper = l->count - 1;
@@ -78,7 +81,7 @@ static struct sim_real_next recurse(struct sim_actor *a)
 
 /* ---- ends of blocks ---- */
 
-static struct sim_real_next next_message(struct sim_actor *a, const struct sim_level *loop)
+static struct sim_next next_message(struct sim_actor *a, const struct sim_level *loop)
 {
     const struct sim_op *op = op_at(a, loop->op);
     uint32_t method;
@@ -89,7 +92,7 @@ static struct sim_real_next next_message(struct sim_actor *a, const struct sim_l
     return call(a, method, 0, op);
 }
 
-static struct sim_real_next finish(struct sim_actor *a)
+static struct sim_next finish(struct sim_actor *a)
 {
     struct sim_level *l = top(a);
     switch (l->kind) {
@@ -121,7 +124,7 @@ static struct sim_real_next finish(struct sim_actor *a)
 }
 
 /* One level outwards, with an exception or on the way out of the thread. */
-static struct sim_real_next unwind(struct sim_actor *a)
+static struct sim_next unwind(struct sim_actor *a)
 {
     struct sim_level l = *top(a);
     if (l.kind == SIM_LEVEL_BODY)
@@ -138,21 +141,41 @@ static struct sim_real_next unwind(struct sim_actor *a)
 
 /* ---- operations ---- */
 
+static bool is_managed(const struct sim_actor *a)
+{
+    for (uint32_t i = a->level_count; i-- > 0;)
+        if (a->levels[i].kind == SIM_LEVEL_BODY)
+            return a->play->scenario->methods[a->levels[i].op].managed;
+    return false;
+}
+
 static void allocate(struct sim_actor *a, uint64_t bytes)
 {
+    const struct sim_stage *stage = a->play->stage;
     if (!sim_real_room(a, &a->kept, a->kept_count, &a->kept_room, sizeof *a->kept))
         return;
-    void *p = malloc(bytes);
-    a->kept[a->kept_count] = p;
-    a->kept_count += p != NULL;
+    struct sim_kept k = {.managed = stage->allocate && is_managed(a)};
+    k.object = k.managed ? stage->allocate(a, &bytes) : malloc(bytes);
+    a->kept[a->kept_count] = k;
+    a->kept_count += k.object != NULL;
     sim_real_add(&a->allocations, 1);
     sim_real_add(&a->alloc_bytes, bytes);
 }
 
 static void free_last(struct sim_actor *a, uint64_t count)
 {
-    for (; count && a->kept_count; count--)
-        free(a->kept[--a->kept_count]);
+    for (; count && a->kept_count; count--) {
+        struct sim_kept k = a->kept[--a->kept_count];
+        if (k.managed)
+            a->play->stage->release(a, k.object);
+        else
+            free(k.object);
+    }
+}
+
+void sim_real_free_kept(struct sim_actor *a)
+{
+    free_last(a, a->kept_count);
 }
 
 static void read_clock(void)
@@ -175,7 +198,7 @@ static void spawn(struct sim_actor *a, uint32_t spec)
     sim_real_start(p, spec, sim_real_next_index(p, spec), a, NULL);
 }
 
-static struct sim_real_next play(struct sim_actor *a, uint32_t number)
+static struct sim_next play(struct sim_actor *a, uint32_t number)
 {
     const struct sim_op *op = op_at(a, number);
     const struct sim_scenario *s = a->play->scenario;
@@ -208,7 +231,7 @@ static struct sim_real_next play(struct sim_actor *a, uint32_t number)
         break;
     case SIM_OP_THROW: a->throwing = true; break;
     case SIM_OP_CATCH: push(a, SIM_LEVEL_CATCH, number, op->block); break;
-    case SIM_OP_GC: sim_real_wait_collect(a, amount); break;
+    case SIM_OP_GC: a->play->stage->collect(a, amount); break;
     case SIM_OP_SPAWN: spawn(a, op->object); break;
     case SIM_OP_EXIT: a->leaving = true; break;
     case SIM_OP_FAULT: break;
@@ -217,27 +240,32 @@ static struct sim_real_next play(struct sim_actor *a, uint32_t number)
     return goes_on;
 }
 
-static bool is_managed(const struct sim_actor *a)
+bool sim_real_caught(struct sim_actor *a)
 {
-    for (uint32_t i = a->level_count; i-- > 0;)
-        if (a->levels[i].kind == SIM_LEVEL_BODY)
-            return a->play->scenario->methods[a->levels[i].op].managed;
-    return false;
+    if (!a->throwing && !a->leaving) {
+        sim_real_fail(a->play, NULL, "no exceptions but the scenario's");
+        a->leaving = true;
+    }
+    while ((a->throwing || a->leaving) && a->level_count)
+        if (unwind(a).kind == SIM_NEXT_RETURN)
+            return false;
+    return a->level_count > 0;
 }
 
-struct sim_real_next sim_real_step(void *player)
+struct sim_next sim_real_next(struct sim_actor *a)
 {
-    struct sim_actor *a = player;
     if (a->level_count == 0) {   /* the thread's first method is entered; later there is always one */
         uint32_t entry = a->play->scenario->threads[a->spec].entry;
         return call(a, entry, 0, NULL);
     }
     for (;;) {
         struct sim_level *l = top(a);
-        struct sim_real_next next;
+        struct sim_next next;
         if (atomic_load_explicit(&a->play->over, memory_order_relaxed))
             a->leaving = true;
-        if (a->throwing || a->leaving) {
+        if (a->throwing && !a->leaving && a->play->stage->throws) {
+            next = throws;
+        } else if (a->throwing || a->leaving) {
             next = unwind(a);
         } else if (l->kind == SIM_LEVEL_BODY && l->count) {
             next = recurse(a);
@@ -248,7 +276,7 @@ struct sim_real_next sim_real_step(void *player)
                 sim_real_wait_for_collector(a);
             next = play(a, l->next++);
         }
-        if (next.call || next.bytes == returns.bytes)
+        if (next.kind != goes_on.kind)
             return next;
     }
 }

@@ -24,12 +24,12 @@ uint64_t sim_handoff_now(const struct sim_actor *a)
     return (sim_work_now_ns() - a->play->begin_ns) << TRACK_BITS | (a->track + 1);
 }
 
-static void hand_off(const struct sim_actor *a, struct sim_handoff *h)
+void sim_hand_off(const struct sim_actor *a, struct sim_handoff *h)
 {
     atomic_store_explicit(&h->word, sim_handoff_now(a), memory_order_release);
 }
 
-static uint64_t handed(struct sim_handoff *h)
+uint64_t sim_handed(struct sim_handoff *h)
 {
     return atomic_load_explicit(&h->word, memory_order_acquire);
 }
@@ -86,22 +86,22 @@ static void own(struct sim_actor *a, struct sim_real_lock *l)
     l->depth++;
 }
 
-static void lock_mutex(struct sim_actor *a, struct sim_real_lock *l)
+void sim_real_lock_mutex(struct sim_actor *a, struct sim_real_lock *l)
 {
     struct sim_actor *owner = atomic_load_explicit(&l->owner, memory_order_relaxed);
-    sim_real_wait_begin(a, STROBE_KIND_MUTEX, owner && owner != a);
-    pthread_mutex_lock(&l->mutex);
-    sim_real_wait_end(a, handed(&l->released));
+    sim_real_wait_begin(a, l->object ? STROBE_KIND_MONITOR : STROBE_KIND_MUTEX, owner && owner != a);
+    a->play->stage->lock(a, l);
+    sim_real_wait_end(a, sim_handed(&l->released));
     own(a, l);
 }
 
-static void unlock_mutex(struct sim_actor *a, struct sim_real_lock *l)
+void sim_real_unlock_mutex(struct sim_actor *a, struct sim_real_lock *l)
 {
     if (--l->depth == 0) {
         atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
-        hand_off(a, &l->released);
+        sim_hand_off(a, &l->released);
     }
-    pthread_mutex_unlock(&l->mutex);
+    a->play->stage->unlock(a, l);
 }
 
 static void lock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool writes)
@@ -113,7 +113,7 @@ static void lock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool write
         pthread_rwlock_wrlock(&l->rwlock);
     else
         pthread_rwlock_rdlock(&l->rwlock);
-    sim_real_wait_end(a, handed(&l->released));
+    sim_real_wait_end(a, sim_handed(&l->released));
     if (writes)
         atomic_store_explicit(&l->owner, a, memory_order_relaxed);
     else
@@ -125,7 +125,7 @@ static void unlock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool wri
     if (writes)
         atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
     if (writes || atomic_fetch_sub(&l->readers, 1) == 1)   /* the last reader lets a writer in */
-        hand_off(a, &l->released);
+        sim_hand_off(a, &l->released);
     pthread_rwlock_unlock(&l->rwlock);
 }
 
@@ -134,7 +134,7 @@ void sim_real_wait_lock(struct sim_actor *a, const struct sim_op *op)
     if (is_rwlock(op))
         lock_rwlock(a, lock_of(a, op), op->kind == SIM_OP_WRITE_LOCK);
     else
-        lock_mutex(a, lock_of(a, op));
+        sim_real_lock_mutex(a, lock_of(a, op));
 }
 
 bool sim_real_wait_spin(struct sim_actor *a, const struct sim_op *op, uint64_t amount_ns)
@@ -154,16 +154,10 @@ void sim_real_wait_unlock(struct sim_actor *a, const struct sim_op *op)
     if (is_rwlock(op))
         unlock_rwlock(a, lock_of(a, op), op->kind == SIM_OP_WRITE_LOCK);
     else
-        unlock_mutex(a, lock_of(a, op));
+        sim_real_unlock_mutex(a, lock_of(a, op));
 }
 
 /* ---- conditions ---- */
-
-static struct timespec time_in(uint64_t span_ns)
-{
-    uint64_t at = sim_work_now_ns() + span_ns;
-    return (struct timespec){(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
-}
 
 static void join_waiters(struct sim_actor *a, struct sim_real_cond *c)
 {
@@ -205,46 +199,18 @@ static void wait_for_cond(struct sim_actor *a, const struct sim_op *op, uint64_t
         sim_real_fail(a->play, op, "a wait with its lock held");
         return;
     }
-    struct timespec until = time_in(timeout_ns);
     uint32_t depth = l->depth;
-    int result = 0;
     a->waits_with = l;
     join_waiters(a, c);
-    for (uint32_t i = 1; i < depth; i++)
-        pthread_mutex_unlock(&l->mutex);
     l->depth = 0;
     atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
-    hand_off(a, &l->released);
+    sim_hand_off(a, &l->released);
     sim_real_wait_begin(a, STROBE_KIND_COND, true);
-    while (!atomic_load(&a->notifier) && result != ETIMEDOUT)
-        result = timeout_ns ? pthread_cond_timedwait(&a->notified, &l->mutex, &until)
-                            : pthread_cond_wait(&a->notified, &l->mutex);
+    a->play->stage->wait(a, l, depth, timeout_ns);
     leave_waiters(a, c);
     sim_real_wait_end(a, atomic_load(&a->notifier));
-    for (uint32_t i = 1; i < depth; i++)
-        pthread_mutex_lock(&l->mutex);
     atomic_store_explicit(&l->owner, a, memory_order_relaxed);
     l->depth = depth;
-}
-
-/* A waiter is in the queue before it sleeps. It sleeps for sure when somebody else has its lock: whoever notifies
- * without it has it for a moment. */
-static void wake(struct sim_actor *a, struct sim_actor *b)
-{
-    struct sim_real_lock *l = b->waits_with;
-    bool took = false;
-    for (;;) {
-        const struct sim_actor *owner = atomic_load(&l->owner);
-        took = owner != a && pthread_mutex_trylock(&l->mutex) == 0;
-        if (took || (owner && owner != b))
-            break;
-        sim_work_yield();
-    }
-    pthread_cond_signal(&b->notified);
-    if (took) {
-        hand_off(a, &l->released);
-        pthread_mutex_unlock(&l->mutex);
-    }
 }
 
 /* Takes the longest waiters out of the queue: from then on they are notified. */
@@ -271,16 +237,15 @@ static void notify(struct sim_actor *a, uint32_t cond, bool all)
     do {
         count = take_waiters(a, &a->play->conds[cond], woken, most);
         for (uint32_t i = 0; i < count; i++)
-            wake(a, woken[i]);
+            a->play->stage->wake(a, woken[i]);
     } while (all && count == most);
 }
 
 /* ---- semaphores, parks ---- */
 
-/* True when it was had, not when the time was over. */
-static bool sem_had(sem_t *s, uint64_t timeout_ns)
+bool sim_real_sem_had(sem_t *s, uint64_t timeout_ns)
 {
-    struct timespec until = time_in(timeout_ns);
+    struct timespec until = sim_work_time_in(timeout_ns);
     int result;
     do
         result = timeout_ns ? sem_clockwait(s, CLOCK_MONOTONIC, &until) : sem_wait(s);
@@ -294,7 +259,7 @@ static void wait_for_sem(struct sim_actor *a, uint32_t number, uint64_t timeout_
     int value = 0;
     sem_getvalue(&s->sem, &value);
     sim_real_wait_begin(a, STROBE_KIND_SEM, value <= 0);
-    bool had = sem_had(&s->sem, timeout_ns);
+    bool had = sim_real_sem_had(&s->sem, timeout_ns);
     sim_spin_lock(&s->spin);
     uint64_t post = 0;
     if (had && s->count) {
@@ -320,9 +285,9 @@ static void post_sem(struct sim_actor *a, uint32_t number)
 static void park(struct sim_actor *a, uint64_t timeout_ns)
 {
     atomic_store(&a->parked, 1);
-    sim_real_wait_begin(a, STROBE_KIND_SEM, true);
-    bool had = sem_had(&a->parking, timeout_ns);
-    uint64_t by = had ? handed(&a->unparked) : 0;
+    sim_real_wait_begin(a, a->play->stage->park_kind, true);
+    bool had = a->play->stage->park(a, timeout_ns);
+    uint64_t by = had ? sim_handed(&a->unparked) : 0;
     if (had)
         atomic_store(&a->permit, 0);
     sim_real_wait_end(a, by);
@@ -350,8 +315,8 @@ static void unpark(struct sim_actor *a, uint32_t spec)
     struct sim_actor *b = to_unpark(a->play, spec);
     if (!b || atomic_exchange(&b->permit, 1))
         return;
-    hand_off(a, &b->unparked);
-    sem_post(&b->parking);
+    sim_hand_off(a, &b->unparked);
+    a->play->stage->unpark(a, b);
 }
 
 /* ---- threads, devices, sleep ---- */
@@ -373,21 +338,18 @@ static void join(struct sim_actor *a, uint32_t spec)
     }
 }
 
-/* A device is a timer that is read: the read takes as long as it is set to. */
-static void wait_for_device(struct sim_actor *a, uint64_t latency_ns)
+void sim_real_read_device(struct sim_actor *a, uint64_t latency_ns)
 {
     uint64_t expired;
     if (a->timer < 0)
         a->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     struct itimerspec t = {.it_value = {(time_t)(latency_ns / 1000000000u), (long)(latency_ns % 1000000000u)}};
-    if (a->timer < 0 || latency_ns == 0 || timerfd_settime(a->timer, 0, &t, NULL) != 0)
+    if (a->timer < 0 || timerfd_settime(a->timer, 0, &t, NULL) != 0)
         return;
-    sim_real_wait_begin(a, STROBE_KIND_READ, true);
     ssize_t n;
     do
         n = read(a->timer, &expired, sizeof expired);
     while (n < 0 && errno == EINTR);
-    sim_real_wait_end(a, 0);
 }
 
 static void sleep_for(struct sim_actor *a, uint64_t ns)
@@ -409,35 +371,12 @@ void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amo
     case SIM_OP_PARK: park(a, amount); break;
     case SIM_OP_UNPARK: unpark(a, op->object); break;
     case SIM_OP_READ: case SIM_OP_WRITE: case SIM_OP_OPEN: case SIM_OP_SYNC: case SIM_OP_NET: case SIM_OP_IPC:
-    case SIM_OP_LOAD: wait_for_device(a, amount); break;
+    case SIM_OP_LOAD:
+        if (amount)
+            a->play->stage->wait_for(a, op->kind, amount);
+        break;
     case SIM_OP_SLEEP: sleep_for(a, amount); break;
     case SIM_OP_JOIN: join(a, op->object); break;
     default: break;
     }
-}
-
-/* ---- the collector ---- */
-
-/* A collection holds a mutex, and managed threads that come by must have it. */
-void sim_real_wait_collect(struct sim_actor *a, uint64_t amount_ns)
-{
-    struct sim_real_play *p = a->play;
-    sim_real_wait_begin(a, STROBE_KIND_MUTEX, atomic_load(&p->collecting));
-    pthread_mutex_lock(&p->collector);
-    sim_real_wait_end(a, handed(&p->collected));
-    atomic_store(&p->collecting, 1);
-    sim_real_work(a, amount_ns);
-    atomic_store(&p->collecting, 0);
-    hand_off(a, &p->collected);
-    pthread_mutex_unlock(&p->collector);
-}
-
-void sim_real_wait_for_collector(struct sim_actor *a)
-{
-    struct sim_real_play *p = a->play;
-    sim_real_wait_begin(a, STROBE_KIND_MUTEX, true);
-    pthread_mutex_lock(&p->collector);
-    sim_real_wait_end(a, handed(&p->collected));
-    hand_off(a, &p->collected);
-    pthread_mutex_unlock(&p->collector);
 }

@@ -105,6 +105,11 @@ static struct timespec timespec_of(uint64_t ns)
     return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 }
 
+struct timespec sim_work_time_in(uint64_t span_ns)
+{
+    return timespec_of(sim_work_now_ns() + span_ns);
+}
+
 void sim_work_sleep_until(uint64_t deadline_ns)
 {
     struct timespec t = timespec_of(deadline_ns);

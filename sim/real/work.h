@@ -31,6 +31,9 @@ struct sim_work_switches sim_work_switches(void);
 /* Sleeps until a time of sim_work_now_ns. */
 void sim_work_sleep_until(uint64_t deadline_ns);
 
+/* The time of that clock when a span from now is over. */
+struct timespec sim_work_time_in(uint64_t span_ns);
+
 /* Waits while *word is `value`, until the deadline at the latest; wakes all who do. */
 void sim_work_wait(const void *word, uint32_t value, uint64_t deadline_ns);
 void sim_work_wake(const void *word);
