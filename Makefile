@@ -76,7 +76,9 @@ obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
 capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
 trace_obj   := $(call obj,obj,$(trace_src))
-sim_obj     := $(call obj,sim,$(engine_src) $(sim_src))
+# What the lab's runtimes and detours use of the engine's backend.
+lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c
+sim_obj     := $(call obj,sim,$(engine_src) $(lab_backend) $(sim_src))
 cmd_obj     := $(call obj,sim,$(cmd_src))
 lab_obj     := $(call obj,sim,$(lab_support))
 support_obj := $(call obj,obj,$(support_src))

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,4 +243,22 @@ enum strobe_status sim_art_open_genuine(int release, const char *library, void *
             return STROBE_IO;
         }
     return STROBE_OK;
+}
+
+/* ---- the collector ---- */
+
+/* Runtime has a pointer to its JavaVM, and so many words before that one to its Heap. */
+bool sim_art_collect_genuine(int release, void *library, const void *vm)
+{
+    enum { WORDS = 256, CAUSE_EXPLICIT = 5 };
+    const ptrdiff_t heap_before = release == 11 ? 13 : 15;
+    void **instance = dlsym(library, "_ZN3art7Runtime9instance_E");
+    void *function = dlsym(library, "_ZN3art2gc4Heap14CollectGarbageEbNS0_7GcCauseE");
+    void *const *words = instance ? *instance : NULL;
+    for (ptrdiff_t i = heap_before; words && function && i < WORDS; i++)
+        if (words[i] == vm) {
+            ((void (*)(void *, bool, int))(uintptr_t)function)(words[i - heap_before], false, CAUSE_EXPLICIT);
+            return true;
+        }
+    return false;
 }

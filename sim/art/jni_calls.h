@@ -8,9 +8,9 @@
 #include <stdbool.h>
 
 enum sim_jni_place {
-    SIM_JNI_THROW = 13, SIM_JNI_ALLOC_OBJECT = 27, SIM_JNI_NEW_OBJECT = 30, SIM_JNI_CALL_VOID = 63,
-    SIM_JNI_CALL_STATIC_OBJECT = 116, SIM_JNI_CALL_STATIC_VOID = 143, SIM_JNI_MONITOR_ENTER = 217,
-    SIM_JNI_MONITOR_EXIT = 218,
+    SIM_JNI_THROW = 13, SIM_JNI_NEW_LOCAL_REF = 25, SIM_JNI_ALLOC_OBJECT = 27, SIM_JNI_NEW_OBJECT = 30,
+    SIM_JNI_CALL_VOID = 63, SIM_JNI_CALL_STATIC_OBJECT = 116, SIM_JNI_CALL_STATIC_VOID = 143,
+    SIM_JNI_MONITOR_ENTER = 217, SIM_JNI_MONITOR_EXIT = 218,
 };
 
 #define SIM_JNI_TYPED(type, env, place) ((type)(uintptr_t)(*(void *const *const *)(const void *)(env))[place])
@@ -63,6 +63,12 @@ static inline strobe_jobject sim_jni_global(struct strobe_jni *env, strobe_jobje
 {
     return SIM_JNI_TYPED(strobe_jobject (*)(struct strobe_jni *, strobe_jobject), env,
                          STROBE_JNI_NEW_GLOBAL_REF)(env, object);
+}
+
+static inline strobe_jobject sim_jni_local(struct strobe_jni *env, strobe_jobject object)
+{
+    return SIM_JNI_TYPED(strobe_jobject (*)(struct strobe_jni *, strobe_jobject), env,
+                         SIM_JNI_NEW_LOCAL_REF)(env, object);
 }
 
 static inline void sim_jni_drop_global(struct strobe_jni *env, strobe_jobject global)

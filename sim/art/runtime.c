@@ -1,6 +1,7 @@
 #include "sim/art/runtime.h"
 
 #include "sim/art/genuine.h"
+#include "sim/art/jni_calls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -155,6 +156,16 @@ enum strobe_status sim_art_start(const char *name, const struct sim_art_options 
         out->genuine ? sim_art_open_genuine(api == 30 ? 11 : 14, options->library, &out->library, why, why_bytes)
                      : open_fake(out, options->library, why, why_bytes);
     return status == STROBE_OK ? create(out, options, why, why_bytes) : status;
+}
+
+void sim_art_collect(const struct sim_art *a, struct strobe_jni *env)
+{
+    if (a->genuine && sim_art_collect_genuine(a->api == 30 ? 11 : 14, a->library, a->vm))
+        return;
+    strobe_jclass class = strobe_jni_find_class(env, "dalvik/system/VMRuntime");
+    strobe_jmethod collect = class ? strobe_jni_method(env, class, "requestConcurrentGC", "()V") : NULL;
+    if (collect)
+        sim_jni_call(env, sim_jni_allocate(env, class), collect, NULL);
 }
 
 void sim_art_end(struct sim_art *a)

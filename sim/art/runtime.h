@@ -41,6 +41,9 @@ bool sim_art_known(const char *name, int *api);
 enum strobe_status sim_art_start(const char *name, const struct sim_art_options *options, struct sim_art *out,
                                  char *why, size_t why_bytes);
 
+/* A whole collection on the calling thread, as System.gc has it. By a thread in native code. */
+void sim_art_collect(const struct sim_art *art, struct strobe_jni *env);
+
 /* The process ends without taking a genuine one down: that is no test of ours. Fakes are. */
 void sim_art_end(struct sim_art *art);
 

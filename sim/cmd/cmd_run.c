@@ -1,3 +1,4 @@
+#include "sim/art/runtime.h"
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
 #include "sim/cmd/lab.h"
@@ -24,6 +25,8 @@ const char strobe_usage_run[] =
     "                     async-10ms, sync-only, ideal; or none\n"
     "  --mode MODE        virtual (default): threads and time are simulated; real: the same on\n"
     "                     real threads, captured by the real engine (policy strobe)\n"
+    "  --runtime NAME     the same in an Android runtime: art11 (installed), art14, fake24 to fake36;\n"
+    "                     methods are Java's, monitors, waits, parks and memory the runtime's own\n"
     "  --schedule S       fair (default), or adversarial: every free choice is drawn from the seed\n"
     "  --random SEED      play a random scenario instead; SEED..SEED: one for each seed\n"
     "  --size N           operations of a random scenario, about (200)\n"
@@ -38,7 +41,7 @@ const char strobe_usage_run[] =
     "\n"
     "Exit status: 0 fine, 1 a promise was broken, 2 bad use or bad input.\n";
 
-enum { SEED = 256, SEEDS, POLICY, MODE, SCHEDULE, RANDOM, SIZE, PRINT, COSTS, SHARD, JSON };
+enum { SEED = 256, SEEDS, POLICY, MODE, RUNTIME, SCHEDULE, RANDOM, SIZE, PRINT, COSTS, SHARD, JSON };
 
 struct request {
     struct sim_trial_options trial;      /* its seed is that of the one trial, or none */
@@ -46,7 +49,7 @@ struct request {
     uint32_t jobs, shard, shards;
     struct sim_costs costs;
     const char *path, *folder, *costs_path;
-    bool many, random, print, json;
+    bool many, random, print, json, is_virtual;
     uint32_t size;
 };
 
@@ -90,9 +93,15 @@ static int take_option(struct request *q, int c)
         return strobe_is_policy(optarg) ? 0 : strobe_complain("run: --policy %s: expected one of %s, none", optarg,
                                                               strobe_policy_list());
     case MODE:
-        t->real = !strcmp(optarg, "real");
-        return t->real || !strcmp(optarg, "virtual")
+        q->is_virtual = !strcmp(optarg, "virtual");
+        t->real |= !strcmp(optarg, "real");
+        return q->is_virtual || !strcmp(optarg, "real")
                    ? 0 : strobe_complain("run: --mode %s: expected virtual or real", optarg);
+    case RUNTIME:
+        t->runtime = optarg;
+        t->real = true;
+        return sim_art_known(optarg, &(int){0})
+                   ? 0 : strobe_complain("run: --runtime %s: expected art11, art14 or fake24 to fake36", optarg);
     case SCHEDULE:
         return strobe_parse_schedule(optarg, &t->schedule)
                    ? 0 : strobe_complain("run: --schedule %s: expected fair or adversarial", optarg);
@@ -327,6 +336,8 @@ static int check_request(const struct request *q, int words, char **word)
         return strobe_complain("run: one scenario at a time, not %s too; `strobe compare` takes several", word[1]);
     if (t->real && strcmp(t->policy, "strobe") != 0)
         return strobe_complain("run: --mode real captures with the engine itself: --policy strobe");
+    if (t->runtime && q->is_virtual)
+        return strobe_complain("run: --runtime is for --mode real");
     if (t->real && t->schedule == SIM_ADVERSARIAL)
         return strobe_complain("run: --schedule adversarial is for --mode virtual");
     if (!q->many && q->shards > 1)
@@ -369,6 +380,7 @@ int strobe_cmd_run(int argc, char **argv)
         {"seeds", required_argument, NULL, SEEDS},
         {"policy", required_argument, NULL, POLICY},
         {"mode", required_argument, NULL, MODE},
+        {"runtime", required_argument, NULL, RUNTIME},
         {"schedule", required_argument, NULL, SCHEDULE},
         {"random", required_argument, NULL, RANDOM},
         {"size", required_argument, NULL, SIZE},

@@ -94,7 +94,7 @@ int strobe_record_run(const char *path, char **argv, const char *session, int *w
 {
     char library[SIM_PRELOAD_BYTES];
     struct sim_plain_name plain;
-    if (!sim_preload_find(library, sizeof library))
+    if (!sim_library_find("libstrobe-preload.so", library, sizeof library))
         return strobe_complain("libstrobe-preload.so: not found beside the command nor in ../lib/strobe");
     if (!sim_preload_give_name(&plain, library, sizeof library)) {
         sim_preload_drop_name(&plain);

@@ -1,4 +1,4 @@
-#include "sim/real/play.h"
+#include "sim/real/art.h"
 
 #include "sim/real/real.h"
 #include "sim/runtime/draws.h"
@@ -12,7 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 4 << 20 };   /* of a thread: the 1 MiB that a scenario may use, and plenty for what it calls */
+enum {
+    STACK_BYTES = 4 << 20,       /* of a thread: the 1 MiB that a scenario may use, and plenty for what it calls */
+    ART_STACK_BYTES = 16 << 20,  /* an interpreter's frames take more */
+};
 
 /* ---- shared ---- */
 
@@ -72,7 +75,8 @@ static void *act(void *arg)
     sim_notes_name(spec, a->index, name);
     name[15] = '\0';
     pthread_setname_np(pthread_self(), name);
-    if (!p->stage->enter(a, name))
+    bool on_stage = p->stage->enter(a, name);
+    if (!on_stage)
         sim_real_fail(p, NULL, "the runtime to take one more thread");
     if (spec->nice)
         setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), spec->nice);
@@ -81,7 +85,8 @@ static void *act(void *arg)
     a->switches = before.voluntary;
     a->tid = (uint32_t)syscall(SYS_gettid);
     atomic_store(&a->begin_ns, sim_work_now_ns());
-    p->stage->perform(a);
+    if (on_stage)
+        p->stage->perform(a);
     struct sim_work_switches after = sim_work_switches();
     a->totals.cpu_ns = sim_work_thread_cpu_ns() - cpu_ns;
     a->totals.voluntary_switches = after.voluntary - before.voluntary;
@@ -90,7 +95,8 @@ static void *act(void *arg)
     a->totals.major_faults = after.major_faults - before.major_faults;
     atomic_store(&a->end_ns, sim_work_now_ns());
     sim_real_free_kept(a);   /* after its end: the scenario did not ask for it */
-    p->stage->leave(a);
+    if (on_stage)
+        p->stage->leave(a);
     if (atomic_fetch_sub(&p->living, 1) == 1)
         end_run(p);
     return NULL;
@@ -145,7 +151,7 @@ struct sim_actor *sim_real_start(struct sim_real_play *p, uint32_t spec, uint32_
         return NULL;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_attr_setstacksize(&attributes, p->art ? ART_STACK_BYTES : STACK_BYTES);
     if (!parent)
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     int error = pthread_create(&a->thread, &attributes, act, a);
@@ -265,6 +271,11 @@ static void *direct(void *arg)
         if (stage->status)
             fprintf(stderr, "%s: %s\n", stage->notes_path, strerror(errno));
     }
+    if (p->art) {
+        sim_real_end_capture(p->art);
+        fflush(NULL);
+        _exit(stage->status);   /* a runtime's own end is not wanted here */
+    }
     exit(stage->status);   /* threads may be waiting for what never comes */
 }
 
@@ -338,8 +349,8 @@ int sim_real_child(int argc, char **argv)
     struct sim_scenario *scenario;
     pthread_t director;
     char why[512];
-    if (argc != 5) {
-        fprintf(stderr, "usage: strobe " SIM_REAL_COMMAND " SCENARIO SEED TURNS NOTES\n");
+    if (argc != 5 && argc != 6 && argc != 7) {
+        fprintf(stderr, "usage: strobe " SIM_REAL_COMMAND " SCENARIO SEED TURNS NOTES [RUNTIME [SESSION]]\n");
         return 2;
     }
     if (sim_scenario_read(argv[1], &scenario, why, sizeof why) != STROBE_OK) {
@@ -347,7 +358,7 @@ int sim_real_child(int argc, char **argv)
         return 2;
     }
     play.scenario = scenario;
-    play.stage = &sim_stage_frames;
+    play.stage = argc > 5 ? &sim_stage_art : &sim_stage_frames;
     play.seed = strtoull(argv[2], NULL, 10);
     play.turns_per_ms = strtoull(argv[3], NULL, 10);
     stage.notes_path = argv[4];
@@ -358,6 +369,10 @@ int sim_real_child(int argc, char **argv)
         return 2;
     }
     sim_work_begin();
+    if (argc > 5 && sim_real_open_art(&play, argv[5], argv[6], why, sizeof why) != STROBE_OK) {
+        fprintf(stderr, "%s\n", why);
+        return 2;
+    }
     draw_starts(&stage.direction);
     play.begin_ns = sim_work_now_ns();
     if (pthread_create(&director, NULL, direct, &stage) != 0) {

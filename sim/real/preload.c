@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-bool sim_preload_find(char *out, size_t out_bytes)
+bool sim_library_find(const char *name, char *out, size_t out_bytes)
 {
-    static const char *const places[] = {"%s/libstrobe-preload.so", "%s/../lib/strobe/libstrobe-preload.so"};
+    static const char *const places[] = {"%s/%s", "%s/../lib/strobe/%s"};
     char self[PATH_MAX], path[PATH_MAX + 64];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0)
@@ -16,7 +16,7 @@ bool sim_preload_find(char *out, size_t out_bytes)
     self[n] = '\0';
     const char *folder = dirname(self);
     for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, places[i], folder);
+        snprintf(path, sizeof path, places[i], folder, name);
         char *whole = realpath(path, NULL);
         if (whole) {
             snprintf(out, out_bytes, "%s", whole);

@@ -1,4 +1,4 @@
-/* Where the engine's library is, and how the dynamic linker is told to load it into another program. */
+/* Where the engine's libraries are, and how the dynamic linker is told to load it into another program. */
 #ifndef STROBE_SIM_REAL_PRELOAD_H
 #define STROBE_SIM_REAL_PRELOAD_H
 
@@ -8,8 +8,8 @@
 
 enum { SIM_PRELOAD_BYTES = PATH_MAX + 64 };
 
-/* Finds the library: beside this program, or in ../lib/strobe. */
-bool sim_preload_find(char *out, size_t out_bytes);
+/* Finds a library by its file's name: beside this program, or in ../lib/strobe. */
+bool sim_library_find(const char *name, char *out, size_t out_bytes);
 
 /* The dynamic linker splits LD_PRELOAD at blanks and colons, with no way to quote them: a path that has any is reached
  * through a link of a plain name, which is in place from give to drop. */

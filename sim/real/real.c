@@ -18,11 +18,13 @@
 enum {
     PATIENCE_MS = 60000,             /* what it may need beside the scenario's time, before it is ended */
     OWN_FRAMES = 16,                 /* of a stack, the most that are not the scenario's */
+    NAMES_BYTES = 1 << 20,
 };
 
 /* Files of a run, in a folder of their own for as long as it takes. */
 struct job {
     const struct sim_scenario *scenario;
+    const char *runtime;             /* NULL = none: real frames */
     uint64_t seed, turns_per_ms;
     char folder[PATH_MAX - 64], text[PATH_MAX], notes[PATH_MAX], session[PATH_MAX], self[PATH_MAX];
     char *why;
@@ -54,6 +56,8 @@ static enum strobe_status create_session(const struct job *j)
     struct strobe_session made;
     config.unwind = STROBE_UNWIND_FP;
     config.message_per_poll = j->scenario->queue_count > 0;
+    if (j->runtime)
+        config.names_bytes = NAMES_BYTES;
     config.depth_max += OWN_FRAMES;
     if (config.depth_max > STROBE_STACK_DEPTH_MAX)
         config.depth_max = STROBE_STACK_DEPTH_MAX;
@@ -70,14 +74,16 @@ static enum strobe_status create_session(const struct job *j)
 
 /* ---- the played process ---- */
 
-_Noreturn static void become(const struct job *j, const char *library, int complaints)
+/* `library`: to be preloaded; NULL = it plays alone, or has its engine from its runtime's stage. */
+_Noreturn static void become(const struct job *j, bool traced, const char *library, int complaints)
 {
+    const char *runtime = j->runtime, *session = runtime && traced ? j->session : NULL;
     char seed[24], turns[24];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)j->seed);
     snprintf(turns, sizeof turns, "%llu", (unsigned long long)j->turns_per_ms);
     dup2(complaints, STDERR_FILENO);
     if (!library || sim_preload_set(library, j->session))
-        execl(j->self, "strobe", SIM_REAL_COMMAND, j->text, seed, turns, j->notes, (char *)NULL);
+        execl(j->self, "strobe", SIM_REAL_COMMAND, j->text, seed, turns, j->notes, runtime, session, (char *)NULL);
     dprintf(STDERR_FILENO, "%s: %s\n", j->self, strerror(errno));
     _exit(127);
 }
@@ -105,7 +111,7 @@ static bool listen(int fd, uint64_t limit_ns, char *out, size_t bytes)
     }
 }
 
-static enum strobe_status run_child(const struct job *j, const char *library)
+static enum strobe_status run_child(const struct job *j, bool traced, const char *library)
 {
     int complaints[2], ended;
     char said[512];
@@ -114,7 +120,7 @@ static enum strobe_status run_child(const struct job *j, const char *library)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)
-        become(j, library, complaints[1]);
+        become(j, traced, library, complaints[1]);
     close(complaints[1]);
     if (child < 0) {
         close(complaints[0]);
@@ -143,7 +149,7 @@ static enum strobe_status run_child(const struct job *j, const char *library)
 static enum strobe_status play_alone(const struct job *j, struct sim_notes_head *head)
 {
     struct sim_tracks unused;
-    enum strobe_status status = run_child(j, NULL);
+    enum strobe_status status = run_child(j, false, NULL);
     if (status != STROBE_OK)
         return status;
     sim_tracks_open(&unused);
@@ -162,31 +168,38 @@ static struct sim_run_cpu shares(const struct sim_notes_head *alone, const struc
     return cpu;
 }
 
-static enum strobe_status play_traced(const struct job *j, const char *trace, struct sim_tracks *truth,
-                                      struct sim_tracks *claim, struct sim_notes_head *head)
+static enum strobe_status run_preloaded(const struct job *j)
 {
     char library[SIM_PRELOAD_BYTES];
     struct sim_plain_name plain;
-    if (!sim_preload_find(library, sizeof library))
+    if (!sim_library_find("libstrobe-preload.so", library, sizeof library))
         return fail(j, STROBE_IO, "libstrobe-preload.so", "not found beside the command nor in ../lib/strobe");
-    enum strobe_status status = create_session(j);
-    if (status != STROBE_OK)
-        return status;
-    status = sim_preload_give_name(&plain, library, sizeof library)
-                 ? run_child(j, library) : fail(j, STROBE_IO, "/tmp", strerror(errno));
+    enum strobe_status status = sim_preload_give_name(&plain, library, sizeof library)
+                                    ? run_child(j, true, library) : fail(j, STROBE_IO, "/tmp", strerror(errno));
     sim_preload_drop_name(&plain);
+    return status;
+}
+
+static enum strobe_status play_traced(const struct job *j, const char *trace, struct sim_tracks *truth,
+                                      struct sim_tracks *claim, struct sim_notes_head *head)
+{
+    enum strobe_status status = create_session(j);
+    if (status == STROBE_OK)
+        status = j->runtime ? run_child(j, true, NULL) : run_preloaded(j);
     if (status != STROBE_OK)
         return status;
     strobe_session_trim(j->session);
     status = sim_notes_read(j->notes, j->scenario, head, truth, j->why, j->why_bytes);
     if (status != STROBE_OK)
         return status;
-    return sim_real_claims(j->session, j->scenario, head, trace, claim, j->why, j->why_bytes);
+    return sim_real_claims(j->session, j->scenario, head, j->runtime != NULL, trace, claim, j->why, j->why_bytes);
 }
 
 static enum strobe_status check(const struct job *j)
 {
     char why[128];
+    if (j->runtime)
+        return STROBE_OK;
     if (!SIM_REAL_FRAMES)
         return fail(j, STROBE_UNSUPPORTED, "real mode", "not on this machine, expected x86-64 or aarch64");
     snprintf(why, sizeof why, "%u methods, expected at most %d in real mode", j->scenario->method_count,
@@ -229,11 +242,11 @@ static void close_job(const struct job *j, bool keeps_session)
     rmdir(j->folder);
 }
 
-enum strobe_status sim_real_run(const struct sim_scenario *scenario, uint64_t seed, const char *folder,
-                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_run_cpu *cpu,
-                                char *why, size_t why_bytes)
+enum strobe_status sim_real_run(const struct sim_scenario *scenario, const char *runtime, uint64_t seed,
+                                const char *folder, struct sim_tracks *truth, struct sim_tracks *claim,
+                                struct sim_run_cpu *cpu, char *why, size_t why_bytes)
 {
-    struct job j = {.scenario = scenario, .seed = seed, .why = why, .why_bytes = why_bytes};
+    struct job j = {.scenario = scenario, .runtime = runtime, .seed = seed, .why = why, .why_bytes = why_bytes};
     struct sim_notes_head alone, traced;
     char trace[PATH_MAX];
     sim_tracks_open(truth);

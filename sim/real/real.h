@@ -17,6 +17,11 @@
  *   jni                 a call: no hook of the kind is there
  *   faults, tids        left to virtual mode
  *
+ * In an Android runtime (sim/art/runtime.h) methods are those of a dex file (sim/art/dex.h), each thread is attached,
+ * and what belongs to the runtime is really its own: monitors, waits for them, permits, what managed methods allocate,
+ * exceptions, collections (however long they take), messages, library loads, calls through the binder. The engine is
+ * the one for Android; what it does not hook there - mutexes, semaphores, i/o, sleep - only its sampler sees.
+ *
  * CPU slices of the truth are empty: the kernel's scheduler does not tell. Who let whom go is known for sure of
  * locks, conditions, joins and parks; posts of a semaphore are taken to be had in their order. Scenarios of more than
  * SIM_REAL_METHODS methods are refused. x86-64 and aarch64. */
@@ -33,9 +38,9 @@ enum { SIM_REAL_METHODS = 1024 };
  * is left.
  * Otherwise `why` has one line. STROBE_UNSUPPORTED: not on this machine. STROBE_BAD_INPUT: not this scenario.
  * STROBE_IO. */
-enum strobe_status sim_real_run(const struct sim_scenario *scenario, uint64_t seed, const char *folder,
-                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_run_cpu *cpu,
-                                char *why, size_t why_bytes);
+enum strobe_status sim_real_run(const struct sim_scenario *scenario, const char *runtime, uint64_t seed,
+                                const char *folder, struct sim_tracks *truth, struct sim_tracks *claim,
+                                struct sim_run_cpu *cpu, char *why, size_t why_bytes);
 
 /* The played process: what `strobe` does when its first argument is SIM_REAL_COMMAND. argv[0] is that. Returns the exit
  * status. */

@@ -270,7 +270,7 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
     enum strobe_status status = may_write(o, why, why_bytes);
     if (status != STROBE_OK)
         return status;
-    status = sim_real_run(scenario, o->seed, o->folder, &truth, &claim, &cpu, why, why_bytes);
+    status = sim_real_run(scenario, o->runtime, o->seed, o->folder, &truth, &claim, &cpu, why, why_bytes);
     if (status == STROBE_OK)
         status = score_claim(&truth, &claim, &options, cpu, scenario, o, out);
     if (status == STROBE_OK && o->folder)

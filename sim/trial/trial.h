@@ -13,6 +13,7 @@ struct sim_trial_options {
     enum sim_schedule schedule;
     const struct sim_costs *costs;   /* NULL = sim_costs_default */
     bool real;                   /* on real threads, in real time; policy strobe only */
+    const char *runtime;         /* of real: an Android runtime's name (sim/art/runtime.h); NULL = none */
     const char *folder;          /* an existing folder for session, trace, true trace; NULL = nothing is kept */
     bool replace;                /* overwrite what is there */
     const uint64_t *ideal_samples;   /* for `ideal`: samples of each thread spec; NULL = as many as `strobe` takes */

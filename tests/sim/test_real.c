@@ -265,7 +265,7 @@ static void more_methods_than_there_are_frames_are_refused(void **state)
     fputs("}\nthread main main run M0\n", f);
     fclose(f);
     assert_int_equal(sim_scenario_parse(text, "many.scn", &scenario, why, sizeof why), STROBE_OK);
-    assert_int_equal(sim_real_run(scenario, 1, NULL, &truth, &claim, &cpu, why, sizeof why), STROBE_BAD_INPUT);
+    assert_int_equal(sim_real_run(scenario, NULL, 1, NULL, &truth, &claim, &cpu, why, sizeof why), STROBE_BAD_INPUT);
     assert_string_equal(why, "many.scn: 1025 methods, expected at most 1024 in real mode");
     sim_tracks_close(&truth);
     sim_tracks_close(&claim);

@@ -115,7 +115,7 @@ include_arrows_point_one_way() {
             may["sim/real"] = may["sim/runtime"] " backend sim/art sim/real"
             may["sim/trial"] = may["sim/policy"] " sim/real sim/trial"
             may["sim/explore"] = "base trace sim/kernel sim/explore"
-            may["sim/cmd"] = may["backend"] " watch " may["sim/trial"] " sim/explore sim/cmd"
+            may["sim/cmd"] = may["backend"] " watch sim/art " may["sim/trial"] " sim/explore sim/cmd"
         }
         {
             target = $3

@@ -1,0 +1,44 @@
+/* A scenario's Android runtime in the played process, and the engine in it. For sim/real only. */
+#ifndef STROBE_SIM_REAL_ART_H
+#define STROBE_SIM_REAL_ART_H
+
+#include "sim/art/runtime.h"
+#include "sim/real/play.h"
+
+struct sim_art_method { strobe_jclass class; strobe_jmethod method; };
+
+/* Objects and classes are global references. */
+struct sim_art_play {
+    struct sim_art art;
+    struct sim_art_method *methods;       /* of the scenario */
+    struct sim_art_method allocate;
+    strobe_jobject thrown;                /* what is thrown: always this one, so that a throw allocates nothing */
+    strobe_jclass object, thread;
+    strobe_jmethod wait, notify, notify_all, current;
+    strobe_jobject unsafe, queue, binder;
+    strobe_jmethod park, unpark, poll, transact;
+    struct sim_art_method load;
+    bool frees, unparks;                  /* the scenario does; else there is nothing to keep for it */
+    void (*capture_end)(void);            /* the engine's; NULL: it is not there */
+};
+
+/* Starts the runtime with the scenario's methods in it, in the calling thread, and makes the play's locks that are
+ * monitors objects. With a session, capture begins. `why` has one line then. */
+enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtime, const char *session, char *why,
+                                     size_t why_bytes);
+
+/* By any thread: ends the capture. */
+void sim_real_end_capture(struct sim_art_play *p);
+
+/* The functions of native methods, by stage_art.c. */
+int32_t sim_real_art_step(struct strobe_jni *env, strobe_jclass class, int64_t player);
+uint8_t sim_real_art_caught(struct strobe_jni *env, strobe_jclass class, int64_t player, strobe_jobject thrown);
+strobe_jobject sim_real_art_thrown(struct strobe_jni *env, strobe_jclass class, int64_t player);
+void sim_real_art_native(struct strobe_jni *env, strobe_jclass class, int64_t player);
+void sim_real_art_poll(struct strobe_jni *env, strobe_jobject queue, int64_t player, int32_t ms);
+uint8_t sim_real_art_transact(struct strobe_jni *env, strobe_jobject binder, int32_t code, strobe_jobject data,
+                              strobe_jobject reply, int32_t flags);
+strobe_jobject sim_real_art_load(struct strobe_jni *env, strobe_jclass class, strobe_jobject name,
+                                 strobe_jobject loader, strobe_jclass caller);
+
+#endif
