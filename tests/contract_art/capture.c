@@ -65,7 +65,7 @@ static uint64_t overwritten(const struct capture *k)
 
 static void count_samples(void *ctx, const struct strobe_record *r)
 {
-    *(uint64_t *)ctx += r->kind == STROBE_KIND_WAKE ? 0 : r->count;
+    *(uint64_t *)ctx += r->count;
 }
 
 void capture_end(struct capture *k)

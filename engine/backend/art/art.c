@@ -203,6 +203,25 @@ static void start_feature(int i, struct strobe_jni *env)
     off[0] = '\0';
 }
 
+/* What is no event. */
+static void tell_of_others(void)
+{
+    struct strobe_art_status *s = &strobe_art.status;
+    const struct strobe_libart *l = &strobe_art.libart;
+    if (!strobe_libart_has(l, STROBE_ART_NAMES))
+        snprintf(s->off[STROBE_ART_NAMES], sizeof s->off[0], "the runtime has no %s",
+                 strobe_art_symbol_name((enum strobe_art_symbol)(l->missing[STROBE_ART_NAMES] - 1)));
+    else if (!strobe_art.engine.session.names.head)
+        snprintf(s->off[STROBE_ART_NAMES], sizeof s->off[0], "the session has no room for them");
+    else
+        s->on |= 1u << STROBE_ART_NAMES;
+    snprintf(s->off[STROBE_ART_DEX_PC], sizeof s->off[0], "not asked for");
+    if (strobe_art.runtime.callbacks)
+        s->on |= 1u << STROBE_ART_CALLBACKS;
+    else
+        snprintf(s->off[STROBE_ART_CALLBACKS], sizeof s->off[0], "the runtime has none");
+}
+
 static void start_sampler(void)
 {
     struct strobe_art_status *s = &strobe_art.status;
@@ -259,6 +278,7 @@ static enum strobe_status start(void *vm, const struct strobe_art_options *o, ch
     memset(&a->status, 0, sizeof a->status);
     for (int i = 0; i < FEATURES; i++)
         start_feature(i, env);
+    tell_of_others();
     start_sampler();
     switch_on();
     strobe_art_look_for_threads();

@@ -1,0 +1,279 @@
+/* The life of captures: refused, begun, ended, begun again; threads that come and go, overflow and throw meanwhile. */
+#include "sim/art/detour.h"
+#include "tests/contract_art/capture.h"
+#include "tests/contract_art/java.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum { ROUNDS = 200, BUSY_MS = 400 };
+
+static void pause_ms(int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&t, NULL);
+}
+
+/* ---- the runtime's code, as bytes ---- */
+
+struct code { const char *library; uint64_t sum; };
+
+static int sum_code(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct code *c = ctx;
+    (void)size;
+    if (!strstr(info->dlpi_name, c->library))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        const unsigned char *bytes = (const unsigned char *)info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && p->p_flags & PF_X)
+            for (size_t at = 0; at < p->p_memsz; at++)
+                c->sum = (c->sum ^ bytes[at]) * 0x100000001b3u;   /* FNV-1a */
+    }
+    return 0;
+}
+
+static uint64_t code_of(const struct contract *c)
+{
+    struct code code = {c->art.library_name, 0xcbf29ce484222325u};
+    dl_iterate_phdr(sum_code, &code);
+    return code.sum;
+}
+
+static void *starts_unattached(void *p)
+{
+    struct contract *c = p;
+    char why[512];
+    struct strobe_art_options o = {.session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api};
+    enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
+    CHECK(c, status == STROBE_UNSUPPORTED, "%s", strobe_status_text(status));
+    return NULL;
+}
+
+static void a_start_that_is_refused_changes_nothing(struct contract *c)
+{
+    char why[512];
+    uint64_t before = code_of(c);
+    pthread_t unattached;
+    struct strobe_art_options o = {.session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api,
+                                   .hooker = &sim_detour};
+    enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
+    CHECK(c, status == STROBE_IO && strstr(why, "/nonexistent"), "%s: %s", strobe_status_text(status), why);
+    o.api = 99;
+    status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
+    CHECK(c, status == STROBE_UNSUPPORTED && strstr(why, "99"), "%s: %s", strobe_status_text(status), why);
+    o.library = "libnone.so";
+    o.api = c->art.api;
+    status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
+    CHECK(c, status == STROBE_NO_ENTRY && strstr(why, "libnone.so"), "%s: %s", strobe_status_text(status), why);
+    pthread_create(&unattached, NULL, starts_unattached, c);
+    pthread_join(unattached, NULL);
+    CHECK(c, code_of(c) == before, "the runtime's code is as it was");
+    strobe_art_stop();
+}
+
+static void the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin(struct contract *c)
+{
+    struct strobe_config config;
+    uint64_t before = code_of(c);
+    capture_config(&config);
+    config.async_interval_ns = 1000000;
+    for (int i = 0; i < 3; i++) {
+        struct capture k;
+        char why[512];
+        if (!capture_begin(c, &config, &k))
+            return;
+        struct strobe_art_options o = {.session_path = k.path, .library = c->art.library_name, .api = c->art.api};
+        CHECK(c, strobe_art_start(c->art.vm, &o, NULL, why, sizeof why) == STROBE_EXISTS, "one at a time: %s", why);
+        CHECK(c, code_of(c) != before, "hooks are in place");
+        capture_call(c, "alloc", "(I)V", 1000);
+        capture_end(&k);
+        CHECK(c, code_of(c) == before, "the runtime's code is as it was, %d", i);
+        CHECK(c, capture_requests(&k, STROBE_KIND_ALLOC) >= 2000, "%llu allocations",
+              (unsigned long long)capture_requests(&k, STROBE_KIND_ALLOC));
+        capture_drop(&k);
+    }
+}
+
+/* ---- overflow and exceptions ---- */
+
+static void call_static(struct contract *c, const char *class, const char *name, const char *signature, int32_t i)
+{
+    java_static(strobe_jvm_env(c->art.vm), class, name, signature, (union strobe_jvalue[]){{.i = i}});
+}
+
+static void stacks_that_overflow_are_survived_with_every_event_a_sample(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    capture_config(&config);
+    if (!capture_begin(c, &config, &k))
+        return;
+    for (int i = 0; i < 20; i++)
+        call_static(c, "Stress", "overflowCaught", "()V", 0);
+    capture_end(&k);
+    CHECK(c, capture_requests(&k, STROBE_KIND_ALLOC) + strobe_load_relaxed(&k.session.header->events_untracked) >= 20,
+          "an error for each is allocated");
+    capture_drop(&k);
+}
+
+static void exceptions_pass_hooks_unharmed(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    struct strobe_jni *env = c->art.env;
+    capture_config(&config);
+    if (!capture_begin(c, &config, &k))
+        return;
+    for (int i = 0; i < ROUNDS; i++) {
+        union strobe_jvalue v = java_static(env, "Main", "thrower", "(I)I", (union strobe_jvalue[]){{.i = 0}});
+        CHECK(c, v.i == -7, "caught in Java: %d", v.i);
+        java_static(env, "Main", "npe", "(Ljava/lang/String;)I", (union strobe_jvalue[]){{.l = NULL}});
+        CHECK(c, java_thrown(env, "java/lang/NullPointerException"), "thrown to the caller");
+    }
+    capture_end(&k);
+    CHECK(c, capture_requests(&k, STROBE_KIND_ALLOC) >= 2 * ROUNDS, "an exception for each is allocated");
+    capture_drop(&k);
+}
+
+/* ---- threads ---- */
+
+static void allocates(struct strobe_jni *env, void *name)
+{
+    prctl(PR_SET_NAME, name);
+    java_static(env, "Main", "alloc", "(I)V", (union strobe_jvalue[]){{.i = 100}});
+}
+
+static void *attaches_twice(void *p)
+{
+    struct contract *c = p;
+    for (int i = 0; i < 2; i++) {
+        struct strobe_jni *env;
+        struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "twice", NULL};
+        ((int32_t (*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
+            c->art.vm, STROBE_JVM_ATTACH))(c->art.vm, &env, &how);
+        allocates(env, "twice");
+        ((int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
+    }
+    return NULL;
+}
+
+static void threads_that_come_and_go_are_each_seen_once(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    capture_config(&config);
+    if (!capture_begin(c, &config, &k))
+        return;
+    static char names[8][16];
+    for (int i = 0; i < 8; i++) {
+        struct java_thread t;
+        snprintf(names[i], sizeof names[i], "short%d", i);
+        java_thread_start(&t, c->art.vm, allocates, names[i]);
+        java_thread_join(&t);
+    }
+    pthread_t twice;
+    pthread_create(&twice, NULL, attaches_twice, c);
+    pthread_join(twice, NULL);
+    capture_end(&k);
+    for (int i = 0; i < 9; i++) {
+        const char *name = i < 8 ? names[i] : "twice";
+        uint32_t t = capture_thread(&k, name);
+        if (!CHECK(c, t != UINT32_MAX, "no thread %s", name))
+            continue;
+        struct strobe_thread_entry *e = &k.session.threads[t];
+        CHECK(c, strobe_load_relaxed(&e->state) == STROBE_THREAD_ENDED && e->end_ticks > e->start_ticks, "%s ended",
+              name);
+        if (k.status.on >> STROBE_ART_CALLBACKS & 1)
+            CHECK(c, strobe_account_requests(&e->account[STROBE_KIND_THREAD]) == (i < 8 ? 2 : 4), "%s: begin and end",
+                  name);
+        CHECK(c, e->alloc_count >= (i < 8 ? 200 : 400), "%s allocates %llu times", name,
+              (unsigned long long)e->alloc_count);
+    }
+    CHECK(c, strobe_session_thread_count(&k.session) <= 16, "%u threads in all",
+          strobe_session_thread_count(&k.session));
+    capture_drop(&k);
+}
+
+/* ---- the sampler ---- */
+
+static void calculates(struct strobe_jni *env, void *name)
+{
+    struct timespec begin, now;
+    prctl(PR_SET_NAME, name);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        java_static(env, "Main", "busy", "(I)I", (union strobe_jvalue[]){{.i = 1000000}});
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < BUSY_MS);
+}
+
+struct async { const struct capture *k; uint32_t thread; int samples, in_busy; };
+
+static void count_async(void *ctx, const struct strobe_record *r)
+{
+    struct async *a = ctx;
+    if (r->kind != STROBE_KIND_ASYNC || r->thread != a->thread)
+        return;
+    a->samples += (int)r->count;
+    if (!strcmp(capture_frame(a->k, r->stack, 0), "int Main.busy(int)"))
+        a->in_busy += (int)r->count;
+}
+
+static void a_thread_that_calculates_is_sampled_though_it_meets_no_hook(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    struct java_thread t;
+    capture_config(&config);
+    config.async_interval_ns = 2000000;
+    config.interval_other_ns = 1000000;
+    if (!capture_begin(c, &config, &k))
+        return;
+    java_thread_start(&t, c->art.vm, calculates, "busy");
+    java_thread_join(&t);
+    capture_end(&k);
+    struct async a = {&k, capture_thread(&k, "busy"), 0, 0};
+    capture_visit(&k, count_async, &a);
+    CHECK(c, a.samples >= 10 && a.in_busy >= a.samples * 9 / 10, "%d samples, %d of them in Main.busy", a.samples,
+          a.in_busy);
+    capture_drop(&k);
+}
+
+/* One that runs already when capture begins, and meets no hook. */
+static void a_thread_from_before_is_found(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    struct java_thread t;
+    capture_config(&config);
+    config.async_interval_ns = 2000000;
+    java_thread_start(&t, c->art.vm, calculates, "before");
+    pause_ms(20);
+    if (!capture_begin(c, &config, &k))
+        return;
+    java_thread_join(&t);
+    capture_end(&k);
+    CHECK(c, capture_thread(&k, "before") != UINT32_MAX, "no thread of that name");
+    CHECK(c, capture_thread(&k, "strobe-sampler") == UINT32_MAX, "the engine's own is left out");
+    capture_drop(&k);
+}
+
+const struct contract_case contract_cases_life[] = {
+    {"a_start_that_is_refused_changes_nothing", a_start_that_is_refused_changes_nothing, 0},
+    {"the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin",
+     the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin, 0},
+    {"stacks_that_overflow_are_survived_with_every_event_a_sample",
+     stacks_that_overflow_are_survived_with_every_event_a_sample, 0},
+    {"exceptions_pass_hooks_unharmed", exceptions_pass_hooks_unharmed, 0},
+    {"threads_that_come_and_go_are_each_seen_once", threads_that_come_and_go_are_each_seen_once, 0},
+    {"a_thread_that_calculates_is_sampled_though_it_meets_no_hook",
+     a_thread_that_calculates_is_sampled_though_it_meets_no_hook, 0},
+    {"a_thread_from_before_is_found", a_thread_from_before_is_found, 0},
+    {0},
+};
