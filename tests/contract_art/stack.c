@@ -164,14 +164,14 @@ static void a_thread_without_managed_frames_has_an_empty_stack(struct contract *
     CHECK(c, seen.count == 0 && seen.end == STROBE_WALK_ROOT, "%u frames, %d", seen.count, seen.end);
 }
 
+#define CASE(f, needs) {#f, f, needs}
 const struct contract_case contract_cases_stack[] = {
-    {"a walk finds every frame in order", a_walk_finds_every_frame_in_order, 0},
-    {"different methods come leaf first", different_methods_come_leaf_first, 0},
-    {"a walk deeper than its room keeps the leaf side and says so",
-     a_walk_deeper_than_its_room_keeps_the_leaf_side_and_says_so, 0},
-    {"a walk without room writes nothing and is cut", a_walk_without_room_writes_nothing_and_is_cut, 0},
-    {"dex pcs tell where each frame stands", dex_pcs_tell_where_each_frame_stands, 0},
-    {"frames of nested fragments come one after the other", frames_of_nested_fragments_come_one_after_the_other, 0},
-    {"a thread without managed frames has an empty stack", a_thread_without_managed_frames_has_an_empty_stack, 0},
+    CASE(a_walk_finds_every_frame_in_order, 0),
+    CASE(different_methods_come_leaf_first, 0),
+    CASE(a_walk_deeper_than_its_room_keeps_the_leaf_side_and_says_so, 0),
+    CASE(a_walk_without_room_writes_nothing_and_is_cut, 0),
+    CASE(dex_pcs_tell_where_each_frame_stands, 0),
+    CASE(frames_of_nested_fragments_come_one_after_the_other, 0),
+    CASE(a_thread_without_managed_frames_has_an_empty_stack, 0),
     {0},
 };

@@ -242,6 +242,7 @@ static void a_suspended_thread_is_walked_exactly(struct contract *c)
         for (uint32_t k = 0; k < count; k++)
             CHECK(c, frame(count - 1 - k) == calls[k], "frame %u of %u", k, count);
         deepest = count > deepest ? count : deepest;
+        workload_pause(1);   /* or it is met where it was let go */
     }
     CHECK(c, deepest == 5, "%u", deepest);
     stop_worker(c);
@@ -425,27 +426,23 @@ static void the_watchdog_lets_go_of_a_thread_that_stands_too_long(struct contrac
     CHECK(c, host_resume(h, g->tid) == STROBE_LATE, "who held it is told");
 }
 
+#define CASE(f, needs) {#f, f, needs}
 const struct contract_case contract_cases_suspend[] = {
-    {"discovery finds what the runtime holds", discovery_finds_what_the_runtime_holds, 0},
-    {"without its symbol the runtime is proven by what it holds",
-     without_its_symbol_the_runtime_is_proven_by_what_it_holds, 0},
-    {"members at other places are refused", members_at_other_places_are_refused, 0},
-    {"a thread's ids are those of its thin locks and of the kernel",
-     a_threads_ids_are_those_of_its_thin_locks_and_of_the_kernel, 0},
-    {"a running thread stands while it is suspended and goes on after",
-     a_running_thread_stands_while_it_is_suspended_and_goes_on_after, 0},
-    {"a suspended thread is walked exactly", a_suspended_thread_is_walked_exactly, 0},
-    {"the runtime's own methods are left out", the_runtimes_own_methods_are_left_out, CONTRACT_QUICK},
-    {"a thread in native code counts as stopped and comes back only when resumed",
-     a_thread_in_native_code_counts_as_stopped_and_comes_back_only_when_resumed, 0},
-    {"a waiting thread is walked where it waits", a_waiting_thread_is_walked_where_it_waits, 0},
-    {"suspensions nest", suspensions_nest, 0},
-    {"an id that is nobody's suspends nobody", an_id_that_is_nobodys_suspends_nobody, 0},
-    {"the host stops a thread, walks it and lets it go", the_host_stops_a_thread_walks_it_and_lets_it_go, 0},
-    {"whoever has a thread's id now is let go at once", whoever_has_a_threads_id_now_is_let_go_at_once, 0},
-    {"a thread that has ended is gone for the host", a_thread_that_has_ended_is_gone_for_the_host, 0},
-    {"the host does not stop the caller", the_host_does_not_stop_the_caller, 0},
-    {"the watchdog lets go of a thread that stands too long", the_watchdog_lets_go_of_a_thread_that_stands_too_long,
-     0},
+    CASE(discovery_finds_what_the_runtime_holds, 0),
+    CASE(without_its_symbol_the_runtime_is_proven_by_what_it_holds, 0),
+    CASE(members_at_other_places_are_refused, 0),
+    CASE(a_threads_ids_are_those_of_its_thin_locks_and_of_the_kernel, 0),
+    CASE(a_running_thread_stands_while_it_is_suspended_and_goes_on_after, 0),
+    CASE(a_suspended_thread_is_walked_exactly, 0),
+    CASE(the_runtimes_own_methods_are_left_out, 0),
+    CASE(a_thread_in_native_code_counts_as_stopped_and_comes_back_only_when_resumed, 0),
+    CASE(a_waiting_thread_is_walked_where_it_waits, 0),
+    CASE(suspensions_nest, 0),
+    CASE(an_id_that_is_nobodys_suspends_nobody, 0),
+    CASE(the_host_stops_a_thread_walks_it_and_lets_it_go, 0),
+    CASE(whoever_has_a_threads_id_now_is_let_go_at_once, 0),
+    CASE(a_thread_that_has_ended_is_gone_for_the_host, 0),
+    CASE(the_host_does_not_stop_the_caller, 0),
+    CASE(the_watchdog_lets_go_of_a_thread_that_stands_too_long, 0),
     {0},
 };
