@@ -249,7 +249,8 @@ static void a_suspended_thread_is_walked_exactly(struct contract *c)
 }
 
 /* With another word of each method taken for its dex index no method counts as the runtime's own: its class is a word
- * that is never all ones. A thread that stands at a suspension point in quick code is in one of those. */
+ * that is never all ones. A thread that stands at a suspension point in quick code is in one of those; the interpreter
+ * was entered by one. */
 static void the_runtimes_own_methods_are_left_out(struct contract *c)
 {
     void *worker = start_worker(c);
@@ -395,6 +396,8 @@ static void a_thread_that_has_ended_is_gone_for_the_host(struct contract *c)
     strobe_art_threads_put(h->threads, g->tid, g->thread, g->thin_lock_id);
     open_gate(g);
     java_thread_join(&g->java);
+    for (int ms = 0; ms < 1000 && host_suspend(h, g->tid, &not_blocked) != STROBE_GONE; ms++)
+        workload_pause(1);   /* the kernel takes its time */
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_GONE, "without its word");
     strobe_art_threads_end(h->threads, g->tid);
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_GONE, "with it");
