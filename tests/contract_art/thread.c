@@ -1,5 +1,447 @@
-#include "tests/contract_art/contract.h"
+/* Threads: their beginning and end, what the runtime says of them, their ids, parks; what has to happen on fakes. */
+#include "sim/art/jni_calls.h"
+#include "tests/contract_art/java.h"
+#include "tests/contract_art/workload.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TOLD_MAX = 64, PATIENCE_MS = 10000 };
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static uint32_t thin_lock_id(const struct strobe_art_runtime *r, const void *thread)
+{
+    uint32_t id;
+    memcpy(&id, (const char *)thread + r->thread_ids_offset, sizeof id);
+    return id;
+}
+
+/* ---- attaching ---- */
+
+static int32_t attach(struct contract *c, struct strobe_jni **env, const char *name)
+{
+    struct strobe_jvm_attach how = {STROBE_JNI_VERSION, name, NULL};
+    return ((int32_t (*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
+        c->art.vm, STROBE_JVM_ATTACH))(c->art.vm, env, &how);
+}
+
+static void detach(struct contract *c)
+{
+    ((int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
+}
+
+static void *attaches_and_detaches(void *arg)
+{
+    struct contract *c = arg;
+    struct strobe_jni *env = NULL, *again = NULL;
+    for (int round = 0; round < 3; round++) {
+        CHECK(c, !strobe_art_current(&c->libart), "round %d: before", round);
+        CHECK(c, !strobe_jvm_env(c->art.vm), "round %d: an environment before", round);
+        if (!CHECK(c, attach(c, &env, "guest") == STROBE_JNI_OK && env, "round %d", round))
+            break;
+        const void *thread = strobe_art_current(&c->libart);
+        CHECK(c, thread && thread == ((void **)(void *)env)[1], "round %d: %p", round, thread);
+        CHECK(c, strobe_jvm_env(c->art.vm) == env, "round %d: another environment", round);
+        CHECK(c, attach(c, &again, "guest") == STROBE_JNI_OK && again == env, "round %d: attached twice", round);
+        detach(c);
+    }
+    CHECK(c, !strobe_art_current(&c->libart), "after");
+    return NULL;
+}
+
+static void a_thread_is_the_current_one_from_attaching_to_detaching(struct contract *c)
+{
+    pthread_t thread;
+    CHECK(c, pthread_create(&thread, NULL, attaches_and_detaches, c) == 0, "no thread");
+    pthread_join(thread, NULL);
+}
+
+static void *has_a_name(void *arg)
+{
+    struct contract *c = arg;
+    struct strobe_jni *env;
+    char name[32] = "";
+    attach(c, &env, "strobe guest");
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    CHECK(c, !strcmp(name, "strobe guest"), "\"%s\"", name);
+    detach(c);
+    return NULL;
+}
+
+static void an_attached_threads_name_is_the_kernels_too(struct contract *c)
+{
+    pthread_t thread;
+    CHECK(c, pthread_create(&thread, NULL, has_a_name, c) == 0, "no thread");
+    pthread_join(thread, NULL);
+}
+
+struct guest { struct contract *c; struct strobe_art_runtime *r; _Atomic bool go; _Atomic(void *) thread; uint32_t id; };
+
+static void tells_its_id(struct strobe_jni *env, void *arg)
+{
+    struct guest *g = arg;
+    (void)env;
+    g->id = thin_lock_id(g->r, strobe_art_current(&g->c->libart));
+    g->thread = strobe_art_current(&g->c->libart);
+    while (!g->go)
+        usleep(500);
+}
+
+static void start_guest(struct guest *g, struct java_thread *t, struct contract *c, struct strobe_art_runtime *r)
+{
+    *g = (struct guest){.c = c, .r = r};
+    java_thread_start(t, c->art.vm, tells_its_id, g);
+    while (!g->thread)
+        usleep(200);
+}
+
+static void the_lowest_free_id_is_given_again(struct contract *c)
+{
+    struct strobe_art_runtime r = workload_runtime(c);
+    struct guest a, b, again;
+    struct java_thread ta, tb, tagain;
+    start_guest(&a, &ta, c, &r);
+    start_guest(&b, &tb, c, &r);
+    CHECK(c, a.id < b.id, "%u, then %u", a.id, b.id);
+    a.go = true;
+    java_thread_join(&ta);
+    start_guest(&again, &tagain, c, &r);
+    CHECK(c, again.id == a.id, "%u, which had been %u's", again.id, a.id);
+    again.go = b.go = true;
+    java_thread_join(&tb);
+    java_thread_join(&tagain);
+}
+
+static void count(void *thread, void *ctx)
+{
+    (void)thread;
+    ++*(int *)ctx;
+}
+
+static int threads(struct contract *c, const struct strobe_art_runtime *r)
+{
+    int n = 0;
+    ((void (*)(void *, void (*)(void *, void *), void *))(uintptr_t)c->libart.address[STROBE_ART_FOR_EACH])(
+        r->thread_list, count, &n);
+    return n;
+}
+
+static void each_thread_is_on_the_list_once(struct contract *c)
+{
+    struct strobe_art_runtime r = workload_runtime(c);
+    struct guest g[3];
+    struct java_thread t[3];
+    if (!c->libart.address[STROBE_ART_FOR_EACH])
+        contract_skip(c, "ThreadList::ForEach is not exported");
+    int before = threads(c, &r);
+    for (int i = 0; i < 3; i++)
+        start_guest(&g[i], &t[i], c, &r);
+    CHECK(c, threads(c, &r) == before + 3, "%d, then %d", before, threads(c, &r));
+    for (int i = 0; i < 3; i++) {
+        g[i].go = true;
+        java_thread_join(&t[i]);
+    }
+    CHECK(c, threads(c, &r) == before, "%d, after all %d", before, threads(c, &r));
+}
+
+/* ---- callbacks ---- */
+
+enum told { START = 1, DEATH };
+
+/* art::ThreadLifecycleCallback: two destructors, ThreadStart(Thread *), ThreadDeath(Thread *). */
+static struct lifecycle {
+    void (*const *vtable)(void);
+    struct contract *c;
+    _Atomic int count;
+    struct { enum told what; void *thread; bool by_itself; uint32_t tid; } told[TOLD_MAX];
+    _Atomic int stay_ms;                 /* in ThreadStart, as a RUNNABLE thread that does not look */
+    _Atomic(void *) stays;
+} lifecycle;
+
+static void tell(struct lifecycle *l, enum told what, void *thread)
+{
+    int i = atomic_fetch_add(&l->count, 1);
+    if (i >= TOLD_MAX)
+        return;
+    l->told[i].what = what;
+    l->told[i].thread = thread;
+    l->told[i].by_itself = strobe_art_current(&l->c->libart) == thread;
+    l->told[i].tid = (uint32_t)gettid();
+}
+
+static void no_destructor(struct lifecycle *l) { (void)l; }
+
+static void thread_start(struct lifecycle *l, void *thread)
+{
+    tell(l, START, thread);
+    int64_t until = now_ms() + l->stay_ms;
+    l->stays = thread;
+    while (now_ms() < until)
+        ;
+    l->stays = NULL;
+}
+
+static void thread_death(struct lifecycle *l, void *thread) { tell(l, DEATH, thread); }
+
+static void (*const lifecycle_calls[])(void) = {
+    (void (*)(void))no_destructor, (void (*)(void))no_destructor, (void (*)(void))thread_start,
+    (void (*)(void))thread_death,
+};
+
+static void call_callbacks(struct contract *c, enum strobe_art_symbol s)
+{
+    ((void (*)(void *, void *))(uintptr_t)c->libart.address[s])(workload_runtime(c).callbacks, &lifecycle);
+}
+
+static bool listen(struct contract *c)
+{
+    lifecycle.vtable = lifecycle_calls;
+    lifecycle.c = c;
+    if (!c->libart.address[STROBE_ART_ADD_THREAD_CALLBACK]) {
+        CHECK(c, c->art.api < 26, "level %d has no callbacks", c->art.api);
+        return false;
+    }
+    call_callbacks(c, STROBE_ART_ADD_THREAD_CALLBACK);
+    return true;
+}
+
+static void check_told(struct contract *c, int i, enum told what, const void *thread, uint32_t tid)
+{
+    CHECK(c, i < lifecycle.count && lifecycle.told[i].what == what, "%d of %d: %d", i, lifecycle.count,
+          lifecycle.told[i].what);
+    CHECK(c, lifecycle.told[i].thread == thread && lifecycle.told[i].by_itself, "%d: another thread's", i);
+    CHECK(c, lifecycle.told[i].tid == tid, "%d: by %u, not %u", i, lifecycle.told[i].tid, tid);
+}
+
+static void callbacks_tell_of_a_threads_start_and_death_on_itself(struct contract *c)
+{
+    struct strobe_art_runtime r = workload_runtime(c);
+    struct guest a, b;
+    struct java_thread ta, tb;
+    if (!listen(c))
+        return;
+    start_guest(&a, &ta, c, &r);
+    CHECK(c, lifecycle.count == 1, "%d told", lifecycle.count);
+    start_guest(&b, &tb, c, &r);
+    void *first = a.thread, *second = b.thread;
+    b.go = true;
+    java_thread_join(&tb);
+    a.go = true;
+    java_thread_join(&ta);
+    CHECK(c, lifecycle.count == 4, "%d told", lifecycle.count);
+    check_told(c, 0, START, first, (uint32_t)ta.tid);
+    check_told(c, 1, START, second, (uint32_t)tb.tid);
+    check_told(c, 2, DEATH, second, (uint32_t)tb.tid);
+    check_told(c, 3, DEATH, first, (uint32_t)ta.tid);
+    call_callbacks(c, STROBE_ART_REMOVE_THREAD_CALLBACK);
+    start_guest(&a, &ta, c, &r);
+    a.go = true;
+    java_thread_join(&ta);
+    CHECK(c, lifecycle.count == 4, "%d told after removal", lifecycle.count);
+}
+
+/* One that enters and leaves Main.lock some hundred times. */
+static strobe_jobject new_worker(struct strobe_jni *env)
+{
+    strobe_jclass class = strobe_jni_find_class(env, "Worker");
+    return java_global(env, sim_jni_new(env, class, strobe_jni_method(env, class, "<init>", "(I)V"),
+                                        &(union strobe_jvalue){.i = 1}));
+}
+
+static int64_t native_peer(struct strobe_jni *env, strobe_jobject thread)
+{
+    strobe_jclass class = strobe_jni_find_class(env, "java/lang/Thread");
+    void *field = ((void *(*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(
+        env, STROBE_JNI_GET_FIELD_ID))(env, class, "nativePeer", "J");
+    return ((int64_t (*)(struct strobe_jni *, strobe_jobject, void *))(uintptr_t)strobe_jni_at(
+        env, STROBE_JNI_GET_LONG_FIELD))(env, thread, field);
+}
+
+static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract *c)
+{
+    struct strobe_jni *env = c->art.env;
+    strobe_jobject worker = new_worker(env);
+    bool told = listen(c);
+    CHECK(c, !native_peer(env, worker), "before its start");
+    java_virtual(env, worker, "start", "()V", NULL);
+    int64_t thread = native_peer(env, worker), until = now_ms() + PATIENCE_MS;
+    CHECK(c, thread, "started, and without a thread");
+    while (native_peer(env, worker) && now_ms() < until)
+        usleep(1000);
+    CHECK(c, !native_peer(env, worker), "after its end");
+    while (told && lifecycle.count < 2 && now_ms() < until)
+        usleep(1000);
+    if (told && CHECK(c, lifecycle.count == 2, "%d told", lifecycle.count)) {
+        check_told(c, 0, START, (void *)(uintptr_t)thread, lifecycle.told[0].tid);
+        check_told(c, 1, DEATH, (void *)(uintptr_t)thread, lifecycle.told[0].tid);
+    }
+}
+
+/* ---- parks ---- */
+
+struct parker { strobe_jobject unsafe; int64_t ns; _Atomic int parks, over; _Atomic int64_t ms; };
+
+static void park(struct strobe_jni *env, struct parker *p)
+{
+    int64_t begin = now_ms();
+    java_virtual(env, p->unsafe, "park", "(ZJ)V", (const union strobe_jvalue[]){{.z = 0}, {.j = p->ns}});
+    p->ms = now_ms() - begin;
+}
+
+static void parks(struct strobe_jni *env, void *arg)
+{
+    struct parker *p = arg;
+    p->parks = 1;
+    park(env, p);
+    p->over = 1;
+}
+
+static void unpark(struct contract *c, struct parker *p, strobe_jobject thread)
+{
+    java_virtual(c->art.env, p->unsafe, "unpark", "(Ljava/lang/Object;)V", &(union strobe_jvalue){.l = thread});
+}
+
+/* Thread::Park is the runtime's own since 10. */
+static void skip_without_parks(struct contract *c)
+{
+    if (c->art.api < 29)
+        contract_skip(c, "parks are Java's own");
+}
+
+static void a_park_lasts_until_it_is_given_its_permit(struct contract *c)
+{
+    struct parker p = {.unsafe = java_new(c->art.env, "sun/misc/Unsafe")};
+    struct java_thread t;
+    skip_without_parks(c);
+    java_thread_start(&t, c->art.vm, parks, &p);
+    while (!p.parks)
+        usleep(200);
+    java_thread_asleep(&t);
+    CHECK(c, !p.over, "it is over by itself");
+    unpark(c, &p, t.peer);
+    java_thread_join(&t);
+    CHECK(c, p.over, "it is not");
+}
+
+static void a_permit_given_before_is_kept_but_not_two(struct contract *c)
+{
+    struct parker p = {.unsafe = java_new(c->art.env, "sun/misc/Unsafe"), .ns = 60000000};
+    strobe_jobject self = java_static(c->art.env, "java/lang/Thread", "currentThread", "()Ljava/lang/Thread;", NULL).l;
+    skip_without_parks(c);
+    unpark(c, &p, self);
+    unpark(c, &p, self);
+    park(c->art.env, &p);
+    CHECK(c, p.ms < 50, "%lld ms with a permit", (long long)p.ms);
+    park(c->art.env, &p);
+    CHECK(c, p.ms >= 59, "%lld ms without", (long long)p.ms);
+}
+
+static void an_interrupt_ends_a_park_and_stays_to_be_seen(struct contract *c)
+{
+    struct parker p = {.unsafe = java_new(c->art.env, "sun/misc/Unsafe")};
+    struct java_thread t;
+    skip_without_parks(c);
+    java_thread_start(&t, c->art.vm, parks, &p);
+    while (!p.parks)
+        usleep(200);
+    java_thread_asleep(&t);
+    java_virtual(c->art.env, t.peer, "interrupt0", "()V", NULL);
+    java_thread_join(&t);
+    CHECK(c, p.over, "it lasts");
+}
+
+/* ---- what is seldom, on fakes ---- */
+
+/* Within ThreadStart a thread is RUNNABLE, and looks at nothing. */
+static void who_does_not_stop_in_time_is_not_suspended(struct contract *c)
+{
+    struct strobe_art_runtime r = workload_runtime(c);
+    struct guest g = {.c = c, .r = &r};
+    struct java_thread t;
+    if (!listen(c))
+        return;
+    setenv("FAKE_ART_SUSPEND_TIMEOUT_MS", "100", 1);
+    lifecycle.stay_ms = 600;
+    pthread_t starter;
+    CHECK(c, pthread_create(&starter, NULL, attaches_and_detaches, c) == 0, "no thread");
+    while (!lifecycle.stays)
+        usleep(200);
+    uint32_t id = thin_lock_id(&r, lifecycle.stays);
+    int64_t begin = now_ms();
+    void *stopped = strobe_art_suspend(&c->libart, r.thread_list, id);
+    CHECK(c, !stopped, "%p stopped", stopped);
+    CHECK(c, now_ms() - begin >= 99 && now_ms() - begin < 500, "%lld ms", (long long)(now_ms() - begin));
+    lifecycle.stay_ms = 0;
+    pthread_join(starter, NULL);
+    start_guest(&g, &t, c, &r);
+    CHECK(c, strobe_art_suspend(&c->libart, r.thread_list, g.id) == g.thread, "the next one");
+    CHECK(c, strobe_art_resume(&c->libart, r.thread_list, g.thread), "its resume");
+    if (c->art.api >= 27)   /* before, Resume says nothing */
+        CHECK(c, !strobe_art_resume(&c->libart, r.thread_list, g.thread), "a resume too many");
+    g.go = true;
+    java_thread_join(&t);
+}
+
+static enum strobe_status discover_among(struct contract *c, const char *decoys, char *why, size_t why_bytes)
+{
+    struct strobe_art_runtime r;
+    struct strobe_linux here;
+    strobe_linux_init(&here, clock_gettime);
+    setenv("FAKE_ART_DECOYS", decoys, 1);
+    enum strobe_status status = sim_art_start(c->runtime, &c->options, &c->art, why, why_bytes);
+    if (status == STROBE_OK)
+        status = strobe_libart_open(c->art.library_name, c->art.api, &c->libart, why, why_bytes);
+    if (!CHECK(c, status == STROBE_OK, "%s", why))
+        return STROBE_OK;
+    return strobe_art_discover(&c->libart, &here.host, c->art.vm, strobe_art_current(&c->libart), workload_tid(), &r,
+                               why, why_bytes);
+}
+
+static void another_word_like_the_java_vm_misleads_nobody(struct contract *c)
+{
+    char why[256] = "";
+    CHECK(c, discover_among(c, "before", why, sizeof why) == STROBE_OK, "%s", why);
+}
+
+static void a_misaligned_java_vm_misleads_nobody(struct contract *c)
+{
+    char why[256] = "";
+    CHECK(c, discover_among(c, "misaligned", why, sizeof why) == STROBE_OK, "%s", why);
+}
+
+static void a_runtime_without_its_java_vm_is_refused(struct contract *c)
+{
+    char why[256] = "";
+    enum strobe_status status = discover_among(c, "absent", why, sizeof why);
+    CHECK(c, status == STROBE_NO_ENTRY && why[0], "%d, %s", status, why);
+}
 
 const struct contract_case contract_cases_thread[] = {
+    {"a_thread_is_the_current_one_from_attaching_to_detaching",
+     a_thread_is_the_current_one_from_attaching_to_detaching, 0},
+    {"an_attached_threads_name_is_the_kernels_too", an_attached_threads_name_is_the_kernels_too, 0},
+    {"the_lowest_free_id_is_given_again", the_lowest_free_id_is_given_again, 0},
+    {"each_thread_is_on_the_list_once", each_thread_is_on_the_list_once, 0},
+    {"callbacks_tell_of_a_threads_start_and_death_on_itself", callbacks_tell_of_a_threads_start_and_death_on_itself,
+     0},
+    {"a_thread_that_java_starts_is_its_peers_until_it_ends", a_thread_that_java_starts_is_its_peers_until_it_ends, 0},
+    {"a_park_lasts_until_it_is_given_its_permit", a_park_lasts_until_it_is_given_its_permit, 0},
+    {"a_permit_given_before_is_kept_but_not_two", a_permit_given_before_is_kept_but_not_two, 0},
+    {"an_interrupt_ends_a_park_and_stays_to_be_seen", an_interrupt_ends_a_park_and_stays_to_be_seen, 0},
+    {"who_does_not_stop_in_time_is_not_suspended", who_does_not_stop_in_time_is_not_suspended, CONTRACT_FAKE},
+    {"another_word_like_the_java_vm_misleads_nobody", another_word_like_the_java_vm_misleads_nobody,
+     CONTRACT_FAKE | CONTRACT_STOPPED},
+    {"a_misaligned_java_vm_misleads_nobody", a_misaligned_java_vm_misleads_nobody, CONTRACT_FAKE | CONTRACT_STOPPED},
+    {"a_runtime_without_its_java_vm_is_refused", a_runtime_without_its_java_vm_is_refused,
+     CONTRACT_FAKE | CONTRACT_STOPPED},
     {0},
 };
