@@ -71,22 +71,31 @@ static enum strobe_status try_lzma(const void *function, struct attempt *a)
     }
 }
 
-/* ---- the LZMA SDK, as its header Xz.h declares it: releases before 18 have XzUnpacker_Code with these parameters;
- * later ones gave it one more and made XzUnpacker_CodeFull what it was (AOSP has those since Android 10: xDL tells the
- * two apart by level) */
+/* ---- the LZMA SDK, as its header Xz.h declares it. Releases since 18 give XzUnpacker_Code one parameter more, whether
+ * the input ends there; they also have XzUnpacker_CodeFull, which tells them apart. (xDL tells by the level: they came
+ * with Android 10.)
+ *
+ * It is fed eight bytes at a time: between what two blocks unpack to there are at least as many, a block's header. For
+ * a release of it (26.02) writes all blocks that one call unpacks over one another. */
 
-struct sdk_memory { void *(*take)(const struct sdk_memory *, size_t); void (*give_back)(const struct sdk_memory *,
-                                                                                       void *); };
+struct sdk_memory {
+    void *(*take)(const struct sdk_memory *, size_t);
+    void (*give_back)(const struct sdk_memory *, void *);
+};
 typedef int sdk_code(void *state, uint8_t *out, size_t *out_bytes, const uint8_t *in, size_t *in_bytes, int finish,
                      int *progress);
+typedef int sdk_code_18(void *state, uint8_t *out, size_t *out_bytes, const uint8_t *in, size_t *in_bytes, int in_ends,
+                        int finish, int *progress);
 struct sdk {
     void (*make_crc)(void), (*make_crc64)(void);
     void (*construct)(void *, const struct sdk_memory *);
     void (*end)(void *);
     unsigned (*is_finished)(const void *);
     sdk_code *code;
+    void (*code_full)(void);         /* NULL: before 18 */
 };
-enum { SDK_OK = 0, SDK_ERROR_MEM = 2, SDK_STATE_BYTES = 16384 };   /* CXzUnpacker has less than 4 KiB (xDL) */
+enum { SDK_OK = 0, SDK_ERROR_MEM = 2 };
+enum { SDK_STATE_BYTES = 16384, SDK_PIECE = 8 };   /* CXzUnpacker has less than 4 KiB (xDL) */
 
 static void *sdk_take(const struct sdk_memory *memory, size_t bytes)
 {
@@ -100,6 +109,26 @@ static void sdk_give_back(const struct sdk_memory *memory, void *block)
     give_back(block);
 }
 
+static int feed(const struct sdk *sdk, void *state, struct attempt *a)
+{
+    int result = SDK_OK;
+    size_t in_bytes, out_bytes;
+    a->out_bytes = 0;
+    for (size_t at = 0; result == SDK_OK; at += in_bytes, a->out_bytes += out_bytes) {
+        int progress = 0;
+        const uint8_t *in = (const uint8_t *)a->data + at;
+        uint8_t *out = (uint8_t *)a->out + a->out_bytes;
+        in_bytes = a->bytes - at < SDK_PIECE ? a->bytes - at : SDK_PIECE;
+        out_bytes = a->room - a->out_bytes;
+        result = sdk->code_full ? ((sdk_code_18 *)(uintptr_t)sdk->code)(state, out, &out_bytes, in, &in_bytes,
+                                                                        at + in_bytes == a->bytes, 0, &progress)
+                                : sdk->code(state, out, &out_bytes, in, &in_bytes, 0, &progress);
+        if (!in_bytes && !out_bytes)
+            break;
+    }
+    return result;
+}
+
 static enum strobe_status try_sdk(const void *library, struct attempt *a)
 {
     static const struct sdk_memory memory = {sdk_take, sdk_give_back};
@@ -107,13 +136,10 @@ static enum strobe_status try_sdk(const void *library, struct attempt *a)
     void *state = take(SDK_STATE_BYTES);
     if (!state)
         return STROBE_IO;
-    size_t in_bytes = a->bytes;
-    int progress = 0;
-    a->out_bytes = a->room;
     sdk->make_crc();
     sdk->make_crc64();
     sdk->construct(state, &memory);
-    int result = sdk->code(state, a->out, &a->out_bytes, a->data, &in_bytes, 0, &progress);
+    int result = feed(sdk, state, a);
     bool finished = result == SDK_OK && sdk->is_finished(state);
     sdk->end(state);
     give_back(state);
@@ -144,7 +170,9 @@ static bool find_sdk(const char *name, struct sdk *out)
                  function(&m, "XzUnpacker_Construct", &out->construct) &&
                  function(&m, "XzUnpacker_Free", &out->end) &&
                  function(&m, "XzUnpacker_IsStreamWasFinished", &out->is_finished) &&
-                 (function(&m, "XzUnpacker_CodeFull", &out->code) || function(&m, "XzUnpacker_Code", &out->code));
+                 function(&m, "XzUnpacker_Code", &out->code);
+    if (found)
+        function(&m, "XzUnpacker_CodeFull", &out->code_full);
     strobe_module_close(&m);
     return found;
 }
