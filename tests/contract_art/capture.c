@@ -84,6 +84,11 @@ void capture_end(struct capture *k)
           (unsigned long long)present);
 }
 
+bool capture_has(const struct capture *k, enum strobe_art_use feature)
+{
+    return k->status.on >> feature & 1;
+}
+
 void capture_drop(struct capture *k)
 {
     if (k->open)

@@ -23,6 +23,8 @@ bool capture_begin(struct contract *c, const struct strobe_config *config, struc
 void capture_end(struct capture *k);
 void capture_drop(struct capture *k);
 
+bool capture_has(const struct capture *k, enum strobe_art_use feature);
+
 /* Calls visit with each record. */
 void capture_visit(const struct capture *k, void (*visit)(void *ctx, const struct strobe_record *r), void *ctx);
 

@@ -5,6 +5,7 @@
 #include "engine/backend/art/own_threads.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,12 +317,34 @@ static bool wait_until_quiet(void)
     return false;
 }
 
+/* Names may have been given since their threads were met. */
+static void renew_names(void)
+{
+    for (uint32_t i = 0; i < strobe_session_thread_count(&strobe_art.engine.session); i++) {
+        struct strobe_thread *t = &strobe_art.engine.threads[i];
+        char path[64], name[16];
+        if (!strobe_load_acquire(&t->ready) || strobe_load_relaxed(&t->entry->state) != STROBE_THREAD_LIVE)
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%u/comm", t->entry->tid);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        long n = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
+        if (fd >= 0)
+            close(fd);
+        if (n <= 0)
+            continue;
+        name[n] = '\0';
+        name[strcspn(name, "\n")] = '\0';
+        strobe_thread_rename(t, name);
+    }
+}
+
 static void close_session(void)
 {
     struct strobe_art *a = &strobe_art;
     struct strobe_art_names names;
     struct strobe_clock_pair end;
     strobe_art_own_threads_finish();
+    renew_names();
     strobe_linux_clock_pair(&a->host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
     strobe_art_name_methods(&a->libart, &a->runtime, &a->host.linux.host, &a->engine.session, &names);
     strobe_session_finish(&a->engine.session, &end);

@@ -56,12 +56,21 @@ static bool own_stack(struct strobe_stack_bounds *out)
 static pthread_key_t end_key;
 static bool end_key_made;
 
+/* Its name may have been given since it was met. */
+static void renew_name(struct strobe_thread *t)
+{
+    char name[16] = "";
+    prctl(PR_GET_NAME, name);
+    strobe_thread_rename(t, name);
+}
+
 static void sign_off(void *p)
 {
     struct strobe_thread *t = p;
     if (strobe_switched() == STROBE_OFF || strobe_local.thread != t || strobe_local.capture != strobe_art.capture)
         return;
     strobe_art_thread_leaves();
+    renew_name(t);
     strobe_thread_detach(t);
 }
 
@@ -166,16 +175,12 @@ static void thread_started(void *callback, void *thread)
         strobe_point_forced(t, STROBE_KIND_THREAD, 1, STROBE_ART_HERE);
 }
 
-/* Its name may have been given since it began. */
 static void thread_died(void *callback, void *thread)
 {
     (void)callback, (void)thread;
     struct strobe_thread *t = strobe_art_thread(strobe_switched());
-    char name[16] = "";
     if (!t)
         return;
-    prctl(PR_GET_NAME, name);
-    strobe_thread_rename(t, name);
     strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_ART_HERE);
     strobe_art_thread_leaves();
 }
