@@ -139,7 +139,8 @@ static void exceptions_pass_hooks_unharmed(struct contract *c)
         CHECK(c, java_thrown(env, "java/lang/NullPointerException"), "thrown to the caller");
     }
     capture_end(&k);
-    CHECK(c, capture_requests(&k, STROBE_KIND_ALLOC) >= 2 * ROUNDS || !capture_has(&k, STROBE_ART_ALLOC), "an exception for each is allocated");
+    CHECK(c, capture_requests(&k, STROBE_KIND_ALLOC) >= 2 * ROUNDS || !capture_has(&k, STROBE_ART_ALLOC),
+          "an exception for each is allocated");
     capture_drop(&k);
 }
 
@@ -194,8 +195,8 @@ static void threads_that_come_and_go_are_each_seen_once(struct contract *c)
         if (capture_has(&k, STROBE_ART_CALLBACKS))
             CHECK(c, strobe_account_requests(&e->account[STROBE_KIND_THREAD]) == (i < 8 ? 2 : 4), "%s: begin and end",
                   name);
-        CHECK(c, e->alloc_count >= (i < 8 ? 200 : 400) || !capture_has(&k, STROBE_ART_ALLOC), "%s allocates %llu times", name,
-              (unsigned long long)e->alloc_count);
+        CHECK(c, e->alloc_count >= (i < 8 ? 200 : 400) || !capture_has(&k, STROBE_ART_ALLOC),
+              "%s allocates %llu times", name, (unsigned long long)e->alloc_count);
     }
     CHECK(c, strobe_session_thread_count(&k.session) <= 16, "%u threads in all",
           strobe_session_thread_count(&k.session));
