@@ -143,7 +143,7 @@ FAKE_EXPORT_ALSO(fake_art_object_wait,
                  "_ZN3art7Monitor4WaitEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEElibNS_11ThreadStateE",
                  "_ZN3art7Monitor4WaitEPNS_6ThreadEPNS_6mirror6ObjectElibNS_11ThreadStateE");
 
-void fake_art_monitor_notify(struct fake_monitor *m, struct fake_thread *self)
+static void notify_one(struct fake_monitor *m, struct fake_thread *self)
 {
     if (atomic_load(&m->owner) != self) {
         not_locked(self, "object not locked by thread before notify()");
@@ -172,7 +172,7 @@ void fake_art_monitor_notify(struct fake_monitor *m, struct fake_thread *self)
     fake_mutex_unlock(&m->guard);
 }
 
-void fake_art_monitor_notify_all(struct fake_monitor *m, struct fake_thread *self)
+static void notify_all(struct fake_monitor *m, struct fake_thread *self)
 {
     if (atomic_load(&m->owner) != self) {
         not_locked(self, "object not locked by thread before notifyAll()");
@@ -197,6 +197,18 @@ void fake_art_monitor_notify_all(struct fake_monitor *m, struct fake_thread *sel
     fake_mutex_unlock(&m->guard);
 }
 
+void fake_art_monitor_notify(struct fake_monitor *m, struct fake_thread *self) { notify_one(m, self); }
+void fake_art_monitor_notify_all(struct fake_monitor *m, struct fake_thread *self) { notify_all(m, self); }
+
+/* Where they are short, compilers put them into their caller: who hooks them sees nothing, as in Debian's builds. */
+static void notify(struct fake_monitor *m, struct fake_thread *self, bool all)
+{
+    if (fake_monitor_wakes_late())
+        (all ? notify_all : notify_one)(m, self);
+    else
+        (all ? fake_art_monitor_notify_all : fake_art_monitor_notify)(m, self);
+}
+
 void fake_art_object_notify(struct fake_thread *self, struct fake_object *o, bool all)
 {
     uint32_t owner;
@@ -204,10 +216,8 @@ void fake_art_object_notify(struct fake_thread *self, struct fake_object *o, boo
     if (owner != fake_thread_id(self))
         not_locked(self, all ? "object not locked by thread before notifyAll()"
                              : "object not locked by thread before notify()");
-    else if (m && all)               /* nobody waits for a thin lock */
-        fake_art_monitor_notify_all(m, self);
-    else if (m)
-        fake_art_monitor_notify(m, self);
+    else if (m)                      /* nobody waits for a thin lock */
+        notify(m, self, all);
 }
 FAKE_EXPORT_ALSO(fake_art_object_notify,
                  "_ZN3art7Monitor8DoNotifyEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb",

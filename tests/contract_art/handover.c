@@ -1,0 +1,188 @@
+/* Monitors with their functions hooked: what an engine sees of who waits for whom. */
+#include "sim/art/detour.h"
+#include "tests/contract_art/contract.h"
+#include "tests/contract_art/java.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { EVENTS = 64 };
+enum what { LOCK = 1, LOCKED, AGAIN, AGAIN_DONE, UNLOCK, WAIT, WAITED, NOTIFY };
+
+static struct event { _Atomic int what, tid; void *_Atomic monitor; } events[EVENTS];
+static _Atomic int event_count;
+static void (*real_lock)(void *, void *), (*real_again)(void *, void *), (*real_notify)(void *, void *, bool);
+static bool (*real_unlock)(void *, void *);
+static void (*real_wait)(void *, void *, int64_t, int32_t, bool, int);
+
+static void note(enum what what, void *monitor)
+{
+    int i = event_count++;
+    if (i >= EVENTS)
+        return;
+    events[i].tid = gettid();
+    events[i].monitor = monitor;
+    events[i].what = (int)what;
+}
+
+static void on_lock(void *monitor, void *self)
+{
+    note(LOCK, monitor);
+    real_lock(monitor, self);
+    note(LOCKED, monitor);
+}
+
+static void on_again(void *monitor, void *self)
+{
+    note(AGAIN, monitor);
+    real_again(monitor, self);
+    note(AGAIN_DONE, monitor);
+}
+
+static bool on_unlock(void *monitor, void *self)
+{
+    note(UNLOCK, monitor);
+    return real_unlock(monitor, self);
+}
+
+static void on_wait(void *monitor, void *self, int64_t ms, int32_t ns, bool throws, int why)
+{
+    note(WAIT, monitor);
+    real_wait(monitor, self, ms, ns, throws, why);
+    note(WAITED, monitor);
+}
+
+/* Of an object; of its monitor there are Notify and NotifyAll, which compilers put into this one. */
+static void on_notify(void *self, void *object, bool all)
+{
+    note(NOTIFY, object);
+    real_notify(self, object, all);
+}
+
+static bool hook(struct contract *c, enum strobe_art_symbol what, void *replacement, void *original)
+{
+    void *handle;
+    uintptr_t target = c->libart.address[what];
+    return target && sim_detour.install(sim_detour.ctx, (void *)target, replacement, original, &handle) == 0;
+}
+
+static bool hook_all(struct contract *c)
+{
+    bool one_lock = c->libart.address[STROBE_ART_MONITOR_LOCK_FOR_WAIT] == 0;
+    bool done = hook(c, STROBE_ART_MONITOR_LOCK, (void *)on_lock, &real_lock) &&
+                (one_lock || hook(c, STROBE_ART_MONITOR_LOCK_FOR_WAIT, (void *)on_again, &real_again)) &&
+                hook(c, STROBE_ART_MONITOR_UNLOCK, (void *)on_unlock, &real_unlock) &&
+                hook(c, STROBE_ART_MONITOR_WAIT, (void *)on_wait, &real_wait) &&
+                hook(c, STROBE_ART_MONITOR_DO_NOTIFY, (void *)on_notify, &real_notify);
+    return CHECK(c, done, "a function of Monitor is not to be hooked");
+}
+
+/* Where an event is for the first time from `from` on, by a thread or by any (0); -1 = nowhere. */
+static int find(int from, enum what what, int tid)
+{
+    for (int i = from; i >= 0 && i < event_count && i < EVENTS; i++)
+        if (events[i].what == (int)what && (!tid || events[i].tid == tid))
+            return i;
+    return -1;
+}
+
+/* As find; also the level's one Lock when it is told as that. */
+static int find_again(const struct contract *c, int from, bool done, int tid)
+{
+    bool one_lock = c->libart.address[STROBE_ART_MONITOR_LOCK_FOR_WAIT] == 0;
+    return find(from, one_lock ? (done ? LOCKED : LOCK) : done ? AGAIN_DONE : AGAIN, tid);
+}
+
+struct scene { strobe_jobject lock; _Atomic bool go, entered; };
+
+static void enters(struct strobe_jni *env, void *arg)
+{
+    struct scene *s = arg;
+    while (!s->go)
+        usleep(500);
+    java_enter(env, s->lock);
+    s->entered = true;
+    java_exit(env, s->lock);
+}
+
+static void who_enters_a_taken_monitor_goes_through_lock_and_is_let_in_by_unlock(struct contract *c)
+{
+    struct scene s = {.lock = java_new(c->art.env, "java/lang/Object")};
+    struct java_thread t;
+    if (!hook_all(c))
+        return;
+    java_enter(c->art.env, s.lock);
+    java_thread_start(&t, c->art.vm, enters, &s);
+    event_count = 0;
+    s.go = true;
+    java_thread_asleep(&t);
+    int tid = (int)t.tid, lock = find(0, LOCK, tid);
+    CHECK(c, lock >= 0 && find(0, LOCKED, tid) < 0, "no Lock under way");
+    java_exit(c->art.env, s.lock);
+    java_thread_join(&t);
+    int unlock = find(0, UNLOCK, gettid()), locked = find(0, LOCKED, tid), left = find(0, UNLOCK, tid);
+    CHECK(c, unlock > lock && locked > unlock && left > locked, "Lock %d, Unlock %d, its end %d, its own Unlock %d",
+          lock, unlock, locked, left);
+    CHECK(c, unlock >= 0 && lock >= 0 && events[lock].monitor == events[unlock].monitor, "two monitors");
+}
+
+static void waits(struct strobe_jni *env, void *arg)
+{
+    struct scene *s = arg;
+    while (!s->go)
+        usleep(500);
+    java_enter(env, s->lock);
+    s->entered = true;
+    java_wait(env, s->lock, 0);
+    java_exit(env, s->lock);
+}
+
+/* Also when its monitor is free again before it is awake. */
+static void a_wait_is_ended_by_notify_and_takes_its_monitor_again(struct contract *c)
+{
+    struct scene s = {.lock = java_new(c->art.env, "java/lang/Object")};
+    struct java_thread t;
+    if (!hook_all(c))
+        return;
+    for (int all = 0; all < 2; all++) {
+        s.go = s.entered = false;
+        java_thread_start(&t, c->art.vm, waits, &s);
+        event_count = 0;
+        s.go = true;
+        while (!s.entered)
+            usleep(500);
+        java_thread_asleep(&t);
+        java_enter(c->art.env, s.lock);
+        java_notify(c->art.env, s.lock, all);
+        java_exit(c->art.env, s.lock);
+        java_thread_join(&t);
+        int tid = (int)t.tid, wait = find(0, WAIT, tid);
+        int told = find(wait, NOTIFY, gettid());
+        int again = find_again(c, told, false, tid), has = find_again(c, again, true, tid);
+        int end = find(has, WAITED, tid);
+        CHECK(c, wait >= 0 && told > wait && again > told && has > again && end > has,
+              "Wait %d, notified %d, Lock %d, its end %d, the wait's %d", wait, told, again, has, end);
+        CHECK(c, end >= 0 && events[again].monitor == events[wait].monitor, "more than one monitor");
+    }
+}
+
+static void uncontended_entries_of_thin_locks_lock_no_monitor(struct contract *c)
+{
+    strobe_jobject o = java_new(c->art.env, "java/lang/Object");
+    if (!hook_all(c))
+        return;
+    event_count = 0;
+    for (int i = 0; i < 10; i++)
+        java_enter(c->art.env, o);
+    for (int i = 0; i < 10; i++)
+        java_exit(c->art.env, o);
+    CHECK(c, event_count == 0, "%d events", event_count);
+}
+
+const struct contract_case contract_cases_handover[] = {
+    {"who_enters_a_taken_monitor_goes_through_lock_and_is_let_in_by_unlock",
+     who_enters_a_taken_monitor_goes_through_lock_and_is_let_in_by_unlock, 0},
+    {"a_wait_is_ended_by_notify_and_takes_its_monitor_again", a_wait_is_ended_by_notify_and_takes_its_monitor_again, 0},
+    {"uncontended_entries_of_thin_locks_lock_no_monitor", uncontended_entries_of_thin_locks_lock_no_monitor, 0},
+    {0},
+};
