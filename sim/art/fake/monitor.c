@@ -36,6 +36,9 @@ void fake_art_monitor_lock_for_wait(struct fake_monitor *m, struct fake_thread *
     FAKE_EXPORT("_ZN3art7Monitor4LockILNS_10LockReasonE0EEEvPNS_6ThreadE");
 bool fake_art_monitor_unlock(struct fake_monitor *m, struct fake_thread *self)
     FAKE_EXPORT("_ZN3art7Monitor6UnlockEPNS_6ThreadE");
+void fake_art_monitor_init(struct fake_monitor *m, struct fake_thread *self, struct fake_thread *owner,
+                           struct fake_object *o, int32_t hash, uint32_t id)
+    FAKE_EXPORT("_ZN3art7MonitorC2EPNS_6ThreadES2_NS_6ObjPtrINS_6mirror6ObjectEEEij");
 uint32_t fake_art_monitor_owner(struct fake_object *o)
     FAKE_EXPORT("_ZN3art7Monitor20GetLockOwnerThreadIdENS_6ObjPtrINS_6mirror6ObjectEEE");
 struct fake_object *fake_art_monitor_contended(struct fake_thread *t)
@@ -75,7 +78,20 @@ static void pool_enter(void)
 
 static void pool_leave(void) { atomic_flag_clear_explicit(&pool_busy, memory_order_release); }
 
-static struct fake_monitor *monitor_new(void)
+void fake_art_monitor_init(struct fake_monitor *m, struct fake_thread *self, struct fake_thread *owner,
+                           struct fake_object *o, int32_t hash, uint32_t id)
+{
+    (void)self;
+    *m = (struct fake_monitor){.id = id, .object = fake_ref_of(o)};
+    fake_mutex_init(&m->guard);
+    fake_cond_init(&m->contenders);
+    atomic_store(&m->owner, owner);
+    atomic_store(&m->hash, hash);
+}
+FAKE_EXPORT_ALSO(fake_art_monitor_init, "_ZN3art7MonitorC2EPNS_6ThreadES2_NS_6ObjPtrINS_6mirror6ObjectEEEij",
+                 "_ZN3art7MonitorC2EPNS_6ThreadES2_PNS_6mirror6ObjectEij");
+
+static uint32_t id_new(void)
 {
     pool_enter();
     if (!monitors) {
@@ -91,21 +107,13 @@ static struct fake_monitor *monitor_new(void)
         id = used++;
     pool_leave();
     FAKE_CHECK(id < MONITORS);
-    struct fake_monitor *m = &monitors[id];
-    if (!m->id) {                    /* its mutex is made once and stays */
-        fake_mutex_init(&m->guard);
-        fake_cond_init(&m->contenders);
-        m->id = id;
-    }
-    return m;
+    return id;
 }
 
 static void monitor_free(struct fake_monitor *m)
 {
     m->object = 0;
     atomic_store(&m->owner, NULL);
-    atomic_store(&m->hash, 0);
-    m->count = 0;
     pool_enter();
     m->next_free = first_free;
     first_free = m->id;
@@ -119,11 +127,12 @@ void fake_monitor_inflate(struct fake_thread *owner, struct fake_object *o)
     uint32_t word = load(o);
     if (state(word) == FAT || (state(word) == THIN && thin_owner(word) != (owner ? fake_thread_id(owner) : 0)))
         return;
-    struct fake_monitor *m = monitor_new();
-    m->object = fake_ref_of(o);
-    m->count = state(word) == THIN ? thin_count(word) : 0;
-    atomic_store(&m->hash, state(word) == HASH ? (int32_t)(word & VALUE_MASK) : 0);
-    atomic_store(&m->owner, state(word) == THIN ? owner : NULL);
+    bool thin = state(word) == THIN;
+    uint32_t id = id_new();
+    struct fake_monitor *m = &monitors[id];
+    fake_art_monitor_init(m, fake_self(), thin ? owner : NULL, o,
+                          state(word) == HASH ? (int32_t)(word & VALUE_MASK) : 0, id);
+    m->count = thin ? thin_count(word) : 0;
     if (!exchange(o, word, (uint32_t)FAT << STATE_SHIFT | m->id))
         monitor_free(m);
 }
