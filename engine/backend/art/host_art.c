@@ -12,33 +12,20 @@ static struct strobe_art_host *of(void *ctx)
     return ctx;
 }
 
-/* ---- who stands ---- */
-
-enum { WALKED = 1 };
-
-static void stands(struct strobe_art_host *h, void *thread)
+static void let_go(struct strobe_art_host *h, void *thread)
 {
-    uint64_t since = h->linux.host.ticks(&h->linux) & ~(uint64_t)WALKED;
-    strobe_store_relaxed(&h->held, (uint64_t)(uintptr_t)thread);
-    strobe_store_release(&h->held_since, since);
-}
-
-/* Takes it on itself to let the thread go that stands since then. */
-static bool claim(struct strobe_art_host *h, uint64_t since, void **thread)
-{
-    *thread = (void *)(uintptr_t)strobe_load_relaxed(&h->held);
-    return strobe_cas_acq_rel(&h->held_since, &since, 0);
+    strobe_art_resume(h->libart, h->runtime->thread_list, thread);
 }
 
 bool strobe_art_host_watch(struct strobe_art_host *h)
 {
-    uint64_t since = strobe_load_acquire(&h->held_since), now = h->linux.host.ticks(&h->linux);
-    uint64_t most = since & WALKED ? STROBE_ART_WALK_NS : STROBE_ART_WATCHDOG_NS;
-    void *thread;
-    if (!since || now < since || now - since < strobe_ticks_of_ns(&h->linux.host, most) || !claim(h, since, &thread))
-        return false;
-    strobe_art_resume(h->libart, h->runtime->thread_list, thread);
-    return true;
+    const struct strobe_host *host = &h->linux.host;
+    void *thread = strobe_art_hold_overdue(&h->hold, host->ticks(host->ctx),
+                                           strobe_ticks_of_ns(host, STROBE_ART_WATCHDOG_NS),
+                                           strobe_ticks_of_ns(host, STROBE_ART_WALK_NS));
+    if (thread)
+        let_go(h, thread);
+    return thread != NULL;
 }
 
 /* ---- the host's calls ---- */
@@ -65,7 +52,7 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
                                   struct strobe_regs *out)
 {
     struct strobe_art_host *h = of(ctx);
-    void *wanted, *list = h->runtime->thread_list;
+    void *wanted;
     uint32_t id;
     (void)timeout_ns;
     if (strobe_load_relaxed(blocked))
@@ -74,16 +61,16 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
         return gone_or_left(h, tid);
     if (wanted == strobe_art_current(h->libart))
         return STROBE_UNSUPPORTED;   /* the runtime would abort */
-    void *stopped = strobe_art_suspend(h->libart, list, id);
+    void *stopped = strobe_art_suspend(h->libart, h->runtime->thread_list, id);
     if (!stopped)
         return gone_or_left(h, tid) == STROBE_GONE ? STROBE_GONE : STROBE_LATE;
     bool right = is_the_one(h, stopped, wanted, id, tid);
     if (!right || strobe_load_relaxed(blocked)) {
-        strobe_art_resume(h->libart, list, stopped);
+        let_go(h, stopped);
         return right ? STROBE_UNSUPPORTED : gone_or_left(h, tid);
     }
     *out = (struct strobe_regs){0};
-    stands(h, stopped);
+    strobe_art_hold_begin(&h->hold, stopped, h->linux.host.ticks(h->linux.host.ctx));
     return STROBE_OK;
 }
 
@@ -97,13 +84,11 @@ static void settle(void *ctx, uint32_t tid)
 static enum strobe_status resume(void *ctx, uint32_t tid)
 {
     struct strobe_art_host *h = of(ctx);
-    uint64_t since = strobe_load_relaxed(&h->held_since);
-    void *thread;
+    void *thread = strobe_art_hold_claim(&h->hold);
     (void)tid;
-    if (!since || !claim(h, since, &thread))
-        return STROBE_LATE;
-    strobe_art_resume(h->libart, h->runtime->thread_list, thread);
-    return STROBE_OK;
+    if (thread)
+        let_go(h, thread);
+    return thread ? STROBE_OK : STROBE_LATE;
 }
 
 void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart *a, const struct strobe_art_runtime *r,
@@ -134,14 +119,12 @@ static enum strobe_walk_end walk_stopped(const struct strobe_host *host, uint64_
                                          uint32_t *count)
 {
     struct strobe_art_host *h = of(host->ctx);
-    uint64_t since = strobe_load_relaxed(&h->held_since);
+    void *thread = strobe_art_hold_walk(&h->hold);
     *count = 0;
-    if (!since || !strobe_cas_acq_rel(&h->held_since, &since, since | WALKED))
+    if (!thread)
         return STROBE_WALK_DOUBTFUL;   /* the watchdog has let it go */
-    void *thread = (void *)(uintptr_t)strobe_load_relaxed(&h->held);
     enum strobe_walk_end end = strobe_art_walk(&h->walk, h->libart, thread, frames_end, NULL, max, count);
-    uint64_t walked = since | WALKED;
-    strobe_cas_acq_rel(&h->held_since, &walked, since);
+    strobe_art_hold_walked(&h->hold);
     return end;
 }
 

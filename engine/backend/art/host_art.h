@@ -13,16 +13,7 @@
  * The sampler must be attached to the runtime, and not in the table of threads.
  *
  * A resume is guaranteed: by the sampler, or by the watchdog thread, which lets go of a thread that stands for longer
- * than STROBE_ART_WATCHDOG_NS. A managed stack must not be walked when its thread goes on, so the watchdog waits for as
- * long as STROBE_ART_WALK_NS while a walk is under way. One word, held_since, says what is the case:
- *
- *   0 -> since            suspend (release): `held` stands since then
- *   since <-> since | 1   the walk begins and ends
- *   either -> 0           resume, or the watchdog: by compare-and-swap, so that exactly one of them lets the thread go,
- *                         and the other knows. No two stops have the same time.
- *
- * A sampler or watchdog that stops or dies between that exchange and the runtime's resume is what nobody makes up for:
- * it is in the runtime then.
+ * than STROBE_ART_WATCHDOG_NS, or than STROBE_ART_WALK_NS while it is being walked (hold.h).
  *
  * Inlined frames are taken, too. Of a thread that runs native code the runtime resolves these by objects which its
  * collector may move meanwhile; it does so with barriers of its own, and nobody has found a way for others to stop it
@@ -31,6 +22,7 @@
 #define STROBE_BACKEND_ART_HOST_ART_H
 
 #include "engine/backend/art/discover.h"
+#include "engine/backend/art/hold.h"
 #include "engine/backend/art/threads.h"
 #include "engine/backend/art/visitor.h"
 #include "engine/backend/linux/host_linux.h"
@@ -45,8 +37,7 @@ struct strobe_art_host {
     const struct strobe_libart *libart;
     const struct strobe_art_runtime *runtime;
     struct strobe_art_threads *threads;
-    strobe_a64 held;                      /* the Thread that stands or stood last */
-    strobe_a64 held_since;                /* ticks, even; 0 = none stands; bit 0: it is being walked */
+    struct strobe_art_hold hold;          /* the Thread that stands */
     struct strobe_art_walk walk;          /* the sampler's */
     struct strobe_art_walk *walks;        /* the threads' own */
 };
