@@ -39,7 +39,7 @@ $(foreach flavour,obj sim pic,$B/$(flavour)/sim/art/dexes.o): fixtures/art/core1
 
 # Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
 $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art.a $B/libstrobe-capture.a
-	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs)
+	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
 # What these test of the lab, behind the engine's libraries, needs one of them once more.
 detour_tests := $B/tests/unit/test_art_detour $B/tests/unit/test_art_moved

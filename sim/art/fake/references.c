@@ -88,10 +88,8 @@ void fake_local_free(struct strobe_jni *env, void *ref)
     uint32_t i = index_of(ref);
     FAKE_CHECK(kind_of(ref) == FAKE_LOCAL && i < env->used);
     env->locals[i] = 0;
-    while (env->used > 0 && env->used == i + 1) {
+    if (env->used == i + 1)
         env->used--;
-        break;
-    }
 }
 
 struct fake_object *fake_decode(struct fake_thread *self, void *jobject)
