@@ -11,6 +11,9 @@ fake_obj     := $(call obj,fake,$(fake_src))
 
 art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
 
+# The command starts scenarios in them, with the library beside it.
+all: $B/libstrobe-art.so $(fake_libs)
+
 $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 	@mkdir -p $(@D) && rm -f $@
 	$(call run,ar)$(AR) rcs $@ $^

@@ -51,14 +51,27 @@ bool sim_art_known(const char *name, int *api)
 
 /* ---- the library ---- */
 
-/* Beside this program. */
-static enum strobe_status open_fake(struct sim_art *a, const char *library, char *why, size_t why_bytes)
+/* Beside this program, or where it is installed. */
+static bool find_fake(int api, char *out, size_t bytes)
 {
-    char self[PATH_MAX], path[PATH_MAX + 32];
+    static const char *const places[] = {"%s/art/%d/libart.so", "%s/../lib/strobe/art/%d/libart.so"};
+    char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = '\0';
-    snprintf(path, sizeof path, "%s/art/%d/libart.so", dirname(self), a->api);
-    if (!library && access(path, R_OK) != 0) {
+    const char *folder = dirname(self);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(out, bytes, places[i], folder, api);
+        if (access(out, R_OK) == 0)
+            return true;
+    }
+    snprintf(out, bytes, places[0], folder, api);
+    return false;
+}
+
+static enum strobe_status open_fake(struct sim_art *a, const char *library, char *why, size_t why_bytes)
+{
+    char path[PATH_MAX + 48];
+    if (!library && !find_fake(a->api, path, sizeof path)) {
         snprintf(why, why_bytes, "%s: not built: make art", path);
         return STROBE_UNSUPPORTED;
     }

@@ -28,7 +28,7 @@ import sys
 import tempfile
 
 LIST = os.path.join(os.path.dirname(__file__), "orders.txt")
-ROOMS = ["engine/base", "engine/store", "engine/capture", "engine/backend/linux"]
+ROOMS = ["engine/base", "engine/store", "engine/capture", "engine/backend/linux", "engine/backend/art"]
 OBJDUMP = "aarch64-linux-gnu-objdump"
 
 FORM = re.compile(
