@@ -164,6 +164,71 @@ static void a_thread_without_managed_frames_has_an_empty_stack(struct contract *
     CHECK(c, seen.count == 0 && seen.end == STROBE_WALK_ROOT, "%u frames, %d", seen.count, seen.end);
 }
 
+/* ---- a thread that exists as bytes alone ---- */
+
+enum { THREAD_BYTES = 8192, MADE_MAX = ROOM, FRAGMENTS_MAX = 16, METHOD_BYTES = 64 };
+
+/* 64-bit layouts (managed_stack.h, shadow_frame.h of the Android Open Source Project's art, the same at all levels). */
+struct made_fragment { void *quick; struct made_fragment *link; struct made_frame *shadow; };
+struct made_frame {
+    struct made_frame *link;
+    void *method, *result, *dex_pc_pointer, *code, *locks;
+    uint32_t register_count, dex_pc;
+    uint64_t registers[4];
+};
+
+static _Alignas(16) unsigned char made_thread[THREAD_BYTES], made_methods[MADE_MAX][METHOD_BYTES];
+static struct made_frame made_frames[MADE_MAX];
+static struct made_fragment made_fragments[FRAGMENTS_MAX];
+
+/* In a Thread the ManagedStack is followed by a pointer and the JNIEnv. */
+static size_t managed_stack_offset(const struct contract *c)
+{
+    const char *self = strobe_art_current(&c->libart);
+    for (size_t at = sizeof(struct made_fragment); at < 512; at += sizeof(void *))
+        if (*(void *const *)(const void *)(self + at) == c->art.env)
+            return at - sizeof(void *) - sizeof(struct made_fragment);
+    return 0;
+}
+
+/* Fragments, innermost first, the first of them in the thread, with as many frames each. */
+static void make_stack(size_t offset, uint32_t fragments, uint32_t each)
+{
+    struct made_fragment *fragment = (void *)(made_thread + offset);
+    memset(made_thread, 0, sizeof made_thread);
+    memset(made_frames, 0, sizeof made_frames);
+    for (uint32_t f = 0, k = 0; f < fragments; f++) {
+        *fragment = (struct made_fragment){0};
+        fragment->shadow = each ? &made_frames[k] : NULL;
+        for (uint32_t i = 0; i < each; i++, k++)
+            made_frames[k] = (struct made_frame){.link = i + 1 < each ? &made_frames[k + 1] : NULL,
+                                                 .method = made_methods[k], .register_count = 2, .dex_pc = 7 * k};
+        fragment->link = f + 1 < fragments ? &made_fragments[f] : NULL;
+        fragment = &made_fragments[f];
+    }
+}
+
+static void a_stack_of_any_shape_is_walked_exactly(struct contract *c)
+{
+    static const uint32_t shapes[][2] = {{1, 1}, {1, 5}, {3, 4}, {8, 16}, {16, 64}, {1, 1000}, {5, 0}};
+    size_t offset = managed_stack_offset(c);
+    if (!CHECK(c, offset, "no ManagedStack in a Thread"))
+        return;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        uint32_t expected = shapes[i][0] * shapes[i][1], right = 0;
+        make_stack(offset, shapes[i][0], shapes[i][1]);
+        memset(&seen, 0, sizeof seen);
+        seen.max = ROOM;
+        seen.end = strobe_art_walk(&walk, &c->libart, made_thread, seen.frames + ROOM, seen.dex_pcs + ROOM, ROOM,
+                                   &seen.count);
+        for (uint32_t k = 0; k < expected && k < seen.count; k++)
+            right += frame(k) == (uint64_t)(uintptr_t)made_methods[k] && dex_pc(k) == 7 * k;
+        CHECK(c, seen.count == expected && right == expected && seen.end == STROBE_WALK_ROOT,
+              "%u fragments of %u: %u frames, %u of them right, end %d", shapes[i][0], shapes[i][1], seen.count, right,
+              seen.end);
+    }
+}
+
 #define CASE(f, needs) {#f, f, needs}
 const struct contract_case contract_cases_stack[] = {
     CASE(a_walk_finds_every_frame_in_order, 0),
@@ -173,5 +238,6 @@ const struct contract_case contract_cases_stack[] = {
     CASE(dex_pcs_tell_where_each_frame_stands, 0),
     CASE(frames_of_nested_fragments_come_one_after_the_other, 0),
     CASE(a_thread_without_managed_frames_has_an_empty_stack, 0),
+    CASE(a_stack_of_any_shape_is_walked_exactly, 0),
     {0},
 };
