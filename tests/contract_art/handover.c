@@ -2,6 +2,7 @@
 #include "sim/art/detour.h"
 #include "tests/contract_art/contract.h"
 #include "tests/contract_art/java.h"
+#include "tests/contract_art/workload.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -179,10 +180,81 @@ static void uncontended_entries_of_thin_locks_lock_no_monitor(struct contract *c
     CHECK(c, event_count == 0, "%d events", event_count);
 }
 
+/* ---- all at once ---- */
+
+enum { PLAYERS = 4, LOCKS = 3, ROUNDS = 20000 };
+
+struct crowd {
+    struct contract *c;
+    struct strobe_art_runtime runtime;
+    strobe_jobject lock[LOCKS];
+    int count[LOCKS];                    /* guarded by the lock of the same place */
+    _Atomic int playing;
+    _Atomic uint32_t id[PLAYERS];        /* thin-lock ids */
+};
+
+struct player { struct crowd *crowd; int index; struct java_thread thread; };
+
+static void plays(struct strobe_jni *env, void *arg)
+{
+    struct player *p = arg;
+    struct crowd *w = p->crowd;
+    const char *self = strobe_art_current(&w->c->libart);
+    w->id[p->index] = *(const uint32_t *)(const void *)(self + w->runtime.thread_ids_offset);
+    for (int i = 0; i < ROUNDS; i++) {
+        int at = (i + p->index) % LOCKS;
+        java_enter(env, w->lock[at]);
+        w->count[at]++;
+        if (i % 50 == 0)
+            java_wait(env, w->lock[at], 1);
+        else if (i % 10 == 0)
+            java_notify(env, w->lock[at], i % 20 == 0);
+        if (i % 100 == 0)
+            java_static(env, "Main", "alloc", "(I)V", &(union strobe_jvalue){.i = 500});
+        w->count[at]++;
+        java_exit(env, w->lock[at]);
+    }
+    w->playing--;
+}
+
+static void suspend_one(struct crowd *w, int round)
+{
+    uint32_t id = w->id[round % PLAYERS];
+    void *stopped = id ? strobe_art_suspend(&w->c->libart, w->runtime.thread_list, id) : NULL;
+    if (stopped)
+        strobe_art_resume(&w->c->libart, w->runtime.thread_list, stopped);
+}
+
+/* Inflation, deflation, suspension by id, collections and waits, of which none may wait for another for ever. */
+static void monitors_hold_while_threads_are_suspended_and_garbage_is_collected(struct contract *c)
+{
+    struct crowd w = {.c = c, .runtime = workload_runtime(c), .playing = PLAYERS};
+    struct player p[PLAYERS];
+    int sum = 0, stops = 0;
+    for (int i = 0; i < LOCKS; i++)
+        w.lock[i] = java_new(c->art.env, "java/lang/Object");
+    for (int i = 0; i < PLAYERS; i++) {
+        p[i] = (struct player){.crowd = &w, .index = i};
+        java_thread_start(&p[i].thread, c->art.vm, plays, &p[i]);
+    }
+    for (; w.playing; stops++) {
+        suspend_one(&w, stops);
+        if (stops % 8 == 0)
+            contract_collect(c);
+    }
+    for (int i = 0; i < PLAYERS; i++)
+        java_thread_join(&p[i].thread);
+    for (int i = 0; i < LOCKS; i++)
+        sum += w.count[i];
+    CHECK(c, sum == 2 * PLAYERS * ROUNDS, "%d of %d counts, %d suspensions", sum, 2 * PLAYERS * ROUNDS, stops);
+}
+
 const struct contract_case contract_cases_handover[] = {
     {"who_enters_a_taken_monitor_goes_through_lock_and_is_let_in_by_unlock",
      who_enters_a_taken_monitor_goes_through_lock_and_is_let_in_by_unlock, 0},
     {"a_wait_is_ended_by_notify_and_takes_its_monitor_again", a_wait_is_ended_by_notify_and_takes_its_monitor_again, 0},
+    {"monitors_hold_while_threads_are_suspended_and_garbage_is_collected",
+     monitors_hold_while_threads_are_suspended_and_garbage_is_collected, 0},
     {"uncontended_entries_of_thin_locks_lock_no_monitor", uncontended_entries_of_thin_locks_lock_no_monitor, 0},
     {0},
 };

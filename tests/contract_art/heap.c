@@ -1,3 +1,4 @@
+#include "sim/art/detour.h"
 #include "tests/contract_art/contract.h"
 #include "tests/contract_art/java.h"
 
@@ -244,6 +245,72 @@ static void collections_by_one_stop_no_other_for_good(struct contract *c)
         java_thread_join(&t[i]);
 }
 
+/* ---- what hooks see of them ---- */
+
+static _Atomic int collects, waits;
+static int (*real_collect)(void *, int, int, bool, uint32_t), (*real_wait)(void *, int, void *);
+
+static int on_collect(void *heap, int plan, int cause, bool clear_soft, uint32_t requested)
+{
+    collects++;
+    return real_collect(heap, plan, cause, clear_soft, requested);
+}
+
+static int on_wait(void *heap, int cause, void *self)
+{
+    waits++;
+    return real_wait(heap, cause, self);
+}
+
+static void a_collection_waits_for_the_one_before_through_functions_that_can_be_hooked(struct contract *c)
+{
+    void *handles[2];
+    uintptr_t collect = c->libart.address[STROBE_ART_GC_COLLECT], wait = c->libart.address[STROBE_ART_GC_WAIT];
+    if (!CHECK(c, collect && wait, "no functions") ||
+        !CHECK(c, !sim_detour.install(sim_detour.ctx, (void *)collect, (void *)on_collect, (void **)&real_collect,
+                                      &handles[0]) &&
+                      !sim_detour.install(sim_detour.ctx, (void *)wait, (void *)on_wait, (void **)&real_wait,
+                                          &handles[1]),
+               "they are not to be hooked"))
+        return;
+    for (int i = 0; i < 3; i++)
+        contract_collect(c);
+    CHECK(c, collects >= 3 && waits >= 3, "%d collections, %d waits", collects, waits);
+    int before = collects;
+    allocate_by_several(c, 1000000);
+    CHECK(c, collects > before && waits > collects - before, "%d collections of several threads' making, %d waits",
+          collects - before, waits);
+}
+
+/* ---- no room ---- */
+
+enum { BIG_INTS = 1 << 18, BIG_MAX = 2048, NEW_INT_ARRAY = 179 };
+
+static strobe_jobject new_array(struct strobe_jni *env, int ints)
+{
+    strobe_jobject (*make)(struct strobe_jni *, int32_t) = (strobe_jobject (*)(struct strobe_jni *, int32_t))(
+        uintptr_t)strobe_jni_at(env, (enum strobe_jni_place)NEW_INT_ARRAY);
+    strobe_jobject local = make(env, ints);
+    return local ? java_global(env, local) : NULL;
+}
+
+static void a_full_heap_throws_and_has_room_again_when_references_are_gone(struct contract *c)
+{
+    static strobe_jobject big[BIG_MAX];
+    struct strobe_jni *env = c->art.env;
+    for (int round = 0; round < 2; round++) {
+        int n = 0;
+        while (n < BIG_MAX && (big[n] = new_array(env, BIG_INTS)) != NULL)
+            n++;
+        CHECK(c, n > 8 && n < BIG_MAX, "round %d: %d MiB", round, n);
+        CHECK(c, java_thrown(env, "java/lang/OutOfMemoryError"), "round %d: no OutOfMemoryError", round);
+        while (n-- > 0)
+            java_drop(env, big[n]);
+        alloc(env, 100000);
+        CHECK(c, !java_thrown(env, "java/lang/Throwable"), "round %d: no room for small ones afterwards", round);
+    }
+}
+
 const struct contract_case contract_cases_heap[] = {
     {"the_listener_is_told_of_each_object_once_until_it_is_removed",
      the_listener_is_told_of_each_object_once_until_it_is_removed, 0},
@@ -254,6 +321,10 @@ const struct contract_case contract_cases_heap[] = {
     {"memory_is_constant_however_much_is_allocated", memory_is_constant_however_much_is_allocated, 0},
     {"what_is_referred_to_outlives_collections_and_what_is_not_does_not",
      what_is_referred_to_outlives_collections_and_what_is_not_does_not, 0},
+    {"a_collection_waits_for_the_one_before_through_functions_that_can_be_hooked",
+     a_collection_waits_for_the_one_before_through_functions_that_can_be_hooked, 0},
+    {"a_full_heap_throws_and_has_room_again_when_references_are_gone",
+     a_full_heap_throws_and_has_room_again_when_references_are_gone, 0},
     {"collections_by_one_stop_no_other_for_good", collections_by_one_stop_no_other_for_good, 0},
     {0},
 };
