@@ -143,6 +143,15 @@ static void arrays_and_fields_hold_what_their_type_holds(struct contract *c)
     CHECK(c, got == sum, "%lld, not %lld", (long long)got, (long long)sum);
 }
 
+static void constants_and_texts_are_what_the_file_says(struct contract *c)
+{
+    int64_t sum = -0x123456789abcdef + 0x12345678 - 2 + 1 + 4 + 100;
+    int64_t constants = code(c, "constants", "()J", NULL).j;
+    int32_t text = code(c, "text", "()I", NULL).i, expected = 0x30000 + 0x4e2d + ('a' - 0x4e2d);
+    CHECK(c, constants == sum, "%lld, not %lld", (long long)constants, (long long)sum);
+    CHECK(c, text == expected, "%#x, not %#x", text, expected);
+}
+
 static void calls_and_types_follow_the_objects_class(struct contract *c)
 {
     int32_t calls = code(c, "calls", "()I", NULL).i, types = code(c, "types", "()I", NULL).i;
@@ -179,6 +188,16 @@ static void handlers_are_tried_in_order_and_unwinding_goes_on_where_none_is(stru
     CHECK(c, none == 0, "%d", none);
 }
 
+static void a_class_whose_initializer_throws_is_broken_for_good(struct contract *c)
+{
+    code(c, "broken", "()I", NULL);
+    CHECK(c, java_thrown(c->art.env, "java/lang/ExceptionInInitializerError"), "at the first time");
+    for (int i = 0; i < 3; i++) {
+        code(c, "broken", "()I", NULL);
+        CHECK(c, java_thrown(c->art.env, "java/lang/NoClassDefFoundError"), "later");
+    }
+}
+
 static void a_synchronized_method_that_throws_lets_go(struct contract *c)
 {
     strobe_jobject o = java_new(c->art.env, "Code");
@@ -206,6 +225,8 @@ const struct contract_case contract_cases_code[] = {
     {"a_switch_leads_where_its_table_says", a_switch_leads_where_its_table_says, 0},
     {"arrays_and_fields_hold_what_their_type_holds", arrays_and_fields_hold_what_their_type_holds, 0},
     {"calls_and_types_follow_the_objects_class", calls_and_types_follow_the_objects_class, 0},
+    {"constants_and_texts_are_what_the_file_says", constants_and_texts_are_what_the_file_says, 0},
+    {"a_class_whose_initializer_throws_is_broken_for_good", a_class_whose_initializer_throws_is_broken_for_good, 0},
     {"what_goes_wrong_throws_what_java_says", what_goes_wrong_throws_what_java_says, 0},
     {"handlers_are_tried_in_order_and_unwinding_goes_on_where_none_is",
      handlers_are_tried_in_order_and_unwinding_goes_on_where_none_is, 0},

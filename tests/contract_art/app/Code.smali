@@ -431,3 +431,56 @@
     invoke-static {p1}, LCode;->fault(I)V
     return-void
 .end method
+
+# What static fields begin with; a text's length, and whether it is the same as the same text in code.
+.method public static constants()J
+    .locals 5
+    sget-wide v0, LCode;->LONG:J
+    sget v2, LCode;->NUMBER:I
+    int-to-long v2, v2
+    add-long/2addr v0, v2
+    sget-byte v2, LCode;->SMALL:B
+    int-to-long v2, v2
+    add-long/2addr v0, v2
+    sget-wide v2, LCode;->HALF:D
+    add-double/2addr v2, v2
+    double-to-long v2, v2
+    add-long/2addr v0, v2
+    sget-object v2, LCode;->TEXT:Ljava/lang/String;
+    invoke-virtual {v2}, Ljava/lang/String;->length()I
+    move-result v3
+    const-string v4, "text"
+    if-ne v2, v4, :other
+    add-int/lit8 v3, v3, 0x64
+    :other
+    int-to-long v2, v3
+    add-long/2addr v0, v2
+    return-wide v0
+.end method
+
+# A text of ASCII and others: its length, a char of it, how it compares.
+.method public static text()I
+    .locals 4
+    const-string v0, "a\u00fc"
+    const-string v1, "\u4e2d"
+    invoke-virtual {v0, v1}, Ljava/lang/String;->concat(Ljava/lang/String;)Ljava/lang/String;
+    move-result-object v0
+    invoke-virtual {v0}, Ljava/lang/String;->length()I
+    move-result v2
+    const v3, 0x10000
+    mul-int/2addr v2, v3
+    const/4 v3, 0x2
+    invoke-virtual {v0, v3}, Ljava/lang/String;->charAt(I)C
+    move-result v3
+    add-int/2addr v2, v3
+    invoke-virtual {v0, v1}, Ljava/lang/String;->compareTo(Ljava/lang/String;)I
+    move-result v3
+    add-int/2addr v2, v3
+    return v2
+.end method
+
+.method public static broken()I
+    .locals 1
+    sget v0, LBroken;->value:I
+    return v0
+.end method
