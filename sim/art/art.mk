@@ -19,7 +19,7 @@ $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 	$(call run,ar)$(AR) rcs $@ $^
 
 $B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
-	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-art.so -Wl,-z,now -o $@ $^ $(preload_libs)
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-art.so -Wl,-Bsymbolic -Wl,-z,now -o $@ $^ $(preload_libs)
 
 $B/fake/%.o: %.c $B/flags
 	@mkdir -p $(@D)
@@ -41,7 +41,8 @@ $B/obj/%.o: %.S $B/flags
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/art/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
 # Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
-$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art.a $B/libstrobe-capture.a
+$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art.a $B/libstrobe-capture.a | \
+                 $B/libstrobe-art.so
 	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
 
 # What these test of the lab, behind the engine's libraries, needs one of them once more.

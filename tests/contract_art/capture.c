@@ -20,6 +20,12 @@ void capture_config(struct strobe_config *config)
 
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out)
 {
+    return capture_begin_by(c, config, &sim_detour, out);
+}
+
+bool capture_begin_by(struct contract *c, const struct strobe_config *config,
+                      const struct strobe_inline_hooker *hooker, struct capture *out)
+{
     static int number;
     char why[512] = "";
     *out = (struct capture){.contract = c};
@@ -28,7 +34,7 @@ bool capture_begin(struct contract *c, const struct strobe_config *config, struc
         return false;
     strobe_session_unmap(&out->session);
     struct strobe_art_options o = {.session_path = out->path, .library = c->art.library_name, .api = c->art.api,
-                                   .hooker = &sim_detour};
+                                   .hooker = hooker};
     enum strobe_status status = strobe_art_start(c->art.vm, &o, &out->status, why, sizeof why);
     if (!CHECK(c, status == STROBE_OK, "%s", why))
         unlink(out->path);

@@ -19,6 +19,10 @@ void capture_config(struct strobe_config *config);
 /* Begins one into a session of its own; the case fails when it does not. */
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out);
 
+/* The same by an inline hooker of the case's choice, or none. */
+bool capture_begin_by(struct contract *c, const struct strobe_config *config,
+                      const struct strobe_inline_hooker *hooker, struct capture *out);
+
 /* Ends it, checks that its accounts are whole, and opens the session. */
 void capture_end(struct capture *k);
 void capture_drop(struct capture *k);

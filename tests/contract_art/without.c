@@ -1,0 +1,164 @@
+/* What is seen without an inline hooker, by the runtime's callbacks and natives alone; and a library that begins to
+ * capture as it is loaded. */
+#include "tests/contract_art/capture.h"
+#include "tests/contract_art/java.h"
+#include "tests/contract_art/workload.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 5000, POLLS = 10, LOADS = 3 };
+
+static void allocations_are_counted_to_the_last_also_where_the_world_is_stopped_for_it(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    capture_config(&config);
+    config.interval_main_ns = 1000000;
+    capture_call(c, "alloc", "(I)V", 1);
+    if (!capture_begin_by(c, &config, NULL, &k))
+        return;
+    capture_call(c, "alloc", "(I)V", ROUNDS);
+    capture_end(&k);
+    uint64_t seen = capture_requests(&k, STROBE_KIND_ALLOC);
+    CHECK(c, seen >= 2 * ROUNDS || !capture_has(&k, STROBE_ART_ALLOC), "%llu allocations", (unsigned long long)seen);
+    capture_drop(&k);
+}
+
+static int refuse(void *ctx, void *target, void *replacement, void **original, void **handle)
+{
+    (void)ctx, (void)target, (void)replacement, (void)original, (void)handle;
+    return EPERM;
+}
+
+static int cannot_be(void *ctx, void *handle)
+{
+    (void)ctx, (void)handle;
+    abort();
+}
+
+static const struct strobe_inline_hooker refuses = {"refuses", refuse, cannot_be, NULL};
+
+static void waits_ms(struct strobe_jni *env, strobe_jobject o, int64_t ms)
+{
+    java_enter(env, o);
+    java_wait(env, o, ms);
+    java_exit(env, o);
+}
+
+static void a_hooker_that_refuses_leaves_what_goes_without_it(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    strobe_jobject o = java_new(c->art.env, "java/lang/Object");
+    capture_config(&config);
+    if (!capture_begin_by(c, &config, &refuses, &k))
+        return;
+    waits_ms(c->art.env, o, 5);
+    capture_end(&k);
+    CHECK(c, !capture_has(&k, STROBE_ART_JNI) && strstr(k.status.off[STROBE_ART_JNI], "refuse"), "%s",
+          k.status.off[STROBE_ART_JNI]);
+    CHECK(c, !capture_has(&k, STROBE_ART_GC) && k.status.off[STROBE_ART_GC][0], "%s", k.status.off[STROBE_ART_GC]);
+    CHECK(c, capture_has(&k, STROBE_ART_WAIT) && capture_requests(&k, STROBE_KIND_COND) == 1, "%llu waits",
+          (unsigned long long)capture_requests(&k, STROBE_KIND_COND));
+    CHECK(c, capture_requests(&k, STROBE_KIND_WAKE) == 0, "a waker from nowhere");
+    capture_drop(&k);
+}
+
+/* ---- natives of the app's ---- */
+
+static void native_poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t pointer, int32_t timeout_ms)
+{
+    (void)env, (void)queue, (void)pointer;
+    workload_pause((unsigned)timeout_ms);
+}
+
+static int loads;
+
+static strobe_jobject native_load(struct strobe_jni *env, strobe_jclass class, strobe_jobject name,
+                                  strobe_jobject loader, strobe_jclass caller)
+{
+    (void)env, (void)class, (void)caller;
+    loads += name == NULL && loader == NULL;
+    return NULL;
+}
+
+#define LOAD "(Ljava/lang/String;Ljava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/String;"
+
+static void polls_begin_messages_and_libraries_are_seen_to_load(struct contract *c)
+{
+    struct strobe_jni *env = c->art.env;
+    struct strobe_config config;
+    struct capture k;
+    capture_config(&config);
+    workload_bind(env, "android/os/MessageQueue", "nativePollOnce", "(JI)V", (void *)native_poll_once);
+    workload_bind(env, "java/lang/Runtime", "nativeLoad", LOAD, (void *)native_load);
+    strobe_jobject queue = java_new(env, "android/os/MessageQueue");
+    union strobe_jvalue poll[] = {{.j = 4711}, {.i = 1}}, load[] = {{.l = NULL}, {.l = NULL}, {.l = NULL}};
+    if (!capture_begin_by(c, &config, NULL, &k))
+        return;
+    for (int i = 0; i < POLLS; i++)
+        java_virtual(env, queue, "nativePollOnce", "(JI)V", poll);
+    for (int i = 0; i < LOADS; i++)
+        java_static(env, "java/lang/Runtime", "nativeLoad", LOAD, load);
+    capture_end(&k);
+    java_static(env, "java/lang/Runtime", "nativeLoad", LOAD, load);   /* unhooked */
+    uint32_t messages = 0;
+    for (uint32_t i = 0; i < strobe_session_thread_count(&k.session); i++)
+        messages += k.session.threads[i].message;
+    CHECK(c, capture_requests(&k, STROBE_KIND_POLL) == POLLS && messages == POLLS, "%llu polls, %u messages",
+          (unsigned long long)capture_requests(&k, STROBE_KIND_POLL), messages);
+    CHECK(c, capture_requests(&k, STROBE_KIND_LOAD) == LOADS && loads == LOADS + 1, "%llu loads, %d arrived",
+          (unsigned long long)capture_requests(&k, STROBE_KIND_LOAD), loads);
+    capture_drop(&k);
+}
+
+/* ---- loaded ---- */
+
+/* The library has an engine of its own, beside this program's. */
+static void the_library_captures_from_when_it_is_loaded(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k = {.contract = c};
+    char library[512], level[16];
+    const char *build = getenv("B");
+    capture_config(&config);
+    capture_call(c, "alloc", "(I)V", 1);
+    snprintf(library, sizeof library, "%s/libstrobe-art.so", build ? build : "build");
+    snprintf(k.path, sizeof k.path, "/tmp/contract_art.%d", (int)getpid());
+    snprintf(level, sizeof level, "%d", c->art.api);
+    CHECK(c, strobe_session_create(k.path, &config, NULL, 1, &k.session) == STROBE_OK, "%s", k.path);
+    strobe_session_unmap(&k.session);
+    setenv("STROBE_SESSION", k.path, 1);
+    setenv("STROBE_ART_API", level, 1);
+    void *opened = dlopen(library, RTLD_NOW);
+    int32_t (*on_load)(void *, void *) = NULL;
+    void (*stop)(void) = NULL;
+    if (!CHECK(c, opened, "%s", dlerror()))
+        return;
+    *(void **)&on_load = dlsym(opened, "JNI_OnLoad");
+    *(void **)&stop = dlsym(opened, "strobe_art_stop");
+    CHECK(c, on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "the version of JNI");
+    CHECK(c, on_load(c->art.vm, NULL) == STROBE_JNI_VERSION, "also where a capture is refused");
+    capture_call(c, "alloc", "(I)V", ROUNDS);
+    stop();
+    CHECK(c, strobe_session_open(k.path, &k.session) == STROBE_OK, "%s", k.path);
+    k.open = true;
+    unlink(k.path);
+    CHECK(c, k.session.header->state == STROBE_SESSION_CLOSED, "a closed session");
+    CHECK(c, capture_requests(&k, STROBE_KIND_ALLOC) >= 2 * ROUNDS || c->art.api < 26, "%llu allocations",
+          (unsigned long long)capture_requests(&k, STROBE_KIND_ALLOC));
+    capture_drop(&k);
+}
+
+const struct contract_case contract_cases_without[] = {
+    {"allocations_are_counted_to_the_last_also_where_the_world_is_stopped_for_it",
+     allocations_are_counted_to_the_last_also_where_the_world_is_stopped_for_it, 0},
+    {"a_hooker_that_refuses_leaves_what_goes_without_it", a_hooker_that_refuses_leaves_what_goes_without_it, 0},
+    {"polls_begin_messages_and_libraries_are_seen_to_load", polls_begin_messages_and_libraries_are_seen_to_load, 0},
+    {"the_library_captures_from_when_it_is_loaded", the_library_captures_from_when_it_is_loaded, 0},
+    {0},
+};
