@@ -84,7 +84,13 @@ static void an_attached_threads_name_is_the_kernels_too(struct contract *c)
     pthread_join(thread, NULL);
 }
 
-struct guest { struct contract *c; struct strobe_art_runtime *r; _Atomic bool go; _Atomic(void *) thread; uint32_t id; };
+struct guest {
+    struct contract *c;
+    struct strobe_art_runtime *r;
+    _Atomic bool go;
+    _Atomic(void *) thread;
+    uint32_t id;
+};
 
 static void tells_its_id(struct strobe_jni *env, void *arg)
 {
