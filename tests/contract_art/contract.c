@@ -11,6 +11,7 @@ static const struct contract_case *const groups[] = {
     contract_cases_handover, contract_cases_heap,   contract_cases_park,    contract_cases_thread,
     contract_cases_hook,     contract_cases_engine, contract_cases_waits,   contract_cases_life,
     contract_cases_stress,   contract_cases_without, contract_cases_dex,    contract_cases_code,
+    contract_cases_visitor,
 };
 
 enum { CASE_SECONDS = 60, SKIPPED = 77 };
