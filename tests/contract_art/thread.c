@@ -1,4 +1,4 @@
-/* Threads: their beginning and end, what the runtime says of them, their ids, parks; what has to happen on fakes. */
+/* Threads: their beginning and end, what the runtime says of them, their ids; what has to happen on fakes. */
 #include "sim/art/jni_calls.h"
 #include "tests/contract_art/java.h"
 #include "tests/contract_art/workload.h"
@@ -292,79 +292,6 @@ static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract
     }
 }
 
-/* ---- parks ---- */
-
-struct parker { strobe_jobject unsafe; int64_t ns; _Atomic int parks, over; _Atomic int64_t ms; };
-
-static void park(struct strobe_jni *env, struct parker *p)
-{
-    int64_t begin = now_ms();
-    java_virtual(env, p->unsafe, "park", "(ZJ)V", (const union strobe_jvalue[]){{.z = 0}, {.j = p->ns}});
-    p->ms = now_ms() - begin;
-}
-
-static void parks(struct strobe_jni *env, void *arg)
-{
-    struct parker *p = arg;
-    p->parks = 1;
-    park(env, p);
-    p->over = 1;
-}
-
-static void unpark(struct contract *c, struct parker *p, strobe_jobject thread)
-{
-    java_virtual(c->art.env, p->unsafe, "unpark", "(Ljava/lang/Object;)V", &(union strobe_jvalue){.l = thread});
-}
-
-/* Thread::Park is the runtime's own since 10. */
-static void skip_without_parks(struct contract *c)
-{
-    if (c->art.api < 29)
-        contract_skip(c, "parks are Java's own");
-}
-
-static void a_park_lasts_until_it_is_given_its_permit(struct contract *c)
-{
-    struct parker p = {.unsafe = java_new(c->art.env, "sun/misc/Unsafe")};
-    struct java_thread t;
-    skip_without_parks(c);
-    java_thread_start(&t, c->art.vm, parks, &p);
-    while (!p.parks)
-        usleep(200);
-    java_thread_asleep(&t);
-    CHECK(c, !p.over, "it is over by itself");
-    unpark(c, &p, t.peer);
-    java_thread_join(&t);
-    CHECK(c, p.over, "it is not");
-}
-
-static void a_permit_given_before_is_kept_but_not_two(struct contract *c)
-{
-    struct parker p = {.unsafe = java_new(c->art.env, "sun/misc/Unsafe"), .ns = 60000000};
-    strobe_jobject self = java_static(c->art.env, "java/lang/Thread", "currentThread", "()Ljava/lang/Thread;", NULL).l;
-    skip_without_parks(c);
-    unpark(c, &p, self);
-    unpark(c, &p, self);
-    park(c->art.env, &p);
-    CHECK(c, p.ms < 50, "%lld ms with a permit", (long long)p.ms);
-    park(c->art.env, &p);
-    CHECK(c, p.ms >= 59, "%lld ms without", (long long)p.ms);
-}
-
-static void an_interrupt_ends_a_park_and_stays_to_be_seen(struct contract *c)
-{
-    struct parker p = {.unsafe = java_new(c->art.env, "sun/misc/Unsafe")};
-    struct java_thread t;
-    skip_without_parks(c);
-    java_thread_start(&t, c->art.vm, parks, &p);
-    while (!p.parks)
-        usleep(200);
-    java_thread_asleep(&t);
-    java_virtual(c->art.env, t.peer, "interrupt0", "()V", NULL);
-    java_thread_join(&t);
-    CHECK(c, p.over, "it lasts");
-}
-
 /* ---- what is seldom, on fakes ---- */
 
 /* Within ThreadStart a thread is RUNNABLE, and looks at nothing. */
@@ -440,9 +367,6 @@ const struct contract_case contract_cases_thread[] = {
     {"callbacks_tell_of_a_threads_start_and_death_on_itself", callbacks_tell_of_a_threads_start_and_death_on_itself,
      0},
     {"a_thread_that_java_starts_is_its_peers_until_it_ends", a_thread_that_java_starts_is_its_peers_until_it_ends, 0},
-    {"a_park_lasts_until_it_is_given_its_permit", a_park_lasts_until_it_is_given_its_permit, 0},
-    {"a_permit_given_before_is_kept_but_not_two", a_permit_given_before_is_kept_but_not_two, 0},
-    {"an_interrupt_ends_a_park_and_stays_to_be_seen", an_interrupt_ends_a_park_and_stays_to_be_seen, 0},
     {"who_does_not_stop_in_time_is_not_suspended", who_does_not_stop_in_time_is_not_suspended, CONTRACT_FAKE},
     {"another_word_like_the_java_vm_misleads_nobody", another_word_like_the_java_vm_misleads_nobody,
      CONTRACT_FAKE | CONTRACT_STOPPED},
