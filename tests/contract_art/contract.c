@@ -10,7 +10,7 @@ static const struct contract_case *const groups[] = {
     contract_cases_symbols,  contract_cases_stack,  contract_cases_suspend, contract_cases_monitor,
     contract_cases_handover, contract_cases_heap,   contract_cases_park,    contract_cases_thread,
     contract_cases_hook,     contract_cases_engine, contract_cases_waits,   contract_cases_life,
-    contract_cases_stress,   contract_cases_without, contract_cases_dex,    contract_cases_code,
+    contract_cases_stress,   contract_cases_without, contract_cases_dex,    contract_cases_code, contract_cases_jni,
     contract_cases_visitor,
 };
 

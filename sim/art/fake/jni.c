@@ -144,7 +144,7 @@ static bool initialize_first(struct fake_thread *self)
 {
     static const char *const first[] = {
         "Ljava/lang/Object;", "Ljava/lang/Class;", "Ljava/lang/String;", "Ljava/lang/ThreadGroup;",
-        "Ljava/lang/Thread;", "Ljava/util/Collections;", "Llibcore/util/EmptyArray;",
+        "Ljava/lang/Thread;", "Ljava/util/Collections;", "Llibcore/util/EmptyArray;", "Ljava/lang/StackOverflowError;",
     };
     fake_to_runnable(self);
     bool done = true;

@@ -250,6 +250,31 @@ static void *throwable_elements(struct strobe_jni *env, void *class, void *backt
     return made;
 }
 
+/* ---- java.lang.ref.Reference: it keeps what it refers to ---- */
+
+static fake_ref *referent(struct strobe_jni *env, void *this)
+{
+    struct fake_object *o = fake_decode(env->self, this);
+    struct fake_field *f = fake_class_field(fake_class_of(o), "referent", "Ljava/lang/Object;", false);
+    FAKE_CHECK(f);
+    return &FAKE_AT(o, f->offset, fake_ref);
+}
+
+static void *reference_get(struct strobe_jni *env, void *this)
+{
+    bool was = fake_enter(env);
+    void *got = fake_local_ref(env->self, fake_object(*referent(env, this)));
+    fake_leave(env, was);
+    return got;
+}
+
+static void reference_clear(struct strobe_jni *env, void *this)
+{
+    bool was = fake_enter(env);
+    *referent(env, this) = 0;
+    fake_leave(env, was);
+}
+
 /* ---- java.lang.Class, System, Runtime ---- */
 
 static void *class_for_name(struct strobe_jni *env, void *class, void *name, uint8_t initialize, void *loader)
@@ -368,6 +393,8 @@ const struct fake_native fake_natives_lang[] = {
     FAKE_BOUND("Ljava/lang/Throwable;", "nativeFillInStackTrace", "()Ljava/lang/Object;", throwable_fill),
     FAKE_BOUND("Ljava/lang/Throwable;", "nativeGetStackTrace",
                "(Ljava/lang/Object;)[Ljava/lang/StackTraceElement;", throwable_elements),
+    FAKE_BOUND("Ljava/lang/ref/Reference;", "getReferent", "()Ljava/lang/Object;", reference_get),
+    FAKE_BOUND("Ljava/lang/ref/Reference;", "clearReferent", "()V", reference_clear),
     FAKE_BOUND("Ljava/lang/Class;", "classForName", "(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;",
                class_for_name),
     FAKE_BOUND("Ljava/lang/Class;", "getNameNative", "()Ljava/lang/String;", class_name),

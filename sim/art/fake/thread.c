@@ -268,12 +268,13 @@ static void set_native_peer(struct fake_object *peer, struct fake_thread *t)
     FAKE_AT(peer, fake_field_offset(f), int64_t) = (int64_t)(uintptr_t)t;
 }
 
-static fake_ref main_group(bool is_main)
+static fake_ref main_group(struct fake_thread *self, bool is_main)
 {
     struct fake_class *c = fake_class_find("Ljava/lang/ThreadGroup;");
-    struct fake_field *f =
-        c ? fake_class_field(c, is_main ? "mainThreadGroup" : "systemThreadGroup", "Ljava/lang/ThreadGroup;", true)
-          : NULL;
+    if (!c || !fake_class_initialize(self, c))
+        return 0;
+    const char *name = is_main ? "mainThreadGroup" : "systemThreadGroup";
+    struct fake_field *f = fake_class_field(c, name, "Ljava/lang/ThreadGroup;", true);
     return f ? FAKE_AT(fake_class_mirror(c), fake_field_offset(f), fake_ref) : 0;
 }
 
@@ -290,7 +291,7 @@ static void make_peer(struct fake_thread *self, bool is_main)
         FAKE_AT(*peer_of(self), fake_field_offset(daemon), uint8_t) = fake_own(self)->is_daemon;
     if (priority)
         FAKE_AT(*peer_of(self), fake_field_offset(priority), int32_t) = 5;
-    set_ref(*peer_of(self), c, "group", "Ljava/lang/ThreadGroup;", main_group(is_main));
+    set_ref(*peer_of(self), c, "group", "Ljava/lang/ThreadGroup;", main_group(self, is_main));
     set_ref(*peer_of(self), c, "name", "Ljava/lang/String;", fake_ref_of(fake_string_new(self, fake_own(self)->name)));
     set_ref(*peer_of(self), c, "lock", "Ljava/lang/Object;",
             fake_ref_of(fake_alloc_slow(self, object, fake_class_object_bytes(object))));

@@ -68,7 +68,6 @@ void fake_throw_overflow(struct fake_thread *self)
     uint32_t mark = fake_local_mark(self);
     struct fake_class *c = fake_class_find("Ljava/lang/StackOverflowError;");
     FAKE_CHECK(c);
-    c->state = FAKE_INITIALIZED;     /* exceptions of the runtime's have nothing to initialize */
     struct fake_object *thrown = fake_alloc_slow(self, c, c->object_bytes);
     if (thrown) {
         fake_local_ref(self, thrown);
