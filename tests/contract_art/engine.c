@@ -1,5 +1,7 @@
 #include "engine/capture/thread.h"
+#include "engine/backend/art/names.h"
 #include "tests/contract_art/capture.h"
+#include "tests/contract_art/workload.h"
 
 #include <string.h>
 
@@ -75,8 +77,31 @@ static void methods_are_named_at_the_end(struct contract *c)
     capture_drop(&k);
 }
 
+/* What was a method when it was met, and is something else by now. */
+static void a_pointer_that_is_no_method_any_more_gets_no_name(struct contract *c)
+{
+    static uint64_t zeros[16], ones[16];
+    const struct strobe_host *host = &workload_host(c)->linux.host;
+    uint64_t method = workload_static(c->art.env, "Main", "alloc", "(I)V");
+    uint64_t copied[16];
+    char name[128] = "";
+    memset(ones, 0xff, sizeof ones);
+    memcpy(copied, (const void *)(uintptr_t)method, c->libart.level->method_bytes);
+    CHECK(c, strobe_art_method_name(&c->libart, host, method, name, sizeof name) &&
+                 !strcmp(name, "void Main.alloc(int)"), "%s", name);
+    uint64_t wrong[] = {0, 8, 0x1000, method + 1, method + 4, (uint64_t)(uintptr_t)zeros, (uint64_t)(uintptr_t)ones,
+                        (uint64_t)(uintptr_t)&strobe_art_method_name, UINT64_MAX - 7};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CHECK(c, !strobe_art_method_name(&c->libart, host, wrong[i], name, sizeof name), "%#llx is called %s",
+              (unsigned long long)wrong[i], name);
+    if (c->art.genuine)   /* whose classes know which methods are theirs */
+        CHECK(c, !strobe_art_method_name(&c->libart, host, (uint64_t)(uintptr_t)copied, name, sizeof name),
+              "a method's bytes elsewhere are called %s", name);
+}
+
 const struct contract_case contract_cases_engine[] = {
     {"allocations_are_counted_to_the_last", allocations_are_counted_to_the_last, 0},
     {"methods_are_named_at_the_end", methods_are_named_at_the_end, 0},
+    {"a_pointer_that_is_no_method_any_more_gets_no_name", a_pointer_that_is_no_method_any_more_gets_no_name, 0},
     {0},
 };

@@ -5,22 +5,25 @@
  *   -------   ------------------------------------------------   ----------------------------------------------------
  *   ALLOC     Heap's AllocationListener                          point ALLOC; counted for each thread
  *   JNI       artQuickGenericJniTrampoline, inline               point JNI, before the native method runs
- *   MONITOR   Monitor::Lock, Unlock, inline; else                scope MONITOR, waits for the Monitor
- *             MonitorCallback                                    the same without wakers
- *   WAIT      Monitor::Wait, Notify, NotifyAll, inline; else     scope COND, waits for the Monitor's wait set
- *             Object.wait's native function                      the same without wakers
+ *   MONITOR   MonitorCallback, else Monitor::Lock, inline;       scope MONITOR, waits for the Monitor
+ *             Monitor::Unlock, Lock after a wait, inline         wakers
+ *   WAIT      Monitor::Wait, inline; DoNotify, Notify,           scope COND, waits for the Monitor's wait set
+ *             NotifyAll, inline                                  wakers
+ *             else Object.wait's native function                 the same without wakers
  *   PARK      Thread::Park, Unpark, inline; else                 scope PARK, waits for the Thread's permit
  *             Unsafe.park's native function                      the same without wakers
- *   GC        Heap::WaitForGcToCompleteLocked,                   scope GC, waits for the collection
- *             CollectGarbageInternal, inline
+ *   GC        Heap::WaitForGcToCompleteLocked, inline            scope GC, waits for the collection
+ *             CollectGarbageInternal, inline                     scope GC of who collects
+ *             FinishGC, inline                                   wakers
  *   (always)  IPCThreadState::transact, by slots                 scope IPC
  *             Runtime.nativeLoad's native function               scope LOAD
  *             MessageQueue.nativePollOnce's native function      a new message; scope POLL
  *
  * What is waited for is a Monitor, not an object: monitors do not move, and one that is waited for is not deflated. So
  * its address is its identity while anybody waits (S-72); a monitor's entry and its wait set are two (the address, and
- * the address + 1). Wait lets go of the monitor first, as any release. A thread's permit is its Thread + 1; its Thread
- * is used again only after it has ended. Collections have one identity.
+ * the number by which its object's lock word names it, or where that can't be told the address + 1; monitor.h). Wait
+ * lets go of the monitor first, as any release. A thread's permit is its Thread + 1; its Thread is used again only after
+ * it has ended. Collections have one identity.
  *
  * A waker is named only where the wait really ended by it: a wait that timed out (as long as it was to last), or ended
  * with an exception pending (interrupted), has none (S-77).
