@@ -1,3 +1,4 @@
+/* Parks that end by time, and what callbacks are told of parks; for permits see thread.c. */
 #include "tests/contract_art/contract.h"
 #include "tests/contract_art/java.h"
 
@@ -22,7 +23,7 @@ static int64_t now_ms(clockid_t clock)
 struct scene {
     strobe_jobject unsafe;
     _Atomic int parked;
-    _Atomic bool go, interrupted;
+    _Atomic bool go;
 };
 
 static struct scene scene_of(struct contract *c)
@@ -48,19 +49,6 @@ static strobe_jobject current(struct strobe_jni *env)
     return java_global(env, java_static(env, "java/lang/Thread", "currentThread", "()Ljava/lang/Thread;", NULL).l);
 }
 
-static void a_permit_is_one_however_often_given(struct contract *c)
-{
-    struct strobe_jni *env = c->art.env;
-    struct scene s = scene_of(c);
-    strobe_jobject self = current(env);
-    unpark(env, &s, self);
-    unpark(env, &s, self);
-    int took = park(env, &s, false, (int64_t)LONG_MS * 1000000);
-    CHECK(c, took < LONG_MS / 2, "%d ms with a permit", took);
-    took = park(env, &s, false, 100000000);
-    CHECK(c, took >= 99, "%d of 100 ms without one", took);
-}
-
 static void a_park_ends_when_its_time_is_up(struct contract *c)
 {
     struct scene s = scene_of(c);
@@ -81,25 +69,6 @@ static void parks_twice(struct strobe_jni *env, void *arg)
         park(env, s, false, 0);
         s->parked++;
     }
-    s->interrupted = java_static(env, "java/lang/Thread", "interrupted", "()Z", NULL).i;
-}
-
-static void a_parked_thread_goes_on_when_unparked_or_interrupted(struct contract *c)
-{
-    struct scene s = scene_of(c);
-    struct java_thread t;
-    java_thread_start(&t, c->art.vm, parks_twice, &s);
-    s.go = true;
-    java_thread_asleep(&t);
-    CHECK(c, s.parked == 0, "it did not park");
-    unpark(c->art.env, &s, t.peer);
-    while (s.parked < 1)
-        usleep(500);
-    java_thread_asleep(&t);
-    CHECK(c, s.parked == 1, "one permit ended %d parks", s.parked);
-    java_virtual(c->art.env, t.peer, "interrupt0", "()V", NULL);
-    java_thread_join(&t);
-    CHECK(c, s.parked == 2 && s.interrupted, "%d parks ended, interrupted %d", s.parked, s.interrupted);
 }
 
 /* ---- callbacks ---- */
@@ -173,9 +142,7 @@ static void callbacks_tell_of_parks_that_find_no_permit(struct contract *c)
 }
 
 const struct contract_case contract_cases_park[] = {
-    {"a_permit_is_one_however_often_given", a_permit_is_one_however_often_given, 0},
     {"a_park_ends_when_its_time_is_up", a_park_ends_when_its_time_is_up, 0},
-    {"a_parked_thread_goes_on_when_unparked_or_interrupted", a_parked_thread_goes_on_when_unparked_or_interrupted, 0},
     {"callbacks_tell_of_parks_that_find_no_permit", callbacks_tell_of_parks_that_find_no_permit, 0},
     {0},
 };

@@ -232,7 +232,6 @@ void fake_monitor_roots(void (*visit)(fake_ref *, void *), void *ctx);   /* obje
  * whenever there is one. */
 struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes);
 void fake_collect(struct fake_thread *self, bool is_explicit);
-bool fake_is_object(uintptr_t address);      /* the begin of a living or dead, not freed, object */
 /* The same for natives and JNI: told to the listener whenever there is one. */
 struct fake_object *fake_alloc_slow(struct fake_thread *self, struct fake_class *c, size_t bytes);
 void *fake_heap(void);                       /* what Runtime's heap_ points to; opened at the first call */

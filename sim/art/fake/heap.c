@@ -180,13 +180,6 @@ bool fake_heap_find(uintptr_t address, struct fake_page **page, uint32_t *cell)
     return offset % cell_bytes == 0 && (p->live[*cell / 64] >> *cell % 64 & 1);
 }
 
-bool fake_is_object(uintptr_t address)
-{
-    struct fake_page *page;
-    uint32_t cell;
-    return fake_heap_find(address, &page, &cell);
-}
-
 /* Bytes that live in a page of cells after the sweep. */
 static size_t sweep_cells(struct fake_heap *h, uint32_t page)
 {

@@ -46,7 +46,7 @@ struct fake_heap {
     struct fake_mutex gc_lock;           /* of what follows; its holder does nothing else */
     struct fake_cond gc_done;
     bool gc_running;
-    uint32_t gc_count;                   /* completed */
+    _Atomic uint32_t gc_count;           /* completed; read without */
     void *_Atomic listener;              /* AllocationListener; NULL = none */
     struct fake_instrumentation instrumentation;
 };
