@@ -167,7 +167,7 @@ enum told { START = 1, DEATH };
 static struct lifecycle {
     void (*const *vtable)(void);
     struct contract *c;
-    _Atomic int count;
+    _Atomic int taken, count;            /* of what is told: begun, done */
     struct { enum told what; void *thread; bool by_itself; uint32_t tid; } told[TOLD_MAX];
     _Atomic int stay_ms;                 /* in ThreadStart, as a RUNNABLE thread that does not look */
     _Atomic(void *) stays;
@@ -175,13 +175,14 @@ static struct lifecycle {
 
 static void tell(struct lifecycle *l, enum told what, void *thread)
 {
-    int i = atomic_fetch_add(&l->count, 1);
+    int i = atomic_fetch_add(&l->taken, 1);
     if (i >= TOLD_MAX)
         return;
     l->told[i].what = what;
     l->told[i].thread = thread;
     l->told[i].by_itself = strobe_art_current(&l->c->libart) == thread;
     l->told[i].tid = (uint32_t)gettid();
+    l->count++;
 }
 
 static void no_destructor(struct lifecycle *l) { (void)l; }

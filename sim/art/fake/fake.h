@@ -14,16 +14,17 @@
  *   jni         JNIEnv and JavaVM tables                                 JNI_CreateJavaVM, JNI_GetCreatedJavaVMs
  *   natives     java.lang natives                                        -
  *   thread      Thread: life, states, suspend count, checkpoints         Thread::CurrentFromGdb, Thread::Park, ...
- *   list        ThreadList: suspend by id and by peer, all, checkpoint   ThreadList::...
- *   stack       managed stack fragments, frames, StackVisitor            StackVisitor::..., Context::Create
+ *   list, all   ThreadList: suspend by id and by peer, all, checkpoint   ThreadList::...
+ *   stack       managed stack fragments, frames                          -
+ *   visitor     StackVisitor                                             StackVisitor::..., Context::Create
  *   monitor     lock words, inflation, Monitor: lock, wait, notify       Monitor::...
  *   heap        allocation, entry points, listener, collection           Heap::..., Instrumentation::..., ...
  *   callbacks   RuntimeCallbacks                                         RuntimeCallbacks::...
  *   runtime     Runtime, JavaVMExt in memory as the layout has them      Runtime::instance_
  *   system      threads, mutexes, time: pthreads                         -
  *
- * A library is linked for each level from the same objects, with levels/NN.map (made from symbols.txt) to say what it
- * exports, and one word of its own, fake_level. Structures that a tracer reads (Thread, Runtime, ArtMethod,
+ * A library is linked for each level from the same objects (by the script level, which reads in symbols.txt what it
+ * exports) and one word of its own, fake_level. Structures that a tracer reads (Thread, Runtime, ArtMethod,
  * StackVisitor, ManagedStack, ShadowFrame, mirror::Object) have the level's layout and are reached by offset; what is
  * ours stands beside.
  *

@@ -265,7 +265,7 @@ static void set_native_peer(struct fake_object *peer, struct fake_thread *t)
 {
     struct fake_field *f = fake_class_field(fake_class_of(peer), "nativePeer", "J", false);
     FAKE_CHECK(f);
-    FAKE_AT(peer, fake_field_offset(f), int64_t) = (int64_t)(uintptr_t)t;
+    __atomic_store_n(&FAKE_AT(peer, fake_field_offset(f), int64_t), (int64_t)(uintptr_t)t, __ATOMIC_SEQ_CST);
 }
 
 static fake_ref main_group(struct fake_thread *self, bool is_main)
