@@ -287,7 +287,7 @@ void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t 
         strobe_bump(&a->paused, 1);
         return;
     }
-    drop_left_scopes(t, site.frame);
+    drop_left_scopes(t, site.frame - 1);   /* a hook's points may lie within the scope that it has opened */
     struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg};
     take_sample(t, &r, site, now, NULL, false);
 }

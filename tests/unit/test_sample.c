@@ -357,6 +357,19 @@ static void a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown(void *
     assert_int_equal(a.unwind_failed, 1);
 }
 
+/* As a condition's wait, which lets go of its mutex first. */
+static void a_point_from_the_frame_of_an_open_scope_leaves_it_open(void **state)
+{
+    (void)state;
+    assert_int_equal(strobe_scope_begin(rig.thread, STROBE_KIND_COND, 0, site_at(4096)), 1);
+    rig.now += 5 * MS;
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_UNLOCK, 0, site_at(4096));
+    assert_int_equal(rig_account(&rig, STROBE_KIND_UNLOCK).sampled, 1);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), STROBE_KIND_COND);
+    strobe_scope_end(rig.thread, 1, site_at(4096));
+    assert_int_equal(rig_account(&rig, STROBE_KIND_COND).sampled, 1);
+}
+
 static void a_scope_that_ends_closes_those_left_inside_it(void **state)
 {
     (void)state;
@@ -710,6 +723,7 @@ int main(void)
         TEST(waits_that_are_not_recorded_are_known_in_sum),
         TEST(an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b),
         TEST(a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown),
+        TEST(a_point_from_the_frame_of_an_open_scope_leaves_it_open),
         TEST(a_scope_that_ends_closes_those_left_inside_it),
         TEST(an_event_of_a_handler_inside_a_scope_leaves_the_scope_open),
         TEST(an_event_on_another_stack_is_taken_with_the_frames_that_can_be_seen_there),

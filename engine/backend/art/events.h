@@ -22,8 +22,8 @@
  * What is waited for is a Monitor, not an object: monitors do not move, and one that is waited for is not deflated. So
  * its address is its identity while anybody waits (S-72); a monitor's entry and its wait set are two (the address, and
  * the number by which its object's lock word names it, or where that can't be told the address + 1; monitor.h). Wait
- * lets go of the monitor first, as any release. A thread's permit is its Thread + 1; its Thread is used again only after
- * it has ended. Collections have one identity.
+ * lets go of the monitor first, as any release. A thread's permit is its Thread + 1; its Thread is used again only
+ * after it has ended. Collections have one identity.
  *
  * A waker is named only where the wait really ended by it: a wait that timed out (as long as it was to last), or ended
  * with an exception pending (interrupted), has none (S-77).

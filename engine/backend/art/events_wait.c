@@ -51,9 +51,8 @@ static void wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interru
     uint64_t what = strobe_art_wait_set(monitor), began = strobe_art_now();
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_COND, what, STROBE_ART_HERE);
     struct strobe_art_local *l = s.token ? strobe_art_local_of(s.thread) : NULL;
-    struct strobe_site within = {s.site.frame - sizeof(void *), s.site.caller};   /* not the scope's: that lasts */
     strobe_art_waits(&s, what);
-    strobe_art_releases((uint64_t)(uintptr_t)monitor, STROBE_RELEASE_LOCK, within);
+    strobe_art_releases((uint64_t)(uintptr_t)monitor, STROBE_RELEASE_LOCK, STROBE_ART_HERE);
     if (l) {
         l->waits = 1;
         l->wait_over = 0;
