@@ -9,9 +9,11 @@
  *   file        what it is                                               exports (the runtime's own names)
  *   ---------   ------------------------------------------------------   ---------------------------------------------
  *   layout      offsets of every structure, by level: one table          -
- *   dex, class  dex files, classes, methods, fields, strings             ArtMethod::PrettyMethod
- *   interpret   executes code, with shadow or quick frames               artQuickGenericJniTrampoline
- *   jni         JNIEnv and JavaVM tables                                 JNI_CreateJavaVM, JNI_GetCreatedJavaVMs
+ *   dex, class  dex files, classes (link, resolve), methods, fields,     ArtMethod::PrettyMethod
+ *               strings (text), names (pretty)
+ *   interpret   executes code, with shadow or quick frames; native       artQuickGenericJniTrampoline
+ *               calls, exceptions (throw)
+ *   jni         JNIEnv and JavaVM tables, references                     JNI_CreateJavaVM, JNI_GetCreatedJavaVMs
  *   natives     java.lang natives                                        -
  *   thread      Thread: life, states, suspend count, checkpoints         Thread::CurrentFromGdb, Thread::Park, ...
  *   list, all   ThreadList: suspend by id and by peer, all, checkpoint   ThreadList::...
