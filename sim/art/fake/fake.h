@@ -30,7 +30,10 @@
  * StackVisitor, ManagedStack, ShadowFrame, mirror::Object) have the level's layout and are reached by offset; what is
  * ours stands beside.
  *
- * Object references have 32 bits, as the runtime's: the heap and classes are in the low 4 GiB. */
+ * Object references have 32 bits, as the runtime's: the heap and classes are in the low 4 GiB.
+ *
+ * Tests have rare things happen by the environment: FAKE_ART_SUSPEND_TIMEOUT_MS is the patience of who suspends (list),
+ * FAKE_ART_DECOYS what stands in Runtime in place of the JavaVM or beside it (runtime). */
 #ifndef STROBE_SIM_ART_FAKE_FAKE_H
 #define STROBE_SIM_ART_FAKE_FAKE_H
 
