@@ -203,6 +203,22 @@ static void threads_that_come_and_go_are_each_seen_once(struct contract *c)
     capture_drop(&k);
 }
 
+static void a_thread_that_lives_on_has_the_name_it_had_at_the_end(struct contract *c)
+{
+    struct strobe_config config;
+    struct capture k;
+    capture_config(&config);
+    prctl(PR_SET_NAME, "first");
+    if (!capture_begin(c, &config, &k))
+        return;
+    capture_call(c, "deep", "(I)V", 3);
+    prctl(PR_SET_NAME, "later");
+    capture_end(&k);
+    CHECK(c, capture_thread(&k, "later") != UINT32_MAX && capture_thread(&k, "first") == UINT32_MAX,
+          "%u threads, one of them called later", strobe_session_thread_count(&k.session));
+    capture_drop(&k);
+}
+
 /* ---- the sampler ---- */
 
 static void calculates(struct strobe_jni *env, void *name)
@@ -275,6 +291,8 @@ const struct contract_case contract_cases_life[] = {
      stacks_that_overflow_are_survived_with_every_event_a_sample, 0},
     {"exceptions_pass_hooks_unharmed", exceptions_pass_hooks_unharmed, 0},
     {"threads_that_come_and_go_are_each_seen_once", threads_that_come_and_go_are_each_seen_once, 0},
+    {"a_thread_that_lives_on_has_the_name_it_had_at_the_end", a_thread_that_lives_on_has_the_name_it_had_at_the_end,
+     0},
     {"a_thread_that_calculates_is_sampled_though_it_meets_no_hook",
      a_thread_that_calculates_is_sampled_though_it_meets_no_hook, 0},
     {"a_thread_from_before_is_found", a_thread_from_before_is_found, 0},

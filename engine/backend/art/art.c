@@ -322,18 +322,17 @@ static void renew_names(void)
 {
     for (uint32_t i = 0; i < strobe_session_thread_count(&strobe_art.engine.session); i++) {
         struct strobe_thread *t = &strobe_art.engine.threads[i];
-        char path[64], name[16];
+        char path[64], name[17];
         if (!strobe_load_acquire(&t->ready) || strobe_load_relaxed(&t->entry->state) != STROBE_THREAD_LIVE)
             continue;
         snprintf(path, sizeof path, "/proc/self/task/%u/comm", t->entry->tid);
         int fd = open(path, O_RDONLY | O_CLOEXEC);
-        long n = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
+        long n = fd < 0 ? 0 : read(fd, name, sizeof name);
         if (fd >= 0)
             close(fd);
         if (n <= 0)
             continue;
-        name[n] = '\0';
-        name[strcspn(name, "\n")] = '\0';
+        name[n - 1] = '\0';   /* in place of the line's end */
         strobe_thread_rename(t, name);
     }
 }
