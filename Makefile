@@ -32,8 +32,10 @@ pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
 trace_libs   := -ldw -lelf -liberty -lz -ldl
 preload_libs := -ldl
-# What a runtime that the command starts is to find there (sim/art/runtime.c).
-exports      := -Wl,--export-dynamic-symbol=pthread_attr_setstack
+# What a runtime that the command starts is to find there (sim/art/runtime.c, sim/art/binder.c).
+transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
+exports      := -Wl,--export-dynamic-symbol=pthread_attr_setstack -Wl,--defsym=$(transact)=sim_real_art_binder \
+                -Wl,--export-dynamic-symbol=$(transact)
 ifdef SAN
 cflags       += -fsanitize=$(SAN) -fno-sanitize-recover=all
 ldflags      += -fsanitize=$(SAN)
@@ -59,7 +61,8 @@ preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/
 trace_src   := $(wildcard engine/trace/*.c engine/watch/*.c)
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c)
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/fault/*.c sim/score/*.c \
-                 sim/trial/*.c sim/real/*.[cS] sim/art/*.[cS] sim/explore/*.c)
+                 sim/trial/*.c sim/real/*.[cS] sim/explore/*.c) \
+               $(filter-out sim/art/binder.c,$(wildcard sim/art/*.[cS]))
 cmd_src     := $(wildcard sim/cmd/*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
 lab_src     := $(wildcard tests/sim/test_*.c)

@@ -1,18 +1,19 @@
 # The engine on Android's runtime, the fake runtimes, and what holds both to one contract. Included by the Makefile.
 
 art_src      := $(wildcard engine/backend/art/*.c)
-art_lab_src  := $(wildcard sim/art/*.[cS])
+binder_src   := sim/art/binder.c
+art_lab_src  := $(filter-out $(binder_src),$(wildcard sim/art/*.[cS]))
 fake_src     := $(wildcard sim/art/fake/*.[cS])
 fake_levels  := 24 25 26 27 28 29 30 31 32 33 34 35 36
 contract_src := $(wildcard tests/contract_art/*.c)
-sources      += $(art_src) $(art_lab_src) $(fake_src) $(contract_src)
+sources      += $(art_src) $(art_lab_src) $(binder_src) $(fake_src) $(contract_src)
 fake_libs    := $(fake_levels:%=$B/art/%/libart.so)
 fake_obj     := $(call obj,fake,$(fake_src))
 
 art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
 
 # The command starts scenarios in them, with the library beside it.
-all: $B/libstrobe-art.so $(fake_libs)
+all: $B/libstrobe-art.so $(fake_libs) $B/libstrobe-binder.so
 
 $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 	@mkdir -p $(@D) && rm -f $@
@@ -20,6 +21,10 @@ $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 
 $B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-art.so -Wl,-Bsymbolic -Wl,-z,now -o $@ $^ $(preload_libs)
+
+# Its one call goes through the global offset table, found when it is opened.
+$B/libstrobe-binder.so: $(call obj,pic,$(binder_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-binder.so -Wl,-z,now -o $@ $^
 
 $B/fake/%.o: %.c $B/flags
 	@mkdir -p $(@D)

@@ -198,6 +198,15 @@ void sim_real_end_capture(struct sim_art_play *p)
 
 /* ---- all of it ---- */
 
+/* Before the engine, which hooks what is loaded when it comes. */
+static void open_binder(const struct opening *o)
+{
+    char path[SIM_PRELOAD_BYTES];
+    void *library = sim_library_find("libstrobe-binder.so", path, sizeof path) ? dlopen(path, RTLD_NOW) : NULL;
+    if (library)
+        *(void **)&o->art->call_binder = dlsym(library, "sim_call_binder");
+}
+
 enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtime, const char *session, char *why,
                                      size_t why_bytes)
 {
@@ -214,5 +223,6 @@ enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtim
     if (status != STROBE_OK)
         return status;
     look_at_operations(&o);
+    open_binder(&o);
     return session ? begin_capture(&o, session) : STROBE_OK;
 }

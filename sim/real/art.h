@@ -19,6 +19,8 @@ struct sim_art_play {
     strobe_jmethod park, unpark, poll, transact;
     struct sim_art_method load;
     bool frees, unparks;                  /* the scenario does; else there is nothing to keep for it */
+    _Atomic uint32_t kept;                /* objects by global references, of which a runtime has 51200 */
+    int32_t (*call_binder)(void *actor);  /* through another library's slot; NULL: that library is not there */
     void (*capture_end)(void);            /* the engine's; NULL: it is not there */
 };
 
@@ -30,7 +32,7 @@ enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtim
 /* By any thread: ends the capture. */
 void sim_real_end_capture(struct sim_art_play *p);
 
-/* The functions of native methods, by stage_art.c. */
+/* The functions of native methods, by stage_art.c. The binder is exported as IPCThreadState::transact. */
 int32_t sim_real_art_step(struct strobe_jni *env, strobe_jclass class, int64_t player);
 uint8_t sim_real_art_caught(struct strobe_jni *env, strobe_jclass class, int64_t player, strobe_jobject thrown);
 strobe_jobject sim_real_art_thrown(struct strobe_jni *env, strobe_jclass class, int64_t player);
@@ -38,6 +40,7 @@ void sim_real_art_native(struct strobe_jni *env, strobe_jclass class, int64_t pl
 void sim_real_art_poll(struct strobe_jni *env, strobe_jobject queue, int64_t player, int32_t ms);
 uint8_t sim_real_art_transact(struct strobe_jni *env, strobe_jobject binder, int32_t code, strobe_jobject data,
                               strobe_jobject reply, int32_t flags);
+int32_t sim_real_art_binder(void *actor, int32_t handle, uint32_t code, const void *data, void *reply, uint32_t flags);
 strobe_jobject sim_real_art_load(struct strobe_jni *env, strobe_jclass class, strobe_jobject name,
                                  strobe_jobject loader, strobe_jclass caller);
 

@@ -123,7 +123,7 @@ struct sim_kept { void *object; bool managed; };
 
 struct sim_actor {
     struct sim_real_play *play;
-    void *env, *peer;                     /* of the managed runtime; NULL = none yet */
+    void *env, *peer, *sleeper;           /* of the managed runtime; NULL = none yet */
     uint64_t latency_ns;                  /* of what it is about to call out for */
     struct pollfd *poll_what;             /* the same for a message */
     const struct timespec *poll_patience;

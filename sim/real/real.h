@@ -19,8 +19,8 @@
  *
  * In an Android runtime (sim/art/runtime.h) methods are those of a dex file (sim/art/dex.h), each thread is attached,
  * and what belongs to the runtime is really its own: monitors, waits for them, permits, what managed methods allocate,
- * exceptions, collections (however long they take), messages, library loads, calls through the binder. The engine is
- * the one for Android; what it does not hook there - mutexes, semaphores, i/o, sleep - only its sampler sees.
+ * exceptions, collections (however long they take), sleeps, messages, library loads, calls through the binder. The
+ * engine is the one for Android; what it does not hook there - mutexes, semaphores, i/o - only its sampler sees.
  *
  * CPU slices of the truth are empty: the kernel's scheduler does not tell. Who let whom go is known for sure of
  * locks, conditions, joins and parks; posts of a semaphore are taken to be had in their order. Scenarios of more than

@@ -40,6 +40,7 @@ struct sim_stage {
 
     void (*collect)(struct sim_actor *a, uint64_t amount_ns);
     void (*wait_for)(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns);   /* i/o, ipc, load */
+    void (*sleep)(struct sim_actor *a, uint64_t ns);
     void (*poll)(struct sim_actor *a, struct pollfd *p, const struct timespec *patience);
 };
 

@@ -21,6 +21,9 @@ static bool enter(struct sim_actor *a, const char *name)
     a->env = strobe_jvm_env(vm);
     if (!a->env && attach(vm, &a->env, &how) != STROBE_JNI_OK)
         return false;
+    strobe_jobject sleeper = sim_jni_allocate(a->env, p->object);
+    a->sleeper = sim_jni_global(a->env, sleeper);
+    sim_jni_drop_local(a->env, sleeper);
     if (p->unparks) {
         strobe_jobject peer = sim_jni_get_static(a->env, p->thread, p->current, NULL);
         a->peer = sim_jni_global(a->env, peer);
@@ -34,6 +37,7 @@ static void leave(struct sim_actor *a)
     struct strobe_jvm *vm = a->play->art->art.vm;
     int32_t (*detach)(struct strobe_jvm *) =
         (int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_DETACH);
+    sim_jni_drop_global(a->env, a->sleeper);
     a->env = NULL;
     if (!a->is_main)
         detach(vm);
@@ -185,6 +189,17 @@ static void unpark(struct sim_actor *a, struct sim_actor *b)
 
 /* ---- memory ---- */
 
+enum { KEPT_MOST = 40000 };
+
+/* What can't be kept any more is garbage at once. */
+static bool keeps_more(struct sim_art_play *p)
+{
+    if (!p->frees || atomic_fetch_add(&p->kept, 1) < KEPT_MOST)
+        return p->frees;
+    atomic_fetch_sub(&p->kept, 1);
+    return false;
+}
+
 static void *allocate(struct sim_actor *a, uint64_t *bytes)
 {
     enum { HEAD_BYTES = 12, ALIGNMENT = 8 };
@@ -197,7 +212,7 @@ static void *allocate(struct sim_actor *a, uint64_t *bytes)
         sim_real_fail(a->play, NULL, "no more managed memory than there is");
         return NULL;
     }
-    strobe_jobject kept = a->play->art->frees ? sim_jni_global(a->env, made) : NULL;
+    strobe_jobject kept = keeps_more(a->play->art) ? sim_jni_global(a->env, made) : NULL;
     sim_jni_drop_local(a->env, made);
     return kept;
 }
@@ -205,6 +220,7 @@ static void *allocate(struct sim_actor *a, uint64_t *bytes)
 static void release(struct sim_actor *a, void *object)
 {
     sim_jni_drop_global(a->env, object);
+    atomic_fetch_sub(&a->play->art->kept, 1);
 }
 
 static void collect(struct sim_actor *a, uint64_t amount_ns)
@@ -218,6 +234,18 @@ static void collect(struct sim_actor *a, uint64_t amount_ns)
 /* ---- calls out ---- */
 
 /* What takes time is native code, so that the calls are the real thing up to there. */
+int32_t sim_real_art_binder(void *actor, int32_t handle, uint32_t code, const void *data, void *reply, uint32_t flags)
+{
+    struct sim_actor *a = actor;
+    (void)handle;
+    (void)code;
+    (void)data;
+    (void)reply;
+    (void)flags;
+    sim_real_read_device(a, a->latency_ns);
+    return 0;
+}
+
 uint8_t sim_real_art_transact(struct strobe_jni *env, strobe_jobject binder, int32_t code, strobe_jobject data,
                               strobe_jobject reply, int32_t flags)
 {
@@ -227,7 +255,10 @@ uint8_t sim_real_art_transact(struct strobe_jni *env, strobe_jobject binder, int
     (void)data;
     (void)reply;
     (void)flags;
-    sim_real_read_device(acting, acting->latency_ns);
+    if (acting->play->art->call_binder)
+        acting->play->art->call_binder(acting);
+    else
+        sim_real_read_device(acting, acting->latency_ns);
     return 1;
 }
 
@@ -279,8 +310,21 @@ static void poll_queue(struct sim_actor *a, struct pollfd *what, const struct ti
     sim_jni_call(a->env, p->queue, p->poll, v);
 }
 
+/* As Thread.sleep does it: a wait for what nobody notifies. */
+static void sleep_for(struct sim_actor *a, uint64_t ns)
+{
+    struct sim_real_lock own = {.object = a->sleeper};
+    uint64_t until_ns = sim_work_now_ns() + ns;
+    sim_real_wait_begin(a, STROBE_KIND_COND, true);
+    sim_jni_monitor(a->env, a->sleeper, true);
+    wait_until(a, &own, until_ns);
+    sim_jni_monitor(a->env, a->sleeper, false);
+    sim_real_wait_end(a, 0);
+}
+
 const struct sim_stage sim_stage_art = {
     .enter = enter, .perform = perform, .leave = leave, .throws = true, .lock = lock, .unlock = unlock, .wait = wait,
     .wake = wake, .park_kind = STROBE_KIND_PARK, .park = park, .unpark = unpark, .allocate = allocate,
-    .release = release, .collect = collect, .wait_for = wait_for, .poll = poll_queue,
+    .release = release, .collect = collect, .wait_for = wait_for, .sleep = sleep_for,
+    .poll = poll_queue,
 };

@@ -124,6 +124,14 @@ static void wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latenc
     sim_real_wait_end(a, 0);
 }
 
+static void sleep_for(struct sim_actor *a, uint64_t ns)
+{
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    sim_real_wait_begin(a, STROBE_KIND_SLEEP, true);
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+    sim_real_wait_end(a, 0);
+}
+
 static void poll_queue(struct sim_actor *a, struct pollfd *p, const struct timespec *patience)
 {
     (void)a;
@@ -133,5 +141,6 @@ static void poll_queue(struct sim_actor *a, struct pollfd *p, const struct times
 const struct sim_stage sim_stage_frames = {
     .enter = enter, .perform = perform, .leave = leave, .lock = lock, .unlock = unlock, .wait = wait, .wake = wake,
     .park_kind = STROBE_KIND_SEM, .park = park, .unpark = unpark, .collect = collect, .wait_for = wait_for,
+    .sleep = sleep_for,
     .poll = poll_queue,
 };

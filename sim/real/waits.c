@@ -352,14 +352,6 @@ void sim_real_read_device(struct sim_actor *a, uint64_t latency_ns)
     while (n < 0 && errno == EINTR);
 }
 
-static void sleep_for(struct sim_actor *a, uint64_t ns)
-{
-    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-    sim_real_wait_begin(a, STROBE_KIND_SLEEP, true);
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
-    sim_real_wait_end(a, 0);
-}
-
 void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amount)
 {
     switch (op->kind) {
@@ -375,7 +367,7 @@ void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amo
         if (amount)
             a->play->stage->wait_for(a, op->kind, amount);
         break;
-    case SIM_OP_SLEEP: sleep_for(a, amount); break;
+    case SIM_OP_SLEEP: a->play->stage->sleep(a, amount); break;
     case SIM_OP_JOIN: join(a, op->object); break;
     default: break;
     }

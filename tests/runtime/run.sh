@@ -1,0 +1,109 @@
+#!/bin/bash
+# `strobe run --runtime`: one scenario in the genuine Android runtime and in fakes, captured by the engine for Android,
+# scored. Bounds are wide: the machine may be busy, and what is exact is tested by tests/contract_art.
+#
+#   B=DIR tests/runtime/run.sh      prints `N passed, N failed, N skipped` at the end
+#
+# alone: real threads are stopped in real time, and the share that is shown right is scored.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(realpath "${B:-build}")
+strobe=$B/strobe
+managed=$PWD/tests/runtime/managed.scn
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work
+passed=0 failed=0 skipped=0
+
+# check NAME COMMAND...: passes when the command succeeds; what it prints is shown when it fails.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$work/check.out" 2>&1; then
+        ((++passed))
+    else
+        ((++failed))
+        echo "FAIL $name: $(head -n 3 "$work/check.out" | tr '\n' ' ')"
+    fi
+}
+
+# in_bounds NAME LOW HIGH: that score of the run lies within.
+in_bounds() {
+    python3 - "$work/score.json" "$@" <<'PYTHON'
+import json, sys
+value = json.load(open(sys.argv[1]))[sys.argv[2]]
+low, high = map(float, sys.argv[3:])
+print(f"{value}, expected {low} .. {high}")
+sys.exit(not low <= value <= high)
+PYTHON
+}
+
+threads_match() {
+    python3 - "$work/score.json" <<'PYTHON'
+import json, sys
+names = sorted(t["name"] for t in json.load(open(sys.argv[1]))["threads"])
+print(names)
+sys.exit(names != ["cache-1", "cache-2", "main", "parked", "putter", "taker", "ticker", "waker"])
+PYTHON
+}
+
+# refused STATUS TEXT COMMAND...: ends with that status and one line that has the text.
+refused() {
+    local status=$1 text=$2
+    shift 2
+    "$@" >"$work/refused.out" 2>"$work/refused.err"
+    [[ $? == "$status" && $(wc -l <"$work/refused.err") == 1 ]] && grep -qF -- "$text" "$work/refused.err" && return
+    cat "$work/refused.err"
+    return 1
+}
+
+play() {
+    "$strobe" run "$managed" --runtime "$1" --seed 3 --json -f -o "$work/out" >"$work/score.json"
+}
+
+# scores RUNTIME
+scores() {
+    check "$1: a scenario plays" play "$1"
+    check "$1: threads of truth and claim are the same" threads_match
+    check "$1: most of the time the claim is the truth" in_bounds agreement 0.3 1
+    check "$1: blocked time is known" in_bounds blocked_error 0 0.3
+    check "$1: somebody waits for somebody" in_bounds true_wakers 20 1000
+    check "$1: claimed wakers are right" in_bounds waker_precision 0.9 1
+    check "$1: most wakers are known" in_bounds waker_recall 0.3 1
+    # Android 7 has no allocation listener.
+    [[ $1 == fake24 ]] || check "$1: what managed methods allocate is counted" in_bounds alloc_error 0 0.1
+    check "$1: none is lost" in_bounds lost 0 0
+    check "$1: the trace has the names of Java methods" grep -q 'Cache.fill' "$work/out/trace.pftrace"
+    check "$1: frames of the player are in neither" bash -c '! grep -q strobe.Player "$@"' - "$work"/out/t*.pftrace
+    check "$1: the books of its session balance" bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
+        "$strobe" "$work/out/session.strobe"
+}
+
+# missing RUNTIME: it is not installed.
+missing() {
+    printf 'scenario tiny "tiny"\nduration 1ms\nimage a managed { method M { } }\n' >"$work/tiny.scn"
+    echo 'thread main main run M' >>"$work/tiny.scn"
+    ! "$strobe" run "$work/tiny.scn" --runtime "$1" >/dev/null 2>"$work/why" && grep -q 'not installed' "$work/why"
+}
+
+mkdir "$work/out"
+for runtime in fake24 fake30 fake36 art11; do
+    if missing $runtime; then
+        echo "SKIPPED $runtime: $(head -n 1 "$work/why")"
+        ((++skipped))
+    else
+        scores $runtime
+    fi
+done
+
+check 'an unknown runtime is refused' refused 2 'expected art11' "$strobe" run "$managed" --runtime art99
+check 'a missing one is named' refused 2 STROBE_ART14 env -u STROBE_ART14 "$strobe" run "$managed" --runtime art14
+check 'virtual threads run in none' refused 2 '--mode real' "$strobe" run "$managed" --runtime art11 --mode virtual
+odd='method "-[A b]" { }\n}\nthread main main run "-[A b]"\n'
+printf 'scenario odd "odd"\nduration 1s\nimage a managed {\n'"$odd" >"$work/odd.scn"
+check 'names that Java can not have are refused' refused 2 'a name that Java can have' \
+    "$strobe" run "$work/odd.scn" --runtime fake30
+check 'nothing is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
+
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
