@@ -396,6 +396,31 @@ static void who_notifies_all_is_the_waker_of_all(struct contract *c)
     capture_drop(&s.k);
 }
 
+/* Its hook returns into another capture than it was called in. */
+static void a_wait_that_outlasts_its_capture_is_no_event_of_the_next(struct contract *c)
+{
+    struct stage s;
+    struct strobe_config config;
+    struct strobe_jni *env = c->art.env;
+    if (!stage_opens(c, &s))
+        return;
+    enters(&s, "waiter", wait_to_be_told);
+    await(&s, 1);
+    pause_ms(PAUSE_MS);
+    capture_end(&s.k);
+    capture_drop(&s.k);
+    capture_config(&config);
+    if (!capture_begin(c, &config, &s.k))
+        return;
+    java_enter(env, s.lock);
+    java_notify(env, s.lock, true);
+    java_exit(env, s.lock);
+    stage_closes(&s);
+    CHECK(c, capture_requests(&s.k, STROBE_KIND_COND) == 0, "%llu waits",
+          (unsigned long long)capture_requests(&s.k, STROBE_KIND_COND));
+    capture_drop(&s.k);
+}
+
 /* ---- parks ---- */
 
 static void park(struct strobe_jni *env, int64_t ns)
@@ -511,6 +536,8 @@ const struct contract_case contract_cases_waits[] = {
     {"a_wait_that_was_interrupted_has_no_waker", a_wait_that_was_interrupted_has_no_waker, 0},
     {"of_two_waiters_each_has_the_notifier_that_woke_it", of_two_waiters_each_has_the_notifier_that_woke_it, 0},
     {"who_notifies_all_is_the_waker_of_all", who_notifies_all_is_the_waker_of_all, 0},
+    {"a_wait_that_outlasts_its_capture_is_no_event_of_the_next",
+     a_wait_that_outlasts_its_capture_is_no_event_of_the_next, 0},
     {"who_unparks_is_the_waker_of_who_parks", who_unparks_is_the_waker_of_who_parks, 0},
     {"a_park_that_timed_out_has_no_waker", a_park_that_timed_out_has_no_waker, 0},
     {"who_collects_is_the_waker_of_those_who_wait_for_that", who_collects_is_the_waker_of_those_who_wait_for_that, 0},
