@@ -14,7 +14,7 @@ static const struct contract_case *const groups[] = {
     contract_cases_visitor,
 };
 
-enum { CASE_SECONDS = 60, SKIPPED = 77 };
+enum { CASE_SECONDS = 60, SKIPPED = 77, PLACES = 4, PLACES_MAX = 16 };
 
 bool contract_check(struct contract *c, bool holds, const char *file, int line, const char *what, const char *format,
                     ...)
@@ -59,20 +59,83 @@ _Noreturn static void run_here(struct contract *c, const struct contract_case *k
     _exit(c->failures != 0);   /* a genuine runtime's own end is no matter of ours */
 }
 
-static int run_case(const struct contract *c, const struct contract_case *k)
+/* ---- many cases, several at a time ---- */
+
+struct place { const struct contract_case *now; pid_t pid; FILE *said; };
+
+struct table {
+    const struct contract *contract;
+    const char *mode;
+    struct place places[PLACES_MAX];
+    int passed, failed, skipped;
+};
+
+static void begin_case(struct table *t, struct place *p, const struct contract_case *k)
 {
-    int ended;
+    *p = (struct place){.now = k, .said = tmpfile()};
     fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        struct contract own = *c;
+    p->pid = fork();
+    if (p->pid == 0) {
+        struct contract own = *t->contract;
+        if (p->said && dup2(fileno(p->said), STDOUT_FILENO) >= 0)
+            dup2(fileno(p->said), STDERR_FILENO);
         run_here(&own, k);
     }
-    if (child < 0 || waitpid(child, &ended, 0) != child)
-        return 1;
+    if (p->pid < 0)
+        perror("fork");
+}
+
+static void end_case(struct table *t, struct place *p, int ended)
+{
+    char line[1024];
+    int status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 1;
+    *(status == 0 ? &t->passed : status == SKIPPED ? &t->skipped : &t->failed) += 1;
+    if (status)
+        printf("%s %s %s %s\n", status == SKIPPED ? "SKIPPED" : "FAIL", t->contract->runtime, t->mode, p->now->name);
     if (WIFSIGNALED(ended))
-        fprintf(stderr, "%s\n", strsignal(WTERMSIG(ended)));
-    return WIFEXITED(ended) ? WEXITSTATUS(ended) : 1;
+        printf("%s\n", strsignal(WTERMSIG(ended)));
+    if (p->said) {
+        rewind(p->said);
+        while (fgets(line, sizeof line, p->said))
+            fputs(line, stdout);
+        fclose(p->said);
+    }
+    *p = (struct place){0};
+}
+
+/* Of heavy ones one at a time. */
+static bool heavy_runs(const struct table *t)
+{
+    for (int i = 0; i < PLACES_MAX; i++)
+        if (t->places[i].now && t->places[i].now->needs & CONTRACT_HEAVY)
+            return true;
+    return false;
+}
+
+/* A place for one more case, as soon as there is one. */
+static struct place *free_place(struct table *t, int places, bool heavy)
+{
+    for (;;) {
+        for (int i = 0; i < places; i++)
+            if (!t->places[i].now && !(heavy && heavy_runs(t)))
+                return &t->places[i];
+        int ended = 1;
+        pid_t pid = wait(&ended);
+        for (int i = 0; i < places; i++)
+            if (t->places[i].now && t->places[i].pid == pid)
+                end_case(t, &t->places[i], ended);
+    }
+}
+
+static void end_all(struct table *t, int places)
+{
+    for (int i = 0; i < places; i++)
+        if (t->places[i].now) {
+            int ended = 1;
+            if (t->places[i].pid > 0)
+                waitpid(t->places[i].pid, &ended, 0);
+            end_case(t, &t->places[i], ended);
+        }
 }
 
 static bool wanted(const struct contract *c, const struct contract_case *k, char **names, int count)
@@ -88,28 +151,40 @@ static bool wanted(const struct contract *c, const struct contract_case *k, char
     return count == 0;
 }
 
+static int usage(void)
+{
+    fprintf(stderr, "usage: contract_art [-l] [-j JOBS] RUNTIME interpreted|quick|inlined [CASE...]\n");
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const workload[] = {"fixtures/art/contract.dex", NULL};
-    struct contract c = {.runtime = argc > 2 ? argv[1] : "", .options.dex = workload};
-    int api, passed = 0, failed = 0, skipped = 0;
-    const char *mode = argc > 2 ? argv[2] : "";
-    c.options.interpreted = !strcmp(mode, "interpreted");
-    c.options.inlined = !strcmp(mode, "inlined");
-    bool known_mode = c.options.interpreted || c.options.inlined || !strcmp(mode, "quick");
-    if (!known_mode || !sim_art_known(c.runtime, &api)) {
-        fprintf(stderr, "usage: contract_art RUNTIME interpreted|quick|inlined [CASE...]\n");
-        return 2;
+    static const unsigned heavy_first[] = {CONTRACT_HEAVY, 0};
+    bool light = false;
+    int api, places = PLACES, option;
+    while ((option = getopt(argc, argv, "lj:")) != -1) {
+        if (option == '?')
+            return usage();
+        light = light || option == 'l';
+        places = option == 'j' ? atoi(optarg) : places;
     }
-    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
-        for (const struct contract_case *k = groups[g]; k->name; k++) {
-            if (!wanted(&c, k, argv + 3, argc - 3))
-                continue;
-            int status = run_case(&c, k);
-            *(status == 0 ? &passed : status == SKIPPED ? &skipped : &failed) += 1;
-            if (status)
-                printf("%s %s %s %s\n", status == SKIPPED ? "SKIPPED" : "FAIL", c.runtime, mode, k->name);
-        }
-    printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-    return failed != 0;
+    argc -= optind, argv += optind;
+    if (argc < 2 || places < 1 || places > PLACES_MAX)
+        return usage();
+    struct contract c = {.runtime = argv[0], .options.dex = workload};
+    struct table t = {.contract = &c, .mode = argv[1]};
+    c.options.interpreted = !strcmp(t.mode, "interpreted");
+    c.options.inlined = !strcmp(t.mode, "inlined");
+    bool known_mode = c.options.interpreted || c.options.inlined || !strcmp(t.mode, "quick");
+    if (!known_mode || !sim_art_known(c.runtime, &api))
+        return usage();
+    for (int pass = light; pass < 2; pass++)
+        for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+            for (const struct contract_case *k = groups[g]; k->name; k++)
+                if ((k->needs & CONTRACT_HEAVY) == heavy_first[pass] && wanted(&c, k, argv + 2, argc - 2))
+                    begin_case(&t, free_place(&t, places, !pass), k);
+    end_all(&t, places);
+    printf("%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped);
+    return t.failed != 0;
 }

@@ -1,9 +1,10 @@
 /* One table of behaviours, for every Android runtime: what the engine relies on, and what the fakes promise to do as
  * the genuine ones.
  *
- *     contract_art RUNTIME MODE [CASE...]      MODE: interpreted, quick, inlined
+ *     contract_art [-l] [-j JOBS] RUNTIME MODE [CASE...]      MODE: interpreted, quick, inlined
  *
- * Each case has a process and a runtime of its own. A case that fails on a fake and passes on a genuine runtime shows a
+ * -l leaves the heavy cases out. So many cases run side by side (default 4), of heavy ones one at a time; what a case
+ * says is told when it has ended. Each case has a process and a runtime of its own. A case that fails on a fake and passes on a genuine runtime shows a
  * bug of the fake. */
 #ifndef STROBE_CONTRACT_ART_CONTRACT_H
 #define STROBE_CONTRACT_ART_CONTRACT_H
@@ -18,6 +19,7 @@ enum contract_need {
     CONTRACT_QUICK = 2,          /* quick frames */
     CONTRACT_INLINED = 4,
     CONTRACT_STOPPED = 8,        /* runs before a runtime is started */
+    CONTRACT_HEAVY = 16,         /* takes more than about 100 ms of processor time: see run.sh for where it runs */
 };
 
 struct contract {

@@ -254,7 +254,7 @@ const struct contract_case contract_cases_handover[] = {
      who_enters_a_taken_monitor_goes_through_lock_and_is_let_in_by_unlock, 0},
     {"a_wait_is_ended_by_notify_and_takes_its_monitor_again", a_wait_is_ended_by_notify_and_takes_its_monitor_again, 0},
     {"monitors_hold_while_threads_are_suspended_and_garbage_is_collected",
-     monitors_hold_while_threads_are_suspended_and_garbage_is_collected, 0},
+     monitors_hold_while_threads_are_suspended_and_garbage_is_collected, CONTRACT_HEAVY},
     {"uncontended_entries_of_thin_locks_lock_no_monitor", uncontended_entries_of_thin_locks_lock_no_monitor, 0},
     {0},
 };

@@ -212,11 +212,11 @@ static void allocate_by_several(struct contract *c, int times)
 
 static void memory_is_constant_however_much_is_allocated(struct contract *c)
 {
-    allocate_by_several(c, 300000);
+    allocate_by_several(c, 150000);
     long before = resident_kib();
-    allocate_by_several(c, 1000000);
+    allocate_by_several(c, 500000);
     long grown = resident_kib() - before;
-    CHECK(c, grown < 48 << 10, "%ld KiB more after 6 million objects", grown);
+    CHECK(c, grown < 48 << 10, "%ld KiB more after 3 million objects", grown);
 }
 
 static void what_is_referred_to_outlives_collections_and_what_is_not_does_not(struct contract *c)
@@ -277,7 +277,7 @@ static void a_collection_waits_for_the_one_before_through_functions_that_can_be_
         contract_collect(c);
     CHECK(c, collects >= 3 && waits >= 3, "%d collections, %d waits", collects, waits);
     int before = collects;
-    allocate_by_several(c, 1000000);
+    allocate_by_several(c, 500000);
     CHECK(c, collects > before && waits > collects - before, "%d collections of several threads' making, %d waits",
           collects - before, waits);
 }
@@ -318,13 +318,13 @@ const struct contract_case contract_cases_heap[] = {
     {"a_native_methods_objects_are_told_of", a_native_methods_objects_are_told_of, 0},
     {"each_thread_takes_its_entry_points_at_a_suspension_point",
      each_thread_takes_its_entry_points_at_a_suspension_point, 0},
-    {"memory_is_constant_however_much_is_allocated", memory_is_constant_however_much_is_allocated, 0},
+    {"memory_is_constant_however_much_is_allocated", memory_is_constant_however_much_is_allocated, CONTRACT_HEAVY},
     {"what_is_referred_to_outlives_collections_and_what_is_not_does_not",
      what_is_referred_to_outlives_collections_and_what_is_not_does_not, 0},
     {"a_collection_waits_for_the_one_before_through_functions_that_can_be_hooked",
-     a_collection_waits_for_the_one_before_through_functions_that_can_be_hooked, 0},
+     a_collection_waits_for_the_one_before_through_functions_that_can_be_hooked, CONTRACT_HEAVY},
     {"a_full_heap_throws_and_has_room_again_when_references_are_gone",
-     a_full_heap_throws_and_has_room_again_when_references_are_gone, 0},
-    {"collections_by_one_stop_no_other_for_good", collections_by_one_stop_no_other_for_good, 0},
+     a_full_heap_throws_and_has_room_again_when_references_are_gone, CONTRACT_HEAVY},
+    {"collections_by_one_stop_no_other_for_good", collections_by_one_stop_no_other_for_good, CONTRACT_HEAVY},
     {0},
 };

@@ -294,7 +294,7 @@ const struct contract_case contract_cases_life[] = {
     {"a_thread_that_lives_on_has_the_name_it_had_at_the_end", a_thread_that_lives_on_has_the_name_it_had_at_the_end,
      0},
     {"a_thread_that_calculates_is_sampled_though_it_meets_no_hook",
-     a_thread_that_calculates_is_sampled_though_it_meets_no_hook, 0},
-    {"a_thread_from_before_is_found", a_thread_from_before_is_found, 0},
+     a_thread_that_calculates_is_sampled_though_it_meets_no_hook, CONTRACT_HEAVY},
+    {"a_thread_from_before_is_found", a_thread_from_before_is_found, CONTRACT_HEAVY},
     {0},
 };

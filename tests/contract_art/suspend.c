@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = 128, TURNS = 200, NO_TID = 1 << 22 };   /* the kernel gives smaller ones */
+enum { ROOM = 128, TURNS = 60, NO_TID = 1 << 22 };   /* the kernel gives smaller ones */
 
 static struct strobe_art_walk walk;
 static uint64_t frames[ROOM];
