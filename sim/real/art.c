@@ -92,6 +92,7 @@ static bool find_runtimes_own(const struct opening *o)
     struct sim_art_method current = static_method(o, "java/lang/Thread", "currentThread", "()Ljava/lang/Thread;");
     a->thread = current.class;
     a->current = current.method;
+    a->sleep = static_method(o, "java/lang/Thread", "sleep", "(Ljava/lang/Object;JI)V").method;
     a->park = method_of(o, "sun/misc/Unsafe", "park", "(ZJ)V", &a->unsafe);
     a->unpark = method_of(o, "sun/misc/Unsafe", "unpark", "(Ljava/lang/Object;)V", NULL);
     a->poll = method_of(o, "android/os/MessageQueue", "nativePollOnce", "(JI)V", &a->queue);
@@ -102,8 +103,8 @@ static bool find_runtimes_own(const struct opening *o)
     a->allocate = static_method(o, "strobe/Player", "allocate", "(I)[B");
     strobe_jclass error = class_of(o, "java/lang/RuntimeException");
     a->thrown = error ? sim_jni_global(o->env, sim_jni_allocate(o->env, error)) : NULL;
-    return a->object && a->wait && a->notify && a->notify_all && a->current && a->park && a->unpark && a->poll &&
-           a->transact && a->load.method && a->allocate.method && a->thrown;
+    return a->object && a->wait && a->notify && a->notify_all && a->current && a->sleep && a->park && a->unpark &&
+           a->poll && a->transact && a->load.method && a->allocate.method && a->thrown;
 }
 
 static bool bind_runtimes_own(const struct opening *o)

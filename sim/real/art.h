@@ -14,7 +14,7 @@ struct sim_art_play {
     struct sim_art_method allocate;
     strobe_jobject thrown;                /* what is thrown: always this one, so that a throw allocates nothing */
     strobe_jclass object, thread;
-    strobe_jmethod wait, notify, notify_all, current;
+    strobe_jmethod wait, notify, notify_all, current, sleep;
     strobe_jobject unsafe, queue, binder;
     strobe_jmethod park, unpark, poll, transact;
     struct sim_art_method load;

@@ -310,14 +310,14 @@ static void poll_queue(struct sim_actor *a, struct pollfd *what, const struct ti
     sim_jni_call(a->env, p->queue, p->poll, v);
 }
 
-/* As Thread.sleep does it: a wait for what nobody notifies. */
+/* As Thread.sleep(long) does it, with a lock of the thread's own. */
 static void sleep_for(struct sim_actor *a, uint64_t ns)
 {
-    struct sim_real_lock own = {.object = a->sleeper};
-    uint64_t until_ns = sim_work_now_ns() + ns;
-    sim_real_wait_begin(a, STROBE_KIND_COND, true);
+    const struct sim_art_play *p = a->play->art;
+    union strobe_jvalue v[3] = {{.l = a->sleeper}, {.j = (int64_t)(ns / 1000000)}, {.i = (int32_t)(ns % 1000000)}};
+    sim_real_wait_begin(a, STROBE_KIND_SLEEP, true);
     sim_jni_monitor(a->env, a->sleeper, true);
-    wait_until(a, &own, until_ns);
+    sim_jni_call_static(a->env, p->thread, p->sleep, v);
     sim_jni_monitor(a->env, a->sleeper, false);
     sim_real_wait_end(a, 0);
 }
@@ -325,6 +325,5 @@ static void sleep_for(struct sim_actor *a, uint64_t ns)
 const struct sim_stage sim_stage_art = {
     .enter = enter, .perform = perform, .leave = leave, .throws = true, .lock = lock, .unlock = unlock, .wait = wait,
     .wake = wake, .park_kind = STROBE_KIND_PARK, .park = park, .unpark = unpark, .allocate = allocate,
-    .release = release, .collect = collect, .wait_for = wait_for, .sleep = sleep_for,
-    .poll = poll_queue,
+    .release = release, .collect = collect, .wait_for = wait_for, .sleep = sleep_for, .poll = poll_queue,
 };

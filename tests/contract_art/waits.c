@@ -421,6 +421,38 @@ static void a_wait_that_outlasts_its_capture_is_no_event_of_the_next(struct cont
     capture_drop(&s.k);
 }
 
+/* ---- sleeps ---- */
+
+/* As Thread.sleep(long) does: with a lock of its own. */
+static void sleep_for_100_ms(struct strobe_jni *env, struct stage *s)
+{
+    java_enter(env, s->other);
+    java_static(env, "java/lang/Thread", "sleep", "(Ljava/lang/Object;JI)V",
+                (union strobe_jvalue[]){{.l = s->other}, {.j = 100}, {.i = 0}});
+    java_exit(env, s->other);
+}
+
+static void count_scope(void *ctx, const struct strobe_record *r)
+{
+    struct found *f = ctx;
+    f->scopes += r->thread == f->thread && r->kind == f->kind;
+}
+
+static void a_sleep_is_no_wait_and_has_no_waker(struct contract *c)
+{
+    struct stage s;
+    if (!stage_opens(c, &s))
+        return;
+    enters(&s, "sleeper", sleep_for_100_ms);
+    stage_closes(&s);
+    struct found slept = look(&s, "sleeper", STROBE_KIND_SLEEP);
+    struct found waited = {.s = &s, .thread = slept.thread, .kind = STROBE_KIND_COND};
+    capture_visit(&s.k, count_scope, &waited);
+    CHECK(c, slept.scopes == 1 && slept.wakes == 0, "%d sleeps, %d wakes", slept.scopes, slept.wakes);
+    CHECK(c, waited.scopes == 0, "%d waits", waited.scopes);
+    capture_drop(&s.k);
+}
+
 /* ---- parks ---- */
 
 static void park(struct strobe_jni *env, int64_t ns)
@@ -538,6 +570,7 @@ const struct contract_case contract_cases_waits[] = {
     {"who_notifies_all_is_the_waker_of_all", who_notifies_all_is_the_waker_of_all, 0},
     {"a_wait_that_outlasts_its_capture_is_no_event_of_the_next",
      a_wait_that_outlasts_its_capture_is_no_event_of_the_next, 0},
+    {"a_sleep_is_no_wait_and_has_no_waker", a_sleep_is_no_wait_and_has_no_waker, 0},
     {"who_unparks_is_the_waker_of_who_parks", who_unparks_is_the_waker_of_who_parks, 0},
     {"a_park_that_timed_out_has_no_waker", a_park_that_timed_out_has_no_waker, 0},
     {"who_collects_is_the_waker_of_those_who_wait_for_that", who_collects_is_the_waker_of_those_who_wait_for_that, 0},

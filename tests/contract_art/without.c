@@ -58,12 +58,18 @@ static void a_hooker_that_refuses_leaves_what_goes_without_it(struct contract *c
     if (!capture_begin_by(c, &config, &refuses, &k))
         return;
     waits_ms(c->art.env, o, 5);
+    java_enter(c->art.env, o);
+    java_static(c->art.env, "java/lang/Thread", "sleep", "(Ljava/lang/Object;JI)V",
+                (union strobe_jvalue[]){{.l = o}, {.j = 5}, {.i = 0}});
+    java_exit(c->art.env, o);
     capture_end(&k);
     CHECK(c, !capture_has(&k, STROBE_ART_JNI) && strstr(k.status.off[STROBE_ART_JNI], "refuse"), "%s",
           k.status.off[STROBE_ART_JNI]);
     CHECK(c, !capture_has(&k, STROBE_ART_GC) && k.status.off[STROBE_ART_GC][0], "%s", k.status.off[STROBE_ART_GC]);
     CHECK(c, capture_has(&k, STROBE_ART_WAIT) && capture_requests(&k, STROBE_KIND_COND) == 1, "%llu waits",
           (unsigned long long)capture_requests(&k, STROBE_KIND_COND));
+    CHECK(c, capture_requests(&k, STROBE_KIND_SLEEP) == 1, "%llu sleeps",
+          (unsigned long long)capture_requests(&k, STROBE_KIND_SLEEP));
     CHECK(c, capture_requests(&k, STROBE_KIND_WAKE) == 0, "a waker from nowhere");
     capture_drop(&k);
 }

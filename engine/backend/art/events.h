@@ -9,7 +9,9 @@
  *             Monitor::Unlock, Lock after a wait, inline         wakers
  *   WAIT      Monitor::Wait, inline; DoNotify, Notify,           scope COND, waits for the Monitor's wait set
  *             NotifyAll, inline                                  wakers
- *             else Object.wait's native function                 the same without wakers
+ *                                                                or, of Thread.sleep, scope SLEEP
+ *             else native functions of Object.wait and           the same without wakers
+ *             Thread.sleep
  *   PARK      Thread::Park, Unpark, inline; else                 scope PARK, waits for the Thread's permit
  *             Unsafe.park's native function                      the same without wakers
  *   GC        Heap::WaitForGcToCompleteLocked, inline            scope GC, waits for the collection

@@ -1,11 +1,17 @@
-/* Waits in monitors (Object.wait) and their notifiers. See monitor.h for what is waited for.
+/* Waits in monitors (Object.wait) and their notifiers, and sleeps (Thread.sleep). See monitor.h for what is waited for.
  *
  * Who waits lets go of the monitor first, which is a release like others; waits to be notified; and enters the monitor
  * again, which is a wait for its entry within (events_monitor.c). How long it was to last is held against the time
- * until that entry, since a thread that was notified in time may have to wait long for the monitor. */
+ * until that entry, since a thread that was notified in time may have to wait long for the monitor.
+ *
+ * A sleep is a wait in a monitor of the thread's own, which nobody notifies; the runtime tells it apart by the state
+ * that its thread is to have. */
 #include "engine/backend/art/monitor.h"
 
-static struct strobe_hook wait_hook, do_notify_hook, notify_hook, notify_all_hook, native_wait_hook;
+static struct strobe_hook wait_hook, do_notify_hook, notify_hook, notify_all_hook, native_wait_hook, native_sleep_hook;
+
+/* art::ThreadState::kSleeping, the same from 7.0 to 16 ("runtime/thread_state.h"): an int before 12, a byte since. */
+enum { STATE_SLEEPING = 69, STATE_MASK = 0xff };
 
 /* ---- waiting ---- */
 
@@ -40,12 +46,24 @@ static enum strobe_wake how_it_ended(const struct strobe_art_local *l, uint64_t 
     return STROBE_WAKE_RELEASED;
 }
 
+typedef void monitor_wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why);
+
+static void sleep_in(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
+{
+    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_SLEEP, 0, STROBE_ART_HERE);
+    ((monitor_wait *)wait_hook.original)(monitor, self, ms, ns, interruptible, why);
+    strobe_art_close(&s);
+}
+
 static void wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interruptible, uint32_t why)
 {
-    void (*original)(void *, void *, int64_t, int32_t, bool, uint32_t) =
-        (void (*)(void *, void *, int64_t, int32_t, bool, uint32_t))wait_hook.original;
+    monitor_wait *original = (monitor_wait *)wait_hook.original;
     if (!strobe_art_may_own(monitor, self)) {
         original(monitor, self, ms, ns, interruptible, why);   /* which throws */
+        return;
+    }
+    if ((why & STATE_MASK) == STATE_SLEEPING) {
+        sleep_in(monitor, self, ms, ns, interruptible, why);
         return;
     }
     uint64_t what = strobe_art_wait_set(monitor), began = strobe_art_now();
@@ -107,13 +125,29 @@ static void notify_all(void *monitor, void *self)
     ((void (*)(void *, void *))notify_all_hook.original)(monitor, self);
 }
 
-/* ---- without an inline hooker: the native function, from which the Monitor can't be told ---- */
+/* ---- without an inline hooker: the native functions, from which the Monitor can't be told ---- */
 
 static void native_wait(struct strobe_jni *env, strobe_jobject object, int64_t ms, int32_t ns)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_COND, 0, STROBE_ART_HERE);
     ((void (*)(struct strobe_jni *, strobe_jobject, int64_t, int32_t))native_wait_hook.original)(env, object, ms, ns);
     strobe_art_close(&s);
+}
+
+static void native_sleep(struct strobe_jni *env, strobe_jclass class, strobe_jobject lock, int64_t ms, int32_t ns)
+{
+    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_SLEEP, 0, STROBE_ART_HERE);
+    ((void (*)(struct strobe_jni *, strobe_jclass, strobe_jobject, int64_t, int32_t))native_sleep_hook.original)(
+        env, class, lock, ms, ns);
+    strobe_art_close(&s);
+}
+
+static bool start_native(struct strobe_jni *env, char *why, size_t why_bytes)
+{
+    strobe_art_hook_native(&native_sleep_hook, env, "java/lang/Thread", "sleep", "(Ljava/lang/Object;JI)V", true,
+                           (void *)native_sleep, why, why_bytes);
+    return strobe_art_hook_native(&native_wait_hook, env, "java/lang/Object", "wait", "(JI)V", false,
+                                  (void *)native_wait, why, why_bytes);
 }
 
 static void end(void)
@@ -123,13 +157,13 @@ static void end(void)
     strobe_hook_remove(&notify_hook);
     strobe_hook_remove(&notify_all_hook);
     strobe_hook_remove(&native_wait_hook);
+    strobe_hook_remove(&native_sleep_hook);
 }
 
 static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
 {
     if (!strobe_art_hook(&wait_hook, STROBE_ART_MONITOR_WAIT, (void *)wait, why, why_bytes))
-        return strobe_art_hook_native(&native_wait_hook, env, "java/lang/Object", "wait", "(JI)V", false,
-                                      (void *)native_wait, why, why_bytes);
+        return start_native(env, why, why_bytes);
     /* Any of these may be a part of its caller; without all of them waits have no wakers. */
     strobe_art_hook(&do_notify_hook, STROBE_ART_MONITOR_DO_NOTIFY, (void *)do_notify, why, why_bytes);
     strobe_art_hook(&notify_hook, STROBE_ART_MONITOR_NOTIFY, (void *)notify, why, why_bytes);

@@ -156,8 +156,8 @@ struct strobe_jvm *fake_vm(void);    /* NULL: none was made */
 
 /* ---- thread, list ---- */
 
-enum fake_state { FAKE_RUNNABLE, FAKE_NATIVE, FAKE_WAITING, FAKE_TIMED_WAITING, FAKE_BLOCKED, FAKE_SUSPENDED,
-                  FAKE_WAITING_FOR_GC };
+enum fake_state { FAKE_RUNNABLE, FAKE_NATIVE, FAKE_WAITING, FAKE_TIMED_WAITING, FAKE_SLEEPING, FAKE_BLOCKED,
+                  FAKE_SUSPENDED, FAKE_WAITING_FOR_GC };
 
 struct fake_thread *fake_self(void);                                      /* NULL: not attached */
 /* Comes back in NATIVE, with a java.lang.Thread as its peer. */
@@ -225,6 +225,7 @@ struct fake_frame *fake_frame_top(struct fake_thread *t);
 bool fake_monitor_enter(struct fake_thread *self, struct fake_object *o);   /* through the exported MonitorEnter */
 bool fake_monitor_exit(struct fake_thread *self, struct fake_object *o);    /* false: IllegalMonitorState pending */
 void fake_monitor_wait(struct fake_thread *self, struct fake_object *o, int64_t ms, int32_t ns);
+void fake_monitor_sleep(struct fake_thread *self, struct fake_object *lock, int64_t ms, int32_t ns);   /* waits in it */
 void fake_monitor_notify(struct fake_thread *self, struct fake_object *o, bool all);
 void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx);   /* deflates the dead's */
 int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o);

@@ -94,7 +94,7 @@ void fake_art_monitor_wait(struct fake_monitor *m, struct fake_thread *self, int
     bool interrupted, timed = why != STATE_WAITING;
     parts->waits = m->object;
     atomic_fetch_add(&m->users, 1);
-    fake_to_native(self, timed ? FAKE_TIMED_WAITING : FAKE_WAITING);
+    fake_to_native(self, why == STATE_SLEEPING ? FAKE_SLEEPING : timed ? FAKE_TIMED_WAITING : FAKE_WAITING);
     bool timed_out = sleep_in(m, self, timed ? deadline_of(ms, ns) : UINT64_MAX, &interrupted);
     fake_to_runnable(self);
     if (interrupted && interrupt_throws) {
@@ -226,6 +226,11 @@ FAKE_EXPORT_ALSO(fake_art_object_notify,
 void fake_monitor_wait(struct fake_thread *self, struct fake_object *o, int64_t ms, int32_t ns)
 {
     fake_art_object_wait(self, o, ms, ns, true, STATE_TIMED_WAITING);
+}
+
+void fake_monitor_sleep(struct fake_thread *self, struct fake_object *lock, int64_t ms, int32_t ns)
+{
+    fake_art_object_wait(self, lock, ms, ns, true, STATE_SLEEPING);
 }
 
 void fake_monitor_notify(struct fake_thread *self, struct fake_object *o, bool all)

@@ -156,11 +156,9 @@ static void thread_set_name(struct strobe_jni *env, void *this, void *name)
 static void thread_sleep(struct strobe_jni *env, void *class, void *lock, int64_t ms, int32_t ns)
 {
     (void)class;
-    if (ms == 0 && ns == 0) {
-        sched_yield();
-        return;
-    }
-    object_wait(env, lock, ms, ns);
+    bool was = fake_enter(env);
+    fake_monitor_sleep(env->self, fake_decode(env->self, lock), ms, ns);
+    fake_leave(env, was);
 }
 
 static void thread_yield(struct strobe_jni *env, void *this)

@@ -19,8 +19,8 @@ struct fake_thread *fake_current_from_gdb(void) { return fake_thread_self; }
 /* ---- state. Numbers of 30 (thread_state.h); since 33 RUNNABLE is 0, and the state has the word's top byte ---- */
 
 static const uint8_t number[] = {
-    [FAKE_RUNNABLE] = 67, [FAKE_NATIVE] = 92,    [FAKE_WAITING] = 71,        [FAKE_TIMED_WAITING] = 68,
-    [FAKE_BLOCKED] = 70,  [FAKE_SUSPENDED] = 93, [FAKE_WAITING_FOR_GC] = 74,
+    [FAKE_RUNNABLE] = 67, [FAKE_NATIVE] = 92,  [FAKE_WAITING] = 71,   [FAKE_TIMED_WAITING] = 68,
+    [FAKE_SLEEPING] = 69, [FAKE_BLOCKED] = 70, [FAKE_SUSPENDED] = 93, [FAKE_WAITING_FOR_GC] = 74,
 };
 
 static uint32_t state_bits(enum fake_state s)
