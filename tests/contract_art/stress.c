@@ -120,6 +120,7 @@ static void twelve_threads_at_all_hooks_leave_no_wrong_stack(struct contract *c)
 }
 
 const struct contract_case contract_cases_stress[] = {
-    {"twelve_threads_at_all_hooks_leave_no_wrong_stack", twelve_threads_at_all_hooks_leave_no_wrong_stack, CONTRACT_HEAVY},
+    {"twelve_threads_at_all_hooks_leave_no_wrong_stack",
+     twelve_threads_at_all_hooks_leave_no_wrong_stack, CONTRACT_HEAVY},
     {0},
 };
