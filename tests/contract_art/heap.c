@@ -105,6 +105,23 @@ static void the_listener_is_told_of_each_object_once_until_it_is_removed(struct 
     CHECK(c, l.count == before && !l.odd, "%ld told after removal, odd %d", l.count - before, l.odd);
 }
 
+static void the_listener_is_told_of_an_arrays_bytes_to_the_next_eighth_and_of_a_large_ones_by_pages(struct contract *c)
+{
+    static const int32_t length[] = {1, 100, 500, 700, 3000, 5000, 20000};
+    struct listener l = listener_of(c);
+    java_static(c->art.env, "strobe/Player", "allocate", "(I)[B", &(union strobe_jvalue){.i = 1});
+    if (!listen(c, &l))
+        return;
+    for (size_t i = 0; i < sizeof length / sizeof length[0]; i++) {
+        enum { HEAD_BYTES = 12, LARGE = 12288, PAGE = 4096 };
+        long asked = HEAD_BYTES + length[i], unit = asked < LARGE ? 8 : PAGE;
+        long before = l.bytes, expected = (asked + unit - 1) / unit * unit;
+        java_static(c->art.env, "strobe/Player", "allocate", "(I)[B", &(union strobe_jvalue){.i = length[i]});
+        CHECK(c, l.bytes - before == expected, "%ld bytes for %d, not %ld", l.bytes - before, length[i], expected);
+    }
+    stop_listening(c);
+}
+
 static void the_listener_is_asked_before_when_it_wants_to_be(struct contract *c)
 {
     struct listener l = listener_of(c);
@@ -314,6 +331,8 @@ static void a_full_heap_throws_and_has_room_again_when_references_are_gone(struc
 const struct contract_case contract_cases_heap[] = {
     {"the_listener_is_told_of_each_object_once_until_it_is_removed",
      the_listener_is_told_of_each_object_once_until_it_is_removed, 0},
+    {"the_listener_is_told_of_an_arrays_bytes_to_the_next_eighth_and_of_a_large_ones_by_pages",
+     the_listener_is_told_of_an_arrays_bytes_to_the_next_eighth_and_of_a_large_ones_by_pages, 0},
     {"the_listener_is_asked_before_when_it_wants_to_be", the_listener_is_asked_before_when_it_wants_to_be, 0},
     {"a_native_methods_objects_are_told_of", a_native_methods_objects_are_told_of, 0},
     {"each_thread_takes_its_entry_points_at_a_suspension_point",

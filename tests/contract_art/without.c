@@ -25,6 +25,8 @@ static void allocations_are_counted_to_the_last_also_where_the_world_is_stopped_
     capture_end(&k);
     uint64_t seen = capture_requests(&k, STROBE_KIND_ALLOC);
     CHECK(c, seen >= 2 * ROUNDS || !capture_has(&k, STROBE_ART_ALLOC), "%llu allocations", (unsigned long long)seen);
+    bool known = k.session.header->config.metrics & STROBE_METRIC_ALLOC;
+    CHECK(c, known == capture_has(&k, STROBE_ART_ALLOC), "where they are not seen the session says that: %d", known);
     capture_drop(&k);
 }
 

@@ -279,6 +279,9 @@ static enum strobe_status start(void *vm, const struct strobe_art_options *o, ch
     memset(&a->status, 0, sizeof a->status);
     for (int i = 0; i < FEATURES; i++)
         start_feature(i, env);
+    if (!(a->status.on & 1u << STROBE_ART_ALLOC))   /* then nobody is to take no allocations for none */
+        present.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
+    a->engine.config.metrics = present.session.header->config.metrics;
     tell_of_others();
     start_sampler();
     switch_on();

@@ -78,6 +78,15 @@ static size_t tell_before(struct fake_thread *self, struct fake_class *c, size_t
     return bytes;
 }
 
+/* What an object takes in the heap of a device, which hands out regions to the byte and large objects by pages
+ * ("runtime/gc/heap-inl.h", Android Open Source Project), whatever it takes in ours. */
+static size_t told_bytes(size_t asked)
+{
+    enum { ALIGNMENT = 8, LARGE = 12288, PAGE = 4096 };
+    size_t unit = asked < LARGE ? ALIGNMENT : PAGE;
+    return (asked + unit - 1) / unit * unit;
+}
+
 static void tell_after(struct fake_thread *self, uintptr_t *object, size_t bytes)
 {
     void *listener = atomic_load(&fake_the_heap.listener);
@@ -108,15 +117,15 @@ static struct fake_object *finish(struct fake_thread *self, struct fake_class *c
 
 static struct fake_object *alloc_plain(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
-    struct fake_object *o = fake_heap_take(self, c, &bytes);
-    return o ? finish(self, c, o, bytes, false) : NULL;
+    struct fake_object *o = fake_heap_take(self, c, bytes);
+    return o ? finish(self, c, o, 0, false) : NULL;
 }
 
 static struct fake_object *alloc_instrumented(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
-    bytes = tell_before(self, c, bytes);
-    struct fake_object *o = fake_heap_take(self, c, &bytes);
-    return o ? finish(self, c, o, bytes, true) : NULL;
+    size_t asked = tell_before(self, c, bytes);
+    struct fake_object *o = fake_heap_take(self, c, asked);
+    return o ? finish(self, c, o, told_bytes(asked), true) : NULL;
 }
 
 struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes)

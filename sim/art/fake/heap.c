@@ -116,20 +116,20 @@ static uintptr_t take_pages(struct fake_heap *h, size_t bytes, bool kept)
 }
 
 /* NULL: a collection is due, or there is no room. */
-static struct fake_object *take(struct fake_class *c, size_t asked, size_t *bytes, bool may_grow, bool kept)
+static struct fake_object *take(struct fake_class *c, size_t asked, bool may_grow, bool kept)
 {
     struct fake_heap *h = &fake_the_heap;
     bool small = asked <= FAKE_CELL_MOST;
     uint32_t class = small ? class_of(asked) : 0;
-    *bytes = small ? fake_cell_bytes(class) : (asked + FAKE_PAGE_BYTES - 1) / FAKE_PAGE_BYTES * FAKE_PAGE_BYTES;
-    if (*bytes > FAKE_HEAP_BYTES)
+    size_t bytes = small ? fake_cell_bytes(class) : (asked + FAKE_PAGE_BYTES - 1) / FAKE_PAGE_BYTES * FAKE_PAGE_BYTES;
+    if (bytes > FAKE_HEAP_BYTES)
         return NULL;
     fake_mutex_lock(&h->lock);
     uintptr_t at = 0;
-    if (may_grow || h->bytes + *bytes <= h->target)
-        at = small ? take_cell(h, class, kept) : take_pages(h, *bytes, kept);
+    if (may_grow || h->bytes + bytes <= h->target)
+        at = small ? take_cell(h, class, kept) : take_pages(h, bytes, kept);
     if (at) {
-        h->bytes += *bytes;
+        h->bytes += bytes;
         memset((void *)at, 0, asked);
         ((struct fake_object *)at)->class = fake_ref_of(fake_class_mirror(c));
     }
@@ -147,20 +147,19 @@ static struct fake_object *out_of_memory(struct fake_thread *self)
     return NULL;
 }
 
-struct fake_object *fake_heap_take(struct fake_thread *self, struct fake_class *c, size_t *bytes)
+struct fake_object *fake_heap_take(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
-    size_t asked = *bytes;
     bool kept = fake_thread_parts(self)->out_of_memory;
-    struct fake_object *o = take(c, asked, bytes, kept, kept);
+    struct fake_object *o = take(c, bytes, kept, kept);
     if (o)
         return o;
     /* another's collection may have made room meanwhile */
     uint32_t seen = fake_the_heap.gc_count;
     fake_art_gc_wait(&fake_the_heap, FAKE_GC_FOR_ALLOC, self);
-    o = take(c, asked, bytes, false, kept);
+    o = take(c, bytes, false, kept);
     if (!o) {
         fake_heap_collect(self, FAKE_GC_FOR_ALLOC, seen);
-        o = take(c, asked, bytes, true, kept);
+        o = take(c, bytes, true, kept);
     }
     return o ? o : out_of_memory(self);
 }

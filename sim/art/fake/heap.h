@@ -54,8 +54,8 @@ extern struct fake_heap fake_the_heap;
 extern struct fake_page fake_pages[FAKE_PAGES];
 
 uint32_t fake_cell_bytes(uint32_t class);
-/* Zeroed but for its class; *bytes becomes what it takes. NULL: OutOfMemoryError pending. May collect. */
-struct fake_object *fake_heap_take(struct fake_thread *self, struct fake_class *c, size_t *bytes);
+/* Zeroed but for its class. NULL: OutOfMemoryError pending. May collect. */
+struct fake_object *fake_heap_take(struct fake_thread *self, struct fake_class *c, size_t bytes);
 /* Where an address that is an object's begins: its page and its bit in there; false: it is none. */
 bool fake_heap_find(uintptr_t address, struct fake_page **page, uint32_t *cell);
 /* Through the exported CollectGarbageInternal; false when another has just done what was asked for. */
