@@ -1,5 +1,7 @@
 #include "tests/contract_art/contract.h"
 
+#include "tests/contract_art/window.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@ static const struct contract_case *const groups[] = {
     contract_cases_handover, contract_cases_heap,   contract_cases_park,    contract_cases_thread,
     contract_cases_hook,     contract_cases_engine, contract_cases_waits,   contract_cases_life,
     contract_cases_stress,   contract_cases_without, contract_cases_dex,    contract_cases_code, contract_cases_jni,
-    contract_cases_visitor,
+    contract_cases_visitor,  contract_cases_sampling, contract_cases_held,  contract_cases_wakers,
 };
 
 enum { CASE_SECONDS = 60, SKIPPED = 77, PLACES = 4, PLACES_MAX = 16 };
@@ -55,6 +57,8 @@ _Noreturn static void run_here(struct contract *c, const struct contract_case *k
         }
     }
     k->run(c);
+    const char *offence = window_offence();
+    CHECK(c, !offence, "%s was called while a thread was held", offence);
     fflush(NULL);
     _exit(c->failures != 0);   /* a genuine runtime's own end is no matter of ours */
 }
