@@ -26,7 +26,9 @@
  *   blocked              true and claimed time in blocking calls that really blocked, nested ones counted once; the
  *                        error is that of each thread, so that errors of two threads don't cancel
  *   waker precision      of claimed wakers, those that are the true ones of a true wait of the same kind that overlaps
- *                        the claimed one
+ *                        the claimed one. A claimed wait within another one of the thread is a part of that, and not
+ *                        asked for, where no true one of its kind overlaps it: who was notified waits for the monitor
+ *                        again before its wait is over, which is one wait to the app
  *   waker recall         of true wakers of blocks of at least `blocked_min_ns`, those claimed right, in that sense
  *   self, total          of a method: time at which it is the innermost call, and time at which it is on the path,
  *                        however often; of the claim within true lives only. Waits are methods of their own. While a

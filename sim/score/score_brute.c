@@ -332,6 +332,28 @@ static bool same_waker(const struct sim_pairing *p, const struct sim_wait *t, co
            p->track_of[c->waker] == (uint32_t)t->waker;
 }
 
+static bool overlap(const struct sim_wait *t, const struct sim_wait *c)
+{
+    return t->kind == c->kind && t->begin_ns < t->end_ns && c->begin_ns < c->end_ns && t->begin_ns < c->end_ns &&
+           c->begin_ns < t->end_ns;
+}
+
+static bool holds(const struct sim_wait *outer, const struct sim_wait *w)
+{
+    return outer->begin_ns <= w->begin_ns && w->end_ns <= outer->end_ns &&
+           outer->end_ns - outer->begin_ns > w->end_ns - w->begin_ns;
+}
+
+static bool is_part(const struct sim_track *truth, const struct sim_track *claim, const struct sim_wait *w)
+{
+    bool known = false, within = false;
+    for (size_t i = 0; i < truth->wait_count; i++)
+        known |= overlap(&truth->waits[i], w);
+    for (size_t j = 0; j < claim->wait_count; j++)
+        within |= holds(&claim->waits[j], w);
+    return within && !known;
+}
+
 static void add_wakers(struct brute *b, uint64_t blocked_min_ns)
 {
     static const struct sim_track none;
@@ -351,7 +373,7 @@ static void add_wakers(struct brute *b, uint64_t blocked_min_ns)
         bool right = false;
         for (size_t i = 0; i < truth->wait_count; i++)
             right |= same_waker(b->p, &truth->waits[i], &claim->waits[j]);
-        b->out->claimed_wakers += claim->waits[j].waker != SIM_NOBODY;
+        b->out->claimed_wakers += claim->waits[j].waker != SIM_NOBODY && !is_part(truth, claim, &claim->waits[j]);
         b->out->right_wakers += right;
     }
 }

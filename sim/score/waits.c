@@ -6,16 +6,20 @@
 struct item {
     const struct sim_wait *wait;
     uint64_t begin_ns, end_ns;
-    bool right;                  /* the other side has one with the same waker */
+    bool known;                  /* the other side has one of its kind meanwhile */
+    bool right;                  /* and with the same waker */
 };
 
 struct items { struct item *at; size_t count; };
 
+/* What began at once is in order of nesting. */
 static int by_begin(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
     if (a->begin_ns != b->begin_ns)
         return a->begin_ns < b->begin_ns ? -1 : 1;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns > b->end_ns ? -1 : 1;
     return a->wait < b->wait ? -1 : a->wait > b->wait;
 }
 
@@ -24,7 +28,7 @@ static struct items sorted(const struct sim_track *t)
     size_t count = t ? t->wait_count : 0;
     struct items items = {malloc((count + 1) * sizeof *items.at), count};
     for (size_t i = 0; items.at && i < count; i++)
-        items.at[i] = (struct item){&t->waits[i], t->waits[i].begin_ns, t->waits[i].end_ns, false};
+        items.at[i] = (struct item){&t->waits[i], t->waits[i].begin_ns, t->waits[i].end_ns, false, false};
     if (items.at && count)
         qsort(items.at, count, sizeof *items.at, by_begin);
     return items;
@@ -99,8 +103,10 @@ static size_t still_open(struct item **open, size_t count, uint64_t now_ns)
 static void compare(const struct sim_pairing *p, struct item *truth, struct item *claim)
 {
     const struct sim_wait *t = truth->wait, *c = claim->wait;
-    if (t->kind != c->kind || t->waker == SIM_NOBODY || c->waker == SIM_NOBODY ||
-        p->track_of[c->waker] != (uint32_t)t->waker)
+    if (t->kind != c->kind)
+        return;
+    truth->known = claim->known = true;
+    if (t->waker == SIM_NOBODY || c->waker == SIM_NOBODY || p->track_of[c->waker] != (uint32_t)t->waker)
         return;
     truth->right = claim->right = true;
 }
@@ -130,6 +136,11 @@ static bool match(const struct sim_pairing *p, struct items truth, struct items 
     return ok;
 }
 
+static bool is_within(const struct item *w, const struct item *outer)
+{
+    return w->end_ns <= outer->end_ns && (w->begin_ns > outer->begin_ns || w->end_ns < outer->end_ns);
+}
+
 static void count_wakers(struct items truth, struct items claim, uint64_t blocked_min_ns, struct sim_score *out)
 {
     for (size_t i = 0; i < truth.count; i++) {
@@ -139,9 +150,13 @@ static void count_wakers(struct items truth, struct items claim, uint64_t blocke
         out->true_wakers++;
         out->found_wakers += w->right;
     }
+    const struct item *outer = NULL;   /* of those before, the one that lasts longest */
     for (size_t i = 0; i < claim.count; i++) {
-        out->claimed_wakers += claim.at[i].wait->waker != SIM_NOBODY;
-        out->right_wakers += claim.at[i].right;
+        const struct item *w = &claim.at[i];
+        bool part = !w->known && outer && is_within(w, outer);
+        out->claimed_wakers += w->wait->waker != SIM_NOBODY && !part;
+        out->right_wakers += w->right;
+        outer = !outer || w->end_ns > outer->end_ns ? w : outer;
     }
 }
 

@@ -447,6 +447,25 @@ static void a_waker_of_another_kind_of_wait_is_wrong(void **state)
     close_pair(&p);
 }
 
+static void a_claimed_wait_within_another_is_a_part_of_it_unless_it_is_a_true_one(void **state)
+{
+    (void)state;
+    struct pair p;
+    two_threads(&p);
+    sim_track_wait(&p.truth, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 150});
+    sim_track_wait(&p.truth, 0, &(struct sim_wait){300, 400, STROBE_KIND_COND, true, 1, 1, 350});
+    add_wait(&p.truth, 0, 360, 400, true, 1, 390);
+    add_wait(&p.claim, 0, 160, 200, true, 2, 190);     /* the truth has no such wait */
+    sim_track_wait(&p.claim, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 150});
+    add_wait(&p.claim, 0, 360, 399, true, 2, 390);     /* it has this one, ended by another */
+    sim_track_wait(&p.claim, 0, &(struct sim_wait){300, 400, STROBE_KIND_COND, true, 1, 1, 350});
+    add_wait(&p.claim, 0, 500, 600, true, 2, 590);     /* none, and within no other */
+    const struct sim_score *s = ended(&p);
+    assert_int_equal(s->right_wakers, 2);
+    assert_int_equal(s->claimed_wakers, 4);
+    close_pair(&p);
+}
+
 static void a_wait_that_timed_out_asks_for_no_waker(void **state)
 {
     (void)state;
@@ -517,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_thread_runs_until_it_blocks_and_from_its_release_on),
         cmocka_unit_test(a_waker_is_right_when_it_ended_a_wait_that_overlaps),
         cmocka_unit_test(a_waker_of_another_kind_of_wait_is_wrong),
+        cmocka_unit_test(a_claimed_wait_within_another_is_a_part_of_it_unless_it_is_a_true_one),
         cmocka_unit_test(a_wait_that_timed_out_asks_for_no_waker),
         cmocka_unit_test(totals_are_compared_where_the_claim_knows_them),
         cmocka_unit_test(overhead_is_what_the_tracer_took_of_the_apps_cpu),
