@@ -180,6 +180,35 @@ static void notify_wakes_one_and_the_longest_waiting_first(struct contract *c)
     }
 }
 
+/* Who waits for the monitor again after its time is still in the wait set. Until 9 it was passed over there. */
+static void a_notification_that_meets_one_whose_time_is_up_is_lost_since_10(struct contract *c)
+{
+    enum { WAKES_LATE_SINCE = 29 };
+    struct scene s = scene_of(c);
+    struct actor a[2];
+    int expected = c->art.api < WAKES_LATE_SINCE ? 2 : 1;
+    s.ms = 100;
+    wait_all(&s, a, 1);
+    s.ms = 0;
+    a[1] = (struct actor){.s = &s, .index = 1};
+    java_thread_start(&a[1].thread, c->art.vm, waits, &a[1]);
+    while (s.at < 2)
+        usleep(500);
+    java_enter(c->art.env, s.lock);
+    usleep(200000);
+    java_notify(c->art.env, s.lock, false);
+    java_exit(c->art.env, s.lock);
+    java_thread_join(&a[0].thread);
+    for (int i = 0; i < 100 && s.woken < expected; i++)
+        usleep(10000);
+    usleep(20000);
+    CHECK(c, s.woken == expected, "%d awake, expected %d", s.woken, expected);
+    java_enter(c->art.env, s.lock);
+    java_notify(c->art.env, s.lock, true);
+    java_exit(c->art.env, s.lock);
+    java_thread_join(&a[1].thread);
+}
+
 static void notify_all_wakes_all_that_wait(struct contract *c)
 {
     struct scene s = scene_of(c);
@@ -419,6 +448,8 @@ const struct contract_case contract_cases_monitor[] = {
     {"a_monitor_lets_one_in_at_a_time", a_monitor_lets_one_in_at_a_time, 0},
     {"who_finds_a_monitor_taken_sleeps_until_it_is_left", who_finds_a_monitor_taken_sleeps_until_it_is_left, 0},
     {"notify_wakes_one_and_the_longest_waiting_first", notify_wakes_one_and_the_longest_waiting_first, 0},
+    {"a_notification_that_meets_one_whose_time_is_up_is_lost_since_10",
+     a_notification_that_meets_one_whose_time_is_up_is_lost_since_10, 0},
     {"notify_all_wakes_all_that_wait", notify_all_wakes_all_that_wait, 0},
     {"a_notification_of_nobody_is_not_kept", a_notification_of_nobody_is_not_kept, 0},
     {"a_wait_lasts_as_long_as_it_is_told_and_keeps_its_entries",

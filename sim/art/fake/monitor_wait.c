@@ -150,24 +150,24 @@ static void notify_one(struct fake_monitor *m, struct fake_thread *self)
         return;
     }
     fake_mutex_lock(&m->guard);
-    struct fake_thread *t = m->waiting;
     bool told = false;
-    while (t && !told) {
+    while (m->waiting && !told) {
+        struct fake_thread *t = m->waiting;
         struct fake_parts *parts = fake_thread_parts(t);
         m->waiting = parts->wait_next;
+        if (fake_monitor_wakes_late()) {   /* also one whose time is up, so that nobody is woken */
+            parts->wait_next = m->notified;
+            m->notified = t;
+            break;
+        }
         parts->wait_next = NULL;
         fake_mutex_lock(&parts->wait_mutex);
         told = parts->wait_monitor == m;
-        if (told && !fake_monitor_wakes_late()) {
+        if (told) {
             parts->woken = true;
             fake_cond_signal(&parts->wait_cond);
         }
         fake_mutex_unlock(&parts->wait_mutex);
-        if (told && fake_monitor_wakes_late()) {
-            parts->wait_next = m->notified;
-            m->notified = t;
-        }
-        t = m->waiting;
     }
     fake_mutex_unlock(&m->guard);
 }
