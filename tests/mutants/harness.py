@@ -14,6 +14,7 @@ Commands that kill, tried in this order until one fails:
     unit/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
     sim/test_NAME[:PATTERN]     the same of the lab
     explore WORDS               build/strobe explore WORDS
+    contract fakeNN MODE CASE   build/contract_art, one case of the contract that Android runtimes are held to
     suite NAME                  tests/NAME/run.sh
     swarm SCENARIO OPTIONS      tests/mutants/swarm: up to 1,000 seeds of `strobe run SCENARIO`
 
@@ -43,7 +44,9 @@ from pathlib import Path
 
 HOME = Path.cwd()
 BUILT = os.environ.get("B", "build")
-NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "libstrobe-preload.so")  # of what was built, libraries too
+# Of what was built, libraries too:
+NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "libstrobe-preload.so", "fake", "art",
+          "contract_art", "libstrobe-art.so")
 MEGABYTE = 1 << 20
 PATIENCE_TIMES = 5  # a command may take so many times what it took on the tree as it is, and --patience seconds more
 SWARM_SECONDS = 500  # the most that tests/mutants/swarm takes
@@ -84,7 +87,8 @@ class Command:
         self.kind = kind
         test = re.fullmatch(r"((?:unit|sim)/test_\w+)(?::([\w*?]+))?", text)
         self.environment = {}
-        self.cmocka = bool(test)
+        self.counted = r"PASSED  \] [1-9]" if test else None  # by what is said it has tested something
+        self.beside = []  # what it needs that no mutant changes
         if test:
             self.target = f"{BUILT}/tests/{test[1]}"
             self.line = self.baseline_line = [self.target]
@@ -93,6 +97,12 @@ class Command:
         elif kind == "explore" and rest:
             self.target = f"{BUILT}/strobe"
             self.line = self.baseline_line = [self.target, "explore", *shlex.split(rest)]
+        elif kind == "contract" and re.fullmatch(r"fake\d\d \w+ \w+", rest):
+            self.target = f"{BUILT}/contract_art"
+            self.beside = [f"{BUILT}/art/{rest[4:6]}/libart.so"]
+            self.line = self.baseline_line = [self.target, *rest.split()]
+            self.environment["B"] = BUILT
+            self.counted = r"^[1-9]\d* passed"
         elif kind == "suite" and re.fullmatch(r"\w+", rest):
             self.target = "all"
             self.line = self.baseline_line = [f"tests/{rest}/run.sh"]
@@ -103,7 +113,7 @@ class Command:
             self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.promise, *shlex.split(rest)]
         else:
             complain(f"{mutant.path}: `{text}`: expected unit/test_NAME, sim/test_NAME, `explore WORDS`,"
-                     " `suite NAME`, or `swarm SCENARIO OPTIONS` with a line `Promise: `")
+                     " `contract fakeNN MODE CASE`, `suite NAME`, or `swarm SCENARIO OPTIONS` with a line `Promise: `")
 
 
 class Tree:
@@ -220,7 +230,7 @@ class Baseline:
             return f"`{command.text}` takes more than 120 s on the tree as it is", seconds
         if status:
             return f"`{command.text}` fails on the tree as it is:\n{said[-1000:]}", seconds
-        if command.cmocka and not re.search(r"PASSED  \] [1-9]", said):
+        if command.counted and not re.search(command.counted, said, re.MULTILINE):
             return f"`{command.text}` runs no test", seconds
         return "", seconds
 
@@ -311,7 +321,8 @@ def work(tree, waiting, baseline, table, patience):
 
 def run_all(mutants, jobs, patience):
     """Judges all. Copies are gone afterwards, whatever happens."""
-    targets = sorted({command.target for mutant in mutants for command in mutant.commands})
+    commands = [command for mutant in mutants for command in mutant.commands]
+    targets = sorted({target for command in commands for target in (command.target, *command.beside)})
     done = subprocess.run(["make", "-s", f"B={BUILT}", *targets], env={k: v for k, v in os.environ.items()
                           if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
