@@ -4,7 +4,9 @@
 #include "tests/contract_art/workload.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
+enum { LOW_FIRST = 0x04000000, LOW_LAST = 0x7c000000, LOW_STEP = 0x04000000 };
 enum { ROUNDS = 50000, OBJECTS = 2 * ROUNDS };   /* Main.alloc makes two objects a round */
 
 static uint64_t own_allocations(void)
@@ -77,10 +79,24 @@ static void methods_are_named_at_the_end(struct contract *c)
     capture_drop(&k);
 }
 
+/* Where references, of 32 bits, lead to; NULL: no room there. */
+static void *low_page(void)
+{
+    for (uintptr_t at = LOW_FIRST; at < LOW_LAST; at += LOW_STEP) {
+        void *page = mmap((void *)at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if ((uintptr_t)page == at)
+            return page;
+        if (page != MAP_FAILED)
+            munmap(page, 4096);
+    }
+    return NULL;
+}
+
 /* What was a method when it was met, and is something else by now. */
 static void a_pointer_that_is_no_method_any_more_gets_no_name(struct contract *c)
 {
     static uint64_t zeros[16], ones[16];
+    uint32_t *no_class = low_page();
     const struct strobe_host *host = &workload_host(c)->linux.host;
     uint64_t method = workload_static(c->art.env, "Main", "alloc", "(I)V");
     uint64_t copied[16];
@@ -94,6 +110,14 @@ static void a_pointer_that_is_no_method_any_more_gets_no_name(struct contract *c
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CHECK(c, !strobe_art_method_name(&c->libart, host, wrong[i], name, sizeof name), "%#llx is called %s",
               (unsigned long long)wrong[i], name);
+    if (CHECK(c, no_class, "no memory that a reference leads to")) {
+        no_class[0] = (uint32_t)(uintptr_t)no_class + 64;   /* an object, and of its class nothing is one */
+        no_class[16] = 1;
+        memcpy(copied, &(uint32_t){(uint32_t)(uintptr_t)no_class}, sizeof(uint32_t));
+        CHECK(c, !strobe_art_method_name(&c->libart, host, (uint64_t)(uintptr_t)copied, name, sizeof name),
+              "a method of what is no class is called %s", name);
+        memcpy(copied, (const void *)(uintptr_t)method, sizeof(uint32_t));
+    }
     if (c->art.genuine)   /* whose classes know which methods are theirs */
         CHECK(c, !strobe_art_method_name(&c->libart, host, (uint64_t)(uintptr_t)copied, name, sizeof name),
               "a method's bytes elsewhere are called %s", name);

@@ -1,5 +1,6 @@
 #include "tests/contract_art/stage.h"
 
+#include "sim/art/detour.h"
 #include "tests/contract_art/workload.h"
 
 #include <string.h>
@@ -46,6 +47,11 @@ static void make_fat(struct strobe_jni *env, strobe_jobject o)
 
 bool stage_opens(struct contract *c, struct stage *s)
 {
+    return stage_opens_by(c, &sim_detour, s);
+}
+
+bool stage_opens_by(struct contract *c, const struct strobe_inline_hooker *hooker, struct stage *s)
+{
     struct strobe_jni *env = c->art.env;
     struct strobe_config config;
     memset(s, 0, sizeof *s);
@@ -56,7 +62,7 @@ bool stage_opens(struct contract *c, struct stage *s)
     make_fat(env, s->other);
     workload_bind(env, "Main", "sample", "(I)V", (void *)(uintptr_t)native_sample);
     capture_config(&config);
-    return capture_begin(c, &config, &s->k);
+    return capture_begin_by(c, &config, hooker, &s->k);
 }
 
 struct stage_actor *stage_enters(struct stage *s, const char *name, void (*play)(struct strobe_jni *, struct stage *))

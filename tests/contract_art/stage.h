@@ -29,6 +29,7 @@ struct stage {
 
 /* False: the case has failed. */
 bool stage_opens(struct contract *c, struct stage *s);
+bool stage_opens_by(struct contract *c, const struct strobe_inline_hooker *hooker, struct stage *s);
 struct stage_actor *stage_enters(struct stage *s, const char *name, void (*play)(struct strobe_jni *, struct stage *));
 void stage_await(const struct stage *s, int cue);
 void stage_pause(int ms);

@@ -72,6 +72,7 @@ static void a_native_function_is_exchanged_and_put_back(void **state)
     assert_int_equal(strobe_hook_native(&h, method, sizeof(void *), &second_function), STROBE_EXISTS);
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_memory_equal(before, method, sizeof method);
+    assert_ptr_equal(h.original, &first_function);   /* for calls that are on their way there */
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_memory_equal(before, method, sizeof method);
 }

@@ -8,7 +8,7 @@ enum { METHODS_MAX = 1 << 18 };
 
 static struct fake_method *methods;
 static char *art_methods;
-static uint32_t used = 1;            /* the first is the pseudo-method */
+static _Atomic uint32_t used = 1;    /* the first is the pseudo-method; looked at without a lock */
 
 /* Where code begins, as ArtMethods name it; nothing here runs by calling it. */
 static void interpreter_bridge(void) { FAKE_CHECK(!"called"); }
