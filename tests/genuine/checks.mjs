@@ -5,7 +5,7 @@
 //   wrote                 {threads, slices, instants, counter_values, samples, pid}
 
 // Stats that mean loss although the processor calls some of them information only.
-const BAD_STATS = `select name, severity, value from stats where value != 0 and
+export const BAD_STATS = `select name, severity, value from stats where value != 0 and
   (severity in ('error', 'data_loss') or
    name in ('interned_data_tokenizer_errors', 'packet_skipped_seq_needs_incremental_state_invalid'))`;
 

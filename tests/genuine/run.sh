@@ -32,6 +32,7 @@ check() {
 }
 
 make -s "$B/genuine/make_traces" >/dev/null || exit 1
+mkdir "$scratch/art11"
 # Real programs beside the made sessions: threads, and every event with all metrics.
 recorded=()
 record() {
@@ -60,6 +61,15 @@ elif ! why=$(tests/genuine/fetch-trace-processor.sh "$B/trace-processor"); then
 else
     check node tests/genuine/check_trace.mjs "$B/trace-processor" "$scratch/wrote.json"
     check node tests/genuine/bad_traces.mjs "$B/trace-processor"
+    # A genuine Android runtime's: the album scenario is in its own Java methods there.
+    if "$B/strobe" run --runtime art11 fixtures/scenarios/album.scn -o "$scratch/art11" >/dev/null 2>"$scratch/why" &&
+        "$B/strobe" convert "$scratch/art11/session.strobe" -o "$scratch/art11/java.pftrace" 2>"$scratch/why"; then
+        check node tests/genuine/check_runtime.mjs "$B/trace-processor" "$scratch/art11/java.pftrace"
+    elif grep -q 'not installed' "$scratch/why"; then
+        skip 'a trace of a genuine Android runtime' "$(head -n 1 "$scratch/why")"
+    else
+        fail "a trace of a genuine Android runtime: $(head -n 1 "$scratch/why")"
+    fi
 fi
 
 if ! command -v node >/dev/null; then

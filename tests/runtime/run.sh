@@ -96,6 +96,19 @@ for runtime in fake24 fake30 fake36 art11; do
     fi
 done
 
+# like_genuine SCENARIO: it scores in a fake as it does in the genuine runtime.
+like_genuine() {
+    python3 tests/runtime/like_genuine.py "$strobe" art11 fake30 "$1" >"$work/like" && ! grep -v '^ok ' "$work/like"
+}
+
+for scenario in fixtures/scenarios/album.scn; do
+    if missing art11; then
+        ((++skipped))
+    else
+        check "${scenario##*/}: the fake scores as the genuine runtime" like_genuine "$scenario"
+    fi
+done
+
 check 'an unknown runtime is refused' refused 2 'expected art11' "$strobe" run "$managed" --runtime art99
 check 'a missing one is named' refused 2 STROBE_ART14 env -u STROBE_ART14 "$strobe" run "$managed" --runtime art14
 check 'virtual threads run in none' refused 2 '--mode real' "$strobe" run "$managed" --runtime art11 --mode virtual
