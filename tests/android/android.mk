@@ -29,6 +29,6 @@ $B/android/shim/libdl.so: tests/android/shim.c $B/android/shim/libdl.inc $B/andr
 	    -Wl,-soname,libdl.so -Wl,--version-script,$B/android/shim/libdl.map $(ldflags) -o $@ $<
 
 $B/contract_android: $(call obj,obj,$(contract_src) $(art_lab_src) tests/android/through.c) $(libs)
-	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) $(trace_libs)
+	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) $(trace_libs) -lm
 
 .PHONY: android-contract
