@@ -4,11 +4,21 @@
 #
 #   tests/android/emulate.sh B ARM64     B: this machine's build, with the libraries for Android; ARM64: the cross build
 #
-# What a release of the runtime or the kernel is wanted for and can't be fetched is skipped, with the reason.
+# What a release of the runtime or the kernel is wanted for and can't be fetched is skipped, with the reason. Here the
+# cases run that do without a processor's own speed; with FULL=1, as by night, all of them, in both modes.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(cd "$1" && pwd) arm64=$(cd "$2" && pwd) triplet=aarch64-linux-gnu
 passed=0 failed=0 skipped=0 limit=${LIMIT:-200}
+modes=(quick) one=()
+few=(allocations_are_counted_to_the_last methods_are_named_at_the_end every_feature_of_the_level_has_what_it_takes
+    who_leaves_a_monitor_is_the_waker_of_who_enters_it who_notifies_is_the_waker_of_who_waits
+    a_wait_that_timed_out_has_no_waker who_unparks_is_the_waker_of_who_parks
+    the_host_stops_a_thread_walks_it_and_lets_it_go a_suspended_thread_is_walked_exactly
+    all_that_is_exported_is_found_where_the_linker_says suspensions_nest who_notifies_all_is_the_waker_of_all
+    a_wait_that_was_interrupted_has_no_waker a_park_that_timed_out_has_no_waker
+    a_library_without_a_needed_symbol_is_refused_by_its_name a_truncated_or_foreign_library_or_level_is_refused)
+[[ -z ${FULL:-} ]] || modes=(quick interpreted) one=(-j 1) few=()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export QEMU_CPU=max,pauth-impdef=on
@@ -39,7 +49,8 @@ count() {
 emulated() {
     local root=$arm64/art$1
     shift
-    timeout "$limit" qemu-aarch64-static -L "$root" -E STROBE_ART11="$arm64/art11" -E STROBE_ART14="$arm64/art14" \
+    timeout "$limit" qemu-aarch64-static -L "$root" -E B="$arm64" \
+        -E STROBE_ART11="$arm64/art11" -E STROBE_ART14="$arm64/art14" \
         -E STROBE_ANDROID_LIBRARY="$build/android/arm64/libstrobe.so" \
         -E LD_LIBRARY_PATH="${SHIM:+$SHIM:}/usr/lib/7zip:/usr/lib/p7zip:$arm64/sysroot/usr/lib/$triplet" "$@"
 }
@@ -51,11 +62,12 @@ booted() {
     rm -rf "$root"/usr/lib/$triplet/gconv "$root"/usr/include
     mkdir -p "$root/strobe/sysroot"
     cp -a "$arm64/sysroot/usr/lib/$triplet"/*.so* "$root/strobe/sysroot/"
-    mkdir "$root/fixtures" && cp -a fixtures/art "$root/fixtures/"
-    cp -a "$arm64/android/shim" "$arm64/contract_android" "$build/android/arm64/libstrobe.so" "$root/strobe/"
+    mkdir -p "$root/fixtures" && cp -a fixtures/art "$root/fixtures/"
+    cp -a "$arm64/android/shim" "$arm64/contract_android" "$arm64/libstrobe-art.so" \
+        "$build/android/arm64/libstrobe.so" "$root/strobe/"
     KERNEL=$arm64/kernel LIMIT=$limit ci/boot "$root" /bin/sh -c "
         export LD_LIBRARY_PATH=/strobe/shim:/usr/lib/p7zip:/strobe/sysroot
-        export STROBE_ANDROID_LIBRARY=/strobe/libstrobe.so
+        export B=/strobe STROBE_ANDROID_LIBRARY=/strobe/libstrobe.so
         exec /strobe/contract_android $*"
 }
 
@@ -65,15 +77,16 @@ for release in 11 14; do
         skip "Android $release on arm64" "$why"
         continue
     fi
-    for mode in interpreted quick; do
-        count "Android $release on arm64, $mode" emulated $release "$arm64/contract_art" art$release $mode
+    for mode in "${modes[@]}"; do
+        count "Android $release on arm64, $mode" \
+            emulated $release "$arm64/contract_art" "${one[@]}" art$release $mode "${few[@]}"
     done
 done
 if [[ -e $arm64/art11/stamp ]]; then
     SHIM=$arm64/android/shim count 'the library for Android on arm64, emulated processor' \
-        emulated 11 "$arm64/contract_android" art11 quick
+        emulated 11 "$arm64/contract_android" "${one[@]}" art11 quick "${few[@]}"
     if why=$(ci/sysroot arm64 "$arm64/kernel" @linux-image-cloud-arm64 busybox-static 2>&1); then
-        count 'the library for Android on arm64, booted kernel' booted art11 quick
+        count 'the library for Android on arm64, booted kernel' booted "${one[@]}" art11 quick "${few[@]}"
     else
         skip 'booted kernel' "$why"
     fi
