@@ -2,6 +2,7 @@
 #include "tests/contract_art/java.h"
 
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -412,6 +413,59 @@ static void callbacks_tell_of_contention_and_waits_on_the_thread_itself(struct c
     CHECK(c, l.count == 6, "%d told after removal", l.count);
 }
 
+static _Thread_local int contentions;
+
+static void on_contention(struct listener *l, void *monitor)
+{
+    (void)l, (void)monitor;
+    contentions++;
+}
+
+static long sleeps_so_far(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_THREAD, &u);
+    return u.ru_nvcsw;
+}
+
+/* Counts entries in which it slept and of which nobody was told. */
+static void enters_often(struct strobe_jni *env, void *arg)
+{
+    struct scene *s = arg;
+    int unseen = 0;
+    for (int i = 0; i < ENTRIES; i++) {
+        int before = contentions;
+        long slept = sleeps_so_far();
+        java_enter(env, s->lock);
+        unseen += sleeps_so_far() != slept && contentions == before;
+        java_notify(env, s->lock, false);
+        java_exit(env, s->lock);
+    }
+    s->woken += unseen;
+}
+
+static void who_sleeps_to_enter_a_monitor_is_told_of(struct contract *c)
+{
+    enum { ENTERING = 4 };
+    static void *const calls[] = {(void *)on_contention, (void *)on_destroy, (void *)on_destroy, (void *)on_destroy,
+                                  (void *)on_destroy, (void *)on_destroy};
+    struct scene s = scene_of(c);
+    struct listener l = {.vtable = calls};
+    struct java_thread t[ENTERING];
+    if (!c->libart.address[STROBE_ART_ADD_MONITOR_CALLBACK])
+        return;
+    java_enter(c->art.env, s.lock);
+    java_wait(c->art.env, s.lock, 1);    /* inflates it */
+    java_exit(c->art.env, s.lock);
+    call_callbacks(c, STROBE_ART_ADD_MONITOR_CALLBACK, &l);
+    for (int i = 0; i < ENTERING; i++)
+        java_thread_start(&t[i], c->art.vm, enters_often, &s);
+    for (int i = 0; i < ENTERING; i++)
+        java_thread_join(&t[i]);
+    /* A few may sleep for what is no monitor, such as a page. */
+    CHECK(c, s.woken <= ENTERING * ENTRIES / 1000, "%d of %d entries slept unseen", s.woken, ENTERING * ENTRIES);
+}
+
 /* ---- collections ---- */
 
 static int32_t hash_of(struct contract *c, strobe_jobject o)
@@ -460,5 +514,6 @@ const struct contract_case contract_cases_monitor[] = {
     {"an_objects_identity_outlives_monitors_and_collections", an_objects_identity_outlives_monitors_and_collections, 0},
     {"callbacks_tell_of_contention_and_waits_on_the_thread_itself",
      callbacks_tell_of_contention_and_waits_on_the_thread_itself, 0},
+    {"who_sleeps_to_enter_a_monitor_is_told_of", who_sleeps_to_enter_a_monitor_is_told_of, 0},
     {0},
 };

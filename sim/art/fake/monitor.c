@@ -170,6 +170,7 @@ struct fake_monitor *fake_monitor_of(const struct fake_object *o, uint32_t *owne
 
 /* ---- monitors ---- */
 
+/* Never sleeps: who does so for a monitor is told of. */
 static bool try_lock(struct fake_monitor *m, struct fake_thread *self)
 {
     if (atomic_load(&m->owner) == self) {
@@ -177,9 +178,8 @@ static bool try_lock(struct fake_monitor *m, struct fake_thread *self)
         return true;
     }
     for (int i = 0; i < TRIES; i++) {
-        if (atomic_load_explicit(&m->owner, memory_order_relaxed))
+        if (atomic_load_explicit(&m->owner, memory_order_relaxed) || !fake_mutex_trylock(&m->guard))
             continue;
-        fake_mutex_lock(&m->guard);
         bool got = !atomic_load(&m->owner);
         if (got)
             atomic_store(&m->owner, self);
@@ -188,6 +188,17 @@ static bool try_lock(struct fake_monitor *m, struct fake_thread *self)
             return true;
     }
     return false;
+}
+
+/* False only when it is another's. */
+static bool try_lock_at_all(struct fake_monitor *m, struct fake_thread *self)
+{
+    while (!try_lock(m, self)) {
+        if (atomic_load(&m->owner))
+            return false;
+        sched_yield();
+    }
+    return true;
 }
 
 static void lock(struct fake_monitor *m, struct fake_thread *self, bool first)
@@ -282,9 +293,10 @@ struct fake_object *fake_art_monitor_enter(struct fake_thread *self, struct fake
     for (;;) {
         uint32_t word = load(o);
         if (state(word) == FAT) {
-            if (trylock)
-                return try_lock(fat(word), self) ? o : NULL;
-            fake_art_monitor_lock(fat(word), self);
+            if (!trylock)
+                fake_art_monitor_lock(fat(word), self);
+            else if (!try_lock_at_all(fat(word), self))
+                return NULL;
             return o;
         }
         if (state(word) == HASH) {
