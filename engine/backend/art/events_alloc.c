@@ -62,14 +62,16 @@ static void set_entry_points(void *instrumentation, bool instrumented)
     ((void (*)(void *, bool))entry_points.original)(instrumentation, instrumented);
 }
 
-/* Run by, or on behalf of, each thread. The runtime's marking state, for which it has a flag from 8.0 to 13, is the
- * runtime's to mend at the next collection. */
+/* Run by, or on behalf of, each thread. Where there is a flag it asks for the entry points of a thread whose collector
+ * is marking (quick_entrypoints_x86_64 and others: those of region TLABs, with a read barrier of the class). They are
+ * right whether it is or not; the others are wrong while it is. The runtime sets them anew when marking begins or ends.
+ */
 static void take_entry_points(void *closure, void *thread)
 {
     (void)closure;
     uint64_t reset = address(STROBE_ART_RESET_ALLOC_ENTRYPOINTS);
     if (strobe_art.libart.shape[STROBE_ART_RESET_ALLOC_ENTRYPOINTS] == STROBE_ART_SHAPE_MORE_FLAGS)
-        ((void (*)(void *, bool))(uintptr_t)reset)(thread, false);
+        ((void (*)(void *, bool))(uintptr_t)reset)(thread, true);
     else
         ((void (*)(void *))(uintptr_t)reset)(thread);
 }
