@@ -62,10 +62,9 @@ static void set_entry_points(void *instrumentation, bool instrumented)
     ((void (*)(void *, bool))entry_points.original)(instrumentation, instrumented);
 }
 
-/* Run by, or on behalf of, each thread. Where there is a flag it asks for the entry points of a thread whose collector
- * is marking (quick_entrypoints_x86_64 and others: those of region TLABs, with a read barrier of the class). They are
- * right whether it is or not; the others are wrong while it is. The runtime sets them anew when marking begins or ends.
- */
+/* Run by, or on behalf of, each thread. From 8.0 to 12 a flag asks for the entry points of a thread whose collector is
+ * marking, with a read barrier of the class; these are right at any time, the others not while it marks, and the
+ * runtime chooses anew when marking begins or ends. Later levels have only them (quick_alloc_entrypoints.cc). */
 static void take_entry_points(void *closure, void *thread)
 {
     (void)closure;
