@@ -5,11 +5,13 @@ lane = +@$(MAKE) --no-print-directory B=$B-$@
 
 sanitize: asan tsan ## asan and tsan
 
-asan: | deps-sanitize ## unit tests under the address and undefined-behaviour sanitizers
+asan: | deps-sanitize ## unit tests and the Android contract under the address and undefined-behaviour sanitizers
 	$(lane) SAN=address,undefined unit
+	$(lane) SAN=address,undefined contract
 
-tsan: | deps-sanitize ## unit tests and stress under the thread sanitizer
+tsan: | deps-sanitize ## unit tests, the Android contract and stress under the thread sanitizer
 	$(lane) SAN=thread unit
+	$(lane) SAN=thread contract
 	$(lane) SAN=thread stress STRESS_SECONDS=$${STROBE_STRESS_SECONDS:-5}
 
 asan-clang tsan-clang: %-clang: | deps-sanitize

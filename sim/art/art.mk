@@ -54,3 +54,13 @@ $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art
 detour_tests := $B/tests/unit/test_art_detour $B/tests/unit/test_art_moved
 $(detour_tests): $(call obj,obj,$(wildcard sim/art/detour*.c))
 $(detour_tests): trace_libs += $B/libstrobe-art.a $(if $(TRIPLET),,-lcapstone)
+
+# In short, for sanitized builds. Runtimes have signal handlers and threads of their own, which outlive a case.
+asan_options := detect_leaks=0:handle_segv=0:allow_user_segv_handler=1
+tsan_options := handle_segv=0:ignore_noninstrumented_modules=1:report_thread_leaks=0:atexit_sleep_ms=0
+contract: $B/contract_art $B/art/30/libart.so
+	@B=$B ASAN_OPTIONS=$(asan_options) TSAN_OPTIONS=$(tsan_options) $B/contract_art -l fake30 quick
+	@B=$B ASAN_OPTIONS=$(asan_options) TSAN_OPTIONS=$(tsan_options):suppressions=ci/tsan-genuine.supp \
+	    $B/contract_art -l art11 quick
+
+.PHONY: contract

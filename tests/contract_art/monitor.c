@@ -188,7 +188,7 @@ static void a_notification_that_meets_one_whose_time_is_up_is_lost_since_10(stru
     struct scene s = scene_of(c);
     struct actor a[2];
     int expected = c->art.api < WAKES_LATE_SINCE ? 2 : 1;
-    s.ms = 100;
+    s.ms = 400;
     wait_all(&s, a, 1);
     s.ms = 0;
     a[1] = (struct actor){.s = &s, .index = 1};
@@ -196,7 +196,7 @@ static void a_notification_that_meets_one_whose_time_is_up_is_lost_since_10(stru
     while (s.at < 2)
         usleep(500);
     java_enter(c->art.env, s.lock);
-    usleep(200000);
+    usleep(500000);
     java_notify(c->art.env, s.lock, false);
     java_exit(c->art.env, s.lock);
     java_thread_join(&a[0].thread);

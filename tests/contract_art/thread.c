@@ -279,6 +279,7 @@ static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract
     strobe_jobject worker = new_worker(env);
     bool told = listen(c);
     CHECK(c, !native_peer(env, worker), "before its start");
+    lifecycle.stay_ms = 30;              /* it has not ended before it is looked at */
     java_virtual(env, worker, "start", "()V", NULL);
     int64_t thread = native_peer(env, worker), until = now_ms() + PATIENCE_MS;
     CHECK(c, thread, "started, and without a thread");
