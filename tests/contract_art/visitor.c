@@ -132,6 +132,29 @@ static void a_thread_of_bytes_is_walked_by_what_it_holds(struct contract *c)
     }
 }
 
+static enum strobe_walk_end walk_as_engine(struct contract *c, uint32_t *count)
+{
+    static struct strobe_art_walk w;
+    static uint64_t found[FRAMES_MAX];
+    return strobe_art_walk(&w, &c->libart, thread, found + FRAMES_MAX, NULL, FRAMES_MAX, count);
+}
+
+/* S-44. */
+static void a_stack_that_leads_in_a_circle_is_walked_to_an_end(struct contract *c)
+{
+    uint32_t count;
+    know_place(c);
+    fabricate(1, 5);
+    frames[4].link = &frames[1];
+    CHECK(c, walk_as_engine(c, &count) == STROBE_WALK_CUT && count == FRAMES_MAX, "%u frames of methods", count);
+    memset(methods, 0xff, sizeof methods);   /* the runtime's own: none of them is kept */
+    CHECK(c, walk_as_engine(c, &count) == STROBE_WALK_CUT && count == 0, "%u frames of pseudo-methods", count);
+    memset(methods, 0, sizeof methods);
+    fabricate(2, 3);
+    fragments[0].link = &fragments[0];
+    CHECK(c, walk_as_engine(c, &count) == STROBE_WALK_CUT && count == FRAMES_MAX, "%u frames of fragments", count);
+}
+
 static void the_constructor_writes_its_own_fields_alone(struct contract *c)
 {
     memset(&v, 0xa5, sizeof v);
@@ -178,6 +201,7 @@ static void inlined_callees_come_before_their_caller_or_not_at_all(struct contra
 
 const struct contract_case contract_cases_visitor[] = {
     {"a_thread_of_bytes_is_walked_by_what_it_holds", a_thread_of_bytes_is_walked_by_what_it_holds, 0},
+    {"a_stack_that_leads_in_a_circle_is_walked_to_an_end", a_stack_that_leads_in_a_circle_is_walked_to_an_end, 0},
     {"the_constructor_writes_its_own_fields_alone", the_constructor_writes_its_own_fields_alone, 0},
     {"inlined_callees_come_before_their_caller_or_not_at_all", inlined_callees_come_before_their_caller_or_not_at_all,
      CONTRACT_INLINED},

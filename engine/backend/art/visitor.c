@@ -18,6 +18,10 @@ static bool is_pseudo(const struct strobe_libart *a, const void *method)
 static bool visit_frame(struct strobe_art_walk *w)
 {
     const struct strobe_libart *a = w->libart;
+    if (w->visits++ == STROBE_ART_VISITS_MAX) {
+        w->cut = true;
+        return false;
+    }
     const void *method = ((const void *(*)(const void *))(uintptr_t)a->address[STROBE_ART_VISITOR_METHOD])(w);
     if (!method || is_pseudo(a, method))
         return true;
@@ -53,6 +57,7 @@ enum strobe_walk_end strobe_art_walk(struct strobe_art_walk *w, const struct str
     w->dex_pcs_end = dex_pcs_end;
     w->count = 0;
     w->max = max;
+    w->visits = 0;
     w->cut = false;
     init(w, thread, NULL, INCLUDE_INLINED, false);
     w->vtable = vtable + 2;

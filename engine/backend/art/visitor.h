@@ -8,6 +8,8 @@
  * When there are more than fit, the walk ends there and says that it is cut: the leaf side is kept, as strobe_walk_fp
  * does. Nothing is allocated: no Context is made, for a walk that asks for methods only needs none.
  *
+ * A damaged stack can lead in a circle: after STROBE_ART_VISITS_MAX frames, of whatever kind, the walk is cut, too.
+ *
  * The space is the caller's, and must not lie on the stack of a hook: hooks run while a StackOverflowError is built,
  * with 8 KiB left. strobe_art_walk itself takes less than 512 bytes of stack beside the runtime's. */
 #ifndef STROBE_BACKEND_ART_VISITOR_H
@@ -16,7 +18,7 @@
 #include "engine/backend/art/libart.h"
 #include "engine/capture/walk_fp.h"
 
-enum { STROBE_ART_VISITOR_BYTES = 2048 };
+enum { STROBE_ART_VISITOR_BYTES = 2048, STROBE_ART_VISITS_MAX = 1 << 16 };
 
 struct strobe_art_walk {
     void *const *vtable;                                 /* where the runtime looks for it */
@@ -24,7 +26,7 @@ struct strobe_art_walk {
     const struct strobe_libart *libart;
     uint64_t *frames_end;
     uint32_t *dex_pcs_end;                               /* NULL = not asked for */
-    uint32_t count, max;
+    uint32_t count, max, visits;
     bool cut;
 };
 
