@@ -3,7 +3,6 @@
  * while it may be called. */
 #include "sim/art/fake/fake.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -42,7 +41,7 @@ struct callbacks *fake_art_callbacks(void *runtime)
 static void enter(struct callbacks *c)
 {
     while (atomic_flag_test_and_set_explicit(&c->busy, memory_order_acquire))
-        sched_yield();
+        fake_yield();
 }
 
 static void leave(struct callbacks *c) { atomic_flag_clear_explicit(&c->busy, memory_order_release); }

@@ -146,6 +146,7 @@ int fake_art_gc_collect(struct fake_heap *h, int plan, int cause, bool clear_sof
     if (ours) {
         fake_suspend_all(self);
         mark_all();
+        fake_system_collecting();
         fake_monitor_sweep(lives, NULL);
         fake_weak_sweep(lives, NULL);
         fake_heap_sweep();

@@ -23,7 +23,7 @@
  *   heap        allocation, entry points, listener, collection           Heap::..., Instrumentation::..., ...
  *   callbacks   RuntimeCallbacks                                         RuntimeCallbacks::...
  *   runtime     Runtime, JavaVMExt in memory as the layout has them      Runtime::instance_
- *   system      threads, mutexes, time: pthreads                         -
+ *   system      threads, mutexes, time: pthreads, or what else is given  fake_use_system
  *
  * A library is linked for each level from the same objects (by the script level, which reads in symbols.txt what it
  * exports) and one word of its own, fake_level. Structures that a tracer reads (Thread, Runtime, ArtMethod,
@@ -37,9 +37,7 @@
 #ifndef STROBE_SIM_ART_FAKE_FAKE_H
 #define STROBE_SIM_ART_FAKE_FAKE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sim/art/fake/system.h"
 
 /* An exported function: by its mangled name, never inlined or copied, so that who patches it catches every call. */
 #ifdef __clang__
@@ -256,8 +254,6 @@ void fake_tell_park_finished(bool timed_out);
 
 /* ---- system ---- */
 
-struct fake_mutex { _Alignas(8) unsigned char space[48]; };
-struct fake_cond { _Alignas(8) unsigned char space[56]; };
 void fake_mutex_init(struct fake_mutex *m);
 void fake_mutex_lock(struct fake_mutex *m);
 bool fake_mutex_trylock(struct fake_mutex *m);
@@ -270,6 +266,10 @@ void fake_cond_broadcast(struct fake_cond *c);
 uint64_t fake_now_ns(void);
 bool fake_system_thread(void (*entry)(void *), void *arg, size_t stack_bytes);
 uint32_t fake_tid(void);
+void fake_yield(void);
+void fake_system_name(const char *name);     /* of the calling thread */
+uintptr_t fake_stack_low(void);              /* of its stack */
+void fake_system_collecting(void);           /* while all others are suspended for a collection */
 
 /* ---- of each thread ---- */
 

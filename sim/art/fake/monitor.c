@@ -12,7 +12,6 @@
  * Every fat path goes through the exported functions. */
 #include "sim/art/fake/monitor.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +72,7 @@ static struct fake_monitor *fat(uint32_t word) { return &monitors[word & VALUE_M
 static void pool_enter(void)
 {
     while (atomic_flag_test_and_set_explicit(&pool_busy, memory_order_acquire))
-        sched_yield();
+        fake_yield();
 }
 
 static void pool_leave(void) { atomic_flag_clear_explicit(&pool_busy, memory_order_release); }
@@ -196,7 +195,7 @@ static bool try_lock_at_all(struct fake_monitor *m, struct fake_thread *self)
     while (!try_lock(m, self)) {
         if (atomic_load(&m->owner))
             return false;
-        sched_yield();
+        fake_yield();
     }
     return true;
 }
@@ -312,7 +311,7 @@ struct fake_object *fake_art_monitor_enter(struct fake_thread *self, struct fake
         } else if (trylock) {
             return NULL;
         } else if (spins++ < SPINS) {
-            sched_yield();
+            fake_yield();
         } else {
             spins = 0;
             inflate_of_other(self, o, word);

@@ -4,7 +4,6 @@
 #include "sim/art/fake/monitor.h"
 
 #include <dlfcn.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -165,7 +164,7 @@ static void thread_yield(struct strobe_jni *env, void *this)
 {
     (void)env;
     (void)this;
-    sched_yield();
+    fake_yield();
 }
 
 static uint8_t thread_holds(struct strobe_jni *env, void *class, void *object)

@@ -19,6 +19,7 @@ static struct {
     fake_ref *at;
     uint8_t *kind;                   /* enum fake_reference; 0 = free */
     uint32_t used, room;
+    uint32_t taken;                  /* the first so many are not free */
 } globals;
 
 __attribute__((constructor)) static void prepare(void)
@@ -31,9 +32,10 @@ void *fake_global_ref(struct fake_object *o, enum fake_reference kind)
     if (!o)
         return NULL;
     fake_mutex_lock(&globals.lock);
-    uint32_t i = 0;
+    uint32_t i = globals.taken;
     while (i < globals.used && globals.kind[i])
         i++;
+    globals.taken = i + 1;
     if (i == globals.room) {
         globals.room = globals.room ? 2 * globals.room : 256;
         globals.at = realloc(globals.at, globals.room * sizeof *globals.at);
@@ -57,6 +59,8 @@ void fake_global_free(void *ref, enum fake_reference kind)
     FAKE_CHECK(kind_of(ref) == kind && i < globals.used && globals.kind[i] == kind);
     globals.kind[i] = 0;
     globals.at[i] = 0;
+    if (i < globals.taken)
+        globals.taken = i;
     fake_mutex_unlock(&globals.lock);
 }
 

@@ -1,15 +1,12 @@
 #include "sim/art/fake/thread.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 enum { STACK_KEPT = 24 << 10, STACK_BYTES = 1 << 20, NAME_BYTES_OF_KERNEL = 16, STATE_IN_TOP_BYTE_SINCE = 33 };
 
-/* The calling thread's own. Builds for other systems than Android have it as a variable, which then is exported. */
-__thread struct fake_thread *fake_thread_self __asm__("_ZN3art6Thread9self_tls_E")
-    __attribute__((visibility("default"), tls_model("global-dynamic")));
+__thread struct fake_thread *fake_thread_self;
 
 struct fake_thread *fake_self(void) { return fake_thread_self; }
 
@@ -140,8 +137,8 @@ void fake_thread_set_name(struct fake_thread *self, const char *name)
 {
     char cut[NAME_BYTES_OF_KERNEL];
     snprintf(fake_own(self)->name, FAKE_THREAD_NAME_BYTES, "%s", name);
-    snprintf(cut, sizeof cut, "%s", name);
-    pthread_setname_np(pthread_self(), cut);
+    snprintf(cut, sizeof cut, "%.15s", name);
+    fake_system_name(cut);
 }
 
 /* ---- interrupts, permits ---- */
@@ -230,16 +227,6 @@ static void free_thread(struct fake_thread *t)
     free(t);
 }
 
-static void know_stack(struct fake_thread *t)
-{
-    pthread_attr_t a;
-    void *begin;
-    size_t bytes;
-    FAKE_CHECK(pthread_getattr_np(pthread_self(), &a) == 0 && pthread_attr_getstack(&a, &begin, &bytes) == 0);
-    pthread_attr_destroy(&a);
-    FAKE_AT(t, fake_layout->thread_stack_end, uintptr_t) = (uintptr_t)begin + STACK_KEPT;
-}
-
 bool fake_thread_init(struct fake_thread *t, struct fake_thread_list *list, struct strobe_jvm *vm,
                       struct strobe_jni *env)
 {
@@ -248,7 +235,7 @@ bool fake_thread_init(struct fake_thread *t, struct fake_thread_list *list, stru
     FAKE_AT(t, fake_layout->thread_tid, uint32_t) = fake_tid();
     FAKE_AT(t, fake_layout->thread_jni_env, struct strobe_jni *) = env ? env : fake_jni_new(t);
     FAKE_AT(t, fake_layout->thread_card_table, uintptr_t) = fake_card_table_biased_begin;
-    know_stack(t);
+    FAKE_AT(t, fake_layout->thread_stack_end, uintptr_t) = fake_stack_low() + STACK_KEPT;
     fake_parts_start(t);
     fake_list_register(t);
     return true;

@@ -30,6 +30,10 @@ struct fake_thread_list {
 };
 extern struct fake_thread_list fake_list;
 
+/* The calling thread's own. Builds for other systems than Android have it as a variable, which then is exported. */
+extern __thread struct fake_thread *fake_thread_self __asm__("_ZN3art6Thread9self_tls_E")
+    __attribute__((visibility("default"), tls_model("global-dynamic")));
+
 struct fake_checkpoint { struct fake_checkpoint *next; struct fake_closure *closure; };
 
 /* art::Closure: two destructors, then Run(Thread *). */
