@@ -102,8 +102,8 @@ all: $B/strobe $B/libstrobe-preload.so ## builds the command and the library it 
 
 # ---- how it is built
 
-$B/strobe: $(cmd_obj) $(programs) $(sim_libs)
-	$(call run,ld)$(link) $(exports) -o $@ $(cmd_obj) $(programs) \
+$B/strobe: $(cmd_obj) $(programs) $B/sim/virtual.o $(sim_libs)
+	$(call run,ld)$(link) $(exports) -o $@ $(cmd_obj) $(programs) $B/sim/virtual.o \
 	    -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
@@ -207,7 +207,7 @@ explore: all | deps-test ## every interleaving of small programs, in every memor
 	@B=$B SIZE=$(SIZE) MEMORY=all tests/explore/run.sh
 
 include ci/lanes.mk ci/install.mk
-include sim/art/art.mk bench/bench.mk tests/genuine/genuine.mk
+include sim/art/art.mk sim/virtual/virtual.mk bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/art/bionic/android.mk tests/android/android.mk
 # What suites would build, each for itself and side by side.
 test: $(gate_driver) $(gate_lab) $B/genuine/make_traces $B/contract_art

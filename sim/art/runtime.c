@@ -168,6 +168,8 @@ enum strobe_status sim_art_start(const char *name, const struct sim_art_options 
     enum strobe_status status =
         out->genuine ? sim_art_open_genuine(api == 30 ? 11 : 14, options->library, &out->library, why, why_bytes)
                      : open_fake(out, options->library, why, why_bytes);
+    if (status == STROBE_OK && !out->genuine && options->prepare)
+        options->prepare(out->library);
     return status == STROBE_OK ? create(out, options, why, why_bytes) : status;
 }
 

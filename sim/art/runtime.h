@@ -19,6 +19,7 @@ struct sim_art_options {
     bool interpreted;            /* -Xint: shadow frames; else quick frames where the runtime has them */
     bool inlined;                /* fakes, not interpreted: small callees are inlined (-Xfake-inlined) */
     const char *const *dex;      /* more dex files of the boot class path, paths, NULL at the end; NULL = none */
+    void (*prepare)(void *library);   /* fakes: called with the library before it is started; NULL = nothing to do */
     const char *library;         /* another file for the runtime's library; NULL = the one by name */
 };
 

@@ -25,8 +25,9 @@ const char strobe_usage_run[] =
     "                     async-10ms, sync-only, ideal; or none\n"
     "  --mode MODE        virtual (default): threads and time are simulated; real: the same on\n"
     "                     real threads, captured by the real engine (policy strobe)\n"
-    "  --runtime NAME     the same in an Android runtime: art11 (installed), art14, fake24 to fake36;\n"
-    "                     methods are Java's, monitors, waits, parks and memory the runtime's own\n"
+    "  --runtime NAME     in an Android runtime: art11 (installed) and art14, in real mode, or the\n"
+    "                     fakes, fake24 to fake36, in virtual mode unless --mode says real; methods\n"
+    "                     are Java's, monitors, waits, parks and memory the runtime's own\n"
     "  --schedule S       fair (default), or adversarial: every free choice is drawn from the seed\n"
     "  --random SEED      play a random scenario instead; SEED..SEED: one for each seed\n"
     "  --size N           operations of a random scenario, about (200)\n"
@@ -49,7 +50,7 @@ struct request {
     uint32_t jobs, shard, shards;
     struct sim_costs costs;
     const char *path, *folder, *costs_path;
-    bool many, random, print, json, is_virtual;
+    bool many, random, print, json, is_virtual, is_real;
     uint32_t size;
 };
 
@@ -94,12 +95,11 @@ static int take_option(struct request *q, int c)
                                                               strobe_policy_list());
     case MODE:
         q->is_virtual = !strcmp(optarg, "virtual");
-        t->real |= !strcmp(optarg, "real");
-        return q->is_virtual || !strcmp(optarg, "real")
+        q->is_real = !strcmp(optarg, "real");
+        return q->is_virtual || q->is_real
                    ? 0 : strobe_complain("run: --mode %s: expected virtual or real", optarg);
     case RUNTIME:
         t->runtime = optarg;
-        t->real = true;
         return sim_art_known(optarg, &(int){0})
                    ? 0 : strobe_complain("run: --runtime %s: expected art11, art14 or fake24 to fake36", optarg);
     case SCHEDULE:
@@ -136,6 +136,10 @@ static void print_command(FILE *out, const struct request *q, const char *path, 
     else
         fprintf(out, "--random %llu --size %u", (unsigned long long)seed, q->size);
     fprintf(out, " --policy %s", q->trial.policy);
+    if (q->trial.runtime)
+        fprintf(out, " --runtime %s", q->trial.runtime);
+    if (q->is_real)
+        fputs(" --mode real", out);
     if (q->trial.schedule == SIM_ADVERSARIAL)
         fputs(" --schedule adversarial", out);
     if (q->costs_path) {
@@ -325,6 +329,11 @@ static int run_one(struct request *q, const struct sim_scenario *s)
 
 /* ---- command ---- */
 
+static bool is_fake(const char *runtime)
+{
+    return !strncmp(runtime, "fake", 4);
+}
+
 static int check_request(const struct request *q, int words, char **word)
 {
     const struct sim_trial_options *t = &q->trial;
@@ -335,10 +344,10 @@ static int check_request(const struct request *q, int words, char **word)
     if (words > 1)
         return strobe_complain("run: one scenario at a time, not %s too; `strobe compare` takes several", word[1]);
     if (t->real && strcmp(t->policy, "strobe") != 0)
-        return strobe_complain("run: --mode real captures with the engine itself: --policy strobe");
-    if (t->runtime && q->is_virtual)
-        return strobe_complain("run: --runtime is for --mode real");
-    if (t->real && t->schedule == SIM_ADVERSARIAL)
+        return strobe_complain("run: --mode real and --runtime capture with the engine itself: --policy strobe");
+    if (t->runtime && q->is_virtual && !is_fake(t->runtime))
+        return strobe_complain("run: --runtime %s is for --mode real: only fakes play in virtual time", t->runtime);
+    if (t->real && !t->is_virtual && t->schedule == SIM_ADVERSARIAL)
         return strobe_complain("run: --schedule adversarial is for --mode virtual");
     if (!q->many && q->shards > 1)
         return strobe_complain("run: --shard is for --seeds A..B");
@@ -404,6 +413,8 @@ int strobe_cmd_run(int argc, char **argv)
         if (bad)
             return bad;
     }
+    q.trial.is_virtual = q.trial.runtime && is_fake(q.trial.runtime) && !q.is_real;
+    q.trial.real = q.is_real || q.trial.runtime;
     int bad = check_request(&q, argc - optind, argv + optind);
     if (bad)
         return bad;

@@ -1,6 +1,6 @@
 /* The `strobe` command: finds the subcommand and runs it. */
 #include "sim/cmd/cmd.h"
-#include "sim/real/real.h"
+#include "sim/virtual/virtual.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,6 +41,8 @@ int main(int argc, char **argv)
     }
     if (!strcmp(name, SIM_REAL_COMMAND))   /* what real mode starts; nothing for people */
         return sim_real_child(argc - 1, argv + 1);
+    if (!strcmp(name, SIM_VIRTUAL_COMMAND))
+        return sim_virtual_child(argc - 1, argv + 1);
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
     const struct strobe_cmd *c = strobe_cmd_find(name);

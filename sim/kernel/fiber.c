@@ -29,9 +29,9 @@
 #endif
 
 #ifdef CHECKS_ADDRESSES
-enum { STACK_BYTES = 4 * SIM_FIBER_STACK_BYTES };   /* its frames are several times as large */
+enum { STACK_FACTOR = 4 };                          /* its frames are several times as large */
 #else
-enum { STACK_BYTES = SIM_FIBER_STACK_BYTES };
+enum { STACK_FACTOR = 1 };
 #endif
 enum { GUARD_BYTES = 64 << 10, KEPT_MAX = 256 };    /* a guard page of the largest pages there are */
 
@@ -45,16 +45,23 @@ struct sim_stack {
 
 static struct sim_stack *kept;
 static unsigned kept_count;
+static size_t stack_bytes = (size_t)STACK_FACTOR * SIM_FIBER_STACK_BYTES;
+
+void sim_fiber_stack_bytes(size_t bytes)
+{
+    assert(!kept);
+    stack_bytes = STACK_FACTOR * bytes;
+}
 
 static struct sim_stack *stack_map(void)
 {
-    uint8_t *memory = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_NONE,
+    uint8_t *memory = mmap(NULL, GUARD_BYTES + stack_bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    uint8_t *low = memory + GUARD_BYTES, *high = low + STACK_BYTES;
-    if (mprotect(low, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) {
-        munmap(memory, GUARD_BYTES + STACK_BYTES);
+    uint8_t *low = memory + GUARD_BYTES, *high = low + stack_bytes;
+    if (mprotect(low, stack_bytes, PROT_READ | PROT_WRITE) != 0) {
+        munmap(memory, GUARD_BYTES + stack_bytes);
         return NULL;
     }
     struct sim_stack *s = (struct sim_stack *)(void *)high - 1;
@@ -71,7 +78,7 @@ static struct sim_stack *stack_take(void)
     kept = s->next;
     kept_count--;
 #ifdef CHECKS_ADDRESSES
-    ASAN_UNPOISON_MEMORY_REGION(s->low, STACK_BYTES);
+    ASAN_UNPOISON_MEMORY_REGION(s->low, stack_bytes);
 #endif
     return s;
 }
@@ -86,9 +93,9 @@ static void stack_give(struct sim_stack *s)
     }
     VALGRIND_STACK_DEREGISTER(s->checker_id);
 #ifdef CHECKS_ADDRESSES
-    ASAN_UNPOISON_MEMORY_REGION(s->low, STACK_BYTES);
+    ASAN_UNPOISON_MEMORY_REGION(s->low, stack_bytes);
 #endif
-    munmap(s->low - GUARD_BYTES, GUARD_BYTES + STACK_BYTES);
+    munmap(s->low - GUARD_BYTES, GUARD_BYTES + stack_bytes);
 }
 
 /* ---- thread-local bytes, in pieces that one move copies */
@@ -229,7 +236,7 @@ bool sim_fiber_open(struct sim_fiber *f, void (*entry)(void *arg), void *arg)
     f->entry = entry;
     f->arg = arg;
     f->low = f->stack->low;
-    f->bytes = STACK_BYTES;
+    f->bytes = stack_bytes;
 #ifdef CHECKS_RACES
     f->watcher = __tsan_create_fiber(0);
 #endif

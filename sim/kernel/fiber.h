@@ -21,7 +21,7 @@
 #endif
 
 enum {
-    SIM_FIBER_STACK_BYTES = 256 << 10,
+    SIM_FIBER_STACK_BYTES = 256 << 10,   /* unless sim_fiber_stack_bytes says otherwise */
     SIM_FIBER_LOCAL_BYTES = 64,      /* room for what is thread-local */
 };
 
@@ -41,6 +41,9 @@ struct sim_fiber {
 #endif
 };
 
+/* How large stacks are from now on; while there is none. */
+void sim_fiber_stack_bytes(size_t bytes);
+
 /* Makes *f stand for the calling context, so that it can be left and come back to. */
 void sim_fiber_adopt(struct sim_fiber *f);
 
@@ -55,7 +58,8 @@ void sim_fiber_close(struct sim_fiber *f);
 void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to);
 
 /* From now on `bytes` bytes at `address` are each fiber's own: saved and loaded at every switch. Once for each address
- * (again does nothing), at most SIM_FIBER_LOCAL_BYTES in all, while no fiber runs or lives. */
+ * (again does nothing), at most SIM_FIBER_LOCAL_BYTES in all. The fiber that runs keeps what it has there, to others it
+ * is 0. */
 void sim_fiber_local(void *address, size_t bytes);
 
 /* Puts the thread-local bytes of `to` in the place of those of `from`, as a switch would. */

@@ -148,6 +148,19 @@ struct sim_thread *sim_self(void)
     return k && k->running ? &k->running->shown : NULL;
 }
 
+void *sim_stack(size_t *bytes)
+{
+    const struct sim_fiber *f = &sim_kernel_current->running->fiber;
+    *bytes = f->bytes;
+    return (void *)(uintptr_t)f->low;
+}
+
+void sim_renice(struct sim_thread *t, int nice)
+{
+    sim_enter_any(t->inside->kernel);
+    t->inside->weight = sim_weight(nice);
+}
+
 uint64_t sim_now(void)
 {
     const struct sim_kernel *k = sim_kernel_current;

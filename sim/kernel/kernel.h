@@ -115,6 +115,12 @@ void sim_kernel_end(struct sim_kernel *k);
 extern struct sim_kernel *sim_kernel_current;
 struct sim_thread *sim_self(void);
 
+/* The lowest byte of the running thread's stack, and how many there are. Fiber. */
+void *sim_stack(size_t *bytes);
+
+/* Another niceness, -20 .. 19, from now on. Any. */
+void sim_renice(struct sim_thread *t, int nice);
+
 /* ---- time ---- */
 
 /* Now, as the running thread sees it: with what it has been charged. Any. */

@@ -1,6 +1,5 @@
 #include "sim/real/art.h"
 
-#include "engine/backend/art/art.h"
 #include "sim/art/detour.h"
 #include "sim/art/dex.h"
 #include "sim/art/jni_calls.h"
@@ -49,7 +48,7 @@ static enum strobe_status start(const struct opening *o, const char *runtime)
 {
     char path[64];
     const char *const dex[] = {path, NULL};
-    struct sim_art_options options = {.dex = dex};
+    struct sim_art_options options = {.dex = dex, .prepare = sim_real_seat.prepare};
     enum strobe_status status = make_dex(o, path, sizeof path);
     return status == STROBE_OK ? sim_art_start(runtime, &options, &o->art->art, o->why, o->room) : status;
 }
@@ -171,20 +170,11 @@ static void look_at_operations(const struct opening *o)
 
 static enum strobe_status begin_capture(const struct opening *o, const char *session)
 {
-    char path[SIM_PRELOAD_BYTES];
-    if (!sim_library_find("libstrobe-art.so", path, sizeof path))
-        return fail(o, STROBE_IO, "libstrobe-art.so", "not found beside the command nor in ../lib/strobe: make art");
-    void *library = dlopen(path, RTLD_NOW);
-    if (!library)
-        return fail(o, STROBE_IO, "libstrobe-art.so", dlerror());
     struct strobe_art_options options = {.session_path = session, .library = o->art->art.library_name,
                                          .api = o->art->art.api, .hooker = &sim_detour};
-    enum strobe_status (*begin)(void *, const struct strobe_art_options *, struct strobe_art_status *, char *, size_t);
-    *(void **)&begin = dlsym(library, "strobe_art_start");
-    *(void **)&o->art->capture_end = dlsym(library, "strobe_art_stop");
-    if (!begin || !o->art->capture_end)
-        return fail(o, STROBE_UNSUPPORTED, path, "it has no strobe_art_start");
-    return begin(o->art->art.vm, &options, NULL, o->why, o->room);
+    enum strobe_status status = sim_real_seat.begin(o->art->art.vm, &options, o->why, o->room);
+    o->art->captured = status == STROBE_OK;
+    return status;
 }
 
 void sim_real_end_capture(struct sim_art_play *p)
@@ -193,8 +183,8 @@ void sim_real_end_capture(struct sim_art_play *p)
     void *env = NULL;
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
         (int32_t (*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(p->art.vm, STROBE_JVM_ATTACH);
-    if (p->capture_end && attach(p->art.vm, &env, &how) == STROBE_JNI_OK)
-        p->capture_end();
+    if (p->captured && attach(p->art.vm, &env, &how) == STROBE_JNI_OK)
+        sim_real_seat.end();
 }
 
 /* ---- all of it ---- */
@@ -224,6 +214,7 @@ enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtim
     if (status != STROBE_OK)
         return status;
     look_at_operations(&o);
+    art.answer = sim_real_art_answer;
     open_binder(&o);
     return session ? begin_capture(&o, session) : STROBE_OK;
 }

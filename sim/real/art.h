@@ -2,6 +2,7 @@
 #ifndef STROBE_SIM_REAL_ART_H
 #define STROBE_SIM_REAL_ART_H
 
+#include "engine/backend/art/art.h"
 #include "sim/art/runtime.h"
 #include "sim/real/play.h"
 
@@ -21,8 +22,19 @@ struct sim_art_play {
     bool frees, unparks;                  /* the scenario does; else there is nothing to keep for it */
     _Atomic uint32_t kept;                /* objects by global references, of which a runtime has 51200 */
     int32_t (*call_binder)(void *actor);  /* through another library's slot; NULL: that library is not there */
-    void (*capture_end)(void);            /* the engine's; NULL: it is not there */
+    void (*answer)(struct sim_actor *a);  /* what is called out there takes a->latency_ns */
+    bool captured;
 };
+
+/* How the runtime and the engine come into the process: as they are (seat.c), or in virtual time (sim/virtual). */
+struct sim_real_seat {
+    void (*prepare)(void *library);       /* a fake runtime's, opened and not yet started; NULL = nothing to do */
+    enum strobe_status (*begin)(struct strobe_jvm *vm, const struct strobe_art_options *options, char *why,
+                                size_t why_bytes);
+    void (*end)(void);                    /* after begin */
+    uint64_t (*charged_ns)(void);         /* CPU time that the engine has been charged so far; NULL = not known */
+};
+extern const struct sim_real_seat sim_real_seat;
 
 /* Starts the runtime with the scenario's methods in it, in the calling thread, and makes the play's locks that are
  * monitors objects. With a session, capture begins. `why` has one line then. */
@@ -31,6 +43,10 @@ enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtim
 
 /* By any thread: ends the capture. */
 void sim_real_end_capture(struct sim_art_play *p);
+
+/* Who plays on the calling thread, and what they call out for. */
+struct sim_actor *sim_real_art_acting(void);
+void sim_real_art_answer(struct sim_actor *a);
 
 /* The functions of native methods, by stage_art.c. The binder is exported as IPCThreadState::transact. */
 int32_t sim_real_art_step(struct strobe_jni *env, strobe_jclass class, int64_t player);

@@ -37,6 +37,7 @@ void sim_note(struct sim_notes *n, enum sim_note_kind kind, uint64_t time_ns, ui
 struct sim_notes_head {
     uint64_t begin_ns, end_ns;           /* of the run, CLOCK_MONOTONIC */
     uint64_t process_cpu_ns;             /* used between the two */
+    uint64_t charged_ns;                 /* of that the engine's, where it is known: in virtual time */
     uint64_t work_ns;                    /* computing that was asked for */
     uint64_t frames;                     /* address of sim_real_frames there */
     uint32_t threads, failed;            /* failed: 1 = notes are missing, no memory */

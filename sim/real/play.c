@@ -264,6 +264,8 @@ static void *direct(void *arg)
     struct sim_notes_head head = {.begin_ns = p->begin_ns, .end_ns = sim_work_now_ns(),
                                   .frames = (uint64_t)(uintptr_t)sim_real_frames};
     head.process_cpu_ns = sim_work_process_cpu_ns() - cpu_ns;
+    if (sim_real_seat.charged_ns)
+        head.charged_ns = sim_real_seat.charged_ns();
     end_run(p);
     stage->status = 2;
     if (!atomic_load(&p->failed)) {
@@ -382,5 +384,5 @@ int sim_real_child(int argc, char **argv)
     if (stage.direction.has_main)
         play_main(&play, &stage.direction.main);
     for (;;)   /* until the director ends the process */
-        sim_work_wait(&play.living, UINT32_MAX, UINT64_MAX / 2);
+        sim_work_sleep_until(UINT64_MAX / 2);
 }

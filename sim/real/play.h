@@ -125,6 +125,7 @@ struct sim_actor {
     struct sim_real_play *play;
     void *env, *peer, *sleeper;           /* of the managed runtime; NULL = none yet */
     uint64_t latency_ns;                  /* of what it is about to call out for */
+    uint64_t pause_ns;                    /* that the collection is to take which it is in */
     struct pollfd *poll_what;             /* the same for a message */
     const struct timespec *poll_patience;
     struct sim_actor *parent;
@@ -144,7 +145,7 @@ struct sim_actor {
     _Atomic uint64_t allocations, alloc_bytes;
     struct sim_kept *kept;
     uint32_t kept_count, kept_room;
-    int timer;                            /* a timerfd, to wait for as for a device; -1 = none yet */
+    int timer;                            /* sim_work_device's */
     sem_t parking;
     _Atomic uint32_t permit, parked;
     struct sim_handoff unparked;
@@ -205,9 +206,6 @@ void sim_real_unlock_mutex(struct sim_actor *a, struct sim_real_lock *l);
 
 /* True when it was had, not when the time was over (0 = never). */
 bool sim_real_sem_had(sem_t *s, uint64_t timeout_ns);
-
-/* Reads a timer that is set to that: a device which takes as long. */
-void sim_real_read_device(struct sim_actor *a, uint64_t latency_ns);
 
 /* A wait around a call; see waits.c. */
 void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,9 +25,9 @@ enum {
 /* Files of a run, in a folder of their own for as long as it takes. */
 struct job {
     const struct sim_scenario *scenario;
-    const char *runtime;             /* NULL = none: real frames */
-    uint64_t seed, turns_per_ms;
-    char folder[PATH_MAX - 64], text[PATH_MAX], notes[PATH_MAX], session[PATH_MAX], self[PATH_MAX];
+    const struct sim_real_options *options;
+    uint64_t turns_per_ms;
+    char folder[PATH_MAX - 64], text[PATH_MAX], notes[PATH_MAX], costs[PATH_MAX], session[PATH_MAX], self[PATH_MAX];
     char *why;
     size_t why_bytes;
 };
@@ -56,7 +57,7 @@ static enum strobe_status create_session(const struct job *j)
     struct strobe_session made;
     config.unwind = STROBE_UNWIND_FP;
     config.message_per_poll = j->scenario->queue_count > 0;
-    if (j->runtime)
+    if (j->options->runtime)
         config.names_bytes = NAMES_BYTES;
     config.depth_max += OWN_FRAMES;
     if (config.depth_max > STROBE_STACK_DEPTH_MAX)
@@ -77,12 +78,17 @@ static enum strobe_status create_session(const struct job *j)
 /* `library`: to be preloaded; NULL = it plays alone, or has its engine from its runtime's stage. */
 _Noreturn static void become(const struct job *j, bool traced, const char *library, int complaints)
 {
-    const char *runtime = j->runtime, *session = runtime && traced ? j->session : NULL;
-    char seed[24], turns[24];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)j->seed);
+    const char *runtime = j->options->runtime, *session = runtime && traced ? j->session : NULL;
+    char seed[24], turns[24], schedule[24];
+    snprintf(schedule, sizeof schedule, "%d", (int)j->options->schedule);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)j->options->seed);
     snprintf(turns, sizeof turns, "%llu", (unsigned long long)j->turns_per_ms);
     dup2(complaints, STDERR_FILENO);
-    if (!library || sim_preload_set(library, j->session))
+    if (j->options->is_virtual) {
+        personality(ADDR_NO_RANDOMIZE);   /* addresses of methods and monitors are in the session */
+        execl(j->self, "strobe", SIM_VIRTUAL_COMMAND, schedule, j->costs, j->text, seed, turns, j->notes, runtime,
+              session, (char *)NULL);
+    } else if (!library || sim_preload_set(library, j->session))
         execl(j->self, "strobe", SIM_REAL_COMMAND, j->text, seed, turns, j->notes, runtime, session, (char *)NULL);
     dprintf(STDERR_FILENO, "%s: %s\n", j->self, strerror(errno));
     _exit(127);
@@ -185,20 +191,21 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
 {
     enum strobe_status status = create_session(j);
     if (status == STROBE_OK)
-        status = j->runtime ? run_child(j, true, NULL) : run_preloaded(j);
+        status = j->options->runtime ? run_child(j, true, NULL) : run_preloaded(j);
     if (status != STROBE_OK)
         return status;
     strobe_session_trim(j->session);
     status = sim_notes_read(j->notes, j->scenario, head, truth, j->why, j->why_bytes);
     if (status != STROBE_OK)
         return status;
-    return sim_real_claims(j->session, j->scenario, head, j->runtime != NULL, trace, claim, j->why, j->why_bytes);
+    return sim_real_claims(j->session, j->scenario, head, j->options->runtime != NULL, trace, claim, j->why,
+                           j->why_bytes);
 }
 
 static enum strobe_status check(const struct job *j)
 {
     char why[128];
-    if (j->runtime)
+    if (j->options->runtime)
         return STROBE_OK;
     if (!SIM_REAL_FRAMES)
         return fail(j, STROBE_UNSUPPORTED, "real mode", "not on this machine, expected x86-64 or aarch64");
@@ -208,8 +215,18 @@ static enum strobe_status check(const struct job *j)
                                                          : fail(j, STROBE_BAD_INPUT, j->scenario->path, why);
 }
 
-static enum strobe_status open_job(struct job *j, const char *folder)
+static enum strobe_status write_costs(const struct job *j)
 {
+    FILE *out = fopen(j->costs, "wb");
+    bool written = out && fwrite(j->options->costs, sizeof *j->options->costs, 1, out) == 1;
+    if (out)
+        written = fclose(out) == 0 && written;
+    return written ? STROBE_OK : fail(j, STROBE_IO, j->costs, strerror(errno));
+}
+
+static enum strobe_status open_job(struct job *j)
+{
+    const char *folder = j->options->folder;
     ssize_t n = readlink("/proc/self/exe", j->self, sizeof j->self - 1);
     if (n <= 0)
         return fail(j, STROBE_IO, "/proc/self/exe", strerror(errno));
@@ -223,12 +240,16 @@ static enum strobe_status open_job(struct job *j, const char *folder)
     }
     snprintf(j->text, sizeof j->text, "%s/scenario", j->folder);
     snprintf(j->notes, sizeof j->notes, "%s/notes", j->folder);
+    snprintf(j->costs, sizeof j->costs, "%s/costs", j->folder);
     char *whole = realpath(folder ? folder : j->folder, NULL);
     if (!whole)
         return fail(j, STROBE_IO, folder, strerror(errno));
     n = snprintf(j->session, sizeof j->session, "%s/session.strobe", whole);
     free(whole);
-    return n < (int)sizeof j->session ? write_scenario(j) : fail(j, STROBE_IO, folder, strerror(ENAMETOOLONG));
+    if (n >= (int)sizeof j->session)
+        return fail(j, STROBE_IO, folder, strerror(ENAMETOOLONG));
+    enum strobe_status status = write_scenario(j);
+    return status == STROBE_OK && j->options->is_virtual ? write_costs(j) : status;
 }
 
 static void close_job(const struct job *j, bool keeps_session)
@@ -237,16 +258,18 @@ static void close_job(const struct job *j, bool keeps_session)
         return;
     unlink(j->text);
     unlink(j->notes);
+    unlink(j->costs);
     if (!keeps_session)
         unlink(j->session);
     rmdir(j->folder);
 }
 
-enum strobe_status sim_real_run(const struct sim_scenario *scenario, const char *runtime, uint64_t seed,
-                                const char *folder, struct sim_tracks *truth, struct sim_tracks *claim,
-                                struct sim_run_cpu *cpu, char *why, size_t why_bytes)
+enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struct sim_real_options *options,
+                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_run_cpu *cpu, char *why,
+                                size_t why_bytes)
 {
-    struct job j = {.scenario = scenario, .runtime = runtime, .seed = seed, .why = why, .why_bytes = why_bytes};
+    struct job j = {.scenario = scenario, .options = options, .turns_per_ms = 1, .why = why, .why_bytes = why_bytes};
+    const char *folder = options->folder;
     struct sim_notes_head alone, traced;
     char trace[PATH_MAX];
     sim_tracks_open(truth);
@@ -257,14 +280,17 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const char 
     if (status != STROBE_OK)
         return status;
     sim_work_begin();
-    j.turns_per_ms = sim_work_calibrate();
-    status = open_job(&j, folder);
-    if (status == STROBE_OK)
+    if (!options->is_virtual)
+        j.turns_per_ms = sim_work_calibrate();
+    status = open_job(&j);
+    if (status == STROBE_OK && !options->is_virtual)
         status = play_alone(&j, &alone);
     if (status == STROBE_OK)
         status = play_traced(&j, folder ? trace : NULL, truth, claim, &traced);
     if (status == STROBE_OK)
-        *cpu = shares(&alone, &traced);
+        *cpu = options->is_virtual ? (struct sim_run_cpu){.app_ns = traced.process_cpu_ns - traced.charged_ns,
+                                                          .tracer_ns = traced.charged_ns}
+                                   : shares(&alone, &traced);
     close_job(&j, folder != NULL);
     return status;
 }

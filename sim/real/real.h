@@ -20,7 +20,9 @@
  * In an Android runtime (sim/art/runtime.h) methods are those of a dex file (sim/art/dex.h), each thread is attached,
  * and what belongs to the runtime is really its own: monitors, waits for them, permits, what managed methods allocate,
  * exceptions, collections (however long they take), sleeps, messages, library loads, calls through the binder. The
- * engine is the one for Android; what it does not hook there - mutexes, semaphores, i/o - only its sampler sees.
+ * engine is the one for Android; what it does not hook there - mutexes, semaphores, i/o - only its sampler sees. A fake
+ * runtime may play in virtual time (sim/virtual): then work takes as long as it is to, a collection what the scenario
+ * says, and what is noted of blocks is exact.
  *
  * CPU slices of the truth are empty: the kernel's scheduler does not tell. Who let whom go is known for sure of
  * locks, conditions, joins and parks; posts of a semaphore are taken to be had in their order. Scenarios of more than
@@ -32,19 +34,31 @@
 
 enum { SIM_REAL_METHODS = 1024 };
 
-/* Plays `scenario` and fills in truth and claim (made here, closed by the caller, also after an error). It is played
- * twice, which takes twice the scenario's time: first alone, to know what its work takes; *cpu then holds that for the
- * traced run, and what that took besides. `folder`: gets session.strobe and trace.pftrace, overwritten; NULL = nothing
- * is left.
+struct sim_real_options {
+    const char *runtime;         /* NULL = none: real frames */
+    bool is_virtual;             /* a fake runtime, in virtual time */
+    uint64_t seed;
+    enum sim_schedule schedule;  /* of virtual time, and so is the next */
+    const struct sim_costs *costs;
+    const char *folder;
+};
+
+/* Plays `scenario` and fills in truth and claim (made here, closed by the caller, also after an error). In real
+ * time it is played twice, which takes twice the scenario's time: first alone, to know what its work takes; *cpu then
+ * holds that for the traced run, and what that took besides. `folder`: gets session.strobe and trace.pftrace,
+ * overwritten; NULL = nothing is left.
  * Otherwise `why` has one line. STROBE_UNSUPPORTED: not on this machine. STROBE_BAD_INPUT: not this scenario.
  * STROBE_IO. */
-enum strobe_status sim_real_run(const struct sim_scenario *scenario, const char *runtime, uint64_t seed,
-                                const char *folder, struct sim_tracks *truth, struct sim_tracks *claim,
-                                struct sim_run_cpu *cpu, char *why, size_t why_bytes);
+enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struct sim_real_options *options,
+                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_run_cpu *cpu, char *why,
+                                size_t why_bytes);
 
 /* The played process: what `strobe` does when its first argument is SIM_REAL_COMMAND. argv[0] is that. Returns the exit
  * status. */
 #define SIM_REAL_COMMAND "play-real"
 int sim_real_child(int argc, char **argv);
+
+/* The same in virtual time: sim/virtual/virtual.h. */
+#define SIM_VIRTUAL_COMMAND "play-virtual"
 
 #endif

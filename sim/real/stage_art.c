@@ -8,7 +8,17 @@
 
 /* ---- threads ---- */
 
-static _Thread_local struct sim_actor *acting;
+static pthread_key_t acting;
+
+struct sim_actor *sim_real_art_acting(void)
+{
+    return pthread_getspecific(acting);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&acting, NULL);
+}
 
 static bool enter(struct sim_actor *a, const char *name)
 {
@@ -17,7 +27,9 @@ static bool enter(struct sim_actor *a, const char *name)
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, name, NULL};
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
         (int32_t (*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_ATTACH);
-    acting = a;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    pthread_setspecific(acting, a);
     a->env = strobe_jvm_env(vm);
     if (!a->env && attach(vm, &a->env, &how) != STROBE_JNI_OK)
         return false;
@@ -143,9 +155,11 @@ static void wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, u
         return;
     }
     uint64_t until_ns = timeout_ns ? sim_work_now_ns() + timeout_ns : 0;
-    do
+    wait_until(a, l, until_ns);
+    while (!atomic_load(&a->notifier) && (!until_ns || sim_work_now_ns() < until_ns)) {
+        sim_hand_off(a, &l->released);   /* woken for nothing, it has had the monitor again */
         wait_until(a, l, until_ns);
-    while (!atomic_load(&a->notifier) && (!until_ns || sim_work_now_ns() < until_ns));
+    }
 }
 
 /* The runtime lets go who waits longest for the monitor, whatever for: where that may be another one than is meant, all
@@ -225,15 +239,22 @@ static void release(struct sim_actor *a, void *object)
 
 static void collect(struct sim_actor *a, uint64_t amount_ns)
 {
-    (void)amount_ns;
+    a->pause_ns = amount_ns;
     sim_real_wait_begin(a, STROBE_KIND_GC, true);
     sim_art_collect(&a->play->art->art, a->env);
     sim_real_wait_end(a, 0);
+    a->pause_ns = 0;
 }
 
 /* ---- calls out ---- */
 
 /* What takes time is native code, so that the calls are the real thing up to there. */
+void sim_real_art_answer(struct sim_actor *a)
+{
+    sim_work_device(&a->timer, a->latency_ns);
+}
+
+/* Called from another library, and so always this one, whatever stage the actor is on. */
 int32_t sim_real_art_binder(void *actor, int32_t handle, uint32_t code, const void *data, void *reply, uint32_t flags)
 {
     struct sim_actor *a = actor;
@@ -242,7 +263,7 @@ int32_t sim_real_art_binder(void *actor, int32_t handle, uint32_t code, const vo
     (void)data;
     (void)reply;
     (void)flags;
-    sim_real_read_device(a, a->latency_ns);
+    a->play->art->answer(a);
     return 0;
 }
 
@@ -255,10 +276,11 @@ uint8_t sim_real_art_transact(struct strobe_jni *env, strobe_jobject binder, int
     (void)data;
     (void)reply;
     (void)flags;
-    if (acting->play->art->call_binder)
-        acting->play->art->call_binder(acting);
+    struct sim_actor *a = sim_real_art_acting();
+    if (a->play->art->call_binder)
+        a->play->art->call_binder(a);
     else
-        sim_real_read_device(acting, acting->latency_ns);
+        sim_real_art_answer(a);
     return 1;
 }
 
@@ -270,7 +292,7 @@ strobe_jobject sim_real_art_load(struct strobe_jni *env, strobe_jclass class, st
     (void)name;
     (void)loader;
     (void)caller;
-    sim_real_read_device(acting, acting->latency_ns);
+    sim_real_art_answer(sim_real_art_acting());
     return NULL;
 }
 

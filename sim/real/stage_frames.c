@@ -120,7 +120,7 @@ static void wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latenc
 {
     (void)kind;
     sim_real_wait_begin(a, STROBE_KIND_READ, true);
-    sim_real_read_device(a, latency_ns);
+    sim_work_device(&a->timer, latency_ns);
     sim_real_wait_end(a, 0);
 }
 

@@ -6,13 +6,8 @@
 #include "sim/real/play.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 enum {
-    SHORT_NS = 2000,     /* a call expected not to block that takes less did not, and is no wait */
-    BLOCK_NS = 5000,     /* no block is shorter: two switches take as long */
     SPIN_LEAST_NS = 100,
     TRACK_BITS = 16,
 };
@@ -57,12 +52,14 @@ static bool switched(struct sim_actor *a)
 void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
 {
     uint64_t end_ns = sim_work_now_ns(), took = end_ns - a->wait.begin_ns;
-    if (!a->wait.told && took < SHORT_NS)
+    if (!a->wait.told && took < sim_work_limits.wait_ns)
         return;
-    bool blocked = took >= BLOCK_NS && switched(a);
+    bool blocked = took >= sim_work_limits.block_ns && switched(a);
     if (!a->wait.told)
         sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
     uint64_t release_ns = a->play->begin_ns + (handoff >> TRACK_BITS);
+    if (blocked && sim_work_limits.exact && release_ns < a->wait.begin_ns)
+        release_ns = a->wait.begin_ns;
     if (blocked && handoff && release_ns >= a->wait.begin_ns && release_ns <= end_ns)
         sim_note(&a->notes, SIM_NOTE_WAKER, release_ns, (handoff & ((1u << TRACK_BITS) - 1)) - 1);
     sim_note(&a->notes, SIM_NOTE_WAITED, end_ns, blocked);
@@ -319,7 +316,7 @@ static void unpark(struct sim_actor *a, uint32_t spec)
     a->play->stage->unpark(a, b);
 }
 
-/* ---- threads, devices, sleep ---- */
+/* ---- threads ---- */
 
 static void join(struct sim_actor *a, uint32_t spec)
 {
@@ -336,20 +333,6 @@ static void join(struct sim_actor *a, uint32_t spec)
         sim_real_wait_end(a, ended_ns << TRACK_BITS | (b->track + 1));
         return;
     }
-}
-
-void sim_real_read_device(struct sim_actor *a, uint64_t latency_ns)
-{
-    uint64_t expired;
-    if (a->timer < 0)
-        a->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    struct itimerspec t = {.it_value = {(time_t)(latency_ns / 1000000000u), (long)(latency_ns % 1000000000u)}};
-    if (a->timer < 0 || timerfd_settime(a->timer, 0, &t, NULL) != 0)
-        return;
-    ssize_t n;
-    do
-        n = read(a->timer, &expired, sizeof expired);
-    while (n < 0 && errno == EINTR);
 }
 
 void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amount)

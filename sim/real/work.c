@@ -1,11 +1,13 @@
 #include "sim/real/work.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 typedef int clock_fn(clockid_t, struct timespec *);
@@ -24,6 +26,11 @@ static uint64_t clock_ns(clockid_t clock)
     if (syscall(SYS_clock_gettime, clock, &t) != 0)
         return 0;
     return ns_of(&t);
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 }
 
 void sim_work_begin(void)
@@ -75,6 +82,20 @@ void sim_work_do(uint64_t ns, uint64_t turns_per_ms)
     turn(ns / ms * turns_per_ms + ns % ms * turns_per_ms / ms);
 }
 
+void sim_work_device(int *timer, uint64_t latency_ns)
+{
+    uint64_t expired;
+    if (*timer < 0)
+        *timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    struct itimerspec t = {.it_value = timespec_of(latency_ns)};
+    if (*timer < 0 || timerfd_settime(*timer, 0, &t, NULL) != 0)
+        return;
+    ssize_t n;
+    do
+        n = read(*timer, &expired, sizeof expired);
+    while (n < 0 && errno == EINTR);
+}
+
 uint64_t sim_work_thread_cpu_ns(void)
 {
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -92,17 +113,14 @@ uint64_t sim_work_process_cpu_ns(void)
     return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+const struct sim_work_limits sim_work_limits = {.wait_ns = 2000, .block_ns = 5000};
+
 struct sim_work_switches sim_work_switches(void)
 {
     struct rusage u = {0};
     syscall(SYS_getrusage, RUSAGE_THREAD, &u);
     return (struct sim_work_switches){(uint64_t)u.ru_nvcsw, (uint64_t)u.ru_nivcsw, (uint64_t)u.ru_minflt,
                                       (uint64_t)u.ru_majflt};
-}
-
-static struct timespec timespec_of(uint64_t ns)
-{
-    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 }
 
 struct timespec sim_work_time_in(uint64_t span_ns)

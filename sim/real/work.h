@@ -3,6 +3,7 @@
 #ifndef STROBE_SIM_REAL_WORK_H
 #define STROBE_SIM_REAL_WORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -19,10 +20,19 @@ uint64_t sim_work_calibrate(void);
 /* Does `ns` of work, at that many turns a millisecond. The same work for the same numbers, however long it takes. */
 void sim_work_do(uint64_t ns, uint64_t turns_per_ms);
 
+/* Waits for a device that takes as long. `timer` is the thread's own, for this; -1 at first. */
+void sim_work_device(int *timer, uint64_t latency_ns);
+
 /* CPU time: of the calling thread, of another one of this process (0 when it has ended), of the process. */
 uint64_t sim_work_thread_cpu_ns(void);
 uint64_t sim_work_cpu_ns_of(uint32_t tid);
 uint64_t sim_work_process_cpu_ns(void);
+
+/* A call expected not to block that takes less than wait_ns did not, and is no wait. No block is shorter than block_ns:
+ * two switches take as long. Where it is exact that a thread blocked, who was about to let go before it did is who let
+ * it go. */
+struct sim_work_limits { uint64_t wait_ns, block_ns; bool exact; };
+extern const struct sim_work_limits sim_work_limits;
 
 /* Switches of the calling thread so far. */
 struct sim_work_switches { uint64_t voluntary, involuntary, minor_faults, major_faults; };

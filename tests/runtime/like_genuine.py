@@ -16,7 +16,7 @@ strobe, *runtimes = sys.argv[1:4]
 
 
 def play(scenario, runtime):
-    command = [strobe, 'run', scenario, '--runtime', runtime, '--seed', '3', '--json']
+    command = [strobe, 'run', scenario, '--mode', 'real', '--runtime', runtime, '--seed', '3', '--json']
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 

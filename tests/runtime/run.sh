@@ -58,7 +58,7 @@ refused() {
 }
 
 play() {
-    "$strobe" run "$managed" --runtime "$1" --seed 3 --json -f -o "$work/out" >"$work/score.json"
+    "$strobe" run "$managed" --mode real --runtime "$1" --seed 3 --json -f -o "$work/out" >"$work/score.json"
 }
 
 # scores RUNTIME

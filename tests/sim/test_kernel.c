@@ -1,4 +1,5 @@
 /* The virtual kernel in fair mode: time, cores, and who gets how much of them. */
+#include "sim/kernel/fiber.h"
 #include "tests/sim/support/stage.h"
 
 static void computes(void *ns)
@@ -204,6 +205,49 @@ static void nicer_threads_get_as_much_less_as_linux_gives_them(void **state)
     stage_close();
 }
 
+static void renices_then_never_ends(void *nice)
+{
+    static const uint64_t piece = 100 * US;
+    sim_renice(sim_self(), *(const int *)nice);
+    never_ends((void *)(uintptr_t)&piece);
+}
+
+static void who_is_made_nicer_gets_less_from_then_on(void **state)
+{
+    (void)state;
+    static const int nice[] = { 0, 5 };
+    struct sim_thread *t[2];
+    stage_open(&(struct sim_kernel_options){ .cores = 1, .limit_ns = 10000 * MS });
+    for (uint32_t i = 0; i < 2; i++)
+        t[i] = enter(NULL, renices_then_never_ends, (void *)(uintptr_t)&nice[i]);
+    play(SIM_END_LIMIT);
+    double share = 10e9 * 335 / (1024 + 335), has = (double)sim_cpu_ns(t[1]);
+    assert_true(has > share * 0.96 && has < share * 1.04);
+    assert_true(sim_cpu_ns(t[0]) > 7000 * MS);
+    stage_close();
+}
+
+static void is_on_its_stack(void *arg)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), low;
+    size_t bytes;
+    (void)arg;
+    low = (uintptr_t)sim_stack(&bytes);
+    note(here > low && here < low + bytes);
+    note(bytes);
+}
+
+static void a_thread_is_told_the_bounds_of_its_stack(void **state)
+{
+    (void)state;
+    stage_cores(1);
+    enter("a", is_on_its_stack, NULL);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 1);
+    assert_true(notes[1] >= SIM_FIBER_STACK_BYTES);
+    stage_close();
+}
+
 static void sleeps_then_notes(void *until)
 {
     sim_sleep_until(*(const uint64_t *)until);
@@ -371,6 +415,8 @@ int main(void)
         cmocka_unit_test(a_run_waits_for_no_daemon),
         cmocka_unit_test(two_threads_share_a_core_by_slices),
         cmocka_unit_test(hogs_get_equal_shares_whatever_their_pieces),
+        cmocka_unit_test(who_is_made_nicer_gets_less_from_then_on),
+        cmocka_unit_test(a_thread_is_told_the_bounds_of_its_stack),
         cmocka_unit_test(nicer_threads_get_as_much_less_as_linux_gives_them),
         cmocka_unit_test(a_realtime_thread_preempts_at_once_and_runs_through),
         cmocka_unit_test(who_slept_preempts_who_ran_long_but_not_who_just_began),

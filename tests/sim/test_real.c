@@ -265,7 +265,8 @@ static void more_methods_than_there_are_frames_are_refused(void **state)
     fputs("}\nthread main main run M0\n", f);
     fclose(f);
     assert_int_equal(sim_scenario_parse(text, "many.scn", &scenario, why, sizeof why), STROBE_OK);
-    assert_int_equal(sim_real_run(scenario, NULL, 1, NULL, &truth, &claim, &cpu, why, sizeof why), STROBE_BAD_INPUT);
+    struct sim_real_options options = {.seed = 1};
+    assert_int_equal(sim_real_run(scenario, &options, &truth, &claim, &cpu, why, sizeof why), STROBE_BAD_INPUT);
     assert_string_equal(why, "many.scn: 1025 methods, expected at most 1024 in real mode");
     sim_tracks_close(&truth);
     sim_tracks_close(&claim);
@@ -282,6 +283,17 @@ static void a_stack_deeper_than_there_is_ends_the_run_with_a_line(void **state)
     assert_int_equal(play_in_child(text, "1"), 2);
 }
 
+static void when_the_main_thread_has_ended_its_process_costs_nothing(void **state)
+{
+    static const char text[] = HEAD "image app {\nmethod Sleep { sleep 300ms }\nmethod Main { }\n}\n"
+                                    "thread main main run Main\nthread one run Sleep\n";
+    struct played p;
+    (void)state;
+    play(&p, text, "1");
+    assert_true(p.head.process_cpu_ns < 100000000);
+    close_played(&p);
+}
+
 #define PLAYED(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_folder)
 
 int main(void)
@@ -293,6 +305,7 @@ int main(void)
         PLAYED(messages_of_a_queue_run_one_by_one_each_with_an_id),
         PLAYED(what_waits_for_ever_ends_with_the_scenario),
         cmocka_unit_test(more_methods_than_there_are_frames_are_refused),
+        PLAYED(when_the_main_thread_has_ended_its_process_costs_nothing),
         PLAYED(a_stack_deeper_than_there_is_ends_the_run_with_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

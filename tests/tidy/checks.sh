@@ -113,9 +113,10 @@ include_arrows_point_one_way() {
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
             may["sim/art"] = may["backend"] " sim/kernel sim/app sim/art"
             may["sim/real"] = may["sim/runtime"] " backend sim/art sim/real"
+            may["sim/virtual"] = may["sim/real"] " sim/virtual"
             may["sim/trial"] = may["sim/policy"] " sim/real sim/trial"
             may["sim/explore"] = "base trace sim/kernel sim/explore"
-            may["sim/cmd"] = may["backend"] " watch sim/art " may["sim/trial"] " sim/explore sim/cmd"
+            may["sim/cmd"] = may["backend"] " watch sim/art " may["sim/trial"] " sim/virtual sim/explore sim/cmd"
         }
         {
             target = $3

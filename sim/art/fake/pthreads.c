@@ -90,7 +90,7 @@ static void set_name(const char *name) { pthread_setname_np(pthread_self(), name
 static uintptr_t stack_low(void)
 {
     pthread_attr_t a;
-    void *low;
+    void *low = NULL;
     size_t bytes;
     must(pthread_getattr_np(pthread_self(), &a) == 0 && pthread_attr_getstack(&a, &low, &bytes) == 0);
     pthread_attr_destroy(&a);

@@ -1,0 +1,20 @@
+# Fake runtimes in virtual time: what plays and captures on real threads, compiled once more on the virtual kernel's
+# answers to POSIX. Included by the Makefile.
+
+virtual_src   := $(wildcard sim/virtual/*.c)
+# What is compiled anew. The engine's own half is the lab's already.
+virtual_again := sim/real/art.c sim/real/notes.c sim/real/play.c sim/real/queue.c sim/real/stage_art.c \
+                 sim/real/stage_frames.c sim/real/step.c sim/real/waits.c sim/art/fake/pthreads.c \
+                 $(filter-out $(lab_backend),$(wildcard engine/backend/art/*.c)) \
+                 $(addprefix engine/backend/linux/,host_linux.c suspend.c handshake.c)
+sources       += $(virtual_src)
+
+# The posix_* and their like call the C library; what is compiled anew calls them.
+$B/virtual/%.o: %.c sim/virtual/posix.h $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player -include sim/virtual/posix.h \
+	    -c -o $@ $<
+
+virtual_obj := $(call obj,virtual,$(virtual_again)) $(call obj,sim,$(virtual_src) sim/real/frames.S)
+$B/sim/virtual.o: $(virtual_obj)
+	$(call run,ld)$(LD) -r --wrap=strobe_art_thread -o $@ $^ && $(OBJCOPY) --keep-global-symbol=sim_virtual_child $@

@@ -1,0 +1,153 @@
+#!/bin/bash
+# `strobe run --runtime fakeNN`: a scenario in a fake Android runtime in virtual time, the engine's Android backend
+# hooked into it, scored; at an old level, one in between and the newest.
+#
+#   B=DIR tests/virtual/run.sh      prints `N passed, N failed, N skipped` at the end
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(realpath "${B:-build}")
+strobe=$B/strobe
+locks=$PWD/tests/virtual/locks.scn
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work
+passed=0 failed=0
+
+# check NAME COMMAND...: passes when the command succeeds; what it prints is shown when it fails.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$work/check.out" 2>&1; then
+        ((passed++))
+    else
+        ((failed++))
+        echo "FAIL $name: $(head -n 3 "$work/check.out" | tr '\n' ' ')"
+    fi
+}
+
+# refused TEXT ARGUMENT...: the run ends with status 2 and one line that has the text.
+refused() {
+    local text=$1
+    shift
+    "$strobe" run "$@" >"$work/refused.out" 2>"$work/refused.err"
+    [[ $? == 2 && $(wc -l <"$work/refused.err") == 1 ]] && grep -qF -- "$text" "$work/refused.err" && return
+    cat "$work/refused.err"
+    return 1
+}
+
+# play NAME LEVEL ARGUMENT...: leaves a run's files in a folder of that name.
+play() {
+    local folder=$work/$1 runtime=fake$2
+    shift 2
+    mkdir -p "$folder" && "$strobe" run "$locks" --runtime "$runtime" -o "$folder" "$@" >/dev/null
+}
+
+play_elsewhere() (
+    export SOMETHING
+    SOMETHING=$(printf 'x%.0s' {1..3000})
+    play "$@"
+)
+
+same_files() {
+    local name
+    for name in session.strobe trace.pftrace truth.pftrace score.json; do
+        cmp "$work/$1/$name" "$work/$2/$name" || return 1
+    done
+}
+
+differ() {
+    ! cmp -s "$work/$1/session.strobe" "$work/$2/session.strobe" &&
+        ! cmp -s "$work/$1/truth.pftrace" "$work/$2/truth.pftrace"
+}
+
+# in_bounds RUN NAME LOW HIGH: that score of the run lies within.
+in_bounds() {
+    python3 - "$work/$1/score.json" "${@:2}" <<'PYTHON'
+import json, sys
+value = json.load(open(sys.argv[1]))[sys.argv[2]]
+low, high = map(float, sys.argv[3:])
+print(f"{value}, expected {low} .. {high}")
+sys.exit(not low <= value <= high)
+PYTHON
+}
+
+# each_wait RUN: of each kind that hooks hear of there are some, and nearly as much is claimed as is true.
+each_wait() {
+    python3 - "$work/$1/score.json" <<'PYTHON'
+import json, sys
+times = {m["name"]: (m["true_self_ns"], m["claimed_self_ns"]) for m in json.load(open(sys.argv[1]))["methods"]}
+for kind in "monitor", "cond", "park", "gc", "poll":
+    true, claimed = times.get(f"[{kind} wait]" if kind != "poll" else "[poll]", (0, 0))
+    if not true or not 0.9 * true <= claimed <= 1.1 * true:
+        sys.exit(f"{kind}: {claimed} ns claimed, {true} ns true")
+PYTHON
+}
+
+# books RUN: balanced, threads were stopped, and each was let go.
+books() {
+    "$strobe" report --json "$work/$1/session.strobe" | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+text = json.dumps(report)
+def find(o, name):
+    if isinstance(o, dict):
+        return o[name] if name in o else next((v for v in (find(x, name) for x in o.values()) if v is not None), None)
+suspends, resumes = find(report, "suspends"), find(report, "resumes")
+print(suspends, resumes, find(report, "balanced"))
+sys.exit(not (find(report, "balanced") and suspends and suspends == resumes))'
+}
+
+for level in 24 30 36; do
+    check "level $level plays in virtual time" play "$level" "$level"
+    check "level $level plays again in another environment" play_elsewhere "$level-again" "$level"
+    check "level $level: the same seed leaves the same bytes" same_files "$level" "$level-again"
+    check "level $level: books balance, every suspend has its resume" books "$level"
+    check "level $level: waits of all kinds are as long as they were" each_wait "$level"
+    check "level $level: wakers are right" in_bounds "$level" waker_precision 0.8 1
+    check "level $level: wakers are known" in_bounds "$level" waker_recall 0.7 1
+    check "level $level: samples are taken" in_bounds "$level" samples 500 100000
+    check "level $level: the engine's work is charged" in_bounds "$level" overhead 0.0005 0.05
+    for schedule in fair adversarial; do
+        check "level $level keeps its promises at any seed, $schedule" \
+            "$strobe" run "$locks" --runtime "fake$level" --schedule $schedule --seeds 1..6 -j 2
+    done
+done
+
+# What a collection takes is the scenario's word: five of 2 ms, one every 20 ms.
+gc_time() {
+    python3 - "$work/30/score.json" <<'PYTHON'
+import json, sys
+gc = [m for m in json.load(open(sys.argv[1]))["methods"] if m["name"] == "[gc wait]"]
+print(gc)
+sys.exit(not gc or gc[0]["calls"] != 5 or not 10e6 <= gc[0]["true_self_ns"] < 10.1e6)
+PYTHON
+}
+check 'a collection takes the time that the scenario says' gc_time
+check 'the trace has the names of methods' grep -q 'Cache.evict' "$work/30/trace.pftrace"
+
+check 'another seed plays' play other 30 --seed 2
+check 'another seed is another run' differ 30 other
+check 'an adversary plays' play adversary 30 --schedule adversarial
+check 'an adversary plays again' play adversary-again 30 --schedule adversarial
+check 'under an adversary the same seed leaves the same bytes' same_files adversary adversary-again
+check 'an adversary makes another run' differ 30 adversary
+sed 's/"hook": *[0-9.]*/"hook": 5000/' fixtures/costs/x86-64.json >"$work/dear.json"
+check 'dear hooks play' play dear 30 --costs "$work/dear.json"
+check 'dear hooks show in the overhead' in_bounds dear overhead 0.05 10
+
+"$strobe" run "$locks" --runtime fake30 --seeds 1..4 --json >"$work/one.jsonl"
+"$strobe" run "$locks" --runtime fake30 --seeds 1..4 --json -j 3 >"$work/many.jsonl"
+check 'a swarm comes to the same with one process and with many' cmp "$work/one.jsonl" "$work/many.jsonl"
+check 'a swarm has a line for each seed' test "$(wc -l <"$work/one.jsonl")" == 4
+
+check 'a genuine runtime has no virtual time' refused 'only fakes' "$locks" --runtime art11 --mode virtual
+check 'a fake has real time, too, without an adversary' refused 'adversarial' \
+    "$locks" --runtime fake30 --mode real --schedule adversarial
+check 'other policies are refused' refused '--policy strobe' "$locks" --runtime fake30 --policy ideal
+printf 'scenario deep "deep"\nduration 1s\ncores 1\nimage a managed {\nmethod A { compute 1us }\n' >"$work/deep.scn"
+printf 'method B { recurse A 9999 }\nmethod C { recurse B 9999 }\n}\nthread main main run C\n' >>"$work/deep.scn"
+check 'what fails in the played process is said here' refused 'within the stack' "$work/deep.scn" --runtime fake30
+check 'nothing is left in the temporary folder' bash -c '! ls -d "$1"/strobe-real-* 2>/dev/null' - "$work"
+
+echo "$passed passed, $failed failed, 0 skipped"
+((failed == 0))
