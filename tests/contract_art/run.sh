@@ -5,8 +5,8 @@
 #
 # Named runtimes run whole, in the mode named or in all that they have. Unless any are named:
 #
-#   art11, and art14 where STROBE_ART14 names it   whole, interpreted and quick
-#   the fakes of 24, 30 and 36                     all modes; the heavy cases in fake30's quick one alone
+#   art11, and art14 where STROBE_ART14 names it   interpreted and quick; the heavy cases in art11's quick mode alone
+#   the fake of 30                                 all modes; the heavy cases in its quick one alone
 #   the other fakes                                one mode each, which differs from level to level, no heavy cases
 #
 # With FULL=1, as by night, all run whole in all modes. A case that takes more than about 100 ms of processor time is
@@ -53,9 +53,11 @@ all_modes() {
 
 usual() {
     local level mode
+    contract art11 interpreted -l
+    contract art11 quick "${light[@]}"
+    [[ -n ${STROBE_ART14:-} ]] && all_modes art14 -l
     for level in {24..36}; do
         case $level in
-            24 | 36) all_modes "fake$level" -l ;;
             30) for mode in "${fake_modes[@]}"; do
                     if [[ $mode == quick ]]; then contract fake30 quick; else contract fake30 "$mode" -l; fi
                 done ;;
@@ -74,9 +76,9 @@ for runtime; do
     fi
 done
 if (($# == 0)); then
-    all_modes art11 "${light[@]}"
-    [[ -n ${STROBE_ART14:-} ]] && all_modes art14 "${light[@]}"
     if [[ -n ${FULL:-} ]]; then
+        all_modes art11 "${light[@]}"
+        [[ -n ${STROBE_ART14:-} ]] && all_modes art14 "${light[@]}"
         for level in {24..36}; do all_modes "fake$level" "${light[@]}"; done
     else
         usual
