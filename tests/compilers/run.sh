@@ -50,7 +50,7 @@ check 'unoptimized' "$B-O0" "CC=${first:-gcc}" CFLAGS=-O0 EXPLORE=no "$B-O0/stro
 LIGHT=1 plays_alike unoptimized "$B-O0"
 
 # What includes nothing but a header must compile: each header includes what it uses. (Headers of peers need the
-# peers' own.)
+# peers' own; those that stand in for Android's are read when its library is built.)
 while read -r header; do
     if why=$("${CC:-gcc}" -I. -D_GNU_SOURCE -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - \
         <<<"#include \"$header\"" 2>&1); then
@@ -60,7 +60,7 @@ while read -r header; do
         echo "FAIL $header does not stand alone"
         head -n 5 <<<"$why"
     fi
-done < <(find engine sim bench tests -name '*.h' -not -path 'bench/peers/*' | sort)
+done < <(find engine sim bench tests -name '*.h' -not -path 'bench/peers/*' -not -path '*/bionic/include/*' | sort)
 
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))

@@ -20,6 +20,7 @@ check() {
 
 # stand_in NAME TEXT
 stand_in() {
+    rm -f "$dir/$1"   # which may be a link to the real one
     printf '#!/bin/bash\n%s\n' "$2" >"$dir/$1"
     chmod +x "$dir/$1"
 }
