@@ -241,6 +241,7 @@ static void monitors_hold_while_threads_are_suspended_and_garbage_is_collected(s
         suspend_one(&w, stops);
         if (stops % 8 == 0)
             contract_collect(c);
+        workload_pause(1);   /* who does nothing else starves them, on a machine with processors to spare */
     }
     for (int i = 0; i < PLAYERS; i++)
         java_thread_join(&p[i].thread);
