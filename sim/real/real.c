@@ -85,9 +85,11 @@ _Noreturn static void become(const struct job *j, bool traced, const char *libra
     snprintf(turns, sizeof turns, "%llu", (unsigned long long)j->turns_per_ms);
     dup2(complaints, STDERR_FILENO);
     if (j->options->is_virtual) {
-        personality(ADDR_NO_RANDOMIZE);   /* addresses of methods and monitors are in the session */
-        execl(j->self, "strobe", SIM_VIRTUAL_COMMAND, schedule, j->costs, j->text, seed, turns, j->notes, runtime,
-              session, (char *)NULL);
+        /* Addresses of methods and monitors are in the session: they must not depend on anything but the seed. */
+        static char *const environment[] = {"LC_ALL=C", NULL};
+        personality(ADDR_NO_RANDOMIZE);
+        execle(j->self, "strobe", SIM_VIRTUAL_COMMAND, schedule, j->costs, j->text, seed, turns, j->notes, runtime,
+               session, (char *)NULL, environment);
     } else if (!library || sim_preload_set(library, j->session))
         execl(j->self, "strobe", SIM_REAL_COMMAND, j->text, seed, turns, j->notes, runtime, session, (char *)NULL);
     dprintf(STDERR_FILENO, "%s: %s\n", j->self, strerror(errno));

@@ -11,13 +11,7 @@ cd "$(dirname "$0")/../.." || exit 2
 build=$(cd "$1" && pwd) arm64=$(cd "$2" && pwd) triplet=aarch64-linux-gnu
 passed=0 failed=0 skipped=0 limit=${LIMIT:-200}
 modes=(quick) one=()
-few=(allocations_are_counted_to_the_last methods_are_named_at_the_end every_feature_of_the_level_has_what_it_takes
-    who_leaves_a_monitor_is_the_waker_of_who_enters_it who_notifies_is_the_waker_of_who_waits
-    a_wait_that_timed_out_has_no_waker who_unparks_is_the_waker_of_who_parks
-    the_host_stops_a_thread_walks_it_and_lets_it_go a_suspended_thread_is_walked_exactly
-    all_that_is_exported_is_found_where_the_linker_says suspensions_nest who_notifies_all_is_the_waker_of_all
-    a_wait_that_was_interrupted_has_no_waker a_park_that_timed_out_has_no_waker
-    a_library_without_a_needed_symbol_is_refused_by_its_name a_truncated_or_foreign_library_or_level_is_refused)
+mapfile -t few <tests/contract_art/few.txt
 [[ -z ${FULL:-} ]] || modes=(quick interpreted) one=(-j 1) few=()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -5,9 +5,10 @@
 #
 # Named runtimes run whole, in the mode named or in all that they have. Unless any are named:
 #
-#   art11, and art14 where STROBE_ART14 names it   interpreted and quick; the heavy cases in art11's quick mode alone
-#   the fake of 30                                 all modes; the heavy cases in its quick one alone
-#   the other fakes                                one mode each, which differs from level to level, no heavy cases
+#   art11                       quick: whole; interpreted: all but the heavy cases
+#   art14                       where STROBE_ART14 names it, all modes, all but the heavy cases
+#   the fakes of 24, 30 and 36  all but the heavy cases, in one mode each, of 30 in all
+#   the other fakes             what levels differ in (few.txt), in one mode each
 #
 # With FULL=1, as by night, all run whole in all modes. A case that takes more than about 100 ms of processor time is
 # marked CONTRACT_HEAVY: all that `make test` runs here should stay under 45 s of that.
@@ -30,15 +31,17 @@ count() {
     printf '%-8s %-12s %4d passed %3d failed %3d skipped\n' "${1% *}" "${1#* }" "$p" "$f" "$s"
 }
 
-# contract RUNTIME MODE [-l]
+# contract RUNTIME MODE [-l] [-- CASE...]
 contract() {
-    local out status
+    local out status options=() cases=()
+    [[ ${3:-} == -l ]] && options=(-l)
+    [[ ${3:-} == -- ]] && cases=("${@:4}")
     if [[ $1 == fake* ]] && ! make -s "$B/art/${1#fake}/libart.so" >/dev/null; then
         echo "FAIL $1 does not build"
         ((failed++))
         return
     fi
-    out=$(timeout 200 "$B/contract_art" "${@:3}" "$1" "$2" 2>&1)
+    out=$(timeout 200 "$B/contract_art" "${options[@]}" "$1" "$2" "${cases[@]}" 2>&1)
     status=$?
     grep -v ' passed, ' <<<"$out"
     count "$1 $2" "$out" "$status"
@@ -52,18 +55,19 @@ all_modes() {
 }
 
 usual() {
-    local level mode
+    local level few
+    mapfile -t few <tests/contract_art/few.txt
     contract art11 interpreted -l
     contract art11 quick "${light[@]}"
     [[ -n ${STROBE_ART14:-} ]] && all_modes art14 -l
     for level in {24..36}; do
         case $level in
-            30) for mode in "${fake_modes[@]}"; do
-                    if [[ $mode == quick ]]; then contract fake30 quick; else contract fake30 "$mode" -l; fi
-                done ;;
-            *) contract "fake$level" "${fake_modes[level % 3]}" -l ;;
+            24 | 30 | 36) contract "fake$level" "${fake_modes[level % 3]}" -l ;;
+            *) contract "fake$level" "${fake_modes[level % 3]}" -- "${few[@]}" ;;
         esac
     done
+    contract fake30 quick -l
+    contract fake30 inlined -l
 }
 
 make -s "$B/contract_art" >/dev/null || { echo 'FAIL contract_art does not build'; echo '0 passed, 1 failed'; exit 1; }
