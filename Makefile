@@ -215,7 +215,8 @@ benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-a
          $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
 
 # The compiler reads what the command is not made of, and warns; nothing is built. For tests/compilers.
-read_src := $(filter-out $(sim_src) $(cmd_src) $(trace_src) bench/peers/% $(bionic)/% tests/android/shim.c,$(filter %.c,$(sources)))
+read_src := $(filter-out $(sim_src) $(cmd_src) $(trace_src) bench/peers/% $(bionic)/% tests/android/shim.c,\
+              $(filter %.c,$(sources)))
 read: $(read_src:%=$B/read/%)
 $(lab_src:%=$B/read/%) $(lab_support:%=$B/read/%): flavour := $(sim_flags)
 $(program_src:%=$B/read/%): flavour := $(explore_flags)
