@@ -18,7 +18,8 @@ static void hold_thin(struct strobe_jni *env, struct stage *s)
     java_enter(env, thin);
     s->cue = 1;
     stage_await(s, 2);
-    stage_pause(5 * STAGE_PAUSE_MS);   /* who wants it gives its processor away some times before it waits */
+    java_thread_asleep(&s->actor[1].thread);   /* who wants it gives its processor away some times before it waits */
+    stage_pause(STAGE_PAUSE_MS);
     java_exit(env, thin);
 }
 
