@@ -2,7 +2,7 @@
 # contract with the engine loaded from that library. Included by the Makefile.
 
 android_shims := $B/android/shim/libc.so $B/android/shim/libdl.so
-translated    := __errno sigaction sigfillset pthread_sigmask pthread_getattr_np pthread_attr_getstack \
+shim_own      := __errno sigaction sigfillset pthread_sigmask pthread_getattr_np pthread_attr_getstack \
                  pthread_attr_destroy pthread_create
 sources       += tests/android/shim.c tests/android/through.c
 
@@ -10,7 +10,7 @@ android-contract: $(android_shims) $B/contract_art $B/contract_android
 
 $B/android/shim/libc.inc: $(bionic)/libc.syms
 	@mkdir -p $(@D)
-	@grep -vxE '$(subst $() ,|,$(strip $(translated)))' $< | sed 's/.*/PASS(&);/' >$@
+	@grep -vxE '$(subst $() ,|,$(strip $(shim_own)))' $< | sed 's/.*/PASS(&);/' >$@
 
 $B/android/shim/libdl.inc: $(bionic)/libdl.syms
 	@mkdir -p $(@D)
