@@ -28,7 +28,7 @@ run_long   = LIMIT=$${LIMIT:-300} LOGS=$B/log-$@ tests/run
 
 # Of the lab's tests the long ones are left to FULL=1, and those on real threads to real processors.
 lab_long  := %/test_fault %/test_properties_sampling %/test_properties_trace %/test_properties_wakers %/test_stacks \
-             %/test_policy_strobe %/test_real %/test_trial %/test_swarm
+             %/test_policy_strobe %/test_real %/test_trial %/test_swarm %/test_scenario
 shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
 
 # Valgrind keeps what it has made of a file's code: it does not see detours.
