@@ -37,7 +37,7 @@ $B/fake/%.o: %.S $B/flags
 # One library a level, all of the same objects: its level, and what it exports.
 $B/art/%/libart.so: $(fake_obj) sim/art/fake/level sim/art/fake/symbols.txt
 	@mkdir -p $(@D)
-	$(call run,ld)CC='$(CC)' LINK='$(link)' sim/art/fake/level $* $@ $(fake_obj)
+	$(call run,ld)CC='$(CC)' OBJCOPY='$(OBJCOPY)' LINK='$(link)' sim/art/fake/level $* $@ $(fake_obj)
 
 $B/obj/%.o: %.S $B/flags
 	@mkdir -p $(@D)
