@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 /* These look into the engine that is linked in. */
-const struct contract_case contract_cases_held[] = {{0}}, contract_cases_sampling[] = {{0}};
+const struct contract_case contract_cases_held[] = {{0}}, contract_cases_order[] = {{0}},
+                           contract_cases_sampling[] = {{0}}, contract_cases_stress[] = {{0}};
 
 static void *function(const char *name)
 {
