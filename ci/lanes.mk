@@ -54,7 +54,7 @@ cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
 
-# Damaged modules are told by a system call that the emulator has not (process_vm_readv).
+# The test of damaged modules ends in a fault under the emulator, whose cause is not known yet.
 emulated := $(filter-out %/test_real %/test_real_frames %/test_art_module,$(shortened))
 # Its lab has to play as this one does, and its code to have the memory orders that were reviewed.
 emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
