@@ -90,12 +90,6 @@ static bool file_of(const char *begin, const char *end, char *path, size_t path_
     size_t bytes = (size_t)(end - begin);
     int fd = memfd_create("core.dex", 0);
     snprintf(path, path_bytes, "/proc/self/fd/%d", fd);
-    if (fd < 0) {
-        char name[] = "/tmp/strobe-core-XXXXXX";
-        fd = mkstemp(name);
-        snprintf(path, path_bytes, "/proc/self/fd/%d", fd);
-        unlink(name);
-    }
     return fd >= 0 && write(fd, begin, bytes) == (ssize_t)bytes;
 }
 
