@@ -22,8 +22,9 @@ endif
 
 comma        := ,
 CFLAGS       ?= -O2 -g
-cflags       := -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 -Wall -Wextra -Werror -Wvla -Wshadow \
-                -Wstrict-prototypes -Wmissing-prototypes -fno-omit-frame-pointer -pthread -MMD -MP
+cflags       := -I. -isystem engine/backend/mach/include -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 \
+                -Wall -Wextra -Werror -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes -fno-omit-frame-pointer \
+                -pthread -MMD -MP
 sim_flags    := -DSTROBE_ATOMIC_HEADER='"sim/kernel/atomic.h"' -DSTROBE_ABI_X86_64 -ffp-contract=off
 # For exploration each access to memory is made a call, which sim/explore/access.c answers; rings and tables are small.
 explore_flags := -O1 -fsanitize=thread -fno-sanitize=address,undefined -DSTROBE_SMALL \

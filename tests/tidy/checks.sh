@@ -112,7 +112,8 @@ include_arrows_point_one_way() {
             may["sim/runtime"] = "base store host capture trace sim/kernel sim/app sim/fault sim/score sim/runtime"
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
             may["sim/art"] = may["backend"] " sim/kernel sim/app sim/art"
-            may["sim/real"] = may["sim/runtime"] " backend sim/art sim/real"
+            may["sim/mach"] = "base sim/mach"
+            may["sim/real"] = may["sim/runtime"] " backend sim/art sim/mach sim/real"
             may["sim/virtual"] = may["sim/real"] " sim/virtual"
             may["sim/trial"] = may["sim/policy"] " sim/real sim/trial"
             may["sim/explore"] = "base trace sim/kernel sim/explore"
@@ -140,7 +141,7 @@ no_file_is_dead() {
     done
     included=$(files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -hE '^[ ]*#[ ]*include ["<]')
     files '\.h$' | while read -r path; do
-        grep -qF "\"$path\"" <<<"$included" || grep -qF "<${path#engine/backend/art/bionic/include/}>" <<<"$included" ||
+        grep -qF "\"$path\"" <<<"$included" || grep -qF "<${path#engine/backend/*/include/}>" <<<"$included" ||
             echo "$path:1: included by nothing"
     done
 }

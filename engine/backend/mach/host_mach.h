@@ -1,0 +1,54 @@
+/* The engine's host on Mach, and its unwinder.
+ *
+ * A thread is stopped like this, and nothing else is done between the first call and the last:
+ *
+ *   thread_suspend        it stops when it next comes out of the kernel, or at once when it computes
+ *   thread_info           confirms: STOPPED, or WAITING in the kernel, where its user stack can't change; anything else
+ *                         is asked again until the time is over (STROBE_LATE)
+ *   thread_get_state      registers
+ *   frames                by direct reads, within the bounds of its stack that were learnt from itself; by
+ *                         vm_read_overwrite when these are not known, or the thread is on its way out (S-41, S-42)
+ *   thread_resume
+ *
+ * From before the first to after the last is the window: no allocation, no lock, no stdio, no dynamic dispatch by this
+ * thread, for the stopped one may hold any lock there is (guard.h; tests/deadlock). Its length is in the session's
+ * header (engine/capture/window.h).
+ *
+ * A thread that blocks in a system call is stopped as any other: on Mach that ends no call early. Its registers are
+ * those with which it entered the kernel.
+ *
+ * A resume is guaranteed: by the sampler, or by the watchdog thread when a thread has stood for longer than
+ * STROBE_MACH_WATCHDOG_NS (hold.h). Suspensions by others count beside ours and stay.
+ *
+ * CPU time and run state are read afresh by thread_info at every look; nothing is judged by what was true before (S-5).
+ * A thread whose flags say IDLE, or which is on its way out, is left alone. */
+#ifndef STROBE_BACKEND_MACH_HOST_MACH_H
+#define STROBE_BACKEND_MACH_HOST_MACH_H
+
+#include "engine/backend/mach/threads.h"
+#include "engine/capture/engine.h"
+#include "engine/capture/hold.h"
+
+#define STROBE_MACH_WATCHDOG_NS UINT64_C(200000000)
+
+struct strobe_mach_host {
+    struct strobe_host host;              /* hand &h->host to the engine */
+    struct strobe_mach_threads *threads;
+    mach_port_t task;
+    struct strobe_hold hold;              /* the port of the thread that stands */
+};
+
+/* Fills in h->host for this task. Ticks are those of mach_absolute_time. `threads`: zeroed memory for the table. Both
+ * must outlive the engine. Start only. */
+void strobe_mach_host_init(struct strobe_mach_host *h, void *threads);
+
+/* Looks whether a thread stands too long, and lets it go; true when it did. By the watchdog thread, at least once in
+ * half of STROBE_MACH_WATCHDOG_NS. */
+bool strobe_mach_host_watch(struct strobe_mach_host *h);
+
+/* Frames by frame pointers: self from the hook's frame; of a stopped thread straight into the sampler's frames, and
+ * after resume the caller that has no frame record yet, or no more, is put in from the link register or the stack
+ * exactly when the code at hand says so (engine/capture/frame_state.h). Pointer authentication stripped. */
+extern const struct strobe_unwinder strobe_unwinder_mach;
+
+#endif

@@ -1,0 +1,50 @@
+/* The fake Mach: what XNU and libSystem answer to the calls of engine/backend/mach/include, on threads of this machine.
+ *
+ *   ports.c      the task's port names: rights, counts, dead names; a name's number is used again, its generation not
+ *   thread.c     task_threads, thread_suspend, _resume, _get_state, _info, _policy_set; run states as the kernel's are:
+ *                a thread in the kernel runs on after a suspend until it comes out, or waits there
+ *   vm.c         vm_read_overwrite and kin, task_info
+ *   clock.c      mach_absolute_time (units of 125/3 ns, as on arm64 devices), mach_wait_until
+ *   libsystem.c  malloc_logger, os_unfair_lock, dispatch, pthread_*_np, the introspection hook
+ *   dyld.c       images: add and remove callbacks; the app's own image, whose calls go through pointers to be rebound
+ *   fault.c      the n-th call of a name fails with a code, or takes a time
+ *   pthreads.c   all of it over real threads: stops by a signal and a hand-shake
+ *
+ * Over virtual threads sim/virtual puts a system of its own in the place of pthreads.c (system.h). It is one library,
+ * libfakemach.so, that an engine built for this machine is linked with (libstrobe-mach.so), as libSystem is on Darwin.
+ *
+ * Rules are kept in tests/contract_mach, which also runs on GNU Mach and in the emulator's host. */
+#ifndef STROBE_SIM_MACH_FAKE_H
+#define STROBE_SIM_MACH_FAKE_H
+
+#include <mach/mach.h>
+#include <stdbool.h>
+
+#define FAKE_MACH_API __attribute__((visibility("default")))
+
+/* ---- faults, by name of the call, for tests */
+
+/* The nth call (from 1, of this name, by any thread, counted from now) answers `code` and does nothing; times = how
+ * many in a row. A name that nobody calls that often is not an error. */
+FAKE_MACH_API void fake_mach_fail(const char *call, uint64_t nth, uint64_t times, kern_return_t code);
+FAKE_MACH_API void fake_mach_fail_none(void);
+
+/* Calls so far of a name; of all names: NULL. */
+FAKE_MACH_API uint64_t fake_mach_calls(const char *call);
+
+/* Numbers the calls of all names: the nth of them fails, whatever it is (for loops of n = 1, 2, 3, ...). Returns
+ * through *what the name that it hit, NULL when there were fewer. */
+FAKE_MACH_API void fake_mach_fail_any(uint64_t nth, kern_return_t code);
+FAKE_MACH_API const char *fake_mach_failed(void);
+
+/* ---- what can be seen of the kernel from outside */
+
+FAKE_MACH_API uint32_t fake_mach_names(void);             /* port names with rights that the task holds */
+FAKE_MACH_API uint32_t fake_mach_suspended(void);         /* threads with a suspend count */
+
+/* The calling thread is in the kernel until the same with false: a suspend does not stop it there, it counts as
+ * RUNNING, or with `waits` as WAITING; it stops when it comes out. For tests; blocking calls of libsystem.c do it
+ * themselves. */
+FAKE_MACH_API void fake_mach_in_kernel(bool in, bool waits);
+
+#endif
