@@ -1,7 +1,5 @@
 /* The table of the runtime's threads (engine/backend/art/threads.c): threads that enter themselves and are entered by
- * others, end and come again, against one that looks them up. And who lets a thread go that the sampler holds
- * (hold.h): a sampler that stops and walks one thread after the other, against a watchdog. */
-#include "engine/backend/art/hold.h"
+ * others, end and come again, against one that looks them up. */
 #include "engine/backend/art/threads.h"
 #include "tests/explore/programs.h"
 
@@ -167,89 +165,6 @@ static const struct explore_program frozen_program = {
     .fenced = true,
 };
 
-/* ---- artthreads/hold, artthreads/lost: the runtime's suspension is played */
-
-enum { STOPS = 3, MOST = 10, FOR_EVER = 1000000, SAMPLER = 0 };
-
-struct hold_state {
-    struct strobe_art_hold hold;
-    struct held {
-        uint32_t stack;             /* the thread's own, when it runs */
-        strobe_a32 begun, let_go;   /* times */
-    } held[STOPS];
-};
-
-/* The thread goes on: its stack is its own to change. */
-static void let_go(struct held *t)
-{
-    t->stack++;
-    strobe_add_relaxed(&t->let_go, 1u);
-}
-
-static void hold_one_after_the_other(void *state)
-{
-    struct hold_state *s = state;
-    for (uint32_t i = 0; i < explore_size() && i < STOPS; i++) {
-        strobe_store_relaxed(&s->held[i].begun, 1);
-        strobe_art_hold_begin(&s->hold, &s->held[i], 100 + 100 * i);
-        struct held *t = strobe_art_hold_walk(&s->hold);
-        if (t) {
-            explore_require(t == &s->held[i] && t->stack == 0);
-            strobe_art_hold_walked(&s->hold);
-        }
-        t = strobe_art_hold_claim(&s->hold);
-        explore_require(!t || t == &s->held[i]);
-        if (t)
-            let_go(t);
-    }
-}
-
-/* At any time each thread that stands seems to have stood for long, but never so long that its walk is disturbed. */
-static void watch(void *state)
-{
-    struct hold_state *s = state;
-    for (uint32_t i = 0; i <= explore_size(); i++) {
-        struct held *t = strobe_art_hold_overdue(&s->hold, 100 * STOPS + MOST, MOST, FOR_EVER);
-        if (t)
-            let_go(t);
-    }
-}
-
-static void check_held(void *state)
-{
-    struct hold_state *s = state;
-    for (uint32_t i = 0; i < STOPS; i++)
-        explore_require(strobe_load_relaxed(&s->held[i].let_go) == strobe_load_relaxed(&s->held[i].begun));
-}
-
-static const struct explore_program hold_program = {
-    .name = "artthreads/hold", .what = "of sampler and watchdog one lets a thread go, and not while it is walked",
-    .thread_count = 2, .state_bytes = sizeof(struct hold_state), .setup = setup,
-    .thread = {hold_one_after_the_other, watch}, .check = check_held, .quick = 2, .nightly = 3,
-};
-
-/* A sampler that dies anywhere but next to the runtime's own calls: the watchdog comes by once more, much later. */
-static void check_lost(void *state)
-{
-    struct hold_state *s = state;
-    struct held *t = strobe_art_hold_overdue(&s->hold, 2 * FOR_EVER, MOST, FOR_EVER);
-    if (t)
-        let_go(t);
-    for (uint32_t i = 0; i < STOPS; i++) {
-        uint32_t times = strobe_load_relaxed(&s->held[i].let_go);
-        explore_require(times <= strobe_load_relaxed(&s->held[i].begun));
-        explore_require(times || explore_frozen() || !strobe_load_relaxed(&s->held[i].begun));
-    }
-    explore_require(strobe_load_relaxed(&s->hold.since) == 0);
-}
-
-static const struct explore_program lost_program = {
-    .name = "artthreads/lost", .what = "a thread whose sampler dies while it stands is let go, walked or not (S-46)",
-    .thread_count = 2, .state_bytes = sizeof(struct hold_state), .setup = setup,
-    .thread = {hold_one_after_the_other, watch}, .check = check_lost, .quick = 2, .nightly = 2,
-    .frozen = 1u << SAMPLER,
-};
-
 const struct explore_program *const explore_artthreads_programs[] = {
-    &put_program, &again_program, &full_program, &frozen_program, &hold_program, &lost_program, NULL,
+    &put_program, &again_program, &full_program, &frozen_program, NULL,
 };

@@ -6,6 +6,7 @@ const struct explore_group explore_groups[] = {
     {"artthreads", explore_artthreads_programs},
     {"blocking", explore_blocking_programs},
     {"gate", explore_gate_programs},
+    {"hold", explore_hold_programs},
     {"sample", explore_sample_programs},
     {"sampler", explore_sampler_programs},
     {"suspend", explore_suspend_programs},

@@ -7,6 +7,7 @@
 extern const struct explore_program *const explore_artthreads_programs[];
 extern const struct explore_program *const explore_blocking_programs[];
 extern const struct explore_program *const explore_gate_programs[];
+extern const struct explore_program *const explore_hold_programs[];
 extern const struct explore_program *const explore_sample_programs[];
 extern const struct explore_program *const explore_sampler_programs[];
 extern const struct explore_program *const explore_suspend_programs[];

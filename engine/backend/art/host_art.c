@@ -12,20 +12,20 @@ static struct strobe_art_host *of(void *ctx)
     return ctx;
 }
 
-static void let_go(struct strobe_art_host *h, void *thread)
+static void let_go(struct strobe_art_host *h, uint64_t thread)
 {
-    strobe_art_resume(h->libart, h->runtime->thread_list, thread);
+    strobe_art_resume(h->libart, h->runtime->thread_list, (void *)(uintptr_t)thread);
 }
 
 bool strobe_art_host_watch(struct strobe_art_host *h)
 {
     const struct strobe_host *host = &h->linux.host;
-    void *thread = strobe_art_hold_overdue(&h->hold, host->ticks(host->ctx),
-                                           strobe_ticks_of_ns(host, STROBE_ART_WATCHDOG_NS),
-                                           strobe_ticks_of_ns(host, STROBE_ART_WALK_NS));
+    uint64_t thread = strobe_hold_overdue(&h->hold, host->ticks(host->ctx),
+                                          strobe_ticks_of_ns(host, STROBE_ART_WATCHDOG_NS),
+                                          strobe_ticks_of_ns(host, STROBE_ART_WALK_NS));
     if (thread)
         let_go(h, thread);
-    return thread != NULL;
+    return thread != 0;
 }
 
 /* ---- the host's calls ---- */
@@ -66,11 +66,11 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
         return gone_or_left(h, tid) == STROBE_GONE ? STROBE_GONE : STROBE_LATE;
     bool right = is_the_one(h, stopped, wanted, id, tid);
     if (!right || strobe_load_relaxed(blocked)) {
-        let_go(h, stopped);
+        strobe_art_resume(h->libart, h->runtime->thread_list, stopped);
         return right ? STROBE_UNSUPPORTED : gone_or_left(h, tid);
     }
     *out = (struct strobe_regs){0};
-    strobe_art_hold_begin(&h->hold, stopped, h->linux.host.ticks(h->linux.host.ctx));
+    strobe_hold_begin(&h->hold, (uint64_t)(uintptr_t)stopped, h->linux.host.ticks(h->linux.host.ctx));
     return STROBE_OK;
 }
 
@@ -84,7 +84,7 @@ static void settle(void *ctx, uint32_t tid)
 static enum strobe_status resume(void *ctx, uint32_t tid)
 {
     struct strobe_art_host *h = of(ctx);
-    void *thread = strobe_art_hold_claim(&h->hold);
+    uint64_t thread = strobe_hold_claim(&h->hold);
     (void)tid;
     if (thread)
         let_go(h, thread);
@@ -119,12 +119,12 @@ static enum strobe_walk_end walk_stopped(const struct strobe_host *host, uint64_
                                          uint32_t *count)
 {
     struct strobe_art_host *h = of(host->ctx);
-    void *thread = strobe_art_hold_walk(&h->hold);
+    void *thread = (void *)(uintptr_t)strobe_hold_walk(&h->hold);
     *count = 0;
     if (!thread)
         return STROBE_WALK_DOUBTFUL;   /* the watchdog has let it go */
     enum strobe_walk_end end = strobe_art_walk(&h->walk, h->libart, thread, frames_end, NULL, max, count);
-    strobe_art_hold_walked(&h->hold);
+    strobe_hold_walked(&h->hold);
     return end;
 }
 

@@ -22,11 +22,11 @@
 #define STROBE_BACKEND_ART_HOST_ART_H
 
 #include "engine/backend/art/discover.h"
-#include "engine/backend/art/hold.h"
 #include "engine/backend/art/threads.h"
 #include "engine/backend/art/visitor.h"
 #include "engine/backend/linux/host_linux.h"
 #include "engine/capture/engine.h"
+#include "engine/capture/hold.h"
 
 #define STROBE_ART_WATCHDOG_NS UINT64_C(500000000)
 
@@ -37,7 +37,7 @@ struct strobe_art_host {
     const struct strobe_libart *libart;
     const struct strobe_art_runtime *runtime;
     struct strobe_art_threads *threads;
-    struct strobe_art_hold hold;          /* the Thread that stands */
+    struct strobe_hold hold;              /* the Thread that stands */
     struct strobe_art_walk walk;          /* the sampler's */
     struct strobe_art_walk *walks;        /* the threads' own */
 };
