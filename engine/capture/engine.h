@@ -41,10 +41,19 @@ struct strobe_unwinder {
                                    const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
                                    uint32_t *count);
 
-    /* The stack of the thread that the host has stopped last, while it stands, for runtimes that walk their own;
-     * nothing is copied then. Sampler, window. NULL: `copied`. */
-    enum strobe_walk_end (*stopped)(const struct strobe_host *host, uint64_t *frames_end, uint32_t max,
+    /* The stack of the thread that the host has stopped last, while it stands, for runtimes that walk their own, and
+     * where stacks are walked in place; nothing is copied then. `regs` are the host's; `stack` is the thread's own
+     * memory from its stack pointer up (bias 0), or empty when the thread has not told where its stack lies, or is not
+     * on it. Sampler, window. NULL: `copied`. */
+    enum strobe_walk_end (*stopped)(const struct strobe_host *host, const struct strobe_regs *regs,
+                                    const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
                                     uint32_t *count);
+
+    /* After `stopped` and the resume, what can be told of the stack by what does not change, such as code: may put
+     * frames among the `count` before frames_end, at most `max` in all. Returns how many there are now. Sampler. NULL:
+     * nothing to add. */
+    uint32_t (*resumed)(const struct strobe_host *host, const struct strobe_regs *regs, uint64_t *frames_end,
+                        uint32_t count, uint32_t max);
 };
 
 /* Frame pointers, and for stopped leaf functions the instruction at hand. */

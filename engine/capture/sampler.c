@@ -209,15 +209,25 @@ static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
-/* Takes of a thread what can be had only while it stands: bytes of its stack's memory, or the frames that the runtime
- * itself finds. Returns how many; 0: nothing. */
+/* What is known of the memory of a stopped thread's stack. */
+static struct strobe_window stack_above(const struct strobe_regs *regs, const struct strobe_thread *t)
+{
+    uint64_t sp = regs->sp & ~(uint64_t)7;
+    bool on_it = sp >= t->stack_low && sp < t->stack_high;
+    return (struct strobe_window){.low = on_it ? sp : 0, .high = on_it ? t->stack_high : 0, .root = t->root_frame};
+}
+
+/* Takes of a thread what can be had only while it stands: bytes of its stack's memory, or the frames that are found in
+ * place. Returns how many; 0: nothing. */
 static size_t look(struct strobe_sampler *s, const struct strobe_thread *t)
 {
     const struct strobe_engine *e = s->engine;
     uint32_t frames = 0;
     if (!e->unwinder->stopped)
         return copy_stack(s, t);
-    s->found = e->unwinder->stopped(e->host, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max, &frames);
+    struct strobe_window stack = stack_above(&s->regs, t);
+    s->found = e->unwinder->stopped(e->host, &s->regs, &stack, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max,
+                                    &frames);
     return frames;
 }
 
@@ -354,11 +364,14 @@ static enum strobe_walk_end unwind_copy(struct strobe_sampler *s, const struct s
 static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, size_t taken)
 {
     struct strobe_engine *e = s->engine;
+    const struct strobe_unwinder *u = e->unwinder;
     uint32_t count = (uint32_t)taken;
     enum strobe_walk_end how = s->found;
-    if (!e->unwinder->stopped) {
+    if (!u->stopped) {
         count = 0;
         how = unwind_copy(s, t, taken, &count);
+    } else if (u->resumed) {
+        count = u->resumed(e->host, &s->regs, s->frames + STROBE_STACK_DEPTH_MAX, count, e->config.depth_max);
     }
     if (record(s, t, now, how, count))
         expect_back(e, t, now);

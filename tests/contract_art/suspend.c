@@ -357,8 +357,10 @@ static const strobe_a32 not_blocked, is_blocked = 1;
 
 static uint32_t host_walk(struct strobe_art_host *h)
 {
+    const struct strobe_regs regs = {0};
+    const struct strobe_window stack = {0};
     uint32_t count;
-    strobe_unwinder_art.stopped(&h->linux.host, frames + ROOM, ROOM, &count);
+    strobe_unwinder_art.stopped(&h->linux.host, &regs, &stack, frames + ROOM, ROOM, &count);
     return count;
 }
 

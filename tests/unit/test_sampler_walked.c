@@ -1,24 +1,30 @@
-/* The sampler where the runtime itself walks a thread's stack, while the thread stands: an unwinder with `stopped`, as
- * on ART. */
+/* The sampler where a thread's stack is walked while the thread stands: an unwinder with `stopped`, as on ART, and with
+ * `resumed`, as on Mach. */
 #include "engine/capture/guard.h"
 #include "tests/unit/support/capture_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-enum { US = 1000, MS = 1000000, ITEMS = 64, LEAF = 0x7000 };
+enum { US = 1000, MS = 1000000, ITEMS = 64, LEAF = 0x7000, CALLER = 0x5550 };
 
 static struct rig rig;
 static struct strobe_sampler sampler;
 static struct strobe_ring_item items[ITEMS];
-static uint32_t walks, depth;
+static uint32_t walks, depth, put_in;
+static struct strobe_window known;
 
 /* A stack of `depth` frames, LEAF innermost. */
-static enum strobe_walk_end walk_stopped(const struct strobe_host *host, uint64_t *end, uint32_t max, uint32_t *count)
+static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
+                                         const struct strobe_window *stack, uint64_t *end, uint32_t max,
+                                         uint32_t *count)
 {
+    assert_memory_equal(regs, &rig.regs, sizeof *regs);
+    known = *stack;
     assert_ptr_equal(host, &rig.host);
     assert_int_equal(rig.suspends, rig.resumes + 1);
     assert_true(strobe_guard_forbids());
@@ -39,6 +45,25 @@ static enum strobe_walk_end no_copy(const struct strobe_host *host, const struct
 
 static const struct strobe_unwinder walker = {.copied = no_copy, .stopped = walk_stopped};
 
+/* Puts CALLER in behind the innermost frame. */
+static uint32_t put_caller_in(const struct strobe_host *host, const struct strobe_regs *regs, uint64_t *end,
+                              uint32_t count, uint32_t max)
+{
+    assert_ptr_equal(host, &rig.host);
+    assert_memory_equal(regs, &rig.regs, sizeof *regs);
+    assert_int_equal(rig.suspends, rig.resumes);
+    assert_false(strobe_guard_forbids());
+    assert_int_equal(max, rig.engine.config.depth_max);
+    put_in++;
+    memmove(end - count - 1, end - count, (count - 1) * sizeof *end);
+    end[-2] = CALLER;
+    return count + 1;
+}
+
+static const struct strobe_unwinder walker_in_place = {
+    .copied = no_copy, .stopped = walk_stopped, .resumed = put_caller_in,
+};
+
 static int start(void **state)
 {
     struct strobe_config c = rig_config();
@@ -47,7 +72,7 @@ static int start(void **state)
     rig.engine.unwinder = &walker;
     sampler = (struct strobe_sampler){0};
     strobe_sampler_init(&sampler, &rig.engine, 99);
-    walks = 0;
+    walks = put_in = 0;
     depth = 5;
     return 0;
 }
@@ -97,6 +122,64 @@ static void equal_walks_are_one_record(void **state)
     assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 20);
     assert_int_equal(rig_records(&rig, items, ITEMS), 1);
     assert_int_equal(items[0].record.count, 20);
+}
+
+static void frames_put_in_after_the_resume_are_recorded(void **state)
+{
+    (void)state;
+    uint64_t frames[16];
+    uint32_t count;
+    rig.engine.unwinder = &walker_in_place;
+    pass(1);
+    assert_int_equal(put_in, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(strobe_stack_frames(&rig.engine.session.stacks, items[0].record.stack, frames, 16, &count),
+                     STROBE_OK);
+    assert_int_equal(count, 6);
+    assert_int_equal(frames[5], LEAF);
+    assert_int_equal(frames[4], CALLER);
+    assert_int_equal(frames[3], LEAF + 16);
+    assert_int_equal(frames[0], LEAF + 64);
+}
+
+static void nothing_is_put_into_what_was_walked_while_the_thread_went_on_S46(void **state)
+{
+    (void)state;
+    rig.engine.unwinder = &walker_in_place;
+    rig.resume_says = STROBE_LATE;
+    pass(1);
+    assert_int_equal(walks, 1);
+    assert_int_equal(put_in, 0);
+}
+
+static void a_walk_is_told_the_stack_from_its_pointer_up(void **state)
+{
+    (void)state;
+    rig.thread->stack_low = 0x10000;
+    rig.thread->stack_high = 0x18000;
+    rig.thread->root_frame = 0x17f00;
+    rig.regs.sp = 0x10104;
+    pass(1);
+    assert_int_equal(known.low, 0x10100);
+    assert_int_equal(known.high, 0x18000);
+    assert_int_equal(known.root, 0x17f00);
+    assert_int_equal(known.bias, 0);
+}
+
+static void a_walk_is_told_no_stack_where_the_thread_is_not_on_it(void **state)
+{
+    (void)state;
+    rig.thread->stack_low = 0x10000;
+    rig.thread->stack_high = 0x18000;
+    const uint64_t elsewhere[] = {0x18000, 0xfff8, 0};
+    for (size_t i = 0; i < 3; i++) {
+        rig.regs.sp = elsewhere[i];
+        known = (struct strobe_window){1, 2, 3, 4};
+        pass(2);
+        assert_int_equal(known.low, 0);
+        assert_int_equal(known.high, 0);
+    }
+    assert_int_equal(walks, 3);
 }
 
 static void a_walk_that_was_cut_says_so_S3(void **state)
@@ -159,6 +242,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_frames_that_the_runtime_found_while_the_thread_stood_are_recorded),
         TEST(equal_walks_are_one_record),
+        TEST(frames_put_in_after_the_resume_are_recorded),
+        TEST(nothing_is_put_into_what_was_walked_while_the_thread_went_on_S46),
+        TEST(a_walk_is_told_the_stack_from_its_pointer_up),
+        TEST(a_walk_is_told_no_stack_where_the_thread_is_not_on_it),
         TEST(a_walk_that_was_cut_says_so_S3),
         TEST(a_thread_that_turned_out_unfit_is_not_walked_S42),
         TEST(what_was_walked_of_a_thread_that_was_let_go_meanwhile_is_not_used_S46),

@@ -115,9 +115,11 @@ static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const str
                 : STROBE_WALK_DOUBTFUL;
 }
 
-static enum strobe_walk_end walk_stopped(const struct strobe_host *host, uint64_t *frames_end, uint32_t max,
+static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
+                                         const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
                                          uint32_t *count)
 {
+    (void)regs, (void)stack;
     struct strobe_art_host *h = of(host->ctx);
     void *thread = (void *)(uintptr_t)strobe_hold_walk(&h->hold);
     *count = 0;

@@ -18,7 +18,9 @@
  * those with which it entered the kernel.
  *
  * A resume is guaranteed: by the sampler, or by the watchdog thread when a thread has stood for longer than
- * STROBE_MACH_WATCHDOG_NS (hold.h). Suspensions by others count beside ours and stay.
+ * STROBE_MACH_WATCHDOG_NS, or than STROBE_MACH_WALK_NS while its stack is read in place, between strobe_hold_walk and
+ * strobe_hold_walked (hold.h): memory that goes away when its thread goes on must not be read any more. Suspensions by
+ * others count beside ours and stay.
  *
  * CPU time and run state are read afresh by thread_info at every look; nothing is judged by what was true before (S-5).
  * A thread whose flags say IDLE, or which is on its way out, is left alone. */
@@ -30,6 +32,7 @@
 #include "engine/capture/hold.h"
 
 #define STROBE_MACH_WATCHDOG_NS UINT64_C(200000000)
+#define STROBE_MACH_WALK_NS UINT64_C(5000000000)
 
 struct strobe_mach_host {
     struct strobe_host host;              /* hand &h->host to the engine */
@@ -46,8 +49,8 @@ void strobe_mach_host_init(struct strobe_mach_host *h, void *threads);
  * half of STROBE_MACH_WATCHDOG_NS. */
 bool strobe_mach_host_watch(struct strobe_mach_host *h);
 
-/* Frames by frame pointers: self from the hook's frame; of a stopped thread straight into the sampler's frames, and
- * after resume the caller that has no frame record yet, or no more, is put in from the link register or the stack
+/* Frames by frame pointers: self from the hook's frame; of a stopped thread straight into the sampler's frames, while
+ * the host's hold says so, and after resume the caller that has no frame record yet, or no more, is put in from the link register or the stack
  * exactly when the code at hand says so (engine/capture/frame_state.h). Pointer authentication stripped. */
 extern const struct strobe_unwinder strobe_unwinder_mach;
 

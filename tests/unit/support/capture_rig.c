@@ -52,10 +52,7 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
     if (r->suspend_says != STROBE_OK)
         return r->suspend_says;
     r->suspends++;
-    memset(out, 0, sizeof *out);
-    out->pc = 0x1000;
-    out->sp = (uint64_t)(uintptr_t)r->stack;
-    out->fp = out->sp;
+    *out = r->regs;
     return STROBE_OK;
 }
 
@@ -150,6 +147,8 @@ void rig_start(struct rig *r, const struct strobe_config *config)
                                    sleep_until, NULL, r, 1000000000u};
     r->now = 1000000000;
     r->suspend_says = r->resume_says = STROBE_OK;
+    r->regs = (struct strobe_regs){.pc = 0x1000, .sp = (uint64_t)(uintptr_t)r->stack,
+                                   .fp = (uint64_t)(uintptr_t)r->stack};
     the_rig = r;
     strcpy(r->path, "/tmp/strobe-rig-XXXXXX");
     close(mkstemp(r->path));

@@ -30,6 +30,7 @@ struct rig {
     void (*on_suspend)(struct rig *);   /* what happens while the request is under way */
     uint32_t suspends, resumes, reads, settles;
     uint64_t stack[RIG_STACK_WORDS];    /* memory of the stopped thread, at address (uintptr_t)stack */
+    struct strobe_regs regs;            /* where it stands: at the begin of that memory, until a test says otherwise */
 };
 
 /* Defaults of a rig's config: 1 ms intervals, no skipping, no metrics that cost calls. Change and pass on. */
