@@ -12,6 +12,9 @@ int pthread_threadid_np(pthread_t thread, uint64_t *thread_id);   /* 0 = the cal
 void *pthread_get_stackaddr_np(pthread_t thread);                 /* where its stack begins: the high end */
 size_t pthread_get_stacksize_np(pthread_t thread);
 int pthread_main_np(void);                                        /* 1: the caller is the main thread */
+pthread_t pthread_from_mach_thread_np(mach_port_t thread);        /* NULL: none of the task's. Takes a lock */
+int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                       const struct timespec *how_long);
 #endif
 
 /* Called by the thread itself: when it starts, before its function; and when it has no more to run (TERMINATE). Between

@@ -13,6 +13,7 @@
 #define MH_EXECUTE 2
 #define MH_DYLIB 6
 #define MH_DSYM 10
+#define MH_DYLIB_IN_CACHE 0x80000000u    /* flags: of the system's shared cache */
 
 struct mach_header_64 {
     uint32_t magic;
@@ -38,6 +39,8 @@ struct segment_command_64 {
     uint32_t nsects, flags;
 };
 
+#define SG_READ_ONLY 0x10u               /* flags: the loader takes the right to write away when it has bound it */
+
 struct section_64 {
     char sectname[16], segname[16];
     uint64_t addr, size;
@@ -46,6 +49,8 @@ struct section_64 {
 #define SECTION_TYPE 0xffu
 #define S_NON_LAZY_SYMBOL_POINTERS 0x6u  /* reserved1: where its part of the indirect symbol table begins */
 #define S_LAZY_SYMBOL_POINTERS 0x7u
+
+struct dylib_command { uint32_t cmd, cmdsize, name, timestamp, current_version, compatibility_version; };
 
 struct symtab_command { uint32_t cmd, cmdsize, symoff, nsyms, stroff, strsize; };
 
