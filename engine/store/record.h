@@ -5,7 +5,7 @@
  *   slot i     struct strobe_record        (flag STROBE_FLAG_METRICS says that slot i+1 belongs to it)
  *   slot i+1   struct strobe_metrics
  *
- * Four shapes of record:
+ * Five shapes of record:
  *   point   one or more merged samples of one stack: ticks = first, ticks + duration = last, count >= 1
  *   scope   a call that may block: ticks = begin, ticks + duration = end, count = 1, FLAG_SCOPE
  *   either  may be asynchronous (kind ASYNC): taken by the sampler, not by the thread itself
@@ -18,6 +18,13 @@
  *             cpu_span_ns  the waker's thread index + 1; 0 = nobody: the wait timed out or was interrupted
  *             message      the waiter's
  *             count 1, all else 0
+ *   series  the process over time (kinds COUNTER, HITCH): no sample, and no doing of the thread it is written for.
+ *           Written by the sampler, see engine/capture/series.h:
+ *             COUNTER   a value at an instant: ticks, arg = the value, cpu_span_ns = enum strobe_series
+ *             HITCH     a turn of the main thread's run loop that took too long: ticks = begin, duration,
+ *                       arg 0 = hitch, 1 = hang (enum strobe_hitch); stack = one seen in it; 0 = none. Of several
+ *                       records of one thread and begin the longest counts: the others were written while it lasted
+ *             thread = the process's main thread, count 1, all else 0
  *
  * Any context. */
 #ifndef STROBE_STORE_RECORD_H
@@ -54,10 +61,27 @@ enum strobe_kind {
     STROBE_KIND_GC,      /* stopped for the collector */
     STROBE_KIND_IPC,     /* call into another process */
     STROBE_KIND_WAKE,    /* no event of the program: who ended a wait */
+    STROBE_KIND_COUNTER, /* no event of the program: a value of the process at an instant */
+    STROBE_KIND_HITCH,   /* no event of the program: its run loop was late */
     STROBE_KIND_COUNT,
     STROBE_KIND_ROOM = 32   /* accounts that a thread entry has room for, so that a new kind changes no layout */
 };
 _Static_assert(STROBE_KIND_COUNT <= STROBE_KIND_ROOM, "every kind has its account");
+
+/* What a COUNTER is the value of. Stored: append only. */
+enum strobe_series {
+    STROBE_SERIES_CPU_NS,           /* CPU time of the whole process so far, the sampler's included */
+    STROBE_SERIES_FOOTPRINT_BYTES,  /* memory that is the process's own, by the system's account; see the backend */
+    STROBE_SERIES_THREADS,          /* threads that it has, the sampler included */
+    STROBE_SERIES_COUNT
+};
+
+/* How late a run loop was. Stored: append only. */
+enum strobe_hitch {
+    STROBE_HITCH_FRAME,   /* frames were late */
+    STROBE_HITCH_HANG,    /* the app did not answer */
+    STROBE_HITCH_COUNT
+};
 
 enum {
     STROBE_FLAG_SCOPE = 1,      /* a call with begin and end, not a point */
@@ -114,9 +138,15 @@ static inline const char *strobe_kind_name(unsigned kind)
     static const char *const name[STROBE_KIND_COUNT] = {
         "none", "async", "alloc",  "free", "mutex", "rwlock", "cond",  "sem",    "unlock", "read",  "write",
         "open", "close", "sync",   "poll", "net",   "sleep",  "clock", "thread", "load",   "child", "monitor",
-        "park", "jni",   "gc",     "ipc",  "wake",
+        "park", "jni",   "gc",     "ipc",  "wake",   "counter", "hitch",
     };
     return kind < STROBE_KIND_COUNT ? name[kind] : "unknown";
+}
+
+/* False of records that tell of something else than where a thread was. */
+static inline int strobe_kind_is_sample(unsigned kind)
+{
+    return kind != STROBE_KIND_WAKE && kind != STROBE_KIND_COUNTER && kind != STROBE_KIND_HITCH;
 }
 
 #endif

@@ -129,8 +129,8 @@ struct strobe_session_header {
 };
 _Static_assert(sizeof(struct strobe_session_header) <= 4096, "header stays within its page");
 
-/* Where each event of one thread and one kind went. One writer each: the thread itself, or for kind ASYNC the
- * sampler; only `reentrant` may be bumped by several (signal handlers) and is added atomically.
+/* Where each event of one thread and one kind went. One writer each: the thread itself, or for kinds ASYNC, COUNTER
+ * and HITCH the sampler; only `reentrant` may be bumped by several (signal handlers) and is added atomically.
  *
  *   requests = sampled + gated + paused + reentrant + unwind_failed + dropped  [+ in flight when killed]
  *   sampled  = present in the ring + overwritten since

@@ -111,6 +111,9 @@ static int grow(void *array, size_t count, size_t *capacity, size_t item_bytes)
     return 1;
 }
 
+/* How many the lists being filled have room for. */
+struct rooms { size_t items, metrics, wakes, counters, hitches; };
+
 static int collect_wake(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
 {
     uint32_t waker = record->cpu_span_ns ? record->cpu_span_ns - 1 : STROBE_NOBODY;
@@ -125,10 +128,47 @@ static int collect_wake(struct strobe_reader *r, const struct strobe_record *rec
     return 1;
 }
 
+static int collect_counter(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
+{
+    if (record->cpu_span_ns >= STROBE_SERIES_COUNT || record->duration) {
+        r->malformed++;
+        return 1;
+    }
+    if (!grow(&r->counters, r->counter_count, room, sizeof *r->counters))
+        return 0;
+    r->counters[r->counter_count++] = (struct strobe_reader_counter){record->ticks, record->arg, record->thread,
+                                                                     (enum strobe_series)record->cpu_span_ns};
+    return 1;
+}
+
+static int collect_hitch(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
+{
+    if (record->arg >= STROBE_HITCH_COUNT || !record->duration) {
+        r->malformed++;
+        return 1;
+    }
+    if (!grow(&r->hitches, r->hitch_count, room, sizeof *r->hitches))
+        return 0;
+    r->hitches[r->hitch_count++] = (struct strobe_reader_hitch){record->ticks, record->ticks + record->duration,
+                                                                record->thread, record->stack,
+                                                                (enum strobe_hitch)record->arg};
+    return 1;
+}
+
+/* What is no sample goes to lists of its own: 0 = out of memory. */
+static int collect_other(struct strobe_reader *r, const struct strobe_record *record, struct rooms *room)
+{
+    if (record->kind == STROBE_KIND_WAKE)
+        return collect_wake(r, record, &room->wakes);
+    if (record->kind == STROBE_KIND_COUNTER)
+        return collect_counter(r, record, &room->counters);
+    return collect_hitch(r, record, &room->hitches);
+}
+
 /* Copies every whole record of the ring, in ring order. */
 static int collect(struct strobe_reader *r)
 {
-    size_t item_room = 0, metrics_room = 0, wake_room = 0;
+    struct rooms room = {0};
     uint32_t slots = strobe_ring_slot_count(&r->session.ring);
     for (uint32_t slot = 0; slot < slots; slot++) {
         struct strobe_ring_item found;
@@ -147,17 +187,17 @@ static int collect(struct strobe_reader *r)
         struct strobe_tally *tally = &r->threads[found.record.thread].kind[found.record.kind];
         tally->records++;
         tally->present += found.record.count;
-        if (found.record.kind == STROBE_KIND_WAKE) {
-            if (!collect_wake(r, &found.record, &wake_room))
+        if (!strobe_kind_is_sample(found.record.kind)) {
+            if (!collect_other(r, &found.record, &room))
                 return 0;
             continue;
         }
-        if (!grow(&r->items, r->item_count, &item_room, sizeof *r->items))
+        if (!grow(&r->items, r->item_count, &room.items, sizeof *r->items))
             return 0;
         struct strobe_item *item = &r->items[r->item_count++];
         *item = (struct strobe_item){.record = found.record, .slot = slot};
         if (found.record.flags & STROBE_FLAG_METRICS) {
-            if (!grow(&r->metrics, r->metrics_count, &metrics_room, sizeof *r->metrics))
+            if (!grow(&r->metrics, r->metrics_count, &room.metrics, sizeof *r->metrics))
                 return 0;
             r->metrics[r->metrics_count++] = found.metrics;
             item->metrics = (uint32_t)r->metrics_count;
@@ -343,6 +383,55 @@ static int arrange_wakes(struct strobe_reader *r)
     return ok;
 }
 
+/* ---- time series */
+
+static int by_series(const void *a, const void *b)
+{
+    const struct strobe_reader_counter *v = a, *w = b;
+    int order = compare_uint(v->what, w->what);
+    order = order ? order : compare_uint(v->ticks, w->ticks);
+    return order ? order : compare_uint(v->value, w->value);
+}
+
+/* Of equal begins the longest comes first. */
+static int by_begin(const void *a, const void *b)
+{
+    const struct strobe_reader_hitch *v = a, *w = b;
+    int order = compare_uint(v->begin_ticks, w->begin_ticks);
+    order = order ? order : compare_uint(v->thread, w->thread);
+    order = order ? order : compare_uint(w->end_ticks, v->end_ticks);
+    return order ? order : compare_uint(w->stack, v->stack);
+}
+
+/* A hitch that was written while it lasted is told once, with the stack of whichever record has one. */
+static void arrange_series(struct strobe_reader *r)
+{
+    size_t kept = 0;
+    if (r->counter_count)
+        qsort(r->counters, r->counter_count, sizeof *r->counters, by_series);
+    if (r->hitch_count)
+        qsort(r->hitches, r->hitch_count, sizeof *r->hitches, by_begin);
+    for (size_t i = 0; i < r->hitch_count; i++) {
+        const struct strobe_reader_hitch *h = &r->hitches[i];
+        struct strobe_reader_hitch *last = kept ? &r->hitches[kept - 1] : NULL;
+        if (!last || last->begin_ticks != h->begin_ticks || last->thread != h->thread)
+            r->hitches[kept++] = *h;
+        else if (!last->stack)
+            last->stack = h->stack;
+    }
+    r->hitch_count = kept;
+}
+
+static void see_series(struct strobe_reader *r)
+{
+    for (size_t i = 0; i < r->counter_count; i++)
+        if (r->counters[i].ticks > r->last_ticks)
+            r->last_ticks = r->counters[i].ticks;
+    for (size_t i = 0; i < r->hitch_count; i++)
+        if (r->hitches[i].end_ticks > r->last_ticks)
+            r->last_ticks = r->hitches[i].end_ticks;
+}
+
 /* ---- threads and losses */
 
 static void tally_settle(struct strobe_tally *t)
@@ -438,13 +527,20 @@ static void sum_up(struct strobe_reader *r)
         for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
             tally_settle(&t->kind[k]);
             tally_add(&t->all, &t->kind[k]);
+            if (strobe_kind_is_sample(k))
+                t->samples += t->kind[k].present;
+            if (k != STROBE_KIND_COUNTER && k != STROBE_KIND_HITCH)
+                t->dropped += t->kind[k].dropped;
         }
         tally_add(&r->all, &t->all);
-        t->samples = t->all.present - t->kind[STROBE_KIND_WAKE].present;
+        int64_t overwritten = t->all.overwritten - t->kind[STROBE_KIND_COUNTER].overwritten -
+                              t->kind[STROBE_KIND_HITCH].overwritten;
+        t->overwritten = overwritten > 0 ? (uint64_t)overwritten : 0;
         r->samples += t->samples;
         if (t->item_count && t->last_ticks > r->last_ticks)
             r->last_ticks = t->last_ticks;
     }
+    see_series(r);
     if (r->closed && h->end.ticks > r->last_ticks)
         r->last_ticks = h->end.ticks;
     r->overwrote += strobe_load_relaxed(&h->async_overwrote_samples);
@@ -461,6 +557,7 @@ static int read_whole(struct strobe_reader *r)
     r->image_count = strobe_session_image_count(&r->session);
     if (!read_threads(r) || !collect(r) || !arrange(r) || !arrange_wakes(r))
         return 0;
+    arrange_series(r);
     sum_up(r);
     return 1;
 }
@@ -504,6 +601,8 @@ void strobe_reader_close(struct strobe_reader *r)
     free(r->metrics);
     free(r->wakes);
     free(r->wakes_by_waker);
+    free(r->counters);
+    free(r->hitches);
     free(r);
 }
 

@@ -33,6 +33,21 @@ struct strobe_reader_wake {
 };
 #define STROBE_NOBODY UINT32_MAX
 
+/* A value of the process at an instant, as a COUNTER record says. */
+struct strobe_reader_counter {
+    uint64_t ticks, value;
+    uint32_t thread;               /* that it is written for: the main thread, by index */
+    enum strobe_series what;
+};
+
+/* A turn of the main run loop that took too long, as HITCH records say. */
+struct strobe_reader_hitch {
+    uint64_t begin_ticks, end_ticks;   /* the end may be that of the session: it lasted longer */
+    uint32_t thread;               /* index of the thread whose loop it is */
+    uint32_t stack;                /* seen in it; 0 = none */
+    enum strobe_hitch how;
+};
+
 /* Where events went; one thread and kind, or a sum over any of them. Field names as in struct strobe_account. */
 struct strobe_tally {
     uint64_t requests;             /* re-entrant ones included */
@@ -64,7 +79,8 @@ struct strobe_reader_thread {
     char name[33];                        /* never empty: "thread 123" when unknown */
     struct strobe_tally kind[STROBE_KIND_COUNT];
     struct strobe_tally all;              /* sum over kinds */
-    uint64_t samples;                     /* present: all.present less what is no sample, WAKE */
+    uint64_t samples;                     /* present: all.present less what is no sample */
+    uint64_t dropped, overwritten;        /* of all, without what is of time series */
 };
 
 struct strobe_reader {
@@ -78,6 +94,10 @@ struct strobe_reader {
     struct strobe_reader_wake *wakes;     /* waiter by waiter */
     size_t wake_count;
     uint32_t *wakes_by_waker;
+    struct strobe_reader_counter *counters;   /* by series, then by time */
+    size_t counter_count;
+    struct strobe_reader_hitch *hitches;      /* by begin; one for each thread and begin */
+    size_t hitch_count;
     struct strobe_metrics *metrics;
     size_t metrics_count;
     uint64_t first_ticks, last_ticks;     /* range of the session: its begin to its close, or to its last record */

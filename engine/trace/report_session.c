@@ -111,9 +111,7 @@ static enum strobe_status take_threads(struct job *j)
                                              .generation = t->generation,
                                              .is_main = t->is_main,
                                              .samples = t->samples,
-                                             .lost = t->all.dropped + t->all.unwind_failed};
-        if (t->all.overwritten > 0)
-            out->lost += (uint64_t)t->all.overwritten;
+                                             .lost = t->dropped + t->overwritten + t->all.unwind_failed};
         if (i >= p->thread_count)
             continue;
         out->wall_ns = p->threads[i].last_ns - p->threads[i].first_ns;

@@ -595,19 +595,15 @@ static void begin_unfinished(struct builder *b, struct strobe_item *open)
     begin_call(b, open, 1);
 }
 
-static uint64_t lost_samples(const struct strobe_reader_thread *t)
-{
-    return t->all.dropped + (t->all.overwritten > 0 ? (uint64_t)t->all.overwritten : 0);
-}
-
 static void tell_losses(struct builder *b, uint64_t time_ns)
 {
     const struct strobe_reader_thread *t = b->thread;
     char name[64];
-    if (!lost_samples(t) || !b->sink->instant)
+    uint64_t lost = t->dropped + t->overwritten;
+    if (!lost || !b->sink->instant)
         return;
-    snprintf(name, sizeof name, "%llu samples lost", (unsigned long long)lost_samples(t));
-    struct strobe_note notes[] = {{"overwritten", lost_samples(t) - t->all.dropped}, {"dropped", t->all.dropped}};
+    snprintf(name, sizeof name, "%llu samples lost", (unsigned long long)lost);
+    struct strobe_note notes[] = {{"overwritten", t->overwritten}, {"dropped", t->dropped}};
     b->sink->instant(b->sink, time_ns, name, notes, 2);
     b->stats->instants++;
 }
@@ -668,7 +664,7 @@ static void build_thread(struct builder *b)
     const struct strobe_reader_thread *t = b->thread;
     struct strobe_item open;
     int unfinished = unfinished_call(b, &open);
-    if (!t->item_count && !unfinished && !lost_samples(t) && !t->wake_count)
+    if (!t->item_count && !unfinished && !t->dropped && !t->overwritten && !t->wake_count)
         return;
     uint64_t first = unfinished ? open.record.ticks : t->start_ticks;
     if (t->item_count && (!unfinished || t->items[0].record.ticks < first))

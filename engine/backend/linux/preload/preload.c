@@ -2,6 +2,7 @@
 
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/preload/environment.h"
+#include "engine/backend/linux/preload/process.h"
 #include "engine/backend/linux/preload/real.h"
 #include "engine/backend/linux/preload/signals.h"
 #include "engine/backend/linux/unwind_dwarf.h"
@@ -96,6 +97,14 @@ static void look_for_images(void *ctx)
         strobe_linux_note_images(&strobe_preload.engine.session, now_ticks());
 }
 
+static void between_passes(void *ctx)
+{
+    struct strobe_preload *p = &strobe_preload;
+    look_for_images(ctx);
+    if (strobe_series_due(&sampler, &p->series_due_ticks, now_ticks()))
+        strobe_process_tell(&p->host, &sampler, p->main_thread, true);
+}
+
 static void *run_sampler(void *unused)
 {
     (void)unused;
@@ -173,7 +182,7 @@ static void start(const struct strobe_session *session)
         return;
     strobe_local.busy = 1;
     strobe_linux_init(&p->host, strobe_real()->clock_gettime);
-    p->host.host.between_passes = look_for_images;
+    p->host.host.between_passes = between_passes;
     fill_header(session->header);
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
     p->follow = c->follow;
@@ -182,7 +191,8 @@ static void start(const struct strobe_session *session)
                                                                   strobe_signals_foreign) == STROBE_OK;
     p->started = true;
     strobe_linux_note_images(session, now_ticks());
-    strobe_preload_attach_known(true);
+    const struct strobe_thread *main_thread = strobe_preload_attach_known(true);
+    p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
     if (stops)
         start_sampler();
     switch_on();
@@ -259,8 +269,10 @@ void strobe_preload_close(void)
     }
     if (wait_until_quiet()) {
         struct strobe_clock_pair end;
-        if (sampler.engine)
+        if (sampler.engine) {
             strobe_sampler_finish(&sampler);
+            strobe_process_tell(&p->host, &sampler, p->main_thread, false);
+        }
         strobe_linux_clock_pair(&p->host, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
         strobe_session_finish(s, &end);
     }

@@ -15,6 +15,8 @@ struct strobe_preload {
     struct strobe_linux host;
     bool started;              /* a session is attached and was started by this process */
     bool follow;
+    uint32_t main_thread;      /* for which time series are written; index in the session's table */
+    uint64_t series_due_ticks;
 };
 extern struct strobe_preload strobe_preload;
 

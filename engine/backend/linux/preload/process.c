@@ -1,0 +1,63 @@
+#include "engine/backend/linux/preload/process.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static uint64_t number(const char **text)
+{
+    uint64_t n = 0;
+    while (**text == ' ')
+        ++*text;
+    for (; **text >= '0' && **text <= '9'; ++*text)
+        n = n * 10 + (uint64_t)(**text - '0');
+    return n;
+}
+
+/* Fields of statm, in pages: size, resident, shared (proc(5)). 0 when it can't be read. */
+static uint64_t footprint_bytes(void)
+{
+    char text[128];
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    long bytes = strobe_linux_pread(fd, text, sizeof text - 1, 0);
+    syscall(SYS_close, fd);
+    if (bytes <= 0)
+        return 0;
+    text[bytes] = '\0';
+    const char *p = text;
+    number(&p);
+    uint64_t resident = number(&p), shared = number(&p);
+    return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* The kernel counts a task directory's links as two and one a thread. 0 when it does not say. */
+static uint64_t thread_count(void)
+{
+    struct statx x = {0};
+    if (syscall(SYS_statx, AT_FDCWD, "/proc/self/task", 0, STATX_NLINK, &x) != 0 || x.stx_nlink < 3)
+        return 0;
+    return x.stx_nlink - 2;
+}
+
+static uint64_t cpu_ns(const struct strobe_linux *l)
+{
+    struct timespec t = {0};
+    l->clock(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s, uint32_t thread, bool own_files)
+{
+    const struct strobe_host *h = s->engine->host;
+    uint64_t now = h->ticks(h->ctx), value[STROBE_SERIES_COUNT] = {
+        [STROBE_SERIES_CPU_NS] = cpu_ns(l),
+        [STROBE_SERIES_FOOTPRINT_BYTES] = own_files ? footprint_bytes() : 0,
+        [STROBE_SERIES_THREADS] = thread_count(),
+    };
+    for (unsigned what = 0; what < STROBE_SERIES_COUNT; what++)
+        if (value[what])
+            strobe_series_counter(s, thread, (enum strobe_series)what, now, value[what]);
+}
