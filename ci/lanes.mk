@@ -28,17 +28,21 @@ run_long   = LIMIT=$${LIMIT:-300} LOGS=$B/log-$@ tests/run
 
 # Of the lab's tests the long ones are left to FULL=1, and those on real threads to real processors.
 lab_long  := %/test_fault %/test_properties_sampling %/test_properties_trace %/test_properties_wakers %/test_stacks \
-             %/test_policy_strobe %/test_real %/test_trial %/test_swarm %/test_scenario
+             %/test_policy_strobe %/test_real %/test_trial %/test_swarm %/test_scenario %/test_scenario_errors \
+             %/test_litmus_corpus %/test_score_brute %/test_dist
 shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
 
 # Valgrind keeps what it has made of a file's code: it does not see detours.
 translated := %/test_art_detour
 
+# Tests whose time is spent in what they start, or in libraries of others.
+elsewhere  := $(if $(FULL),,%/test_art_module %/test_art_moved %/test_import)
+
 memcheck: $(unit_bin) | deps-sanitize ## unit tests under valgrind: no bad access, no leak
-	@B=$B WRAP='$(memcheck)' $(run_long) $(filter-out $(translated),$(shortened))
+	@B=$B WRAP='$(memcheck)' $(run_long) $(filter-out $(translated) $(elsewhere),$(shortened))
 
 helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind: locks and threads used as they must be
-	@B=$B WRAP='$(helgrind)' $(run_long) $(filter-out $(translated),$(threaded))
+	@B=$B WRAP='$(helgrind)' $(run_long) $(filter-out $(translated) $(elsewhere),$(threaded))
 
 # ---- arm64 Linux
 
@@ -54,8 +58,7 @@ cross: | deps-cross ## builds everything for arm64 Linux, tests included
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
 
-# The test of damaged modules ends in a fault under the emulator, whose cause is not known yet.
-emulated := $(filter-out %/test_real %/test_real_frames %/test_art_module,$(shortened))
+emulated := $(filter-out %/test_real %/test_real_frames,$(shortened))
 # Its lab has to play as this one does, and its code to have the memory orders that were reviewed.
 emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
 	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%)
