@@ -8,7 +8,7 @@ B=${B#"$PWD/"}
 passed=0 failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-for part in "tests/mutants/check.sh" "python3 tests/mutants/harness.py --sample 6 --seed 1"; do
+for part in "tests/mutants/check.sh" "python3 tests/mutants/harness.py --sample 3 --seed 1"; do
     $part 2>&1 | tee "$log"
     read -r p f < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$log" | tail -n 1)
     ((passed += p, failed += ${f:-1}))
