@@ -28,6 +28,14 @@ static inline uint32_t strobe_switched(void)
     return strobe_load_relaxed(strobe_switch);
 }
 
+/* A copy of the innermost words of a stopped thread's stack, from `low` up. */
+enum { STROBE_STACK_TOP_BYTES = 512 };
+struct strobe_stack_top {
+    uint64_t low;
+    uint32_t bytes;
+    uint64_t word[STROBE_STACK_TOP_BYTES / 8];
+};
+
 /* A way to take stacks. Frames are written backwards from frames_end, as strobe_walk_fp does. */
 struct strobe_unwinder {
     /* The calling thread's own stack, from the caller of a hook: `frame` is the hook's frame address, `caller` its
@@ -44,16 +52,17 @@ struct strobe_unwinder {
     /* The stack of the thread that the host has stopped last, while it stands, for runtimes that walk their own, and
      * where stacks are walked in place; nothing is copied then. `regs` are the host's; `stack` is the thread's own
      * memory from its stack pointer up (bias 0), or empty when the thread has not told where its stack lies, or is not
-     * on it. Sampler, window. NULL: `copied`. */
+     * on it. `top` comes empty; what is put there, `resumed` finds. Sampler, window. NULL: `copied`. */
     enum strobe_walk_end (*stopped)(const struct strobe_host *host, const struct strobe_regs *regs,
-                                    const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
-                                    uint32_t *count);
+                                    const struct strobe_window *stack, struct strobe_stack_top *top,
+                                    uint64_t *frames_end, uint32_t max, uint32_t *count);
 
-    /* After `stopped` and the resume, what can be told of the stack by what does not change, such as code: may put
-     * frames among the `count` before frames_end, at most `max` in all. Returns how many there are now. Sampler. NULL:
-     * nothing to add. */
-    uint32_t (*resumed)(const struct strobe_host *host, const struct strobe_regs *regs, uint64_t *frames_end,
-                        uint32_t count, uint32_t max);
+    /* After `stopped`, which ended in `end`, and the resume, what can be told of the stack by what does not change, such
+     * as code: may put frames among the *count before frames_end, at most `max` in all. Returns how the stack ends now.
+     * Sampler. NULL: nothing to add. */
+    enum strobe_walk_end (*resumed)(const struct strobe_host *host, const struct strobe_regs *regs,
+                                    const struct strobe_stack_top *top, enum strobe_walk_end end,
+                                    uint64_t *frames_end, uint32_t max, uint32_t *count);
 };
 
 /* Frame pointers, and for stopped leaf functions the instruction at hand. */

@@ -226,8 +226,9 @@ static size_t look(struct strobe_sampler *s, const struct strobe_thread *t)
     if (!e->unwinder->stopped)
         return copy_stack(s, t);
     struct strobe_window stack = stack_above(&s->regs, t);
-    s->found = e->unwinder->stopped(e->host, &s->regs, &stack, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max,
-                                    &frames);
+    s->top.bytes = 0;
+    s->found = e->unwinder->stopped(e->host, &s->regs, &stack, &s->top, s->frames + STROBE_STACK_DEPTH_MAX,
+                                    e->config.depth_max, &frames);
     return frames;
 }
 
@@ -371,7 +372,8 @@ static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint
         count = 0;
         how = unwind_copy(s, t, taken, &count);
     } else if (u->resumed) {
-        count = u->resumed(e->host, &s->regs, s->frames + STROBE_STACK_DEPTH_MAX, count, e->config.depth_max);
+        how = u->resumed(e->host, &s->regs, &s->top, how, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max,
+                         &count);
     }
     if (record(s, t, now, how, count))
         expect_back(e, t, now);

@@ -52,7 +52,8 @@ struct strobe_sampler {
     uint64_t offset_ticks, random;
     struct strobe_regs regs;                  /* of the thread seen last, and its message: while it stood */
     uint32_t message;
-    enum strobe_walk_end found;               /* how its walk ended, where the runtime walked it */
+    enum strobe_walk_end found;               /* how its walk ended, where it was walked in place */
+    struct strobe_stack_top top;              /* what that walk left for later */
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint64_t stack[STROBE_SAMPLER_STACK_BYTES / 8];
 };

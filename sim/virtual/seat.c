@@ -129,10 +129,10 @@ static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const str
 }
 
 static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
-                                         const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
-                                         uint32_t *count)
+                                         const struct strobe_window *stack, struct strobe_stack_top *top,
+                                         uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
-    enum strobe_walk_end end = strobe_unwinder_art.stopped(host, regs, stack, frames_end, max, count);
+    enum strobe_walk_end end = strobe_unwinder_art.stopped(host, regs, stack, top, frames_end, max, count);
     charge(*count * sim_virtual_costs.unwind_frame);
     return end;
 }

@@ -92,12 +92,12 @@ static bool ended(const char *name)
 /* ---- S-40 ---- */
 
 static enum strobe_walk_end walk_and_allocate(const struct strobe_host *host, const struct strobe_regs *regs,
-                                              const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
-                                              uint32_t *count)
+                                              const struct strobe_window *stack, struct strobe_stack_top *top,
+                                              uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     void *volatile p = malloc(16);
     free(p);
-    return strobe_unwinder_art.stopped(host, regs, stack, frames_end, max, count);
+    return strobe_unwinder_art.stopped(host, regs, stack, top, frames_end, max, count);
 }
 
 static const struct strobe_unwinder allocates = {.stopped = walk_and_allocate};
@@ -362,14 +362,14 @@ static void two_threads_with_one_id_are_two(struct contract *c)
 static atomic_int stalls;            /* 1: the sampler is to stall; 2: it does; 0: it need not any more */
 
 static enum strobe_walk_end stall(const struct strobe_host *host, const struct strobe_regs *regs,
-                                  const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
-                                  uint32_t *count)
+                                  const struct strobe_window *stack, struct strobe_stack_top *top,
+                                  uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     int wanted = 1;
     if (atomic_compare_exchange_strong(&stalls, &wanted, 2))
         while (stalls)
             workload_pause(5);
-    return strobe_unwinder_art.stopped(host, regs, stack, frames_end, max, count);
+    return strobe_unwinder_art.stopped(host, regs, stack, top, frames_end, max, count);
 }
 
 static const struct strobe_unwinder stalling = {.stopped = stall};

@@ -359,8 +359,9 @@ static uint32_t host_walk(struct strobe_art_host *h)
 {
     const struct strobe_regs regs = {0};
     const struct strobe_window stack = {0};
+    struct strobe_stack_top top = {0};
     uint32_t count;
-    strobe_unwinder_art.stopped(&h->linux.host, &regs, &stack, frames + ROOM, ROOM, &count);
+    strobe_unwinder_art.stopped(&h->linux.host, &regs, &stack, &top, frames + ROOM, ROOM, &count);
     return count;
 }
 

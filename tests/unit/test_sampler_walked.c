@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { US = 1000, MS = 1000000, ITEMS = 64, LEAF = 0x7000, CALLER = 0x5550 };
+enum { US = 1000, MS = 1000000, ITEMS = 64, LEAF = 0x7000, CALLER = 0x5550, TOP = 0x77770 };
 
 static struct rig rig;
 static struct strobe_sampler sampler;
@@ -20,9 +20,12 @@ static struct strobe_window known;
 
 /* A stack of `depth` frames, LEAF innermost. */
 static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
-                                         const struct strobe_window *stack, uint64_t *end, uint32_t max,
-                                         uint32_t *count)
+                                         const struct strobe_window *stack, struct strobe_stack_top *top,
+                                         uint64_t *end, uint32_t max, uint32_t *count)
 {
+    assert_int_equal(top->bytes, 0);
+    top->low = TOP;
+    top->bytes = 8;
     assert_memory_equal(regs, &rig.regs, sizeof *regs);
     known = *stack;
     assert_ptr_equal(host, &rig.host);
@@ -46,18 +49,23 @@ static enum strobe_walk_end no_copy(const struct strobe_host *host, const struct
 static const struct strobe_unwinder walker = {.copied = no_copy, .stopped = walk_stopped};
 
 /* Puts CALLER in behind the innermost frame. */
-static uint32_t put_caller_in(const struct strobe_host *host, const struct strobe_regs *regs, uint64_t *end,
-                              uint32_t count, uint32_t max)
+static enum strobe_walk_end put_caller_in(const struct strobe_host *host, const struct strobe_regs *regs,
+                                          const struct strobe_stack_top *top, enum strobe_walk_end how, uint64_t *end,
+                                          uint32_t max, uint32_t *count)
 {
+    assert_int_equal(how, STROBE_WALK_ROOT);
+    assert_int_equal(top->low, TOP);
+    assert_int_equal(top->bytes, 8);
     assert_ptr_equal(host, &rig.host);
     assert_memory_equal(regs, &rig.regs, sizeof *regs);
     assert_int_equal(rig.suspends, rig.resumes);
     assert_false(strobe_guard_forbids());
     assert_int_equal(max, rig.engine.config.depth_max);
     put_in++;
-    memmove(end - count - 1, end - count, (count - 1) * sizeof *end);
+    memmove(end - *count - 1, end - *count, (*count - 1) * sizeof *end);
     end[-2] = CALLER;
-    return count + 1;
+    ++*count;
+    return STROBE_WALK_DOUBTFUL;
 }
 
 static const struct strobe_unwinder walker_in_place = {
@@ -140,6 +148,7 @@ static void frames_put_in_after_the_resume_are_recorded(void **state)
     assert_int_equal(frames[4], CALLER);
     assert_int_equal(frames[3], LEAF + 16);
     assert_int_equal(frames[0], LEAF + 64);
+    assert_true(items[0].record.flags & STROBE_FLAG_DOUBTFUL);
 }
 
 static void nothing_is_put_into_what_was_walked_while_the_thread_went_on_S46(void **state)

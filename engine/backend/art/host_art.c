@@ -116,10 +116,10 @@ static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const str
 }
 
 static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
-                                         const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
-                                         uint32_t *count)
+                                         const struct strobe_window *stack, struct strobe_stack_top *top,
+                                         uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
-    (void)regs, (void)stack;
+    (void)regs, (void)stack, (void)top;
     struct strobe_art_host *h = of(host->ctx);
     void *thread = (void *)(uintptr_t)strobe_hold_walk(&h->hold);
     *count = 0;
