@@ -116,9 +116,9 @@ coverage: | deps-coverage ## tests with coverage; the report is out/coverage/ind
 nightly: ## all of the above for long, with measurements (hours)
 	@.ci/run --nightly
 
-deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android: | deps-unit
+deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-darwin: | deps-unit
 	@ci/deps $(@:deps-%=%)
 
 .PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage nightly swarm \
         mutants mutants-random \
-        deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android
+        deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-darwin

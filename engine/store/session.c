@@ -7,6 +7,7 @@
  * it was handed to and is published by a release store (state, published). A counter stops soon after its
  * table is full. A thread that stops or dies in between leaves one entry that is never published. */
 #include "engine/store/session.h"
+#include "engine/store/reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,17 +178,6 @@ static int open_new(const char *path, int replace, enum strobe_status *status)
     return fd;
 }
 
-/* Gives the file its length with every block reserved; a hole where the file system knows no reserving. */
-static enum strobe_status reserve(int fd, uint64_t bytes)
-{
-    int error;
-    do error = posix_fallocate(fd, 0, (off_t)bytes);
-    while (error == EINTR);
-    if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) error = ftruncate(fd, (off_t)bytes) ? errno : 0;
-    errno = error;
-    return error ? STROBE_IO : STROBE_OK;
-}
-
 static void copy_text(char *out, size_t out_bytes, const char *text)
 {
     size_t length = strnlen(text, out_bytes - 1);
@@ -249,7 +239,7 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
     enum strobe_status status;
     int fd = open_new(path, replace, &status);
     if (fd < 0) return status;
-    status = reserve(fd, strobe_session_file_bytes(config));
+    status = strobe_reserve(fd, strobe_session_file_bytes(config));
     if (status)
         close_keeping_errno(fd);
     else

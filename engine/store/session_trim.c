@@ -1,13 +1,14 @@
 /* Gives back the blocks of a finished session that hold nothing but zeros. */
 #include "engine/store/session.h"
 
-#include <errno.h>
 #include <fcntl.h>
+
+#ifdef FALLOC_FL_PUNCH_HOLE
+
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-#ifdef FALLOC_FL_PUNCH_HOLE
 
 enum { BLOCK_BYTES = 4096 };
 

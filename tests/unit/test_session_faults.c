@@ -69,13 +69,14 @@ static int faulty_fstat(int fd, struct stat *out)
     return fails(EIO) ? -1 : fstat(fd, out);
 }
 
-/* The session's own source with these in place of the system's; the linker then needs no other. */
+/* The session's own sources with these in place of the system's; the linker then needs no other. */
 #define open faulty_open
 #define posix_fallocate faulty_posix_fallocate
 #define ftruncate faulty_ftruncate
 #define mmap faulty_mmap
 #define pread faulty_pread
 #define fstat(fd, out) faulty_fstat(fd, out)
+#include "engine/store/reserve.c"
 #include "engine/store/session.c"
 #undef open
 #undef posix_fallocate

@@ -11,12 +11,13 @@ kernel_x86_64  := /usr/include
 kernel_asm_x86_64 := /usr/include/x86_64-linux-gnu
 
 bionic       := engine/backend/art/bionic
-android_src  := $(filter-out %/unwind_dwarf.c,$(capture_src)) $(art_src) $(wildcard $(bionic)/*.[cS])
+emutls       := engine/backend/posix/emutls.c
+android_src  := $(filter-out %/unwind_dwarf.c,$(capture_src)) $(art_src) $(wildcard $(bionic)/*.[cS]) $(emutls)
 android_flags = --target=$(android_$1) -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra \
                 -Werror -Wvla -Wshadow -nostdlibinc -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' \
                 -isystem $(bionic)/include -isystem $B/android/$1/kernel -MMD -MP
 android_libs := $(android_abis:%=$B/android/%/libstrobe.so)
-sources      += $(wildcard $(bionic)/*.[cS])
+sources      += $(wildcard $(bionic)/*.[cS]) $(emutls)
 
 android: $(android_libs) ## the capture half as a library for Android, for arm64, armv7 and x86_64
 

@@ -1,6 +1,8 @@
-/* Thread-local variables for Android before level 29, whose linker knows none: the compiler turns each into a call of
- * __emutls_get_address with a control block (GCC's emulated TLS, as compiler-rt documents it). The NDK's runtime takes
- * memory from the heap for it; this one maps a page for each thread, so that a hook may run anywhere.
+/* Thread-local variables where the system has none that a hook may touch: the linker of Android before level 29 knows
+ * none, and Darwin's takes a thread's memory from the heap when the thread first touches one, which in a hook of the
+ * heap has no end. The compiler turns each into a call of __emutls_get_address with a control block (GCC's emulated
+ * TLS, as compiler-rt documents it; -femulated-tls). Compilers' own runtimes take memory from the heap for it; this
+ * one maps a page for each thread, so that a hook may run anywhere.
  *
  *   page    variables, each at the offset that its control block was given when it was first met
  *
@@ -9,6 +11,7 @@
  * The page is found by a pthread key and goes with its thread: in the last round but one, for what others do at the end
  * of a thread may touch variables. */
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,7 +36,8 @@ static void unmap(void *page)
     munmap(page, PAGE_BYTES);
 }
 
-/* Before any hook can be: the library is being loaded. */
+/* Before any hook can be: the library is being loaded. (Mach-O knows no order of constructors but that in which objects
+ * are linked: there this one comes first.) */
 __attribute__((constructor(101))) static void make_key(void)
 {
     if (pthread_key_create(&key, unmap) != 0)

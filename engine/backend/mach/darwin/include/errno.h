@@ -1,0 +1,16 @@
+/* What the capture half uses of Darwin's <errno.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_MACH_DARWIN_INCLUDE_ERRNO_H
+#define STROBE_BACKEND_MACH_DARWIN_INCLUDE_ERRNO_H
+
+int *__error(void);
+#define errno (*__error())
+
+#define ENOENT 2
+#define EINTR 4
+#define EEXIST 17
+#define EINVAL 22
+#define ENOTSUP 45
+#define ENOSYS 78
+#define EOPNOTSUPP 102
+
+#endif

@@ -1,0 +1,13 @@
+/* What the capture half uses of Darwin's <unistd.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_MACH_DARWIN_INCLUDE_UNISTD_H
+#define STROBE_BACKEND_MACH_DARWIN_INCLUDE_UNISTD_H
+
+#include <sys/types.h>
+
+ssize_t pread(int fd, void *to, size_t bytes, off_t offset);
+int close(int fd);
+int unlink(const char *path);
+int ftruncate(int fd, off_t bytes);
+pid_t getpid(void);
+
+#endif

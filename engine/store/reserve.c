@@ -1,0 +1,34 @@
+#include "engine/store/reserve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#ifdef __APPLE__
+
+/* Errno's value, or 0. Darwin reserves blocks beyond the end, and leaves the length as it was. */
+static int reserve(int fd, uint64_t bytes)
+{
+    fstore_t blocks = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_length = (off_t)bytes};
+    if (fcntl(fd, F_PREALLOCATE, &blocks) != 0) return errno == ENOTSUP ? EOPNOTSUPP : errno;
+    return ftruncate(fd, (off_t)bytes) ? errno : 0;
+}
+
+#else
+
+static int reserve(int fd, uint64_t bytes)
+{
+    return posix_fallocate(fd, 0, (off_t)bytes);
+}
+
+#endif
+
+enum strobe_status strobe_reserve(int fd, uint64_t bytes)
+{
+    int error;
+    do error = reserve(fd, bytes);
+    while (error == EINTR);
+    if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) error = ftruncate(fd, (off_t)bytes) ? errno : 0;
+    errno = error;
+    return error ? STROBE_IO : STROBE_OK;
+}
