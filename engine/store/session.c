@@ -254,10 +254,16 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
 
 /* --- opening --- */
 
+/* Those written before stops were counted end there; what is behind is a page's zeros. */
+static bool header_fits(const struct strobe_session_header *h)
+{
+    return h->header_bytes == sizeof *h || h->header_bytes == offsetof(struct strobe_session_header, stops);
+}
+
 /* What the first page says, against the file it stands in. */
 static enum strobe_status check_header(const struct strobe_session_header *h)
 {
-    if (h->header_bytes != sizeof *h || !h->ticks_per_second || !config_is_valid(&h->config) ||
+    if (!header_fits(h) || !h->ticks_per_second || !config_is_valid(&h->config) ||
         strobe_load_relaxed(&h->state) > STROBE_SESSION_CLOSED)
         return STROBE_BAD_INPUT;
     struct layout l = layout_of(&h->config);
@@ -338,6 +344,7 @@ static void end_text(char *text, size_t bytes)
 /* A reader may take every text for one that ends and every count for one within its array, whatever is in the file. */
 static void make_safe(struct strobe_session *s)
 {
+    if (s->header->header_bytes < sizeof *s->header) s->header->stops = (struct strobe_stops){ 0 };
     end_text(s->header->command, sizeof s->header->command);
     end_text(s->header->exe, sizeof s->header->exe);
     for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)

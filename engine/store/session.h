@@ -23,6 +23,7 @@
 #include "engine/store/record.h"
 #include "engine/store/ring.h"
 #include "engine/store/stack_table.h"
+#include "engine/store/stops.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -126,6 +127,7 @@ struct strobe_session_header {
     strobe_a64 async_overwrote_samples;   /* samples that the sampler's own writes overwrote */
     char command[1024];            /* what was run, arguments joined by blanks, NUL-terminated, cut if long */
     char exe[STROBE_PATH_BYTES];   /* path of the program's file, NUL-terminated */
+    struct strobe_stops stops;     /* how long threads stood; where header_bytes ends before it, nobody counted */
 };
 _Static_assert(sizeof(struct strobe_session_header) <= 4096, "header stays within its page");
 

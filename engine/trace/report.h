@@ -79,6 +79,7 @@ struct strobe_report {
     struct strobe_tally by_kind[STROBE_KIND_COUNT];
     uint64_t overwrote, half_written, malformed, untracked;
     uint64_t suspends, resumes, suspend_late, suspend_gone, suspend_moved;
+    struct strobe_stop_times stops;           /* how long threads stood, ns */
     uint64_t passes, late_passes, lag_ns;     /* of the sampler; lag: sum over passes */
     uint64_t short_waits, short_wait_ns;      /* waits too short to be recorded: how many, how long in all */
     uint64_t stacks_cut, stacks_doubtful, stacks_refused;   /* records with such a stack */

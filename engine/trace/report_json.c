@@ -127,6 +127,12 @@ static void losses(const struct strobe_report *r, struct strobe_json *j)
     strobe_json_uint(j, "suspend_late", r->suspend_late);
     strobe_json_uint(j, "suspend_gone", r->suspend_gone);
     strobe_json_uint(j, "suspend_moved", r->suspend_moved);
+    strobe_json_object(j, "stops");
+    strobe_json_uint(j, "count", r->stops.count);
+    strobe_json_uint(j, "median_ns", r->stops.median);
+    strobe_json_uint(j, "p99_ns", r->stops.percentile_99);
+    strobe_json_uint(j, "longest_ns", r->stops.longest);
+    strobe_json_object_end(j);
     strobe_json_object_end(j);
     strobe_json_bool(j, "balanced", r->balanced);
     strobe_json_text(j, "verdict", r->balanced ? NULL : r->verdict);

@@ -181,6 +181,10 @@ static void take_losses(struct strobe_report *r, const struct strobe_reader *rea
     r->suspend_late = strobe_load_relaxed(&h->suspend_late);
     r->suspend_gone = strobe_load_relaxed(&h->suspend_gone);
     r->suspend_moved = strobe_load_relaxed(&h->suspend_moved);
+    struct strobe_stop_times stops = strobe_stops_read(&h->stops);
+    r->stops = (struct strobe_stop_times){stops.count, strobe_reader_span_ns(reader, stops.median),
+                                          strobe_reader_span_ns(reader, stops.percentile_99),
+                                          strobe_reader_span_ns(reader, stops.longest)};
     r->passes = strobe_load_relaxed(&h->async_passes);
     r->late_passes = strobe_load_relaxed(&h->async_late_passes);
     r->lag_ns = strobe_reader_span_ns(reader, strobe_load_relaxed(&h->async_lag_ticks));

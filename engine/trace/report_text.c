@@ -194,6 +194,9 @@ static void losses(const struct strobe_report *r, FILE *out)
                 " resumes, %" PRIu64 " not in time, %" PRIu64 " gone, %" PRIu64 " let go unread\n",
                 r->passes, span(r->lag_ns / r->passes).text, r->late_passes, r->suspends, r->resumes, r->suspend_late,
                 r->suspend_gone, r->suspend_moved);
+    if (r->stops.count)
+        fprintf(out, "threads stood %" PRIu64 " times: %s (median), %s (99 %%), %s at most\n", r->stops.count,
+                span(r->stops.median).text, span(r->stops.percentile_99).text, span(r->stops.longest).text);
     if (r->balanced)
         fprintf(out, "The books balance: every event is accounted for.\n");
     else

@@ -150,6 +150,29 @@ static void books_that_do_not_balance_are_told(void **state)
     strobe_report_close(r);
 }
 
+static void the_times_that_threads_stood_are_told_in_both_forms(void **state)
+{
+    (void)state;
+    begin();
+    point(strobe_build_thread(&build, 42, "t"), 0, stack(A, B));
+    strobe_bump(&build.session.header->async_passes, 100);
+    for (uint64_t i = 0; i < 100; i++)
+        strobe_stops_note(&build.session.header->stops, i < 60 ? 4096 : i < 99 ? 65536 : 1000000);
+    strobe_build_end(&build, 1 * MS);
+    struct strobe_report *r = of_session(10);
+    assert_int_equal(r->stops.count, 100);
+    assert_in_range(r->stops.median, 4096, 4096 + 4096 / 16);
+    assert_in_range(r->stops.percentile_99, 65536, 65536 + 65536 / 16);
+    assert_int_equal(r->stops.longest, 1000000);
+    char *text = printed(r, strobe_report_print), *json = printed(r, strobe_report_print_json);
+    assert_non_null(strstr(text, "threads stood 100 times: 4.4 us (median), 69.6 us (99 %), 1.00 ms at most\n"));
+    assert_non_null(strstr(json, "\"count\": 100,\n      \"median_ns\": 4352,\n      \"p99_ns\": 69632,\n"
+                                 "      \"longest_ns\": 1000000\n"));
+    free(text);
+    free(json);
+    strobe_report_close(r);
+}
+
 static void a_killed_program_and_missing_files_are_warned_of(void **state)
 {
     (void)state;
@@ -471,6 +494,7 @@ int main(void)
         cmocka_unit_test(methods_get_the_time_between_their_samples),
         cmocka_unit_test(blocking_calls_are_listed_with_who_made_them),
         cmocka_unit_test(books_that_do_not_balance_are_told),
+        cmocka_unit_test(the_times_that_threads_stood_are_told_in_both_forms),
         cmocka_unit_test(a_killed_program_and_missing_files_are_warned_of),
         cmocka_unit_test(the_top_holds_the_first_of_every_ranking),
         cmocka_unit_test(long_names_are_cut_to_a_terminal_and_nowhere_else),

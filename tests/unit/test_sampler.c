@@ -378,6 +378,27 @@ static void what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46(voi
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }
 
+static void stand_for_a_while(struct rig *r)
+{
+    r->now += 300 * US;
+}
+
+static void each_stop_is_counted_with_how_long_the_thread_stood(void **state)
+{
+    (void)state;
+    const struct strobe_stops *stops = &rig.engine.session.header->stops;
+    rig.on_suspend = stand_for_a_while;
+    for (int i = 0; i < 9; i++)
+        pass(2, 2300);
+    struct strobe_stop_times t = strobe_stops_read(stops);
+    assert_int_equal(t.count, 9);
+    assert_int_equal(t.longest, 300 * US);
+    rig.suspend_says = STROBE_LATE;   /* asked in vain is no stop */
+    pass(2, 2300);
+    assert_int_equal(strobe_stops_read(stops).count, 9);
+    assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspends), 9);
+}
+
 static bool window_seen, window_left;
 
 static enum strobe_status watching_read(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
@@ -600,6 +621,7 @@ int main(void)
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
         TEST(a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16),
         TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life),
+        TEST(each_stop_is_counted_with_how_long_the_thread_stood),
         TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
         TEST(only_the_copy_happens_while_the_thread_stands_S40),
 #if defined(__GLIBC__)

@@ -386,6 +386,32 @@ static void a_flipped_bit_of_the_header_is_refused_or_harmless(void **state)
     assert_true(sum > 0);
 }
 
+static void a_header_from_before_stops_were_counted_is_read_and_says_nothing_of_them(void **state)
+{
+    (void)state;
+    const char *path = session_with_content();
+    struct strobe_session s;
+    int fd = open(path, O_RDWR);
+    const off_t bytes_at = offsetof(struct strobe_session_header, header_bytes);
+    const uint32_t now = sizeof(struct strobe_session_header), then = offsetof(struct strobe_session_header, stops);
+    assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
+    strobe_stops_note(&s.header->stops, 5);
+    struct strobe_stops stops = s.header->stops;
+    strobe_session_unmap(&s);
+    assert_int_equal(pwrite(fd, &stops, sizeof stops, (off_t)then), sizeof stops);
+    assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
+    assert_int_equal(strobe_stops_read(&s.header->stops).count, 1);
+    strobe_session_unmap(&s);
+    for (uint32_t bytes = 0; bytes <= 2 * now; bytes += 4) {
+        assert_int_equal(pwrite(fd, &bytes, sizeof bytes, bytes_at), sizeof bytes);
+        bool fits = bytes == now || bytes == then;
+        assert_int_equal(strobe_session_open(path, &s), fits ? STROBE_OK : STROBE_BAD_INPUT);
+        if (bytes == then) assert_int_equal(strobe_stops_read(&s.header->stops).count, 0);
+        if (fits) strobe_session_unmap(&s);
+    }
+    close(fd);
+}
+
 static void a_header_that_would_mislead_is_refused(void **state)
 {
     (void)state;
@@ -447,6 +473,7 @@ int main(void)
         cmocka_unit_test(whichever_call_fails_it_is_reported_and_nothing_is_left_behind),
         cmocka_unit_test(a_process_killed_at_any_instant_leaves_a_session_that_adds_up),
         cmocka_unit_test(a_flipped_bit_of_the_header_is_refused_or_harmless),
+        cmocka_unit_test(a_header_from_before_stops_were_counted_is_read_and_says_nothing_of_them),
         cmocka_unit_test(a_header_that_would_mislead_is_refused),
         cmocka_unit_test(no_damage_anywhere_makes_a_reader_crash),
     };

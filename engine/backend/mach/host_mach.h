@@ -12,7 +12,7 @@
  *
  * From before the first to after the last is the window: no allocation, no lock, no stdio, no dynamic dispatch by this
  * thread, for the stopped one may hold any lock there is (guard.h; tests/deadlock). Its length is in the session's
- * header (engine/capture/window.h).
+ * header (engine/store/stops.h).
  *
  * A thread that blocks in a system call is stopped as any other: on Mach that ends no call early. Its registers are
  * those with which it entered the kernel.
@@ -49,9 +49,10 @@ void strobe_mach_host_init(struct strobe_mach_host *h, void *threads);
  * half of STROBE_MACH_WATCHDOG_NS. */
 bool strobe_mach_host_watch(struct strobe_mach_host *h);
 
-/* Frames by frame pointers: self from the hook's frame; of a stopped thread straight into the sampler's frames, while
- * the host's hold says so, and after resume the caller that has no frame record yet, or no more, is put in from the link register or the stack
- * exactly when the code at hand says so (engine/capture/frame_state.h). Pointer authentication stripped. */
+/* Frames by frame pointers: self from the hook's frame; of a stopped thread straight into the sampler's frames, as long
+ * as the host's hold says that it stands, and after resume the caller that has no frame record yet, or no more, is put
+ * in from the link register or the stack exactly when the code at hand says so (engine/capture/frame_state.h). Pointer
+ * authentication stripped. */
 extern const struct strobe_unwinder strobe_unwinder_mach;
 
 #endif
