@@ -167,6 +167,11 @@ $B/tests/sim/%: $B/sim/tests/sim/%.o $(lab_obj) $(sim_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group -lcmocka $(trace_libs) -lm
 
+# Hooks by rebinding are tried on images that the test lays out, with the one call of the system that they make.
+rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c
+sources    += $(rebind_src)
+$B/tests/unit/test_mach_rebind: $(call obj,obj,$(rebind_src))
+
 $(unit_src:%.c=$B/obj/%.o) $(support_obj) $(lab_src:%.c=$B/sim/%.o) $(lab_obj): | deps-unit
 
 # Another compiler or other flags in the same B build everything anew.

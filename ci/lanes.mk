@@ -101,6 +101,8 @@ $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -fsanitize=fuzzer -o $@ $^ $(trace_libs)
 
+$B/tests/fuzz/fuzz_rebind: $(call obj,obj,$(rebind_src) tests/unit/support/mach_image.c)
+
 # What these feed is of the lab.
 $B/tests/fuzz/fuzz_scenario $B/tests/fuzz/fuzz_litmus: $B/tests/fuzz/%: $B/sim/tests/fuzz/%.o $(sim_libs)
 	@mkdir -p $(@D)

@@ -1,0 +1,292 @@
+#include "engine/backend/mach/rebind.h"
+
+#include "engine/backend/mach/image.h"
+#include "engine/base/atomic.h"
+
+#include <mach/mach.h>
+#include <string.h>
+#if defined(__has_feature)
+#if __has_feature(ptrauth_calls)
+#include <ptrauth.h>
+#define SIGNS_POINTERS 1
+#endif
+#endif
+
+enum { PAGE = 4096 };   /* the least there is: the kernel rounds to its own */
+
+/* ---- pointers ---- */
+
+static uint64_t load(void **at)
+{
+    return strobe_load_acquire((strobe_a64 *)(void *)at);
+}
+
+/* The address that a pointer's value stands for. */
+static uint64_t address_of(uint64_t value)
+{
+#ifdef SIGNS_POINTERS
+    return (uint64_t)(uintptr_t)ptrauth_strip((void *)(uintptr_t)value, ptrauth_key_function_pointer);
+#else
+    return value;
+#endif
+}
+
+static uint64_t address_of_function(void *function)
+{
+    return address_of((uint64_t)(uintptr_t)function);
+}
+
+/* What a pointer at `at` holds for `function`: those of __auth_got are signed with where they stand. */
+static uint64_t value_for(void *function, void **at, bool is_signed)
+{
+#ifdef SIGNS_POINTERS
+    void *address = ptrauth_strip(function, ptrauth_key_function_pointer);
+    if (is_signed)
+        return (uint64_t)(uintptr_t)ptrauth_sign_unauthenticated(address, ptrauth_key_function_pointer, at);
+    return (uint64_t)(uintptr_t)address;
+#else
+    (void)at, (void)is_signed;
+    return (uint64_t)(uintptr_t)function;
+#endif
+}
+
+/* ---- pages that are not writable ---- */
+
+struct pages { vm_address_t start; vm_size_t bytes; };   /* writable for now; bytes 0: none are */
+
+static bool unlock(struct pages *p, uint64_t start, uint64_t bytes)
+{
+    p->start = (vm_address_t)(start & ~(uint64_t)(PAGE - 1));
+    p->bytes = (vm_size_t)(((start + bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - p->start);
+    if (vm_protect(mach_task_self(), p->start, p->bytes, 0, VM_PROT_READ | VM_PROT_WRITE | VM_PROT_COPY) ==
+        KERN_SUCCESS)
+        return true;
+    p->bytes = 0;
+    return false;
+}
+
+static void lock(struct pages *p)
+{
+    if (p->bytes)
+        vm_protect(mach_task_self(), p->start, p->bytes, 0, VM_PROT_READ);
+    p->bytes = 0;
+}
+
+/* ---- sections of pointers ---- */
+
+struct tables {
+    struct strobe_mach_image image;
+    const struct nlist_64 *symbols;
+    const char *strings;
+    const uint32_t *indirect;
+};
+
+struct section {
+    void **pointers;
+    uint64_t count;
+    const uint32_t *indirect;        /* of the pointers, one each */
+    bool is_lazy, is_signed, read_only;
+};
+
+/* False: they are not where the header says. */
+static bool read_tables(struct tables *t)
+{
+    const struct symtab_command *s = t->image.symtab;
+    const struct dysymtab_command *d = t->image.dysymtab;
+    t->symbols = strobe_mach_image_linkedit(&t->image, s->symoff, (uint64_t)s->nsyms * sizeof *t->symbols);
+    t->strings = strobe_mach_image_linkedit(&t->image, s->stroff, s->strsize);
+    t->indirect = strobe_mach_image_linkedit(&t->image, d->indirectsymoff,
+                                             (uint64_t)d->nindirectsyms * sizeof *t->indirect);
+    return t->symbols && t->strings && t->indirect && (uintptr_t)t->symbols % _Alignof(uint64_t) == 0 &&
+           (uintptr_t)t->indirect % _Alignof(uint32_t) == 0;
+}
+
+static bool has_pointers(const struct segment_command_64 *g, const struct section_64 *s)
+{
+    uint32_t type = s->flags & SECTION_TYPE;
+    return (type == S_LAZY_SYMBOL_POINTERS || type == S_NON_LAZY_SYMBOL_POINTERS) && g->initprot & VM_PROT_WRITE;
+}
+
+static bool overlaps(uint64_t at, uint64_t bytes, uint64_t start, uint64_t end)
+{
+    return at < end && start < at + bytes;
+}
+
+/* Pointers are not among what is read on the way to them. */
+static bool is_apart(const struct tables *t, uint64_t at, uint64_t bytes)
+{
+    const struct segment_command_64 *l = t->image.linkedit;
+    uint64_t linkedit = l->vmaddr + (uint64_t)t->image.slide;
+    return !overlaps(at, bytes, t->image.text_start, t->image.text_end) &&
+           !overlaps(at, bytes, linkedit, linkedit + l->vmsize);
+}
+
+static bool read_section(const struct tables *t, const struct segment_command_64 *g, const struct section_64 *s,
+                         struct section *out)
+{
+    uint64_t count = s->size / sizeof(void *), into = s->addr - g->vmaddr, all = t->image.dysymtab->nindirectsyms;
+    uint64_t at = s->addr + (uint64_t)t->image.slide;
+    if (s->addr < g->vmaddr || into > g->vmsize || s->size > g->vmsize - into || at % sizeof(void *) ||
+        s->size % sizeof(void *) || s->reserved1 > all || count > all - s->reserved1 || !is_apart(t, at, s->size))
+        return false;
+    *out = (struct section){
+        .pointers = (void **)(uintptr_t)at,
+        .count = count,
+        .indirect = t->indirect + s->reserved1,
+        .is_lazy = (s->flags & SECTION_TYPE) == S_LAZY_SYMBOL_POINTERS,
+        .is_signed = memcmp(s->sectname, "__auth_got", sizeof "__auth_got") == 0,
+        .read_only = g->flags & SG_READ_ONLY,
+    };
+    return true;
+}
+
+/* The name of the symbol that the nth pointer of a section is bound to; "" when it has none. NULL: the tables say what
+ * can't be. */
+static const char *name_of(const struct tables *t, const struct section *s, uint64_t n)
+{
+    uint32_t index = s->indirect[n], strings = t->image.symtab->strsize;
+    if (index & (INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS))
+        return "";
+    if (index >= t->image.symtab->nsyms)
+        return NULL;
+    uint32_t at = t->symbols[index].n_un.n_strx;
+    return at < strings && memchr(t->strings + at, 0, strings - at) ? t->strings + at : NULL;
+}
+
+typedef bool visitor(void *ctx, const struct tables *t, const struct section *s);
+
+/* All sections of pointers, one by one; false as soon as one does not fit or the visitor says so. */
+static bool visit(const struct tables *t, visitor *f, void *ctx)
+{
+    const struct load_command *c = NULL;
+    while (strobe_mach_image_command(&t->image, &c)) {
+        const struct segment_command_64 *g = (const void *)c;
+        const struct section_64 *s = (const void *)(g + 1);
+        struct section found;
+        for (uint32_t i = 0; c->cmd == LC_SEGMENT_64 && i < g->nsects; i++)
+            if (has_pointers(g, &s[i]) && (!read_section(t, g, &s[i], &found) || !f(ctx, t, &found)))
+                return false;
+    }
+    return true;
+}
+
+static bool has_its_names(void *ctx, const struct tables *t, const struct section *s)
+{
+    (void)ctx;
+    for (uint64_t n = 0; n < s->count; n++)
+        if (!name_of(t, s, n))
+            return false;
+    return true;
+}
+
+/* ---- exchange ---- */
+
+struct exchange {
+    const struct strobe_rebinding *rebindings;
+    size_t rebinding_count;
+    struct strobe_rebound *log;
+    size_t room;
+    size_t *count;
+    enum strobe_status status;
+};
+
+/* Index of the rebinding of a symbol, or the number of all. */
+static size_t find(const struct exchange *e, const char *symbol)
+{
+    size_t i = 0;
+    if (symbol[0] != '_')
+        return e->rebinding_count;
+    while (i < e->rebinding_count &&
+           (e->rebindings[i].symbol[0] != symbol[1] || strcmp(e->rebindings[i].symbol, symbol + 1) != 0))
+        i++;
+    return i;
+}
+
+/* Does the pointer lead to the function itself, now or, by the loader's help in its own image, when it is first called?
+ * Else it is somebody's. */
+static bool leads_to(const struct tables *t, const struct section *s, uint64_t value, const struct strobe_rebinding *r)
+{
+    uint64_t address = address_of(value);
+    return address == address_of_function(r->genuine) ||
+           (s->is_lazy && address >= t->image.start && address < t->image.end);
+}
+
+static void note(struct exchange *e, enum strobe_status status)
+{
+    if (e->status == STROBE_OK)
+        e->status = status;
+}
+
+/* The loader may bind a lazy pointer meanwhile. */
+static void exchange_one(struct exchange *e, const struct tables *t, const struct section *s, void **at, uint32_t with)
+{
+    const struct strobe_rebinding *r = &e->rebindings[with];
+    uint64_t was = load(at), hook = value_for(r->hook, at, s->is_signed);
+    if (*e->count == e->room) {
+        note(e, STROBE_FULL);
+        return;
+    }
+    do {
+        if (!leads_to(t, s, was, r))
+            return;
+    } while (!strobe_cas_acq_rel((strobe_a64 *)(void *)at, &was, hook));
+    e->log[(*e->count)++] = (struct strobe_rebound){at, (void *)(uintptr_t)was, with, s->read_only};
+}
+
+static bool exchange_section(void *ctx, const struct tables *t, const struct section *s)
+{
+    struct exchange *e = ctx;
+    struct pages pages = {0};
+    for (uint64_t n = 0; n < s->count; n++) {
+        size_t with = find(e, name_of(t, s, n));
+        if (with == e->rebinding_count || !e->rebindings[with].genuine ||
+            !leads_to(t, s, load(&s->pointers[n]), &e->rebindings[with]))
+            continue;
+        if (s->read_only && !pages.bytes &&
+            !unlock(&pages, (uint64_t)(uintptr_t)s->pointers, s->count * sizeof(void *))) {
+            note(e, STROBE_UNSUPPORTED);
+            break;
+        }
+        exchange_one(e, t, s, &s->pointers[n], (uint32_t)with);
+    }
+    lock(&pages);
+    return true;
+}
+
+enum strobe_status strobe_rebind_image(const struct mach_header_64 *header, intptr_t slide,
+                                       const struct strobe_rebinding *rebindings, size_t rebinding_count,
+                                       struct strobe_rebound *log, size_t room, size_t *count)
+{
+    struct tables t = {0};
+    struct exchange e = {rebindings, rebinding_count, log, room, count, STROBE_OK};
+    if (!strobe_mach_image_read(header, slide, &t.image))
+        return STROBE_BAD_INPUT;
+    if (!t.image.symtab || !t.image.dysymtab)
+        return STROBE_OK;   /* it calls nobody by name */
+    if (!read_tables(&t) || !visit(&t, has_its_names, NULL))
+        return STROBE_BAD_INPUT;
+    visit(&t, exchange_section, &e);
+    return e.status;
+}
+
+size_t strobe_rebind_undo(const struct strobe_rebinding *rebindings, const struct strobe_rebound *log, size_t count)
+{
+    struct pages pages = {0};
+    size_t left = 0;
+    for (size_t i = count; i-- > 0;) {
+        const struct strobe_rebound *r = &log[i];
+        uint64_t at = (uint64_t)(uintptr_t)r->at, now = load(r->at);
+        if (address_of(now) != address_of_function(rebindings[r->rebinding].hook))
+            continue;
+        if (r->read_only && !(pages.bytes && at >= pages.start && at - pages.start < pages.bytes)) {
+            lock(&pages);
+            if (!unlock(&pages, at, sizeof *r->at)) {
+                left++;
+                continue;
+            }
+        }
+        strobe_cas_acq_rel((strobe_a64 *)(void *)r->at, &now, (uint64_t)(uintptr_t)r->was);
+    }
+    lock(&pages);
+    return left;
+}
