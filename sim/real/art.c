@@ -4,6 +4,7 @@
 #include "sim/art/dex.h"
 #include "sim/art/jni_calls.h"
 #include "sim/real/preload.h"
+#include "sim/real/runtime.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -177,8 +178,9 @@ static enum strobe_status begin_capture(const struct opening *o, const char *ses
     return status;
 }
 
-void sim_real_end_capture(struct sim_art_play *p)
+static void end_capture(struct sim_real_play *play)
 {
+    struct sim_art_play *p = play->art;
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "director", NULL};
     void *env = NULL;
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
@@ -198,8 +200,9 @@ static void open_binder(const struct opening *o)
         *(void **)&o->art->call_binder = dlsym(library, "sim_call_binder");
 }
 
-enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtime, const char *session, char *why,
-                                     size_t why_bytes)
+/* Makes the play's locks that are monitors objects, too. */
+static enum strobe_status open_runtime(struct sim_real_play *p, const char *runtime, const char *session, char *why,
+                                       size_t why_bytes)
 {
     static struct sim_art_play art;
     struct opening o = {.play = p, .art = &art, .why = why, .room = why_bytes};
@@ -218,3 +221,15 @@ enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtim
     open_binder(&o);
     return session ? begin_capture(&o, session) : STROBE_OK;
 }
+
+static uint64_t charged_ns(void)
+{
+    return sim_real_seat.charged_ns ? sim_real_seat.charged_ns() : 0;
+}
+
+enum { STACK_BYTES = 16 << 20 };   /* an interpreter's frames take more */
+
+const struct sim_real_runtime sim_real_runtime = {
+    .stage = &sim_stage_art, .stack_bytes = STACK_BYTES, .open = open_runtime, .end = end_capture,
+    .charged_ns = charged_ns,
+};

@@ -36,14 +36,6 @@ struct sim_real_seat {
 };
 extern const struct sim_real_seat sim_real_seat;
 
-/* Starts the runtime with the scenario's methods in it, in the calling thread, and makes the play's locks that are
- * monitors objects. With a session, capture begins. `why` has one line then. */
-enum strobe_status sim_real_open_art(struct sim_real_play *p, const char *runtime, const char *session, char *why,
-                                     size_t why_bytes);
-
-/* By any thread: ends the capture. */
-void sim_real_end_capture(struct sim_art_play *p);
-
 /* Who plays on the calling thread, and what they call out for. */
 struct sim_actor *sim_real_art_acting(void);
 void sim_real_art_answer(struct sim_actor *a);

@@ -1,6 +1,5 @@
-#include "sim/real/art.h"
-
 #include "sim/real/real.h"
+#include "sim/real/runtime.h"
 #include "sim/runtime/draws.h"
 
 #include <errno.h>
@@ -12,10 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum {
-    STACK_BYTES = 4 << 20,       /* of a thread: the 1 MiB that a scenario may use, and plenty for what it calls */
-    ART_STACK_BYTES = 16 << 20,  /* an interpreter's frames take more */
-};
+enum { STACK_BYTES = 4 << 20 };   /* of a thread: the 1 MiB that a scenario may use, and plenty for what it calls */
 
 /* ---- shared ---- */
 
@@ -151,7 +147,7 @@ struct sim_actor *sim_real_start(struct sim_real_play *p, uint32_t spec, uint32_
         return NULL;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, p->art ? ART_STACK_BYTES : STACK_BYTES);
+    pthread_attr_setstacksize(&attributes, p->runtime ? p->runtime->stack_bytes : STACK_BYTES);
     if (!parent)
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     int error = pthread_create(&a->thread, &attributes, act, a);
@@ -264,8 +260,8 @@ static void *direct(void *arg)
     struct sim_notes_head head = {.begin_ns = p->begin_ns, .end_ns = sim_work_now_ns(),
                                   .frames = (uint64_t)(uintptr_t)sim_real_frames};
     head.process_cpu_ns = sim_work_process_cpu_ns() - cpu_ns;
-    if (sim_real_seat.charged_ns)
-        head.charged_ns = sim_real_seat.charged_ns();
+    if (p->runtime)
+        head.charged_ns = p->runtime->charged_ns();
     end_run(p);
     stage->status = 2;
     if (!atomic_load(&p->failed)) {
@@ -273,8 +269,8 @@ static void *direct(void *arg)
         if (stage->status)
             fprintf(stderr, "%s: %s\n", stage->notes_path, strerror(errno));
     }
-    if (p->art) {
-        sim_real_end_capture(p->art);
+    if (p->runtime) {
+        p->runtime->end(p);
         fflush(NULL);
         _exit(stage->status);   /* a runtime's own end is not wanted here */
     }
@@ -360,7 +356,8 @@ int sim_real_child(int argc, char **argv)
         return 2;
     }
     play.scenario = scenario;
-    play.stage = argc > 5 ? &sim_stage_art : &sim_stage_frames;
+    play.runtime = argc > 5 ? &sim_real_runtime : NULL;
+    play.stage = play.runtime ? play.runtime->stage : &sim_stage_frames;
     play.seed = strtoull(argv[2], NULL, 10);
     play.turns_per_ms = strtoull(argv[3], NULL, 10);
     stage.notes_path = argv[4];
@@ -371,7 +368,7 @@ int sim_real_child(int argc, char **argv)
         return 2;
     }
     sim_work_begin();
-    if (argc > 5 && sim_real_open_art(&play, argv[5], argv[6], why, sizeof why) != STROBE_OK) {
+    if (play.runtime && play.runtime->open(&play, argv[5], argv[6], why, sizeof why) != STROBE_OK) {
         fprintf(stderr, "%s\n", why);
         return 2;
     }

@@ -78,11 +78,13 @@ struct sim_real_queue {
 };
 
 struct sim_art_play;                      /* stage_art.c's */
+struct sim_real_runtime;
 
 struct sim_real_play {
     const struct sim_scenario *scenario;
     const struct sim_stage *stage;
-    struct sim_art_play *art;             /* of that stage */
+    const struct sim_real_runtime *runtime;   /* NULL = none */
+    struct sim_art_play *art;             /* of that one's stage */
     uint64_t seed, turns_per_ms, begin_ns;
     struct sim_real_lock *locks;
     struct sim_real_cond *conds;
