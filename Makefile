@@ -213,7 +213,7 @@ explore: all | deps-test ## every interleaving of small programs, in every memor
 	@B=$B SIZE=$(SIZE) MEMORY=all tests/explore/run.sh
 
 include ci/lanes.mk ci/install.mk
-include sim/art/art.mk sim/virtual/virtual.mk bench/bench.mk tests/genuine/genuine.mk
+include sim/art/art.mk sim/mach/mach.mk sim/virtual/virtual.mk bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/art/bionic/android.mk tests/android/android.mk engine/backend/mach/darwin/darwin.mk
 # What suites would build, each for itself and side by side.
 test: $(gate_driver) $(gate_lab) $B/genuine/make_traces $B/contract_art

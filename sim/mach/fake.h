@@ -18,9 +18,16 @@
 #define STROBE_SIM_MACH_FAKE_H
 
 #include <mach/mach.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 #define FAKE_MACH_API __attribute__((visibility("default")))
+
+/* Two kernels tell differently of a thread that was suspended. XNU (the default) waits until it is off its processor,
+ * and calls one that stands WAITING, for it waits to be resumed; GNU Mach waits until it is out of the kernel, unless it
+ * waits there, and calls both STOPPED. */
+enum fake_mach_kernels { FAKE_MACH_XNU, FAKE_MACH_GNU };
+FAKE_MACH_API void fake_mach_kernel(enum fake_mach_kernels kernel);
 
 /* ---- faults, by name of the call, for tests */
 
@@ -37,9 +44,18 @@ FAKE_MACH_API uint64_t fake_mach_calls(const char *call);
 FAKE_MACH_API void fake_mach_fail_any(uint64_t nth, kern_return_t code);
 FAKE_MACH_API const char *fake_mach_failed(void);
 
+/* ---- libSystem, as the lab's app calls it */
+
+/* A thread of which the introspection hook is told. */
+FAKE_MACH_API int fake_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                                      void *arg);
+
 /* ---- what can be seen of the kernel from outside */
 
-FAKE_MACH_API uint32_t fake_mach_names(void);             /* port names with rights that the task holds */
+FAKE_MACH_API uint32_t fake_mach_names(void);             /* port names that the task has, its own apart */
+FAKE_MACH_API int64_t fake_mach_rights(void);             /* user references of them, but for one that libpthread has for
+                                                             each thread; below 0: more given back than had */
+FAKE_MACH_API uint32_t fake_mach_holds(void);             /* suspensions by the caller that others stand by */
 FAKE_MACH_API uint32_t fake_mach_suspended(void);         /* threads with a suspend count */
 
 /* The calling thread is in the kernel until the same with false: a suspend does not stop it there, it counts as

@@ -1,0 +1,23 @@
+# The engine on Mach, for this machine: the fake that stands in for XNU and libSystem, and the backend linked with it.
+# Included by the Makefile.
+
+mach_src  := $(wildcard engine/backend/mach/*.c)
+xnu_src   := $(wildcard sim/mach/*.c)
+sources   += $(mach_src) $(xnu_src)
+xnu_obj   := $(call obj,obj,$(xnu_src))
+
+mach: $B/libfakemach.so $B/libstrobe-mach.so ## the engine on Mach, and the fake Mach of the lab
+tests: mach
+
+$B/libfakemach.so: $(call obj,pic,$(xnu_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libfakemach.so -Wl,-z,now -o $@ $^ $(preload_libs)
+
+$B/libstrobe-mach.so: $(call obj,pic,$(engine_src) $(mach_src)) $B/libfakemach.so
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-mach.so -Wl,-Bsymbolic -Wl,-z,now -Wl,-rpath,'$$ORIGIN' \
+	    -o $@ $^ $(preload_libs)
+
+# Tests of both have them inside.
+mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(wildcard tests/unit/test_mach_*.c))
+$(mach_tests): $(xnu_obj) $(call obj,obj,$(mach_src))
+
+.PHONY: mach
