@@ -444,7 +444,7 @@ static bool send(struct record *r)
     long sent;
     do
         sent = syscall(SYS_rt_tgsigqueueinfo, getpid(), r->tid, signal_number(), &info);
-    while (sent < 0 && errno == EAGAIN && sched_yield() == 0);   /* so many wait already: it must be able to take some */
+    while (sent < 0 && errno == EAGAIN && sched_yield() == 0);   /* too many wait already */
     return sent == 0;
 }
 

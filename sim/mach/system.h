@@ -36,7 +36,7 @@ struct fake_mach_system {
     uint64_t (*self)(void);
     uint64_t (*of_pthread)(pthread_t thread);            /* 0: it has ended */
     uint32_t (*threads)(uint64_t *ids, uint32_t room);   /* all that live. With the lock held */
-    void (*forget)(uint64_t id);                         /* it has ended, and nobody will ask for it. With the lock held */
+    void (*forget)(uint64_t id);                         /* it has ended; nobody will ask for it. With the lock held */
     enum fake_mach_where (*where)(uint64_t id);          /* this and the next three: with the lock held */
     uint64_t (*cpu_ns)(uint64_t id);                     /* 0 of one that has ended */
     uint64_t (*process_cpu_ns)(void);                    /* of all threads, those that have ended too */
