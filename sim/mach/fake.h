@@ -3,7 +3,8 @@
  *   ports.c      the task's port names: rights, counts, dead names; a name's number is used again, its generation not
  *   thread.c     task_threads, thread_suspend, _resume, _get_state, _info, _policy_set; run states as the kernel's are:
  *                a thread in the kernel runs on after a suspend until it comes out, or waits there
- *   vm.c         vm_read_overwrite and kin, task_info
+ *   vm.c         vm_read_overwrite and kin
+ *   task.c       task_info
  *   clock.c      mach_absolute_time (units of 125/3 ns, as on arm64 devices), mach_wait_until
  *   libsystem.c  malloc_logger, os_unfair_lock, dispatch, pthread_*_np, the introspection hook
  *   dyld.c       images: add and remove callbacks; the app's own image, whose calls go through pointers to be rebound
@@ -24,8 +25,8 @@
 #define FAKE_MACH_API __attribute__((visibility("default")))
 
 /* Two kernels tell differently of a thread that was suspended. XNU (the default) waits until it is off its processor,
- * and calls one that stands WAITING, for it waits to be resumed; GNU Mach waits until it is out of the kernel, unless it
- * waits there, and calls both STOPPED. */
+ * and calls one that stands WAITING, for it waits to be resumed; GNU Mach waits until it is out of the kernel, unless
+ * it waits there, and calls both STOPPED. Before the first other call. */
 enum fake_mach_kernels { FAKE_MACH_XNU, FAKE_MACH_GNU };
 FAKE_MACH_API void fake_mach_kernel(enum fake_mach_kernels kernel);
 
@@ -53,14 +54,13 @@ FAKE_MACH_API int fake_pthread_create(pthread_t *thread, const pthread_attr_t *a
 /* ---- what can be seen of the kernel from outside */
 
 FAKE_MACH_API uint32_t fake_mach_names(void);             /* port names that the task has, its own apart */
-FAKE_MACH_API int64_t fake_mach_rights(void);             /* user references of them, but for one that libpthread has for
-                                                             each thread; below 0: more given back than had */
+FAKE_MACH_API int64_t fake_mach_rights(void);             /* user references of them, but for libpthread's one for each
+                                                             thread; below 0: more given back than had */
 FAKE_MACH_API uint32_t fake_mach_holds(void);             /* suspensions by the caller that others stand by */
 FAKE_MACH_API uint32_t fake_mach_suspended(void);         /* threads with a suspend count */
 
-/* The calling thread is in the kernel until the same with false: a suspend does not stop it there, it counts as
- * RUNNING, or with `waits` as WAITING; it stops when it comes out. For tests; blocking calls of libsystem.c do it
- * themselves. */
+/* The calling thread is in the kernel until the same with false: a suspend does not stop it there, it stops when it
+ * comes out. It counts as RUNNING, or with `waits`, while it does not run, as WAITING. For tests. */
 FAKE_MACH_API void fake_mach_in_kernel(bool in, bool waits);
 
 #endif

@@ -3,7 +3,8 @@
 
 mach_src  := $(wildcard engine/backend/mach/*.c)
 xnu_src   := $(wildcard sim/mach/*.c)
-sources   += $(mach_src) $(xnu_src)
+rules_src := $(wildcard tests/contract_mach/*.c)
+sources   += $(mach_src) $(xnu_src) $(rules_src)
 xnu_obj   := $(call obj,obj,$(xnu_src))
 
 mach: $B/libfakemach.so $B/libstrobe-mach.so ## the engine on Mach, and the fake Mach of the lab
@@ -19,5 +20,10 @@ $B/libstrobe-mach.so: $(call obj,pic,$(engine_src) $(mach_src)) $B/libfakemach.s
 # Tests of both have them inside.
 mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(wildcard tests/unit/test_mach_*.c))
 $(mach_tests): $(xnu_obj) $(call obj,obj,$(mach_src))
+
+# The table of rules, on the fake.
+$B/contract_mach: $(call obj,obj,$(rules_src)) $(xnu_obj)
+	$(call run,ld)$(link) -o $@ $^
+tests: $B/contract_mach
 
 .PHONY: mach

@@ -1,8 +1,8 @@
 /* The fake Mach over this machine's threads: any of the process, whoever made it.
  *
- * A thread is known by a record, which a listing of /proc/self/task or the thread's own first call makes; its id has the
- * record's number in its low bits, and above them how often that was used: another thread of the same number of the
- * system's is another id. The record keeps an open file of the thread in /proc, which says whether it lives, and
+ * A thread is known by a record, which a listing of /proc/self/task or the thread's own first call makes; its id has
+ * the record's number in its low bits, and above them how often that was used: another thread of the same number of
+ * the system's is another id. The record keeps an open file of the thread in /proc, which says whether it lives, and
  * whether it runs.
  *
  *   word      who moves it                      meaning
@@ -46,6 +46,7 @@ struct record {
     uint32_t uses, next;
     struct fake_mach_place from;
     fake_mach_registers registers;
+    uint64_t cpu_ns;                    /* when it last came to stand */
 };
 
 static struct record records[RECORDS];          /* [0] is none */
@@ -103,7 +104,7 @@ static bool read_stat(int fd, struct stat_line *out)
     if (got <= 0 || !at)
         return false;
     *out = (struct stat_line){.state = at[2]};
-    for (int field = 2; field < 22 && *at; at++)   /* its 22nd field is the start; the name, which ends here, is the 2nd */
+    for (int field = 2; field < 22 && *at; at++)   /* the name, which ends here, is its 2nd field, the start its 22nd */
         field += *at == ' ';
     for (; *at >= '0' && *at <= '9'; at++)
         out->start = out->start * 10 + (uint64_t)(*at - '0');
@@ -232,6 +233,13 @@ static void forget(uint64_t id)
     first_free = (uint32_t)(r - records);
 }
 
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* ---- the thread's own side */
 
 /* Signals wait while the word does not change; whoever lets it go may ask again at once. */
@@ -239,6 +247,7 @@ static void stand(struct record *r, const fake_mach_registers *registers)
 {
     uint32_t seen = atomic_load(&r->word);
     r->registers = *registers;
+    r->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     while (seen == ASKED || seen == NOTED)
         if (atomic_compare_exchange_weak(&r->word, &seen, STANDS)) {
             futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
@@ -423,9 +432,7 @@ static enum fake_mach_where where(uint64_t id)
     uint32_t word = atomic_load(&r->word);
     if (word == ENDED || word == STANDS)
         return word == ENDED ? FAKE_MACH_GONE : FAKE_MACH_STANDS;
-    if (atomic_load(&r->depth))
-        return atomic_load(&r->waits) ? FAKE_MACH_WAITS : FAKE_MACH_RUNS;
-    if (r == me)
+    if (r == me || (atomic_load(&r->depth) && !atomic_load(&r->waits)))
         return FAKE_MACH_RUNS;
     if (!stat_of(r, &stat))
         return FAKE_MACH_GONE;
@@ -518,8 +525,10 @@ static bool registers(uint64_t id, fake_mach_registers *out)
 static uint64_t cpu_ns(uint64_t id)
 {
     struct timespec t;
-    const struct record *r = by_id(id);
+    struct record *r = by_id(id);
     int saved = errno;
+    if (r && atomic_load(&r->word) == STANDS)
+        return r->cpu_ns;   /* what it takes to stand is not its own */
     bool told = r && clock_gettime((clockid_t)(~(unsigned)r->tid << 3 | 6u), &t) == 0;
     errno = saved;
     return told ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
@@ -575,13 +584,6 @@ static uint32_t threads(uint64_t *ids, uint32_t room)
         close(fd);
     errno = saved;
     return n;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static uint64_t now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
