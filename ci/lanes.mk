@@ -65,6 +65,7 @@ emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests e
 	@LIGHT=1 tests/compilers/plays_alike.sh arm64 $B/strobe ci/emulated $(arm64) $(arm64)/strobe
 	@tests/arm64/orders.py $(arm64)
 	@tests/android/emulate.sh $B $(arm64)
+	@tests/gnumach/run.sh $B
 
 # ---- swarms
 

@@ -19,7 +19,8 @@ typedef _Atomic uint32_t strobe_a32;
 typedef _Atomic uint64_t strobe_a64;
 
 _Static_assert(sizeof(strobe_a32) == 4 && sizeof(strobe_a64) == 8, "atomics add no lock word");
-_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "no operation takes a lock");
+_Static_assert(_Alignof(strobe_a64) == 8, "atomics are aligned, also where plain words of 8 bytes are not");
+_Static_assert(__atomic_always_lock_free(4, 0) && __atomic_always_lock_free(8, 0), "no operation takes a lock");
 
 #define strobe_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
 #define strobe_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)

@@ -1,0 +1,118 @@
+#include "tests/gnumach/task.h"
+
+#include <mach/mig_support.h>
+
+/* ---- memory; loops that the compiler must not make calls of themselves of (-fno-builtin) ---- */
+
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    return memmove(to, from, bytes);
+}
+
+void *memmove(void *to, const void *from, size_t bytes)
+{
+    char *a = to;
+    const char *b = from;
+    if ((uintptr_t)a <= (uintptr_t)b)
+        for (size_t i = 0; i < bytes; i++)
+            a[i] = b[i];
+    else
+        for (size_t i = bytes; i-- > 0;)
+            a[i] = b[i];
+    return to;
+}
+
+void *memset(void *to, int byte, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((char *)to)[i] = (char)byte;
+    return to;
+}
+
+int memcmp(const void *a, const void *b, size_t bytes)
+{
+    const unsigned char *p = a, *q = b;
+    for (size_t i = 0; i < bytes; i++)
+        if (p[i] != q[i])
+            return p[i] < q[i] ? -1 : 1;
+    return 0;
+}
+
+size_t strlen(const char *text)
+{
+    size_t n = 0;
+    while (text[n])
+        n++;
+    return n;
+}
+
+/* ---- messages ---- */
+
+mach_msg_return_t mach_msg_trap(mach_msg_header_t *message, mach_msg_option_t option, mach_msg_size_t send_bytes,
+                                mach_msg_size_t receive_bytes, mach_port_t receive_from, mach_msg_timeout_t timeout,
+                                mach_port_t notify);
+mach_port_t mach_reply_port(void);
+
+mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option, mach_msg_size_t send_bytes,
+                           mach_msg_size_t receive_bytes, mach_port_t receive_from, mach_msg_timeout_t timeout,
+                           mach_port_t notify)
+{
+    return mach_msg_trap(message, option, send_bytes, receive_bytes, receive_from, timeout, notify);
+}
+
+/* Each thread has a port of its own for replies. */
+static mach_port_t reply_ports[TASK_THREADS + 1];
+
+mach_port_t mig_get_reply_port(void)
+{
+    mach_port_t *mine = &reply_ports[thread_slot()];
+    if (*mine == MACH_PORT_NULL)
+        *mine = mach_reply_port();
+    return *mine;
+}
+
+void mig_put_reply_port(mach_port_t port)
+{
+    (void)port;   /* kept */
+}
+
+/* A reply that came to nothing may still arrive: not on the port of the next call. */
+void mig_dealloc_reply_port(mach_port_t port)
+{
+    reply_ports[thread_slot()] = MACH_PORT_NULL;
+    mach_port_mod_refs(mach_task_self(), port, MACH_PORT_RIGHT_RECEIVE, -1);
+}
+
+void task_drop_reply_port(unsigned slot)
+{
+    mach_port_t port = reply_ports[slot];
+    reply_ports[slot] = MACH_PORT_NULL;
+    if (port != MACH_PORT_NULL)
+        mach_port_mod_refs(mach_task_self(), port, MACH_PORT_RIGHT_RECEIVE, -1);
+}
+
+unsigned task_names(void)
+{
+    mach_port_array_t names;
+    mach_port_type_array_t types;
+    mach_msg_type_number_t name_count, type_count;
+    if (mach_port_names(mach_task_self(), &names, &name_count, &types, &type_count) != KERN_SUCCESS)
+        return 0;
+    vm_deallocate(mach_task_self(), (vm_address_t)names, name_count * sizeof *names);
+    vm_deallocate(mach_task_self(), (vm_address_t)types, type_count * sizeof *types);
+    return name_count;
+}
+
+/* ---- the console ---- */
+
+/* No more bits: a library divides those. */
+void print_number(uint32_t n)
+{
+    char text[12], *p = text + sizeof text - 1;
+    *p = 0;
+    do {
+        *--p = (char)('0' + n % 10);
+        n /= 10;
+    } while (n);
+    mach_print(p);
+}
