@@ -141,7 +141,7 @@ no_file_is_dead() {
     done
     included=$(files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -hE '^[ ]*#[ ]*include ["<]')
     files '\.h$' | while read -r path; do
-        grep -qF "\"$path\"" <<<"$included" || grep -qF "<${path#engine/backend/*/include/}>" <<<"$included" ||
+        grep -qF "\"$path\"" <<<"$included" || grep -qF "<${path##*/include/}>" <<<"$included" ||
             echo "$path:1: included by nothing"
     done
 }
