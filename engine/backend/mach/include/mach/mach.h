@@ -101,8 +101,8 @@ typedef struct thread_basic_info thread_basic_info_data_t;
 
 /* run_state. RUNNING as long as it is on a processor or could be, also right after it was suspended, until it has
  * stopped: in the kernel it may run on for a while. A thread that was suspended while it waited is WAITING until its
- * wait would have ended; from then on, and any other that has stopped, STOPPED. Newer kernels have a stopped thread wait
- * to be resumed: there it is WAITING, too, with a suspend_count. */
+ * wait would have ended; from then on, and any other that has stopped, STOPPED. Newer kernels have a stopped thread
+ * wait to be resumed: there it is WAITING, too, with a suspend_count. */
 #define TH_STATE_RUNNING 1
 #define TH_STATE_STOPPED 2
 #define TH_STATE_WAITING 3
@@ -197,13 +197,6 @@ kern_return_t vm_allocate(task_t task, vm_address_t *address, vm_size_t bytes, i
 kern_return_t vm_deallocate(task_t task, vm_address_t address, vm_size_t bytes);
 kern_return_t vm_protect(task_t task, vm_address_t address, vm_size_t bytes, boolean_t set_maximum, vm_prot_t to);
 
-/* ---- time (mach/mach_time.h) */
-
-typedef struct mach_timebase_info { uint32_t numer, denom; } mach_timebase_info_data_t;
-typedef struct mach_timebase_info *mach_timebase_info_t;
-
-uint64_t mach_absolute_time(void);                                /* does not count while the machine sleeps */
-kern_return_t mach_timebase_info(mach_timebase_info_t out);       /* one tick is numer / denom ns */
-kern_return_t mach_wait_until(uint64_t deadline);
+#include <mach/mach_time.h>
 
 #endif
