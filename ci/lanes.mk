@@ -54,9 +54,10 @@ arm64_tool    := aarch64-linux-gnu-
 arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_tool)ld OBJCOPY=$(arm64_tool)objcopy \
                  SYSROOT=$(arm64_root) TRIPLET=aarch64-linux-gnu
 
-cross: | deps-cross ## builds everything for arm64 Linux, tests included
+cross: darwin | deps-cross ## builds everything for arm64 Linux, tests included, and the libraries for Darwin
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
 	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
+	@tests/darwin/facts.sh $B/darwin
 
 emulated := $(filter-out %/test_real %/test_real_frames,$(shortened))
 # Its lab has to play as this one does, and its code to have the memory orders that were reviewed.
@@ -65,6 +66,7 @@ emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests e
 	@LIGHT=1 tests/compilers/plays_alike.sh arm64 $B/strobe ci/emulated $(arm64) $(arm64)/strobe
 	@tests/arm64/orders.py $(arm64)
 	@tests/android/emulate.sh $B $(arm64)
+	@tests/darwin/headers.sh $B
 	@tests/gnumach/run.sh $B
 
 # ---- swarms

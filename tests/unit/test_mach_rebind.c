@@ -247,8 +247,8 @@ static void a_header_that_does_not_fit_together_is_refused_and_nothing_changed(v
         {&m.section[MACH_IMAGE_AUTH_GOT]->reserved1, 13, 4},
         {&m.indirect[5], MACH_IMAGE_SYMBOLS, 4},
         {&m.symbols[1].n_un.n_strx, UINT32_MAX, 4},
-        {&m.id->name, 200, 4},
-        {&m.id->name, 4, 4},
+        {&m.id->dylib.name.offset, 200, 4},
+        {&m.id->dylib.name.offset, 4, 4},
         {(char *)m.id + m.id->cmdsize - 8, UINT64_MAX, 8},
     };
     (void)state;

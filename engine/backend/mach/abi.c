@@ -1,7 +1,7 @@
-/* Facts of Darwin's ABI that our declarations of it have to be true to: those of Mach, the loader, locks and dispatch in
- * include/, for every build of the backend; those of the C library in darwin/include, when it is built for Darwin.
- * Sources: Apple's public headers of these names. tests/darwin compiles this file once more with the headers themselves
- * in front of ours, where they can be had. There is nothing in it to run.
+/* Facts of Darwin's ABI that our declarations of it have to be true to: those of Mach, the loader, locks and dispatch
+ * in include/, for every build of the backend; those of the C library in darwin/include, when it is built for Darwin.
+ * Sources: Apple's public headers of these names. tests/darwin/headers.sh compiles this file once more with the headers
+ * themselves in front of ours, where they can be had. There is nothing in it to run.
  *
  * What the library calls (darwin/libSystem.syms) has a line here, with its type. */
 #include <Block.h>
@@ -332,6 +332,7 @@ TYPE(strlen, size_t(const char *));
 TYPE(strnlen, size_t(const char *, size_t));
 TYPE(strcmp, int(const char *, const char *));
 TYPE(strncmp, int(const char *, const char *, size_t));
+TYPE(memchr, void *(const void *, int, size_t));
 TYPE(memcmp, int(const void *, const void *, size_t));
 TYPE(abort, void(void));
 TYPE(getenv, char *(const char *));

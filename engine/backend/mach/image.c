@@ -37,10 +37,10 @@ static bool read_segment(struct strobe_mach_image *i, const struct segment_comma
 
 static bool read_name(struct strobe_mach_image *i, const struct dylib_command *d)
 {
-    if (d->name < sizeof *d || d->name >= d->cmdsize)
+    if (d->dylib.name.offset < sizeof *d || d->dylib.name.offset >= d->cmdsize)
         return false;
-    const char *name = (const char *)d + d->name;
-    if (!memchr(name, 0, d->cmdsize - d->name))
+    const char *name = (const char *)d + d->dylib.name.offset;
+    if (!memchr(name, 0, d->cmdsize - d->dylib.name.offset))
         return false;
     i->name = name;
     return true;

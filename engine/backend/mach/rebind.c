@@ -81,7 +81,7 @@ struct tables {
     const uint32_t *indirect;
 };
 
-struct section {
+struct place {
     void **pointers;
     uint64_t count;
     const uint32_t *indirect;        /* of the pointers, one each */
@@ -122,14 +122,14 @@ static bool is_apart(const struct tables *t, uint64_t at, uint64_t bytes)
 }
 
 static bool read_section(const struct tables *t, const struct segment_command_64 *g, const struct section_64 *s,
-                         struct section *out)
+                         struct place *out)
 {
     uint64_t count = s->size / sizeof(void *), into = s->addr - g->vmaddr, all = t->image.dysymtab->nindirectsyms;
     uint64_t at = s->addr + (uint64_t)t->image.slide;
     if (s->addr < g->vmaddr || into > g->vmsize || s->size > g->vmsize - into || at % sizeof(void *) ||
         s->size % sizeof(void *) || s->reserved1 > all || count > all - s->reserved1 || !is_apart(t, at, s->size))
         return false;
-    *out = (struct section){
+    *out = (struct place){
         .pointers = (void **)(uintptr_t)at,
         .count = count,
         .indirect = t->indirect + s->reserved1,
@@ -142,7 +142,7 @@ static bool read_section(const struct tables *t, const struct segment_command_64
 
 /* The name of the symbol that the nth pointer of a section is bound to; "" when it has none. NULL: the tables say what
  * can't be. */
-static const char *name_of(const struct tables *t, const struct section *s, uint64_t n)
+static const char *name_of(const struct tables *t, const struct place *s, uint64_t n)
 {
     uint32_t index = s->indirect[n], strings = t->image.symtab->strsize;
     if (index & (INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS))
@@ -153,7 +153,7 @@ static const char *name_of(const struct tables *t, const struct section *s, uint
     return at < strings && memchr(t->strings + at, 0, strings - at) ? t->strings + at : NULL;
 }
 
-typedef bool visitor(void *ctx, const struct tables *t, const struct section *s);
+typedef bool visitor(void *ctx, const struct tables *t, const struct place *s);
 
 /* All sections of pointers, one by one; false as soon as one does not fit or the visitor says so. */
 static bool visit(const struct tables *t, visitor *f, void *ctx)
@@ -162,7 +162,7 @@ static bool visit(const struct tables *t, visitor *f, void *ctx)
     while (strobe_mach_image_command(&t->image, &c)) {
         const struct segment_command_64 *g = (const void *)c;
         const struct section_64 *s = (const void *)(g + 1);
-        struct section found;
+        struct place found;
         for (uint32_t i = 0; c->cmd == LC_SEGMENT_64 && i < g->nsects; i++)
             if (has_pointers(g, &s[i]) && (!read_section(t, g, &s[i], &found) || !f(ctx, t, &found)))
                 return false;
@@ -170,7 +170,7 @@ static bool visit(const struct tables *t, visitor *f, void *ctx)
     return true;
 }
 
-static bool has_its_names(void *ctx, const struct tables *t, const struct section *s)
+static bool has_its_names(void *ctx, const struct tables *t, const struct place *s)
 {
     (void)ctx;
     for (uint64_t n = 0; n < s->count; n++)
@@ -204,7 +204,7 @@ static size_t find(const struct exchange *e, const char *symbol)
 
 /* Does the pointer lead to the function itself, now or, by the loader's help in its own image, when it is first called?
  * Else it is somebody's. */
-static bool leads_to(const struct tables *t, const struct section *s, uint64_t value, const struct strobe_rebinding *r)
+static bool leads_to(const struct tables *t, const struct place *s, uint64_t value, const struct strobe_rebinding *r)
 {
     uint64_t address = address_of(value);
     return address == address_of_function(r->genuine) ||
@@ -218,7 +218,7 @@ static void note(struct exchange *e, enum strobe_status status)
 }
 
 /* The loader may bind a lazy pointer meanwhile. */
-static void exchange_one(struct exchange *e, const struct tables *t, const struct section *s, void **at, uint32_t with)
+static void exchange_one(struct exchange *e, const struct tables *t, const struct place *s, void **at, uint32_t with)
 {
     const struct strobe_rebinding *r = &e->rebindings[with];
     uint64_t was = load(at), hook = value_for(r->hook, at, s->is_signed);
@@ -233,7 +233,7 @@ static void exchange_one(struct exchange *e, const struct tables *t, const struc
     e->log[(*e->count)++] = (struct strobe_rebound){at, (void *)(uintptr_t)was, with, s->read_only};
 }
 
-static bool exchange_section(void *ctx, const struct tables *t, const struct section *s)
+static bool exchange_section(void *ctx, const struct tables *t, const struct place *s)
 {
     struct exchange *e = ctx;
     struct pages pages = {0};

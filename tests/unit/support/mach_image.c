@@ -86,8 +86,8 @@ void mach_image_make(struct mach_image *m, void *memory)
     m->dysymtab = append(m, LC_DYSYMTAB, sizeof *m->dysymtab);
     m->uuid = append(m, LC_UUID, sizeof *m->uuid);
     m->id = append(m, LC_ID_DYLIB, sizeof *m->id + 16);
-    m->id->name = sizeof *m->id;
-    strcpy((char *)m->id + m->id->name, "@rpath/small");
+    m->id->dylib.name.offset = sizeof *m->id;
+    strcpy((char *)m->id + m->id->dylib.name.offset, "@rpath/small");
     tables(m);
 }
 

@@ -10,7 +10,6 @@ darwin_version_simulator := ios-simulator 14.0 16.0
 darwin_version_macos     := macos 11.0 13.0
 
 darwin       := engine/backend/mach/darwin
-mach_src     := $(wildcard engine/backend/mach/*.c)
 darwin_own   := $(wildcard $(darwin)/*.c)
 # Constructors run in the order of objects: what makes room for thread-local variables comes first.
 darwin_src   := $(emutls) $(engine_src) $(mach_src) $(darwin_own)
@@ -21,7 +20,7 @@ darwin_flags  = --target=$(darwin_target_$1) -std=c11 -O2 -fPIC -fvisibility=hid
                 -Wvla -Wshadow -nostdlibinc -I. -DSTROBE_VERSION='"$(VERSION)"' -isystem $(darwin)/include \
                 -isystem engine/backend/mach/include -MMD -MP
 darwin_libs  := $(darwin_platforms:%=$B/darwin/%/libstrobe.dylib)
-sources      += $(mach_src) $(darwin_own)
+sources      += $(darwin_own)
 
 darwin: $(darwin_libs) ## the capture half as a library for iOS, its simulator and macOS, for arm64
 
@@ -36,7 +35,8 @@ $B/darwin/$1/%.o: %.c $B/flags | deps-darwin
 
 $B/darwin/$1/libstrobe.dylib: $(patsubst %.c,$B/darwin/$1/%.o,$(darwin_src)) $B/darwin/libSystem.tbd
 	$$(call run,ld)ld64.lld-14 -arch arm64 -platform_version $(darwin_version_$1) -dylib \
-	    -install_name @rpath/libstrobe.dylib -current_version $(VERSION) -compatibility_version $(VERSION) -S -o $$@ $$^
+	    -install_name @rpath/libstrobe.dylib -current_version $(VERSION) -compatibility_version $(VERSION) \
+	    -adhoc_codesign -S -o $$@ $$^
 endef
 $(foreach platform,$(darwin_platforms),$(eval $(call darwin_rules,$(platform))))
 

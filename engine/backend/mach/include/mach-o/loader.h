@@ -50,7 +50,9 @@ struct section_64 {
 #define S_NON_LAZY_SYMBOL_POINTERS 0x6u  /* reserved1: where its part of the indirect symbol table begins */
 #define S_LAZY_SYMBOL_POINTERS 0x7u
 
-struct dylib_command { uint32_t cmd, cmdsize, name, timestamp, current_version, compatibility_version; };
+union lc_str { uint32_t offset; };        /* from where the command begins; the text ends with 0 */
+struct dylib { union lc_str name; uint32_t timestamp, current_version, compatibility_version; };
+struct dylib_command { uint32_t cmd, cmdsize; struct dylib dylib; };
 
 struct symtab_command { uint32_t cmd, cmdsize, symoff, nsyms, stroff, strsize; };
 

@@ -1,0 +1,72 @@
+#!/bin/bash
+# What Darwin's loader wants of a library, and what its users must not find in it.
+#
+#   tests/darwin/facts.sh FOLDER     FOLDER has a libstrobe.dylib for each of ios, simulator, macos
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+folder=$1 passed=0 failed=0
+list=engine/backend/mach/darwin/libSystem.syms
+api=$(sed -n 's/^STROBE_MACH_API .*[ *]\(strobe_mach_[a-z]*\)(.*/_\1/p' engine/backend/mach/mach.h | sort |
+    paste -sd' ')
+
+holds() {
+    if [[ $2 == "$3" ]]; then
+        ((passed++))
+    else
+        echo "FAIL $1: expected '$3', found '$2'"
+        ((failed++))
+    fi
+}
+
+# The values of a field of a kind of load command, one a line.
+fields() {
+    awk -v kind="$1" -v field="$2" '$1 == "cmd" { in_it = $2 == kind } in_it && $1 == field { print $2 }' <<<"$commands"
+}
+
+# Names in one of llvm-objdump's tables of what is bound.
+bound() {
+    llvm-objdump --macho "--$1" "$library" | awk '/^__/ { print $NF }' | sort | paste -sd' '
+}
+
+for expected in 'ios|ios|14.0|16.0' 'simulator|iossimulator|14.0|16.0' 'macos|macos|11.0|13.0'; do
+    IFS='|' read -r name platform least sdk <<<"$expected"
+    library=$folder/$name/libstrobe.dylib
+    [[ -s $library ]] || { echo "FAIL $library: not built"; ((failed++)); continue; }
+    commands=$(llvm-objdump --macho --private-headers "$library")
+    sections=$(fields LC_SEGMENT_64 sectname)
+    holds "$name: machine and kind" \
+        "$(llvm-objdump --macho --private-header "$library" | awk '$1 == "MH_MAGIC_64" { print $2, $5 }')" 'ARM64 DYLIB'
+    holds "$name: platform" "$(fields LC_BUILD_VERSION platform)" "$platform"
+    holds "$name: least version" "$(fields LC_BUILD_VERSION minos)" "$least"
+    holds "$name: SDK" "$(fields LC_BUILD_VERSION sdk)" "$sdk"
+    holds "$name: its name" "$(fields LC_ID_DYLIB name)" @rpath/libstrobe.dylib
+    holds "$name: needs" "$(fields LC_LOAD_DYLIB name)" /usr/lib/libSystem.B.dylib
+    holds "$name: ways to search that are built in" "$(fields LC_RPATH path)" ''
+    holds "$name: has a UUID" "$(fields LC_UUID uuid | grep -cE '^[0-9A-F-]{36}$')" 1
+    holds "$name: is signed" "$(fields LC_CODE_SIGNATURE cmd)" LC_CODE_SIGNATURE
+    holds "$name: bound by opcodes" "$(grep -oE 'LC_DYLD_(INFO_ONLY|CHAINED_FIXUPS)' <<<"$commands")" LC_DYLD_INFO_ONLY
+    holds "$name: segments of 16 KiB pages" \
+        "$({ fields LC_SEGMENT_64 vmaddr; fields LC_SEGMENT_64 fileoff; } | while read -r at; do
+            ((at % 16384)) && echo "$at"
+        done)" ''
+    holds "$name: the system's thread-local variables" "$(grep '^__thread' <<<"$sections")" ''
+    holds "$name: bound when first called" "$(bound lazy-bind)" ''
+    holds "$name: stubs of calls" "$(grep -E '^__(auth_)?stub|^__la_symbol' <<<"$sections")" ''
+    # The first pointer of the section is the first constructor.
+    holds "$name: thread-local variables have room before any other constructor" \
+        "$(llvm-objdump --macho --section=__DATA_CONST,__mod_init_func "$library" |
+            awk '/^0x/ { print $NF; exit }')" \
+        _make_key
+    holds "$name: exports" \
+        "$(llvm-nm --extern-only --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" "$api"
+    holds "$name: undefined symbols" "$(llvm-nm -u "$library" | awk '{ print $NF }' | LC_ALL=C sort | paste -sd' ')" \
+        "$(LC_ALL=C sort "$list" | paste -sd' ')"
+    holds "$name: paths of this machine" "$(grep -acF "$PWD" "$library")" 0
+    holds "$name: debug entries, which name files" "$(llvm-nm -a "$library" | grep -c ' - ')" 0
+done
+holds 'called names without their type in abi.c' "$(sed 's/^_//' "$list" | while read -r symbol; do
+    grep -q "^TYPE($symbol," engine/backend/mach/abi.c || echo "$symbol"
+done | paste -sd' ')" ''
+echo "the libraries for Darwin: what is in the files"
+echo "$passed passed, $failed failed, 0 skipped"
+((failed == 0))
