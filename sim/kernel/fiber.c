@@ -267,3 +267,22 @@ void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to)
     swap(from, to);
     arrived(from);
 }
+
+/* ---- where a fiber was left: words of what the switch has saved (fiber_*.S) */
+
+bool sim_fiber_place(const struct sim_fiber *f, struct sim_fiber_place *out)
+{
+#if defined(SIM_FIBER_UCONTEXT)
+    (void)f, (void)out;
+    return false;
+#else
+#if defined(__aarch64__)
+    enum { FP = 10, PC = 11, WORDS = 22 };
+#else
+    enum { FP = 6, PC = 7, WORDS = 8 };
+#endif
+    const uint64_t *saved = f->sp;
+    *out = (struct sim_fiber_place){saved[PC], (uint64_t)(uintptr_t)(saved + WORDS), saved[FP]};
+    return true;
+#endif
+}

@@ -57,6 +57,10 @@ void sim_fiber_close(struct sim_fiber *f);
 /* Leaves `from`, which must be the one that runs, for `to`; returns when something switches to `from`. */
 void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to);
 
+/* Where a fiber that was left stands: in the switch's caller, or at its begin. False: not known on this machine. */
+struct sim_fiber_place { uint64_t pc, sp, fp; };
+bool sim_fiber_place(const struct sim_fiber *f, struct sim_fiber_place *out);
+
 /* From now on `bytes` bytes at `address` are each fiber's own: saved and loaded at every switch. Once for each address
  * (again does nothing), at most SIM_FIBER_LOCAL_BYTES in all. The fiber that runs keeps what it has there, to others it
  * is 0. */

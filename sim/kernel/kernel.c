@@ -161,6 +161,13 @@ void sim_renice(struct sim_thread *t, int nice)
     t->inside->weight = sim_weight(nice);
 }
 
+bool sim_place(const struct sim_thread *t, struct sim_fiber_place *out)
+{
+    const struct sim_thread_inside *in = t->inside;
+    bool left = t->state != SIM_ENDED && in->kernel->running != in && in->kernel->host != &in->fiber;
+    return left && sim_fiber_place(&in->fiber, out);
+}
+
 uint64_t sim_now(void)
 {
     const struct sim_kernel *k = sim_kernel_current;

@@ -118,6 +118,11 @@ struct sim_thread *sim_self(void);
 /* The lowest byte of the running thread's stack, and how many there are. Fiber. */
 void *sim_stack(size_t *bytes);
 
+/* Where a thread that does not run stands in its code, inside the kernel's calls. False: it runs or has ended, or that
+ * can't be told on this machine. Any. */
+struct sim_fiber_place;
+bool sim_place(const struct sim_thread *t, struct sim_fiber_place *out);
+
 /* Another niceness, -20 .. 19, from now on. Any. */
 void sim_renice(struct sim_thread *t, int nice);
 

@@ -1,6 +1,6 @@
 /* A runtime in the played process: what this player plays in when it is told to, instead of real frames on pthreads.
- * The player is compiled several times, each with a runtime of its own: Android's (art.c), the fake Mach's (mach.c). For
- * sim/real and sim/virtual only. */
+ * The player is compiled several times, each with a runtime of its own: Android's (art.c), the fake Mach's (mach.c).
+ * For sim/real and sim/virtual only. */
 #ifndef STROBE_SIM_REAL_RUNTIME_H
 #define STROBE_SIM_REAL_RUNTIME_H
 

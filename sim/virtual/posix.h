@@ -52,6 +52,7 @@ struct sim_posix_thread {
 struct sim_posix_thread *sim_posix_start(void *(*run)(void *), void *arg);
 struct sim_posix_thread *sim_posix_self(void);
 struct sim_posix_thread *sim_posix_thread_of(uint32_t tid);       /* NULL: none that lives */
+struct sim_posix_thread *sim_posix_threads(void);                 /* the first; also those that have ended */
 uint64_t sim_posix_voluntary(const struct sim_posix_thread *t);   /* switches */
 uint64_t sim_posix_cpu_ns(void);                                  /* of all together */
 

@@ -67,6 +67,11 @@ struct sim_posix_thread *sim_posix_thread_of(uint32_t tid)
     return NULL;
 }
 
+struct sim_posix_thread *sim_posix_threads(void)
+{
+    return threads;
+}
+
 uint64_t sim_posix_voluntary(const struct sim_posix_thread *t)
 {
     return t->thread->voluntary_switches + t->yields;

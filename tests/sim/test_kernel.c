@@ -405,10 +405,72 @@ static void a_tid_may_be_used_again_a_serial_is_not(void **state)
     stage_close();
 }
 
+/* --- where a thread stands --- */
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+static uint64_t called_from;
+
+static __attribute__((noinline)) void called(const uint64_t *ns)
+{
+    called_from = (uint64_t)(uintptr_t)__builtin_return_address(0);
+    sim_compute(*ns);
+    note(sim_now());
+}
+
+static void calls(void *ns)
+{
+    called(ns);
+    note(sim_now());
+}
+
+/* By frame records, up from where it was left. */
+static bool is_below(const struct sim_fiber_place *at, uint64_t return_address)
+{
+    for (const uint64_t *record = (const uint64_t *)(uintptr_t)at->fp; record; record = (void *)(uintptr_t)record[0])
+        if (record[1] == return_address)
+            return true;
+    return false;
+}
+
+static struct sim_thread *watched;
+
+static void looks_for_it(void *ns)
+{
+    struct sim_fiber_place place;
+    assert_false(sim_place(sim_self(), &place));
+    sim_compute(*(const uint64_t *)ns / 2);
+    assert_true(sim_place(watched, &place));
+    assert_true(place.sp <= place.fp && is_below(&place, called_from));
+    sim_join(watched);
+    assert_false(sim_place(watched, &place));
+}
+
+static void a_thread_that_was_left_tells_where_it_stands(void **state)
+{
+    (void)state;
+    stage_cores(2);
+    watched = enter("watched", calls, (void *)(uintptr_t)&MS);
+    enter("watcher", looks_for_it, (void *)(uintptr_t)&MS);
+    play(SIM_END_DONE);
+    stage_close();
+}
+
+#else
+
+static void a_thread_that_was_left_tells_where_it_stands(void **state)
+{
+    (void)state;
+    skip();
+}
+
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_compute_takes_its_time_and_what_was_charged_before),
+        cmocka_unit_test(a_thread_that_was_left_tells_where_it_stands),
         cmocka_unit_test(what_others_can_notice_happens_after_what_was_charged),
         cmocka_unit_test(callbacks_come_in_order_of_time_then_of_asking),
         cmocka_unit_test(a_run_ends_where_it_is_asked_to_or_must),
