@@ -1,0 +1,206 @@
+/* The fake Mach over fibers. A thread outside the kernel is stopped at once, wherever it stands; one in the kernel goes on
+ * until it comes out, and stops there by waiting. */
+#include "sim/kernel/fiber.h"
+#include "sim/kernel/kernel.h"
+#include "sim/mach/system.h"
+#include "sim/virtual/mach.h"
+#include "sim/virtual/posix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct record {
+    uint32_t depth;                      /* how deep it is in the kernel */
+    bool asked, stands, waits;           /* asked: to stand when it comes out; stands: it does */
+    struct fake_mach_place from;
+    struct sim_sem gone_on;
+};
+
+static struct record **records;          /* by serial */
+static uint32_t room;
+static struct sim_mutex state = {.name = "the Mach kernel's state"};
+
+static struct record *record_of(const struct sim_thread *t)
+{
+    if (t->serial >= room) {
+        uint32_t more = (t->serial + 64) * 2;
+        struct record **bigger = realloc(records, more * sizeof *bigger);
+        if (!bigger)
+            abort();
+        memset(bigger + room, 0, (more - room) * sizeof *bigger);
+        records = bigger;
+        room = more;
+    }
+    if (!records[t->serial] && !(records[t->serial] = calloc(1, sizeof *records[0])))
+        abort();
+    return records[t->serial];
+}
+
+static uint64_t id_of(const struct sim_thread *t)
+{
+    return (uint64_t)t->serial + 1;
+}
+
+/* One that lives, or NULL. */
+static struct sim_posix_thread *by_id(uint64_t id)
+{
+    for (struct sim_posix_thread *t = sim_posix_threads(); t; t = t->next)
+        if (id_of(t->thread) == id)
+            return t->thread->state == SIM_ENDED ? NULL : t;
+    return NULL;
+}
+
+static uint64_t self(void)
+{
+    return id_of(sim_self());
+}
+
+static uint64_t of_pthread(pthread_t thread)
+{
+    const struct sim_posix_thread *t = (const struct sim_posix_thread *)(uintptr_t)thread;
+    return t->thread->state == SIM_ENDED ? 0 : id_of(t->thread);
+}
+
+static uint32_t threads(uint64_t *ids, uint32_t most)
+{
+    uint32_t n = 0;
+    for (struct sim_posix_thread *t = sim_posix_threads(); t && n < most; t = t->next)
+        if (t->thread->state != SIM_ENDED)
+            ids[n++] = id_of(t->thread);
+    return n;
+}
+
+static void forget(uint64_t id)
+{
+    (void)id;   /* no id is used again */
+}
+
+static enum fake_mach_where where(uint64_t id)
+{
+    const struct sim_posix_thread *t = by_id(id);
+    if (!t)
+        return FAKE_MACH_GONE;
+    const struct record *r = record_of(t->thread);
+    if (r->stands)
+        return FAKE_MACH_STANDS;
+    bool waits = r->depth ? r->waits : t->thread->state == SIM_BLOCKED;
+    return waits ? FAKE_MACH_WAITS : FAKE_MACH_RUNS;
+}
+
+static uint64_t cpu_ns(uint64_t id)
+{
+    const struct sim_posix_thread *t = by_id(id);
+    return t ? sim_cpu_ns(t->thread) : 0;
+}
+
+static void name(uint64_t id, char out[MAXTHREADNAMESIZE])
+{
+    const struct sim_posix_thread *t = by_id(id);
+    snprintf(out, MAXTHREADNAMESIZE, "%s", t ? t->name : "");
+}
+
+/* ---- stop and go */
+
+static void stop(uint64_t id)
+{
+    struct sim_posix_thread *t = by_id(id);
+    struct record *r = t ? record_of(t->thread) : NULL;
+    if (!r || r->stands)
+        return;
+    r->asked = true;
+    if (r->depth == 0)
+        r->stands = sim_stop(t->thread, SIM_STOP_AT_ONCE, 0) == STROBE_OK;
+}
+
+static void go(uint64_t id)
+{
+    struct sim_posix_thread *t = by_id(id);
+    struct record *r = t ? record_of(t->thread) : NULL;
+    if (!r || !r->asked)
+        return;
+    r->asked = false;
+    if (!r->stands)
+        return;
+    r->stands = false;
+    if (sim_continue(t->thread) != STROBE_OK)
+        sim_sem_post(&r->gone_on);
+}
+
+static void settle(uint64_t id, bool out)
+{
+    for (;;) {
+        const struct sim_posix_thread *t = by_id(id);
+        const struct record *r = t ? record_of(t->thread) : NULL;
+        if (!r || !r->asked || r->stands || t->thread == sim_self() || !out || r->waits)
+            return;
+        sim_posix_yield();
+    }
+}
+
+static bool registers(uint64_t id, fake_mach_registers *out)
+{
+    const struct sim_posix_thread *t = by_id(id);
+    struct sim_fiber_place place;
+    if (!t)
+        return false;
+    const struct record *r = record_of(t->thread);
+    if (r->depth)
+        place = (struct sim_fiber_place){r->from.pc, r->from.sp, r->from.fp};
+    else if (!r->stands || !sim_place(t->thread, &place))
+        return false;
+#if defined(__aarch64__)
+    *out = (fake_mach_registers){.__pc = place.pc, .__lr = place.pc, .__sp = place.sp, .__fp = place.fp};
+#else
+    *out = (fake_mach_registers){.__rip = place.pc, .__rsp = place.sp, .__rbp = place.fp};
+#endif
+    return true;
+}
+
+/* ---- in and out of the kernel */
+
+static void enter(const struct fake_mach_place *from)
+{
+    struct record *r = record_of(sim_self());
+    if (r->depth++ == 0)
+        r->from = *from;
+}
+
+static void waits(bool on)
+{
+    record_of(sim_self())->waits = on;
+}
+
+/* It is still in the kernel while it stands there: its registers are those with which it went in. */
+static void leave(void)
+{
+    struct record *r = record_of(sim_self());
+    while (r->depth == 1 && r->asked) {
+        r->stands = true;
+        sim_sem_wait(&r->gone_on, UINT64_MAX);
+    }
+    r->depth--;
+}
+
+static void sleep_until_ns(uint64_t at)
+{
+    if (at > sim_posix_now_ns())
+        sim_sleep_until(at - SIM_POSIX_ORIGIN_NS);
+}
+
+static void lock(void)
+{
+    sim_mutex_lock(&state);
+}
+
+static void unlock(void)
+{
+    sim_mutex_unlock(&state);
+}
+
+const struct fake_mach_system sim_virtual_mach = {
+    .self = self, .of_pthread = of_pthread, .threads = threads, .forget = forget, .where = where, .cpu_ns = cpu_ns,
+    .process_cpu_ns = sim_posix_cpu_ns, .name = name, .stop = stop, .go = go, .settle = settle,
+    .registers = registers, .enter = enter, .waits = waits, .leave = leave, .now_ns = sim_posix_now_ns,
+    .sleep_until_ns = sleep_until_ns, .lock = lock, .unlock = unlock,
+};
