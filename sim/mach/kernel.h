@@ -94,6 +94,9 @@ void fake_thread_looked_at(struct fake_thread *t);          /* finds out whether
 uint32_t fake_threads_implied(void);                        /* rights that libpthread has */
 void fake_threads_forget(void);
 
+/* The one variable that each thread has of its own, a pointer: who exchanges threads exchanges what is there. */
+void *fake_thread_local(void);
+
 /* Without the lock held. */
 mach_port_name_t fake_thread_name_of(uint64_t id);
 time_value_t fake_time_value(uint64_t ns);

@@ -23,7 +23,7 @@ mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,\
 $(mach_tests): $(xnu_obj) $(call obj,obj,$(mach_src))
 
 # The table of rules, on the fake.
-$B/contract_mach: $(call obj,obj,$(rules_src)) $(xnu_obj)
+$B/contract_mach: $(call obj,obj,$(filter-out %/virtual.c,$(rules_src))) $(xnu_obj)
 	$(call run,ld)$(link) -o $@ $^
 tests: $B/contract_mach
 

@@ -25,6 +25,11 @@ static uint64_t ids[THREADS];
 
 static _Thread_local struct fake_thread *holder;   /* the caller's own, once it has suspended another */
 
+void *fake_thread_local(void)
+{
+    return &holder;
+}
+
 /* ---- which there are */
 
 static uint32_t *bucket(uint64_t id) { return &buckets[id % BUCKETS]; }

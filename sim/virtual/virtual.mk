@@ -9,12 +9,24 @@ virtual_again := sim/real/art.c sim/real/notes.c sim/real/play.c sim/real/queue.
                  $(addprefix engine/backend/linux/,host_linux.c suspend.c handshake.c)
 sources       += $(virtual_src)
 
+# The fake Mach, with threads of its own kind.
+virtual_xnu   := $(filter-out sim/mach/pthreads.c,$(wildcard sim/mach/*.c))
+
 # The posix_* and their like call the C library; what is compiled anew calls them.
+$(call obj,virtual,$(virtual_xnu)): flavour := -Dfake_mach_pthreads=sim_virtual_mach
+$(call obj,virtual,tests/contract_mach/fake.c): flavour := -Dmain=contract_mach_main
 $B/virtual/%.o: %.c sim/virtual/posix.h $B/flags
 	@mkdir -p $(@D)
-	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player -include sim/virtual/posix.h \
+	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player $(flavour) -include sim/virtual/posix.h \
 	    -c -o $@ $<
 
 virtual_obj := $(call obj,virtual,$(virtual_again)) $(call obj,sim,$(virtual_src) sim/real/frames.S)
 $B/sim/virtual.o: $(virtual_obj)
 	$(call run,ld)$(LD) -r --wrap=strobe_art_thread -o $@ $^ && $(OBJCOPY) --keep-global-symbol=sim_virtual_child $@
+
+# The table of Mach rules over virtual threads.
+posix_obj     := $(call obj,sim,$(wildcard sim/virtual/posix_*.c) sim/virtual/mach_system.c)
+$B/contract_mach_virtual: $(call obj,virtual,$(filter-out %/virtual.c,$(rules_src)) $(virtual_xnu)) $(posix_obj) \
+                          $(call obj,sim,tests/contract_mach/virtual.c) $(sim_libs)
+	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs) -lm
+tests: $B/contract_mach_virtual

@@ -1,5 +1,7 @@
-/* The table of Mach rules on the lab's fake, over real threads: tests/contract_mach/fake [xnu|gnu]. */
+/* The table of Mach rules on the lab's fake: contract_mach [xnu|gnu]; over real threads, or compiled once more, over
+ * virtual ones (virtual.c). */
 #include "sim/mach/kernel.h"
+#include "tests/contract_mach/fake.h"
 #include "tests/contract_mach/rules.h"
 
 #include <semaphore.h>
@@ -10,6 +12,7 @@
 struct slot { pthread_t thread; uint64_t id; void (*f)(void *); void *arg; };
 static struct slot slots[MACH_RULES_THREADS];
 static sem_t woken;
+void (*contract_mach_work)(void);
 
 static void *run(void *p)
 {
@@ -58,7 +61,7 @@ int main(int argc, char **argv)
 {
     bool gnu = argc > 1 && strcmp(argv[1], "gnu") == 0;
     struct mach_rules_env env = {.kernel = gnu ? MACH_RULES_GNU : MACH_RULES_XNU, .start = start, .join = join,
-                                 .pass = pass, .wait = wait_once, .wake = wake, .print = print,
+                                 .pass = pass, .wait = wait_once, .wake = wake, .work = contract_mach_work, .print = print,
                                  .page_bytes = (vm_size_t)sysconf(_SC_PAGESIZE)};
     setvbuf(stdout, NULL, _IOLBF, 0);
     sem_init(&woken, 0, 0);

@@ -1,18 +1,20 @@
 #!/bin/bash
-# The table of Mach rules (rules.h) on the lab's fake, as either kernel answers. Other lanes run it on GNU Mach and on
-# an emulated core.
+# The table of Mach rules (rules.h) on the lab's fake, over real threads and virtual ones, as either kernel answers.
+# Other lanes run it on GNU Mach and on an emulated core.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0 skipped=0
-make -s "$B/contract_mach" >/dev/null || { echo 'FAIL contract_mach does not build'; echo '0 passed, 1 failed'; exit 1; }
-for kernel in xnu gnu; do
-    out=$(timeout 60 "$B/contract_mach" "$kernel" 2>&1)
+programs=(contract_mach contract_mach_virtual)
+make -s "${programs[@]/#/$B/}" >/dev/null || { echo 'FAIL its programs do not build'; echo '0 passed, 1 failed'; exit 1; }
+for run in {contract_mach,contract_mach_virtual}' '{xnu,gnu}; do
+    read -r program kernel <<<"$run"
+    out=$(timeout 60 "$B/$program" "$kernel" 2>&1)
     status=$?
     read -r p f s < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' <<<"$out" | tail -n 1)
     if [[ -z ${s:-} ]]; then
-        echo "FAIL $kernel: ended with status $status"
+        echo "FAIL $run: ended with status $status"
         p=0 f=1 s=0
     fi
     grep -vE '^ok| passed, ' <<<"$out"
