@@ -215,7 +215,7 @@ explore: all | deps-test ## every interleaving of small programs, in every memor
 include ci/lanes.mk ci/install.mk
 include sim/art/art.mk sim/mach/mach.mk sim/virtual/virtual.mk bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/art/bionic/android.mk tests/android/android.mk engine/backend/mach/darwin/darwin.mk
-include tests/gnumach/gnumach.mk
+include tests/gnumach/gnumach.mk tests/emulate/emulate.mk
 # What suites would build, each for itself and side by side.
 test: $(gate_driver) $(gate_lab) $B/genuine/make_traces $B/contract_art
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art \
@@ -223,7 +223,7 @@ benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-a
 
 # The compiler reads what the command is not made of, and warns; nothing is built. For tests/compilers.
 read_src := $(filter-out $(sim_src) $(cmd_src) $(trace_src) bench/peers/% $(bionic)/% $(darwin)/% \
-              tests/android/shim.c $(gnumach_own),$(filter %.c,$(sources)))
+              tests/android/shim.c tests/emulate/% $(gnumach_own),$(filter %.c,$(sources)))
 read: $(read_src:%=$B/read/%)
 $(lab_src:%=$B/read/%) $(lab_support:%=$B/read/%): flavour := $(sim_flags)
 $(program_src:%=$B/read/%): flavour := $(explore_flags)

@@ -68,6 +68,7 @@ emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests e
 	@tests/android/emulate.sh $B $(arm64)
 	@tests/darwin/headers.sh $B
 	@tests/gnumach/run.sh $B
+	@tests/emulate/emulate.sh $B
 
 # ---- swarms
 

@@ -1,0 +1,35 @@
+# The library for iOS on an emulated processor: our own host, its guest's libSystem, and apps for the library to look
+# at. Included by the Makefile.
+
+emulate_host_src  := $(wildcard tests/emulate/host/*.c)
+emulate_flags     := --target=arm64-apple-ios14.0 -std=c11 -O2 -fPIC -ffreestanding -fno-builtin \
+                     -fno-omit-frame-pointer -fno-stack-protector -Wall -Wextra -Werror -Wvla -Wshadow -nostdlibinc \
+                     -I. -isystem engine/backend/mach/include -MMD -MP
+emulate_link      := ld64.lld-14 -arch arm64 -platform_version ios 14.0 16.0 -dylib
+emulate_guests    := $(addprefix $B/emulate/,libSystem.dylib rules.dylib bare.dylib)
+emulate_obj        = $(patsubst %.c,$B/emulate/%.o,$1)
+sources           += $(emulate_host_src) $(wildcard tests/emulate/guest/*.c)
+
+emulators: $B/emulate/emulate $(emulate_guests)
+
+$B/emulate/emulate: $(call obj,obj,$(emulate_host_src)) $(libs)
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -o $@ $^ -lunicorn $(trace_libs)
+
+$B/emulate/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)clang $(emulate_flags) -c -o $@ $<
+
+$B/emulate/libSystem.dylib: $(call emulate_obj,$(wildcard tests/emulate/guest/libsystem_*.c))
+	$(call run,ld)$(emulate_link) -install_name /usr/lib/libSystem.B.dylib -o $@ $^
+
+rules_src := tests/emulate/guest/rules.c $(wildcard tests/contract_mach/rules*.c) tests/contract_mach/crew.c
+$B/emulate/rules.dylib: $(call emulate_obj,$(rules_src)) \
+                        $B/emulate/libSystem.dylib
+	$(call run,ld)$(emulate_link) -install_name @rpath/rules.dylib -o $@ $^
+
+$B/emulate/bare.dylib: $(call emulate_obj,tests/emulate/guest/bare.c tests/emulate/guest/planted.c) \
+                       $B/emulate/libSystem.dylib
+	$(call run,ld)$(emulate_link) -install_name @rpath/bare.dylib -o $@ $^
+
+.PHONY: emulators

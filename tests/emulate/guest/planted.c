@@ -1,0 +1,76 @@
+#include "tests/emulate/guest/planted.h"
+
+#include "tests/emulate/guest/libsystem.h"
+
+static void nothing(void *context)
+{
+    (void)context;
+}
+
+static void *no_thread(void *argument)
+{
+    return argument;
+}
+
+static pthread_mutex_t mutex;
+static pthread_rwlock_t rwlock;
+static os_unfair_lock lock;
+static struct emulated_queue queue;
+static struct emulated_semaphore semaphore = {1};
+static void *block;
+
+static void plant_malloc(void) { block = malloc(64); }
+static void plant_calloc(void) { block = calloc(1, 64); }
+static void plant_free(void) { free(NULL); }
+static void plant_mutex(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }
+static void plant_rwlock(void) { pthread_rwlock_rdlock(&rwlock); pthread_rwlock_unlock(&rwlock); }
+static void plant_unfair(void) { os_unfair_lock_lock(&lock); os_unfair_lock_unlock(&lock); }
+static void plant_puts(void) { puts("in the window"); }
+static void plant_objc(void) { objc_msgSend(NULL, "description"); }
+static void plant_dlsym(void) { dlsym(NULL, "malloc"); }
+static void plant_image_name(void) { _dyld_get_image_name(0); }
+static void plant_create(void) { pthread_t t; pthread_create(&t, NULL, no_thread, NULL); }
+static void plant_dispatch(void) { dispatch_sync_f(&queue, NULL, nothing); }
+static void plant_semaphore(void) { dispatch_semaphore_wait(&semaphore, 0); }
+
+static void plant_list(void)
+{
+    thread_act_array_t threads;
+    mach_msg_type_number_t count;
+    task_threads(mach_task_self(), &threads, &count);
+}
+
+static const struct plant { const char *name; void (*call)(void); } plants[] = {
+    {"malloc", plant_malloc},
+    {"calloc", plant_calloc},
+    {"free", plant_free},
+    {"pthread_mutex_lock", plant_mutex},
+    {"pthread_rwlock_rdlock", plant_rwlock},
+    {"os_unfair_lock_lock", plant_unfair},
+    {"puts", plant_puts},
+    {"objc_msgSend", plant_objc},
+    {"dlsym", plant_dlsym},
+    {"_dyld_get_image_name", plant_image_name},
+    {"pthread_create", plant_create},
+    {"dispatch_sync_f", plant_dispatch},
+    {"dispatch_semaphore_wait", plant_semaphore},
+    {"task_threads", plant_list},
+};
+
+static void (*chosen)(void);
+
+void planted_choose(void)
+{
+    const char *name = getenv("EMULATED_PLANT");
+    for (size_t i = 0; name && i < sizeof plants / sizeof plants[0]; i++)
+        if (!strcmp(name, plants[i].name))
+            chosen = plants[i].call;
+    if (name && !chosen)
+        abort();
+}
+
+void planted_call(void)
+{
+    if (chosen)
+        chosen();
+}

@@ -1,0 +1,17 @@
+#!/bin/bash
+# One seed of a run with a session: plays it, then opens the session. For tests/emulate/emulate.sh.
+#
+#   tests/emulate/seed.sh SEED WORK B OPTION... IMAGE...
+set -u
+seed=$1 work=$2 build=$3
+shift 3
+session=$work/$seed.session
+fail() {
+    { cat "$work/$seed.log"; echo "$1; again: $build/emulate/emulate --seed $seed --session FILE $arguments"; } >"$work/log"
+    exit 1
+}
+arguments=$*
+timeout "${LIMIT:-100}" "$build/emulate/emulate" --seed "$seed" --session "$session" "$@" >"$work/$seed.log" 2>&1 ||
+    fail "seed $seed ends with status $?"
+"$build/strobe" report "$session" >>"$work/$seed.log" 2>&1 || fail "seed $seed: its session does not balance"
+rm -f "$session"
