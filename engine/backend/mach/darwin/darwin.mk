@@ -33,6 +33,10 @@ $B/darwin/$1/%.o: %.c $B/flags | deps-darwin
 	@mkdir -p $$(@D)
 	$$(call run,cc)clang $$(call darwin_flags,$1) -c -o $$@ $$<
 
+$B/darwin/$1/%.o: %.S | deps-darwin
+	@mkdir -p $$(@D)
+	$$(call run,cc)clang --target=$(darwin_target_$1) -I. -c -o $$@ $$<
+
 $B/darwin/$1/libstrobe.dylib: $(patsubst %.c,$B/darwin/$1/%.o,$(darwin_src)) $B/darwin/libSystem.tbd
 	$$(call run,ld)ld64.lld-14 -arch arm64 -platform_version $(darwin_version_$1) -dylib \
 	    -install_name @rpath/libstrobe.dylib -current_version $(VERSION) -compatibility_version $(VERSION) \

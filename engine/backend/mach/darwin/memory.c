@@ -4,8 +4,12 @@
  * alone, and need no pointer. */
 #include <string.h>
 
-/* What would be made of these loops is a call of themselves. */
+/* Of these loops the compiler would make calls of themselves. */
+#if __has_attribute(no_builtin)
 #define OWN __attribute__((no_builtin))
+#else
+#define OWN
+#endif
 
 struct __attribute__((may_alias)) block { char byte[16]; };
 
