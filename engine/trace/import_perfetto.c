@@ -109,6 +109,11 @@ static enum strobe_status tell_process(struct strobe_import *m, struct strobe_tr
     return STROBE_OK;
 }
 
+static int is_process(const struct strobe_track *t)
+{
+    return t && t->kind == STROBE_TRACK_PROCESS;
+}
+
 static enum strobe_status read_track(struct strobe_import *m, struct strobe_proto d)
 {
     struct strobe_proto_field f;
@@ -136,7 +141,11 @@ static enum strobe_status read_track(struct strobe_import *m, struct strobe_prot
         t->kind = STROBE_TRACK_COUNTER;
         return read_counter_descriptor(m, counter, t);
     }
-    return thread.at ? tell_thread(m, t, thread) : process.at ? tell_process(m, t, process) : STROBE_OK;
+    if (thread.at || process.at)
+        return thread.at ? tell_thread(m, t, thread) : tell_process(m, t, process);
+    if (t->kind == STROBE_TRACK_OTHER && is_process(strobe_import_track(m, parent, 0)))
+        t->kind = STROBE_TRACK_OF_PROCESS;
+    return STROBE_OK;
 }
 
 static enum strobe_status read_defaults(struct strobe_import *m, struct strobe_sequence *s, struct strobe_proto d)
@@ -245,11 +254,12 @@ static void tell_own_counter(struct strobe_import *m, const struct event *e, str
                              struct strobe_import_event *out)
 {
     const struct strobe_track *parent = strobe_import_track(m, t->parent, 0);
-    if (!parent || parent->kind != STROBE_TRACK_THREAD || (!e->has_counter && !e->has_real_counter)) {
+    int of_process = is_process(parent);
+    if (!parent || (parent->kind != STROBE_TRACK_THREAD && !of_process) || (!e->has_counter && !e->has_real_counter)) {
         m->stats->unknown_tracks++;
         return;
     }
-    out->thread = parent->thread;
+    out->thread = of_process ? STROBE_IMPORT_NO_THREAD : parent->thread;
     double value = e->real_counter;
     if (e->has_counter) {
         t->total = t->incremental ? t->total + (uint64_t)e->counter : (uint64_t)e->counter;
@@ -298,17 +308,18 @@ static enum strobe_status tell_event(struct strobe_import *m, struct strobe_sequ
         return status;
     m->stats->events++;
     struct strobe_track *t = strobe_import_track(m, e.track ? e.track : s->default_track, 0);
-    struct strobe_import_event out = {.time_ns = time_ns, .unit = "", .name = "", .category = ""};
+    struct strobe_import_event out = {.time_ns = time_ns, .unit = "", .name = "", .category = "", .track = ""};
     if (t && t->kind == STROBE_TRACK_COUNTER) {
         tell_own_counter(m, &e, t, &out);
         return STROBE_OK;
     }
-    int of_process = t && t->kind == STROBE_TRACK_PROCESS && e.type == 3;
+    int of_process = (is_process(t) && e.type == 3) || (t && t->kind == STROBE_TRACK_OF_PROCESS);
     if (!of_process && (!t || t->kind != STROBE_TRACK_THREAD)) {
         m->stats->unknown_tracks++;
         return STROBE_OK;
     }
     out.thread = of_process ? STROBE_IMPORT_NO_THREAD : t->thread;
+    out.track = t->kind == STROBE_TRACK_OF_PROCESS ? t->name : "";
     out.name = strobe_import_name(m, s, STROBE_INTERNED_NAMES, e.name_iid, e.name);
     out.category = strobe_import_name(m, s, STROBE_INTERNED_CATEGORIES, e.category_iid, e.category);
     take_extra_values(m, s, &e, &out);

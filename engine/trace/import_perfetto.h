@@ -14,12 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What `thread` is of an instant that is the process's. */
+/* What `thread` is of what is the process's: an instant, a counter, a slice on a track of its own. */
 #define STROBE_IMPORT_NO_THREAD UINT32_MAX
 
 /* A slice's begin or end, an instant, a counter's new value, a sample. Texts are good until the import returns. */
 struct strobe_import_event {
-    uint32_t thread;      /* number of the thread, as told before by `thread` */
+    uint32_t thread;      /* number of the thread, as told before by `thread`; or STROBE_IMPORT_NO_THREAD */
+    const char *track;    /* of a process's slice: its track's name; else "" */
     uint64_t time_ns;     /* on the trace's clock */
     int has_cpu;          /* cpu_ns is known */
     uint64_t cpu_ns;      /* CPU time of the thread so far */

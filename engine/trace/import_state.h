@@ -40,7 +40,8 @@ struct strobe_sequence {
     uint32_t clock_count;
 };
 
-enum strobe_track_kind { STROBE_TRACK_OTHER, STROBE_TRACK_PROCESS, STROBE_TRACK_THREAD, STROBE_TRACK_COUNTER };
+enum strobe_track_kind { STROBE_TRACK_OTHER, STROBE_TRACK_PROCESS, STROBE_TRACK_THREAD, STROBE_TRACK_COUNTER,
+                         STROBE_TRACK_OF_PROCESS /* a process's, with a name of its own */ };
 
 struct strobe_track {
     enum strobe_track_kind kind;

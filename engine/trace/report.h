@@ -2,7 +2,7 @@
  * whether the books balance. Built in full, then printed as a table or as JSON.
  *
  * Times are ns. In JSON every number of the structs below stands under the
- * field's own name, in `threads`, `methods`, `wait_kinds`, `waits`, `events`, `events_by_kind`, `stacks`, `ring`,
+ * field's own name, in `process`, `threads`, `methods`, `wait_kinds`, `waits`, `events`, `events_by_kind`, `stacks`, `ring`,
  * `sampler`, `recorded`, `warnings`.
  *
  * Reading half: allocates. One thread at a time. */
@@ -55,6 +55,16 @@ struct strobe_report_wait {
     int nobody;                           /* it timed out or was interrupted */
 };
 
+/* Time series of the process, where its backend writes them; all 0 where not. */
+struct strobe_report_process {
+    uint64_t values;                      /* how many there are */
+    uint64_t cpu_ns, span_ns;             /* CPU time used between the first value and the last; the time between them */
+    uint64_t footprint_peak_bytes, threads_max;
+    uint64_t hitches, hangs, late_ns;     /* turns of the run loop that took too long, and the time they took in all */
+    uint64_t longest_begin_ns, longest_ns;   /* the longest of them; begin as of waits */
+    const char *longest_in;               /* innermost method or wait that covers half of it or more; "" = none */
+};
+
 struct strobe_report_fact { const char *key; uint64_t value; };
 
 struct strobe_report {
@@ -63,6 +73,7 @@ struct strobe_report {
     uint32_t pid;
     int closed;                  /* of a session: ended in order */
     uint64_t begin_ns, wall_ns, cpu_ns;
+    struct strobe_report_process process;
 
     struct strobe_report_thread *threads;     /* busiest first */
     size_t thread_count;

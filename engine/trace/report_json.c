@@ -5,6 +5,26 @@
 
 #include <string.h>
 
+static void process(const struct strobe_report *r, struct strobe_json *j)
+{
+    const struct strobe_report_process *p = &r->process;
+    if (!p->values && !p->longest_ns)
+        return;
+    strobe_json_object(j, "process");
+    strobe_json_uint(j, "values", p->values);
+    strobe_json_uint(j, "cpu_ns", p->cpu_ns);
+    strobe_json_uint(j, "span_ns", p->span_ns);
+    strobe_json_uint(j, "footprint_peak_bytes", p->footprint_peak_bytes);
+    strobe_json_uint(j, "threads_max", p->threads_max);
+    strobe_json_uint(j, "hitches", p->hitches);
+    strobe_json_uint(j, "hangs", p->hangs);
+    strobe_json_uint(j, "late_ns", p->late_ns);
+    strobe_json_uint(j, "longest_begin_ns", p->longest_begin_ns);
+    strobe_json_uint(j, "longest_ns", p->longest_ns);
+    strobe_json_text(j, "longest_in", p->longest_in);
+    strobe_json_object_end(j);
+}
+
 static void threads(const struct strobe_report *r, struct strobe_json *j)
 {
     strobe_json_array(j, "threads");
@@ -152,6 +172,7 @@ void strobe_report_print_json(const struct strobe_report *r, FILE *out)
     strobe_json_uint(j, "begin_ns", r->begin_ns);
     strobe_json_uint(j, "wall_ns", r->wall_ns);
     strobe_json_uint(j, "cpu_ns", r->cpu_ns);
+    process(r, j);
     threads(r, j);
     methods(r, j);
     waits(r, j);

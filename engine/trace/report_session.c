@@ -1,4 +1,4 @@
-#include "engine/trace/report.h"
+#include "engine/trace/report_process.h"
 
 #include "engine/trace/symbols.h"
 #include "engine/trace/timeline.h"
@@ -16,6 +16,7 @@ struct adder {
     uint32_t thread;
     enum strobe_profile_end end;   /* of the wait that ends next */
     uint32_t waker;
+    struct strobe_process_sum process;
 };
 
 /* What a report is built from; all of it is gone when the report is done. */
@@ -42,12 +43,14 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
 {
     struct adder *a = (struct adder *)sink;
+    strobe_process_slice_begin(&a->process, a->thread, slice->begin.time_ns, slice->name);
     strobe_profile_begin(&a->profile, a->thread, slice->name, slice->class, slice->begin.time_ns, slice->begin.cpu_ns);
 }
 
 static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice, const struct strobe_moment *now)
 {
     struct adder *a = (struct adder *)sink;
+    strobe_process_slice_end(&a->process, a->thread, now->time_ns);
     struct strobe_profile_wait *wait = strobe_profile_end(&a->profile, a->thread, now->time_ns, now->cpu_ns);
     if (wait) {
         wait->arg = slice->arg;
@@ -65,6 +68,16 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
         return;
     a->end = f->waker == STROBE_NOBODY ? STROBE_END_BY_NOBODY : STROBE_END_BY_THREAD;
     a->waker = f->waker;
+}
+
+static void value(struct strobe_sink *sink, const struct strobe_value *v)
+{
+    strobe_process_value(&((struct adder *)sink)->process, v->what, v->time_ns, v->value);
+}
+
+static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+{
+    strobe_process_hitch(&((struct adder *)sink)->process, l->how, l->begin_ns, l->end_ns, l->thread);
 }
 
 static enum strobe_status finish(struct strobe_sink *sink)
@@ -239,7 +252,8 @@ static enum strobe_status build(struct job *j)
     struct strobe_report_names names = {name_of, image_of, j};
     j->adder.sink =
         (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                             .slice_end = slice_end, .wake = wake, .finish = finish};
+                             .slice_end = slice_end, .wake = wake, .finish = finish, .value = value,
+                             .hitch = hitch};
     enum strobe_status status =
         strobe_profile_open(&j->adder.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX);
     if (status == STROBE_OK)
@@ -255,6 +269,9 @@ static enum strobe_status build(struct job *j)
         return status;
     take_header(j->report, j->reader);
     take_losses(j->report, j->reader);
+    strobe_process_finish(&j->adder.process, j->report);
+    if (j->adder.process.place_depth)
+        j->report->process.longest_in = name_of(j, j->adder.process.place);
     status = strobe_report_rank(j->report, &j->adder.profile, &names);
     if (status == STROBE_OK)
         status = warn_of_images(j);

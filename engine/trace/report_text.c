@@ -56,6 +56,30 @@ static void heading(const struct strobe_report *r, FILE *out)
     putc('\n', out);
 }
 
+/* What the process as a whole used, where that is known, and when its run loop was late. */
+static void process(const struct strobe_report *r, FILE *out)
+{
+    const struct strobe_report_process *p = &r->process;
+    const char *between = "";
+    if (p->span_ns) {
+        fprintf(out, "used %s of a processor", share(p->cpu_ns, p->span_ns).text);
+        between = ", ";
+    }
+    if (p->footprint_peak_bytes) {
+        fprintf(out, "%sat most %.1f MB", between, (double)p->footprint_peak_bytes / 1e6);
+        between = ", ";
+    }
+    if (p->threads_max)
+        fprintf(out, "%sat most %" PRIu64 " threads at a time", between, p->threads_max);
+    if (p->values)
+        putc('\n', out);
+    if (!p->longest_ns)
+        return;
+    fprintf(out, "run loop late: %" PRIu64 " hitches, %" PRIu64 " hangs, %s in all; longest %s at %s", p->hitches,
+            p->hangs, span(p->late_ns).text, span(p->longest_ns).text, span(p->longest_begin_ns).text);
+    fprintf(out, p->longest_in[0] ? ", in %s\n" : "\n", p->longest_in);
+}
+
 static void threads(const struct strobe_report *r, FILE *out)
 {
     size_t shown = r->options.top && r->options.top < r->thread_count ? r->options.top : r->thread_count;
@@ -214,6 +238,7 @@ static void facts(const struct strobe_report *r, FILE *out)
 static void print(const struct strobe_report *r, FILE *out)
 {
     heading(r, out);
+    process(r, out);
     threads(r, out);
     methods(r, out, 0);
     methods(r, out, 1);

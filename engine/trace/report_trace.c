@@ -1,4 +1,4 @@
-#include "engine/trace/report.h"
+#include "engine/trace/report_process.h"
 
 #include "engine/trace/idmap.h"
 #include "engine/trace/import_perfetto.h"
@@ -17,6 +17,8 @@ struct job {
     struct strobe_profile_wait *ended; /* the wait that the event at hand has ended, if it is kept */
     uint32_t woken_thread, waker_tid;      /* the wait that ends next on this thread, and who ended it */
     enum strobe_profile_end end;
+    struct strobe_process_sum process;
+    struct { uint64_t begin_ns; uint32_t tid; enum strobe_hitch how; int open; } late;   /* turn that has not ended */
     int failed;
 };
 
@@ -90,22 +92,67 @@ static void see(struct job *j, uint64_t time_ns)
         j->last_ns = time_ns;
 }
 
+/* Threads are told by number only after the hitches are: these go by tid. */
+static uint32_t tid_of(const struct job *j, uint32_t thread)
+{
+    return thread < j->report->thread_count ? j->report->threads[thread].tid : 0;
+}
+
+static void late_begins(struct job *j, const struct strobe_import_event *e)
+{
+    for (unsigned how = 0; how < STROBE_HITCH_COUNT; how++)
+        if (!strcmp(e->name, strobe_hitch_name[how])) {
+            j->late.open = 1;
+            j->late.begin_ns = e->time_ns;
+            j->late.how = (enum strobe_hitch)how;
+        }
+}
+
+static void late_ends(struct job *j, uint64_t time_ns)
+{
+    if (j->late.open)
+        strobe_process_hitch(&j->process, j->late.how, j->late.begin_ns, time_ns, j->late.tid);
+    j->late.open = 0;
+}
+
+static void on_counter(void *ctx, const struct strobe_import_event *e)
+{
+    struct job *j = ctx;
+    j->ended = NULL;
+    if (e->thread != STROBE_IMPORT_NO_THREAD || e->value < 0 || e->value >= 0x1p63)
+        return;
+    for (unsigned what = 0; what < STROBE_SERIES_COUNT; what++)
+        if (!strcmp(e->name, strobe_series_name[what]))
+            strobe_process_value(&j->process, (enum strobe_series)what, e->time_ns, (uint64_t)e->value);
+}
+
 static void on_begin(void *ctx, const struct strobe_import_event *e)
 {
     struct job *j = ctx;
-    see(j, e->time_ns);
     j->ended = NULL;
+    if (e->thread == STROBE_IMPORT_NO_THREAD) {
+        late_begins(j, e);
+        return;
+    }
+    see(j, e->time_ns);
     uint32_t name = strobe_text_number(&j->report->texts, e->name, strlen(e->name));
     if (name == UINT32_MAX)
         j->failed = 1;
     else
         strobe_profile_begin(&j->profile, e->thread, name, class_of(e), e->time_ns, e->cpu_ns);
+    strobe_process_slice_begin(&j->process, tid_of(j, e->thread), e->time_ns, name);
 }
 
 static void on_end(void *ctx, const struct strobe_import_event *e)
 {
     struct job *j = ctx;
+    if (e->thread == STROBE_IMPORT_NO_THREAD) {
+        j->ended = NULL;
+        late_ends(j, e->time_ns);
+        return;
+    }
     see(j, e->time_ns);
+    strobe_process_slice_end(&j->process, tid_of(j, e->thread), e->time_ns);
     j->ended = strobe_profile_end(&j->profile, e->thread, e->time_ns, e->cpu_ns);
     if (j->ended && e->thread == j->woken_thread) {
         j->ended->end = j->end;
@@ -139,7 +186,10 @@ static void on_note(void *ctx, const struct strobe_import_event *e, const char *
     }
     if (j->ended && !strcmp(key, "unfinished"))
         j->ended->unfinished = value != 0;
-    if (e->thread == STROBE_IMPORT_NO_THREAD &&
+    int of_process = e->thread == STROBE_IMPORT_NO_THREAD;
+    if (of_process && e->track[0] && !strcmp(key, "thread"))
+        j->late.tid = (uint32_t)value;
+    if (of_process && !e->track[0] &&
         room(j, (void **)&r->facts, &j->fact_room, r->fact_count, sizeof *r->facts))
         r->facts[r->fact_count++] = (struct strobe_report_fact){keep(j, key), value};
     if (e->thread < r->thread_count && strstr(e->name, "samples lost"))
@@ -204,6 +254,9 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
     r->begin_ns = j->first_ns <= j->last_ns ? j->first_ns : 0;
     r->wall_ns = j->first_ns <= j->last_ns ? j->last_ns - j->first_ns : 0;
     r->balanced = 1;
+    strobe_process_finish(&j->process, r);
+    if (j->process.place_depth)
+        r->process.longest_in = name_of(j, j->process.place);
     status = strobe_report_rank(r, &j->profile, &names);
     for (size_t i = 0; i < r->fact_count && status == STROBE_OK; i++)
         if (!strcmp(r->facts[i].key, "closed in order") && !r->facts[i].value)
@@ -230,6 +283,7 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
         .slice_begin = on_begin,
         .slice_end = on_end,
         .instant = on_instant,
+        .counter = on_counter,
         .note = on_note,
         .sample = on_sample,
     };

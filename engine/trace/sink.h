@@ -1,6 +1,7 @@
 /* What a timeline tells whoever writes it down. A sink is one output format; the timeline calls it in this order:
  *
  *   start
+ *     any of value (by series, then by time), then any of hitch (by time)
  *     for each thread:   thread_begin
  *                          any of slice_begin, slice_end, instant, wake, samples
  *                        thread_end
@@ -10,7 +11,7 @@
  * zero, and all are ended before thread_end. Pointers handed over are good during the call only, except those given
  * to start, which last until finish returns. Names are ids of the function tree.
  *
- * A sink that has no use for instants, wakes, samples or ends of threads leaves the pointer NULL.
+ * A sink that has no use for values, hitches, instants, wakes, samples or ends of threads leaves the pointer NULL.
  *
  * Calls return nothing: a sink that fails remembers its first error, ignores what follows, and returns the error from
  * finish. Reading half only. */
@@ -82,6 +83,21 @@ struct strobe_wake_flow {
     uint32_t stack;                   /* stack id of the waker at the release; 0 = not known */
 };
 
+/* A value of the process at an instant. */
+struct strobe_value { enum strobe_series what; uint64_t time_ns, value; };
+
+/* Names of the series, with their units in words, by enum strobe_series: what tracks are called. */
+extern const char *const strobe_series_name[STROBE_SERIES_COUNT];
+
+/* A turn of a run loop that took too long. They follow one another; each is longer than zero. */
+struct strobe_late {
+    uint64_t begin_ns, end_ns;
+    enum strobe_hitch how;
+    uint32_t thread;                  /* whose loop, by index */
+    uint32_t node;                    /* of the function tree: a stack seen in it; 0 = none */
+};
+extern const char *const strobe_hitch_name[STROBE_HITCH_COUNT];
+
 struct strobe_sink {
     void (*start)(struct strobe_sink *, const struct strobe_reader *, struct strobe_function_tree *);
     void (*thread_begin)(struct strobe_sink *, const struct strobe_reader_thread *);
@@ -93,6 +109,8 @@ struct strobe_sink {
     void (*thread_end)(struct strobe_sink *);
     enum strobe_status (*finish)(struct strobe_sink *);
     void (*wake)(struct strobe_sink *, const struct strobe_wake_flow *);
+    void (*value)(struct strobe_sink *, const struct strobe_value *);
+    void (*hitch)(struct strobe_sink *, const struct strobe_late *);
 };
 
 #endif

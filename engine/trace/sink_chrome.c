@@ -133,6 +133,37 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
     strobe_outfile_text(c->out, "}");
 }
 
+/* Counters are the process's. */
+static void value(struct strobe_sink *sink, const struct strobe_value *v)
+{
+    struct chrome *c = (struct chrome *)sink;
+    event(c, "C", c->pid);
+    strobe_outfile_text(c->out, strobe_series_name[v->what]);
+    time_of(c, "\",\"ts\":", v->time_ns);
+    strobe_outfile_text(c->out, ",\"args\":{\"value\":");
+    strobe_outfile_number(c->out, v->value);
+    strobe_outfile_text(c->out, "}}");
+}
+
+/* An instant of the process at its begin: as a slice it would lie among those of a thread. */
+static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+{
+    struct chrome *c = (struct chrome *)sink;
+    uint32_t tid = c->reader->threads[l->thread].tid;
+    event(c, "i", tid);
+    strobe_outfile_text(c->out, strobe_hitch_name[l->how]);
+    time_of(c, "\",\"s\":\"p\",\"ts\":", l->begin_ns);
+    strobe_outfile_text(c->out, ",\"args\":{\"duration us\":");
+    strobe_outfile_us(c->out, l->end_ns - l->begin_ns);
+    if (l->node) {
+        strobe_outfile_text(c->out, ",\"in\":\"");
+        strobe_outfile_json(c->out, strobe_function_tree_name(
+                                        c->tree, strobe_function_tree_node(c->tree, l->node)->name)->text);
+        strobe_outfile_text(c->out, "\"");
+    }
+    strobe_outfile_text(c->out, "}}");
+}
+
 static enum strobe_status finish(struct strobe_sink *sink)
 {
     struct chrome *c = (struct chrome *)sink;
@@ -147,7 +178,8 @@ struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out)
     if (!c)
         return NULL;
     c->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .instant = instant, .wake = wake, .finish = finish};
+                                   .slice_end = slice_end, .instant = instant, .wake = wake, .finish = finish,
+                                   .value = value, .hitch = hitch};
     c->out = out;
     return &c->sink;
 }

@@ -45,6 +45,7 @@ struct perfetto {
     int failed;                        /* memory ran out */
 
     uint64_t begin_ns;                 /* where all clocks start */
+    uint64_t series_track[STROBE_SERIES_COUNT], hitch_track;   /* 0 = not told yet */
     uint64_t next_track;
     unsigned tracks[TRACK_COUNT], track_count;   /* those the session collects */
 
@@ -607,6 +608,69 @@ static void tell_session(struct perfetto *w)
     w->stats->instants++;
 }
 
+/* Opens an event of a track of the process. */
+static uint8_t *process_event(struct perfetto *w, uint64_t time_ns, uint64_t track, unsigned type, uint8_t **packet,
+                              uint8_t **event)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, 4096);
+    *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = pb_uint(p, PACKET_TIMESTAMP, time_ns);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
+    *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, type);
+    return pb_uint(p, EVENT_TRACK, track);
+}
+
+static void describe_of_process(struct perfetto *w, uint64_t track, const char *name, unsigned unit)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, track);
+    p = pb_uint(p, 5, 1);
+    p = pb_text(p, 2, name);
+    if (unit) {
+        uint8_t *c = p = pb_open(p, 8);
+        p = pb_uint(p, 3, unit);
+        p = pb_close(c, p);
+    }
+    p = pb_close(d, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+static void value(struct strobe_sink *sink, const struct strobe_value *v)
+{
+    static const unsigned unit[STROBE_SERIES_COUNT] = {
+        [STROBE_SERIES_CPU_NS] = 1, [STROBE_SERIES_FOOTPRINT_BYTES] = 3, [STROBE_SERIES_THREADS] = 2};
+    struct perfetto *w = (struct perfetto *)sink;
+    uint64_t *track = &w->series_track[v->what];
+    if (!*track)
+        describe_of_process(w, *track = w->next_track++, strobe_series_name[v->what], unit[v->what]);
+    uint8_t *packet, *event, *p = process_event(w, v->time_ns, *track, TYPE_COUNTER, &packet, &event);
+    p = pb_uint(p, EVENT_VALUE, v->value);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->process_values++;
+}
+
+static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    if (!w->hitch_track)
+        describe_of_process(w, w->hitch_track = w->next_track++, "run loop", 0);
+    uint8_t *packet, *event, *p = process_event(w, l->begin_ns, w->hitch_track, TYPE_BEGIN, &packet, &event);
+    p = pb_text(p, EVENT_NAME_TEXT, strobe_hitch_name[l->how]);
+    p = strobe_packets_note(p, "thread", w->reader->threads[l->thread].tid);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    p = process_event(w, l->end_ns, w->hitch_track, TYPE_END, &packet, &event);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->hitches++;
+}
+
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
 {
     struct perfetto *w = (struct perfetto *)sink;
@@ -651,7 +715,7 @@ struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate
         return NULL;
     w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
                                    .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
-                                   .finish = finish};
+                                   .finish = finish, .value = value, .hitch = hitch};
     w->stats = stats;
     w->next_track = 1;
     w->sequence = SEQUENCE_THREADS - 1;

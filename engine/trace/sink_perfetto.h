@@ -1,8 +1,9 @@
 /* Writes a timeline as a Perfetto trace (https://perfetto.dev/docs/reference/trace-packet-proto).
  *
- *   track 1          the process, with an instant that tells settings and losses
+ *   track 1          the process, with an instant that tells settings and losses; child tracks count what it used over
+ *                    time, and one has a slice for each hitch and hang of its run loop
  *   a track each     thread: slices; child tracks count CPU time, allocated bytes, faults, switches
- *   sequence 1       descriptors
+ *   sequence 1       descriptors, and what is the process's
  *   sequence 2       all callstack samples, so that viewers see one profile and one dictionary
  *   sequence 3 ...   one for each thread: own clock (ns since the packet before) and names
  *
@@ -22,6 +23,7 @@
 /* What was written: what a reader of the trace must find again. */
 struct strobe_perfetto_stats {
     uint64_t threads, slices, instants, counter_values, samples;
+    uint64_t process_values, hitches;   /* on tracks of the process */
     uint64_t flows;              /* from a waker to a wait; their ends are two of the instants */
     uint64_t packets;            /* those inside compressed ones counted singly */
     uint64_t raw_bytes;          /* before deflation */

@@ -184,6 +184,24 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
     w->inner->samples(w->inner, &in);
 }
 
+static void value(struct strobe_sink *sink, const struct strobe_value *v)
+{
+    struct window *w = (struct window *)sink;
+    if (w->inner->value && v->time_ns >= w->from_ns && v->time_ns < w->to_ns)
+        w->inner->value(w->inner, v);
+}
+
+static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+{
+    struct window *w = (struct window *)sink;
+    struct strobe_late in = *l;
+    if (!w->inner->hitch || l->end_ns <= w->from_ns || l->begin_ns >= w->to_ns)
+        return;
+    in.begin_ns = l->begin_ns > w->from_ns ? l->begin_ns : w->from_ns;
+    in.end_ns = l->end_ns < w->to_ns ? l->end_ns : w->to_ns;
+    w->inner->hitch(w->inner, &in);
+}
+
 static void thread_end(struct strobe_sink *sink)
 {
     struct window *w = (struct window *)sink;
@@ -212,7 +230,7 @@ struct strobe_sink *strobe_sink_window(struct strobe_sink *inner, struct strobe_
     }
     w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
                                    .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
-                                   .thread_end = thread_end, .finish = finish};
+                                   .thread_end = thread_end, .finish = finish, .value = value, .hitch = hitch};
     w->inner = inner;
     w->times = times;
     w->stats = stats;

@@ -6,7 +6,8 @@
 #include "engine/trace/outfile.h"
 #include "engine/trace/sink.h"
 
-/* Trace Event Format, JSON object form: B, E and i events, s and f events for wakes, M events for names. E events
+/* Trace Event Format, JSON object form: B, E and i events, s and f events for wakes, C events for values of the
+ * process, i events for hitches, M events for names. E events
  * repeat the name, without which some readers drop them. Constant memory. */
 struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out);
 

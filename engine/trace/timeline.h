@@ -33,6 +33,7 @@
  *   CPU      Counters known at begin and end of a wait are charged to it (S-54). CPU time that ran ahead of wall time,
  *            by the grain of its clock, is held back to it and counted (S-55). Between samples that know their CPU
  *            time it is interpolated.
+ *   hitches  One that claims to outlast the next one ends where that begins.
  *   losses   A thread with samples lost has an instant "N samples lost" at its start (S-14).
  *
  * Not thread-safe; allocates. Reading half only. */
@@ -65,6 +66,8 @@ struct strobe_timeline_stats {
     uint64_t message_splits;
     uint64_t cpu_clamped;        /* times that CPU time ran ahead of wall time, or back */
     uint64_t waits_cut;          /* waits that claimed to outlast the one they lie in */
+    uint64_t values;             /* of time series */
+    uint64_t hitches;            /* hangs included */
     uint64_t moved;              /* events moved on so that a slice lasts 1 ns */
 };
 

@@ -30,7 +30,7 @@ const named = uint(10, 1);
 const slice = [event(2000, BEGIN, named), event(3000, END)];
 const head = [process_, thread, state];
 
-const good = {threads: 1, slices: 1, instants: 0, counter_values: 0, samples: 0, pid: PID};
+const good = {threads: 1, slices: 1, instants: 0, counter_values: 0, process_values: 0, hitches: 0, samples: 0, pid: PID};
 const traces = {
   good: [...head, ...slice],
   'an end without a begin': [...head, event(2000, END)],
@@ -55,6 +55,9 @@ const traces = {
     packet(uint(10, 1), uint(13, 2), uint(58, 64), uint(8, 4000), message(11, uint(9, BEGIN), uint(11, TRACK), named))],
   'more counter values than tracks': [...head, event(2000, BEGIN, named, uint(12, 5)), event(3000, END)],
   'a counter on a track of slices': [...head, ...slice, event(4000, COUNTER, uint(30, 5))],
+  'a hitch that the writer did not write': [...head, ...slice,
+    packet(uint(10, 1), message(60, uint(1, 9), uint(5, 100), message(2, 'late'))),
+    event(5000, BEGIN, uint(11, 9), message(23, 'hitch')), event(6000, END, uint(11, 9))],
   'one slice too few': [...head],
   'one slice too many': [...head, ...slice, event(4000, BEGIN, named), event(5000, END)],
   'an empty slice': [...head, event(2000, BEGIN, named), event(2000, END)],

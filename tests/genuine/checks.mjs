@@ -2,7 +2,7 @@
 // dropped, names are NULL, slices never end. So what arrived is compared with what the writer says it wrote.
 //
 //   faults(tp, wrote)     a list of lines, empty when all is well
-//   wrote                 {threads, slices, instants, counter_values, samples, pid}
+//   wrote                 {threads, slices, instants, counter_values, process_values, hitches, samples, pid}
 
 // Stats that mean loss although the processor calls some of them information only.
 export const BAD_STATS = `select name, severity, value from stats where value != 0 and
@@ -23,15 +23,21 @@ export function faults(tp, wrote) {
   };
   for (const s of tp.query(BAD_STATS)) found.push(`statistic ${s.name} (${s.severity}) is ${s.value}`);
 
-  equal('slices', 'slice where dur != 0', wrote.slices);
-  equal('instants', 'slice where dur = 0', wrote.instants);
+  // What is the process's own. As JSON, hitches are instants.
+  const late = "name in ('hitch', 'hang') and track_id in (select id from process_track)";
+  equal('hitches', `slice where ${late}`, wrote.hitches);
+  equal('slices', `slice where dur != 0 and not (${late})`, wrote.slices);
+  equal('instants', `slice where dur = 0 and not (${late})`, wrote.instants);
+  equal('values of the process', `counter join process_counter_track t on t.id = counter.track_id
+    join process using (upid) where pid = ${wrote.pid}`, wrote.process_values);
+  none('values of the process are on tracks without a name', `process_counter_track where name is null or name = ''`);
   equal('threads', `thread_track join thread using (utid)`, wrote.threads);
   equal('counter values', `counter join thread_counter_track t on t.id = counter.track_id`, wrote.counter_values);
   equal('samples', 'perf_sample', wrote.samples);
 
   none('slices never end', 'slice where dur < 0');
   none('slices have no name', "slice where name is null or name = ''");
-  none('slices are on no track of a thread', `slice where dur != 0 and track_id not in
+  none('slices are on no track of a thread', `slice where dur != 0 and not (${late}) and track_id not in
     (select t.id from thread_track t join thread using (utid) where tid > 0)`);
   none('slices are of another process', `slice s join thread_track t on t.id = s.track_id join thread using (utid)
     join process using (upid) where pid != ${wrote.pid}`);

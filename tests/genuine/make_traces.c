@@ -98,6 +98,27 @@ static void lossy(const char *path)
     strobe_build_kill(&build);
 }
 
+/* What the process used over time, and a run loop that was late twice. */
+static void process(const char *path)
+{
+    begin(path, strobe_build_config());
+    uint32_t t = strobe_build_thread(&build, 4242, "main");
+    for (uint32_t i = 0; i < 1000; i++) {
+        sample(t, i * MS, stack(i / 9, 20), i * MS);
+        for (uint32_t what = 0; what < STROBE_SERIES_COUNT && i % 100 == 0; what++) {
+            struct strobe_record r = {.ticks = i * MS, .arg = (uint64_t)i << (what == 1 ? 30 : 0), .cpu_span_ns = what,
+                                      .thread = t, .kind = STROBE_KIND_COUNTER};
+            strobe_build_record(&build, r, NULL);
+        }
+    }
+    struct strobe_record late = {.ticks = 200 * MS, .duration = 40 * MS, .thread = t, .kind = STROBE_KIND_HITCH};
+    strobe_build_record(&build, late, NULL);
+    late = (struct strobe_record){.ticks = 400 * MS, .duration = 300 * MS, .thread = t, .kind = STROBE_KIND_HITCH,
+                                  .arg = STROBE_HITCH_HANG};
+    strobe_build_record(&build, late, NULL);
+    strobe_build_end(&build, 1000 * MS);
+}
+
 /* Nothing was recorded. */
 static void empty(const char *path)
 {
@@ -131,8 +152,10 @@ static void convert(const char *dir, const char *name, const char *ending, enum 
     }
     uint64_t instants = format == STROBE_FORMAT_PERFETTO ? s.perfetto.instants : s.timeline.instants;
     printf("%s{\"trace\":\"%s\",\"threads\":%" PRIu64 ",\"slices\":%" PRIu64 ",\"instants\":%" PRIu64
+           ",\"process_values\":%" PRIu64 ",\"hitches\":%" PRIu64
            ",\"counter_values\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"pid\":%" PRIu32 "}\n",
-           more ? "," : "", trace, s.timeline.threads, s.timeline.slices, instants, s.perfetto.counter_values,
+           more ? "," : "", trace, s.timeline.threads, s.timeline.slices, instants,
+           s.timeline.values, s.timeline.hitches, s.perfetto.counter_values,
            s.perfetto.samples, s.bytes, pid_of(session));
     more = 1;
 }
@@ -148,7 +171,7 @@ static void convert_all(const char *dir, const char *name)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } sessions[] = {
-        {"ordinary", ordinary}, {"odd", odd}, {"lossy", lossy}, {"empty", empty},
+        {"ordinary", ordinary}, {"odd", odd}, {"lossy", lossy}, {"process", process}, {"empty", empty},
     };
     if (argc < 2)
         return 2;
