@@ -2,8 +2,8 @@
  * whether the books balance. Built in full, then printed as a table or as JSON.
  *
  * Times are ns. In JSON every number of the structs below stands under the
- * field's own name, in `process`, `threads`, `methods`, `wait_kinds`, `waits`, `events`, `events_by_kind`, `stacks`, `ring`,
- * `sampler`, `recorded`, `warnings`.
+ * field's own name, in `process`, `threads`, `methods`, `wait_kinds`, `waits`, `events`, `events_by_kind`, `stacks`,
+ * `ring`, `sampler`, `recorded`, `warnings`.
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_REPORT_H
@@ -58,7 +58,7 @@ struct strobe_report_wait {
 /* Time series of the process, where its backend writes them; all 0 where not. */
 struct strobe_report_process {
     uint64_t values;                      /* how many there are */
-    uint64_t cpu_ns, span_ns;             /* CPU time used between the first value and the last; the time between them */
+    uint64_t cpu_ns, span_ns;             /* from the first value of CPU time to the last: CPU time, and time */
     uint64_t footprint_peak_bytes, threads_max;
     uint64_t hitches, hangs, late_ns;     /* turns of the run loop that took too long, and the time they took in all */
     uint64_t longest_begin_ns, longest_ns;   /* the longest of them; begin as of waits */
