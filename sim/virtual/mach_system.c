@@ -1,5 +1,5 @@
-/* The fake Mach over fibers. A thread outside the kernel is stopped at once, wherever it stands; one in the kernel goes on
- * until it comes out, and stops there by waiting. */
+/* The fake Mach over fibers. A thread outside the kernel is stopped at once, wherever it stands; one in the kernel goes
+ * on until it comes out, and stops there by waiting. */
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
 #include "sim/mach/system.h"

@@ -17,8 +17,8 @@ $(call obj,virtual,$(virtual_xnu)): flavour := -Dfake_mach_pthreads=sim_virtual_
 $(call obj,virtual,tests/contract_mach/fake.c): flavour := -Dmain=contract_mach_main
 $B/virtual/%.o: %.c sim/virtual/posix.h $B/flags
 	@mkdir -p $(@D)
-	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player $(flavour) -include sim/virtual/posix.h \
-	    -c -o $@ $<
+	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player $(flavour) \
+	    -include sim/virtual/posix.h -c -o $@ $<
 
 virtual_obj := $(call obj,virtual,$(virtual_again)) $(call obj,sim,$(virtual_src) sim/real/frames.S)
 $B/sim/virtual.o: $(virtual_obj)

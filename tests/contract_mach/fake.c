@@ -61,7 +61,8 @@ int main(int argc, char **argv)
 {
     bool gnu = argc > 1 && strcmp(argv[1], "gnu") == 0;
     struct mach_rules_env env = {.kernel = gnu ? MACH_RULES_GNU : MACH_RULES_XNU, .start = start, .join = join,
-                                 .pass = pass, .wait = wait_once, .wake = wake, .work = contract_mach_work, .print = print,
+                                 .pass = pass, .wait = wait_once, .wake = wake, .work = contract_mach_work,
+                                 .print = print,
                                  .page_bytes = (vm_size_t)sysconf(_SC_PAGESIZE)};
     setvbuf(stdout, NULL, _IOLBF, 0);
     sem_init(&woken, 0, 0);

@@ -7,7 +7,11 @@ export B=${B:-build}
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0 skipped=0
 programs=(contract_mach contract_mach_virtual)
-make -s "${programs[@]/#/$B/}" >/dev/null || { echo 'FAIL its programs do not build'; echo '0 passed, 1 failed'; exit 1; }
+if ! make -s "${programs[@]/#/$B/}" >/dev/null; then
+    echo 'FAIL its programs do not build'
+    echo '0 passed, 1 failed'
+    exit 1
+fi
 for run in {contract_mach,contract_mach_virtual}' '{xnu,gnu}; do
     read -r program kernel <<<"$run"
     out=$(timeout 60 "$B/$program" "$kernel" 2>&1)
