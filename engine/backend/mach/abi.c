@@ -19,13 +19,19 @@
 #include <stddef.h>
 #include <sys/event.h>
 #ifdef __APPLE__
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 #endif
@@ -259,6 +265,10 @@ SIZE(off_t, 8);
 SIZE(pid_t, 4);
 SIZE(time_t, 8);
 SIZE(struct timespec, 16);
+SIZE(struct timeval, 16);
+PLACE(struct timeval, tv_usec, 8);
+SIZE(socklen_t, 4);
+SIZE(nfds_t, 4);
 SIZE(struct stat, 144);
 PLACE(struct stat, st_mode, 4);
 PLACE(struct stat, st_ino, 8);
@@ -283,6 +293,7 @@ VALUE(O_NONBLOCK, 4);
 VALUE(O_CREAT, 0x200);
 VALUE(O_EXCL, 0x800);
 VALUE(O_CLOEXEC, 0x1000000);
+VALUE(F_FULLFSYNC, 51);
 VALUE(F_PREALLOCATE, 42);
 VALUE(F_ALLOCATEALL, 4);
 VALUE(F_PEOFPOSMODE, 3);
@@ -300,9 +311,11 @@ VALUE(MADV_RANDOM, 1);
 
 VALUE(ENOENT, 2);
 VALUE(EINTR, 4);
+VALUE(EBUSY, 16);
 VALUE(EEXIST, 17);
 VALUE(EINVAL, 22);
 VALUE(ENOTSUP, 45);
+VALUE(ETIMEDOUT, 60);
 VALUE(ENOSYS, 78);
 VALUE(EOPNOTSUPP, 102);
 
@@ -316,13 +329,35 @@ VALUE(CLOCK_THREAD_CPUTIME_ID, 16);
 
 TYPE(__error, int *(void));
 TYPE(open, int(const char *, int, ...));
+TYPE(openat, int(int, const char *, int, ...));
 TYPE(fcntl, int(int, int, ...));
 TYPE(fstat, int(int, struct stat *));
 TYPE(lstat, int(const char *, struct stat *));
 TYPE(close, int(int));
 TYPE(unlink, int(const char *));
 TYPE(ftruncate, int(int, off_t));
+TYPE(read, ssize_t(int, void *, size_t));
+TYPE(write, ssize_t(int, const void *, size_t));
+TYPE(pwrite, ssize_t(int, const void *, size_t, off_t));
+TYPE(readv, ssize_t(int, const struct iovec *, int));
+TYPE(writev, ssize_t(int, const struct iovec *, int));
+TYPE(fsync, int(int));
 TYPE(pread, ssize_t(int, void *, size_t, off_t));
+TYPE(connect, int(int, const struct sockaddr *, socklen_t));
+TYPE(accept, int(int, struct sockaddr *, socklen_t *));
+TYPE(send, ssize_t(int, const void *, size_t, int));
+TYPE(sendto, ssize_t(int, const void *, size_t, int, const struct sockaddr *, socklen_t));
+TYPE(sendmsg, ssize_t(int, const struct msghdr *, int));
+TYPE(recv, ssize_t(int, void *, size_t, int));
+TYPE(recvfrom, ssize_t(int, void *, size_t, int, struct sockaddr *, socklen_t *));
+TYPE(recvmsg, ssize_t(int, struct msghdr *, int));
+TYPE(poll, int(struct pollfd *, nfds_t, int));
+TYPE(select, int(int, fd_set *, fd_set *, fd_set *, struct timeval *));
+TYPE(nanosleep, int(const struct timespec *, struct timespec *));
+TYPE(usleep, int(useconds_t));
+TYPE(sleep, unsigned(unsigned));
+TYPE(gettimeofday, int(struct timeval *, void *));
+TYPE(dlsym, void *(void *, const char *));
 TYPE(getpid, pid_t(void));
 TYPE(mmap, void *(void *, size_t, int, int, int, off_t));
 TYPE(munmap, int(void *, size_t));
@@ -339,6 +374,19 @@ TYPE(getenv, char *(const char *));
 TYPE(pthread_create, int(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *));
 TYPE(pthread_join, int(pthread_t, void **));
 TYPE(pthread_self, pthread_t(void));
+TYPE(pthread_equal, int(pthread_t, pthread_t));
+TYPE(pthread_mutex_lock, int(pthread_mutex_t *));
+TYPE(pthread_mutex_trylock, int(pthread_mutex_t *));
+TYPE(pthread_mutex_unlock, int(pthread_mutex_t *));
+TYPE(pthread_rwlock_rdlock, int(pthread_rwlock_t *));
+TYPE(pthread_rwlock_tryrdlock, int(pthread_rwlock_t *));
+TYPE(pthread_rwlock_wrlock, int(pthread_rwlock_t *));
+TYPE(pthread_rwlock_trywrlock, int(pthread_rwlock_t *));
+TYPE(pthread_rwlock_unlock, int(pthread_rwlock_t *));
+TYPE(pthread_cond_wait, int(pthread_cond_t *, pthread_mutex_t *));
+TYPE(pthread_cond_timedwait, int(pthread_cond_t *, pthread_mutex_t *, const struct timespec *));
+TYPE(pthread_cond_signal, int(pthread_cond_t *));
+TYPE(pthread_cond_broadcast, int(pthread_cond_t *));
 TYPE(pthread_key_create, int(pthread_key_t *, void (*)(void *)));
 TYPE(pthread_getspecific, void *(pthread_key_t));
 TYPE(pthread_setspecific, int(pthread_key_t, const void *));

@@ -15,10 +15,10 @@ darwin_own   := $(wildcard $(darwin)/*.c)
 darwin_src   := $(emutls) $(engine_src) $(mach_src) $(darwin_own)
 # The system's own thread-local variables take memory from the heap, and its lazy pointers the loader's lock: neither
 # is for hooks, or while a thread stands.
-darwin_flags  = --target=$(darwin_target_$1) -std=c11 -O2 -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
-                -fno-stack-protector -femulated-tls -fno-plt -mllvm -aarch64-enable-nonlazybind -Wall -Wextra -Werror \
-                -Wvla -Wshadow -nostdlibinc -I. -DSTROBE_VERSION='"$(VERSION)"' -isystem $(darwin)/include \
-                -isystem engine/backend/mach/include -MMD -MP
+darwin_flags  = --target=$(darwin_target_$1) -std=c11 -O2 -fPIC -fno-blocks -fvisibility=hidden \
+                -fno-omit-frame-pointer -fno-stack-protector -femulated-tls -fno-plt \
+                -mllvm -aarch64-enable-nonlazybind -Wall -Wextra -Werror -Wvla -Wshadow -nostdlibinc -I. \
+                -DSTROBE_VERSION='"$(VERSION)"' -isystem $(darwin)/include -isystem engine/backend/mach/include -MMD -MP
 darwin_libs  := $(darwin_platforms:%=$B/darwin/%/libstrobe.dylib)
 sources      += $(darwin_own)
 

@@ -7,9 +7,11 @@ int *__error(void);
 
 #define ENOENT 2
 #define EINTR 4
+#define EBUSY 16
 #define EEXIST 17
 #define EINVAL 22
 #define ENOTSUP 45
+#define ETIMEDOUT 60
 #define ENOSYS 78
 #define EOPNOTSUPP 102
 

@@ -11,6 +11,8 @@
 #define O_EXCL 0x800
 #define O_CLOEXEC 0x1000000
 
+#define F_FULLFSYNC 51             /* to the medium itself */
+
 /* fcntl(fd, F_PREALLOCATE, &fstore): blocks for the file, whose length stays. */
 #define F_PREALLOCATE 42
 #define F_ALLOCATEALL 4            /* all of it or nothing */
@@ -22,6 +24,7 @@ typedef struct fstore {
 } fstore_t;
 
 int open(const char *path, int flags, ...);
+int openat(int folder, const char *path, int flags, ...);
 int fcntl(int fd, int command, ...);
 
 #endif

@@ -15,6 +15,7 @@ typedef enum {
     CLOCK_THREAD_CPUTIME_ID = 16,
 } clockid_t;
 
+int nanosleep(const struct timespec *wanted, struct timespec *left);
 int clock_gettime(clockid_t clock, struct timespec *now);
 
 #endif

@@ -11,7 +11,7 @@
 typedef long ssize_t;
 typedef int64_t off_t;
 typedef int32_t pid_t, dev_t;
-typedef uint32_t uid_t, gid_t;
+typedef uint32_t uid_t, gid_t, useconds_t;
 typedef uint16_t mode_t, nlink_t;
 typedef uint64_t ino_t;
 typedef long time_t;
