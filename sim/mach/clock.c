@@ -13,8 +13,7 @@ kern_return_t mach_timebase_info(mach_timebase_info_t out)
     return KERN_SUCCESS;
 }
 
-/* The first ns of which the clock says `ticks`. */
-static uint64_t begins(uint64_t ticks)
+uint64_t fake_ns(uint64_t ticks)
 {
     uint64_t whole = ticks / DENOM;
     if (whole >= UINT64_MAX / NUMER)
@@ -28,7 +27,7 @@ kern_return_t mach_wait_until(uint64_t deadline)
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->waits(true);
-        fake_on->sleep_until_ns(begins(deadline));
+        fake_on->sleep_until_ns(fake_ns(deadline));
         fake_on->waits(false);
     }
     return fake_leave(answer);

@@ -6,8 +6,10 @@
  *   vm.c         vm_read_overwrite and kin
  *   task.c       task_info
  *   clock.c      mach_absolute_time (units of 125/3 ns, as on arm64 devices), mach_wait_until
- *   libsystem.c  malloc_logger, os_unfair_lock, dispatch, pthread_*_np, the introspection hook
- *   dyld.c       images: add and remove callbacks; the app's own image, whose calls go through pointers to be rebound
+ *   message.c    mach_msg within the task, semaphores
+ *   libsystem.c  malloc_logger, waits; lock.c os_unfair_lock; dispatch.c; pthread_np.c, with the introspection hook
+ *   dyld.c       images: add and remove callbacks
+ *   image.c      the app's own image, whose calls go through pointers to be rebound (app.h)
  *   fault.c      the n-th call of a name fails with a code, or takes a time
  *   pthreads.c   all of it over real threads: stops by a signal and a hand-shake
  *

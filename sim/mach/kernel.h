@@ -7,11 +7,19 @@
 
 /* What the contract names is seen from outside the library; the rest is not. */
 #pragma GCC visibility push(default)
+#include <Block.h>
+#include <dispatch/dispatch.h>
 #include <mach-o/dyld.h>
 #include <mach/mach.h>
+#include <mach/message.h>
+#include <mach/semaphore.h>
+#include <malloc_logger.h>
+#include <os/lock.h>
 #include <pthread_np.h>
+#include <sys/event.h>
 #pragma GCC visibility pop
 
+#include "sim/mach/message.h"
 #include "sim/mach/system.h"
 
 #include <stdatomic.h>
@@ -55,8 +63,6 @@ static inline kern_return_t fake_leave(kern_return_t answer)
 }
 
 /* ---- ports (ports.c): all with the lock held */
-
-enum { KERN_INVALID_VALUE = 18, MACH_PORT_RIGHT_RECEIVE = 1, MACH_PORT_RIGHT_SEND_ONCE = 2 };
 
 enum fake_port_kind { FAKE_PORT_NONE, FAKE_PORT_TASK, FAKE_PORT_THREAD, FAKE_PORT_RECEIVE, FAKE_PORT_DEAD };
 
@@ -109,5 +115,19 @@ kern_return_t fake_vm_allocate(vm_address_t *address, vm_size_t bytes);
 /* ---- time (clock.c) */
 
 uint64_t fake_ticks(uint64_t ns);
+uint64_t fake_ns(uint64_t ticks);          /* when the clock comes to say so; UINT64_MAX: never */
+
+/* ---- counts that are waited for (counter.c): semaphores of all kinds. Zero bytes and a value make one */
+
+struct fake_counter { _Atomic uint32_t lock, word; uint32_t value, waiting, granted; };
+
+/* Takes one, waits for it until `at`; false: in vain. */
+bool fake_counter_take(struct fake_counter *c, uint64_t at);
+
+/* Gives one, or one for each that waits. Returns whether anybody waited. */
+bool fake_counter_give(struct fake_counter *c, bool to_all);
+
+/* Sleeps as sleep_on does, in the kernel for as long. */
+bool fake_wait_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at);
 
 #endif

@@ -42,6 +42,7 @@ struct record {
     _Atomic uint32_t word, depth;       /* depth: how deep it is in the kernel */
     _Atomic bool waits;
     int32_t tid, fd;
+    pthread_t thread;                   /* 0: not known */
     uint64_t start;                     /* of the thread, in the system's ticks: tells it from others of its number */
     uint32_t uses, next;
     struct fake_mach_place from;
@@ -199,6 +200,7 @@ static struct record *make(int32_t tid)
     if (!keeps)
         close(fd);
     r->tid = tid;
+    r->thread = 0;
     r->fd = keeps ? fd : -1;
     r->start = stat.start;
     r->next = buckets[(uint32_t)tid % BUCKETS];
@@ -375,6 +377,8 @@ static struct record *mine(void)
     lock();
     struct record *r = present(tid);
     me = r ? r : make(tid);
+    if (me)
+        me->thread = pthread_self();
     unlock();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return me;
@@ -391,8 +395,16 @@ static uint64_t of_pthread(pthread_t thread)
     struct record *r = present(tid);
     r = r ? r : make(tid);
     uint64_t id = r ? atomic_load_explicit(&r->id, memory_order_relaxed) : 0;
+    if (r)
+        r->thread = thread;
     unlock();
     return id;
+}
+
+static pthread_t pthread_of(uint64_t id)
+{
+    const struct record *r = by_id(id);
+    return r ? r->thread : 0;
 }
 
 static uint64_t self(void) { return atomic_load_explicit(&mine()->id, memory_order_relaxed); }
@@ -596,9 +608,27 @@ static void sleep_until_ns(uint64_t at)
         ;
 }
 
+static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
+{
+    struct timespec t = {(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
+    int saved = errno;
+    long slept = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, at == UINT64_MAX ? NULL : &t, NULL,
+                         FUTEX_BITSET_MATCH_ANY);
+    bool late = slept < 0 && errno == ETIMEDOUT;
+    errno = saved;
+    return !late;
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+    int saved = errno;
+    futex(word, FUTEX_WAKE, INT_MAX, NULL);
+    errno = saved;
+}
+
 const struct fake_mach_system fake_mach_pthreads = {
-    .self = self, .of_pthread = of_pthread, .threads = threads, .forget = forget, .where = where, .cpu_ns = cpu_ns,
-    .process_cpu_ns = process_cpu_ns, .name = name, .stop = stop, .go = go, .settle = settle, .registers = registers,
-    .enter = enter, .waits = waits, .leave = leave, .now_ns = now_ns, .sleep_until_ns = sleep_until_ns, .lock = lock,
-    .unlock = unlock,
+    .self = self, .of_pthread = of_pthread, .pthread_of = pthread_of, .threads = threads, .forget = forget,
+    .where = where, .cpu_ns = cpu_ns, .process_cpu_ns = process_cpu_ns, .name = name, .stop = stop, .go = go,
+    .settle = settle, .registers = registers, .enter = enter, .waits = waits, .leave = leave, .now_ns = now_ns,
+    .sleep_until_ns = sleep_until_ns, .sleep_on = sleep_on, .wake = wake, .lock = lock, .unlock = unlock,
 };

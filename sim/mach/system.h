@@ -9,6 +9,7 @@
 #include "sim/mach/fake.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Registers as this machine has them. */
 #if defined(__aarch64__)
@@ -35,6 +36,7 @@ enum fake_mach_where {
 struct fake_mach_system {
     uint64_t (*self)(void);
     uint64_t (*of_pthread)(pthread_t thread);            /* 0: it has ended */
+    pthread_t (*pthread_of)(uint64_t id);                /* 0: not known. With the lock held */
     uint32_t (*threads)(uint64_t *ids, uint32_t room);   /* all that live. With the lock held */
     void (*forget)(uint64_t id);                         /* it has ended; nobody will ask for it. With the lock held */
     enum fake_mach_where (*where)(uint64_t id);          /* this and the next three: with the lock held */
@@ -56,7 +58,11 @@ struct fake_mach_system {
     void (*leave)(void);
 
     uint64_t (*now_ns)(void);
-    void (*sleep_until_ns)(uint64_t at);                 /* in the kernel */
+    void (*sleep_until_ns)(uint64_t at);                 /* this and the next: in the kernel */
+
+    /* Sleeps while *word is `seen`, until `at` (UINT64_MAX: never) or woken, or for no reason. false: `at` is past. */
+    bool (*sleep_on)(_Atomic uint32_t *word, uint32_t seen, uint64_t at);
+    void (*wake)(_Atomic uint32_t *word);                /* all who sleep on it. Anywhere */
 
     void (*lock)(void);                                  /* the fake's own state; in the kernel */
     void (*unlock)(void);

@@ -160,6 +160,21 @@ mach_port_name_t fake_thread_name_of(uint64_t id)
     return port;
 }
 
+pthread_t pthread_from_mach_thread_np(mach_port_t thread)
+{
+    static struct fake_call call = {.name = "pthread_from_mach_thread_np"};
+    struct fake_thread *t;
+    pthread_t found = 0;
+    if (fake_enter(&call) == KERN_SUCCESS) {
+        fake_on->lock();
+        if (named(thread, &t) == KERN_SUCCESS)
+            found = fake_on->pthread_of(t->id);
+        fake_on->unlock();
+    }
+    fake_on->leave();
+    return found;
+}
+
 /* Lists all that live and gives each a right more; forgets those that don't. */
 static kern_return_t list(thread_act_array_t *out, mach_msg_type_number_t *count)
 {

@@ -1,0 +1,23 @@
+/* Entry points of libSystem to which the app's pointers are bound where this machine's C library won't do. */
+#ifndef STROBE_SIM_MACH_LIBSYSTEM_H
+#define STROBE_SIM_MACH_LIBSYSTEM_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The heap, and its word to malloc_logger. */
+void *fake_malloc(size_t bytes);
+void *fake_calloc(size_t count, size_t bytes);
+void *fake_realloc(void *was, size_t bytes);
+void fake_free(void *p);
+
+/* Waits that last as long as they are to, however often the thread is suspended meanwhile. */
+int fake_usleep(useconds_t us);
+int fake_nanosleep(const struct timespec *how_long, struct timespec *left);
+int fake_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int fake_select(int count, fd_set *reading, fd_set *writing, fd_set *excepted, struct timeval *timeout);
+
+#endif
