@@ -150,7 +150,7 @@ struct thread_basic_info crew_info(thread_act_t thread)
     return info;
 }
 
-static uint64_t us_of(time_value_t t)
+uint64_t crew_us(time_value_t t)
 {
     return (uint64_t)(unsigned)t.seconds * 1000000u + (unsigned)t.microseconds;
 }
@@ -158,7 +158,7 @@ static uint64_t us_of(time_value_t t)
 uint64_t crew_cpu_us(thread_act_t thread)
 {
     struct thread_basic_info info = crew_info(thread);
-    return info.run_state ? us_of(info.user_time) + us_of(info.system_time) : 0;
+    return info.run_state ? crew_us(info.user_time) + crew_us(info.system_time) : 0;
 }
 
 bool crew_becomes(thread_act_t thread, unsigned states)

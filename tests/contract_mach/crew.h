@@ -48,6 +48,7 @@ enum { CREW_PATIENCE_MS = 4000, CREW_LOOK_MS = 20 };   /* until it is given up; 
 
 /* Basic info; run_state 0 when the call fails. */
 struct thread_basic_info crew_info(thread_act_t thread);
+uint64_t crew_us(time_value_t t);
 uint64_t crew_cpu_us(thread_act_t thread);
 
 /* Waits until the thread's run state is among `states` (bits). false: not in time. */

@@ -85,6 +85,70 @@ static const char *ids_differ(void)
     return NULL;
 }
 
+static const char *extended_info_agrees(void)
+{
+    struct crew_member *m = crew_start(CREW_WAITS);
+    struct thread_extended_info info;
+    mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
+    REQUIRE(m && crew_becomes(m->port, 1u << TH_STATE_WAITING));
+    REQUIRE(!thread_info(m->port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count));
+    REQUIRE(info.pth_run_state == TH_STATE_WAITING && count == THREAD_EXTENDED_INFO_COUNT);
+    REQUIRE(info.pth_user_time + info.pth_system_time >= crew_cpu_us(m->port));   /* it is of ns */
+    count = THREAD_EXTENDED_INFO_COUNT - 1;
+    REQUIRE(thread_info(m->port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count) == KERN_INVALID_ARGUMENT);
+    return NULL;
+}
+
+static uint64_t living_us(void)
+{
+    struct task_thread_times_info times;
+    mach_msg_type_number_t count = TASK_THREAD_TIMES_INFO_COUNT;
+    kern_return_t kr = task_info(mach_task_self(), TASK_THREAD_TIMES_INFO, (task_info_t)&times, &count);
+    return kr == KERN_SUCCESS ? crew_us(times.user_time) + crew_us(times.system_time) : 0;
+}
+
+static const char *task_time_grows(void)
+{
+    struct crew_member *m = crew_start(CREW_COMPUTES);
+    REQUIRE(m);
+    uint64_t was = living_us();
+    for (unsigned ms = 0; living_us() <= was; ms++) {
+        REQUIRE(ms < CREW_PATIENCE_MS);
+        crew_env->pass(1);
+    }
+    return NULL;
+}
+
+/* ---- clock ---- */
+
+static const char *clock_goes_on(void)
+{
+    struct crew_member *m = crew_start(CREW_COMPUTES);
+    struct mach_timebase_info base;
+    REQUIRE(mach_timebase_info(&base) == KERN_SUCCESS && base.numer && base.denom);
+    REQUIRE(m && !crew_stop(m));
+    uint64_t was = mach_absolute_time();
+    for (int i = 0; i < 100; i++) {
+        uint64_t now = mach_absolute_time();
+        REQUIRE(now >= was);
+        was = now;
+    }
+    crew_env->pass(CREW_LOOK_MS);
+    REQUIRE((mach_absolute_time() - was) * base.numer >= (uint64_t)CREW_LOOK_MS * 900000 * base.denom);
+    return NULL;
+}
+
+static const char *wait_lasts(void)
+{
+    uint64_t was = mach_absolute_time();
+    crew_env->pass(CREW_LOOK_MS);
+    uint64_t deadline = mach_absolute_time() + (mach_absolute_time() - was);
+    REQUIRE(mach_wait_until(deadline) == KERN_SUCCESS);
+    REQUIRE(mach_absolute_time() >= deadline);
+    REQUIRE(mach_wait_until(deadline) == KERN_SUCCESS);   /* it is over */
+    return NULL;
+}
+
 /* ---- registers ---- */
 
 /* One frame record from the thread's stack. */
@@ -201,6 +265,10 @@ const struct mach_rule rules_of_looking[] = {
     {"info with too little room is KERN_INVALID_ARGUMENT", info_too_little, MACH_RULES_ANY},
     {"info of an unknown flavor is KERN_INVALID_ARGUMENT", info_unknown, MACH_RULES_ANY},
     {"thread ids differ, and stay", ids_differ, MACH_RULES_XNU},
+    {"extended info tells of state and time what basic info does", extended_info_agrees, MACH_RULES_XNU},
+    {"the task's time grows while a thread of it computes", task_time_grows, MACH_RULES_ANY},
+    {"time goes on while a thread stands, and never back", clock_goes_on, MACH_RULES_ANY},
+    {"a wait until a time lasts until then, and not at all when it is over", wait_lasts, MACH_RULES_ANY},
     {"frame records from a stopped thread's registers lead to its callers", chain_leads_home, MACH_RULES_ANY},
     {"registers of a suspended thread stay as they are", registers_stand, MACH_RULES_ANY},
     {"registers of a thread that was suspended in a wait are those it began it with", registers_of_waiting,
