@@ -1,5 +1,6 @@
 /* The Darwin library's own copies and fills (engine/backend/mach/darwin/memory.c), compiled for this machine under
- * other names. That they call nothing, themselves least of all, is looked up in the built library (tests/darwin/facts.sh). */
+ * other names. That they call nothing, themselves least of all, is looked up in the built library
+ * (tests/darwin/facts.sh). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

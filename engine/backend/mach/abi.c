@@ -24,6 +24,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -257,6 +258,9 @@ TYPE(pthread_get_stackaddr_np, void *(pthread_t));
 TYPE(pthread_get_stacksize_np, size_t(pthread_t));
 TYPE(pthread_main_np, int(void));
 TYPE(pthread_cond_timedwait_relative_np, int(pthread_cond_t *, pthread_mutex_t *, const struct timespec *));
+TYPE(pthread_introspection_hook_install, pthread_introspection_hook_t(pthread_introspection_hook_t));
+VALUE(PTHREAD_INTROSPECTION_THREAD_START, 2);
+VALUE(PTHREAD_INTROSPECTION_THREAD_TERMINATE, 3);
 
 /* ---- the C library */
 
@@ -309,6 +313,8 @@ VALUE(MAP_NORESERVE, 0x40);
 VALUE(MAP_ANONYMOUS, 0x1000);
 VALUE(MADV_RANDOM, 1);
 
+SIZE(sigset_t, 4);
+VALUE(SIG_SETMASK, 3);
 VALUE(ENOENT, 2);
 VALUE(EINTR, 4);
 VALUE(EBUSY, 16);
@@ -374,6 +380,9 @@ TYPE(getenv, char *(const char *));
 TYPE(pthread_create, int(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *));
 TYPE(pthread_join, int(pthread_t, void **));
 TYPE(pthread_self, pthread_t(void));
+TYPE(pthread_sigmask, int(int, const sigset_t *, sigset_t *));
+TYPE(pthread_setname_np, int(const char *));
+TYPE(pthread_getname_np, int(pthread_t, char *, size_t));
 TYPE(pthread_equal, int(pthread_t, pthread_t));
 TYPE(pthread_mutex_lock, int(pthread_mutex_t *));
 TYPE(pthread_mutex_trylock, int(pthread_mutex_t *));

@@ -29,7 +29,7 @@ $B/darwin/libSystem.tbd: $(darwin)/libSystem.syms $(darwin)/tbd | deps-darwin
 	$(call run,ld)$(darwin)/tbd $< $@
 
 define darwin_rules
-$B/darwin/$1/%.o: %.c $B/flags | deps-darwin
+$B/darwin/$1/%.o: %.c $B/flags $(darwin)/darwin.mk | deps-darwin
 	@mkdir -p $$(@D)
 	$$(call run,cc)clang $$(call darwin_flags,$1) -c -o $$@ $$<
 

@@ -38,6 +38,8 @@ int pthread_threadid_np(pthread_t thread, uint64_t *thread_id);
 void *pthread_get_stackaddr_np(pthread_t thread);
 size_t pthread_get_stacksize_np(pthread_t thread);
 int pthread_main_np(void);
+int pthread_setname_np(const char *name);                          /* the caller's */
+int pthread_getname_np(pthread_t thread, char *out, size_t bytes);
 pthread_t pthread_from_mach_thread_np(mach_port_t thread);
 int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                        const struct timespec *how_long);
