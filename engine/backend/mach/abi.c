@@ -4,7 +4,7 @@
  * themselves in front of ours, where they can be had. There is nothing in it to run.
  *
  * What the library calls (darwin/libSystem.syms) has a line here, with its type. */
-#include <Block.h>
+#include <block_abi.h>
 #include <dispatch/dispatch.h>
 #include <mach-o/dyld.h>
 #include <mach-o/loader.h>
@@ -245,8 +245,15 @@ TYPE(dispatch_semaphore_wait, intptr_t(dispatch_semaphore_t, dispatch_time_t));
 TYPE(dispatch_semaphore_signal, intptr_t(dispatch_semaphore_t));
 TYPE(dispatch_group_wait, intptr_t(dispatch_group_t, dispatch_time_t));
 TYPE(dispatch_group_leave, void(dispatch_group_t));
+SIZE(struct block_literal, 32);
+PLACE(struct block_literal, invoke, 16);
 TYPE(_Block_copy, void *(const void *));
 TYPE(_Block_release, void(const void *));
+#undef dispatch_once
+TYPE(dispatch_sync, void(dispatch_queue_t, void *));
+TYPE(dispatch_async, void(dispatch_queue_t, void *));
+TYPE(dispatch_barrier_sync, void(dispatch_queue_t, void *));
+TYPE(dispatch_once, void(dispatch_once_t *, void *));
 TYPE(kevent, int(int, const struct kevent *, int, struct kevent *, int, const struct timespec *));
 
 /* ---- pthreads */
