@@ -128,10 +128,12 @@ static void keep_points_waiting(struct strobe_engine *e, struct strobe_thread *t
         strobe_store_relaxed(&t->points_yield_until, until);
 }
 
-/* On a processor at this moment: its CPU clock moves between two looks. */
-static bool moved_on(struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns)
+/* On a processor at this moment: the host says so, or its CPU clock moves between two looks. */
+static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t, uint64_t cpu_ns)
 {
     uint64_t later;
+    if (e->host->thread_runs)
+        return e->host->thread_runs(e->host->ctx, t->entry->tid);
     return e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &later) == STROBE_OK && later != cpu_ns;
 }
 
@@ -163,7 +165,7 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     m->cpu_seen_ns = cpu;
     m->looked_ticks = now;
     if (used >= c->active_cpu_ns) {
-        bool runs = !m->seen_ticks || ticks(e, used) >= elapsed - elapsed / 8 || moved_on(e, t, cpu);
+        bool runs = !m->seen_ticks || ticks(e, used) >= elapsed - elapsed / 8 || runs_now(e, t, cpu);
         if (!runs)
             keep_points_waiting(e, t);
         return runs;

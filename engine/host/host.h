@@ -42,6 +42,10 @@ struct strobe_host {
      * but its time can't be told. Sampler. */
     enum strobe_status (*thread_cpu_ns)(void *ctx, uint32_t tid, uint64_t *out);
 
+    /* Whether it is on a processor now, or off it only because others took that. NULL: where its CPU time moves while
+     * it runs, that tells. Sampler. */
+    bool (*thread_runs)(void *ctx, uint32_t tid);
+
     /* Stops a thread and says where it stands. `blocked` is a word the thread sets to non-zero before it enters a
      * call that a stop must not disturb (see settle); it is looked at again once the request is visible to the
      * thread. Returns STROBE_OK with the thread proven stopped, or STROBE_LATE (not stopped by timeout_ns; the

@@ -378,6 +378,29 @@ static void what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46(voi
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }
 
+static bool runs;
+
+static bool host_says(void *ctx, uint32_t tid)
+{
+    assert_ptr_equal(ctx, &rig);
+    assert_int_equal(tid, 1234);
+    return runs;
+}
+
+/* Where its CPU time is brought up to date only now and then. */
+static void a_host_that_knows_who_runs_is_asked_S5(void **state)
+{
+    (void)state;
+    rig.host.thread_runs = host_says;
+    pass(1, 990);
+    assert_int_equal(rig.suspends, 1);
+    for (int i = 0; i < 10; i++) {
+        runs = i % 2;
+        pass(2, 500);
+    }
+    assert_int_equal(rig.suspends, 6);
+}
+
 static void stand_for_a_while(struct rig *r)
 {
     r->now += 300 * US;
@@ -621,6 +644,7 @@ int main(void)
         TEST(a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer_and_longer),
         TEST(a_thread_that_is_gone_is_buried_and_its_chunk_taken_back_S16),
         TEST(a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life),
+        TEST(a_host_that_knows_who_runs_is_asked_S5),
         TEST(each_stop_is_counted_with_how_long_the_thread_stood),
         TEST(what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46),
         TEST(only_the_copy_happens_while_the_thread_stands_S40),

@@ -23,7 +23,10 @@
  * others count beside ours and stay.
  *
  * CPU time and run state are read afresh by thread_info at every look; nothing is judged by what was true before (S-5).
- * A thread whose flags say IDLE, or which is on its way out, is left alone. */
+ * The system brings the CPU time of a thread up to date when that leaves its processor, so whether it runs now is told
+ * by its run state. A thread whose flags say IDLE, or which is halted, is left alone.
+ *
+ * Faults and switches are not counted by thread: usage is zero, and a session's metrics should leave them out. */
 #ifndef STROBE_BACKEND_MACH_HOST_MACH_H
 #define STROBE_BACKEND_MACH_HOST_MACH_H
 
@@ -39,11 +42,12 @@ struct strobe_mach_host {
     struct strobe_mach_threads *threads;
     mach_port_t task;
     struct strobe_hold hold;              /* the port of the thread that stands */
+    strobe_a32 letting_go;                /* 1: the watchdog may be about to resume a thread */
+    bool kept;                            /* sampler only: that thread's port is to be given back after that */
 };
 
-/* Fills in h->host for this task. Ticks are those of mach_absolute_time. `threads`: zeroed memory for the table. Both
- * must outlive the engine. Start only. */
-void strobe_mach_host_init(struct strobe_mach_host *h, void *threads);
+/* Fills in h->host for this task. Ticks are those of mach_absolute_time. Both must outlive the engine. Start only. */
+void strobe_mach_host_init(struct strobe_mach_host *h, struct strobe_mach_threads *threads);
 
 /* Looks whether a thread stands too long, and lets it go; true when it did. By the watchdog thread, at least once in
  * half of STROBE_MACH_WATCHDOG_NS. */

@@ -5,20 +5,22 @@
  * by which the system knows the thread, and holds a right for it as long as the thread is in the table: a name that we
  * hold can't come to mean another thread. Given back when the thread leaves it: none leaks, which tests count.
  *
- *   a thread enters      by itself, at its first hook or by the introspection hook at its start; or because
- *                        strobe_mach_threads_look found it by task_threads
+ *   a thread enters      by itself, at its first hook or by the introspection hook at its start; or a look found it
+ *                        by task_threads. When both do at once, one of them is the first
  *   a thread leaves      by the introspection hook at its end, or when two looks in a row do not find it
  *
  * Each slot is one word, id << 32 | port, and changes by compare-and-swap only:
  *
- *   0 -> id | port       put: the right goes with it
- *   id | port -> id | LEFT     drop: it may run on for a while, but is not put in again
- *   id | either -> id | 0      a look proved that it has ended: the next that is put may take the slot
- *   id | port -> 0       it stands twice, since two put it at once: who sees that takes the later one out
+ *   0 or id | ENDED -> id | port          put: the right goes with it
+ *   0 or id | ENDED -> id | CLAIMED       a look is about to put; the thread itself may take the slot over, or undo that
+ *   id | CLAIMED -> id | port             it has
+ *   id | port or CLAIMED -> id | LEFT     drop: the thread may run on for a while, but is not put in again
+ *   id | port or LEFT -> id | ENDED       two looks did not meet it
+ *   id | port or CLAIMED -> 0             both had a slot: only one of them goes on
  *
  * A thread's slot is one of STROBE_MACH_TABLE_PROBES that follow the place its id is mixed to; all of these are read at
  * each search, so a slot may become empty at any time. Whoever takes a port out of a slot gives the right back, unless
- * the sampler uses that very port: then `using` says so, and it is given back when the sampler is done. A stopped or
+ * the sampler uses that very port: then `in_use` says so, and it is given back when the sampler is done. A stopped or
  * dead thread holds up nobody. (explored: machthreads/put, machthreads/drop, machthreads/use, machthreads/again,
  * machthreads/frozen) */
 #ifndef STROBE_BACKEND_MACH_THREADS_H
@@ -30,7 +32,26 @@
 #include <mach/mach.h>
 #include <stdbool.h>
 
-struct strobe_mach_threads;
+enum {
+#ifdef STROBE_SMALL
+    STROBE_MACH_TABLE_SLOTS = 4,         /* for exploration: the algorithm does not depend on it */
+    STROBE_MACH_TABLE_PROBES = 4,
+#else
+    STROBE_MACH_TABLE_SLOTS = 16384,     /* a power of two, at least twice as many as there are threads */
+    STROBE_MACH_TABLE_PROBES = 64,       /* most slots read to find one */
+#endif
+};
+
+/* Zero at first. */
+struct strobe_mach_threads {
+    strobe_a64 in_use;                               /* 0, the sampler's word, or that its right is left to it */
+    mach_port_t used;                                /* from here on: sampler only. The port in use */
+    uint32_t looks, main_tid;
+    uint32_t seen[STROBE_MACH_TABLE_SLOTS];          /* by slot: the look that met its thread last */
+    uint32_t missed[STROBE_MACH_TABLE_SLOTS];        /* by slot: id of the thread that the last look did not meet */
+    uint32_t slot_of_port[STROBE_MACH_TABLE_SLOTS];  /* by hash of a port: slot + 1, a guess */
+    strobe_a64 at[STROBE_MACH_TABLE_SLOTS];          /* any thread: id << 32 | port */
+};
 
 /* The engine's id of a thread_id: its low half, never 0. */
 static inline uint32_t strobe_mach_tid(uint64_t thread_id)
@@ -39,13 +60,10 @@ static inline uint32_t strobe_mach_tid(uint64_t thread_id)
     return low ? low : 1;
 }
 
-/* Bytes of zeroed memory that a table takes. */
-size_t strobe_mach_threads_bytes(void);
-
-/* Puts a thread in. `port`: a right of the caller's, as mach_thread_self and task_threads hand out, which is the table's
- * from here on, or has been given back: it is when the thread is there already (STROBE_OK), when there is no room
- * (STROBE_FULL), when the thread has been dropped or has ended, or the port names nothing (STROBE_GONE). A thread must be
- * in here before the engine hears of it (strobe_thread_attach). Any thread, not in the window. */
+/* Puts the calling thread in. `port`: a right of its own, as mach_thread_self hands out, which is the table's from
+ * here on, or has been given back: it is when the thread is there already (STROBE_EXISTS; a look has told of it, or
+ * will), when there is no room (STROBE_FULL), when it has been dropped, or the port names nothing (STROBE_GONE). A
+ * thread must be in here before the engine hears of it (strobe_thread_attach). Not in the window. */
 enum strobe_status strobe_mach_threads_put(struct strobe_mach_threads *t, uint32_t tid, mach_port_t port);
 
 /* Takes a thread out and gives the right back, unless the sampler has it in use: then when that is done. It is not put
@@ -58,8 +76,8 @@ void strobe_mach_threads_drop(struct strobe_mach_threads *t, uint32_t tid);
 enum strobe_status strobe_mach_threads_use(struct strobe_mach_threads *t, uint32_t tid, mach_port_t *port);
 void strobe_mach_threads_done(struct strobe_mach_threads *t);
 
-/* Compares with the system's list: calls `found` for each thread that is new here and was put in; takes out those that
- * have ended. Main is the thread that the system lists first at the first look: lists are in order of creation (XNU
+/* Compares with the system's list: calls `found` for each thread that it has put in here, before the thread itself has;
+ * takes out those that have ended. Main is the thread that the system lists first at the first look: lists are in order of creation (XNU
  * osfmk/kern/task.c, task_threads; thread.c, thread_create_internal). Threads that are known cost no call but that
  * which gives the list's right back. Allocates (task_threads does). Sampler, between passes. */
 struct strobe_mach_found { uint32_t tid; mach_port_t port; bool is_main; char name[MAXTHREADNAMESIZE]; };

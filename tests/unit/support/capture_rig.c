@@ -143,8 +143,11 @@ void rig_start(struct rig *r, const struct strobe_config *config)
     struct strobe_session session;
     char here;
     memset(r, 0, sizeof *r);
-    r->host = (struct strobe_host){ticks, self_cpu_ns, self_usage, thread_cpu_ns, suspend, settle, resume, read_memory,
-                                   sleep_until, NULL, r, 1000000000u};
+    r->host = (struct strobe_host){
+        .ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage, .thread_cpu_ns = thread_cpu_ns,
+        .suspend = suspend, .settle = settle, .resume = resume, .read = read_memory, .sleep_until = sleep_until,
+        .ctx = r, .ticks_per_second = 1000000000u,
+    };
     r->now = 1000000000;
     r->suspend_says = r->resume_says = STROBE_OK;
     r->regs = (struct strobe_regs){.pc = 0x1000, .sp = (uint64_t)(uintptr_t)r->stack,

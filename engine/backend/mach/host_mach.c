@@ -1,0 +1,298 @@
+#include "engine/backend/mach/host_mach.h"
+
+#include "engine/capture/walk_fp.h"
+
+#include <time.h>
+
+enum {
+    PAGE_LEAST = 4096,           /* pages are as large, or a multiple */
+    LOOKS_AT_ONCE = 4,           /* at a thread that was told to stop, before others get to run meanwhile */
+};
+#define PAUSE_NS UINT64_C(20000)
+
+static struct strobe_mach_host *of(void *ctx)
+{
+    return ctx;
+}
+
+/* ---- clocks ---- */
+
+static uint64_t ticks(void *ctx)
+{
+    (void)ctx;
+    return mach_absolute_time();
+}
+
+static uint64_t self_cpu_ns(void *ctx)
+{
+    struct timespec t;
+    (void)ctx;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The system counts faults and switches of tasks only. */
+static void self_usage(void *ctx, struct strobe_usage *out)
+{
+    (void)ctx;
+    *out = (struct strobe_usage){0};
+}
+
+static void sleep_until(void *ctx, uint64_t deadline_ticks)
+{
+    (void)ctx;
+    mach_wait_until(deadline_ticks);
+}
+
+/* ---- what the system says of a thread ---- */
+
+/* Of a thread whose name we hold, these are the answers when it has ended: while it is taken apart; when its port has
+ * died; and where the call's other side is found to be no thread any more. */
+static enum strobe_status status_of(kern_return_t answer)
+{
+    switch (answer) {
+    case KERN_SUCCESS:
+        return STROBE_OK;
+    case KERN_TERMINATED:
+    case MACH_SEND_INVALID_DEST:
+    case KERN_INVALID_ARGUMENT:
+        return STROBE_GONE;
+    default:
+        return STROBE_UNSUPPORTED;
+    }
+}
+
+static enum strobe_status basic_info(mach_port_t port, thread_basic_info_data_t *out)
+{
+    mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
+    return status_of(thread_info(port, THREAD_BASIC_INFO, (thread_info_t)out, &count));
+}
+
+static uint64_t ns_of(time_value_t t)
+{
+    return (uint64_t)t.seconds * 1000000000u + (uint64_t)t.microseconds * 1000u;
+}
+
+/* The port, the sampler's until port_done. A port that the watchdog is busy with is not given back under its hands. */
+static enum strobe_status port_of(struct strobe_mach_host *h, uint32_t tid, mach_port_t *port)
+{
+    if (h->kept) {
+        if (strobe_load_acquire(&h->letting_go))
+            return STROBE_UNSUPPORTED;
+        h->kept = false;
+        strobe_mach_threads_done(h->threads);
+    }
+    enum strobe_status status = strobe_mach_threads_use(h->threads, tid, port);
+    return status == STROBE_NO_ENTRY ? STROBE_UNSUPPORTED : status;
+}
+
+/* Fresh. STROBE_GONE, STROBE_UNSUPPORTED. */
+static enum strobe_status info_of(struct strobe_mach_host *h, uint32_t tid, thread_basic_info_data_t *out)
+{
+    mach_port_t port;
+    enum strobe_status status = port_of(h, tid, &port);
+    if (status != STROBE_OK)
+        return status;
+    status = basic_info(port, out);
+    strobe_mach_threads_done(h->threads);
+    return status;
+}
+
+static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
+{
+    thread_basic_info_data_t info;
+    enum strobe_status status = info_of(of(ctx), tid, &info);
+    if (status == STROBE_OK)
+        *out = ns_of(info.user_time) + ns_of(info.system_time);
+    return status;
+}
+
+static bool thread_runs(void *ctx, uint32_t tid)
+{
+    thread_basic_info_data_t info;
+    return info_of(of(ctx), tid, &info) == STROBE_OK && info.run_state == TH_STATE_RUNNING &&
+           !(info.flags & TH_FLAGS_IDLE);
+}
+
+/* ---- stop and go ---- */
+
+static enum strobe_status registers(mach_port_t port, struct strobe_regs *out)
+{
+#if defined(__aarch64__)
+    arm_thread_state64_t r;
+    mach_msg_type_number_t count = ARM_THREAD_STATE64_COUNT;
+    enum strobe_status status = status_of(thread_get_state(port, ARM_THREAD_STATE64, (thread_state_t)&r, &count));
+    if (status == STROBE_OK)
+        *out = (struct strobe_regs){.pc = strobe_frame_strip(r.__pc), .sp = strobe_frame_strip(r.__sp),
+                                    .fp = strobe_frame_strip(r.__fp), .lr = strobe_frame_strip(r.__lr)};
+#else
+    x86_thread_state64_t r;
+    mach_msg_type_number_t count = x86_THREAD_STATE64_COUNT;
+    enum strobe_status status = status_of(thread_get_state(port, x86_THREAD_STATE64, (thread_state_t)&r, &count));
+    if (status == STROBE_OK)
+        *out = (struct strobe_regs){.pc = r.__rip, .sp = r.__rsp, .fp = r.__rbp};
+#endif
+    return status;
+}
+
+/* Returns when the thread has stopped. A thread that is only ready to run stops when it gets a processor, which it may
+ * wait for until we give ours away. STROBE_LATE: it has not by then. STROBE_GONE. */
+static enum strobe_status await_stop(struct strobe_mach_host *h, mach_port_t port, uint64_t timeout_ns)
+{
+    uint64_t deadline = mach_absolute_time() + strobe_ticks_of_ns(&h->host, timeout_ns);
+    for (uint32_t looks = 1;; looks++) {
+        thread_basic_info_data_t info;
+        enum strobe_status status = basic_info(port, &info);
+        if (status != STROBE_OK)
+            return status;
+        if (info.suspend_count > 0 && info.run_state != TH_STATE_RUNNING)
+            return STROBE_OK;
+        uint64_t now = mach_absolute_time();
+        if (now >= deadline)
+            return STROBE_LATE;
+        if (looks >= LOOKS_AT_ONCE)
+            mach_wait_until(now + strobe_ticks_of_ns(&h->host, PAUSE_NS));
+    }
+}
+
+/* STROBE_LATE: the watchdog had let it go. What it takes a moment to finish with stays as it is until then. */
+static enum strobe_status let_go(struct strobe_mach_host *h)
+{
+    mach_port_t port = (mach_port_t)strobe_hold_claim(&h->hold);
+    if (port)
+        thread_resume(port);
+    else
+        h->kept = strobe_load_acquire(&h->letting_go) != 0;
+    if (!h->kept)
+        strobe_mach_threads_done(h->threads);
+    return port ? STROBE_OK : STROBE_LATE;
+}
+
+/* Those on their way out are halted, kernel threads idle. */
+static bool is_fit(const thread_basic_info_data_t *info)
+{
+    return !(info->flags & TH_FLAGS_IDLE) && info->run_state != TH_STATE_HALTED;
+}
+
+static enum strobe_status stop(struct strobe_mach_host *h, mach_port_t port)
+{
+    thread_basic_info_data_t info;
+    enum strobe_status status = basic_info(port, &info);
+    if (status == STROBE_OK)
+        status = is_fit(&info) ? status_of(thread_suspend(port)) : STROBE_UNSUPPORTED;
+    if (status == STROBE_OK)
+        strobe_hold_begin(&h->hold, port, mach_absolute_time());
+    return status;
+}
+
+static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
+                                  struct strobe_regs *out)
+{
+    struct strobe_mach_host *h = of(ctx);
+    mach_port_t port;
+    if (strobe_load_relaxed(blocked))
+        return STROBE_UNSUPPORTED;
+    enum strobe_status status = port_of(h, tid, &port);
+    if (status != STROBE_OK)
+        return status;
+    status = stop(h, port);
+    if (status != STROBE_OK) {
+        strobe_mach_threads_done(h->threads);
+        return status;
+    }
+    status = await_stop(h, port, timeout_ns);
+    if (status == STROBE_OK && strobe_load_relaxed(blocked))
+        status = STROBE_UNSUPPORTED;
+    if (status == STROBE_OK)
+        status = registers(port, out);
+    if (status != STROBE_OK)
+        let_go(h);
+    return status;
+}
+
+/* A suspend ends no call of a thread early, and is undone before we return when it came too late: whether it reaches a
+ * thread inside a call makes no difference to it. */
+static void settle(void *ctx, uint32_t tid)
+{
+    (void)ctx, (void)tid;
+}
+
+static enum strobe_status resume(void *ctx, uint32_t tid)
+{
+    (void)tid;
+    return let_go(of(ctx));
+}
+
+bool strobe_mach_host_watch(struct strobe_mach_host *h)
+{
+    strobe_store_relaxed(&h->letting_go, 1);
+    mach_port_t port = (mach_port_t)strobe_hold_overdue(&h->hold, mach_absolute_time(),
+                                                        strobe_ticks_of_ns(&h->host, STROBE_MACH_WATCHDOG_NS),
+                                                        strobe_ticks_of_ns(&h->host, STROBE_MACH_WALK_NS));
+    if (port)
+        thread_resume(port);
+    strobe_store_release(&h->letting_go, 0);
+    return port != 0;
+}
+
+/* ---- memory ---- */
+
+static bool copy(struct strobe_mach_host *h, uint64_t address, void *out, size_t bytes)
+{
+    vm_size_t got = 0;
+    return vm_read_overwrite(h->task, (vm_address_t)address, bytes, (vm_address_t)out, &got) == KERN_SUCCESS &&
+           got == bytes;
+}
+
+/* The system copies all of it or nothing: when not all, then page by page. */
+static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
+{
+    struct strobe_mach_host *h = of(ctx);
+    *copied = 0;
+    if (bytes && copy(h, address, out, bytes)) {
+        *copied = bytes;
+        return STROBE_OK;
+    }
+    while (*copied < bytes) {
+        size_t step = PAGE_LEAST - (size_t)((address + *copied) % PAGE_LEAST), left = bytes - *copied;
+        if (step > left)
+            step = left;
+        if (step == bytes || !copy(h, address + *copied, (char *)out + *copied, step))
+            break;
+        *copied += step;
+    }
+    return *copied ? STROBE_OK : STROBE_UNREADABLE;
+}
+
+/* ---- */
+
+static uint64_t ticks_per_second(void)
+{
+    mach_timebase_info_data_t base = {0};
+    if (mach_timebase_info(&base) != KERN_SUCCESS || !base.numer || !base.denom)
+        return 1000000000u;
+    return (UINT64_C(1000000000) * base.denom + base.numer / 2) / base.numer;
+}
+
+void strobe_mach_host_init(struct strobe_mach_host *h, struct strobe_mach_threads *threads)
+{
+    *h = (struct strobe_mach_host){
+        .host = {
+            .ticks = ticks,
+            .self_cpu_ns = self_cpu_ns,
+            .self_usage = self_usage,
+            .thread_cpu_ns = thread_cpu_ns,
+            .thread_runs = thread_runs,
+            .suspend = suspend,
+            .settle = settle,
+            .resume = resume,
+            .read = read_memory,
+            .sleep_until = sleep_until,
+            .ctx = h,
+            .ticks_per_second = ticks_per_second(),
+        },
+        .threads = threads,
+        .task = mach_task_self(),
+    };
+}
