@@ -52,8 +52,8 @@ for expected in 'ios|ios|14.0|16.0' 'simulator|iossimulator|14.0|16.0' 'macos|ma
     holds "$name: the system's thread-local variables" "$(grep '^__thread' <<<"$sections")" ''
     holds "$name: bound when first called" "$(bound lazy-bind)" ''
     holds "$name: stubs of calls" "$(grep -E '^__(auth_)?stub|^__la_symbol' <<<"$sections")" ''
-    own=$(llvm-objdump -d --disassemble-symbols=_memcpy,_memset,_bzero "$library")
-    holds "$name: copies and fills of its own" "$(grep -cE '<_(memcpy|memset|bzero)>:$' <<<"$own")" 3
+    own=$(llvm-objdump -d --disassemble-symbols=_memcpy,_memmove,_memset,_bzero "$library")
+    holds "$name: copies and fills of its own" "$(grep -cE '<_(memcpy|memmove|memset|bzero)>:$' <<<"$own")" 4
     holds "$name: calls that these make" "$(awk '/\tbl|\tb\t.*<_[a-z]*>$/ { print $NF }' <<<"$own")" ''
     # The first pointer of the section is the first constructor.
     holds "$name: thread-local variables have room before any other constructor" \

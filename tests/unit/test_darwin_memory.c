@@ -10,12 +10,15 @@
 #include <cmocka.h>
 
 void *own_memcpy(void *restrict to, const void *restrict from, size_t bytes);
+void *own_memmove(void *to, const void *from, size_t bytes);
 void *own_memset(void *to, int byte, size_t bytes);
 #define memcpy own_memcpy
+#define memmove own_memmove
 #define memset own_memset
 #define bzero own_bzero
 #include "engine/backend/mach/darwin/memory.c"
 #undef memcpy
+#undef memmove
 #undef memset
 #undef bzero
 
@@ -45,6 +48,20 @@ static void a_copy_is_every_byte_and_no_other(void **unused)
         }
 }
 
+static void a_move_is_of_what_was_there_before(void **unused)
+{
+    (void)unused;
+    for (size_t bytes = 0; bytes <= LONGEST; bytes++)
+        for (size_t from = 0; from < AROUND; from++)
+            for (size_t to = 0; to < AROUND; to++) {
+                set_up();
+                for (size_t i = 0; i < bytes; i++)
+                    wanted[to + i] = (char)((from + i) * 5 + 128);
+                assert_ptr_equal(own_memmove(made + to, made + from, bytes), made + to);
+                assert_memory_equal(made, wanted, ROOM);
+            }
+}
+
 static void a_fill_is_every_byte_and_no_other(void **unused)
 {
     (void)unused;
@@ -66,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_is_every_byte_and_no_other),
+        cmocka_unit_test(a_move_is_of_what_was_there_before),
         cmocka_unit_test(a_fill_is_every_byte_and_no_other),
     };
     return cmocka_run_group_tests_name("darwin_memory", tests, NULL, NULL);

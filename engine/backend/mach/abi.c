@@ -254,6 +254,8 @@ TYPE(dispatch_sync, void(dispatch_queue_t, void *));
 TYPE(dispatch_async, void(dispatch_queue_t, void *));
 TYPE(dispatch_barrier_sync, void(dispatch_queue_t, void *));
 TYPE(dispatch_once, void(dispatch_once_t *, void *));
+TYPE(malloc_logger, malloc_logger_t *);
+TYPE(malloc_logger_t, void(uint32_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uint32_t));
 TYPE(kevent, int(int, const struct kevent *, int, struct kevent *, int, const struct timespec *));
 
 /* ---- pthreads */
@@ -390,6 +392,7 @@ TYPE(pthread_self, pthread_t(void));
 TYPE(pthread_sigmask, int(int, const sigset_t *, sigset_t *));
 TYPE(pthread_setname_np, int(const char *));
 TYPE(pthread_getname_np, int(pthread_t, char *, size_t));
+TYPE(pthread_atfork, int(void (*)(void), void (*)(void), void (*)(void)));
 TYPE(pthread_equal, int(pthread_t, pthread_t));
 TYPE(pthread_mutex_lock, int(pthread_mutex_t *));
 TYPE(pthread_mutex_trylock, int(pthread_mutex_t *));

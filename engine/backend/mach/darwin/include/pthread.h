@@ -15,6 +15,7 @@ typedef struct { long __sig; char __opaque[192]; } pthread_rwlock_t;
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*entry)(void *), void *arg);
 int pthread_join(pthread_t thread, void **result);
 pthread_t pthread_self(void);
+int pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 int pthread_equal(pthread_t a, pthread_t b);
 int pthread_key_create(pthread_key_t *key, void (*destroy)(void *));
 void *pthread_getspecific(pthread_key_t key);

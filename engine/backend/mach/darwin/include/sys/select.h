@@ -6,8 +6,6 @@
 
 typedef struct fd_set fd_set;
 
-/* The one that takes as many descriptors as there may be, which programs call unless they ask for another. */
-int select(int count, fd_set *readable, fd_set *writable, fd_set *odd, struct timeval *timeout)
-    __asm__("_select$DARWIN_EXTSN");
+int select(int count, fd_set *readable, fd_set *writable, fd_set *odd, struct timeval *timeout);
 
 #endif
