@@ -6,13 +6,8 @@
 
 #include "sim/mach/message.h"
 
-#include <Block.h>
-#include <dispatch/dispatch.h>
-#include <mach-o/loader.h>
-#include <os/lock.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/event.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>

@@ -20,7 +20,8 @@
 #ifndef STROBE_SIM_MACH_FAKE_H
 #define STROBE_SIM_MACH_FAKE_H
 
-#include <mach/mach.h>
+#include "sim/mach/contract.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -59,6 +60,7 @@ FAKE_MACH_API uint32_t fake_mach_names(void);             /* port names that the
 FAKE_MACH_API int64_t fake_mach_rights(void);             /* user references of them, but for libpthread's one for each
                                                              thread; below 0: more given back than had */
 FAKE_MACH_API uint32_t fake_mach_holds(void);             /* suspensions by the caller that others stand by */
+FAKE_MACH_API uint64_t fake_mach_held(void);              /* the thread_id of one of these; 0: none */
 FAKE_MACH_API uint32_t fake_mach_suspended(void);         /* threads with a suspend count */
 
 /* The calling thread is in the kernel until the same with false: a suspend does not stop it there, it stops when it

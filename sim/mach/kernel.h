@@ -5,20 +5,6 @@
 #ifndef STROBE_SIM_MACH_KERNEL_H
 #define STROBE_SIM_MACH_KERNEL_H
 
-/* What the contract names is seen from outside the library; the rest is not. */
-#pragma GCC visibility push(default)
-#include <Block.h>
-#include <dispatch/dispatch.h>
-#include <mach-o/dyld.h>
-#include <mach/mach.h>
-#include <mach/message.h>
-#include <mach/semaphore.h>
-#include <malloc_logger.h>
-#include <os/lock.h>
-#include <pthread_np.h>
-#include <sys/event.h>
-#pragma GCC visibility pop
-
 #include "sim/mach/message.h"
 #include "sim/mach/system.h"
 

@@ -7,7 +7,7 @@ rules_src := $(wildcard tests/contract_mach/*.c)
 sources   += $(mach_src) $(xnu_src) $(rules_src)
 xnu_obj   := $(call obj,obj,$(xnu_src))
 
-mach: $B/libfakemach.so $B/libstrobe-mach.so ## the engine on Mach, and the fake Mach of the lab
+mach: $B/libfakemach.so $B/libfakemach-guard.so $B/libstrobe-mach.so ## the engine on Mach, and the fake Mach of the lab
 tests: mach
 
 $B/libfakemach.so: $(call obj,pic,$(xnu_src))
@@ -17,9 +17,19 @@ $B/libstrobe-mach.so: $(call obj,pic,$(engine_src) $(mach_src)) $B/libfakemach.s
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-mach.so -Wl,-Bsymbolic -Wl,-z,now -Wl,-rpath,'$$ORIGIN' \
 	    -o $@ $^ $(preload_libs)
 
-# Tests of both have them inside; that of hooks answers the one call of the system that they make itself.
+# Comes before both, and ends who calls what it may not while a thread stands.
+guard_src := $(wildcard sim/mach/guard/*.[cS])
+sources   += $(guard_src)
+$B/libfakemach-guard.so: $(call obj,pic,$(guard_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libfakemach-guard.so -Wl,-z,now -o $@ $^ $(preload_libs)
+
+# Tests of both have them inside; that of hooks answers the one call of the system that they make itself; that of the
+# guard has it before the library.
+guard_test := $B/tests/unit/test_mach_guard
+$(guard_test): $B/libfakemach-guard.so $B/libfakemach.so
+$(guard_test): trace_libs += -Wl,-rpath,'$$ORIGIN/../..'
 mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,\
-                $(filter-out %/test_mach_rebind.c,$(wildcard tests/unit/test_mach_*.c)))
+                $(filter-out %/test_mach_rebind.c %/test_mach_guard.c,$(wildcard tests/unit/test_mach_*.c)))
 $(mach_tests): $(xnu_obj) $(call obj,obj,$(mach_src))
 
 # The table of rules, on the fake.

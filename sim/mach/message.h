@@ -5,9 +5,6 @@
 
 #include "sim/mach/fake.h"
 
-#include <mach/message.h>
-#include <mach/semaphore.h>
-
 #define MACH_PORT_RIGHT_RECEIVE ((mach_port_right_t)1)
 #define MACH_PORT_RIGHT_SEND_ONCE ((mach_port_right_t)2)
 #define KERN_INVALID_VALUE 18

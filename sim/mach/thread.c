@@ -312,6 +312,27 @@ uint32_t fake_mach_holds(void)
     return holder && holder->id == fake_on->self() ? atomic_load_explicit(&holder->holds, memory_order_relaxed) : 0;
 }
 
+static bool holds(uint64_t by, const struct fake_thread *t)
+{
+    for (uint32_t k = 0; k < t->suspends && k < HOLDERS; k++)
+        if (t->holders[k] == by)
+            return true;
+    return false;
+}
+
+uint64_t fake_mach_held(void)
+{
+    uint64_t held = 0, self = fake_on->self();
+    fake_into();
+    fake_on->lock();
+    for (uint32_t i = 1; i < used && !held; i++)
+        if (threads[i].id && holds(self, &threads[i]))
+            held = threads[i].id;
+    fake_on->unlock();
+    fake_on->leave();
+    return held;
+}
+
 /* ---- registers */
 
 /* Whether it has registers that do not change. */
