@@ -26,6 +26,7 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static os_unfair_lock plain = OS_UNFAIR_LOCK_INIT;
 static dispatch_once_t once;
 static void *volatile kept;
+static char text[32];
 
 static void nothing(void *p) { (void)p; }
 static void call_malloc(void) { kept = malloc(24); }
@@ -35,7 +36,7 @@ static void call_mutex(void) { pthread_mutex_lock(&mutex); }
 static void call_rwlock(void) { pthread_rwlock_rdlock(&rwlock); }
 static void call_plain_lock(void) { os_unfair_lock_lock(&plain); }
 static void call_printf(void) { printf("%d %f\n", getpid(), 0.5); }
-static void call_snprintf(void) { char text[32]; snprintf(text, sizeof text, "%d", getpid()); kept = text; kept = NULL; }
+static void call_snprintf(void) { snprintf(text, sizeof text, "%d", getpid()); }
 static void call_dlsym(void) { kept = dlsym(RTLD_DEFAULT, "getpid"); }
 static void call_dyld(void) { _dyld_image_count(); }
 static void call_sync(void) { dispatch_sync_f(dispatch_get_global_queue(0, 0), NULL, nothing); }
