@@ -2,6 +2,7 @@
 
 #include "engine/capture/walk_fp.h"
 
+#include <mach/mach_time.h>
 #include <time.h>
 
 enum {
