@@ -1,8 +1,10 @@
 #include "engine/capture/leaf.h"
 
+#include "engine/capture/frame_state.h"
+
 #include <string.h>
 
-#if defined(__x86_64__) || defined(STROBE_ABI_X86_64)
+#if defined(STROBE_FRAMES_X86)
 
 enum { CALL_BYTES = 5, STEP = 1 };   /* call rel32; code is looked at from every byte on */
 
@@ -17,11 +19,15 @@ static bool calls(const uint8_t *code, uint64_t next, uint64_t *target)
 /* push %rbp; mov %rsp,%rbp */
 static bool sets_frame(const uint8_t *code, size_t bytes)
 {
+#ifdef __i386__
+    static const uint8_t both[] = {0x55, 0x89, 0xe5};
+#else
     static const uint8_t both[] = {0x55, 0x48, 0x89, 0xe5};
+#endif
     return bytes >= sizeof both && !memcmp(code, both, sizeof both);
 }
 
-#elif defined(__aarch64__)
+#elif defined(STROBE_FRAMES_ARM64)
 
 enum { CALL_BYTES = 4, STEP = 4 };   /* bl */
 
@@ -83,3 +89,84 @@ bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t ca
             return false;
     return true;
 }
+
+/* Reads one word of the copied stack; 0 outside it. */
+static uint64_t word_at(const struct strobe_window *stack, uint64_t address)
+{
+    uintptr_t word;
+    if (address < stack->low || stack->high - stack->low < sizeof word || address > stack->high - sizeof word)
+        return 0;
+    memcpy(&word, (const void *)(uintptr_t)(address + stack->bias), sizeof word);
+    return word;
+}
+
+#ifdef STROBE_FRAMES_ARM64
+
+/* The return address that an answer tells of, 0 when it can't be had. */
+static uint64_t told_by(const struct strobe_regs *regs, const struct strobe_window *stack,
+                        enum strobe_frame_state state, const struct strobe_frame_answer *answer)
+{
+    uint64_t address = state == STROBE_FRAME_SAVED ? word_at(stack, answer->slot)
+                       : answer->reg == 30         ? regs->lr
+                                                   : regs->general[answer->reg];
+    return strobe_frame_strip(address);
+}
+
+uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe_regs *regs,
+                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX], bool *told)
+{
+    struct strobe_frame_query q = {.pc = strobe_frame_strip(regs->pc), .fp = strobe_frame_pointer(regs->fp),
+                                   .sp = regs->sp, .lr = strobe_frame_strip(regs->lr)};
+    struct strobe_frame_answer answer;
+    for (uint32_t n = 0; n < STROBE_LEAF_CALLERS_MAX; n++) {
+        enum strobe_frame_state state = strobe_frame_state_arm64(host, &q, &answer);
+        bool by_proof = n == 0 && state == STROBE_FRAME_UNKNOWN &&
+                        strobe_leaf_proven(host, q.pc, strobe_frame_strip(regs->lr));
+        if (by_proof)
+            answer.reg = 30;
+        else if (state == STROBE_FRAME_KEPT || state == STROBE_FRAME_UNKNOWN) {
+            *told = n || state == STROBE_FRAME_KEPT;
+            return n;
+        }
+        uint64_t caller = told_by(regs, stack, state, &answer);
+        if (!strobe_frame_returns_arm64(host, caller)) {
+            *told = caller == 0 && state == STROBE_FRAME_NONE;   /* the thread's first function */
+            return n;
+        }
+        callers[n] = caller;
+        if (state == STROBE_FRAME_NONE && answer.slot) {
+            uint64_t second = strobe_frame_strip(word_at(stack, answer.slot));
+            *told = true;
+            if (second != caller && n + 1 < STROBE_LEAF_CALLERS_MAX && strobe_frame_returns_arm64(host, second))
+                callers[++n] = second;
+            return n + 1;
+        }
+        q = (struct strobe_frame_query){.pc = caller, .fp = q.fp, .sp = answer.sp_after, .called = true};
+    }
+    *told = true;
+    return STROBE_LEAF_CALLERS_MAX;
+}
+
+#else
+
+uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe_regs *regs,
+                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX], bool *told)
+{
+    uint8_t code[4];
+    size_t code_bytes;
+    uint64_t slot;
+    *told = true;
+    callers[0] = 0;
+    if (host->read(host->ctx, regs->pc, code, sizeof code, &code_bytes) != STROBE_OK)
+        return 0;
+    if (strobe_walk_leaf_slot(regs->sp, code, code_bytes, &slot)) {
+        callers[0] = word_at(stack, slot);
+    } else {
+        uint64_t candidate = regs->lr ? regs->lr : word_at(stack, regs->sp);
+        if (strobe_leaf_proven(host, regs->pc, candidate))
+            callers[0] = candidate;
+    }
+    return callers[0] != 0;
+}
+
+#endif

@@ -9,7 +9,7 @@ static inline const struct strobe_frame_record *record_at(uint64_t fp)
 static inline uint64_t changed(const struct strobe_walk_memory *m, uint32_t i, uint64_t next)
 {
     const struct strobe_frame_record *r = record_at(m->fp[i]);
-    return (r->next ^ next) | (strobe_frame_strip(r->return_address) ^ m->address[i]);
+    return (strobe_frame_pointer(r->next) ^ next) | (strobe_frame_strip(r->return_address) ^ m->address[i]);
 }
 
 /* How many of the outermost `count` remembered frames still stand, counted from the outermost. */
@@ -55,7 +55,8 @@ enum strobe_walk_end strobe_walk_again(const struct strobe_window *w, uint64_t f
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
     uint64_t next = 0, blank_at = 0;
 
-    while (fp - low <= room && !(fp & 7) && room) {
+    fp = strobe_frame_pointer(fp);
+    while (fp - low <= room && !(fp & (sizeof(uintptr_t) - 1)) && room) {
         kept = not_below(m, kept, fp);
         if (kept && m->fp[kept - 1] == fp && kept + fresh <= max) {
             append_fresh(m, kept, fresh);
@@ -73,7 +74,7 @@ enum strobe_walk_end strobe_walk_again(const struct strobe_window *w, uint64_t f
             end = STROBE_WALK_CUT;
             break;
         }
-        next = record_at(fp)->next;
+        next = strobe_frame_pointer(record_at(fp)->next);
         m->fresh_fp[fresh] = fp;
         m->fresh_address[fresh++] = address;
         if (next == 0)

@@ -11,9 +11,10 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
     uint64_t last = 0;
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
 
-    while (fp - low <= room && !(fp & 7) && room) {
+    fp = strobe_frame_pointer(fp);
+    while (fp - low <= room && !(fp & (sizeof(uintptr_t) - 1)) && room) {
         const struct strobe_frame_record *r = (const struct strobe_frame_record *)(uintptr_t)(fp + bias);
-        uint64_t next = r->next, address = strobe_frame_strip(r->return_address);
+        uint64_t next = strobe_frame_pointer(r->next), address = strobe_frame_strip(r->return_address);
         if (address == 0) {
             end = STROBE_WALK_ROOT;
             break;
@@ -38,16 +39,21 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
 
 int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, uint64_t *slot)
 {
-#if defined(__x86_64__) || defined(STROBE_ABI_X86_64)
-    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+#ifdef STROBE_FRAMES_X86
+#ifdef __i386__
+    static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfb};
+    static const uint8_t set_frame[] = {0x89, 0xe5};         /* mov %esp,%ebp */
+#else
+    static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
     static const uint8_t set_frame[] = {0x48, 0x89, 0xe5};   /* mov %rsp,%rbp */
-    enum { PUSH_RBP = 0x55, RET = 0xc3 };
-    if (code_bytes >= sizeof endbr64 && !memcmp(code, endbr64, sizeof endbr64))
+#endif
+    enum { PUSH_FP = 0x55, RET = 0xc3 };
+    if (code_bytes >= sizeof endbr && !memcmp(code, endbr, sizeof endbr))
         *slot = sp;
-    else if (code_bytes >= 1 && (code[0] == PUSH_RBP || code[0] == RET))
+    else if (code_bytes >= 1 && (code[0] == PUSH_FP || code[0] == RET))
         *slot = sp;
     else if (code_bytes >= sizeof set_frame && !memcmp(code, set_frame, sizeof set_frame))
-        *slot = sp + 8;
+        *slot = sp + sizeof(uintptr_t);
     else
         return 0;
     return 1;

@@ -5,6 +5,9 @@
  * be aligned, and lie above the one before it (S-44). Frames are written backwards from the end of the
  * caller's array, so that they come out outermost first without a second pass.
  *
+ * Whose frames: those of the machine that it is built for, unless the build says that the traced program is of another
+ * ABI (STROBE_ABI_X86_64, STROBE_ABI_ARM64).
+ *
  * No state, no calls: any context, also while a thread is suspended. */
 #ifndef STROBE_CAPTURE_WALK_FP_H
 #define STROBE_CAPTURE_WALK_FP_H
@@ -12,16 +15,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands at a frame address. */
-struct strobe_frame_record { uint64_t next, return_address; };
+#if defined(STROBE_ABI_ARM64) || (defined(__aarch64__) && !defined(STROBE_ABI_X86_64))
+#define STROBE_FRAMES_ARM64 1
+#elif defined(STROBE_ABI_X86_64) || defined(__x86_64__) || defined(__i386__)
+#define STROBE_FRAMES_X86 1
+#endif
+
+/* What stands at a frame address: two words of the machine. */
+struct strobe_frame_record { uintptr_t next, return_address; };
 
 /* A return address without the code that signs it: user addresses on aarch64 have at most 48 bits. */
 static inline uint64_t strobe_frame_strip(uint64_t address)
 {
-#if defined(__aarch64__) && !defined(STROBE_ABI_X86_64)
+#ifdef STROBE_FRAMES_ARM64
     return address & 0x0000ffffffffffffu;
 #else
     return address;
+#endif
+}
+
+/* A frame pointer without the mark of Swift's async functions, which set bit 60 of the one that they save (Swift's
+ * calling convention, "Asynchronous context"; -fswift-async-fp). */
+static inline uint64_t strobe_frame_pointer(uint64_t fp)
+{
+#ifdef STROBE_FRAMES_ARM64
+    return fp & ~((uint64_t)1 << 60);
+#else
+    return fp;
 #endif
 }
 
@@ -48,8 +68,7 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
 
 /* Where a thread that was stopped at `pc` keeps its caller's return address when the function has no frame record yet
  * or no more: *slot is its address on the stack. 0 when the frame record is in place (or cannot be told).
- * `code` holds the bytes at pc, `code_bytes` of them. x86-64 only (or a build for programs of that ABI,
- * STROBE_ABI_X86_64); elsewhere always 0. */
+ * `code` holds the bytes at pc, `code_bytes` of them. x86 only; elsewhere always 0. */
 int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, uint64_t *slot);
 
 #endif

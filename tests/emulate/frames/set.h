@@ -1,0 +1,17 @@
+/* The function set: set_run calls it all and ends in set_finish, with what came out in x0. */
+#ifndef STROBE_TESTS_EMULATE_FRAMES_SET_H
+#define STROBE_TESTS_EMULATE_FRAMES_SET_H
+
+#include <stdint.h>
+
+void set_run(uint64_t seed);
+_Noreturn void set_finish(uint64_t result);
+
+/* Written by hand (leaf.S): shapes that compilers seldom make. */
+uint64_t set_leaf(uint64_t a);
+uint64_t set_leaf_saves(uint64_t a);
+uint64_t set_record_in_the_middle(uint64_t a);
+uint64_t set_jumps_through_stub(uint64_t a);
+uint64_t set_lends_link(uint64_t a);
+
+#endif
