@@ -69,6 +69,7 @@ emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests e
 	@tests/darwin/headers.sh $B
 	@tests/gnumach/run.sh $B
 	@tests/emulate/emulate.sh $B
+	@tests/emulate/frames/run.sh $B
 
 # ---- swarms
 

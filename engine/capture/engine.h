@@ -57,9 +57,9 @@ struct strobe_unwinder {
                                     const struct strobe_window *stack, struct strobe_stack_top *top,
                                     uint64_t *frames_end, uint32_t max, uint32_t *count);
 
-    /* After `stopped`, which ended in `end`, and the resume, what can be told of the stack by what does not change, such
-     * as code: may put frames among the *count before frames_end, at most `max` in all. Returns how the stack ends now.
-     * Sampler. NULL: nothing to add. */
+    /* After `stopped`, which ended in `end`, and the resume, what can be told of the stack by what does not change,
+     * such as code: may put frames among the *count before frames_end, at most `max` in all. Returns how the stack
+     * ends now. Sampler. NULL: nothing to add. */
     enum strobe_walk_end (*resumed)(const struct strobe_host *host, const struct strobe_regs *regs,
                                     const struct strobe_stack_top *top, enum strobe_walk_end end,
                                     uint64_t *frames_end, uint32_t max, uint32_t *count);

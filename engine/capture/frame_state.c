@@ -427,8 +427,8 @@ static bool follow(struct search *s, struct way *w, enum strobe_frame_state *sta
 
 /* ---- the line that leads to pc */
 
-/* Looks at instructions before pc, as far as one comes from the one before it. Notes on the way what the way ahead begins
- * with. A frame pointer that was set belongs to this function if it has also pushed the record. */
+/* Looks at instructions before pc, as far as one comes from the one before it. Notes on the way what the way ahead
+ * begins with. A frame pointer that was set belongs to this function if it has also pushed the record. */
 static bool before(struct search *s, struct way *w, enum strobe_frame_state *state)
 {
     uint32_t settled = 0;

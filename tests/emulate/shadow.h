@@ -1,10 +1,10 @@
-/* The true call stack of emulated arm64 code, kept from its calls and returns: what any way to find a stack by looking at
- * registers and memory is held against.
+/* The true call stack of emulated arm64 code, kept from its calls and returns: what any way to find a stack by looking
+ * at registers and memory is held against.
  *
  * A call (bl, blr) puts the address behind it on the stack, a return (ret) takes it off; jumps, a tail call among them,
  * change nothing. To be told of every instruction before it runs. */
-#ifndef STROBE_TESTS_EMULATE_SHADOW_H
-#define STROBE_TESTS_EMULATE_SHADOW_H
+#ifndef STROBE_EMULATE_SHADOW_H
+#define STROBE_EMULATE_SHADOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

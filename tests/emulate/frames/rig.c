@@ -1,7 +1,8 @@
 /* Runs the function set on an emulated arm64 core, and at every instruction takes the stack as the engine does on Mach:
  * it must be the true one, which is kept beside it (shadow.h).
  *
- *   rig IMAGE...     IMAGE: the set as an ELF program or a Mach-O library, linked without imports
+ *   rig [--chain] IMAGE...     IMAGE: the set as an ELF program or a Mach-O library, linked without imports
+ *                              --chain: takes only what is found while the thread stands, the chain of records
  *
  * Prints a line for each image, and the first instructions where a stack was wrong. Exit status 1 when one was, or when
  * the images did not come to the same result; 2 when one could not be run. */
@@ -52,6 +53,7 @@ static uint8_t *at(struct rig *r, uint64_t address, size_t *left)
 }
 
 static struct rig *reading;
+static bool chain_only;
 
 static enum strobe_status read_guest(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
 {
@@ -179,7 +181,8 @@ static void look(struct rig *r, uint64_t pc)
     enum strobe_walk_end how =
         u->stopped(&r->mach.host, &regs, &stack, &top, end, STROBE_STACK_DEPTH_MAX, &count);
     strobe_hold_claim(&r->mach.hold);
-    how = u->resumed(&r->mach.host, &regs, &top, how, end, STROBE_STACK_DEPTH_MAX, &count);
+    if (!chain_only)
+        how = u->resumed(&r->mach.host, &regs, &top, how, end, STROBE_STACK_DEPTH_MAX, &count);
     bool same = count == r->shadow.depth + 1 && end[-1] == pc + 1 &&
                 !memcmp(end - count, r->shadow.back, (count - 1) * sizeof *end);
     uint8_t *seen = &r->seen[(pc - r->begin_text) / 4 % (TEXT_MAX / 4)];
@@ -238,7 +241,9 @@ int main(int argc, char **argv)
 {
     uint64_t steps = 0, wrong = 0, result = 0, different = 0;
     bool alike = true;
-    for (int i = 1; i < argc; i++) {
+    chain_only = argc > 1 && !strcmp(argv[1], "--chain");
+    int first = chain_only ? 2 : 1;
+    for (int i = first; i < argc; i++) {
         struct rig *r = calloc(1, sizeof *r);
         r->memory = aligned_alloc(4096, MEMORY_BYTES);
         r->stack = aligned_alloc(4096, STACK_BYTES);
@@ -252,7 +257,7 @@ int main(int argc, char **argv)
         printf("%s: %llu instructions, at %llu places: %llu wrong, %llu in doubt\n", r->name,
                (unsigned long long)r->steps, (unsigned long long)covered, (unsigned long long)r->wrong,
                (unsigned long long)r->doubtful);
-        alike &= i == 1 || r->result == result;
+        alike &= i == first || r->result == result;
         result = r->result;
         steps += r->steps;
         wrong += r->wrong;
@@ -262,7 +267,7 @@ int main(int argc, char **argv)
         free(r);
     }
     printf("%llu stacks at %llu different instructions of %d images, %llu wrong%s\n", (unsigned long long)steps,
-           (unsigned long long)different, argc - 1, (unsigned long long)wrong,
+           (unsigned long long)different, argc - first, (unsigned long long)wrong,
            alike ? "" : "; results differ");
-    return wrong || !alike;
+    return argc == first ? 2 : wrong || !alike;
 }

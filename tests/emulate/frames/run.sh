@@ -1,31 +1,41 @@
 #!/bin/bash
-# Stacks at every instruction of a function set, against the truth.
+# Stacks at every instruction of a function set, against the truth (S-43).
 #
-#   B=build tests/emulate/frames/run.sh
+#   tests/emulate/frames/run.sh B     B: a build's folder
 #
 # Builds the set (set.c, leaf.S) for arm64 Linux and iOS in many ways, and the rig, which runs each build on an emulated
-# core (rig.c).
+# core (rig.c). Prints `N passed, N failed, N skipped` last: a build each. What the machine lacks is named, and skips
+# it.
 set -u
 cd "$(dirname "$0")/../../.." || exit 2
-out=${B:-build}/emulate/frames
+out=$1/emulate/frames
 here=tests/emulate/frames
-mkdir -p "$out" || exit 2
+passed=0 failed=0
 
-die() {
-    echo "frames: $*" >&2
-    exit 2
+skip() {
+    echo "SKIPPED stacks at every instruction: $*"
+    echo '0 passed, 0 failed, 1 skipped'
+    exit 0
 }
 
-clang=${CLANG:-clang}
-for tool in "$clang" ld.lld ld64.lld-14; do
-    command -v "$tool" >/dev/null || die "no $tool (ci/deps emulate)"
+die() {
+    echo "FAIL stacks at every instruction: $*"
+    echo "$passed passed, $((failed + 1)) failed, 0 skipped"
+    exit 1
+}
+
+for tool in clang:clang ld.lld:lld ld64.lld-14:lld-14; do
+    command -v "${tool%:*}" >/dev/null || skip "needs ${tool%:*} (package ${tool#*:})"
 done
+echo '#include <unicorn/unicorn.h>' | "${CC:-gcc}" -E - >/dev/null 2>&1 ||
+    skip 'needs unicorn/unicorn.h (package libunicorn-dev)'
 
-${CC:-gcc} -I. -isystem engine/backend/mach/include -D_GNU_SOURCE -DSTROBE_ABI_ARM64 -std=c11 -O2 -g -Wall -Wextra \
+mkdir -p "$out" || exit 2
+"${CC:-gcc}" -I. -isystem engine/backend/mach/include -D_GNU_SOURCE -DSTROBE_ABI_ARM64 -std=c11 -O2 -g -Wall -Wextra \
     -Werror -o "$out/rig" $here/rig.c engine/backend/mach/unwind_mach.c \
-    engine/capture/{leaf,walk_fp,frame_state}.c -lunicorn || die "the rig can't be built (ci/deps emulate)"
+    engine/capture/{leaf,walk_fp,frame_state}.c -lunicorn || die "the rig can't be built"
 
-flags=(-ffreestanding -fno-builtin -fno-stack-protector -fno-omit-frame-pointer -std=gnu11 -Wall -Wextra -Werror
+flags=(-I. -ffreestanding -fno-builtin -fno-stack-protector -fno-omit-frame-pointer -std=gnu11 -Wall -Wextra -Werror
        -Wno-unknown-pragmas -Wno-pass-failed)
 images=()
 
@@ -33,16 +43,15 @@ images=()
 build() {
     local name=$1
     shift
-    local elf=$out/$name.elf macho=$out/$name.dylib
-    "$clang" --target=aarch64-linux-gnu "${flags[@]}" "$@" -nostdlib -static -fuse-ld=lld -Wl,--image-base=0x100000 \
-        -Wl,-e,set_run -Wl,--build-id=none -o "$elf" $here/leaf.S $here/set.c || die "$name: no program"
+    clang --target=aarch64-linux-gnu "${flags[@]}" "$@" -nostdlib -static -fuse-ld=lld -Wl,--image-base=0x100000 \
+        -Wl,-e,set_run -Wl,--build-id=none -o "$out/$name.elf" $here/leaf.S $here/set.c || die "$name: no program"
     for source in leaf.S set.c; do
-        "$clang" --target=arm64-apple-ios14.0 "${flags[@]}" "$@" -c -o "$out/$name.${source%.*}.o" $here/$source ||
+        clang --target=arm64-apple-ios14.0 "${flags[@]}" "$@" -c -o "$out/$name.${source%.*}.o" $here/$source ||
             die "$name: no object"
     done
-    ld64.lld-14 -arch arm64 -platform_version ios 14.0 16.0 -dylib -install_name @rpath/set.dylib -o "$macho" \
-        "$out/$name.leaf.o" "$out/$name.set.o" || die "$name: no library"
-    images+=("$elf" "$macho")
+    ld64.lld-14 -arch arm64 -platform_version ios 14.0 16.0 -dylib -install_name @rpath/set.dylib \
+        -o "$out/$name.dylib" "$out/$name.leaf.o" "$out/$name.set.o" || die "$name: no library"
+    images+=("$out/$name.elf" "$out/$name.dylib")
 }
 
 for level in O0 O1 O2 O3 Os Oz; do
@@ -52,4 +61,28 @@ for level in O0 O1 O2 O3 Os Oz; do
     build "$level-pacleaf" "-$level" -mno-outline -mbranch-protection=pac-ret+leaf+bti
 done
 build Oz-outlined -Oz
-"$out/rig" "${images[@]}"
+
+timeout "${LIMIT:-200}" "$out/rig" "${images[@]}" >"$out/log" 2>"$out/wrong"
+status=$?
+while read -r line; do
+    case $line in
+    *': 0 wrong,'*) ((passed++)); echo "ok   ${line#"$out/"}" ;;
+    *' wrong,'*) ((failed++)); echo "FAIL ${line#"$out/"}" ;;
+    esac
+done <"$out/log"
+((passed + failed == ${#images[@]} && status < 2)) || die "$(tail -n 1 "$out/wrong")"
+((failed == 0)) || head -n 25 "$out/wrong"
+[[ $(tail -n 1 "$out/log") != *differ ]] || die 'the builds come to different results'
+tail -n 1 "$out/log"
+
+# By the chain of records alone, callers are missed: the comparison sees that.
+timeout "${LIMIT:-200}" "$out/rig" --chain "$out/O2.dylib" >"$out/log" 2>/dev/null
+if (($? == 1)) && ! grep -q ': 0 wrong' "$out/log"; then
+    ((passed++))
+    echo "ok   by the chain alone, $(sed -nE '1s/.*: ([0-9]+) wrong.*/\1/p' "$out/log") stacks are wrong"
+else
+    ((failed++))
+    echo 'FAIL the chain alone is right everywhere: nothing was compared'
+fi
+echo "$passed passed, $failed failed, 0 skipped"
+((failed == 0))

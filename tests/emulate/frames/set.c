@@ -1,6 +1,6 @@
-/* Functions of all shapes that compilers make frames of, run by rig.c one instruction at a time. Freestanding; what comes
- * out is the same for each compiler and option. */
-#include "set.h"
+/* Functions of all shapes that compilers make frames of, run by rig.c one instruction at a time. Freestanding; what
+ * comes out is the same for each compiler and option. */
+#include "tests/emulate/frames/set.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The function set: set_run calls it all and ends in set_finish, with what came out in x0. */
-#ifndef STROBE_TESTS_EMULATE_FRAMES_SET_H
-#define STROBE_TESTS_EMULATE_FRAMES_SET_H
+#ifndef STROBE_EMULATE_FRAMES_SET_H
+#define STROBE_EMULATE_FRAMES_SET_H
 
 #include <stdint.h>
 
