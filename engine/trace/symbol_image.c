@@ -1,5 +1,6 @@
 #include "engine/trace/symbol_image.h"
 
+#include "engine/trace/macho_elf.h"
 #include "engine/trace/vdso.h"
 
 #include <dwarf.h>
@@ -79,17 +80,29 @@ static Dwfl_Module *report(struct strobe_symbol_image *image, int fd)
     return module;
 }
 
+/* A Mach-O file is told by its UUID. 0: it is one, but not the one that was recorded; 1 with *fd -1: it is none. */
+static int open_macho(const struct strobe_symbol_image *image, int *fd)
+{
+    if (image->build_id_bytes != STROBE_MACHO_UUID_BYTES)
+        return 1;
+    enum strobe_status status = strobe_macho_open(image->path, image->build_id, fd, NULL, 0);
+    return status == STROBE_OK || status == STROBE_NO_ENTRY;
+}
+
 /* Finds the recorded file and makes a module of it; image->state says what became of that. */
 static void find_module(struct strobe_symbol_image *image)
 {
     struct stat st = {0};
     GElf_Addr bias;
-    int fd = -1;
+    int fd = -1, matched = 0;
     if (image->path[0] == '/') {
         image->state = STROBE_IMAGE_MISSING;
         if (stat(image->path, &st) || !S_ISREG(st.st_mode) || access(image->path, R_OK))
             return;
         image->state = STROBE_IMAGE_CHANGED;   /* what stands there now is no file with code, or another one */
+        if (!open_macho(image, &fd))
+            return;
+        matched = fd >= 0;
     } else {
         image->state = STROBE_IMAGE_NO_FILE;
         fd = !strcmp(image->path, "[vdso]") && image->build_id_bytes ? strobe_vdso_open() : -1;
@@ -97,7 +110,7 @@ static void find_module(struct strobe_symbol_image *image)
             return;
     }
     image->module = report(image, fd);
-    if (!image->module || !dwfl_module_getelf(image->module, &bias) || !unchanged(image, &st))
+    if (!image->module || !dwfl_module_getelf(image->module, &bias) || (!matched && !unchanged(image, &st)))
         close_module(image);
 }
 
@@ -179,22 +192,49 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, const char **file, uint32_t
     }
 }
 
-/* Goes up from the innermost scope to the function. dwarf_getscopes finds the innermost one; from there the
- * second call follows the tree of the code itself, where the first would go on where the inlined function was
- * written. */
+enum { SCOPES_MAX = 128 };
+
+/* Lists the scopes of code that hold the address, outermost first, down the tree of the code itself. Not by libdw's
+ * dwarf_getscopes, which passes over functions that are described within a namespace or class, as clang does. */
+static int scopes_at(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *out, int count, unsigned depth)
+{
+    Dwarf_Die child;
+    if (depth == SCOPES_MAX || dwarf_child(parent, &child))
+        return count;
+    do {
+        int found = count;
+        switch (dwarf_tag(&child)) {
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+            found = scopes_at(&child, address, out, count, depth + 1);
+            break;
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+            if (count < SCOPES_MAX && dwarf_haspc(&child, address) > 0) {
+                out[count] = child;
+                found = scopes_at(&child, address, out, count + 1, depth + 1);
+            }
+            break;
+        default: break;
+        }
+        if (found > count)
+            return found;
+    } while (!dwarf_siblingof(&child, &child));
+    return count;
+}
+
+/* Goes up from the innermost scope to the function. */
 static size_t inlined_at(struct strobe_symbol_image *image, Dwarf_Die *cu, Dwarf_Addr address,
                          struct strobe_inline *out, size_t max, const char **file, uint32_t *line)
 {
-    Dwarf_Die *scopes = NULL, innermost;
+    Dwarf_Die scopes[SCOPES_MAX];
     size_t count = 0;
-    int n = dwarf_getscopes(cu, address, &scopes);
-    if (n <= 0)
-        return 0;
-    innermost = scopes[0];
-    free(scopes);
-    scopes = NULL;
-    n = dwarf_getscopes_die(&innermost, &scopes);
-    for (int i = 0; i < n && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++) {
+    for (int i = scopes_at(cu, address, scopes, 0, 0) - 1; i >= 0 && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i--) {
         if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
             continue;
         const char *name = linkage_name(&scopes[i]);
@@ -202,7 +242,6 @@ static size_t inlined_at(struct strobe_symbol_image *image, Dwarf_Die *cu, Dwarf
             out[count++] = (struct strobe_inline){name, identity_of(image, &scopes[i], name), *file, *line};
         call_site(cu, &scopes[i], file, line);
     }
-    free(scopes);
     return count;
 }
 

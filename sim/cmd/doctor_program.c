@@ -1,6 +1,7 @@
 #include "sim/cmd/doctor.h"
 
 #include "engine/trace/elf_info.h"
+#include "engine/trace/macho_elf.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -93,6 +94,45 @@ static void symbols(struct strobe_findings *f, const struct strobe_elf_info *inf
                     "is installed.");
 }
 
+static void slice(struct strobe_findings *f, const struct strobe_macho *m)
+{
+    char uuid[2 * STROBE_MACHO_UUID_BYTES + 1] = "";
+    for (unsigned i = 0; i < STROBE_MACHO_UUID_BYTES; i++)
+        snprintf(uuid + 2 * (size_t)i, 3, "%02X", m->uuid[i]);
+    strobe_find(f, m->has_dwarf || m->symbol_count ? STROBE_HEALTH_OK : STROBE_HEALTH_NOTE, "symbols", "%s, %s%s: %s.",
+                m->machine == STROBE_MACHO_ARM64 ? "arm64" : "x86_64", m->has_uuid ? "UUID " : "no UUID",
+                m->has_uuid ? uuid : "",
+                m->has_dwarf      ? "debug information: functions, files, lines and inlined calls"
+                : m->symbol_count ? "a symbol table, no lines"
+                                  : "stripped");
+}
+
+/* A file of another system: what its sessions can have of it. 0: it is no Mach-O file. */
+static int macho(struct strobe_findings *f, const char *path)
+{
+    static struct strobe_macho m;
+    struct strobe_macho_slice slices[STROBE_MACHO_SLICES_MAX];
+    struct strobe_macho_file file;
+    uint32_t count;
+    char why[160];
+    if (strobe_macho_map(path, &file) != STROBE_OK)
+        return 0;
+    enum strobe_status status = strobe_macho_slices(file.at, file.bytes, slices, &count, why, sizeof why);
+    if (status == STROBE_OK)
+        strobe_find(f, STROBE_HEALTH_MISSING, "program",
+                    "%s is a Mach-O file: it is recorded on its own system, and strobe symbolize --dsym takes it.",
+                    path);
+    for (uint32_t i = 0; i < count && status == STROBE_OK; i++) {
+        status = strobe_macho_read(file.at, &slices[i], &m, why, sizeof why);
+        if (status == STROBE_OK)
+            slice(f, &m);
+    }
+    if (status != STROBE_OK && status != STROBE_NO_ENTRY)
+        strobe_find(f, STROBE_HEALTH_MISSING, "symbols", "%s: %s.", path, why);
+    strobe_macho_unmap(&file);
+    return status != STROBE_NO_ENTRY;
+}
+
 void strobe_find_program(struct strobe_findings *f, const char *name)
 {
     char path[STROBE_ELF_PATH_BYTES];
@@ -106,7 +146,7 @@ void strobe_find_program(struct strobe_findings *f, const char *name)
         strobe_find(f, STROBE_HEALTH_MISSING, "program", "%s can't be looked at.", path);
         return;
     }
-    if (!follow_scripts(f, path, sizeof path, &info))
+    if (macho(f, path) || !follow_scripts(f, path, sizeof path, &info))
         return;
     int runs = info.kind == STROBE_ELF_DYNAMIC || info.kind == STROBE_ELF_STATIC;
     strobe_find(f, runs ? STROBE_HEALTH_OK : STROBE_HEALTH_MISSING, "program", "%s is %s.", path,

@@ -66,6 +66,9 @@ is_refused symbolize_by_no_mapping 'lines:1: expected a class' "$strobe" symboli
 printf 'com.A -> a.b:\n' >mapping.txt
 is_refused symbolize_without_names 'expected a session with names' \
     "$strobe" symbolize --mapping mapping.txt good.strobe -o x
+is_refused symbolize_by_two 'one of them' "$strobe" symbolize --mapping m --dsym d good.strobe -o x
+is_refused symbolize_without_uuids 'expected a session with images that have UUIDs' \
+    "$strobe" symbolize --dsym lines good.strobe -o x
 is_refused convert_of_two 'one session at a time' "$strobe" convert good.strobe good.strobe -o x
 is_refused time_without_unit 'expected a time' "$strobe" convert good.strobe -o x --from 5
 is_refused part_of_nothing 'later than --from' "$strobe" convert good.strobe -o x --from 2s --to 1s

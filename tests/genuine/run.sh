@@ -110,5 +110,15 @@ else
     done
 fi
 
+if ! type ld64.lld-14 dsymutil-14 llvm-lipo-14 &>/dev/null; then
+    skip 'Mach-O files made anew' 'ld64.lld-14, dsymutil-14 or llvm-lipo-14 is not installed'
+else
+    name='fixtures/macho/macho.tar.xz is what its source makes'
+    fixtures/macho/make.sh "$scratch/macho" >/dev/null 2>&1
+    mkdir -p "$scratch/kept" && tar -xJf fixtures/macho/macho.tar.xz -C "$scratch/kept"
+    same=$(cd "$scratch/kept" && find . -type f -exec cmp {} ../macho/{} \; 2>&1)
+    [[ -z $same ]] && echo "ok $name" && ((++passed)) || fail "$name: $same"
+fi
+
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))
