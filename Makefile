@@ -90,7 +90,8 @@ support_obj := $(call obj,obj,$(support_src))
 # EXPLORE=no spares others their time, too.
 programs    := $(if $(findstring thread,$(SAN))$(filter no,$(EXPLORE)),$(call obj,sim,$(no_programs)),\
                  $B/explore/programs.o)
-explored_src := $(engine_src) engine/backend/linux/handshake.c engine/backend/art/threads.c $(program_src)
+explored_src := $(engine_src) engine/backend/linux/handshake.c engine/backend/art/threads.c \
+                engine/backend/mach/threads.c engine/backend/mach/host_mach.c $(program_src)
 explore_obj := $(call obj,explore,$(explored_src))
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)

@@ -7,6 +7,8 @@ const struct explore_group explore_groups[] = {
     {"blocking", explore_blocking_programs},
     {"gate", explore_gate_programs},
     {"hold", explore_hold_programs},
+    {"machthreads", explore_machthreads_programs},
+    {"machwatch", explore_machwatch_programs},
     {"sample", explore_sample_programs},
     {"sampler", explore_sampler_programs},
     {"suspend", explore_suspend_programs},

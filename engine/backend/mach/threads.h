@@ -12,7 +12,7 @@
  * Each slot is one word, id << 32 | port, and changes by compare-and-swap only:
  *
  *   0 or id | ENDED -> id | port          put: the right goes with it
- *   0 or id | ENDED -> id | CLAIMED       a look is about to put; the thread itself may take the slot over, or undo that
+ *   0 or id | ENDED -> id | CLAIMED       a look is about to put; the thread itself may take over, or undo that
  *   id | CLAIMED -> id | port             it has
  *   id | port or CLAIMED -> id | LEFT     drop: the thread may run on for a while, but is not put in again
  *   id | port or LEFT -> id | ENDED       two looks did not meet it
@@ -21,8 +21,8 @@
  * A thread's slot is one of STROBE_MACH_TABLE_PROBES that follow the place its id is mixed to; all of these are read at
  * each search, so a slot may become empty at any time. Whoever takes a port out of a slot gives the right back, unless
  * the sampler uses that very port: then `in_use` says so, and it is given back when the sampler is done. A stopped or
- * dead thread holds up nobody. (explored: machthreads/put, machthreads/drop, machthreads/use, machthreads/again,
- * machthreads/frozen) */
+ * dead thread holds up nobody. (explored: machthreads/put, machthreads/twins, machthreads/drop, machthreads/use,
+ * machthreads/again, machthreads/frozen) */
 #ifndef STROBE_BACKEND_MACH_THREADS_H
 #define STROBE_BACKEND_MACH_THREADS_H
 
@@ -34,8 +34,8 @@
 
 enum {
 #ifdef STROBE_SMALL
-    STROBE_MACH_TABLE_SLOTS = 4,         /* for exploration: the algorithm does not depend on it */
-    STROBE_MACH_TABLE_PROBES = 4,
+    STROBE_MACH_TABLE_SLOTS = 2,         /* for exploration: the algorithm does not depend on it */
+    STROBE_MACH_TABLE_PROBES = 2,
 #else
     STROBE_MACH_TABLE_SLOTS = 16384,     /* a power of two, at least twice as many as there are threads */
     STROBE_MACH_TABLE_PROBES = 64,       /* most slots read to find one */
@@ -77,9 +77,9 @@ enum strobe_status strobe_mach_threads_use(struct strobe_mach_threads *t, uint32
 void strobe_mach_threads_done(struct strobe_mach_threads *t);
 
 /* Compares with the system's list: calls `found` for each thread that it has put in here, before the thread itself has;
- * takes out those that have ended. Main is the thread that the system lists first at the first look: lists are in order of creation (XNU
- * osfmk/kern/task.c, task_threads; thread.c, thread_create_internal). Threads that are known cost no call but that
- * which gives the list's right back. Allocates (task_threads does). Sampler, between passes. */
+ * takes out those that have ended. Main is the thread that the system lists first at the first look: lists are in order
+ * of creation (XNU osfmk/kern/task.c, task_threads; thread.c, thread_create_internal). Threads that are known cost no
+ * call but that which gives the list's right back. Allocates (task_threads does). Sampler, between passes. */
 struct strobe_mach_found { uint32_t tid; mach_port_t port; bool is_main; char name[MAXTHREADNAMESIZE]; };
 typedef void strobe_mach_found_fn(void *ctx, const struct strobe_mach_found *found);
 void strobe_mach_threads_look(struct strobe_mach_threads *t, strobe_mach_found_fn *found, void *ctx);
