@@ -45,11 +45,15 @@ static void set_free(struct entry *e)
 
 struct fake_port fake_port_find(mach_port_name_t name)
 {
-    struct entry *e = lookup(name);
+    const struct entry *e = lookup(name);
+    return e ? (struct fake_port){e->kind, e->object} : (struct fake_port){FAKE_PORT_NONE, NULL};
+}
+
+/* Threads end without a word: who asks for dead names looks first. */
+static void look(struct entry *e)
+{
     if (e && e->kind == FAKE_PORT_THREAD)
         fake_thread_looked_at(e->object);
-    e = lookup(name);
-    return e ? (struct fake_port){e->kind, e->object} : (struct fake_port){FAKE_PORT_NONE, NULL};
 }
 
 mach_port_name_t fake_port_new(enum fake_port_kind kind, void *object, uint32_t rights)
@@ -157,6 +161,7 @@ static kern_return_t get_refs(mach_port_name_t name, mach_port_right_t right, ma
         *refs = sends;
         return sends ? KERN_SUCCESS : KERN_INVALID_NAME;
     }
+    look(lookup(name));
     struct fake_port found = fake_port_find(name);
     if (found.kind == FAKE_PORT_NONE)
         return KERN_INVALID_NAME;
@@ -192,6 +197,8 @@ uint32_t fake_mach_names(void)
     uint32_t n = 0;
     fake_into();
     fake_on->lock();
+    for (uint32_t i = 2; i < used; i++)
+        look(&entries[i]);
     for (uint32_t i = 2; i < used; i++)
         n += entries[i].kind != FAKE_PORT_NONE;
     fake_on->unlock();

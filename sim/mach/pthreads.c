@@ -48,6 +48,7 @@ struct record {
     struct fake_mach_place from;
     fake_mach_registers registers;
     uint64_t cpu_ns;                    /* when it last came to stand */
+    uint64_t waited_at;                 /* its CPU time when it was last seen to wait; 0: not seen */
 };
 
 static struct record records[RECORDS];          /* [0] is none */
@@ -201,6 +202,7 @@ static struct record *make(int32_t tid)
         close(fd);
     r->tid = tid;
     r->thread = 0;
+    r->waited_at = 0;
     r->fd = keeps ? fd : -1;
     r->start = stat.start;
     r->next = buckets[(uint32_t)tid % BUCKETS];
@@ -435,9 +437,42 @@ static void leave(void)
 
 /* ---- what is asked of a thread */
 
-static enum fake_mach_where where(uint64_t id)
+/* A thread's CPU clock is named by its number: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
+ * posix-timers.h). 0: it has ended. */
+static uint64_t thread_cpu_ns(const struct record *r)
+{
+    struct timespec t;
+    int saved = errno;
+    bool told = clock_gettime((clockid_t)(~(unsigned)r->tid << 3 | 6u), &t) == 0;
+    errno = saved;
+    return told ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+}
+
+/* What it takes to stand is not its own. */
+static uint64_t cpu_ns(uint64_t id)
+{
+    struct record *r = by_id(id);
+    if (!r)
+        return 0;
+    return atomic_load(&r->word) == STANDS ? r->cpu_ns : thread_cpu_ns(r);
+}
+
+/* To read a thread's state takes ten times as long as its clock: one that was seen to wait and has not run since is
+ * still where it was. */
+static enum fake_mach_where runs_or_waits(struct record *r)
 {
     struct stat_line stat;
+    uint64_t cpu = thread_cpu_ns(r);
+    if (cpu && cpu == r->waited_at)
+        return FAKE_MACH_WAITS;
+    if (!stat_of(r, &stat))
+        return FAKE_MACH_GONE;
+    r->waited_at = stat.state == 'R' ? 0 : cpu;
+    return stat.state == 'R' ? FAKE_MACH_RUNS : FAKE_MACH_WAITS;
+}
+
+static enum fake_mach_where where(uint64_t id)
+{
     struct record *r = by_id(id);
     if (!r)
         return FAKE_MACH_GONE;
@@ -446,9 +481,7 @@ static enum fake_mach_where where(uint64_t id)
         return word == ENDED ? FAKE_MACH_GONE : FAKE_MACH_STANDS;
     if (r == me || (atomic_load(&r->depth) && !atomic_load(&r->waits)))
         return FAKE_MACH_RUNS;
-    if (!stat_of(r, &stat))
-        return FAKE_MACH_GONE;
-    return stat.state == 'R' ? FAKE_MACH_RUNS : FAKE_MACH_WAITS;
+    return runs_or_waits(r);
 }
 
 static bool send(struct record *r)
@@ -530,20 +563,6 @@ static bool registers(uint64_t id, fake_mach_registers *out)
     else
         return false;
     return true;
-}
-
-/* A thread's CPU clock is named by its number: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
- * posix-timers.h). */
-static uint64_t cpu_ns(uint64_t id)
-{
-    struct timespec t;
-    struct record *r = by_id(id);
-    int saved = errno;
-    if (r && atomic_load(&r->word) == STANDS)
-        return r->cpu_ns;   /* what it takes to stand is not its own */
-    bool told = r && clock_gettime((clockid_t)(~(unsigned)r->tid << 3 | 6u), &t) == 0;
-    errno = saved;
-    return told ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
 }
 
 static void name(uint64_t id, char name[MAXTHREADNAMESIZE])

@@ -124,7 +124,7 @@ void fake_threads_forget(void)
     holder = NULL;
 }
 
-/* What a call on a name is about; else its answer. With the lock held. */
+/* What a call on a name is about, which may have ended unseen; else its answer. With the lock held. */
 static kern_return_t named(mach_port_name_t name, struct fake_thread **t)
 {
     struct fake_port p = fake_port_find(name);
@@ -132,6 +132,19 @@ static kern_return_t named(mach_port_name_t name, struct fake_thread **t)
         return MACH_SEND_INVALID_DEST;
     *t = p.object;
     return p.kind == FAKE_PORT_THREAD ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
+}
+
+/* The same of one that lives, and where it is. */
+static kern_return_t living(mach_port_name_t name, struct fake_thread **t, enum fake_mach_where *where)
+{
+    kern_return_t answer = named(name, t);
+    if (answer != KERN_SUCCESS)
+        return answer;
+    *where = fake_on->where((*t)->id);
+    if (*where != FAKE_MACH_GONE)
+        return KERN_SUCCESS;
+    drop(*t);
+    return MACH_SEND_INVALID_DEST;
 }
 
 /* ---- names of threads */
@@ -254,6 +267,19 @@ static void drop_holder(struct fake_thread *t, uint64_t self)
     t->suspends--;
 }
 
+/* As long as the kernel at hand waits for a thread to stop. */
+static kern_return_t settle(uint64_t id)
+{
+    fake_on->settle(id, fake_gnu);
+    fake_on->lock();
+    struct fake_thread *t = find(id);
+    if (t)
+        fake_thread_looked_at(t);
+    t = find(id);
+    fake_on->unlock();
+    return t ? KERN_SUCCESS : MACH_SEND_INVALID_DEST;
+}
+
 kern_return_t thread_suspend(thread_act_t thread)
 {
     static struct fake_call call = {.name = "thread_suspend"};
@@ -271,7 +297,7 @@ kern_return_t thread_suspend(thread_act_t thread)
         }
         fake_on->unlock();
         if (answer == KERN_SUCCESS && id != self)
-            fake_on->settle(id, fake_gnu);
+            answer = settle(id);
     }
     return fake_leave(answer);
 }
@@ -280,10 +306,11 @@ kern_return_t thread_resume(thread_act_t thread)
 {
     static struct fake_call call = {.name = "thread_resume"};
     struct fake_thread *t;
+    enum fake_mach_where where;
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
-        answer = named(thread, &t);
+        answer = living(thread, &t, &where);
         if (answer == KERN_SUCCESS && t->suspends == 0)
             answer = KERN_FAILURE;
         if (answer == KERN_SUCCESS) {
@@ -335,21 +362,15 @@ uint64_t fake_mach_held(void)
 
 /* ---- registers */
 
-/* Whether it has registers that do not change. */
-static bool is_still(uint64_t id)
-{
-    enum fake_mach_where where = fake_on->where(id);
-    return id == fake_on->self() || where == FAKE_MACH_STANDS || where == FAKE_MACH_WAITS;
-}
-
 /* One that runs is stopped for as long as it takes. */
 static kern_return_t get_state(mach_port_name_t name, fake_mach_registers *out)
 {
     struct fake_thread *t;
+    enum fake_mach_where where = FAKE_MACH_RUNS;
     fake_on->lock();
-    kern_return_t answer = named(name, &t);
+    kern_return_t answer = living(name, &t, &where);
     uint64_t id = answer == KERN_SUCCESS ? t->id : 0;
-    bool known = id && is_still(id) && fake_on->registers(id, out);
+    bool still = where != FAKE_MACH_RUNS || id == fake_on->self(), known = id && still && fake_on->registers(id, out);
     if (id && !known)
         stop(t);
     fake_on->unlock();
@@ -374,8 +395,9 @@ kern_return_t thread_get_state(thread_act_t thread, thread_state_flavor_t flavor
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS && (flavor != FAKE_MACH_STATE || *count < FAKE_MACH_STATE_COUNT)) {
         struct fake_thread *t;
+        enum fake_mach_where where;
         fake_on->lock();
-        answer = named(thread, &t);
+        answer = living(thread, &t, &where);
         fake_on->unlock();
         answer = answer == KERN_SUCCESS ? KERN_INVALID_ARGUMENT : answer;
     }
@@ -421,26 +443,26 @@ static integer_t usage(struct fake_thread *t, uint64_t cpu)
 
 /* The machine below tells of another thread's time no shares of user and system that are finer than its tick: all is
  * called user's. */
-static void basic(struct fake_thread *t, struct thread_basic_info *out)
+static void basic(struct fake_thread *t, enum fake_mach_where where, struct thread_basic_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
     *out = (struct thread_basic_info){.user_time = fake_time_value(cpu), .cpu_usage = usage(t, cpu),
                                       .policy = FAKE_POLICY_TIMESHARE, .suspend_count = (integer_t)t->suspends,
-                                      .run_state = run_state(t, fake_on->where(t->id))};
+                                      .run_state = run_state(t, where)};
 }
 
-static void extended(struct fake_thread *t, struct thread_extended_info *out)
+static void extended(struct fake_thread *t, enum fake_mach_where where, struct thread_extended_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
     *out = (struct thread_extended_info){.pth_user_time = cpu, .pth_cpu_usage = usage(t, cpu),
                                          .pth_policy = FAKE_POLICY_TIMESHARE,
-                                         .pth_run_state = run_state(t, fake_on->where(t->id)),
+                                         .pth_run_state = run_state(t, where),
                                          .pth_curpri = 31, .pth_priority = 31, .pth_maxpriority = 63};
     fake_on->name(t->id, out->pth_name);
 }
 
-static kern_return_t tell(struct fake_thread *t, thread_flavor_t flavor, thread_info_t out,
-                          mach_msg_type_number_t *count)
+static kern_return_t tell(struct fake_thread *t, enum fake_mach_where where, thread_flavor_t flavor,
+                          thread_info_t out, mach_msg_type_number_t *count)
 {
     union {
         struct thread_basic_info basic;
@@ -454,9 +476,9 @@ static kern_return_t tell(struct fake_thread *t, thread_flavor_t flavor, thread_
     if (needs == 0 || *count < needs)
         return KERN_INVALID_ARGUMENT;
     if (flavor == THREAD_BASIC_INFO)
-        basic(t, &info.basic);
+        basic(t, where, &info.basic);
     else if (flavor == THREAD_EXTENDED_INFO)
-        extended(t, &info.extended);
+        extended(t, where, &info.extended);
     else
         info.identifier = (struct thread_identifier_info){.thread_id = t->id};
     memcpy(out, &info, needs * sizeof(natural_t));
@@ -469,12 +491,13 @@ kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_in
 {
     static struct fake_call call = {.name = "thread_info"};
     struct fake_thread *t;
+    enum fake_mach_where where;
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
-        answer = named(thread, &t);
+        answer = living(thread, &t, &where);
         if (answer == KERN_SUCCESS)
-            answer = tell(t, flavor, out, count);
+            answer = tell(t, where, flavor, out, count);
         fake_on->unlock();
     }
     return fake_leave(answer);

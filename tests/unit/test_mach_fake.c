@@ -218,6 +218,100 @@ static void the_name_of_a_thread_that_has_ended_is_dead_until_it_is_given_back(v
     assert_int_equal(mach_port_deallocate(mach_task_self(), next), KERN_SUCCESS);
 }
 
+/* ---- threads that come and go under the sampler's hands */
+
+enum { PARENTS = 6, LOOKS = 12 };
+
+static _Atomic bool over;
+static _Atomic unsigned bred;
+
+static void *short_life(void *p)
+{
+    free(malloc((size_t)(uintptr_t)p * 16 + 1));
+    mach_port_deallocate(mach_task_self(), mach_thread_self());
+    return NULL;
+}
+
+static void *breed(void *p)
+{
+    pthread_t child;
+    for (; !atomic_load(&over); atomic_fetch_add(&bred, 1))
+        if (pthread_create(&child, NULL, short_life, p) == 0)
+            pthread_join(child, NULL);
+    return NULL;
+}
+
+struct tally { unsigned suspends, resumes; };
+
+static void stop_each_once(struct tally *tally)
+{
+    thread_act_array_t list;
+    mach_msg_type_number_t count;
+    mach_port_t me = pthread_mach_thread_np(pthread_self());
+    assert_int_equal(task_threads(mach_task_self(), &list, &count), KERN_SUCCESS);
+    for (mach_msg_type_number_t i = 0; i < count; i++) {
+        fake_mach_registers r;
+        mach_msg_type_number_t room = FAKE_MACH_STATE_COUNT;
+        if (list[i] != me && thread_suspend(list[i]) == KERN_SUCCESS) {
+            tally->suspends++;
+            kern_return_t known = thread_get_state(list[i], FAKE_MACH_STATE, (thread_state_t)&r, &room);
+            kern_return_t resumed = thread_resume(list[i]);
+            assert_true(known == KERN_SUCCESS || resumed == MACH_SEND_INVALID_DEST || known == KERN_ABORTED);
+            assert_true(resumed == KERN_SUCCESS || resumed == MACH_SEND_INVALID_DEST);
+            tally->resumes++;
+        }
+        assert_int_equal(mach_port_deallocate(mach_task_self(), list[i]), KERN_SUCCESS);
+    }
+    vm_deallocate(mach_task_self(), (vm_address_t)list, count * sizeof *list);
+}
+
+static void threads_that_end_while_they_are_suspended_leave_nothing_behind(void **state)
+{
+    (void)state;
+    pthread_t parents[PARENTS];
+    struct tally tally = {0, 0};
+    uint32_t names = fake_mach_names();
+    for (uintptr_t i = 0; i < PARENTS; i++)
+        pthread_create(&parents[i], NULL, breed, (void *)i);
+    while (atomic_load(&bred) < PARENTS)
+        sched_yield();
+    for (int i = 0; i < LOOKS; i++)
+        stop_each_once(&tally);
+    atomic_store(&over, true);
+    for (int i = 0; i < PARENTS; i++)
+        pthread_join(parents[i], NULL);
+    for (int i = 0; i < 1000 && fake_mach_names() > names; i++)   /* joined a moment before they have ended */
+        usleep(1000);
+    assert_true(tally.suspends >= LOOKS && tally.suspends == tally.resumes);
+    assert_int_equal(fake_mach_names(), names);
+    assert_int_equal(fake_mach_rights(), 0);
+    assert_int_equal(fake_mach_suspended(), 0);
+    assert_int_equal(fake_mach_holds(), 0);
+}
+
+static void *suspend_me(void *p)
+{
+    mach_port_t me = mach_thread_self();
+    atomic_store((_Atomic mach_port_t *)p, me);
+    kern_return_t answer = thread_suspend(me);
+    mach_port_deallocate(mach_task_self(), me);
+    return (void *)(intptr_t)(answer == KERN_SUCCESS ? 1 : 0);
+}
+
+static void who_suspends_itself_is_nobodys_hold(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *answer;
+    _Atomic mach_port_t port = MACH_PORT_NULL;
+    pthread_create(&thread, NULL, suspend_me, &port);
+    while (!atomic_load(&port) || thread_resume(port) == KERN_FAILURE)
+        sched_yield();
+    pthread_join(thread, &answer);
+    assert_int_equal((intptr_t)answer, 1);
+    assert_int_equal(fake_mach_holds(), 0);
+}
+
 /* ---- memory */
 
 static void memory_that_is_not_there_or_may_not_be_read_is_told_apart_and_never_half_read(void **state)
@@ -286,6 +380,8 @@ int main(void)
         cmocka_unit_test(registers_of_a_thread_that_runs_are_told_and_it_runs_on),
         cmocka_unit_test(rights_are_given_back_to_the_last),
         cmocka_unit_test(the_name_of_a_thread_that_has_ended_is_dead_until_it_is_given_back),
+        cmocka_unit_test(threads_that_end_while_they_are_suspended_leave_nothing_behind),
+        cmocka_unit_test(who_suspends_itself_is_nobodys_hold),
         cmocka_unit_test(memory_that_is_not_there_or_may_not_be_read_is_told_apart_and_never_half_read),
         cmocka_unit_test(the_call_that_is_to_fail_fails_and_no_other),
         cmocka_unit_test(the_clock_counts_24_million_a_second),
