@@ -31,6 +31,7 @@ $(guard_test): trace_libs += -Wl,-rpath,'$$ORIGIN/../..'
 mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,\
                 $(filter-out %/test_mach_rebind.c %/test_mach_guard.c,$(wildcard tests/unit/test_mach_*.c)))
 $(mach_tests): $(xnu_obj) $(call obj,obj,$(mach_src))
+$(mach_tests): trace_libs += $B/libstrobe-capture.a
 
 # The table of rules, on the fake.
 $B/contract_mach: $(call obj,obj,$(filter-out %/virtual.c,$(rules_src))) $(xnu_obj)
