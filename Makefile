@@ -162,7 +162,7 @@ $B/pic/%.o: %.S $B/flags
 
 $B/tests/unit/%: $B/obj/tests/unit/%.o $(support_obj) $(libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) -o $@ $^ -lcmocka $(trace_libs)
+	$(call run,ld)$(link) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -lcmocka $(trace_libs)
 
 $B/tests/sim/%: $B/sim/tests/sim/%.o $(lab_obj) $(sim_libs)
 	@mkdir -p $(@D)
