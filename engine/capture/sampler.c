@@ -477,6 +477,7 @@ void strobe_sampler_run(struct strobe_sampler *s)
 {
     struct strobe_engine *e = s->engine;
     struct strobe_session_header *head = e->session.header;
+    strobe_guard_leave();   /* where thread-local words get their memory at first use, not first in the window */
     while (!strobe_load_relaxed(&e->sampler_stop)) {
         uint64_t deadline = strobe_sampler_deadline(s);
         e->host->sleep_until(e->host->ctx, deadline);
