@@ -180,10 +180,11 @@ static enum strobe_status stop(struct strobe_mach_host *h, mach_port_t port)
 {
     thread_basic_info_data_t info;
     enum strobe_status status = basic_info(port, &info);
+    uint64_t now = mach_absolute_time();   /* not between the next two: until the second, nobody would let it go */
     if (status == STROBE_OK)
         status = is_fit(&info) ? status_of(thread_suspend(port)) : STROBE_UNSUPPORTED;
     if (status == STROBE_OK)
-        strobe_hold_begin(&h->hold, port, mach_absolute_time());
+        strobe_hold_begin(&h->hold, port, now);
     return status;
 }
 
