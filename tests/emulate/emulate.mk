@@ -6,7 +6,8 @@ emulate_flags     := --target=arm64-apple-ios14.0 -std=c11 -O2 -fPIC -ffreestand
                      -fno-omit-frame-pointer -fno-stack-protector -Wall -Wextra -Werror -Wvla -Wshadow -nostdlibinc \
                      -I. -isystem engine/backend/mach/include -MMD -MP
 emulate_link      := ld64.lld-14 -arch arm64 -platform_version ios 14.0 16.0 -dylib
-emulate_guests    := $(addprefix $B/emulate/,libSystem.dylib rules.dylib bare.dylib)
+emulate_guests    := $(addprefix $B/emulate/,libSystem.dylib rules.dylib bare.dylib \
+                         $(if $(wildcard engine/backend/mach/mach.c),app.dylib mutant.dylib libstrobe.dylib))
 emulate_obj        = $(patsubst %.c,$B/emulate/%.o,$1)
 sources           += $(emulate_host_src) $(wildcard tests/emulate/guest/*.c)
 
@@ -31,5 +32,23 @@ $B/emulate/rules.dylib: $(call emulate_obj,$(rules_src)) \
 $B/emulate/bare.dylib: $(call emulate_obj,tests/emulate/guest/bare.c tests/emulate/guest/planted.c) \
                        $B/emulate/libSystem.dylib
 	$(call run,ld)$(emulate_link) -install_name @rpath/bare.dylib -o $@ $^
+
+$B/emulate/app.dylib: $(call emulate_obj,tests/emulate/guest/app.c) $B/darwin/ios/libstrobe.dylib \
+                      $B/emulate/libSystem.dylib
+	$(call run,ld)$(emulate_link) -install_name @rpath/app.dylib -o $@ $^
+
+$B/emulate/libstrobe.dylib: $B/darwin/ios/libstrobe.dylib
+	@ln -sf ../darwin/ios/libstrobe.dylib $@
+
+# The library with a call planted in its backend, before the one that reads a stopped thread's registers.
+$B/emulate/mutant/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)clang $(call darwin_flags,ios) -Dthread_get_state=planted_get_state -c -o $@ $<
+
+$B/emulate/mutant.dylib: $(patsubst %.c,$B/darwin/ios/%.o,$(filter-out $(mach_src),$(darwin_src))) \
+                         $(patsubst %.c,$B/emulate/mutant/%.o,$(mach_src)) \
+                         $(call emulate_obj,tests/emulate/guest/planted.c tests/emulate/guest/mutant.c) \
+                         $B/emulate/libSystem.dylib
+	$(call run,ld)$(emulate_link) -install_name @rpath/libstrobe.dylib -o $@ $^
 
 .PHONY: emulators

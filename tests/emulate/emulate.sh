@@ -3,10 +3,11 @@
 #
 #   tests/emulate/emulate.sh B     B: a build's folder
 #
-# What the machine lacks is named, and skips it. SEEDS=N: plays that many seeds of what is drawn (default 50).
+# What the machine lacks is named, and skips it. SEEDS=N: plays that many seeds of what is drawn (default 24). EVERY=N:
+# loses the sampler at every Nth instruction (default 151).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-build=$1 dir=$1/emulate seeds=${SEEDS:-50} limit=${LIMIT:-100}
+build=$1 dir=$1/emulate seeds=${SEEDS:-24} limit=${LIMIT:-100}
 passed=0 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -62,6 +63,10 @@ expect_all() {
     verdict $? "$name"
 }
 
+planted() {
+    sed -nE 's/^ *\{"([A-Za-z_]+)", plant_.*/\1/p' tests/emulate/guest/planted.c
+}
+
 # ---- the host itself
 
 for seed in 1 2 3; do
@@ -76,7 +81,50 @@ for seed in 1 2 3; do
 done
 while read -r call; do
     expect "the trap catches $call" 4 "^FORBIDDEN $call," bare --run bare_main --set "EMULATED_PLANT=$call"
-done < <(sed -nE 's/^ *\{"([A-Za-z_]+)", plant_.*/\1/p' tests/emulate/guest/planted.c)
+done < <(planted)
+
+
+# ---- the library
+
+if [[ ! -e $dir/app.dylib ]]; then
+    echo 'SKIPPED the library in an app: it has no start of its own yet'
+    echo "$passed passed, $failed failed, 1 skipped"
+    exit $((failed != 0))
+fi
+
+app='app libstrobe'
+expect_all "threads that compute, allocate, lock: the session balances, nothing is left, $seeds seeds" "$app" \
+    --run app_main --set EMULATED_MS=4
+expect_all "threads that come and go: the session balances, nothing is left, $seeds seeds" "$app" --run churn_main
+for seed in 1 2 3; do
+    session=(--session "$work/session" --seed $seed)
+    expect "a sample at every instruction is exact, without hooks, seed $seed" 0 '[1-9][0-9]{3} samples kept, 0 wrong' \
+        "$app" --exact --run exact_main "${session[@]}" --set EMULATED_TURNS=12 --set EMULATED_WITHOUT=63
+    expect "a sample at every instruction is exact, in hooks as well, seed $seed" 0 ' samples kept, 0 wrong' \
+        "$app" --exact --run exact_main "${session[@]}" --set EMULATED_TURNS=5
+    expect "who allocates in the window is proved to wait for ever, seed $seed" 3 'waits for the lock heap_lock' \
+        'app mutant' --run app_main "${session[@]}" --set EMULATED_MS=20 --unguarded --set EMULATED_PLANT=malloc
+done
+session=(--session "$work/session")
+while read -r call; do
+    expect "the trap catches $call in the library's window" 4 "^FORBIDDEN $call," 'app mutant' --run app_main \
+        "${session[@]}" --set EMULATED_MS=4 --set "EMULATED_PLANT=$call"
+done < <(planted)
+
+# A sampler that is lost when it has done so many instructions with a thread stopped: how long that one then stood.
+lost() {
+    timeout "$limit" "$dir/emulate" --run lone_main --session "$work/lost.$1" --speed 200 --kill "$1" \
+        --set EMULATED_MS=400 --set EMULATED_WITHOUT=63 "$dir/"{libSystem,app,libstrobe}.dylib 2>&1 |
+        sed -nE "s/^killed, stood for ([0-9]+) us;.*(: fine|: not fine).*/$1 \1\2/p"
+    rm -f "$work/lost.$1"
+}
+export -f lost
+export dir work limit
+# Before it has told the watchdog whom it stopped, and once it has taken it back, nobody makes up for it (hold.h).
+{ seq 16 "${EVERY:-151}" 2400; echo 12; } | xargs -P "$(nproc)" -I '{}' bash -c 'lost {}' >"$work/log"
+awk '/: fine/ && ($2 < 320000 || ($2 > 5000000 && $2 < 5300000)) { good++ } END { exit !(NR > 12 && good == NR) }' \
+    FS='[ :]' "$work/log"
+verdict $? 'the watchdog lets go whom a lost sampler has stopped, and all threads end'
 
 echo "$passed passed, $failed failed, 0 skipped"
 ((failed == 0))

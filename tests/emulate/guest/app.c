@@ -1,5 +1,8 @@
 /* Apps for the library to look at: code with frame pointers that computes, recurses, calls through pointers, allocates,
- * takes locks, waits, starts and ends threads. Each is a program of its own (EMULATED_MS: for how long, virtual ms). */
+ * takes locks, waits, starts and ends threads. Each is a program of its own.
+ *
+ * Of the environment: EMULATED_SESSION, where to record; EMULATED_MS, for how long; EMULATED_TURNS, how much the exact
+ * one does; EMULATED_WITHOUT, bits of hooks. */
 #include "engine/backend/mach/mach.h"
 #include "tests/emulate/guest/libsystem.h"
 
@@ -102,23 +105,25 @@ static void *work_shortly(void *argument)
 
 /* ---- programs */
 
+/* A number from the environment; 0 when there is none. */
+static uint64_t setting(const char *name)
+{
+    const char *text = getenv(name);
+    uint64_t value = 0;
+    for (; text && *text >= '0' && *text <= '9'; text++)
+        value = value * 10 + (uint64_t)(*text - '0');
+    return value;
+}
+
 static int begin(void)
 {
     char why[WHY_BYTES];
-    struct strobe_mach_options options = {.session_path = getenv("EMULATED_SESSION")};
+    struct strobe_mach_options options = {.without = (uint32_t)setting("EMULATED_WITHOUT")};
+    options.session_path = getenv("EMULATED_SESSION");
     enum strobe_status status = strobe_mach_start(&options, NULL, why, sizeof why);
     if (status != STROBE_OK)
         puts(why);
     return status != STROBE_OK;
-}
-
-static uint64_t duration_ms(void)
-{
-    const char *text = getenv("EMULATED_MS");
-    uint64_t ms = 0;
-    for (; text && *text >= '0' && *text <= '9'; text++)
-        ms = ms * 10 + (uint64_t)(*text - '0');
-    return ms ? ms : 10;
 }
 
 static void pass(uint64_t ms)
@@ -134,7 +139,7 @@ static int run_workers(int count)
     for (int i = 0; i < count; i++)
         if (pthread_create(&workers[i], NULL, work, names[i]))
             return 1;
-    pass(duration_ms());
+    pass(setting("EMULATED_MS"));
     __atomic_store_n(&over, 1, __ATOMIC_RELAXED);
     for (int i = 0; i < count; i++)
         pthread_join(workers[i], NULL);
@@ -168,7 +173,7 @@ static void *work_exactly(void *argument)
 int exact_main(void)
 {
     pthread_t one;
-    if (begin() || pthread_create(&one, NULL, work_exactly, (void *)duration_ms()))
+    if (begin() || pthread_create(&one, NULL, work_exactly, (void *)setting("EMULATED_TURNS")))
         return 1;
     pthread_join(one, NULL);
     strobe_mach_stop();

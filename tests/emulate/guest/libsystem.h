@@ -23,6 +23,7 @@ void *memmove(void *to, const void *from, size_t bytes);
 void *memset(void *to, int byte, size_t bytes);
 void bzero(void *to, size_t bytes);
 int memcmp(const void *a, const void *b, size_t bytes);
+void *memchr(const void *in, int byte, size_t bytes);
 size_t strlen(const char *text);
 size_t strnlen(const char *text, size_t most);
 int strcmp(const char *a, const char *b);
@@ -105,6 +106,9 @@ int pthread_attr_setdetachstate(pthread_attr_t *attributes, int state);
 int pthread_attr_setstacksize(pthread_attr_t *attributes, size_t bytes);
 typedef void (*pthread_introspection_hook_t)(unsigned event, pthread_t thread, void *address, size_t bytes);
 pthread_introspection_hook_t pthread_introspection_hook_install(pthread_introspection_hook_t hook);
+int pthread_sigmask(int how, const uint32_t *set, uint32_t *old);
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+int __cxa_atexit(void (*f)(void *), void *argument, void *image);
 int sched_yield(void);
 
 /* ---- the process, files, time */

@@ -47,6 +47,14 @@ int memcmp(const void *a, const void *b, size_t bytes)
     return 0;
 }
 
+void *memchr(const void *in, int byte, size_t bytes)
+{
+    for (const uint8_t *at = in; bytes; bytes--, at++)
+        if (*at == (uint8_t)byte)
+            return (void *)at;
+    return NULL;
+}
+
 size_t strnlen(const char *text, size_t most)
 {
     size_t n = 0;

@@ -74,3 +74,11 @@ void planted_call(void)
     if (chosen)
         chosen();
 }
+
+/* Takes the place of the call in the library's own code: a library that is wrong by what is planted. */
+kern_return_t planted_get_state(thread_act_t thread, thread_state_flavor_t flavor, thread_state_t state,
+                                mach_msg_type_number_t *count)
+{
+    planted_call();
+    return thread_get_state(thread, flavor, state, count);
+}

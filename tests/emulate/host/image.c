@@ -69,7 +69,7 @@ static void map_segment(struct image *i, struct machine *m, size_t offset)
     i->segment[i->segment_count++] = at;
     if (!bytes)
         return;
-    if (!machine_map(m, at, bytes, MACHINE_READ | MACHINE_WRITE, -1, 0))
+    if (!machine_map(m, at, bytes, MACHINE_READ | MACHINE_WRITE))
         machine_die("%s: can't map segment %.16s", i->path, c.segname);
     machine_write(m, at, i->file + c.fileoff, c.filesize);
     i->end = at + bytes;
@@ -190,7 +190,7 @@ static uint64_t stand_in(struct images *all, struct machine *m, const char *name
         machine_die("more than %d imports that nobody has", STAND_INS_MAX);
     if (k == all->stand_in_count) {
         if (!k)
-            machine_map(m, STAND_INS, MACHINE_PAGE, MACHINE_READ | MACHINE_WRITE | MACHINE_EXECUTE, -1, 0);
+            machine_map(m, STAND_INS, MACHINE_PAGE, MACHINE_READ | MACHINE_WRITE | MACHINE_EXECUTE);
         uint32_t code[] = {0x52800010u | (uint32_t)(EMULATED_UNKNOWN_IMPORT + k) << 5,    /* mov w16, #... */
                            0xd4001001u, 0xd65f03c0u};                                     /* svc #0x80; ret */
         machine_write(m, STAND_INS + k * STAND_IN_BYTES, code, sizeof code);

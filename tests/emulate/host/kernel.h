@@ -41,6 +41,7 @@ struct thread {
     uint64_t wait_word, wait_until_ns;   /* 0, NEVER: none */
     mach_port_name_t wait_owner;    /* of the lock at wait_word, or 0 */
     uint64_t cpu_ns;
+    uint32_t looked_at;             /* how often another thread has read its registers */
     char name[MAXTHREADNAMESIZE];
 };
 
@@ -81,6 +82,7 @@ struct kernel {
     struct thread *current;
     struct port ports[PORTS_MAX];   /* by index; a name is index + 1 in the upper 24 bits, generation in the lower 8 */
     uint64_t next_id, random, now_ns;
+    uint64_t until_ns;              /* a run that lasts longer has failed */
 
     uint64_t budget, drawn;         /* of the slice under way: instructions left, and at first */
     uint64_t side_by_side;          /* threads that could run when it began */

@@ -78,19 +78,33 @@ static void split(struct machine *m, uint64_t address)
     put_in(m, i + 1, &high);
 }
 
-bool machine_map(struct machine *m, uint64_t base, uint64_t bytes, unsigned protection, int fd, uint64_t offset)
+static bool map(struct machine *m, const struct machine_region *what, int flags, int fd, uint64_t offset)
 {
-    size_t i = after(m, base);
-    if (!bytes || bytes % MACHINE_PAGE || base % MACHINE_PAGE || (i < m->count && m->regions[i].base < base + bytes))
+    size_t i = after(m, what->base);
+    struct machine_region r = *what;
+    if (!r.bytes || r.bytes % MACHINE_PAGE || r.base % MACHINE_PAGE ||
+        (i < m->count && m->regions[i].base < r.base + r.bytes))
         return false;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED, fd, (off_t)offset);
+    void *memory = mmap(NULL, r.bytes, PROT_READ | PROT_WRITE, flags, fd, (off_t)offset);
     if (memory == MAP_FAILED)
         return false;
-    struct machine_region r = {base, bytes, memory, protection};
+    r.memory = memory;
     show(m, &r);
     put_in(m, i, &r);
     return true;
+}
+
+bool machine_map(struct machine *m, uint64_t base, uint64_t bytes, unsigned protection)
+{
+    struct machine_region r = {.base = base, .bytes = bytes, .protection = protection};
+    return map(m, &r, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+bool machine_map_file(struct machine *m, uint64_t base, uint64_t bytes, unsigned protection, int fd, uint64_t offset,
+                      bool shared)
+{
+    struct machine_region r = {.base = base, .bytes = bytes, .protection = protection};
+    return map(m, &r, shared ? MAP_SHARED : MAP_PRIVATE, fd, offset);
 }
 
 uint64_t machine_room(const struct machine *m, uint64_t bytes)

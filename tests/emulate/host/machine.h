@@ -32,9 +32,12 @@ _Noreturn void machine_die(const char *format, ...) __attribute__((format(printf
 /* Makes a processor with nothing mapped. */
 void machine_init(struct machine *m);
 
-/* Maps whole pages at `base`, zeroed; or, unless fd is -1, those of a file from `offset` on, shared. False when some of
- * it is mapped already, or the file can't be. */
-bool machine_map(struct machine *m, uint64_t base, uint64_t bytes, unsigned protection, int fd, uint64_t offset);
+/* Maps whole pages at `base`, zeroed. False when some of it is mapped already. */
+bool machine_map(struct machine *m, uint64_t base, uint64_t bytes, unsigned protection);
+
+/* The same with those of a file, from `offset` on. False also when the file can't be mapped. */
+bool machine_map_file(struct machine *m, uint64_t base, uint64_t bytes, unsigned protection, int fd, uint64_t offset,
+                      bool shared);
 
 /* The lowest room for that many bytes, whole pages with one unmapped page before them. */
 uint64_t machine_room(const struct machine *m, uint64_t bytes);

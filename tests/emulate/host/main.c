@@ -23,8 +23,9 @@
 
 #define MAIN_STACK UINT64_C(0x260000000)
 #define PROGRAM UINT64_C(0x26f000000)
+#define SECOND UINT64_C(1000000000)
 
-enum { MAIN_STACK_BYTES = 0x80000, OWN_RIGHTS = 2, ENVIRONMENT_MAX = 16 };
+enum { MAIN_STACK_BYTES = 0x80000, OWN_RIGHTS = 2, ENVIRONMENT_MAX = 16, PATIENCE_SECONDS = 20 };
 
 struct options {
     const char *run, *session;
@@ -116,8 +117,8 @@ static void begin(struct kernel *k, const char *run)
     for (size_t n = 0; n < k->images.count; n++)
         for (size_t i = 0; i < k->images.list[n].initializer_count; i++)
             words[4 + words[3]++] = k->images.list[n].initializers[i];
-    machine_map(m, MAIN_STACK, MAIN_STACK_BYTES, MACHINE_READ | MACHINE_WRITE, -1, 0);
-    machine_map(m, PROGRAM, MACHINE_PAGE, MACHINE_READ | MACHINE_WRITE, -1, 0);
+    machine_map(m, MAIN_STACK, MAIN_STACK_BYTES, MACHINE_READ | MACHINE_WRITE);
+    machine_map(m, PROGRAM, MACHINE_PAGE, MACHINE_READ | MACHINE_WRITE);
     machine_write(m, PROGRAM, words, sizeof words);
     struct thread *t = kernel_add_thread(k, start, PROGRAM, MAIN_STACK + MAIN_STACK_BYTES, self);
     snprintf(t->name, sizeof t->name, "main");
@@ -164,7 +165,8 @@ int main(int count, char **arguments)
     k->guard = !o.unguarded;
     k->strict = k->guard;
     k->graph = true;
-    k->now_ns = 1000000000u;
+    k->now_ns = SECOND;
+    k->until_ns = PATIENCE_SECONDS * SECOND;
     load(k, count - first, arguments + first);
     if (o.exact)
         watch_exactly(k);
@@ -177,9 +179,10 @@ int main(int count, char **arguments)
     bool fine = k->outcome == RUN_FINE && !k->status && nothing_left(k, o.kills);
     if (fine && o.exact)
         fine = watch_compare(o.session);
-    if (o.kills)
-        printf("%s, stood for %llu us; ", watch_killed(&stood) ? "killed" : "never killed",
-               (unsigned long long)(stood == NEVER ? 0 : stood / 1000));
+    if (o.kills) {
+        bool killed = watch_killed(&stood);
+        printf("%s, stood for %llu us; ", killed ? "killed" : "never killed", (unsigned long long)(stood / 1000));
+    }
     printf("seed %llu: %s, guest's status %llu, %llu instructions, %llu us, %llu suspends, %llu resumes, %llu states "
            "read\n", (unsigned long long)o.seed, fine ? "fine" : "not fine", (unsigned long long)k->status,
            (unsigned long long)k->instructions, (unsigned long long)((k->now_ns - began) / 1000),

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 1024, COPY_BYTES = 1 << 16, GUEST_ANONYMOUS = 0x1000, GUEST_WRITES = 3 };
+enum { PATH_BYTES = 1024, COPY_BYTES = 1 << 16, GUEST_ANONYMOUS = 0x1000, GUEST_SHARED = 1, GUEST_WRITES = 3 };
 
 static uint64_t whole_pages(uint64_t bytes)
 {
@@ -54,7 +54,7 @@ static uint64_t vm_allocate_some(struct kernel *k, const struct call *c)
     at = c->a[3] & VM_FLAGS_ANYWHERE ? machine_room(m, bytes) : at & ~(uint64_t)(MACHINE_PAGE - 1);
     if (!bytes)
         at = 0;
-    else if (!machine_map(m, at, bytes, MACHINE_READ | MACHINE_WRITE, -1, 0))
+    else if (!machine_map(m, at, bytes, MACHINE_READ | MACHINE_WRITE))
         return KERN_NO_SPACE;
     return machine_write(m, c->a[1], &at, sizeof at) ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
 }
@@ -112,8 +112,12 @@ static uint64_t write_text(struct kernel *k, const struct call *c)
 static uint64_t map_some(struct kernel *k, const struct call *c)
 {
     uint64_t bytes = whole_pages(c->a[1]), at = machine_room(&k->machine, bytes);
-    int fd = c->a[3] & GUEST_ANONYMOUS ? -1 : (int)c->a[4];
-    return machine_map(&k->machine, at, bytes, (unsigned)c->a[2] & 7, fd, c->a[5]) ? at : failed(ENOMEM);
+    unsigned protection = (unsigned)c->a[2] & 7;
+    bool shared = c->a[3] & GUEST_SHARED;
+    bool done = c->a[3] & GUEST_ANONYMOUS
+                    ? machine_map(&k->machine, at, bytes, protection)
+                    : machine_map_file(&k->machine, at, bytes, protection, (int)c->a[4], c->a[5], shared);
+    return done ? at : failed(ENOMEM);
 }
 
 uint64_t memory_answer(struct kernel *k, struct thread *t, const struct call *c)

@@ -170,7 +170,7 @@ static void stuck(struct kernel *k)
                 (unsigned long long)t->id, t->name, (int)t->state, t->suspends, (unsigned long long)t->wait_word);
         guard_print_stack(k, t);
     }
-    kernel_end(k, RUN_DEADLOCK, "no thread can ever go on");
+    kernel_end(k, RUN_BROKEN, "these can't go on, or have not ended in time");
 }
 
 void schedule_run(struct kernel *k)
@@ -186,7 +186,7 @@ void schedule_run(struct kernel *k)
         struct thread *t = k->over ? NULL : pick(k, &most);
         if (t)
             run_slice(k, t, most);
-        else if (!k->over && !pass_time(k))
+        else if (!k->over && (!pass_time(k) || k->now_ns > k->until_ns))
             stuck(k);
     }
 }

@@ -87,6 +87,7 @@ static uint64_t get_state(struct kernel *k, struct thread *t, const struct call 
     s.__pc = kernel_register(k, of, UC_ARM64_REG_PC);
     if (!machine_write(&k->machine, c->a[2], &s, sizeof s))
         return KERN_INVALID_ADDRESS;
+    of->looked_at += of != t;
     tell(k, c->number, t, of);
     return KERN_SUCCESS;
 }
@@ -128,7 +129,7 @@ static uint64_t task_threads_of(struct kernel *k, const struct call *c)
         return kernel_port(k, (mach_port_name_t)c->a[0]) ? KERN_INVALID_ARGUMENT : MACH_SEND_INVALID_DEST;
     uint64_t at = machine_room(&k->machine, MACHINE_PAGE);
     uint32_t count = (uint32_t)k->thread_count;
-    if (!machine_map(&k->machine, at, MACHINE_PAGE, MACHINE_READ | MACHINE_WRITE, -1, 0))
+    if (!machine_map(&k->machine, at, MACHINE_PAGE, MACHINE_READ | MACHINE_WRITE))
         return KERN_RESOURCE_SHORTAGE;
     for (uint32_t i = 0; i < count; i++) {
         mach_port_name_t name = kernel_take_right(k, k->threads[i]);
