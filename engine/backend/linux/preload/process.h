@@ -12,7 +12,7 @@
  *               and stacks take. Mapped files, the session's own among them, are not in it; nor is what was swapped out
  *   threads     links of /proc/self/task but two
  *
- * What the system does not tell is left out. Takes about 10 us, most of it statm, which needs a descriptor: where the
+ * What the system does not tell is left out. Takes 10 to 20 us, most of it statm, which needs a descriptor: where the
  * descriptor table is the program's (not the sampler thread's own), `own_files` is false and the footprint left out. */
 void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s, uint32_t thread, bool own_files);
 
