@@ -91,6 +91,9 @@ same a_program_with_a_handler_on_every_signal --async-interval 200us -- "$own/ev
 reports '"suspends": [1-9]' "the thread that handles every signal is still stopped"
 same calls_that_block_are_not_ended_early --async-interval 100us -- "$own/blocking_calls"
 reports '"suspends": [1-9][0-9]' "threads beside the blocked ones are stopped"
+reports '"footprint_peak_bytes": [1-9][0-9]{4}' "the process's memory is known"
+reports '"threads_max": ([3-9]|[1-9][0-9])' "its threads are counted, the sampler among them"
+reports '"span_ns": [1-9]' "its CPU time is read more than once"
 same calls_that_block_are_not_ended_early_every_event --async-interval 100us --interval 0 --metrics all -- \
     "$own/blocking_calls"
 same who_ended_which_wait -- "$own/wakers"
