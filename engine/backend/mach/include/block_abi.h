@@ -1,6 +1,7 @@
-/* Blocks as C without them sees one, and what takes them: the layout of the blocks' ABI (clang's documentation, "Block
- * Implementation Specification"), the calls of Apple's public dispatch/dispatch.h. Apple has no header of this name, and
- * its own declare these calls to a compiler that knows blocks only: with -fno-blocks this one goes with them as well. */
+/* Blocks as C without them sees one, and what takes them: the layout of the blocks' ABI (clang's documentation,
+ * "Block Implementation Specification"), the calls of Apple's public dispatch/dispatch.h. Apple has no header of this
+ * name, and its own declare these calls to a compiler that knows blocks only: with -fno-blocks this one goes with them
+ * as well. */
 #ifndef STROBE_BACKEND_MACH_INCLUDE_BLOCK_ABI_H
 #define STROBE_BACKEND_MACH_INCLUDE_BLOCK_ABI_H
 
