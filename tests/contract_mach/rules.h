@@ -6,30 +6,43 @@
  * for is asked of the environment.
  *
  * Kernels differ in some answers. XNU can't be run here: what is expected of it is read from its source, and is what
- * the fake and the emulator's host promise.
+ * the emulator's host promises; the fake answers as either (fake_mach_kernel).
  *
- *   what                                      XNU                  GNU Mach          source: XNU; GNU Mach
- *   run_state, computing, then suspended      WAITING or STOPPED   STOPPED           [1] [2]; [5]
- *   run_state, waiting, then suspended        WAITING or STOPPED   STOPPED           [1] [2]; [5] [6]
- *   run_state, and its wait is over since     WAITING or STOPPED   STOPPED           [1] [2]; [5]
- *   a thread that has ended, its name left    TERMINATED, then     INVALID_DEST      [2] [3]; [7]
- *                                             INVALID_DEST
- *   thread_id, names of threads               thread_info          none              [1]; [8]
- *   vm_read_overwrite                         a call               vm_read, whole    [4]; [9]
- *                                                                  pages
- *   time constraint                           thread_policy_set    none              [10]; [8]
+ *   what                                   XNU                       GNU Mach                  in XNU; in GNU Mach
+ *   thread_suspend returns when the        is off its processor:     has stopped, or waits     [1]; [7]
+ *     thread                               may be RUNNING yet        (rule: in a while)
+ *   run_state, computing, then suspended   WAITING, or STOPPED       STOPPED                   [2] [3]; [6]
+ *   run_state, waiting, then suspended     WAITING, or STOPPED       STOPPED                   [2] [3]; [6]
+ *   run_state, and its wait is over since  WAITING, or STOPPED       STOPPED                   [2] [3]; [6]
+ *   suspended in a wait that can't be      UNINTERRUPTIBLE           the caller waits, too     [2]; [7] (no rule)
+ *     interrupted
+ *   a thread that has ended, its name      KERN_TERMINATED (37),     MACH_SEND_INVALID_DEST    [4]; [8]
+ *     still held                           then INVALID_DEST         (TERMINATED is 26)
+ *   registers of the calling thread        told                      KERN_INVALID_ARGUMENT     [5]; [9] (no rule)
+ *   deallocating a name that is none       KERN_INVALID_NAME, and    KERN_INVALID_NAME, and    [10]; [11]
+ *                                          a guard exception where   a line on the console
+ *                                          the task asked for it
+ *   thread_id, names of threads            thread_info               none                      [2]; [12]
+ *   vm_read_overwrite                      a call                    vm_read of whole pages    [13]; [14]
+ *   time constraint                        thread_policy_set         none                      [15]; [12] (no rule)
  *
- *   [1] osfmk/kern/thread.c, retrieve_thread_basic_info: RUNNING before STOPPED before WAITING; STOPPED means
- *       thread_stop, which thread_suspend does not use; thread_info_internal
- *   [2] osfmk/kern/thread_act.c, thread_hold and thread_suspended: a suspended thread waits to be released
- *   [3] osfmk/kern/ipc_tt.c, ipc_thread_disable: the port dies when the thread has been reaped
- *   [4] osfmk/vm/vm_user.c, vm_read_overwrite
- *   [5] kern/thread.c, thread_info: RUNNING before STOPPED before WAITING; STOPPED means suspended
- *   [6] kern/thread.c, thread_suspend and thread_dowait
- *   [7] kern/ipc_tt.c, ipc_thread_terminate
- *   [8] mach/thread_info.h, mach/mach.defs, mach/mach4.defs: no such flavor, no such call
- *   [9] vm/vm_user.c, vm_read
- *   [10] osfmk/kern/thread_policy.c */
+ *   XNU       [1] osfmk/kern/sched_prim.c, thread_wait
+ *             [2] osfmk/kern/thread.c, retrieve_thread_basic_info: RUNNING, UNINTERRUPTIBLE, STOPPED, WAITING,
+ *                 whichever is true first; thread_info_internal
+ *             [3] osfmk/kern/thread_act.c, thread_hold, thread_apc_ast: who is suspended waits to be released; STOPPED
+ *                 is told only while thread_get_state looks at it (thread_stop)
+ *             [4] osfmk/kern/thread_act.c, thread_suspend and others; thread.c, thread_terminate_self; ipc_tt.c
+ *             [5] osfmk/kern/thread_act.c, thread_get_state_internal
+ *             [10] osfmk/ipc/mach_port.c, mach_port_deallocate; [13] osfmk/vm/vm_user.c, vm_read_overwrite
+ *             [15] osfmk/kern/thread_policy.c, thread_policy_set
+ *   GNU Mach  [6] kern/thread.c, thread_info: as in XNU, but STOPPED is what thread_hold makes of a thread
+ *             [7] kern/thread.c, thread_suspend, thread_dowait
+ *             [8] kern/ipc_tt.c, ipc_thread_terminate; mach/kern_return.h
+ *             [9] kern/thread.c, thread_get_state
+ *             [11] ipc/mach_port.c, mach_port_deallocate; [12] mach/thread_info.h, mach/mach.defs, mach/mach_host.defs
+ *             [14] vm/vm_user.c, vm_read
+ *
+ * What runs here agrees with these sources: all rules hold on Debian's GNU Mach 1.8 (tests/gnumach). */
 #ifndef STROBE_CONTRACT_MACH_RULES_H
 #define STROBE_CONTRACT_MACH_RULES_H
 

@@ -3,6 +3,7 @@
 #include <mig/mach_host.h>
 
 #include <string.h>
+#include <time.h>
 
 #undef thread_info
 
@@ -58,6 +59,11 @@ kern_return_t gnumach_thread_info(thread_act_t thread, thread_flavor_t flavor, t
 
 static uint32_t ticks_per_ms = 1;
 
+uint64_t clock_ticks(unsigned ms)
+{
+    return (uint64_t)ms * ticks_per_ms;
+}
+
 uint64_t mach_absolute_time(void)
 {
     return __builtin_ia32_rdtsc();
@@ -79,6 +85,7 @@ static uint32_t host_us(mach_port_t host)
 void clock_begin(mach_port_t host)
 {
     enum { SPAN_MS = 100 };
+    thread_pass(1);   /* to where its clock ticks, in whose steps the host tells time */
     uint32_t us = host_us(host);
     uint64_t ticks = mach_absolute_time();
     thread_pass(SPAN_MS);
@@ -94,4 +101,21 @@ kern_return_t mach_wait_until(uint64_t deadline)
         thread_pass(left >> 32 ? 1000 : (uint32_t)left / ticks_per_ms + 1);
     }
     return KERN_SUCCESS;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    struct thread_basic_info info;
+    mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
+    if (clock != CLOCK_THREAD_CPUTIME_ID)
+        return -1;
+    thread_act_t self = mach_thread_self();
+    kern_return_t kr = thread_info(self, THREAD_BASIC_INFO, (thread_info_t)&info, &count);
+    mach_port_deallocate(mach_task_self(), self);
+    if (kr != KERN_SUCCESS)
+        return -1;
+    long us = (long)info.user_time.microseconds + (long)info.system_time.microseconds;
+    out->tv_sec = (long)info.user_time.seconds + (long)info.system_time.seconds + us / 1000000;
+    out->tv_nsec = us % 1000000 * 1000;
+    return 0;
 }

@@ -7,8 +7,11 @@ gnumach_headers := $(gnumach_root)/usr/include/i386-linux-gnu
 gnumach_own     := $(wildcard tests/gnumach/*.c)
 gnumach_src     := $(gnumach_own) tests/gnumach/boot.S tests/contract_mach/crew.c \
                    $(wildcard tests/contract_mach/rules*.c)
+gnumach_engine  := $(addprefix engine/backend/mach/,threads.c host_mach.c unwind_mach.c) \
+                   $(addprefix engine/capture/,walk_fp.c leaf.c frame_state.c)
 gnumach_calls   := mach mach_port mach_host
-gnumach_obj     := $(patsubst %,$(gnumach)/%.o,$(basename $(gnumach_src))) $(gnumach_calls:%=$(gnumach)/mig/%.o)
+gnumach_obj     := $(patsubst %,$(gnumach)/%.o,$(basename $(gnumach_src) $(gnumach_engine))) \
+                   $(gnumach_calls:%=$(gnumach)/mig/%.o)
 sources         += $(gnumach_src)
 
 # Registers and stacks are as the engine wants them on every machine: frame pointers, also in leaves. Nothing of a C

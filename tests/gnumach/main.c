@@ -2,7 +2,6 @@
 #include "tests/gnumach/task.h"
 
 #include <mig/mach_host.h>
-#include <mach/mig_support.h>
 
 /* ---- what the rules ask for ---- */
 
@@ -15,17 +14,12 @@ static bool start(unsigned slot, void (*f)(void *), void *arg)
 
 static void wait_at_gate(void)
 {
-    mach_msg_header_t message;
-    mach_msg(&message, MACH_RCV_MSG, 0, sizeof message, gate, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+    gate_wait(gate);
 }
 
-static void open_gate(void)
+static void open_the_gate(void)
 {
-    mach_msg_header_t message = {
-        .msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MAKE_SEND, 0),
-        .msgh_remote_port = gate,
-    };
-    mach_msg(&message, MACH_SEND_MSG, sizeof message, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+    gate_open(gate);
 }
 
 static const struct mach_rules_env environment = {
@@ -34,12 +28,26 @@ static const struct mach_rules_env environment = {
     .join = thread_join,
     .pass = thread_pass,
     .wait = wait_at_gate,
-    .wake = open_gate,
+    .wake = open_the_gate,
     .print = mach_print,
     .page_bytes = TASK_PAGE,
 };
 
 /* ---- the run ---- */
+
+static void test(const struct task_test *t, struct mach_rules_result *result)
+{
+    const char *wrong = backend_check(t);
+    mach_print(wrong ? "FAIL " : "ok   ");
+    mach_print(t->name);
+    if (wrong) {
+        mach_print(": ");
+        mach_print(wrong);
+    }
+    mach_print("\n");
+    result->passed += !wrong;
+    result->failed += wrong != NULL;
+}
 
 static void print_result(const struct mach_rules_result *result)
 {
@@ -69,6 +77,8 @@ _Noreturn void task_begin(uint32_t *words)
     struct mach_rules_result result = {0, 0, 0};
     if (mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &gate) == KERN_SUCCESS)
         result = mach_rules_run(&environment);
+    for (const struct task_test *t = backend_tests; t->name; t++)
+        test(t, &result);
     print_result(&result);
     for (;;)
         host_reboot(host, 0);

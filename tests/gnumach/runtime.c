@@ -46,11 +46,41 @@ size_t strlen(const char *text)
     return n;
 }
 
+/* ---- 64-bit division, which i386's compilers leave to a library ---- */
+
+uint64_t __udivdi3(uint64_t a, uint64_t b);
+uint64_t __umoddi3(uint64_t a, uint64_t b);
+
+/* By shifts and differences, a bit at a time. */
+static uint64_t divide(uint64_t a, uint64_t b, uint64_t *rest)
+{
+    uint64_t quotient = 0, r = 0;
+    for (int bit = 63; bit >= 0; bit--) {
+        r = r << 1 | (a >> bit & 1);
+        if (r >= b) {
+            r -= b;
+            quotient |= (uint64_t)1 << bit;
+        }
+    }
+    *rest = r;
+    return quotient;
+}
+
+uint64_t __udivdi3(uint64_t a, uint64_t b)
+{
+    uint64_t rest;
+    return divide(a, b, &rest);
+}
+
+uint64_t __umoddi3(uint64_t a, uint64_t b)
+{
+    uint64_t rest;
+    divide(a, b, &rest);
+    return rest;
+}
+
 /* ---- messages ---- */
 
-mach_msg_return_t mach_msg_trap(mach_msg_header_t *message, mach_msg_option_t option, mach_msg_size_t send_bytes,
-                                mach_msg_size_t receive_bytes, mach_port_t receive_from, mach_msg_timeout_t timeout,
-                                mach_port_t notify);
 mach_port_t mach_reply_port(void);
 
 mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option, mach_msg_size_t send_bytes,
@@ -89,6 +119,21 @@ void task_drop_reply_port(unsigned slot)
     reply_ports[slot] = MACH_PORT_NULL;
     if (port != MACH_PORT_NULL)
         mach_port_mod_refs(mach_task_self(), port, MACH_PORT_RIGHT_RECEIVE, -1);
+}
+
+void gate_wait(mach_port_t gate)
+{
+    mach_msg_header_t message;
+    mach_msg(&message, MACH_RCV_MSG, 0, sizeof message, gate, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+}
+
+void gate_open(mach_port_t gate)
+{
+    mach_msg_header_t message = {
+        .msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MAKE_SEND, 0),
+        .msgh_remote_port = gate,
+    };
+    mach_msg(&message, MACH_SEND_MSG, sizeof message, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
 }
 
 unsigned task_names(void)

@@ -72,5 +72,8 @@ void thread_join(unsigned slot)
 
 void thread_pass(unsigned ms)
 {
-    thread_switch(MACH_PORT_NULL, SWITCH_WAIT, ms);
+    uint64_t deadline = mach_absolute_time() + clock_ticks(ms);
+    do
+        thread_switch(MACH_PORT_NULL, SWITCH_WAIT, ms);   /* up to a tick of the kernel's clock less */
+    while (mach_absolute_time() < deadline);
 }
