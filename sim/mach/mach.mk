@@ -20,6 +20,7 @@ $B/libstrobe-mach.so: $(call obj,pic,$(engine_src) $(mach_src)) $B/libfakemach.s
 # Comes before both, and ends who calls what it may not while a thread stands.
 guard_src := $(wildcard sim/mach/guard/*.[cS])
 sources   += $(guard_src)
+$(call obj,pic,$(guard_src)): private CFLAGS += $(if $(SAN),-fno-sanitize=all)   # runs before a sanitizer does
 $B/libfakemach-guard.so: $(call obj,pic,$(guard_src))
 	$(call run,ld)$(link) -shared -Wl,-soname,libfakemach-guard.so -Wl,-z,now -o $@ $^ $(preload_libs)
 

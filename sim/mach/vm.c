@@ -32,12 +32,7 @@ static bool round_out(vm_address_t *address, vm_size_t *bytes)
 
 /* ---- reads */
 
-static long read_at(const struct iovec *to, const struct iovec *from, size_t count)
-{
-    return syscall(SYS_process_vm_readv, (long)getpid(), to, 1ul, from, (unsigned long)count, 0ul);
-}
-
-/* Emulators of user programs lack that call; a pipe copies, and does not fault either. */
+/* Emulators of user programs lack the call; a pipe copies, and does not fault either. */
 static bool read_by_pipe(const char *from, char *to, size_t bytes)
 {
     int ends[2];
@@ -56,35 +51,42 @@ static bool read_by_pipe(const char *from, char *to, size_t bytes)
     return whole;
 }
 
-/* Why a page can't be read. */
-static kern_return_t refusal(uintptr_t address)
+/* How many pieces were read whole; pieces of the same size, one after the other at `to`. */
+static size_t read_pieces(const struct iovec *from, size_t count, char *to)
 {
-    unsigned char in_core;
-    void *page = (void *)(address & ~(page_bytes() - 1));
-    return syscall(SYS_mincore, page, page_bytes(), &in_core) == 0 ? KERN_PROTECTION_FAILURE : KERN_INVALID_ADDRESS;
+    size_t each = from[0].iov_len, n = 0;
+    struct iovec into = {to, each * count};
+    long got = syscall(SYS_process_vm_readv, (long)getpid(), &into, 1ul, from, (unsigned long)count, 0ul);
+    if (got >= 0 || errno == EFAULT)
+        return got > 0 ? (size_t)got / each : 0;
+    while (n < count && read_by_pipe(from[n].iov_base, to + n * each, each))
+        n++;
+    return n;
 }
 
-/* A byte of each page. *bad: the first that can't be read. False: the system has no such call. */
-static bool probe(uintptr_t address, size_t bytes, uintptr_t *bad)
+/* Why a page can't be read: to write it back, which nothing but its presence is needed for, fails when it is not
+ * there. */
+static kern_return_t refusal(uintptr_t address)
+{
+    void *page = (void *)(address & ~(page_bytes() - 1));
+    return syscall(SYS_msync, page, page_bytes(), MS_ASYNC) == 0 ? KERN_PROTECTION_FAILURE : KERN_INVALID_ADDRESS;
+}
+
+/* Reads a byte of each page. Returns the first that can't be read, 0: all can. */
+static uintptr_t unreadable(uintptr_t address, size_t bytes)
 {
     uintptr_t page = page_bytes(), at = address, end = address + bytes;
-    *bad = 0;
     while (at < end) {
         struct iovec from[PROBES];
         char scratch[PROBES];
         size_t n = 0;
         for (; n < PROBES && at < end; at = (at & ~(page - 1)) + page)
             from[n++] = (struct iovec){(void *)at, 1};
-        struct iovec to = {scratch, n};
-        long got = read_at(&to, from, n);
-        if (got < 0 && errno != EFAULT)
-            return false;
-        if (got < (long)n) {
-            *bad = (uintptr_t)from[got < 0 ? 0 : got].iov_base;
-            return true;
-        }
+        size_t got = read_pieces(from, n, scratch);
+        if (got < n)
+            return (uintptr_t)from[got].iov_base;
     }
-    return true;
+    return 0;
 }
 
 static bool in_one_page(uintptr_t address, size_t bytes)
@@ -94,18 +96,15 @@ static bool in_one_page(uintptr_t address, size_t bytes)
 
 static kern_return_t read_memory(uintptr_t address, size_t bytes, uintptr_t out)
 {
-    uintptr_t bad = 0;
     if (bytes == 0)
         return KERN_SUCCESS;
     if (bytes > UINTPTR_MAX - address)
         return KERN_INVALID_ADDRESS;
-    struct iovec from = {(void *)address, bytes}, to = {(void *)out, bytes};
-    if (!in_one_page(address, bytes) && probe(address, bytes, &bad) && bad)
-        return refusal(bad);
-    long got = read_at(&to, &from, 1);
-    if (got == (long)bytes || (got < 0 && errno != EFAULT && read_by_pipe((void *)address, (void *)out, bytes)))
+    uintptr_t bad = in_one_page(address, bytes) ? 0 : unreadable(address, bytes);
+    struct iovec from = {(void *)address, bytes};
+    if (!bad && read_pieces(&from, 1, (char *)out) == 1)
         return KERN_SUCCESS;
-    return refusal(got > 0 ? address + (size_t)got : address);
+    return refusal(bad ? bad : address);
 }
 
 kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t bytes, vm_address_t out,

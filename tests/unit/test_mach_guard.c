@@ -95,7 +95,7 @@ static int child(void (*call)(void), bool in_window, char *said, size_t room)
     return status;
 }
 
-/* A sanitizer's calls come before the guard's. */
+/* A sanitizer's entry points come before the guard's, which then does nothing. */
 static bool is_first(void)
 {
     return !dlsym(RTLD_DEFAULT, "__asan_init") && !dlsym(RTLD_DEFAULT, "__tsan_init");
@@ -121,6 +121,8 @@ static void outside_the_window_and_of_what_is_allowed_nothing_is_caught(void **s
 {
     (void)state;
     char said[8192];
+    if (!is_first())
+        skip();
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         if (forbidden[i].call != call_objc && child(forbidden[i].call, false, said, sizeof said) != 0)
             fail_msg("%s: %s", forbidden[i].name, said);

@@ -16,6 +16,7 @@
 enum { ROOM = 128, FRAMES = 64 };
 
 static void *_Atomic real[ROOM];
+static _Atomic bool on;
 static _Thread_local bool telling;
 
 /* The C library's heap by its other names: to look for the first ones takes memory. */
@@ -27,13 +28,13 @@ void __libc_free(void *p);
 static void *const heap[] = {(void *)__libc_malloc, (void *)__libc_calloc, (void *)__libc_realloc,
                              (void *)__libc_free};
 
-static void *find(const char *name)
+static void *find(void *where, const char *name)
 {
     static void *(*_Atomic look_up)(void *, const char *);
     void *(*look)(void *, const char *) = look_up;
     if (!look)
         look_up = look = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-    return look ? look(RTLD_NEXT, name) : NULL;
+    return look ? look(where, name) : NULL;
 }
 
 static void say(const char *text)
@@ -68,11 +69,11 @@ _Noreturn static void caught(const char *name)
 void *guard_pass(uint32_t index)
 {
     const char *name = guard_names[index];
-    if (!telling && fake_mach_holds && fake_mach_held && fake_mach_holds())
+    if (atomic_load_explicit(&on, memory_order_relaxed) && !telling && fake_mach_holds())
         caught(name);
     void *to = index < sizeof heap / sizeof *heap ? heap[index] : atomic_load(&real[index]);
     if (!to)
-        atomic_store(&real[index], to = find(name));
+        atomic_store(&real[index], to = find(RTLD_NEXT, name));
     if (to)
         return to;
     say(name);
@@ -80,13 +81,16 @@ void *guard_pass(uint32_t index)
     abort();
 }
 
-/* The first backtrace of a process loads a library. */
+/* A sanitizer has entry points of its own before these, and calls these before it is ready. The first backtrace of a
+ * process loads a library. */
 __attribute__((constructor)) static void begin(void)
 {
     void *frame;
+    bool sanitized = find(RTLD_DEFAULT, "__asan_init") || find(RTLD_DEFAULT, "__tsan_init");
     if (guard_count > ROOM)
         abort();
     for (uint32_t i = 0; i < guard_count; i++)
-        atomic_store(&real[i], find(guard_names[i]));
+        atomic_store(&real[i], find(RTLD_NEXT, guard_names[i]));
     backtrace(&frame, 1);
+    atomic_store(&on, fake_mach_holds && fake_mach_held && !sanitized);
 }
