@@ -33,6 +33,7 @@ enum {
     PACIASP = 0xd503233f, AUTIASP = 0xd50323bf, BLR = 0xd63f0100, BLRAAZ = 0xd63f091f,
     BR_X8 = 0xd61f0100, BR_X16 = 0xd61f0200, BRAA_X16 = 0xd71f0a11,
     ADD_TABLE = 0x8b0a0908,     /* add x8, x8, x10, lsl #2 */
+    ADD_TABLE_X16 = 0x8b0a0a10,
     LDR_LOCAL = 0xf94017e8,     /* ldr x8, [sp, #40] */
     LDR_SLOT = 0xf9400808,      /* ldr x8, [x0, #16] */
     LEND = 0xaa1e03ef,          /* mov x15, x30 */
@@ -159,6 +160,8 @@ static void a_jump_by_a_table_stays_in_the_function(void **state)
     assert_int_equal(ask(0, ADD_TABLE, BR_X8, NOP, LDP, RET), STROBE_FRAME_KEPT);
     assert_int_equal(ask(1, ADD_TABLE, BR_X8, NOP, LDP, RET), STROBE_FRAME_KEPT);
     assert_in_link(0, ADD_TABLE, BR_X8, NOP, RET);
+    assert_int_equal(ask(0, ADD_TABLE_X16, BR_X16, NOP, LDP, RET), STROBE_FRAME_KEPT);
+    assert_int_equal(ask(1, ADD_TABLE_X16, BR_X16, NOP, LDP, RET), STROBE_FRAME_KEPT);
 }
 
 static void a_computed_goto_is_no_tail_call(void **state)

@@ -186,6 +186,23 @@ static void a_function_without_its_frame_yet_shows_where_its_caller_is(void **st
 #endif
 }
 
+static void signed_return_addresses_and_marked_frame_pointers_are_read_without_that(void **state)
+{
+    (void)state;
+#ifdef STROBE_FRAMES_ARM64
+    lay_chain(4);
+    memory[5] |= (uint64_t)0x7a5b << 48;
+    memory[8] |= (uint64_t)1 << 60;   /* as Swift's async functions do */
+    assert_int_equal(walk(BASE | (uint64_t)1 << 60, FRAMES), STROBE_WALK_ROOT);
+    assert_int_equal(count, 4);
+    assert_int_equal(frames[FRAMES - 2], 0x1001);
+    memory[8] |= (uint64_t)1 << 61;
+    assert_int_equal(walk(BASE, FRAMES), STROBE_WALK_DOUBTFUL);
+#else
+    skip();
+#endif
+}
+
 /* A real chain: this very stack. */
 static __attribute__((noinline)) uint32_t recurse(uint32_t depth, uint64_t high)
 {
@@ -221,6 +238,7 @@ int main(void)
         cmocka_unit_test_setup(a_chain_that_breaks_in_the_outermost_code_is_whole, setup),
         cmocka_unit_test_setup(random_memory_is_never_read_outside_the_window, setup),
         cmocka_unit_test_setup(a_function_without_its_frame_yet_shows_where_its_caller_is, setup),
+        cmocka_unit_test_setup(signed_return_addresses_and_marked_frame_pointers_are_read_without_that, setup),
         cmocka_unit_test_setup(a_compilers_own_frames_are_walked, setup),
     };
     return cmocka_run_group_tests_name("walk_fp", tests, NULL, NULL);
