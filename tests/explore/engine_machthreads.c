@@ -43,7 +43,7 @@ static void put_and_drop(void *state)
 static void note_found(void *ctx, const struct strobe_mach_found *found)
 {
     struct machthreads_state *s = ctx;
-    explore_require(found->tid == TID && found->port == PORT && found->is_main);
+    explore_require(found->tid == TID && found->port == PORT);
     s->found++;
 }
 
@@ -53,9 +53,13 @@ static void look(void *state)
     strobe_mach_threads_look(&s->table, note_found, s);
 }
 
+/* The thread was not there yet when the first list was made. */
 static void look_twice(void *state)
 {
+    struct machthreads_state *s = state;
+    s->mach.listed = 0;
     look(state);
+    s->mach.listed = PORT;
     look(state);
 }
 
@@ -103,7 +107,7 @@ static const struct explore_program twins_program = {
     .thread = {put, look_twice}, .check = check_put, .quick = 1, .nightly = 1, .fenced = true,
 };
 
-/* ---- machthreads/drop: it leaves while a look finds it */
+/* ---- machthreads/drop, machthreads/out: it leaves while a look finds it */
 
 static void check_drop(void *state)
 {
@@ -118,6 +122,19 @@ static const struct explore_program drop_program = {
     .name = "machthreads/drop", .what = "a thread that has left is not put in again, and leaves no right",
     .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup_twins,
     .thread = {put_and_drop, look_twice}, .check = check_drop, .quick = 1, .nightly = 1, .fenced = true,
+};
+
+/* As the engine's own threads do when they begin. */
+static void stay_out(void *state)
+{
+    struct machthreads_state *s = state;
+    strobe_mach_threads_drop(&s->table, TID);
+}
+
+static const struct explore_program out_program = {
+    .name = "machthreads/out", .what = "a thread that stays out is in the table for no longer than it takes to say so",
+    .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup_twins,
+    .thread = {stay_out, look_twice}, .check = check_drop, .quick = 1, .nightly = 1, .fenced = true,
 };
 
 /* ---- machthreads/use: the sampler works with its port */
@@ -196,5 +213,5 @@ static const struct explore_program frozen_program = {
 };
 
 const struct explore_program *const explore_machthreads_programs[] = {
-    &put_program, &twins_program, &drop_program, &use_program, &again_program, &frozen_program, NULL,
+    &put_program, &twins_program, &drop_program, &out_program, &use_program, &again_program, &frozen_program, NULL,
 };

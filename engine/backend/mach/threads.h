@@ -21,8 +21,8 @@
  * A thread's slot is one of STROBE_MACH_TABLE_PROBES that follow the place its id is mixed to; all of these are read at
  * each search, so a slot may become empty at any time. Whoever takes a port out of a slot gives the right back, unless
  * the sampler uses that very port: then `in_use` says so, and it is given back when the sampler is done. A stopped or
- * dead thread holds up nobody. (explored: machthreads/put, machthreads/twins, machthreads/drop, machthreads/use,
- * machthreads/again, machthreads/frozen) */
+ * dead thread holds up nobody. (explored: machthreads/put, machthreads/twins, machthreads/drop, machthreads/out,
+ * machthreads/use, machthreads/again, machthreads/frozen) */
 #ifndef STROBE_BACKEND_MACH_THREADS_H
 #define STROBE_BACKEND_MACH_THREADS_H
 
