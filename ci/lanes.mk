@@ -32,8 +32,8 @@ lab_long  := %/test_fault %/test_properties_sampling %/test_properties_trace %/t
              %/test_litmus_corpus %/test_score_brute %/test_dist
 shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
 
-# Valgrind keeps what it has made of a file's code: it does not see detours.
-translated := %/test_art_detour
+# Valgrind keeps what it has made of a file's code: it does not see detours. Its heap comes before any guard's.
+translated := %/test_art_detour %/test_mach_guard
 
 # Tests whose time is spent in what they start, or in libraries of others.
 elsewhere  := $(if $(FULL),,%/test_art_module %/test_art_moved %/test_import)

@@ -32,6 +32,8 @@ static bool round_out(vm_address_t *address, vm_size_t *bytes)
 
 /* ---- reads */
 
+static _Atomic bool emulated;
+
 /* Emulators of user programs lack the call; a pipe copies, and does not fault either. */
 static bool read_by_pipe(const char *from, char *to, size_t bytes)
 {
@@ -59,17 +61,21 @@ static size_t read_pieces(const struct iovec *from, size_t count, char *to)
     long got = syscall(SYS_process_vm_readv, (long)getpid(), &into, 1ul, from, (unsigned long)count, 0ul);
     if (got >= 0 || errno == EFAULT)
         return got > 0 ? (size_t)got / each : 0;
+    atomic_store(&emulated, true);
     while (n < count && read_by_pipe(from[n].iov_base, to + n * each, each))
         n++;
     return n;
 }
 
-/* Why a page can't be read: to write it back, which nothing but its presence is needed for, fails when it is not
- * there. */
+/* Why a page can't be read. Both calls fail when it is not there; an emulator's mincore fails when it is protected,
+ * too, and valgrind minds what msync is about. */
 static kern_return_t refusal(uintptr_t address)
 {
+    unsigned char in_core;
     void *page = (void *)(address & ~(page_bytes() - 1));
-    return syscall(SYS_msync, page, page_bytes(), MS_ASYNC) == 0 ? KERN_PROTECTION_FAILURE : KERN_INVALID_ADDRESS;
+    long there = atomic_load(&emulated) ? syscall(SYS_msync, page, page_bytes(), MS_ASYNC)
+                                        : syscall(SYS_mincore, page, page_bytes(), &in_core);
+    return there == 0 ? KERN_PROTECTION_FAILURE : KERN_INVALID_ADDRESS;
 }
 
 /* Reads a byte of each page. Returns the first that can't be read, 0: all can. */
