@@ -2,6 +2,8 @@
 #ifndef STROBE_SIM_MACH_LIBSYSTEM_H
 #define STROBE_SIM_MACH_LIBSYSTEM_H
 
+#include "sim/mach/fake.h"
+
 #include <poll.h>
 #include <stddef.h>
 #include <sys/select.h>
@@ -14,10 +16,11 @@ void *fake_calloc(size_t count, size_t bytes);
 void *fake_realloc(void *was, size_t bytes);
 void fake_free(void *p);
 
-/* Waits that last as long as they are to, however often the thread is suspended meanwhile. */
-int fake_usleep(useconds_t us);
-int fake_nanosleep(const struct timespec *how_long, struct timespec *left);
-int fake_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
-int fake_select(int count, fd_set *reading, fd_set *writing, fd_set *excepted, struct timeval *timeout);
+/* Waits that last as long as they are to, however often the thread is suspended meanwhile. Hooks of the functions that
+ * they stand for call them, too (mach.mk). */
+FAKE_MACH_API int fake_usleep(useconds_t us);
+FAKE_MACH_API int fake_nanosleep(const struct timespec *how_long, struct timespec *left);
+FAKE_MACH_API int fake_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+FAKE_MACH_API int fake_select(int count, fd_set *reading, fd_set *writing, fd_set *excepted, struct timeval *timeout);
 
 #endif

@@ -29,6 +29,11 @@ $B/libfakemach-guard.so: $(call obj,pic,$(guard_src))
 guard_test := $B/tests/unit/test_mach_guard
 $(guard_test): $B/libfakemach-guard.so $B/libfakemach.so
 $(guard_test): trace_libs += -Wl,-rpath,'$$ORIGIN/../..'
+
+# What the app's pointers are bound to in the place of this machine's own functions (libsystem.h), hooks call, too.
+$(foreach flavour,obj pic,$B/$(flavour)/engine/backend/mach/events_io.o): \
+    cflags += -Dusleep=fake_usleep -Dnanosleep=fake_nanosleep -Dpoll=fake_poll -Dselect=fake_select
+
 mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,\
                 $(filter-out %/test_mach_rebind.c %/test_mach_guard.c,$(wildcard tests/unit/test_mach_*.c)))
 $(mach_tests): $(xnu_obj) $(call obj,obj,$(mach_src))

@@ -94,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (!is_mapped())
         return 0;
     memcpy(before, memory, sizeof before);
-    enum strobe_status status = strobe_rebind_image(valid.header, valid.slide, rebindings, REBINDINGS, made, ROOM, &count);
+    enum strobe_status status =
+        strobe_rebind_image(valid.header, valid.slide, rebindings, REBINDINGS, made, ROOM, &count);
     must(status != STROBE_BAD_INPUT || !count, "what is refused is not changed");
     must(bytes > 2 || (status == STROBE_OK && count == 2 * MACH_IMAGE_SECTIONS), "the whole image is done");
     for (size_t i = 0; i < count; i++)

@@ -6,8 +6,8 @@
  *        3   __LINKEDIT     symbols, indirect symbols, strings
  *
  * Each section has one pointer for each of mach_image_symbols, and behind them one that is of no symbol. */
-#ifndef STROBE_TESTS_UNIT_SUPPORT_MACH_IMAGE_H
-#define STROBE_TESTS_UNIT_SUPPORT_MACH_IMAGE_H
+#ifndef STROBE_UNIT_SUPPORT_MACH_IMAGE_H
+#define STROBE_UNIT_SUPPORT_MACH_IMAGE_H
 
 #include <mach-o/loader.h>
 #include <mach-o/nlist.h>

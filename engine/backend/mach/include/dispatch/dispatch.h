@@ -1,5 +1,5 @@
-/* What the backend uses of libdispatch, in our own words (Apple's public dispatch/dispatch.h): what takes a function and
- * its context. What takes a block is in Block.h. */
+/* What the backend uses of libdispatch, in our own words (Apple's public dispatch/dispatch.h): what takes a function
+ * and its context. What takes a block is in Block.h. */
 #ifndef STROBE_BACKEND_MACH_INCLUDE_DISPATCH_DISPATCH_H
 #define STROBE_BACKEND_MACH_INCLUDE_DISPATCH_DISPATCH_H
 

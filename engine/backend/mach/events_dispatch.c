@@ -1,0 +1,384 @@
+/* Dispatch. Work that is given to a queue is wrapped, to see where it begins and ends: the functions that take a block
+ * are called as those that take a function, with the block's own function and the block as its context, as they do
+ * themselves. Blocks of libdispatch's own making (dispatch_block_create) carry more than that, and go unwrapped: their
+ * function is one of libdispatch's.
+ *
+ *   sync   a wait for the queue until the work begins; the work itself is no wait, and is sampled as any
+ *   async  a new message on the thread that runs it, from its begin to its end
+ *   once   as sync; those that come while it is done wait for its end
+ *
+ * Where asynchronous work is kept is a pool of fixed size: when that is empty, work goes unwrapped. */
+#include "engine/backend/mach/events.h"
+#include "engine/backend/mach/images.h"
+
+#include <block_abi.h>
+#include <mach/semaphore.h>
+
+static struct strobe_thread *caller(const char *call)
+{
+    return strobe_mach_thread(strobe_switched(), call);
+}
+
+static dispatch_function_t function_of(const void *block)
+{
+    return ((const struct block_literal *)block)->invoke;
+}
+
+/* libdispatch's own code, where that is an image that the loader tells of. */
+static struct { uint64_t start, end; } libdispatch;
+
+static bool is_plain(const void *block)
+{
+    return STROBE_MACH_OBJECT(function_of(block)) - libdispatch.start >= libdispatch.end - libdispatch.start;
+}
+
+static bool start(char *why, size_t why_bytes)
+{
+    (void)why, (void)why_bytes;
+    strobe_mach_images_code((const void *)dispatch_async_f, &libdispatch.start, &libdispatch.end);
+    return true;
+}
+
+/* ---- work that is waited for */
+
+struct awaited {
+    struct strobe_mach_scope scope;
+    pthread_t thread;
+    uint64_t what;
+    enum strobe_release ends;        /* what its end is to who waits */
+    bool begun;
+    void *context;
+    dispatch_function_t function;
+};
+
+static void let_in(struct awaited *a)
+{
+    strobe_mach_woken(&a->scope, a->what, STROBE_WAKE_RELEASED, false);
+    strobe_mach_close(&a->scope);
+    a->begun = true;
+}
+
+/* A queue may have it done by another thread: then the caller waits to its end. */
+static void run_awaited(void *p)
+{
+    struct awaited *a = p;
+    if (pthread_equal(a->thread, pthread_self()))
+        let_in(a);
+    a->function(a->context);
+    struct strobe_thread *t = caller("dispatch_sync");
+    strobe_mach_releases(t, a->what, a->ends, STROBE_MACH_HERE);
+}
+
+static STROBE_ALWAYS_INLINE struct awaited await(struct strobe_thread *t, const void *what, enum strobe_release ends,
+                                                 void *context, dispatch_function_t function, struct strobe_site site)
+{
+    struct awaited a = {.thread = pthread_self(), .what = STROBE_MACH_OBJECT(what), .ends = ends, .context = context,
+                        .function = function};
+    a.scope = strobe_mach_open_on(t, STROBE_KIND_MUTEX, a.what, site);
+    strobe_mach_waits(&a.scope, a.what);
+    return a;
+}
+
+static void done(struct awaited *a)
+{
+    if (!a->begun)
+        let_in(a);
+}
+
+static void sync_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
+{
+    struct strobe_thread *t = caller("dispatch_sync_f");
+    if (!t) {
+        dispatch_sync_f(queue, context, function);
+        return;
+    }
+    struct awaited a = await(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_MACH_HERE);
+    dispatch_sync_f(queue, &a, run_awaited);
+    done(&a);
+}
+
+static void sync_block(dispatch_queue_t queue, void *block)
+{
+    struct strobe_thread *t = caller("dispatch_sync");
+    if (!t || !is_plain(block)) {
+        dispatch_sync(queue, block);
+        return;
+    }
+    struct awaited a = await(t, queue, STROBE_RELEASE_LOCK, block, function_of(block), STROBE_MACH_HERE);
+    dispatch_sync_f(queue, &a, run_awaited);
+    done(&a);
+}
+
+static void barrier_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
+{
+    struct strobe_thread *t = caller("dispatch_barrier_sync_f");
+    if (!t) {
+        dispatch_barrier_sync_f(queue, context, function);
+        return;
+    }
+    struct awaited a = await(t, queue, STROBE_RELEASE_LOCK, context, function, STROBE_MACH_HERE);
+    dispatch_barrier_sync_f(queue, &a, run_awaited);
+    done(&a);
+}
+
+static void barrier_sync_block(dispatch_queue_t queue, void *block)
+{
+    struct strobe_thread *t = caller("dispatch_barrier_sync");
+    if (!t || !is_plain(block)) {
+        dispatch_barrier_sync(queue, block);
+        return;
+    }
+    struct awaited a = await(t, queue, STROBE_RELEASE_LOCK, block, function_of(block), STROBE_MACH_HERE);
+    dispatch_barrier_sync_f(queue, &a, run_awaited);
+    done(&a);
+}
+
+static bool has_been_done(dispatch_once_t *once)
+{
+    return strobe_load_acquire((strobe_a64 *)(void *)once) == ~UINT64_C(0);
+}
+
+static void once_f(dispatch_once_t *once, void *context, dispatch_function_t function)
+{
+    struct strobe_thread *t = has_been_done(once) ? NULL : caller("dispatch_once_f");
+    if (!t) {
+        dispatch_once_f(once, context, function);
+        return;
+    }
+    struct awaited a = await(t, once, STROBE_RELEASE_ALL, context, function, STROBE_MACH_HERE);
+    dispatch_once_f(once, &a, run_awaited);
+    done(&a);
+}
+
+static void once_block(dispatch_once_t *once, void *block)
+{
+    struct strobe_thread *t = has_been_done(once) ? NULL : caller("dispatch_once");
+    if (!t || !is_plain(block)) {
+        dispatch_once(once, block);
+        return;
+    }
+    struct awaited a = await(t, once, STROBE_RELEASE_ALL, block, function_of(block), STROBE_MACH_HERE);
+    dispatch_once_f(once, &a, run_awaited);
+    done(&a);
+}
+
+/* ---- work that is not waited for */
+
+enum { TASKS = 1024 };
+
+struct task {
+    strobe_a32 next;                 /* index + 1 of the next free one; 0 = none */
+    void *block, *context;
+    dispatch_function_t function;
+    dispatch_queue_t queue;
+};
+
+/* A stack: its first free task as index + 1, above it a count of exchanges, which tells apart what is the same task
+ * again. Those beyond `fresh` were never used, and are free. */
+static struct task tasks[TASKS];
+static strobe_a64 free_tasks;
+static strobe_a32 fresh;
+
+static struct task *take_task(void)
+{
+    uint64_t head = strobe_load_acquire(&free_tasks);
+    while ((uint32_t)head) {
+        struct task *t = &tasks[(uint32_t)head - 1];
+        uint64_t next = ((head >> 32) + 1) << 32 | strobe_load_relaxed(&t->next);
+        if (strobe_cas_acq_rel(&free_tasks, &head, next))
+            return t;
+    }
+    if (strobe_load_relaxed(&fresh) >= TASKS)
+        return NULL;
+    uint32_t n = strobe_add_relaxed(&fresh, 1);
+    return n < TASKS ? &tasks[n] : NULL;
+}
+
+static void give_task(struct task *t)
+{
+    uint64_t head = strobe_load_relaxed(&free_tasks), mine = (uint64_t)(t - tasks) + 1;
+    do
+        strobe_store_relaxed(&t->next, (uint32_t)head);
+    while (!strobe_cas_acq_rel(&free_tasks, &head, ((head >> 32) + 1) << 32 | mine));
+}
+
+static void begins_message(struct strobe_thread *t)
+{
+    if (t)
+        strobe_bump(&t->entry->message, 1);
+}
+
+/* It may run after the capture in which it was given, or in the next. */
+static void run_task(void *p)
+{
+    struct task task = *(struct task *)p;
+    give_task(p);
+    begins_message(caller("dispatch_async"));
+    task.function(task.context);
+    struct strobe_thread *t = caller("dispatch_async");
+    strobe_mach_releases(t, STROBE_MACH_OBJECT(task.queue), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    begins_message(t);
+    if (task.block)
+        _Block_release(task.block);
+}
+
+static void async_f(dispatch_queue_t queue, void *context, dispatch_function_t function)
+{
+    struct strobe_thread *t = caller("dispatch_async_f");
+    struct task *task = t ? take_task() : NULL;
+    if (t)
+        strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_MACH_HERE);
+    if (!task) {
+        dispatch_async_f(queue, context, function);
+        return;
+    }
+    task->block = NULL;
+    task->context = context;
+    task->function = function;
+    task->queue = queue;
+    dispatch_async_f(queue, task, run_task);
+}
+
+static void async_block(dispatch_queue_t queue, void *block)
+{
+    struct strobe_thread *t = caller("dispatch_async");
+    struct task *task = t && is_plain(block) ? take_task() : NULL;
+    if (t)
+        strobe_mach_point(t, STROBE_KIND_UNLOCK, STROBE_MACH_OBJECT(queue), STROBE_MACH_HERE);
+    void *copy = task ? _Block_copy(block) : NULL;
+    if (!copy) {
+        if (task)
+            give_task(task);
+        dispatch_async(queue, block);
+        return;
+    }
+    task->block = task->context = copy;
+    task->function = function_of(copy);
+    task->queue = queue;
+    dispatch_async_f(queue, task, run_task);
+}
+
+/* ---- semaphores */
+
+static intptr_t dispatch_wait(dispatch_semaphore_t d, dispatch_time_t until)
+{
+    struct strobe_thread *t = caller("dispatch_semaphore_wait");
+    if (!t)
+        return dispatch_semaphore_wait(d, until);
+    if (dispatch_semaphore_wait(d, DISPATCH_TIME_NOW) == 0) {
+        strobe_mach_point(t, STROBE_KIND_SEM, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
+        return 0;
+    }
+    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_SEM, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
+    strobe_mach_waits(&s, STROBE_MACH_OBJECT(d));
+    intptr_t r = dispatch_semaphore_wait(d, until);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(d), r ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED, false);
+    strobe_mach_close(&s);
+    return r;
+}
+
+static intptr_t dispatch_signal(dispatch_semaphore_t d)
+{
+    struct strobe_thread *t = caller("dispatch_semaphore_signal");
+    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(d), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    intptr_t r = dispatch_semaphore_signal(d);
+    strobe_mach_released(t, told, STROBE_MACH_OBJECT(d), STROBE_MACH_HERE);
+    return r;
+}
+
+static enum strobe_wake wake_of(kern_return_t r)
+{
+    return r == KERN_SUCCESS               ? STROBE_WAKE_RELEASED
+           : r == KERN_OPERATION_TIMED_OUT ? STROBE_WAKE_TIMEOUT
+           : r == KERN_ABORTED             ? STROBE_WAKE_INTERRUPTED
+                                           : STROBE_WAKE_NONE;
+}
+
+static kern_return_t mach_wait(semaphore_t name)
+{
+    uint64_t what = STROBE_MACH_PORT(name);
+    struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_MACH_HERE, "semaphore_wait");
+    strobe_mach_waits(&s, what);
+    kern_return_t r = semaphore_wait(name);
+    strobe_mach_woken(&s, what, wake_of(r), false);
+    strobe_mach_close(&s);
+    return r;
+}
+
+static kern_return_t mach_timedwait(semaphore_t name, mach_timespec_t time)
+{
+    uint64_t what = STROBE_MACH_PORT(name);
+    struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_SEM, what, STROBE_MACH_HERE, "semaphore_timedwait");
+    strobe_mach_waits(&s, what);
+    kern_return_t r = semaphore_timedwait(name, time);
+    strobe_mach_woken(&s, what, wake_of(r), false);
+    strobe_mach_close(&s);
+    return r;
+}
+
+static kern_return_t mach_signal(semaphore_t name)
+{
+    struct strobe_thread *t = caller("semaphore_signal");
+    bool told = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    kern_return_t r = semaphore_signal(name);
+    strobe_mach_released(t, told, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
+    return r;
+}
+
+static kern_return_t mach_signal_all(semaphore_t name)
+{
+    struct strobe_thread *t = caller("semaphore_signal_all");
+    bool told = strobe_mach_releases(t, STROBE_MACH_PORT(name), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
+    kern_return_t r = semaphore_signal_all(name);
+    strobe_mach_released(t, told, STROBE_MACH_PORT(name), STROBE_MACH_HERE);
+    return r;
+}
+
+/* ---- groups: the last that leaves before the wait is over ended it */
+
+static intptr_t group_wait(dispatch_group_t g, dispatch_time_t until)
+{
+    struct strobe_thread *t = caller("dispatch_group_wait");
+    if (!t)
+        return dispatch_group_wait(g, until);
+    if (dispatch_group_wait(g, DISPATCH_TIME_NOW) == 0) {
+        strobe_mach_point(t, STROBE_KIND_COND, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
+        return 0;
+    }
+    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_COND, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
+    strobe_mach_waits(&s, STROBE_MACH_OBJECT(g));
+    intptr_t r = dispatch_group_wait(g, until);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(g), r ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_RELEASED, false);
+    strobe_mach_close(&s);
+    return r;
+}
+
+static void group_leave(dispatch_group_t g)
+{
+    struct strobe_thread *t = caller("dispatch_group_leave");
+    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(g), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    dispatch_group_leave(g);
+    strobe_mach_released(t, told, STROBE_MACH_OBJECT(g), STROBE_MACH_HERE);
+}
+
+static const struct strobe_rebinding rebindings[] = {
+    {"dispatch_sync", (void *)sync_block, (void *)dispatch_sync},
+    {"dispatch_sync_f", (void *)sync_f, (void *)dispatch_sync_f},
+    {"dispatch_barrier_sync", (void *)barrier_sync_block, (void *)dispatch_barrier_sync},
+    {"dispatch_barrier_sync_f", (void *)barrier_sync_f, (void *)dispatch_barrier_sync_f},
+    {"dispatch_once", (void *)once_block, (void *)dispatch_once},
+    {"dispatch_once_f", (void *)once_f, (void *)dispatch_once_f},
+    {"dispatch_async", (void *)async_block, (void *)dispatch_async},
+    {"dispatch_async_f", (void *)async_f, (void *)dispatch_async_f},
+    {"dispatch_semaphore_wait", (void *)dispatch_wait, (void *)dispatch_semaphore_wait},
+    {"dispatch_semaphore_signal", (void *)dispatch_signal, (void *)dispatch_semaphore_signal},
+    {"semaphore_wait", (void *)mach_wait, (void *)semaphore_wait},
+    {"semaphore_timedwait", (void *)mach_timedwait, (void *)semaphore_timedwait},
+    {"semaphore_signal", (void *)mach_signal, (void *)semaphore_signal},
+    {"semaphore_signal_all", (void *)mach_signal_all, (void *)semaphore_signal_all},
+    {"dispatch_group_wait", (void *)group_wait, (void *)dispatch_group_wait},
+    {"dispatch_group_leave", (void *)group_leave, (void *)dispatch_group_leave},
+    {0},
+};
+
+const struct strobe_mach_feature strobe_mach_feature_dispatch = {STROBE_MACH_DISPATCH, rebindings, start, NULL};

@@ -1,0 +1,266 @@
+/* Locks: what can be had at once is a point; waiting is a scope, told to who may end it; giving back is a point of its
+ * own kind, taken before the lock is free where somebody waits for it, else after (capture/blocking.h). */
+#include "engine/backend/mach/events.h"
+
+#include <os/lock.h>
+
+/* What a call that waits for a lock or condition came back with. */
+static enum strobe_wake wake_of(int error)
+{
+    return error == 0           ? STROBE_WAKE_RELEASED
+           : error == ETIMEDOUT ? STROBE_WAKE_TIMEOUT
+           : error == EINTR     ? STROBE_WAKE_INTERRUPTED
+                                : STROBE_WAKE_NONE;
+}
+
+static struct strobe_thread *caller(const char *call)
+{
+    return strobe_mach_thread(strobe_switched(), call);
+}
+
+/* ---- mutexes */
+
+static int mutex_lock(pthread_mutex_t *m)
+{
+    struct strobe_thread *t = caller("pthread_mutex_lock");
+    if (!t)
+        return pthread_mutex_lock(m);
+    int r = pthread_mutex_trylock(m);
+    if (r != EBUSY) {
+        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
+        return r;
+    }
+    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
+    strobe_mach_waits(&s, STROBE_MACH_OBJECT(m));
+    r = pthread_mutex_lock(m);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(m), wake_of(r), false);
+    strobe_mach_close(&s);
+    return r;
+}
+
+static int mutex_trylock(pthread_mutex_t *m)
+{
+    struct strobe_thread *t = caller("pthread_mutex_trylock");
+    int r = pthread_mutex_trylock(m);
+    if (t)
+        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
+    return r;
+}
+
+static int mutex_unlock(pthread_mutex_t *m)
+{
+    struct strobe_thread *t = caller("pthread_mutex_unlock");
+    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    int r = pthread_mutex_unlock(m);
+    strobe_mach_released(t, told, STROBE_MACH_OBJECT(m), STROBE_MACH_HERE);
+    return r;
+}
+
+/* ---- os_unfair_lock */
+
+static void unfair_lock(os_unfair_lock_t l)
+{
+    struct strobe_thread *t = caller("os_unfair_lock_lock");
+    if (!t) {
+        os_unfair_lock_lock(l);
+        return;
+    }
+    if (os_unfair_lock_trylock(l)) {
+        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        return;
+    }
+    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
+    os_unfair_lock_lock(l);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), STROBE_WAKE_RELEASED, false);
+    strobe_mach_close(&s);
+}
+
+static bool unfair_trylock(os_unfair_lock_t l)
+{
+    struct strobe_thread *t = caller("os_unfair_lock_trylock");
+    bool had = os_unfair_lock_trylock(l);
+    if (t)
+        strobe_mach_point(t, STROBE_KIND_MUTEX, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    return had;
+}
+
+static void unfair_unlock(os_unfair_lock_t l)
+{
+    struct strobe_thread *t = caller("os_unfair_lock_unlock");
+    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(l), STROBE_RELEASE_LOCK, STROBE_MACH_HERE);
+    os_unfair_lock_unlock(l);
+    strobe_mach_released(t, told, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+}
+
+/* ---- rwlocks */
+
+/* Whether who gives back was a reader or the writer can't be told from the lock, whose layout is the system's own: each
+ * thread keeps what it has for writing. One more than it can keep is given back as a reader's, which costs a waker. */
+static void has_written(struct strobe_thread *t, const void *l, int error)
+{
+    struct strobe_mach_local *own = strobe_mach_local_of(t);
+    for (int i = 0; !error && i < STROBE_MACH_WRITTEN; i++) {
+        if (!own->written[i]) {
+            own->written[i] = STROBE_MACH_OBJECT(l);
+            return;
+        }
+    }
+}
+
+static enum strobe_release how_released(struct strobe_thread *t, const void *l)
+{
+    struct strobe_mach_local *own = strobe_mach_local_of(t);
+    for (int i = 0; i < STROBE_MACH_WRITTEN; i++) {
+        if (own->written[i] == STROBE_MACH_OBJECT(l)) {
+            own->written[i] = 0;
+            return STROBE_RELEASE_LOCK;
+        }
+    }
+    return STROBE_RELEASE_SHARED;
+}
+
+static int rwlock_rdlock(pthread_rwlock_t *l)
+{
+    struct strobe_thread *t = caller("pthread_rwlock_rdlock");
+    if (!t)
+        return pthread_rwlock_rdlock(l);
+    int r = pthread_rwlock_tryrdlock(l);
+    if (r != EBUSY) {
+        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        return r;
+    }
+    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
+    r = pthread_rwlock_rdlock(l);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of(r), true);
+    strobe_mach_close(&s);
+    return r;
+}
+
+static int rwlock_wrlock(pthread_rwlock_t *l)
+{
+    struct strobe_thread *t = caller("pthread_rwlock_wrlock");
+    if (!t)
+        return pthread_rwlock_wrlock(l);
+    int r = pthread_rwlock_trywrlock(l);
+    if (r != EBUSY) {
+        has_written(t, l, r);
+        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+        return r;
+    }
+    struct strobe_mach_scope s = strobe_mach_open_on(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    strobe_mach_waits(&s, STROBE_MACH_OBJECT(l));
+    r = pthread_rwlock_wrlock(l);
+    has_written(t, l, r);
+    strobe_mach_woken(&s, STROBE_MACH_OBJECT(l), wake_of(r), false);
+    strobe_mach_close(&s);
+    return r;
+}
+
+static int rwlock_tryrdlock(pthread_rwlock_t *l)
+{
+    struct strobe_thread *t = caller("pthread_rwlock_tryrdlock");
+    int r = pthread_rwlock_tryrdlock(l);
+    if (t)
+        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    return r;
+}
+
+static int rwlock_trywrlock(pthread_rwlock_t *l)
+{
+    struct strobe_thread *t = caller("pthread_rwlock_trywrlock");
+    int r = pthread_rwlock_trywrlock(l);
+    if (t) {
+        has_written(t, l, r);
+        strobe_mach_point(t, STROBE_KIND_RWLOCK, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    }
+    return r;
+}
+
+static int rwlock_unlock(pthread_rwlock_t *l)
+{
+    struct strobe_thread *t = caller("pthread_rwlock_unlock");
+    bool told = t && strobe_mach_releases(t, STROBE_MACH_OBJECT(l), how_released(t, l), STROBE_MACH_HERE);
+    int r = pthread_rwlock_unlock(l);
+    strobe_mach_released(t, told, STROBE_MACH_OBJECT(l), STROBE_MACH_HERE);
+    return r;
+}
+
+/* ---- conditions */
+
+/* Who waits lets go of the mutex first, which is a release like others. */
+static struct strobe_mach_scope wait_opens(const pthread_cond_t *c, const pthread_mutex_t *m, struct strobe_site site,
+                                           const char *call)
+{
+    struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_COND, STROBE_MACH_OBJECT(c), site, call);
+    strobe_mach_waits(&s, STROBE_MACH_OBJECT(c));
+    strobe_mach_releases(s.thread, STROBE_MACH_OBJECT(m), STROBE_RELEASE_LOCK, site);
+    return s;
+}
+
+static int wait_closes(const struct strobe_mach_scope *s, const pthread_cond_t *c, int result)
+{
+    strobe_mach_woken(s, STROBE_MACH_OBJECT(c), wake_of(result), false);
+    strobe_mach_close(s);
+    return result;
+}
+
+static int cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+    struct strobe_mach_scope s = wait_opens(c, m, STROBE_MACH_HERE, "pthread_cond_wait");
+    return wait_closes(&s, c, pthread_cond_wait(c, m));
+}
+
+static int cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
+{
+    struct strobe_mach_scope s = wait_opens(c, m, STROBE_MACH_HERE, "pthread_cond_timedwait");
+    return wait_closes(&s, c, pthread_cond_timedwait(c, m, until));
+}
+
+static int cond_timedwait_relative(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *how_long)
+{
+    struct strobe_mach_scope s = wait_opens(c, m, STROBE_MACH_HERE, "pthread_cond_timedwait_relative_np");
+    return wait_closes(&s, c, pthread_cond_timedwait_relative_np(c, m, how_long));
+}
+
+static int cond_signal(pthread_cond_t *c)
+{
+    struct strobe_thread *t = caller("pthread_cond_signal");
+    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ONE, STROBE_MACH_HERE);
+    int r = pthread_cond_signal(c);
+    strobe_mach_released(t, told, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
+    return r;
+}
+
+static int cond_broadcast(pthread_cond_t *c)
+{
+    struct strobe_thread *t = caller("pthread_cond_broadcast");
+    bool told = strobe_mach_releases(t, STROBE_MACH_OBJECT(c), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
+    int r = pthread_cond_broadcast(c);
+    strobe_mach_released(t, told, STROBE_MACH_OBJECT(c), STROBE_MACH_HERE);
+    return r;
+}
+
+static const struct strobe_rebinding rebindings[] = {
+    {"pthread_mutex_lock", (void *)mutex_lock, (void *)pthread_mutex_lock},
+    {"pthread_mutex_trylock", (void *)mutex_trylock, (void *)pthread_mutex_trylock},
+    {"pthread_mutex_unlock", (void *)mutex_unlock, (void *)pthread_mutex_unlock},
+    {"os_unfair_lock_lock", (void *)unfair_lock, (void *)os_unfair_lock_lock},
+    {"os_unfair_lock_trylock", (void *)unfair_trylock, (void *)os_unfair_lock_trylock},
+    {"os_unfair_lock_unlock", (void *)unfair_unlock, (void *)os_unfair_lock_unlock},
+    {"pthread_rwlock_rdlock", (void *)rwlock_rdlock, (void *)pthread_rwlock_rdlock},
+    {"pthread_rwlock_wrlock", (void *)rwlock_wrlock, (void *)pthread_rwlock_wrlock},
+    {"pthread_rwlock_tryrdlock", (void *)rwlock_tryrdlock, (void *)pthread_rwlock_tryrdlock},
+    {"pthread_rwlock_trywrlock", (void *)rwlock_trywrlock, (void *)pthread_rwlock_trywrlock},
+    {"pthread_rwlock_unlock", (void *)rwlock_unlock, (void *)pthread_rwlock_unlock},
+    {"pthread_cond_wait", (void *)cond_wait, (void *)pthread_cond_wait},
+    {"pthread_cond_timedwait", (void *)cond_timedwait, (void *)pthread_cond_timedwait},
+    {"pthread_cond_timedwait_relative_np", (void *)cond_timedwait_relative,
+     (void *)pthread_cond_timedwait_relative_np},
+    {"pthread_cond_signal", (void *)cond_signal, (void *)pthread_cond_signal},
+    {"pthread_cond_broadcast", (void *)cond_broadcast, (void *)pthread_cond_broadcast},
+    {0},
+};
+
+const struct strobe_mach_feature strobe_mach_feature_locks = {STROBE_MACH_LOCKS, rebindings, NULL, NULL};

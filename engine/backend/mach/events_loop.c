@@ -1,0 +1,242 @@
+/* Run loops, and the process over time.
+ *
+ * A run loop waits for messages by a mach_msg that only receives: each return from it begins a new message of its
+ * thread. On the main thread the time from there to the next such call is a turn of the app's loop. The system's own
+ * loop lies in its shared cache and waits by a call that is not met (rebind.h): where CoreFoundation is, an observer of
+ * the main loop tells of its turns, and begins its messages.
+ *
+ * The main thread notes its turns, the sampler writes those that were too long (engine/capture/series.h), and one that
+ * lasts while it does. */
+#include "engine/backend/mach/events.h"
+#include "engine/capture/series.h"
+
+#include <dlfcn.h>
+#include <mach/message.h>
+
+/* ---- turns: the main thread writes, the sampler reads */
+
+enum { TURNS = 16 };
+
+struct turn { strobe_a64 begin, end; };   /* ticks */
+
+static struct turn turns[TURNS];          /* late ones, at their number modulo TURNS */
+static strobe_a32 turns_noted, turns_told;
+static strobe_a64 turn_began;             /* of the one under way; 0: it waits */
+static strobe_a32 main_thread;            /* its index + 1; 0: no turn seen yet */
+
+static void turn_ends(void)
+{
+    uint64_t begin = strobe_load_relaxed(&turn_began), end = strobe_mach_now();
+    const struct strobe_host *h = &strobe_mach.host.host;
+    uint32_t n = strobe_load_relaxed(&turns_noted);
+    strobe_store_relaxed(&turn_began, 0);
+    if (!begin || end - begin < strobe_ticks_of_ns(h, STROBE_HITCH_LEAST_NS) ||
+        n - strobe_load_acquire(&turns_told) == TURNS)
+        return;
+    strobe_store_relaxed(&turns[n % TURNS].begin, begin);
+    strobe_store_relaxed(&turns[n % TURNS].end, end);
+    strobe_store_release(&turns_noted, n + 1);
+}
+
+static void turn_begins(const struct strobe_thread *t)
+{
+    strobe_store_relaxed(&main_thread, t->index + 1);
+    strobe_store_release(&turn_began, strobe_mach_now());
+}
+
+static void new_message(struct strobe_thread *t)
+{
+    strobe_bump(&t->entry->message, 1);
+}
+
+/* ---- mach_msg */
+
+static mach_msg_return_t call(const struct strobe_mach_scope *s, mach_msg_header_t *message, mach_msg_option_t option,
+                              mach_msg_size_t send_size, mach_msg_size_t room, mach_port_name_t from,
+                              mach_msg_timeout_t timeout_ms, mach_port_name_t notify)
+{
+    mach_msg_return_t r = mach_msg(message, option, send_size, room, from, timeout_ms, notify);
+    strobe_mach_close(s);
+    return r;
+}
+
+static mach_msg_return_t hook_mach_msg(mach_msg_header_t *message, mach_msg_option_t option, mach_msg_size_t send_size,
+                                       mach_msg_size_t room, mach_port_name_t from, mach_msg_timeout_t timeout_ms,
+                                       mach_port_name_t notify)
+{
+    bool waits = option & MACH_RCV_MSG && !(option & MACH_SEND_MSG);
+    struct strobe_mach_scope s =
+        strobe_mach_open(waits ? STROBE_KIND_POLL : STROBE_KIND_IPC, STROBE_MACH_PORT(from), STROBE_MACH_HERE,
+                         "mach_msg");
+    bool is_main = s.token && s.thread->entry->is_main;
+    if (!waits)
+        return call(&s, message, option, send_size, room, from, timeout_ms, notify);
+    if (is_main)
+        turn_ends();
+    mach_msg_return_t r = mach_msg(message, option, send_size, room, from, timeout_ms, notify);
+    bool counts = strobe_mach_is_open(&s);
+    strobe_mach_close(&s);
+    if (counts && !strobe_mach.engine.config.message_per_poll)   /* else the scope does */
+        new_message(s.thread);
+    if (counts && is_main)
+        turn_begins(s.thread);
+    return r;
+}
+
+static const struct strobe_rebinding rebindings[] = {
+    {"mach_msg", (void *)hook_mach_msg, (void *)mach_msg},
+    {0},
+};
+
+/* ---- the system's loop (CoreFoundation's CFRunLoop.h), which the app may or may not have */
+
+enum { BEFORE_WAITING = 1 << 5, AFTER_WAITING = 1 << 6 };   /* kCFRunLoopBeforeWaiting, kCFRunLoopAfterWaiting */
+
+typedef void observed(void *observer, unsigned long activity, void *info);
+static void *observer;
+
+static void *symbol(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+static void turned(void *o, unsigned long activity, void *info)
+{
+    struct strobe_thread *t = strobe_mach_thread(strobe_switched(), "CFRunLoopRun");
+    (void)o, (void)info;
+    if (!t || !t->entry->is_main)
+        return;
+    if (activity == BEFORE_WAITING) {
+        turn_ends();
+        return;
+    }
+    new_message(t);
+    turn_begins(t);
+}
+
+static bool observe(void)
+{
+    void *(*loop)(void) = (void *(*)(void))(uintptr_t)symbol("CFRunLoopGetMain");
+    void *(*create)(void *, unsigned long, unsigned char, long, observed *, void *) =
+        (void *(*)(void *, unsigned long, unsigned char, long, observed *, void *))(uintptr_t)symbol(
+            "CFRunLoopObserverCreate");
+    void (*add)(void *, void *, const void *) =
+        (void (*)(void *, void *, const void *))(uintptr_t)symbol("CFRunLoopAddObserver");
+    const void **modes = symbol("kCFRunLoopCommonModes");
+    if (!loop || !create || !add || !modes)
+        return false;
+    observer = create(NULL, BEFORE_WAITING | AFTER_WAITING, 1, 0, turned, NULL);
+    if (observer)
+        add(loop(), observer, *modes);
+    return observer != NULL;
+}
+
+static void observe_no_more(void)
+{
+    void (*invalidate)(void *) = (void (*)(void *))(uintptr_t)symbol("CFRunLoopObserverInvalidate");
+    void (*release)(const void *) = (void (*)(const void *))(uintptr_t)symbol("CFRelease");
+    if (observer && invalidate)
+        invalidate(observer);
+    if (observer && release)
+        release(observer);
+    observer = NULL;
+}
+
+static bool start(char *why, size_t why_bytes)
+{
+    (void)why, (void)why_bytes;
+    strobe_store_relaxed(&turn_began, 0);
+    strobe_store_relaxed(&turns_told, strobe_load_relaxed(&turns_noted));
+    strobe_store_relaxed(&main_thread, 0);
+    observe();
+    return true;
+}
+
+const struct strobe_mach_feature strobe_mach_feature_loop = {STROBE_MACH_SERIES, rebindings, start, observe_no_more};
+
+/* ---- series: the sampler */
+
+static uint64_t ns_of(time_value_t t)
+{
+    return (uint64_t)(uint32_t)t.seconds * 1000000000u + (uint64_t)(uint32_t)t.microseconds * 1000u;
+}
+
+/* CPU time of threads that have ended, and of those that live. */
+static bool cpu_ns(uint64_t *out)
+{
+    mach_task_basic_info_data_t ended;
+    task_thread_times_info_data_t live;
+    mach_msg_type_number_t n = MACH_TASK_BASIC_INFO_COUNT, m = TASK_THREAD_TIMES_INFO_COUNT;
+    if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)(void *)&ended, &n) != KERN_SUCCESS ||
+        task_info(mach_task_self(), TASK_THREAD_TIMES_INFO, (task_info_t)(void *)&live, &m) != KERN_SUCCESS)
+        return false;
+    *out = ns_of(ended.user_time) + ns_of(ended.system_time) + ns_of(live.user_time) + ns_of(live.system_time);
+    return true;
+}
+
+static bool footprint(uint64_t *out)
+{
+    struct task_vm_info vm;
+    mach_msg_type_number_t n = TASK_VM_INFO_REV1_COUNT;
+    if (task_info(mach_task_self(), TASK_VM_INFO, (task_info_t)(void *)&vm, &n) != KERN_SUCCESS)
+        return false;
+    *out = vm.phys_footprint;
+    return true;
+}
+
+enum { OWN_THREADS = 2 };
+
+/* All that live have been found, or have met a hook; ours are not among them. */
+static uint64_t live_threads(const struct strobe_session *s)
+{
+    uint64_t live = OWN_THREADS;
+    for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)
+        live += strobe_load_relaxed(&s->threads[i].state) == STROBE_THREAD_LIVE;
+    return live;
+}
+
+static void write_values(struct strobe_sampler *s, uint64_t now)
+{
+    const struct strobe_session *session = &s->engine->session;
+    uint64_t value;
+    uint32_t index = 0;
+    while (index < strobe_session_thread_count(session) && !session->threads[index].is_main)
+        index++;
+    if (cpu_ns(&value))
+        strobe_series_counter(s, index, STROBE_SERIES_CPU_NS, now, value);
+    if (footprint(&value))
+        strobe_series_counter(s, index, STROBE_SERIES_FOOTPRINT_BYTES, now, value);
+    strobe_series_counter(s, index, STROBE_SERIES_THREADS, now, live_threads(session));
+}
+
+/* One that the sampler saw in it. */
+static uint32_t stack_in(const struct strobe_sampler *s, uint32_t thread, uint64_t begin)
+{
+    const struct strobe_pending *p = &s->pending;
+    return p->open && p->record.thread == thread && p->record.ticks >= begin ? p->record.stack : 0;
+}
+
+static void write_turns(struct strobe_sampler *s, uint64_t now)
+{
+    uint32_t noted = strobe_load_acquire(&turns_noted), told = strobe_load_relaxed(&turns_told);
+    uint32_t thread = strobe_load_relaxed(&main_thread) - 1;
+    for (; told != noted; told++) {
+        uint64_t begin = strobe_load_relaxed(&turns[told % TURNS].begin);
+        uint64_t end = strobe_load_relaxed(&turns[told % TURNS].end);
+        strobe_series_hitch(s, thread, begin, end, stack_in(s, thread, begin));
+    }
+    strobe_store_release(&turns_told, told);
+    uint64_t begin = strobe_load_acquire(&turn_began);
+    if (begin && now > begin && now - begin >= strobe_ticks_of_ns(s->engine->host, STROBE_HANG_LEAST_NS))
+        strobe_series_hitch(s, strobe_load_relaxed(&main_thread) - 1, begin, now, stack_in(s, thread, begin));
+}
+
+void strobe_mach_series(struct strobe_sampler *s, bool last)
+{
+    static uint64_t due;
+    uint64_t now = strobe_mach_now();
+    if (!(strobe_mach.status.on >> STROBE_MACH_SERIES & 1) || (!strobe_series_due(s, &due, now) && !last))
+        return;
+    write_turns(s, now);   /* first: a stack is the sampler's last record, while nothing has been written after it */
+    write_values(s, now);
+}

@@ -1,0 +1,44 @@
+/* Allocation: every one is counted, and is a point behind the gate. A logger that was there before is still told. */
+#include "engine/backend/mach/events.h"
+
+#include <malloc_logger.h>
+
+static malloc_logger_t *before;
+
+static void logger(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_t arg3, uintptr_t result, uint32_t skip)
+{
+    uint32_t on = strobe_switched();
+    if (before)
+        before(type, zone, arg2, arg3, result, skip);
+    struct strobe_thread *t = strobe_mach_thread(on, type & MALLOC_LOG_TYPE_ALLOCATE ? "malloc" : "free");
+    if (!t)
+        return;
+    /* realloc is both, and its size the argument behind the old address. */
+    if (type & MALLOC_LOG_TYPE_ALLOCATE && result)
+        strobe_point_alloc(t, on, type & MALLOC_LOG_TYPE_DEALLOCATE ? arg3 : arg2, STROBE_MACH_HERE);
+    else if (type & MALLOC_LOG_TYPE_DEALLOCATE && arg2)
+        strobe_point_dense(t, on, STROBE_KIND_FREE, arg2, STROBE_MACH_HERE);
+}
+
+static strobe_a64 *word(void)
+{
+    return (strobe_a64 *)(void *)&malloc_logger;
+}
+
+static bool start(char *why, size_t why_bytes)
+{
+    uint64_t was = strobe_load_acquire(word());
+    (void)why, (void)why_bytes;
+    if (was != STROBE_MACH_OBJECT(logger))   /* it stays when somebody has put another beside it */
+        before = (malloc_logger_t *)(uintptr_t)was;
+    strobe_store_release(word(), STROBE_MACH_OBJECT(logger));
+    return true;
+}
+
+static void end(void)
+{
+    uint64_t ours = STROBE_MACH_OBJECT(logger);
+    strobe_cas_acq_rel(word(), &ours, STROBE_MACH_OBJECT(before));
+}
+
+const struct strobe_mach_feature strobe_mach_feature_malloc = {STROBE_MACH_MALLOC, NULL, start, end};

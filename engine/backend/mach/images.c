@@ -1,0 +1,201 @@
+#include "engine/backend/mach/images.h"
+
+#include "engine/backend/mach/events.h"
+#include "engine/backend/mach/image.h"
+
+#include <mach-o/dyld.h>
+#include <os/lock.h>
+#include <string.h>
+
+enum { IMAGES_MAX = 4096 };
+
+/* One that the loader has. */
+struct known {
+    const struct mach_header_64 *header;    /* NULL: a free place */
+    intptr_t slide;
+    uint64_t start, end, code_start, code_end;
+    struct strobe_image_entry *entry;       /* of the present capture; NULL: none */
+};
+
+/* The lock is held for no longer than an image takes, and never while the loader is called. */
+static os_unfair_lock lock = OS_UNFAIR_LOCK_INIT;
+static struct known known[IMAGES_MAX];
+static uint32_t known_count;
+static bool registered, hooking, complete;
+static const struct strobe_rebinding *rebindings;
+static size_t rebinding_count;
+static struct strobe_rebound *rebound;
+static size_t rebound_count;
+
+/* ---- the session's entries */
+
+static void set_path(struct strobe_image_entry *e, const char *path)
+{
+    size_t i = 0;
+    for (; path[i] && i + 1 < sizeof e->path; i++)
+        e->path[i] = path[i];
+    e->path[i] = '\0';
+    e->path_cut = path[i] != '\0';
+}
+
+static void note(struct known *k, const struct strobe_mach_image *i)
+{
+    struct strobe_image_entry *e = strobe_session_add_image(&strobe_mach.engine.session);
+    k->entry = e;
+    if (!e)
+        return;
+    e->start = k->code_start;
+    e->end = k->code_end;
+    e->bias = (uint64_t)k->slide;
+    e->load_ticks = strobe_mach_now();
+    if (i->uuid) {
+        e->build_id_bytes = sizeof i->uuid->uuid;
+        memcpy(e->build_id, i->uuid->uuid, sizeof i->uuid->uuid);
+    }
+    set_path(e, i->name);
+    strobe_store_release(&e->published, 1);
+}
+
+/* ---- one image */
+
+static bool is_ours(const struct known *k)
+{
+    uint64_t here = STROBE_MACH_OBJECT(strobe_mach_images_begin);
+    return here >= k->code_start && here < k->code_end;
+}
+
+static void take(struct known *k)
+{
+    struct strobe_mach_image i;
+    if (!strobe_mach_image_read(k->header, k->slide, &i)) {
+        complete = false;
+        return;
+    }
+    note(k, &i);
+    if (is_ours(k) || k->header->flags & MH_DYLIB_IN_CACHE)
+        return;
+    if (strobe_rebind_image(k->header, k->slide, rebindings, rebinding_count, rebound, STROBE_MACH_REBOUND_MAX,
+                            &rebound_count) != STROBE_OK)
+        complete = false;
+}
+
+static struct known *find(const struct mach_header_64 *header)
+{
+    for (uint32_t i = 0; i < known_count; i++)
+        if (known[i].header == header)
+            return &known[i];
+    return NULL;
+}
+
+static void added(const struct mach_header *header, intptr_t slide)
+{
+    const struct mach_header_64 *h = (const void *)header;
+    struct strobe_mach_image i;
+    os_unfair_lock_lock(&lock);
+    struct known *k = find(h) ? NULL : find(NULL);
+    if (!k && known_count < IMAGES_MAX && !find(h))
+        k = &known[known_count++];
+    if (k && strobe_mach_image_read(h, slide, &i)) {
+        *k = (struct known){h, slide, i.start, i.end, i.text_start, i.text_end, NULL};
+        if (hooking)
+            take(k);
+    } else if (k) {
+        *k = (struct known){0};
+    }
+    os_unfair_lock_unlock(&lock);
+}
+
+/* Its pointers are gone, and are nobody's to be given back. */
+static void forget_pointers(const struct known *k)
+{
+    size_t kept = 0;
+    for (size_t n = 0; n < rebound_count; n++) {
+        uint64_t at = STROBE_MACH_OBJECT(rebound[n].at);
+        if (at < k->start || at >= k->end)
+            rebound[kept++] = rebound[n];
+    }
+    rebound_count = kept;
+}
+
+static void removed(const struct mach_header *header, intptr_t slide)
+{
+    (void)slide;
+    os_unfair_lock_lock(&lock);
+    struct known *k = find((const void *)header);
+    if (k) {
+        if (hooking)
+            forget_pointers(k);
+        *k = (struct known){0};
+    }
+    os_unfair_lock_unlock(&lock);
+}
+
+/* ---- all of them */
+
+/* An image may go while its name is looked at: the loader's own rule is that who asks by number sees to that. Names of
+ * images that are not unloaded stay for good. */
+static void name_all(void)
+{
+    uint32_t count = _dyld_image_count();
+    for (uint32_t n = 0; n < count; n++) {
+        const struct mach_header *h = _dyld_get_image_header(n);
+        const char *path = _dyld_get_image_name(n);
+        if (!h || !path)
+            continue;
+        os_unfair_lock_lock(&lock);
+        struct known *k = find((const void *)h);
+        if (k && k->entry)
+            set_path(k->entry, path);
+        os_unfair_lock_unlock(&lock);
+    }
+}
+
+bool strobe_mach_images_begin(const struct strobe_rebinding *wanted, size_t wanted_count, struct strobe_rebound *room)
+{
+    if (!registered) {
+        _dyld_register_func_for_add_image(added);
+        _dyld_register_func_for_remove_image(removed);
+        registered = true;
+    }
+    os_unfair_lock_lock(&lock);
+    rebindings = wanted;
+    rebinding_count = wanted_count;
+    rebound = room;
+    rebound_count = 0;
+    complete = true;
+    hooking = true;
+    for (uint32_t i = 0; i < known_count; i++)
+        if (known[i].header)
+            take(&known[i]);
+    bool all = complete;
+    os_unfair_lock_unlock(&lock);
+    name_all();
+    return all;
+}
+
+bool strobe_mach_images_end(void)
+{
+    name_all();
+    os_unfair_lock_lock(&lock);
+    hooking = false;
+    size_t left = strobe_rebind_undo(rebindings, rebound, rebound_count);
+    rebound_count = 0;
+    for (uint32_t i = 0; i < known_count; i++)
+        known[i].entry = NULL;
+    os_unfair_lock_unlock(&lock);
+    return left == 0;
+}
+
+void strobe_mach_images_code(const void *address, uint64_t *start, uint64_t *end)
+{
+    *start = *end = 0;
+    os_unfair_lock_lock(&lock);
+    for (uint32_t i = 0; i < known_count; i++) {
+        const struct known *k = &known[i];
+        if (k->header && STROBE_MACH_OBJECT(address) >= k->code_start && STROBE_MACH_OBJECT(address) < k->code_end) {
+            *start = k->code_start;
+            *end = k->code_end;
+        }
+    }
+    os_unfair_lock_unlock(&lock);
+}

@@ -1,0 +1,312 @@
+#include "engine/backend/mach/mach.h"
+
+#include "engine/backend/mach/events.h"
+#include "engine/backend/mach/images.h"
+#include "engine/backend/mach/own_threads.h"
+#include "engine/store/session.h"
+
+#include <mach-o/dyld.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct strobe_mach strobe_mach;
+
+enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
+static strobe_a32 life;
+
+/* Allocations last, so that what the start itself does is not told. Taken out in reverse. */
+static const struct strobe_mach_feature *const features[] = {
+    &strobe_mach_feature_locks, &strobe_mach_feature_dispatch, &strobe_mach_feature_io, &strobe_mach_feature_time,
+    &strobe_mach_feature_loop,  &strobe_mach_feature_malloc,
+};
+enum { FEATURES = sizeof features / sizeof features[0], REBINDINGS_MAX = 128 };
+static bool in_place[FEATURES];
+static struct strobe_rebinding rebindings[REBINDINGS_MAX];
+
+/* ---- memory ---- */
+
+/* Hooks that looked at the switch just before it was turned off may use a capture's memory for some instructions yet.
+ * So that stays until the capture after the next begins. */
+struct memory { vm_address_t all; size_t bytes; struct strobe_session session; };
+static struct memory present, previous;
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + 16383) & ~(size_t)16383;
+}
+
+static void release(struct memory *m)
+{
+    if (m->bytes)
+        vm_deallocate(mach_task_self(), m->all, m->bytes);
+    if (m->session.header)
+        strobe_session_unmap(&m->session);
+    *m = (struct memory){0};
+}
+
+/* All that a capture needs beside its session, in this order. Only what is used of it is ever touched. */
+struct parts { size_t engine, threads, local, claims, rebound; };
+
+static struct parts parts_of(const struct strobe_config *c)
+{
+    uint32_t mask;
+    return (struct parts){
+        .engine = whole_pages(strobe_engine_memory_bytes(c)),
+        .threads = whole_pages(sizeof(struct strobe_mach_threads)),
+        .local = whole_pages(c->threads_max * sizeof(struct strobe_mach_local)),
+        .claims = whole_pages(strobe_mach_claims_bytes(c->threads_max, &mask)),
+        .rebound = whole_pages(STROBE_MACH_REBOUND_MAX * sizeof(struct strobe_rebound)),
+    };
+}
+
+static bool reserve(const struct strobe_config *c, struct memory *m)
+{
+    struct parts p = parts_of(c);
+    size_t bytes = p.engine + p.threads + p.local + p.claims + p.rebound;
+    *m = (struct memory){0};
+    if (vm_allocate(mach_task_self(), &m->all, bytes, VM_FLAGS_ANYWHERE) != KERN_SUCCESS)
+        return false;
+    m->bytes = bytes;
+    return true;
+}
+
+/* ---- the switch: a forked child finds it off ---- */
+
+static strobe_a32 switch_word;
+
+static void in_child(void)
+{
+    strobe_store_relaxed(&switch_word, STROBE_OFF);
+    strobe_store_relaxed(&life, STUCK);
+}
+
+static void place_switch(void)
+{
+    static bool forks_watched;
+    if (!forks_watched)
+        forks_watched = pthread_atfork(NULL, NULL, in_child) == 0;
+    strobe_store_relaxed(&switch_word, STROBE_OFF);
+    strobe_switch = &switch_word;
+}
+
+static void switch_on(bool samples)
+{
+    bool delayed = strobe_mach.engine.config.delay_ns && samples;   /* the sampler ends it */
+    strobe_store_seq_cst(strobe_switch, delayed ? STROBE_PAUSED : STROBE_ON);
+}
+
+/* ---- start ---- */
+
+/* "a: b", or one of both; cut where there is no room. */
+static void tell(char *why, size_t why_bytes, const char *a, const char *b)
+{
+    const char *const parts[] = {a, *a && *b ? ": " : "", b};
+    size_t at = 0;
+    for (int i = 0; i < 3; i++)
+        for (const char *p = parts[i]; *p && at + 1 < why_bytes; p++)
+            why[at++] = *p;
+    if (why_bytes)
+        why[at] = '\0';
+}
+
+static enum strobe_status refuse(enum strobe_status status, char *why, size_t why_bytes, const char *reason)
+{
+    tell(why, why_bytes, "", reason);
+    return status;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Ticks stand still while the device sleeps, Darwin's monotonic clock goes on. */
+static struct strobe_clock_pair clock_pair(void)
+{
+    const struct strobe_host *h = &strobe_mach.host.host;
+    struct strobe_clock_pair p = {.ticks = strobe_mach_now()};
+    p.boottime_ns = clock_ns(CLOCK_MONOTONIC);
+    p.realtime_ns = clock_ns(CLOCK_REALTIME);
+    p.monotonic_ns = p.ticks / h->ticks_per_second * 1000000000u +
+                     p.ticks % h->ticks_per_second * 1000000000u / h->ticks_per_second;
+    return p;
+}
+
+static void fill_header(struct strobe_session_header *h)
+{
+    const char *exe = _dyld_get_image_name(0);
+    size_t n = exe ? strlen(exe) : 0;
+    n = n < sizeof h->exe ? n : sizeof h->exe - 1;
+    h->begin = clock_pair();
+    h->ticks_per_second = strobe_mach.host.host.ticks_per_second;
+    memcpy(h->exe, exe ? exe : "", n);
+    h->exe[n] = '\0';
+}
+
+/* The session is looked at before it is attached to, since that can't be taken back. */
+static enum strobe_status take_session(const char *path, struct memory *m, char *why, size_t why_bytes)
+{
+    struct strobe_session s;
+    enum strobe_status status = strobe_session_open(path, &s);
+    if (status == STROBE_OK) {
+        struct strobe_config config = s.header->config;
+        strobe_session_unmap(&s);
+        if (!reserve(&config, m))
+            return refuse(STROBE_IO, why, why_bytes, "there is no memory for the engine");
+        status = strobe_session_attach(path, (uint32_t)getpid(), &m->session);
+    }
+    if (status != STROBE_OK) {
+        release(m);
+        tell(why, why_bytes, path, strobe_status_text(status));
+    }
+    return status;
+}
+
+static struct strobe_rebound *lay_out(void)
+{
+    struct strobe_mach *a = &strobe_mach;
+    const struct strobe_config *c = &present.session.header->config;
+    struct parts p = parts_of(c);
+    char *at = (char *)(uintptr_t)present.all;
+    void *engine = at;
+    a->threads = (void *)(at += p.engine);
+    a->local = (void *)(at += p.threads);
+    a->claims = (void *)(at += p.local);
+    strobe_mach_claims_bytes(c->threads_max, &a->claims_mask);
+    strobe_mach_host_init(&a->host, a->threads);
+    strobe_engine_init(&a->engine, &present.session, &a->host.host, &strobe_unwinder_mach, engine);
+    memset(&a->status, 0, sizeof a->status);
+    return (void *)(at + p.claims);
+}
+
+static bool wanted(int feature, uint32_t without)
+{
+    return !(without >> features[feature]->use & 1);
+}
+
+/* All groups' rebindings, one behind the other. */
+static size_t gather(uint32_t without)
+{
+    size_t count = 0;
+    for (int i = 0; i < FEATURES; i++)
+        for (const struct strobe_rebinding *r = features[i]->rebindings; wanted(i, without) && r && r->symbol; r++)
+            if (count < REBINDINGS_MAX)
+                rebindings[count++] = *r;
+    return count;
+}
+
+static void start_features(uint32_t without, bool samples)
+{
+    struct strobe_mach_status *s = &strobe_mach.status;
+    for (int i = 0; i < FEATURES; i++) {
+        const struct strobe_mach_feature *f = features[i];
+        char *off = s->off[f->use];
+        in_place[i] = false;
+        if (!wanted(i, without))
+            tell(off, sizeof s->off[0], "", "not wanted");
+        else if (f->use == STROBE_MACH_SERIES && !samples)
+            tell(off, sizeof s->off[0], "", "without a sampler there is nobody to write them");
+        else
+            in_place[i] = !f->start || f->start(off, sizeof s->off[0]);
+        s->on |= (uint32_t)in_place[i] << f->use;
+    }
+}
+
+static void end_features(void)
+{
+    for (int i = FEATURES - 1; i >= 0; i--) {
+        if (in_place[i] && features[i]->end)
+            features[i]->end();
+        in_place[i] = false;
+    }
+}
+
+static enum strobe_status start(const struct strobe_mach_options *o, char *why, size_t why_bytes)
+{
+    struct strobe_mach *a = &strobe_mach;
+    struct memory next = {0};
+    enum strobe_status status = take_session(o->session_path, &next, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    release(&previous);
+    previous = present;
+    present = next;
+    place_switch();
+    a->capture++;
+    struct strobe_rebound *rebound = lay_out();
+    fill_header(a->engine.session.header);
+    bool samples = a->engine.config.async_interval_ns;
+    if (samples && !strobe_mach_own_threads_start()) {
+        struct strobe_clock_pair now = clock_pair();
+        strobe_session_finish(&a->engine.session, &now);
+        return refuse(STROBE_IO, why, why_bytes, "the sampler's threads can't be made");
+    }
+    strobe_mach_images_begin(rebindings, gather(o->without), rebound);
+    start_features(o->without, samples);
+    if (!(a->status.on >> STROBE_MACH_MALLOC & 1))   /* then nobody is to take no allocations for none */
+        present.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
+    a->engine.config.metrics = present.session.header->config.metrics;
+    strobe_mach_threads_watch();
+    switch_on(samples);
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_mach_start(const struct strobe_mach_options *options, struct strobe_mach_status *status,
+                                     char *why, size_t why_bytes)
+{
+    uint32_t idle = IDLE;
+    if (!strobe_cas_acquire(&life, &idle, STARTING))
+        return refuse(STROBE_EXISTS, why, why_bytes, idle == STUCK ? "the last capture's threads have not ended"
+                                                                   : "a capture is under way");
+    if (!strobe_mach_threads_begin()) {
+        strobe_store_release(&life, IDLE);
+        return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the app has used up its thread-specific keys");
+    }
+    void *was = strobe_mach_become_own();
+    enum strobe_status started = start(options, why, why_bytes);
+    strobe_mach_become(was);
+    if (started == STROBE_OK && status)
+        *status = strobe_mach.status;
+    strobe_store_release(&life, started == STROBE_OK ? RUNNING : IDLE);
+    return started;
+}
+
+/* ---- end ---- */
+
+/* Threads leave the engine within microseconds unless they are descheduled. */
+static bool wait_until_quiet(void)
+{
+    struct timespec pause = {0, 200 * 1000};
+    for (int i = 0; i < 5000; i++) {
+        if (!strobe_load_seq_cst(&strobe_mach.registering) && strobe_engine_quiet(&strobe_mach.engine))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+void strobe_mach_stop(void)
+{
+    uint32_t running = RUNNING;
+    if (!strobe_cas_acquire(&life, &running, STOPPING))
+        return;
+    void *was = strobe_mach_become_own();
+    strobe_store_seq_cst(strobe_switch, STROBE_OFF);
+    end_features();
+    bool undone = strobe_mach_images_end();
+    strobe_mach_threads_end();
+    bool ended = strobe_mach_own_threads_stop();
+    bool quiet = wait_until_quiet();
+    if (quiet && ended)
+        strobe_mach_own_threads_finish();
+    if (quiet && ended) {
+        strobe_mach_threads_leave();
+        struct strobe_clock_pair end = clock_pair();
+        strobe_session_finish(&strobe_mach.engine.session, &end);
+    }
+    strobe_mach_become(was);
+    strobe_store_release(&life, ended && undone ? IDLE : STUCK);
+}
