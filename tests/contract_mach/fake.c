@@ -9,6 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+enum { NO_FRAMES = 1 };
+#else
+enum { NO_FRAMES = 0 };
+#endif
+
 struct slot { pthread_t thread; uint64_t id; void (*f)(void *); void *arg; };
 static struct slot slots[MACH_RULES_THREADS];
 static sem_t woken;
@@ -62,7 +71,7 @@ int main(int argc, char **argv)
     bool gnu = argc > 1 && strcmp(argv[1], "gnu") == 0;
     struct mach_rules_env env = {.kernel = gnu ? MACH_RULES_GNU : MACH_RULES_XNU, .start = start, .join = join,
                                  .pass = pass, .wait = wait_once, .wake = wake, .work = contract_mach_work,
-                                 .print = print,
+                                 .no_frames = NO_FRAMES, .print = print,
                                  .page_bytes = (vm_size_t)sysconf(_SC_PAGESIZE)};
     setvbuf(stdout, NULL, _IOLBF, 0);
     sem_init(&woken, 0, 0);

@@ -32,13 +32,22 @@ static void print_line(const struct mach_rules_env *env, const char *verdict, co
     env->print("\n");
 }
 
+/* NULL: the rule can be checked here. */
+static const char *why_not(const struct mach_rule *rule, const struct mach_rules_env *env)
+{
+    if (!(rule->kernels & (unsigned)env->kernel))
+        return "this kernel has no such call";
+    return rule->kernels & MACH_RULES_FRAMES && env->no_frames ? "registers don't fit the stack here" : NULL;
+}
+
 struct mach_rules_result mach_rules_run(const struct mach_rules_env *env)
 {
     struct mach_rules_result result = {0, 0, 0};
     const struct mach_rule *rule;
     for (unsigned i = 0; (rule = mach_rules_at(i)) != NULL; i++) {
-        if (!(rule->kernels & (unsigned)env->kernel)) {
-            print_line(env, "SKIPPED ", rule->name, "this kernel has no such call");
+        const char *skipped = why_not(rule, env);
+        if (skipped) {
+            print_line(env, "SKIPPED ", rule->name, skipped);
             result.skipped++;
             continue;
         }

@@ -51,9 +51,13 @@
 
 enum mach_rules_kernel { MACH_RULES_XNU = 1, MACH_RULES_GNU = 2 };
 
-enum { MACH_RULES_THREADS = 4, MACH_RULES_ANY = MACH_RULES_XNU | MACH_RULES_GNU };
+enum {
+    MACH_RULES_THREADS = 4,
+    MACH_RULES_ANY = MACH_RULES_XNU | MACH_RULES_GNU,
+    MACH_RULES_FRAMES = 4,      /* the rule reads stacks by a stopped thread's registers */
+};
 
-/* What rules ask of where they run. None may be NULL but `work`. All code on a thread's stack keeps frame pointers. */
+/* What rules ask of where they run. None is NULL but `work`. All code on a thread's stack keeps frame pointers. */
 struct mach_rules_env {
     enum mach_rules_kernel kernel;            /* whose answers are expected where kernels differ */
 
@@ -76,6 +80,10 @@ struct mach_rules_env {
     /* Called again and again by threads that compute, where that by itself takes no time. */
     void (*work)(void);
 
+    /* Registers don't fit the stack: the race detector has threads stop later than they are told to, in code of its own
+     * without frame pointers. */
+    bool no_frames;
+
     void (*print)(const char *text);
     vm_size_t page_bytes;
 };
@@ -83,7 +91,7 @@ struct mach_rules_env {
 struct mach_rule {
     const char *name;                         /* states a property */
     const char *(*check)(void);               /* see crew.h; by mach_rules_check */
-    unsigned kernels;                         /* bits of enum mach_rules_kernel that have what it is about */
+    unsigned kernels;                         /* bits: enum mach_rules_kernel that has what it is about; _FRAMES */
 };
 
 /* The rules by number, from 0. NULL: there are no more. */

@@ -172,6 +172,6 @@ const struct mach_rule rules_of_memory[] = {
     {"a read at or over the end of the address space fails", end_of_the_space, MACH_RULES_ANY},
     {"a read of no task fails", no_task, MACH_RULES_ANY},
     {"fresh memory is zero", fresh_is_zero, MACH_RULES_ANY},
-    {"a stopped thread's stack reads as it stands", stack_of_a_stopped_thread, MACH_RULES_ANY},
+    {"a stopped thread's stack reads as it stands", stack_of_a_stopped_thread, MACH_RULES_ANY | MACH_RULES_FRAMES},
     {NULL, NULL, 0},
 };
