@@ -137,20 +137,28 @@ static enum strobe_status registers(mach_port_t port, struct strobe_regs *out)
     return status;
 }
 
-/* Returns when the thread has stopped. A thread that is only ready to run stops when it gets a processor, which it may
- * wait for until we give ours away. STROBE_LATE: it has not by then. STROBE_GONE. */
-static enum strobe_status await_stop(struct strobe_mach_host *h, mach_port_t port, uint64_t timeout_ns)
+/* Those on their way out are halted, kernel threads idle. */
+static bool is_fit(const thread_basic_info_data_t *info)
 {
-    uint64_t deadline = mach_absolute_time() + strobe_ticks_of_ns(&h->host, timeout_ns);
+    return !(info->flags & TH_FLAGS_IDLE) && info->run_state != TH_STATE_HALTED;
+}
+
+/* Returns when the thread, which was told to at `since`, has stopped. One that is only ready to run stops when it gets
+ * a processor, which it may wait for until we give ours away. STROBE_LATE: it has not in time. STROBE_GONE.
+ * STROBE_UNSUPPORTED: it is none to be looked at. */
+static enum strobe_status await_stop(struct strobe_mach_host *h, mach_port_t port, uint64_t since, uint64_t timeout_ns)
+{
     for (uint32_t looks = 1;; looks++) {
         thread_basic_info_data_t info;
         enum strobe_status status = basic_info(port, &info);
         if (status != STROBE_OK)
             return status;
+        if (!is_fit(&info))
+            return STROBE_UNSUPPORTED;
         if (info.suspend_count > 0 && info.run_state != TH_STATE_RUNNING)
             return STROBE_OK;
         uint64_t now = mach_absolute_time();
-        if (now >= deadline)
+        if (now >= since + strobe_ticks_of_ns(&h->host, timeout_ns))
             return STROBE_LATE;
         if (looks >= LOOKS_AT_ONCE)
             mach_wait_until(now + strobe_ticks_of_ns(&h->host, PAUSE_NS));
@@ -170,24 +178,6 @@ static enum strobe_status let_go(struct strobe_mach_host *h)
     return port ? STROBE_OK : STROBE_LATE;
 }
 
-/* Those on their way out are halted, kernel threads idle. */
-static bool is_fit(const thread_basic_info_data_t *info)
-{
-    return !(info->flags & TH_FLAGS_IDLE) && info->run_state != TH_STATE_HALTED;
-}
-
-static enum strobe_status stop(struct strobe_mach_host *h, mach_port_t port)
-{
-    thread_basic_info_data_t info;
-    enum strobe_status status = basic_info(port, &info);
-    uint64_t now = mach_absolute_time();   /* not between the next two: until the second, nobody would let it go */
-    if (status == STROBE_OK)
-        status = is_fit(&info) ? status_of(thread_suspend(port)) : STROBE_UNSUPPORTED;
-    if (status == STROBE_OK)
-        strobe_hold_begin(&h->hold, port, now);
-    return status;
-}
-
 static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                   struct strobe_regs *out)
 {
@@ -198,12 +188,14 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
     enum strobe_status status = port_of(h, tid, &port);
     if (status != STROBE_OK)
         return status;
-    status = stop(h, port);
+    status = status_of(thread_suspend(port));
     if (status != STROBE_OK) {
         strobe_mach_threads_done(h->threads);
         return status;
     }
-    status = await_stop(h, port, timeout_ns);
+    uint64_t since = mach_absolute_time();
+    strobe_hold_begin(&h->hold, port, since);
+    status = await_stop(h, port, since, timeout_ns);
     if (status == STROBE_OK && strobe_load_relaxed(blocked))
         status = STROBE_UNSUPPORTED;
     if (status == STROBE_OK)

@@ -3,8 +3,8 @@
  * A thread is stopped like this, and nothing else is done between the first call and the last:
  *
  *   thread_suspend        it stops when it next comes out of the kernel, or at once when it computes
- *   thread_info           confirms: STOPPED, or WAITING in the kernel, where its user stack can't change; anything else
- *                         is asked again until the time is over (STROBE_LATE)
+ *   thread_info           confirms: STOPPED, or WAITING in the kernel, where its user stack can't change; RUNNING is
+ *                         asked again until the time is over (STROBE_LATE); idle or halted, it is let go
  *   thread_get_state      registers
  *   frames                by direct reads, within the bounds of its stack that were learnt from itself; by
  *                         vm_read_overwrite when these are not known, or the thread is on its way out (S-41, S-42)
