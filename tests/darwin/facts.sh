@@ -71,9 +71,9 @@ for expected in 'ios|ios|14.0|16.0' 'simulator|iossimulator|14.0|16.0' 'macos|ma
     holds "$name: debug entries, which name files" "$(llvm-nm -a "$library" | grep -c ' - ')" 0
 done
 holds 'the list is in order, each name once' "$(sort -cu "$list" 2>&1)" ''
-# The compiler itself calls __cxa_atexit, for what is to be done when the library goes.
+# A name's variant has its type. The compiler itself calls __cxa_atexit, for what is to be done when the library goes.
 holds 'called names without their type in abi.c' "$(
-    sed 's/^_//' "$list" | grep -vx __cxa_atexit | while read -r symbol; do
+    sed 's/^_//; s/\$.*//' "$list" | grep -vx __cxa_atexit | while read -r symbol; do
         grep -q "^TYPE($symbol," engine/backend/mach/abi.c || echo "$symbol"
     done | paste -sd' ')" ''
 echo "the libraries for Darwin: what is in the files"

@@ -53,7 +53,7 @@ for source in engine/{base,store,capture,backend/posix,backend/mach}/*.c; do
 done
 rm -f "$object"
 # Of what the list of exports has, in lines that break anywhere between two names, for the arm64 Mac among others.
-exported=$(tr -s ' ,[]\n' '\n' <"$build/apple/libSystem.tbd" | LC_ALL=C sort -u)
+exported=$(tr -s " ',[]\n" '\n' <"$build/apple/libSystem.tbd" | LC_ALL=C sort -u)
 unknown=$(LC_ALL=C comm -23 <(LC_ALL=C sort engine/backend/mach/darwin/libSystem.syms) - <<<"$exported" | paste -sd' ')
 holds "called, and not exported by Apple's C library" "$unknown" ''
 echo "the libraries for Darwin: their sources and declarations with Apple's headers"

@@ -211,7 +211,7 @@ static int hook_select(int count, fd_set *r, fd_set *w, fd_set *e, struct timeva
 }
 
 #ifdef __APPLE__
-/* What Apple's headers make of select, unless an older standard is asked for. */
+/* What Apple's header makes of select where _DARWIN_C_SOURCE is asked for: one that takes any number of descriptors. */
 int select_extended(int count, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
     __asm__("_select$DARWIN_EXTSN");
 

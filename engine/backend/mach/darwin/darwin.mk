@@ -40,7 +40,7 @@ $B/darwin/$1/%.o: %.S | deps-darwin
 $B/darwin/$1/libstrobe.dylib: $(patsubst %.c,$B/darwin/$1/%.o,$(darwin_src)) $B/darwin/libSystem.tbd
 	$$(call run,ld)ld64.lld-14 -arch arm64 -platform_version $(darwin_version_$1) -dylib \
 	    -install_name @rpath/libstrobe.dylib -current_version $(VERSION) -compatibility_version $(VERSION) \
-	    -adhoc_codesign -S -o $$@ $$^
+	    -adhoc_codesign -dead_strip -S -o $$@ $$^
 endef
 $(foreach platform,$(darwin_platforms),$(eval $(call darwin_rules,$(platform))))
 
