@@ -10,8 +10,9 @@
  *   libsystem.c  malloc_logger, waits; lock.c os_unfair_lock; dispatch.c; pthread_np.c, with the introspection hook
  *   dyld.c       images: add and remove callbacks
  *   image.c      the app's own image, whose calls go through pointers to be rebound (app.h)
- *   fault.c      the n-th call of a name fails with a code, or takes a time
+ *   fault.c      the n-th call of a name, or of all, fails with a code
  *   pthreads.c   all of it over real threads: stops by a signal and a hand-shake
+ *   guard/       a library of its own, which comes before: ends who calls what it may not while a thread stands
  *
  * Over virtual threads sim/virtual puts a system of its own in the place of pthreads.c (system.h). It is one library,
  * libfakemach.so, that an engine built for this machine is linked with (libstrobe-mach.so), as libSystem is on Darwin.

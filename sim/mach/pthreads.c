@@ -3,7 +3,7 @@
  * A thread is known by a record, which a listing of /proc/self/task or the thread's own first call makes; its id has
  * the record's number in its low bits, and above them how often that was used: another thread of the same number of
  * the system's is another id. The record keeps an open file of the thread in /proc, which says whether it lives, and
- * whether it runs.
+ * whether it runs; of more than KEPT_FILES threads it is opened each time, for the app needs files, too.
  *
  *   word      who moves it                      meaning
  *   RUNS      go                                nothing is asked
@@ -34,7 +34,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { RECORDS = 1 << 14, SLOT_BITS = 14, BUCKETS = 1 << 12, KEPT_FILES = 1024, SETTLE_NS = 200000, PATIENCE = 10 };
+enum { RECORDS = 1 << 14, SLOT_BITS = 14, BUCKETS = 1 << 12, KEPT_FILES = 256, SETTLE_NS = 200000, PATIENCE = 10 };
 enum { RUNS, ASKED, NOTED, STANDS, ENDED };
 
 struct record {
