@@ -49,6 +49,6 @@ $B/emulate/mutant.dylib: $(patsubst %.c,$B/darwin/ios/%.o,$(filter-out $(mach_sr
                          $(patsubst %.c,$B/emulate/mutant/%.o,$(mach_src)) \
                          $(call emulate_obj,tests/emulate/guest/planted.c tests/emulate/guest/mutant.c) \
                          $B/emulate/libSystem.dylib
-	$(call run,ld)$(emulate_link) -install_name @rpath/libstrobe.dylib -o $@ $^
+	$(call run,ld)$(emulate_link) -undefined dynamic_lookup -install_name @rpath/libstrobe.dylib -o $@ $^
 
 .PHONY: emulators

@@ -121,9 +121,11 @@ lost() {
 export -f lost
 export dir work limit
 # Before it has told the watchdog whom it stopped, and once it has taken it back, nobody makes up for it (hold.h).
-{ seq 16 "${EVERY:-151}" 2400; echo 12; } | xargs -P "$(nproc)" -I '{}' bash -c 'lost {}' >"$work/log"
-awk '/: fine/ && ($2 < 320000 || ($2 > 5000000 && $2 < 5300000)) { good++ } END { exit !(NR > 12 && good == NR) }' \
-    FS='[ :]' "$work/log"
+{ seq 16 "${EVERY:-151}" 2400; echo 12; } >"$work/counts"
+xargs -P "$(nproc)" -I '{}' bash -c 'lost {}' <"$work/counts" >"$work/log"
+awk -F '[ :]+' -v counts="$(wc -l <"$work/counts")" \
+    '$3 == "fine" && ($2 < 320000 || ($2 > 5000000 && $2 < 5300000)) { good++ }
+     END { exit !(good == NR && NR == counts) }' "$work/log"
 verdict $? 'the watchdog lets go whom a lost sampler has stopped, and all threads end'
 
 echo "$passed passed, $failed failed, 0 skipped"
