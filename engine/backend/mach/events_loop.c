@@ -195,12 +195,17 @@ static uint64_t live_threads(const struct strobe_session *s)
     return live;
 }
 
+static bool is_main(const struct strobe_thread_entry *e)
+{
+    return strobe_load_acquire(&e->state) != STROBE_THREAD_FREE && e->is_main;
+}
+
 static void write_values(struct strobe_sampler *s, uint64_t now)
 {
     const struct strobe_session *session = &s->engine->session;
     uint64_t value;
     uint32_t index = 0;
-    while (index < strobe_session_thread_count(session) && !session->threads[index].is_main)
+    while (index < strobe_session_thread_count(session) && !is_main(&session->threads[index]))
         index++;
     if (cpu_ns(&value))
         strobe_series_counter(s, index, STROBE_SERIES_CPU_NS, now, value);
