@@ -93,6 +93,8 @@ programs    := $(if $(findstring thread,$(SAN))$(filter no,$(EXPLORE)),$(call ob
 explored_src := $(engine_src) engine/backend/linux/handshake.c engine/backend/art/threads.c \
                 engine/backend/mach/threads.c engine/backend/mach/host_mach.c $(program_src)
 explore_obj := $(call obj,explore,$(explored_src))
+# Players beside the one of real mode, each an object of its own.
+played      := $B/sim/virtual.o $B/sim/mach_play.o $B/sim/virtual_mach.o
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # The lab's threads are fibers of one thread, with nothing to race; what plays on real threads is watched for races too.
@@ -104,8 +106,8 @@ all: $B/strobe $B/libstrobe-preload.so ## builds the command and the library it 
 
 # ---- how it is built
 
-$B/strobe: $(cmd_obj) $(programs) $B/sim/virtual.o $(sim_libs)
-	$(call run,ld)$(link) $(exports) -o $@ $(cmd_obj) $(programs) $B/sim/virtual.o \
+$B/strobe: $(cmd_obj) $(programs) $(played) $(sim_libs)
+	$(call run,ld)$(link) $(exports) -o $@ $(cmd_obj) $(programs) $(played) \
 	    -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
@@ -214,7 +216,8 @@ explore: all | deps-test ## every interleaving of small programs, in every memor
 	@B=$B SIZE=$(SIZE) MEMORY=all tests/explore/run.sh
 
 include ci/lanes.mk ci/install.mk
-include sim/art/art.mk sim/mach/mach.mk sim/virtual/virtual.mk bench/bench.mk tests/genuine/genuine.mk
+include sim/art/art.mk sim/mach/mach.mk sim/real/mach/play.mk sim/virtual/virtual.mk
+include bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/art/bionic/android.mk tests/android/android.mk engine/backend/mach/darwin/darwin.mk
 include tests/gnumach/gnumach.mk tests/emulate/emulate.mk
 # What suites would build, each for itself and side by side.

@@ -1,4 +1,5 @@
 #include "sim/art/runtime.h"
+#include "sim/real/mach/seat.h"
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
 #include "sim/cmd/lab.h"
@@ -27,7 +28,8 @@ const char strobe_usage_run[] =
     "                     real threads, captured by the real engine (policy strobe)\n"
     "  --runtime NAME     in an Android runtime: art11 (installed) and art14, in real mode, or the\n"
     "                     fakes, fake24 to fake36, in virtual mode unless --mode says real; methods\n"
-    "                     are Java's, monitors, waits, parks and memory the runtime's own\n"
+    "                     are Java's, monitors, waits, parks and memory the runtime's own; or mach:\n"
+    "                     an iOS app on the fake Mach, in virtual mode unless --mode says real\n"
     "  --schedule S       fair (default), or adversarial: every free choice is drawn from the seed\n"
     "  --random SEED      play a random scenario instead; SEED..SEED: one for each seed\n"
     "  --size N           operations of a random scenario, about (200)\n"
@@ -100,8 +102,8 @@ static int take_option(struct request *q, int c)
                    ? 0 : strobe_complain("run: --mode %s: expected virtual or real", optarg);
     case RUNTIME:
         t->runtime = optarg;
-        return sim_art_known(optarg, &(int){0})
-                   ? 0 : strobe_complain("run: --runtime %s: expected art11, art14 or fake24 to fake36", optarg);
+        return sim_art_known(optarg, &(int){0}) || !strcmp(optarg, SIM_MACH_NAME)
+                   ? 0 : strobe_complain("run: --runtime %s: expected art11, art14, fake24 to fake36, or mach", optarg);
     case SCHEDULE:
         return strobe_parse_schedule(optarg, &t->schedule)
                    ? 0 : strobe_complain("run: --schedule %s: expected fair or adversarial", optarg);
@@ -331,7 +333,7 @@ static int run_one(struct request *q, const struct sim_scenario *s)
 
 static bool is_fake(const char *runtime)
 {
-    return !strncmp(runtime, "fake", 4);
+    return !strncmp(runtime, "fake", 4) || !strcmp(runtime, SIM_MACH_NAME);
 }
 
 static int check_request(const struct request *q, int words, char **word)

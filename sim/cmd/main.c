@@ -1,5 +1,6 @@
 /* The `strobe` command: finds the subcommand and runs it. */
 #include "sim/cmd/cmd.h"
+#include "sim/real/mach/seat.h"
 #include "sim/virtual/virtual.h"
 
 #include <fcntl.h>
@@ -41,8 +42,12 @@ int main(int argc, char **argv)
     }
     if (!strcmp(name, SIM_REAL_COMMAND))   /* what real mode starts; nothing for people */
         return sim_real_child(argc - 1, argv + 1);
+    if (!strcmp(name, SIM_REAL_MACH_COMMAND))
+        return sim_real_mach_child(argc - 1, argv + 1);
     if (!strcmp(name, SIM_VIRTUAL_COMMAND))
         return sim_virtual_child(argc - 1, argv + 1);
+    if (!strcmp(name, SIM_VIRTUAL_MACH_COMMAND))
+        return sim_virtual_mach_child(argc - 1, argv + 1);
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
     const struct strobe_cmd *c = strobe_cmd_find(name);

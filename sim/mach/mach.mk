@@ -31,7 +31,7 @@ $(guard_test): $B/libfakemach-guard.so $B/libfakemach.so
 $(guard_test): trace_libs += -Wl,-rpath,'$$ORIGIN/../..'
 
 # What the app's pointers are bound to in the place of this machine's own functions (libsystem.h), hooks call, too.
-$(foreach flavour,obj pic,$B/$(flavour)/engine/backend/mach/events_io.o): \
+$(foreach flavour,obj pic virtual,$B/$(flavour)/engine/backend/mach/events_io.o): \
     cflags += -Dusleep=fake_usleep -Dnanosleep=fake_nanosleep -Dpoll=fake_poll -Dselect=fake_select
 
 mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,\

@@ -128,8 +128,10 @@ static enum strobe_status claim(const struct strobe_reader *reader, struct strob
                                 uint64_t begin_ns, struct sim_tracks *out)
 {
     static const struct strobe_timeline_options options = {.no_samples = 1};
-    /* Ticks are ns of CLOCK_MONOTONIC on Linux, and so are the notes' times. */
-    struct strobe_sink *sink = sim_tracks_sink(out, strobe_reader_ns(reader, begin_ns));
+    /* Ticks count CLOCK_MONOTONIC from its begin, which the notes' times are ns of. */
+    uint64_t second = 1000000000, rate = reader->session.header->ticks_per_second;
+    uint64_t begin_ticks = begin_ns / second * rate + begin_ns % second * rate / second;
+    struct strobe_sink *sink = sim_tracks_sink(out, strobe_reader_ns(reader, begin_ticks));
     enum strobe_status status = sink ? strobe_timeline_build(reader, tree, &options, sink, NULL) : STROBE_IO;
     fit_to_truth(out);
     return status;

@@ -80,6 +80,7 @@ static void *act(void *arg)
     struct sim_work_switches before = sim_work_switches();
     a->switches = before.voluntary;
     a->tid = (uint32_t)syscall(SYS_gettid);
+    a->known_tid = p->runtime && p->runtime->tid ? p->runtime->tid() : a->tid;
     atomic_store(&a->begin_ns, sim_work_now_ns());
     if (on_stage)
         p->stage->perform(a);
@@ -210,7 +211,7 @@ static struct sim_notes_thread facts_of(const struct sim_actor *a, uint64_t end_
         t.begin_ns = t.end_ns = end_ns;
         return t;
     }
-    t.tid = a->tid;
+    t.tid = a->known_tid;
     if (t.end_ns)
         t.totals = a->totals;
     else

@@ -132,6 +132,7 @@ struct sim_actor {
     const struct timespec *poll_patience;
     struct sim_actor *parent;
     uint32_t spec, index, track, tid;
+    uint32_t known_tid;                   /* to the engine */
     bool is_main, joined;
     pthread_t thread;
     struct sim_random random;

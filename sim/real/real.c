@@ -2,6 +2,7 @@
 
 #include "sim/real/claims.h"
 #include "sim/real/frames.h"
+#include "sim/real/mach/seat.h"
 #include "sim/real/preload.h"
 #include "sim/real/work.h"
 
@@ -51,13 +52,24 @@ static enum strobe_status write_scenario(const struct job *j)
     return written ? STROBE_OK : fail(j, STROBE_IO, j->text, strerror(errno));
 }
 
+static bool on_mach(const struct job *j)
+{
+    return j->options->runtime && !strcmp(j->options->runtime, SIM_MACH_NAME);
+}
+
+/* In a runtime of managed code methods are known by the names that it gives them. */
+static bool is_managed(const struct job *j)
+{
+    return j->options->runtime && !on_mach(j);
+}
+
 static enum strobe_status create_session(const struct job *j)
 {
     struct strobe_config config = j->scenario->config;
     struct strobe_session made;
     config.unwind = STROBE_UNWIND_FP;
     config.message_per_poll = j->scenario->queue_count > 0;
-    if (j->options->runtime)
+    if (is_managed(j))
         config.names_bytes = NAMES_BYTES;
     config.depth_max += OWN_FRAMES;
     if (config.depth_max > STROBE_STACK_DEPTH_MAX)
@@ -88,10 +100,11 @@ _Noreturn static void become(const struct job *j, bool traced, const char *libra
         /* Addresses of methods and monitors are in the session: they must not depend on anything but the seed. */
         static char *const environment[] = {"LC_ALL=C", NULL};
         personality(ADDR_NO_RANDOMIZE);
-        execle(j->self, "strobe", SIM_VIRTUAL_COMMAND, schedule, j->costs, j->text, seed, turns, j->notes, runtime,
-               session, (char *)NULL, environment);
+        execle(j->self, "strobe", on_mach(j) ? SIM_VIRTUAL_MACH_COMMAND : SIM_VIRTUAL_COMMAND, schedule, j->costs,
+               j->text, seed, turns, j->notes, runtime, session, (char *)NULL, environment);
     } else if (!library || sim_preload_set(library, j->session))
-        execl(j->self, "strobe", SIM_REAL_COMMAND, j->text, seed, turns, j->notes, runtime, session, (char *)NULL);
+        execl(j->self, "strobe", on_mach(j) ? SIM_REAL_MACH_COMMAND : SIM_REAL_COMMAND, j->text, seed, turns, j->notes,
+              runtime, session, (char *)NULL);
     dprintf(STDERR_FILENO, "%s: %s\n", j->self, strerror(errno));
     _exit(127);
 }
@@ -200,14 +213,13 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
     status = sim_notes_read(j->notes, j->scenario, head, truth, j->why, j->why_bytes);
     if (status != STROBE_OK)
         return status;
-    return sim_real_claims(j->session, j->scenario, head, j->options->runtime != NULL, trace, claim, j->why,
-                           j->why_bytes);
+    return sim_real_claims(j->session, j->scenario, head, is_managed(j), trace, claim, j->why, j->why_bytes);
 }
 
 static enum strobe_status check(const struct job *j)
 {
     char why[128];
-    if (j->options->runtime)
+    if (is_managed(j))
         return STROBE_OK;
     if (!SIM_REAL_FRAMES)
         return fail(j, STROBE_UNSUPPORTED, "real mode", "not on this machine, expected x86-64 or aarch64");

@@ -60,5 +60,6 @@ int sim_real_child(int argc, char **argv);
 
 /* The same in virtual time: sim/virtual/virtual.h. */
 #define SIM_VIRTUAL_COMMAND "play-virtual"
+#define SIM_VIRTUAL_MACH_COMMAND "play-virtual-mach"
 
 #endif

@@ -17,6 +17,7 @@ struct sim_real_runtime {
                                size_t why_bytes);
     void (*end)(struct sim_real_play *p);    /* of the capture, if there is one. Any thread */
     uint64_t (*charged_ns)(void);            /* CPU time that the engine has been charged so far; 0 = not known */
+    uint32_t (*tid)(void);                   /* by which the engine knows the caller; NULL: the system's */
 };
 extern const struct sim_real_runtime sim_real_runtime;
 

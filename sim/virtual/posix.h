@@ -10,6 +10,7 @@
  *   clocks       begin at SIM_POSIX_ORIGIN_NS; reads cost nothing here (what the engine's cost is in seat.c)
  *   CPU clocks   what the kernel has given the thread
  *   eventfd      semaphores with a poll; no others are polled for
+ *   timerfd      devices: a read takes as long as was set
  *   syscall      those that tell time, wait, or name threads; all else goes to the real kernel
  *
  * All of it: fiber. */
@@ -28,6 +29,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -94,8 +96,12 @@ uint64_t sim_posix_now_ns(void);                                  /* CLOCK_MONOT
 uint64_t sim_posix_left_ns(const struct timespec *until);         /* until that time of it; 0 = it is over */
 int sim_posix_clock_gettime(clockid_t clock, struct timespec *out);
 int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left);
+int sim_posix_nanosleep(const struct timespec *t, struct timespec *left);
 int sim_posix_eventfd(unsigned value, int flags);
 int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask);
+int sim_posix_timerfd_create(int clock, int flags);
+int sim_posix_timerfd_settime(int fd, int flags, const struct itimerspec *to, struct itimerspec *was);
+ssize_t sim_posix_read(int fd, void *out, size_t bytes);
 int sim_posix_yield(void);
 pid_t sim_posix_getpid(void);
 long sim_posix_syscall(long number, ...);
@@ -132,8 +138,14 @@ void *sim_posix_dlopen(const char *path, int flags);              /* the kernel'
 #define sem_getvalue sim_posix_sem_getvalue
 #define clock_gettime sim_posix_clock_gettime
 #define clock_nanosleep sim_posix_clock_nanosleep
+#ifndef nanosleep   /* the fake Mach has its own */
+#define nanosleep sim_posix_nanosleep
+#endif
 #define eventfd sim_posix_eventfd
 #define ppoll sim_posix_ppoll
+#define timerfd_create sim_posix_timerfd_create
+#define timerfd_settime sim_posix_timerfd_settime
+#define read sim_posix_read
 #define sched_yield sim_posix_yield
 #define getpid sim_posix_getpid
 #define syscall sim_posix_syscall

@@ -53,6 +53,7 @@ int sim_virtual_child(int argc, char **argv)
     sim_fiber_stack_bytes(STACK_BYTES);
     sim_fiber_local(&strobe_local, sizeof strobe_local);
     sim_fiber_local(&strobe_guard_window, sizeof strobe_guard_window);
+    sim_virtual_locals();
     if (!sim_kernel_open(&options, NULL) || !sim_posix_start(play, &played))
         return refuse("memory", "there is none");
     sim_kernel_run(sim_kernel_current, why, sizeof why);

@@ -19,8 +19,14 @@
 /* The played process, as sim_real_child: strobe play-virtual SCHEDULE COSTS, and then what play-real has. */
 int sim_virtual_child(int argc, char **argv);
 
+/* The same on the fake Mach: strobe play-virtual-mach ... */
+int sim_virtual_mach_child(int argc, char **argv);
+
 /* The player, which is sim_real_child compiled anew. */
 int sim_virtual_player(int argc, char **argv);
+
+/* Makes what the runtime's threads have of their own each fiber's (sim_fiber_local). Before there are any. */
+void sim_virtual_locals(void);
 
 /* What the engine's work costs. Before it starts. */
 extern struct sim_costs sim_virtual_costs;

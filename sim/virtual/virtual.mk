@@ -7,7 +7,8 @@ virtual_again := sim/real/art.c sim/real/notes.c sim/real/play.c sim/real/queue.
                  sim/real/stage_frames.c sim/real/step.c sim/real/waits.c sim/art/fake/pthreads.c \
                  $(filter-out $(lab_backend),$(wildcard engine/backend/art/*.c)) \
                  $(addprefix engine/backend/linux/,host_linux.c suspend.c handshake.c)
-sources       += $(virtual_src)
+virtual_mach_src := $(wildcard sim/virtual/mach/*.c)
+sources       += $(virtual_src) $(virtual_mach_src)
 
 # The fake Mach, with threads of its own kind.
 virtual_xnu   := $(filter-out sim/mach/pthreads.c,$(wildcard sim/mach/*.c))
@@ -24,8 +25,23 @@ virtual_obj := $(call obj,virtual,$(virtual_again)) $(call obj,sim,$(virtual_src
 $B/sim/virtual.o: $(virtual_obj)
 	$(call run,ld)$(LD) -r --wrap=strobe_art_thread -o $@ $^ && $(OBJCOPY) --keep-global-symbol=sim_virtual_child $@
 
+# The same on the fake Mach, as an app there (sim/real/mach).
+$B/machvirtual/%.o: %.c sim/virtual/posix.h sim/real/mach/app.h $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player -include sim/mach/app.h \
+	    -include sim/virtual/posix.h -include sim/real/mach/app.h -c -o $@ $<
+
+virtual_mach_obj := $(call obj,machvirtual,$(mach_player)) \
+                    $(call obj,virtual,$(mach_src) $(virtual_xnu) sim/real/mach/runtime.c sim/real/mach/calls.c) \
+                    $(call obj,sim,$(filter-out sim/virtual/seat.c,$(virtual_src)) $(virtual_mach_src) \
+                      sim/real/frames.S)
+$B/sim/virtual_mach.o: $(virtual_mach_obj)
+	$(call run,ld)$(LD) -r --wrap=strobe_mach_thread -o $@ $^ && \
+	    $(OBJCOPY) --redefine-sym sim_virtual_child=sim_virtual_mach_child $@ && \
+	    $(OBJCOPY) --keep-global-symbol=sim_virtual_mach_child $@
+
 # The table of Mach rules over virtual threads.
-posix_obj     := $(call obj,sim,$(wildcard sim/virtual/posix_*.c) sim/virtual/mach_system.c)
+posix_obj     := $(call obj,sim,$(wildcard sim/virtual/posix_*.c) sim/virtual/mach/system.c)
 $B/contract_mach_virtual: $(call obj,virtual,$(filter-out %/virtual.c,$(rules_src)) $(virtual_xnu)) $(posix_obj) \
                           $(call obj,sim,tests/contract_mach/virtual.c) $(sim_libs)
 	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs) -lm

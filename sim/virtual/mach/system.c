@@ -3,7 +3,7 @@
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
 #include "sim/mach/system.h"
-#include "sim/virtual/mach.h"
+#include "sim/virtual/mach/mach.h"
 #include "sim/virtual/posix.h"
 
 #include <stdio.h>
@@ -60,6 +60,11 @@ static uint64_t of_pthread(pthread_t thread)
 {
     const struct sim_posix_thread *t = (const struct sim_posix_thread *)(uintptr_t)thread;
     return t->thread->state == SIM_ENDED ? 0 : id_of(t->thread);
+}
+
+static pthread_t pthread_of(uint64_t id)
+{
+    return (pthread_t)(uintptr_t)by_id(id);
 }
 
 static uint32_t threads(uint64_t *ids, uint32_t most)
@@ -188,6 +193,51 @@ static void sleep_until_ns(uint64_t at)
         sim_sleep_until(at - SIM_POSIX_ORIGIN_NS);
 }
 
+/* ---- words that threads sleep on */
+
+/* One for each word that is slept on, used again when nobody does any more. */
+struct bed { struct bed *next; const void *word; uint32_t sleepers; struct sim_cond cond; };
+static struct bed *beds;
+static struct sim_mutex bedroom = {.name = "words that threads sleep on"};
+
+static struct bed *bed_of(const void *word)
+{
+    struct bed *b = beds, *empty = NULL;
+    for (; b && b->word != word; b = b->next)
+        empty = b->sleepers ? empty : b;
+    return b ? b : empty;
+}
+
+static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
+{
+    sim_mutex_lock(&bedroom);
+    struct bed *b = bed_of(word);
+    if (!b) {
+        b = calloc(1, sizeof *b);
+        if (!b)
+            abort();
+        b->next = beds;
+        beds = b;
+    }
+    b->word = word;
+    uint64_t now = sim_posix_now_ns();
+    b->sleepers++;
+    if (atomic_load(word) == seen && now < at)
+        sim_cond_wait(&b->cond, &bedroom, at == UINT64_MAX ? UINT64_MAX : at - now);
+    b->sleepers--;
+    sim_mutex_unlock(&bedroom);
+    return at == UINT64_MAX || sim_posix_now_ns() < at;
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+    sim_mutex_lock(&bedroom);
+    struct bed *b = bed_of(word);
+    if (b && b->word == word && b->sleepers)
+        sim_cond_notify_all(&b->cond);
+    sim_mutex_unlock(&bedroom);
+}
+
 static void lock(void)
 {
     sim_mutex_lock(&state);
@@ -199,8 +249,9 @@ static void unlock(void)
 }
 
 const struct fake_mach_system sim_virtual_mach = {
-    .self = self, .of_pthread = of_pthread, .threads = threads, .forget = forget, .where = where, .cpu_ns = cpu_ns,
+    .self = self, .of_pthread = of_pthread, .pthread_of = pthread_of, .threads = threads, .forget = forget,
+    .where = where, .cpu_ns = cpu_ns,
     .process_cpu_ns = sim_posix_cpu_ns, .name = name, .stop = stop, .go = go, .settle = settle,
     .registers = registers, .enter = enter, .waits = waits, .leave = leave, .now_ns = sim_posix_now_ns,
-    .sleep_until_ns = sleep_until_ns, .lock = lock, .unlock = unlock,
+    .sleep_until_ns = sleep_until_ns, .sleep_on = sleep_on, .wake = wake, .lock = lock, .unlock = unlock,
 };

@@ -1,6 +1,6 @@
 /* The fake Mach in virtual time: its system of threads over fibers. For sim/virtual only. */
-#ifndef STROBE_SIM_VIRTUAL_MACH_H
-#define STROBE_SIM_VIRTUAL_MACH_H
+#ifndef STROBE_SIM_VIRTUAL_MACH_MACH_H
+#define STROBE_SIM_VIRTUAL_MACH_MACH_H
 
 #include "sim/mach/system.h"
 
