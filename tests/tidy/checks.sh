@@ -142,7 +142,7 @@ no_file_is_dead() {
     included=$(files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -hE '^[ ]*#[ ]*include ["<]')
     files '\.h$' | while read -r path; do
         grep -qF "\"$path\"" <<<"$included" || grep -qF "<${path##*/include/}>" <<<"$included" ||
-            files '\.mk$' | xargs -d '\n' -r grep -qF -e "-include $path" || echo "$path:1: included by nothing"
+            files '\.mk$' | xargs -d '\n' grep -qF -e "-include $path" /dev/null || echo "$path:1: included by nothing"
     done
 }
 
