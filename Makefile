@@ -219,7 +219,7 @@ include ci/lanes.mk ci/install.mk
 include sim/art/art.mk sim/mach/mach.mk sim/real/mach/play.mk sim/virtual/virtual.mk
 include bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/art/bionic/android.mk tests/android/android.mk engine/backend/mach/darwin/darwin.mk
-include tests/gnumach/gnumach.mk tests/emulate/emulate.mk
+include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
 # What suites would build, each for itself and side by side.
 test: $(gate_driver) $(gate_lab) $B/genuine/make_traces $B/contract_art
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art \

@@ -98,4 +98,13 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
 /* Closes the scope of a token, and those inside it that were left without an end. Harmless for 0. */
 void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_site site);
 
+/* Instead of that when the call returns with the switch off. The session says on that the thread is in the call, for it
+ * may be closed; but what stands on the stack is the thread's to write again, and is not to be looked at any more
+ * (strobe_sampler_finish). As long as the capture's memory is there. */
+static inline void strobe_scope_left(struct strobe_thread *t)
+{
+    strobe_store_relaxed(&t->scope_frame, 0);
+    strobe_fence_release();   /* a seqlock's writer, as at an end */
+}
+
 #endif

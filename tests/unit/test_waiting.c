@@ -97,6 +97,19 @@ static void at_the_end_every_wait_is_looked_at_however_short(void **state)
     assert_whole_stack(&items[0].record);
 }
 
+/* The call returns between the end of the capture and the look at those who wait. */
+static void a_wait_that_ended_with_the_switch_off_is_not_looked_at(void **state)
+{
+    (void)state;
+    strobe_scope_begin(rig.thread, STROBE_KIND_SLEEP, 0, hook());
+    strobe_store_relaxed(strobe_switch, STROBE_OFF);
+    strobe_scope_left(rig.thread);
+    rig.now += 1000;
+    strobe_sampler_finish(&sampler);
+    strobe_store_relaxed(strobe_switch, STROBE_ON);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+}
+
 /* A pass takes a while: a wait may have begun since. */
 static void a_wait_that_began_after_the_pass_is_not_long(void **state)
 {
@@ -203,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_long_wait_is_looked_at_once_and_without_a_stop),
         TEST(at_the_end_every_wait_is_looked_at_however_short),
+        TEST(a_wait_that_ended_with_the_switch_off_is_not_looked_at),
         TEST(a_wait_that_began_after_the_pass_is_not_long),
         TEST(each_wait_is_a_sample_of_its_own),
         TEST(a_copy_of_a_thread_that_went_on_meanwhile_is_not_used),

@@ -154,6 +154,8 @@ static inline void strobe_mach_close(const struct strobe_mach_scope *s)
 {
     if (strobe_mach_is_open(s))
         strobe_scope_end(s->thread, s->token, s->site);
+    else if (s->token && strobe_mach.capture == s->capture)
+        strobe_scope_left(s->thread);
 }
 
 static inline void strobe_mach_waits(const struct strobe_mach_scope *s, uint64_t what)

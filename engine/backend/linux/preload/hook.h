@@ -56,8 +56,12 @@ static inline struct strobe_hook_scope strobe_hook_open(enum strobe_kind kind, u
 /* In the child of a fork that happened inside the call, the switch is off and the scope is nobody's. */
 static inline void strobe_hook_close(struct strobe_hook_scope *s)
 {
-    if (s->token && s->thread == strobe_local.thread && strobe_switched() != STROBE_OFF)
+    if (!s->token || s->thread != strobe_local.thread)
+        return;
+    if (strobe_switched() != STROBE_OFF)
         strobe_scope_end(s->thread, s->token, s->site);
+    else
+        strobe_scope_left(s->thread);
 }
 
 #define SCOPE(kind, arg)                                                                                               \
