@@ -2,9 +2,8 @@
  *
  *     mach_capture [--seconds S] [--threads N] [--seed N]
  *
- * A capture with the sampler at its fastest, of which each stack is judged (graph.h), those that hooks took and those of
- * stopped threads; the books must balance, and the app be as it was. Prints what there was, and `N passed, N failed`
- * last. */
+ * A capture with a fast sampler, of which each stack is judged (graph.h), those that hooks took and those of stopped
+ * threads; the books must balance, and the app be as it was. Prints what there was, and `N passed, N failed` last. */
 #include "tests/mach_stress/crew.h"
 
 #include "engine/backend/mach/mach.h"
@@ -97,9 +96,10 @@ static void tell_stacks(int who, const char *name)
 {
     const uint64_t *v = verdicts[who];
     printf("%s: %llu whole, %llu in part, %llu in code of others, %llu impossible; %llu cut, %llu doubtful, %llu of "
-           "these in code of the graph\n", name, (unsigned long long)v[GRAPH_WHOLE], (unsigned long long)v[GRAPH_PART],
-           (unsigned long long)v[GRAPH_ELSEWHERE], (unsigned long long)v[GRAPH_IMPOSSIBLE], (unsigned long long)cut[who],
-           (unsigned long long)doubtful[who], (unsigned long long)doubtful_own[who]);
+           "these in code of the graph\n",
+           name, (unsigned long long)v[GRAPH_WHOLE], (unsigned long long)v[GRAPH_PART],
+           (unsigned long long)v[GRAPH_ELSEWHERE], (unsigned long long)v[GRAPH_IMPOSSIBLE],
+           (unsigned long long)cut[who], (unsigned long long)doubtful[who], (unsigned long long)doubtful_own[who]);
 }
 
 static void look_at(const char *path)

@@ -44,8 +44,9 @@ static bool start_one(struct crew *c, uint32_t slot, uint64_t seed)
     pthread_t thread;
     if (!m)
         return false;
-    *m = (struct member){.walker = {.place = &c->place, .random = seed, .runs = c->runs / 2 + 1 + seed % c->runs,
-                                    .rest_us = c->rest_us, .rests = &c->slot[slot].rests, .begins = begins, .ends = ends},
+    uint32_t runs = c->runs / 2 + 1 + (uint32_t)(seed % c->runs);
+    *m = (struct member){.walker = {.place = &c->place, .random = seed, .runs = runs, .rest_us = c->rest_us,
+                                    .rests = &c->slot[slot].rests, .begins = begins, .ends = ends},
                          .crew = c, .slot = slot};
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -1,6 +1,6 @@
 /* Threads that run through the graph (graph.h), so many at a time: each that ends has started the next before. */
-#ifndef STROBE_TESTS_MACH_STRESS_CREW_H
-#define STROBE_TESTS_MACH_STRESS_CREW_H
+#ifndef STROBE_MACH_STRESS_CREW_H
+#define STROBE_MACH_STRESS_CREW_H
 
 #include "tests/mach_stress/graph.h"
 

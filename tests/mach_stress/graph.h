@@ -4,11 +4,10 @@
  *            any of these -> bottom -> compute, allocate, lock, unfair, ask, wait
  *
  * graph.c is compiled without optimisation and without a sanitizer: a frame record is in place at every instruction of
- * it but the first two and the last, which is what iOS's ABI promises of all code. At first all calls are made once, and
- * where each returns to is learnt: a stack is a path of the graph when each of its return addresses is one to which the
- * function further in returns. */
-#ifndef STROBE_TESTS_MACH_STRESS_GRAPH_H
-#define STROBE_TESTS_MACH_STRESS_GRAPH_H
+ * it but the first two and the last. At first all calls are made, and where each returns to is learnt: a stack is a
+ * path of the graph when each of its return addresses is one to which the function further in returns. */
+#ifndef STROBE_MACH_STRESS_GRAPH_H
+#define STROBE_MACH_STRESS_GRAPH_H
 
 #include "sim/mach/app.h"
 
