@@ -225,11 +225,12 @@ test: $(gate_driver) $(gate_lab) $B/genuine/make_traces $B/contract_art
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art \
          $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
 
-# The compiler reads what the command is not made of, and warns; nothing is built. For tests/compilers.
-read_src := $(filter-out $(sim_src) $(cmd_src) $(trace_src) bench/peers/% $(bionic)/% $(darwin)/% \
+# The compiler reads what the command is not made of, or with READ=all that too, and warns; nothing is built. For
+# tests/compilers.
+read_src := $(filter-out $(if $(READ),,$(sim_src) $(cmd_src) $(trace_src)) bench/peers/% $(bionic)/% $(darwin)/% \
               tests/android/shim.c tests/emulate/% $(gnumach_own),$(filter %.c,$(sources)))
 read: $(read_src:%=$B/read/%)
-$(lab_src:%=$B/read/%) $(lab_support:%=$B/read/%): flavour := $(sim_flags)
+$(addprefix $B/read/,$(lab_src) $(lab_support) $(sim_src) $(cmd_src)): flavour := $(sim_flags)
 $(program_src:%=$B/read/%): flavour := $(explore_flags)
 $B/read/%: % $B/flags
 	@mkdir -p $(@D)
