@@ -1,6 +1,11 @@
-/* The wait-for graph: a thread that waits for a lock points to the lock's owner, one that joins to the joined. Each has
- * one edge at most, so a cycle is found by following them from the wait that may have closed it; no other event can
- * close one, since who gets a lock or goes on is not waiting. */
+/* The wait-for graph. A thread waits for
+ *
+ *   the owner of the lock it wants, the one it joins, the one who posts its semaphore (unless time will do)
+ *   and, when it is stopped, for the one who is to let it go
+ *
+ * and can't move before all of these have: so a circle is a deadlock. It is looked for from the wait that may have
+ * closed it; no other event can close one, since who gets a lock or goes on is not waiting, and a stopped thread is let
+ * go by one who is not, either. */
 #include "sim/kernel/inside.h"
 
 #include <stdarg.h>
@@ -14,6 +19,7 @@ static const struct sim_thread *waits_for(const struct sim_thread_inside *t)
     case SIM_WAIT_MUTEX: return ((const struct sim_mutex *)t->object)->owner;
     case SIM_WAIT_READ:
     case SIM_WAIT_WRITE: return ((const struct sim_rwlock *)t->object)->writer;
+    case SIM_WAIT_SEM: return t->timer.place ? NULL : ((const struct sim_sem *)t->object)->giver;
     case SIM_WAIT_JOIN: return &((const struct sim_thread_inside *)t->object)->shown;
     default: return NULL;
     }
@@ -59,41 +65,91 @@ static void say_object(struct sim_kernel *k, const struct sim_thread_inside *t)
     }
 }
 
+static void say_stop(struct sim_kernel *k, const struct sim_thread_inside *t)
+{
+    say(k, " is stopped");
+    if (t->held_by) {
+        say(k, " by ");
+        say_thread(k, t->held_by);
+    }
+}
+
 /* `main waits for L2 held by worker-1` */
 static void say_wait(struct sim_kernel *k, const struct sim_thread_inside *t)
 {
     const struct sim_thread *owner = waits_for(t);
     say_thread(k, &t->shown);
     if (t->shown.state != SIM_BLOCKED) {
-        say(k, " is stopped");
+        say_stop(k, t);
         return;
     }
     say(k, " waits for ");
     say_object(k, t);
     if (owner && t->waits != SIM_WAIT_JOIN) {
-        say(k, " held by ");
+        say(k, t->waits == SIM_WAIT_SEM ? " from " : " held by ");
         say_thread(k, owner);
         if (owner->state == SIM_ENDED)
             say(k, ", which has ended");
     }
 }
 
-/* After `t` has begun to wait. */
+/* Puts those that `t` waits for in front of who is to be looked at, and says whether `goal` is among them. */
+static bool look_beyond(struct sim_kernel *k, struct sim_thread_inside *t, const struct sim_thread_inside *goal,
+                        struct sim_thread_inside **left)
+{
+    const struct sim_thread *both[] = {waits_for(t), t->held_by};
+    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
+        struct sim_thread_inside *other = both[i] ? both[i]->inside : NULL;
+        if (!other || other->search == k->searches)
+            continue;
+        if (other == goal)
+            return true;
+        other->search = k->searches;
+        other->search_from = t;
+        other->search_next = *left;
+        *left = other;
+    }
+    return false;
+}
+
+/* Who closes a circle by waiting for `t`, from where search_from leads back to `t`; NULL: nobody. */
+static struct sim_thread_inside *closer_of(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    struct sim_thread_inside *left = t;
+    k->searches++;
+    t->search_next = NULL;
+    while (left) {
+        struct sim_thread_inside *at = left;
+        left = at->search_next;
+        if (look_beyond(k, at, t, &left))
+            return at;
+    }
+    return NULL;
+}
+
+/* After `t` has begun to wait, or to be held by another. */
 void sim_deadlock_check(struct sim_kernel *k, struct sim_thread_inside *t)
 {
-    const struct sim_thread *other = waits_for(t);
-    while (other && other != &t->shown && other->state == SIM_BLOCKED)
-        other = waits_for(other->inside);
-    if (other != &t->shown || k->ended)
+    if (k->ended || (!waits_for(t) && !t->held_by))
         return;
+    struct sim_thread_inside *at = closer_of(k, t);
+    if (!at)
+        return;
+    at->search_next = NULL;
+    for (; at != t; at = at->search_from)
+        at->search_from->search_next = at;
     say(k, "deadlock: ");
-    const struct sim_thread_inside *in = t;
-    do {
-        say_wait(k, in);
-        in = waits_for(in)->inside;
-        if (in != t)
+    for (; at; at = at->search_next) {
+        const struct sim_thread_inside *next = at->search_next ? at->search_next : t;
+        if (waits_for(at) == &next->shown) {
+            say_wait(k, at);
+        } else {
+            say_thread(k, &at->shown);
+            say_stop(k, at);
+        }
+        if (at->search_next)
             say(k, ", ");
-    } while (in != t);
+    }
     sim_finish_run(k, SIM_END_DEADLOCK);
 }
 

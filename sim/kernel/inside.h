@@ -73,7 +73,12 @@ struct sim_thread_inside {
     bool stop_due;                       /* stops when next on a core */
     bool errand;                         /* blocked, in line for a core for the signal only */
     bool stopped;
+    const struct sim_thread *held_by;    /* stopped: who is to let it go */
     uint64_t held_since_ns;
+
+    /* The search for a circle of waits that met it last, and by way of whom; who is to be looked at after it. */
+    uint64_t search;
+    struct sim_thread_inside *search_from, *search_next;
 };
 
 struct sim_call;
@@ -98,6 +103,7 @@ struct sim_kernel {
     uint32_t calls_due;
     uint32_t count, alive, awaited;      /* threads ever; not ended; of these no daemons */
     uint32_t next_tid, stopped;
+    uint64_t searches;
     struct sim_node limit;
     bool ended;
     enum sim_end end;

@@ -40,7 +40,7 @@ enum sim_end {
     SIM_END_DONE,                /* all threads that are no daemons have ended */
     SIM_END_LIMIT,               /* limit_ns reached */
     SIM_END_ASKED,               /* sim_kernel_end was called */
-    SIM_END_DEADLOCK,            /* nothing can move any more, or a cycle of owners waits for itself */
+    SIM_END_DEADLOCK,            /* nothing can move any more, or a cycle of threads waits for itself */
     SIM_END_MEMORY,              /* the host has no memory left */
 };
 
@@ -200,7 +200,8 @@ enum sim_wake sim_cond_wait(struct sim_cond *c, struct sim_mutex *m, uint64_t ti
 uint32_t sim_cond_notify(struct sim_cond *c);
 uint32_t sim_cond_notify_all(struct sim_cond *c);
 
-struct sim_sem { const char *name; uint32_t count; struct sim_waiters waiters; };
+/* giver: who alone posts it, NULL when that is not known. */
+struct sim_sem { const char *name; uint32_t count; struct sim_thread *giver; struct sim_waiters waiters; };
 enum sim_wake sim_sem_wait(struct sim_sem *s, uint64_t timeout_ns);
 void sim_sem_post(struct sim_sem *s);                /* any */
 
@@ -228,6 +229,11 @@ enum strobe_status sim_stop(struct sim_thread *t, enum sim_stop_way way, uint64_
 
 /* Lets it go on. STROBE_NO_ENTRY: it was not stopped. Any. */
 enum strobe_status sim_continue(struct sim_thread *t);
+
+/* From now on another than who stopped it is the one to let a stopped thread go (NULL: nobody in particular). Whoever
+ * waits for what a stopped thread holds waits for that one: when it is itself, the run is a deadlock, though somebody
+ * else might still come and let the thread go. Any. */
+void sim_held_by(struct sim_thread *t, struct sim_thread *by);
 
 /* Threads stopped at present. Any. */
 uint32_t sim_stopped_count(const struct sim_kernel *k);

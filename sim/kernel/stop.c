@@ -13,9 +13,10 @@ static void stopper_done(struct sim_thread_inside *t, enum strobe_status status)
     sim_rouse(stopper, SIM_WAKE_THREAD, t);
 }
 
-static void hold(struct sim_thread_inside *t)
+static void hold(struct sim_thread_inside *t, const struct sim_thread_inside *by)
 {
     t->stopped = true;
+    t->held_by = &by->shown;
     t->held_since_ns = t->kernel->now_ns;
     t->kernel->stopped++;
 }
@@ -25,7 +26,7 @@ void sim_stop_taken(struct sim_thread_inside *t)
 {
     t->stop_due = false;
     t->errand = false;
-    hold(t);
+    hold(t, t->stopper);
     stopper_done(t, STROBE_OK);
 }
 
@@ -92,7 +93,7 @@ enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, ui
         return STROBE_LATE;
     if (way == SIM_STOP_AT_ONCE) {
         set_aside(t);
-        hold(t);
+        hold(t, self);
         sim_refill(k);
         return STROBE_OK;
     }
@@ -108,6 +109,7 @@ static void let_go(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
     t->stopped = false;
+    t->held_by = NULL;
     k->stopped--;
     if (t->shown.state != SIM_BLOCKED)
         t->shown.held_ns += k->now_ns - t->held_since_ns;
@@ -123,6 +125,16 @@ enum strobe_status sim_continue(struct sim_thread *thread)
     if (thread->state != SIM_BLOCKED)
         sim_make_ready(t->kernel, t);
     return STROBE_OK;
+}
+
+void sim_held_by(struct sim_thread *thread, struct sim_thread *by)
+{
+    struct sim_thread_inside *t = thread->inside;
+    sim_enter_any(t->kernel);
+    if (!t->stopped)
+        return;
+    t->held_by = by;
+    sim_deadlock_check(t->kernel, t);
 }
 
 uint32_t sim_stopped_count(const struct sim_kernel *k)

@@ -513,6 +513,233 @@ static void a_callback_may_kill_whoever_is_about(void **state)
     stage_close();
 }
 
+/* --- circles of waits through stops --- */
+
+static struct sim_mutex zone, other_lock;
+static struct sim_thread *second;
+
+static void fresh_locks(uint32_t cores)
+{
+    fresh(cores);
+    zone = (struct sim_mutex){ .name = "malloc zone" };
+    other_lock = (struct sim_mutex){ .name = "L2" };
+}
+
+static void allocates(void *arg)
+{
+    (void)arg;
+    sim_mutex_lock(&zone);
+    sim_compute(20 * US);
+    sim_mutex_unlock(&zone);
+    note(sim_now());
+}
+
+static void stop_target_at(uint64_t at)
+{
+    sim_sleep_until(at);
+    assert_int_equal(sim_stop(target, SIM_STOP_AT_ONCE, 0), STROBE_OK);
+}
+
+static void allocates_in_the_window(void *arg)
+{
+    (void)arg;
+    stop_target_at(10 * US);
+    sim_mutex_lock(&zone);
+    sim_mutex_unlock(&zone);
+    sim_continue(target);
+}
+
+static void who_waits_for_what_it_has_stopped_is_named_at_once(void **state)
+{
+    (void)state;
+    fresh_locks(2);
+    target = enter("worker-1", allocates, NULL);
+    enter("sampler", allocates_in_the_window, NULL);
+    enter("other", sleeps_till_20, NULL);
+    play(SIM_END_DEADLOCK);
+    assert_string_equal(why, "deadlock: sampler waits for malloc zone held by worker-1, "
+                             "worker-1 is stopped by sampler");
+    assert_int_equal(sim_now(), 10 * US);
+    stage_close();
+}
+
+static void allocates_under_a_lock(void *arg)
+{
+    (void)arg;
+    sim_mutex_lock(&other_lock);
+    sim_compute(2 * US);
+    sim_mutex_lock(&zone);
+}
+
+static void locks_in_the_window(void *arg)
+{
+    (void)arg;
+    stop_target_at(10 * US);
+    sim_mutex_lock(&other_lock);
+}
+
+static void circles_of_three_are_found_through_stops(void **state)
+{
+    (void)state;
+    fresh_locks(2);
+    target = enter("worker-1", allocates, NULL);
+    enter("worker-2", allocates_under_a_lock, NULL);
+    enter("sampler", locks_in_the_window, NULL);
+    play(SIM_END_DEADLOCK);
+    assert_string_equal(why, "deadlock: sampler waits for L2 held by worker-2, "
+                             "worker-2 waits for malloc zone held by worker-1, worker-1 is stopped by sampler");
+    stage_close();
+}
+
+/* It can't go on before both are over, and it is the stop that never is. */
+static void who_waits_and_is_stopped_does_both(void **state)
+{
+    (void)state;
+    fresh_locks(2);
+    enter("main", allocates, NULL);
+    target = enter("worker-1", allocates_under_a_lock, NULL);
+    enter("sampler", locks_in_the_window, NULL);
+    play(SIM_END_DEADLOCK);
+    assert_string_equal(why, "deadlock: sampler waits for L2 held by worker-1, worker-1 is stopped by sampler");
+    stage_close();
+}
+
+static void stops_and_locks_what_is_free(void *arg)
+{
+    (void)arg;
+    stop_target_at(10 * US);
+    sim_mutex_lock(&other_lock);
+    sim_mutex_unlock(&other_lock);
+    sim_compute(5 * US);
+    sim_continue(target);
+}
+
+static void allocates_at_12(void *arg)
+{
+    (void)arg;
+    sim_sleep_until(12 * US);
+    sim_mutex_lock(&zone);
+    note(sim_now());
+    sim_mutex_unlock(&zone);
+}
+
+static void lets_go_at_15(void *arg)
+{
+    (void)arg;
+    sim_mutex_lock(&other_lock);
+    sim_sleep_until(15 * US);
+    assert_int_equal(sim_continue(target), STROBE_OK);
+    sim_mutex_unlock(&other_lock);
+}
+
+static void who_waits_for_one_that_will_go_on_is_in_no_circle(void **state)
+{
+    (void)state;
+    fresh_locks(2);
+    target = enter("worker-1", allocates, NULL);
+    enter("worker-2", allocates_at_12, NULL);
+    enter("sampler", stops_and_locks_what_is_free, NULL);
+    play(SIM_END_DONE);
+    const uint64_t let_go[] = { 25 * US, 25 * US };
+    expect_notes(let_go, sizeof let_go);
+    stage_close();
+
+    fresh_locks(2);
+    target = enter("worker-1", allocates, NULL);
+    enter("helper", lets_go_at_15, NULL);
+    enter("sampler", locks_in_the_window, NULL);
+    play(SIM_END_DONE);
+    const uint64_t by_a_third[] = { 25 * US };
+    expect_notes(by_a_third, sizeof by_a_third);
+    stage_close();
+}
+
+static void hands_over_in_the_window(void *arg)
+{
+    stop_target_at(10 * US);
+    sim_held_by(target, arg ? second : NULL);
+    sim_mutex_lock(&zone);
+    sim_mutex_unlock(&zone);
+}
+
+static void lets_go_at_12(void *arg)
+{
+    (void)arg;
+    sim_sleep_until(12 * US);
+    assert_int_equal(sim_continue(target), STROBE_OK);
+}
+
+static void a_stop_that_was_handed_over_is_the_other_ones(void **state)
+{
+    (void)state;
+    for (uintptr_t known = 0; known < 2; known++) {
+        fresh_locks(2);
+        target = enter("worker-1", allocates, NULL);
+        second = enter("watchdog", lets_go_at_12, NULL);
+        enter("sampler", hands_over_in_the_window, (void *)known);
+        play(SIM_END_DONE);
+        stage_close();
+    }
+}
+
+static void hands_over_at_15(void *arg)
+{
+    (void)arg;
+    stop_target_at(10 * US);
+    sim_sleep_until(15 * US);
+    sim_held_by(target, second);
+    sim_compute(US);
+    note(sim_now());
+}
+
+static void a_hand_over_may_close_a_circle(void **state)
+{
+    (void)state;
+    fresh_locks(2);
+    target = enter("worker-1", allocates, NULL);
+    second = enter("watchdog", allocates_at_12, NULL);
+    enter("sampler", hands_over_at_15, NULL);
+    play(SIM_END_DEADLOCK);
+    assert_string_equal(why, "deadlock: worker-1 is stopped by watchdog, "
+                             "watchdog waits for malloc zone held by worker-1");
+    assert_int_equal(note_count, 0);
+    stage_close();
+}
+
+static void waits_to_be_let_go(void *patience_ns)
+{
+    sim_mutex_lock(&zone);
+    sim_sem_wait(&s, *(uint64_t *)patience_ns);
+    sim_mutex_unlock(&zone);
+}
+
+static void allocates_before_it_posts(void *arg)
+{
+    (void)arg;
+    sim_sleep_until(10 * US);
+    sim_mutex_lock(&zone);
+    sim_sem_post(&s);
+}
+
+static void who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do(void **state)
+{
+    (void)state;
+    uint64_t ever = FOREVER, a_while = 20 * US;
+    fresh_locks(2);
+    enter("worker-1", waits_to_be_let_go, &ever);
+    s.giver = enter("sampler", allocates_before_it_posts, NULL);
+    play(SIM_END_DEADLOCK);
+    assert_string_equal(why, "deadlock: sampler waits for malloc zone held by worker-1, "
+                             "worker-1 waits for s from sampler");
+    stage_close();
+
+    fresh_locks(2);
+    enter("worker-1", waits_to_be_let_go, &a_while);
+    s.giver = enter("sampler", allocates_before_it_posts, NULL);
+    play(SIM_END_DONE);
+    stage_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -534,6 +761,13 @@ int main(void)
         cmocka_unit_test(a_stopper_that_is_killed_stops_nobody),
         cmocka_unit_test(a_lock_passes_on_when_who_was_to_take_it_is_killed),
         cmocka_unit_test(a_callback_may_kill_whoever_is_about),
+        cmocka_unit_test(who_waits_for_what_it_has_stopped_is_named_at_once),
+        cmocka_unit_test(circles_of_three_are_found_through_stops),
+        cmocka_unit_test(who_waits_and_is_stopped_does_both),
+        cmocka_unit_test(who_waits_for_one_that_will_go_on_is_in_no_circle),
+        cmocka_unit_test(a_stop_that_was_handed_over_is_the_other_ones),
+        cmocka_unit_test(a_hand_over_may_close_a_circle),
+        cmocka_unit_test(who_alone_posts_a_semaphore_is_waited_for_while_time_can_not_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
