@@ -14,6 +14,7 @@ CC := gcc
 endif
 PREFIX ?= /usr/local
 OBJCOPY ?= objcopy
+NM      ?= nm
 
 # As many jobs as there are processors, unless -j says otherwise or an outer make shares its jobs with us.
 ifeq ($(MAKELEVEL),0)

@@ -117,7 +117,8 @@ static void say_why(const struct sim_kernel *k, char *why, size_t why_bytes)
     case SIM_END_DONE: snprintf(why, why_bytes, "all threads have ended"); break;
     case SIM_END_LIMIT: snprintf(why, why_bytes, "limit reached at %llu.%06llu s", us / 1000000, us % 1000000); break;
     case SIM_END_ASKED: snprintf(why, why_bytes, "ended as asked"); break;
-    case SIM_END_DEADLOCK: snprintf(why, why_bytes, "%s", k->why); break;
+    case SIM_END_DEADLOCK:
+    case SIM_END_FORBIDDEN: snprintf(why, why_bytes, "%s", k->why); break;
     case SIM_END_MEMORY: snprintf(why, why_bytes, "out of memory"); break;
     }
 }
@@ -140,6 +141,17 @@ void sim_kernel_end(struct sim_kernel *k)
 {
     if (!k->ended)
         sim_finish_run(k, SIM_END_ASKED);
+}
+
+_Noreturn void sim_forbidden(const char *why)
+{
+    struct sim_kernel *k = sim_kernel_current;
+    if (!k->ended) {
+        snprintf(k->why, sizeof k->why, "%s", why);
+        sim_finish_run(k, SIM_END_FORBIDDEN);
+    }
+    for (;;)
+        sim_sleep_until(UINT64_MAX);
 }
 
 struct sim_thread *sim_self(void)

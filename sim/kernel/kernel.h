@@ -41,6 +41,7 @@ enum sim_end {
     SIM_END_LIMIT,               /* limit_ns reached */
     SIM_END_ASKED,               /* sim_kernel_end was called */
     SIM_END_DEADLOCK,            /* nothing can move any more, or a cycle of threads waits for itself */
+    SIM_END_FORBIDDEN,           /* sim_forbidden was called */
     SIM_END_MEMORY,              /* the host has no memory left */
 };
 
@@ -110,6 +111,9 @@ enum sim_end sim_kernel_run(struct sim_kernel *k, char *why, size_t why_bytes);
 
 /* Asks the run to end at the present time. Any. */
 void sim_kernel_end(struct sim_kernel *k);
+
+/* The running thread has done what it must not: the run ends here, and `why` tells it. Does not return. Fiber. */
+_Noreturn void sim_forbidden(const char *why);
 
 /* The kernel opened or run last, until it is closed; and the running thread. NULL when there is none. Any. */
 extern struct sim_kernel *sim_kernel_current;

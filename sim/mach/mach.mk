@@ -39,6 +39,17 @@ mach_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,\
 $(mach_tests): $(xnu_obj) $(call obj,obj,$(mach_src))
 $(mach_tests): trace_libs += $B/libstrobe-capture.a
 
+# A capture with a call planted in its window, on real threads, behind the guard.
+$B/planted/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) -Dthread_get_state=planted_get_state -c -o $@ $<
+$B/deadlock: $(call obj,planted,engine/backend/mach/host_mach.c) \
+             $(call obj,obj,$(filter-out %/host_mach.c,$(mach_src)) $(engine_src)) \
+             $(call obj,obj,$(addprefix tests/deadlock/,plants.c window.c real.c)) \
+             $B/libfakemach-guard.so $B/libfakemach.so $B/libstrobe-trace.a
+	$(call run,ld)$(link) -rdynamic -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(trace_libs)
+tests: $B/deadlock
+
 # The table of rules, on the fake.
 $B/contract_mach: $(call obj,obj,$(filter-out %/virtual.c,$(rules_src))) $(xnu_obj)
 	$(call run,ld)$(link) -o $@ $^

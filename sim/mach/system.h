@@ -48,6 +48,8 @@ struct fake_mach_system {
      * the thread stands, has ended, or is in the kernel (`out`: waits there, or has come out): without the lock. */
     void (*stop)(uint64_t id);
     void (*go)(uint64_t id);
+    void (*held)(uint64_t id, uint64_t by);              /* whose suspension it stands by, or is about to, of several
+                                                            anyone's; 0: nobody's. NULL: it is not asked for */
     void (*settle)(uint64_t id, bool out);
 
     /* Of one that stands, or is in the kernel: those with which it went in. false: of no other. With the lock held. */

@@ -243,6 +243,12 @@ static void go(struct fake_thread *t)
         fake_on->go(t->id);
 }
 
+static void tell_holder(const struct fake_thread *t, uint64_t by)
+{
+    if (fake_on->held)
+        fake_on->held(t->id, by);
+}
+
 static void note_holder(struct fake_thread *t, uint64_t self)
 {
     struct fake_thread *by = t->id == self ? NULL : fake_thread_of(self);
@@ -252,6 +258,7 @@ static void note_holder(struct fake_thread *t, uint64_t self)
     }
     if (t->suspends < HOLDERS)
         t->holders[t->suspends] = by ? self : 0;
+    tell_holder(t, by ? self : 0);
 }
 
 /* One suspension less: the caller's own, if it has one here, else the last. */
@@ -265,6 +272,7 @@ static void drop_holder(struct fake_thread *t, uint64_t self)
     memmove(&t->holders[i], &t->holders[i + 1], (noted - 1 - i) * sizeof t->holders[0]);
     t->holders[noted - 1] = 0;
     t->suspends--;
+    tell_holder(t, noted > 1 ? t->holders[noted - 2] : 0);
 }
 
 /* As long as the kernel at hand waits for a thread to stop. */

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { STACK_BYTES = 16 << 20, SWITCH_NS = 1000, SCHEDULE = 1, COSTS, SCENARIO, SEED, FEWEST };
 
@@ -57,5 +58,6 @@ int sim_virtual_child(int argc, char **argv)
     if (!sim_kernel_open(&options, NULL) || !sim_posix_start(play, &played))
         return refuse("memory", "there is none");
     sim_kernel_run(sim_kernel_current, why, sizeof why);
-    return refuse("the run came to no end", why);   /* else its director has ended the process */
+    /* Else its director has ended the process. What the engine does at an exit is done by a thread that runs. */
+    _exit(refuse("the run came to no end", why));
 }

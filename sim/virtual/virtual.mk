@@ -14,7 +14,7 @@ sources       += $(virtual_src) $(virtual_mach_src)
 virtual_xnu   := $(filter-out sim/mach/pthreads.c,$(wildcard sim/mach/*.c))
 
 # The posix_* and their like call the C library; what is compiled anew calls them.
-$(call obj,virtual,$(virtual_xnu)): flavour := -Dfake_mach_pthreads=sim_virtual_mach
+$(call obj,virtual,$(virtual_xnu)): flavour := -Dfake_mach_pthreads=sim_virtual_mach -include sim/virtual/mach/zone.h
 $(call obj,virtual,tests/contract_mach/fake.c): flavour := -Dmain=contract_mach_main
 $B/virtual/%.o: %.c sim/virtual/posix.h $B/flags
 	@mkdir -p $(@D)
@@ -25,6 +25,23 @@ virtual_obj := $(call obj,virtual,$(virtual_again)) $(call obj,sim,$(virtual_src
 $B/sim/virtual.o: $(virtual_obj)
 	$(call run,ld)$(LD) -r --wrap=strobe_art_thread -o $@ $^ && $(OBJCOPY) --keep-global-symbol=sim_virtual_child $@
 
+# What the engine may not call while a thread stands goes by the guard's entry points (sim/mach/guard), under the names
+# that it has here.
+$B/virtual/forbidden.h: sim/virtual/posix.h sim/virtual/mach/zone.h
+	@mkdir -p $(@D)
+	$(call run,gen)sed -nE '/^#define [a-z_]+ sim_(posix|zone)_[a-z_]+$$/p' $^ >$@
+virtual_guard := $B/virtual/sim/mach/guard/entries.o
+$(virtual_guard): sim/mach/guard/entries.S sim/mach/guard/forbidden.inc $B/virtual/forbidden.h $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -DSIM_VIRTUAL -include $B/virtual/forbidden.h -c -o $@ $<
+$B/virtual/forbidden.syms: $(virtual_guard)
+	$(call run,gen)$(NM) --defined-only $< | sed -nE 's/.* T guarded_(.*)/\1 guarded_\1/p' >$@
+$B/guarded/%.o: $B/%.o $B/virtual/forbidden.syms
+	@mkdir -p $(@D)
+	$(call run,ld)$(OBJCOPY) --redefine-syms=$B/virtual/forbidden.syms $< $@
+$(call obj,virtual,$(mach_src)): flavour := -include sim/virtual/mach/zone.h
+virtual_mach_guarded := $(patsubst $B/%,$B/guarded/%,$(call obj,virtual,$(mach_src))) $(virtual_guard)
+
 # The same on the fake Mach, as an app there (sim/real/mach).
 $B/machvirtual/%.o: %.c sim/virtual/posix.h sim/real/mach/app.h $B/flags
 	@mkdir -p $(@D)
@@ -32,7 +49,8 @@ $B/machvirtual/%.o: %.c sim/virtual/posix.h sim/real/mach/app.h $B/flags
 	    -include sim/virtual/posix.h -include sim/real/mach/app.h -c -o $@ $<
 
 virtual_mach_obj := $(call obj,machvirtual,$(mach_player)) \
-                    $(call obj,virtual,$(mach_src) $(virtual_xnu) sim/real/mach/runtime.c sim/real/mach/calls.c) \
+                    $(virtual_mach_guarded) \
+                    $(call obj,virtual,$(virtual_xnu) sim/real/mach/runtime.c sim/real/mach/calls.c) \
                     $(call obj,sim,$(filter-out sim/virtual/seat.c,$(virtual_src)) $(virtual_mach_src) \
                       sim/real/frames.S)
 $B/sim/virtual_mach.o: $(virtual_mach_obj)
@@ -41,8 +59,25 @@ $B/sim/virtual_mach.o: $(virtual_mach_obj)
 	    $(OBJCOPY) --keep-global-symbol=sim_virtual_mach_child $@
 
 # The table of Mach rules over virtual threads.
-posix_obj     := $(call obj,sim,$(wildcard sim/virtual/posix_*.c) sim/virtual/mach/system.c)
+posix_obj     := $(call obj,sim,$(wildcard sim/virtual/posix_*.c) $(addprefix sim/virtual/mach/,system.c zone.c))
 $B/contract_mach_virtual: $(call obj,virtual,$(filter-out %/virtual.c,$(rules_src)) $(virtual_xnu)) $(posix_obj) \
                           $(call obj,sim,tests/contract_mach/virtual.c) $(sim_libs)
 	$(call run,ld)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs) -lm
 tests: $B/contract_mach_virtual
+
+# A capture with a call planted in its window, on virtual threads: engine and plants are watched.
+deadlock_src  := $(wildcard tests/deadlock/*.c)
+planted_src   := engine/backend/mach/host_mach.c
+sources       += $(deadlock_src)
+$B/virtual/planted/%.o: %.c sim/virtual/posix.h $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -include sim/virtual/posix.h -include sim/virtual/mach/zone.h \
+	    -Dthread_get_state=planted_get_state -c -o $@ $<
+deadlock_watched := $(call obj,virtual/planted,$(planted_src)) $(call obj,sim,$(engine_src)) \
+                    $(call obj,virtual,$(filter-out $(planted_src),$(mach_src)) tests/deadlock/plants.c)
+$(call obj,virtual,tests/deadlock/plants.c): flavour := -include sim/virtual/mach/zone.h
+$B/deadlock_virtual: $(patsubst $B/%,$B/guarded/%,$(deadlock_watched)) $(virtual_guard) $(posix_obj) \
+                     $(call obj,virtual,$(virtual_xnu) tests/deadlock/window.c) \
+                     $(call obj,sim,sim/virtual/mach/guard.c tests/deadlock/virtual.c) $(sim_libs)
+	$(call run,ld)$(link) -rdynamic -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs) -lm
+tests: $B/deadlock_virtual

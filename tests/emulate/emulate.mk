@@ -29,7 +29,7 @@ $B/emulate/rules.dylib: $(call emulate_obj,$(rules_src)) \
                         $B/emulate/libSystem.dylib
 	$(call run,ld)$(emulate_link) -install_name @rpath/rules.dylib -o $@ $^
 
-$B/emulate/bare.dylib: $(call emulate_obj,tests/emulate/guest/bare.c tests/emulate/guest/planted.c) \
+$B/emulate/bare.dylib: $(call emulate_obj,tests/emulate/guest/bare.c tests/deadlock/plants.c) \
                        $B/emulate/libSystem.dylib
 	$(call run,ld)$(emulate_link) -install_name @rpath/bare.dylib -o $@ $^
 
@@ -47,7 +47,7 @@ $B/emulate/mutant/%.o: %.c $B/flags
 
 $B/emulate/mutant.dylib: $(patsubst %.c,$B/darwin/ios/%.o,$(filter-out $(mach_src),$(darwin_src))) \
                          $(patsubst %.c,$B/emulate/mutant/%.o,$(mach_src)) \
-                         $(call emulate_obj,tests/emulate/guest/planted.c tests/emulate/guest/mutant.c) \
+                         $(call emulate_obj,tests/deadlock/plants.c tests/emulate/guest/mutant.c) \
                          $B/emulate/libSystem.dylib
 	$(call run,ld)$(emulate_link) -undefined dynamic_lookup -install_name @rpath/libstrobe.dylib -o $@ $^
 

@@ -64,7 +64,7 @@ expect_all() {
 }
 
 planted() {
-    sed -nE 's/^ *\{"([A-Za-z_]+)", plant_.*/\1/p' tests/emulate/guest/planted.c
+    sed -nE 's/^ *\{"([A-Za-z_]+)", plant_.*/\1/p' tests/deadlock/plants.c
 }
 
 # ---- the host itself
@@ -77,10 +77,10 @@ for seed in 1 2 3; do
     cp "$work/log" "$work/first"
     expect "a seed plays the same again, seed $seed" 0 "^$(cat "$work/first")\$" bare --run bare_main --seed $seed
     expect "who allocates while it holds another thread is proved to wait for ever, seed $seed" 3 \
-        'waits for the lock heap_lock' bare --run bare_main --seed $seed --unguarded --set EMULATED_PLANT=malloc
+        'waits for the lock heap_lock' bare --run bare_main --seed $seed --unguarded --set STROBE_PLANT=malloc
 done
 while read -r call; do
-    expect "the trap catches $call" 4 "^FORBIDDEN $call," bare --run bare_main --set "EMULATED_PLANT=$call"
+    expect "the trap catches $call" 4 "^FORBIDDEN $call," bare --run bare_main --set "STROBE_PLANT=$call"
 done < <(planted)
 
 
@@ -97,12 +97,12 @@ for seed in 1 2 3; do
     expect "a sample at every instruction is exact, in hooks as well, seed $seed" 0 ' samples kept, 0 wrong' \
         "$app" --exact --run exact_main "${session[@]}" --set EMULATED_TURNS=5
     expect "who allocates in the window is proved to wait for ever, seed $seed" 3 'waits for the lock heap_lock' \
-        'app mutant' --run app_main "${session[@]}" --set EMULATED_MS=20 --unguarded --set EMULATED_PLANT=malloc
+        'app mutant' --run app_main "${session[@]}" --set EMULATED_MS=20 --unguarded --set STROBE_PLANT=malloc
 done
 session=(--session "$work/session")
 while read -r call; do
     expect "the trap catches $call in the library's window" 4 "^FORBIDDEN $call," 'app mutant' --run app_main \
-        "${session[@]}" --set EMULATED_MS=4 --set "EMULATED_PLANT=$call"
+        "${session[@]}" --set EMULATED_MS=4 --set "STROBE_PLANT=$call"
 done < <(planted)
 
 # A sampler that is lost when it has done so many instructions with a thread stopped: how long that one then stood.

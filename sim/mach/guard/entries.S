@@ -1,7 +1,10 @@
 /* What may not be called while a thread stands: entry points that come before the true ones, and go on to them when the
  * guard lets them (guard.c). They know no signatures: all registers that arguments can be in pass through.
  *
- * Says for each of guard_count names, in this order: guard_names, and an entry point of that name. */
+ * Says for each of guard_count names, in this order: guard_names, and an entry point of that name.
+ *
+ * In virtual time (sim/virtual/mach/guard.c) the entry points are guarded_NAME, which those that are watched call
+ * instead; NAME is what answers there (sim/virtual/posix.h), and guard_targets says where that is, or 0. */
 
         .set    index, 0
 
@@ -17,24 +20,46 @@
         .endm
 #endif
 
-        .macro  forbid name:vararg
-        .globl  \name
-        .type   \name, %function
+#if defined(SIM_VIRTUAL)
+        .macro  target name
+        .weak   \name
+        .pushsection .data.rel.ro.targets, "aw"
+        .quad   \name
+        .popsection
+        .endm
+#define ENTRY(name) guarded_##name
+#else
+        .macro  target name
+        .endm
+#define ENTRY(name) name
+#endif
+
+        .macro  forbid entry, name, text
+        .globl  \entry
+        .type   \entry, %function
         .p2align 4
-\name:
+\entry:
         .cfi_startproc
         enter_common
         .cfi_endproc
-        .size   \name, . - \name
+        .size   \entry, . - \entry
         .pushsection .rodata
-7:      .asciz  "\name"
+7:      .asciz  "\text"
         .popsection
         .pushsection .data.rel.ro.guard, "aw"
         .quad   7b
         .popsection
+        target  \name
         .set    index, index + 1
         .endm
 
+#if defined(SIM_VIRTUAL)
+        .pushsection .data.rel.ro.targets, "aw"
+        .p2align 3
+        .globl  guard_targets
+guard_targets:
+        .popsection
+#endif
         .pushsection .data.rel.ro.guard, "aw"
         .p2align 3
         .globl  guard_names
@@ -126,74 +151,9 @@ guard_entry:
         .cfi_endproc
         .size   guard_entry, . - guard_entry
 
-        /* The heap: the first four are found without the loader's help (guard.c). */
-        forbid  malloc
-        forbid  calloc
-        forbid  realloc
-        forbid  free
-        forbid  posix_memalign
-        forbid  aligned_alloc
-        forbid  strdup
-
-        /* Locks and threads */
-        forbid  pthread_mutex_lock
-        forbid  pthread_rwlock_rdlock
-        forbid  pthread_rwlock_wrlock
-        forbid  pthread_cond_wait
-        forbid  pthread_cond_timedwait
-        forbid  pthread_create
-        forbid  pthread_join
-        forbid  pthread_once
-        forbid  pthread_getattr_np
-        forbid  pthread_from_mach_thread_np
-        forbid  sem_wait
-        forbid  os_unfair_lock_lock
-
-        /* Dispatch, Objective-C */
-        forbid  dispatch_sync
-        forbid  dispatch_async
-        forbid  dispatch_barrier_sync
-        forbid  dispatch_once
-        forbid  dispatch_sync_f
-        forbid  dispatch_async_f
-        forbid  dispatch_barrier_sync_f
-        forbid  dispatch_once_f
-        forbid  dispatch_semaphore_wait
-        forbid  dispatch_group_wait
-        forbid  objc_msgSend
-
-        /* Text */
-        forbid  printf
-        forbid  fprintf
-        forbid  vprintf
-        forbid  vfprintf
-        forbid  dprintf
-        forbid  snprintf
-        forbid  vsnprintf
-        forbid  puts
-        forbid  fputs
-        forbid  putchar
-        forbid  fwrite
-        forbid  fopen
-        forbid  fclose
-        forbid  fflush
-        forbid  perror
-        forbid  __printf_chk
-        forbid  __fprintf_chk
-        forbid  __snprintf_chk
-
-        /* The loader, what takes its lock */
-        forbid  dlopen
-        forbid  dlclose
-        forbid  dlsym
-        forbid  dladdr
-        forbid  dl_iterate_phdr
-        forbid  _dyld_image_count
-        forbid  _dyld_get_image_header
-        forbid  _dyld_get_image_name
-        forbid  _dyld_get_image_vmaddr_slide
-        forbid  _dyld_register_func_for_add_image
-        forbid  _dyld_register_func_for_remove_image
+#define FORBID(name) FORBIDDEN(name, #name)
+#define FORBIDDEN(name, text) forbid ENTRY(name), name, text
+#include "sim/mach/guard/forbidden.inc"
 
         .pushsection .rodata
         .p2align 2

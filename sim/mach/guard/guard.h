@@ -1,5 +1,5 @@
-/* The guard of the suspended window in real mode: what its entry points (entries.S) and its decision (guard.c) have of
- * each other, and of the fake. */
+/* The guard of the suspended window: what its entry points (entries.S, forbidden.inc) and its decision (guard.c in real
+ * mode, sim/virtual/mach/guard.c in virtual time) have of each other, and of the fake. */
 #ifndef STROBE_SIM_MACH_GUARD_GUARD_H
 #define STROBE_SIM_MACH_GUARD_GUARD_H
 
@@ -10,6 +10,9 @@
 
 extern const char *const guard_names[];
 extern const uint32_t guard_count;
+
+/* In virtual time: where a name's calls go on. */
+extern void *const guard_targets[];
 
 /* Where the call of a name goes on; does not return when it is forbidden now. */
 void *guard_pass(uint32_t index);

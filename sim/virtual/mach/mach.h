@@ -6,4 +6,8 @@
 
 extern const struct fake_mach_system sim_virtual_mach;
 
+/* True: nobody looks what a thread calls while another stands by its doing (guard.c), so that what comes of it can be
+ * seen. */
+extern bool sim_virtual_unguarded;
+
 #endif

@@ -14,7 +14,7 @@ struct record {
     uint32_t depth;                      /* how deep it is in the kernel */
     bool asked, stands, waits;           /* asked: to stand when it comes out; stands: it does */
     struct fake_mach_place from;
-    struct sim_sem gone_on;
+    struct sim_sem gone_on;              /* posted when it is to go on; its giver: by whom */
 };
 
 static struct record **records;          /* by serial */
@@ -130,6 +130,17 @@ static void go(uint64_t id)
     r->stands = false;
     if (sim_continue(t->thread) != STROBE_OK)
         sim_sem_post(&r->gone_on);
+}
+
+static void held(uint64_t id, uint64_t by)
+{
+    const struct sim_posix_thread *t = by_id(id), *holder = by_id(by);
+    if (!t)
+        return;
+    struct record *r = record_of(t->thread);
+    r->gone_on.giver = holder ? holder->thread : NULL;
+    r->gone_on.name = "a resume";
+    sim_held_by(t->thread, r->gone_on.giver);
 }
 
 static void settle(uint64_t id, bool out)
@@ -251,7 +262,7 @@ static void unlock(void)
 const struct fake_mach_system sim_virtual_mach = {
     .self = self, .of_pthread = of_pthread, .pthread_of = pthread_of, .threads = threads, .forget = forget,
     .where = where, .cpu_ns = cpu_ns,
-    .process_cpu_ns = sim_posix_cpu_ns, .name = name, .stop = stop, .go = go, .settle = settle,
+    .process_cpu_ns = sim_posix_cpu_ns, .name = name, .stop = stop, .go = go, .held = held, .settle = settle,
     .registers = registers, .enter = enter, .waits = waits, .leave = leave, .now_ns = sim_posix_now_ns,
     .sleep_until_ns = sleep_until_ns, .sleep_on = sleep_on, .wake = wake, .lock = lock, .unlock = unlock,
 };

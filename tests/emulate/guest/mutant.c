@@ -1,5 +1,5 @@
 /* The library that a call is planted in chooses it when it is loaded. */
-#include "tests/emulate/guest/planted.h"
+#include "tests/deadlock/plants.h"
 
 static __attribute__((constructor)) void choose(void)
 {

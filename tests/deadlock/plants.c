@@ -1,6 +1,32 @@
-#include "tests/emulate/guest/planted.h"
+#include "tests/deadlock/plants.h"
 
+#include <stddef.h>
+
+#if defined(__APPLE__)
 #include "tests/emulate/guest/libsystem.h"
+
+static dispatch_queue_t some_queue(void)
+{
+    static struct emulated_queue queue;
+    return &queue;
+}
+#else
+#include "sim/mach/app.h"
+
+#include <dlfcn.h>
+#include <mach-o/dyld.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the guards only: it is not on this machine. */
+void *objc_msgSend(void *object, const char *selector, ...);
+
+static dispatch_queue_t some_queue(void)
+{
+    return dispatch_get_global_queue(0, 0);
+}
+#endif
 
 static void nothing(void *context)
 {
@@ -12,26 +38,28 @@ static void *no_thread(void *argument)
     return argument;
 }
 
+/* As their initializers leave them. */
 static pthread_mutex_t mutex;
 static pthread_rwlock_t rwlock;
 static os_unfair_lock lock;
-static struct emulated_queue queue;
-static struct emulated_semaphore semaphore = {1};
-static void *block;
+static dispatch_queue_t queue;
+static dispatch_semaphore_t semaphore;
+static void *volatile block;
 
 static void plant_malloc(void) { block = malloc(64); }
 static void plant_calloc(void) { block = calloc(1, 64); }
-static void plant_free(void) { free(NULL); }
+static void plant_realloc(void) { block = realloc(block, 64); }
+static void plant_free(void) { free(block); }
 static void plant_mutex(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }
 static void plant_rwlock(void) { pthread_rwlock_rdlock(&rwlock); pthread_rwlock_unlock(&rwlock); }
 static void plant_unfair(void) { os_unfair_lock_lock(&lock); os_unfair_lock_unlock(&lock); }
 static void plant_puts(void) { puts("in the window"); }
 static void plant_objc(void) { objc_msgSend(NULL, "description"); }
-static void plant_dlsym(void) { dlsym(NULL, "malloc"); }
+static void plant_dlsym(void) { block = dlsym(NULL, "malloc"); }
 static void plant_image_name(void) { _dyld_get_image_name(0); }
 static void plant_create(void) { pthread_t t; pthread_create(&t, NULL, no_thread, NULL); }
-static void plant_dispatch(void) { dispatch_sync_f(&queue, NULL, nothing); }
-static void plant_semaphore(void) { dispatch_semaphore_wait(&semaphore, 0); }
+static void plant_dispatch(void) { dispatch_sync_f(queue, NULL, nothing); }
+static void plant_semaphore(void) { dispatch_semaphore_wait(semaphore, 0); }
 
 static void plant_list(void)
 {
@@ -43,6 +71,7 @@ static void plant_list(void)
 static const struct plant { const char *name; void (*call)(void); } plants[] = {
     {"malloc", plant_malloc},
     {"calloc", plant_calloc},
+    {"realloc", plant_realloc},
     {"free", plant_free},
     {"pthread_mutex_lock", plant_mutex},
     {"pthread_rwlock_rdlock", plant_rwlock},
@@ -61,12 +90,14 @@ static void (*chosen)(void);
 
 void planted_choose(void)
 {
-    const char *name = getenv("EMULATED_PLANT");
+    const char *name = getenv("STROBE_PLANT");
     for (size_t i = 0; name && i < sizeof plants / sizeof plants[0]; i++)
         if (!strcmp(name, plants[i].name))
             chosen = plants[i].call;
     if (name && !chosen)
         abort();
+    queue = some_queue();
+    semaphore = dispatch_semaphore_create(1);
 }
 
 void planted_call(void)

@@ -1,0 +1,46 @@
+/* The same on virtual threads: deadlock_virtual FILE MS. DEADLOCK_UNGUARDED in the environment: nothing is caught, and
+ * what is planted runs its course. */
+#include "engine/capture/guard.h"
+#include "engine/capture/thread.h"
+#include "sim/kernel/fiber.h"
+#include "sim/kernel/kernel.h"
+#include "sim/mach/kernel.h"
+#include "sim/virtual/mach/mach.h"
+#include "sim/virtual/posix.h"
+#include "tests/deadlock/window.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CORES = 4, SWITCH_NS = 1000, STACK_BYTES = 1 << 20 };
+
+static struct { int argc; char **argv; int status; } run;
+
+static void *capture(void *unused)
+{
+    run.status = deadlock_main(run.argc, run.argv);
+    sim_kernel_end(sim_kernel_current);
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    char why[512];
+    struct sim_kernel_options options = {.seed = 1, .cores = CORES, .switch_ns = SWITCH_NS,
+                                         .limit_ns = UINT64_C(60000000000)};
+    run.argc = argc;
+    run.argv = argv;
+    sim_virtual_unguarded = getenv("DEADLOCK_UNGUARDED");
+    sim_fiber_stack_bytes(STACK_BYTES);
+    sim_fiber_local(fake_thread_local(), sizeof(void *));
+    sim_fiber_local(&strobe_local, sizeof strobe_local);
+    sim_fiber_local(&strobe_guard_window, sizeof strobe_guard_window);
+    if (!sim_kernel_open(&options, NULL) || !sim_posix_start(capture, NULL))
+        return 2;
+    enum sim_end end = sim_kernel_run(sim_kernel_current, why, sizeof why);
+    if (end == SIM_END_ASKED)
+        return run.status;
+    puts(why);
+    fflush(stdout);
+    _exit(1);   /* what the engine does at an exit is done by a thread that runs, and none will */
+}

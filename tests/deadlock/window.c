@@ -1,0 +1,81 @@
+#include "tests/deadlock/window.h"
+
+#include "engine/backend/mach/mach.h"
+#include "engine/trace/reader.h"
+#include "sim/mach/app.h"
+#include "tests/deadlock/plants.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { WORKERS = 2, BLOCK_BYTES = 2000, NS_PER_MS = 1000000, SAMPLER_ALONE = (1u << STROBE_MACH_USES) - 1 };
+
+static struct fake_mach_app *app;
+static _Atomic int over;
+
+/* Blocks that are too large for what a thread keeps of the heap for itself. */
+static void *allocate(void *unused)
+{
+    prctl(PR_SET_NAME, "worker");
+    while (!over)
+        app->free(app->malloc(BLOCK_BYTES));
+    return unused;
+}
+
+static bool begin(const char *path)
+{
+    char why[256];
+    struct strobe_config config;
+    struct strobe_session session;
+    strobe_config_default(&config);
+    config.async_interval_ns = NS_PER_MS;
+    config.threads_max = 16;
+    config.ring_slots = config.stack_nodes = 1 << 12;
+    if (strobe_session_create(path, &config, "deadlock", 1, &session) != STROBE_OK)
+        return false;
+    strobe_session_unmap(&session);
+    close(session.fd);
+    const struct strobe_mach_options options = {.session_path = path, .without = SAMPLER_ALONE};
+    if (strobe_mach_start(&options, NULL, why, sizeof why) == STROBE_OK)
+        return true;
+    fprintf(stderr, "%s\n", why);
+    return false;
+}
+
+static bool in_order(const char *path)
+{
+    char why[256];
+    struct strobe_reader *r;
+    if (strobe_reader_open(path, &r, why, sizeof why) != STROBE_OK) {
+        fprintf(stderr, "%s\n", why);
+        return false;
+    }
+    bool fine = r->closed && r->suspends && r->suspends == r->resumes && strobe_reader_check(r, why, sizeof why);
+    struct strobe_stop_times stops = strobe_stops_read(&r->session.header->stops);
+    printf("%llu stops, the longest of %llu us\n", (unsigned long long)r->suspends,
+           (unsigned long long)strobe_reader_span_ns(r, stops.longest) / 1000);
+    strobe_reader_close(r);
+    return fine;
+}
+
+int deadlock_main(int argc, char **argv)
+{
+    pthread_t workers[WORKERS];
+    if (argc != 3)
+        return 2;
+    app = fake_mach_app();
+    planted_choose();
+    if (!begin(argv[1]))
+        return 2;
+    for (int i = 0; i < WORKERS; i++)
+        if (app->pthread_create(&workers[i], NULL, allocate, NULL) != 0)
+            return 2;
+    app->usleep((useconds_t)strtoul(argv[2], NULL, 10) * 1000);
+    over = 1;
+    for (int i = 0; i < WORKERS; i++)
+        app->pthread_join(workers[i], NULL);
+    strobe_mach_stop();
+    return in_order(argv[1]) ? 0 : 1;
+}
