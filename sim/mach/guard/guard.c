@@ -4,7 +4,8 @@
  *   window: malloc called while thread 16391 stands
  *   (stack)
  *
- * FAKE_MACH_GUARD=off in the environment: lets all through, so that what comes of it can be seen. Calls inside one library, which do not go by its public names, are not seen. */
+ * FAKE_MACH_GUARD=off in the environment: lets all through, so that what comes of it can be seen. Calls inside one
+ * library, which do not go by its public names, are not seen. */
 #include "sim/mach/guard/guard.h"
 
 #include <dlfcn.h>
