@@ -17,15 +17,23 @@
 /* ---- the system */
 
 mach_port_t mach_task_self_;
-static int protects, failing_protect;
+static int protects, failing_from, failing_before;   /* calls of that number fail */
 
 kern_return_t vm_protect(task_t task, vm_address_t address, vm_size_t bytes, boolean_t set_maximum, vm_prot_t to)
 {
     (void)task, (void)set_maximum;
-    if (++protects == failing_protect)
+    if (++protects >= failing_from && protects < failing_before)
         return KERN_PROTECTION_FAILURE;
     int protection = (to & VM_PROT_READ ? PROT_READ : 0) | (to & VM_PROT_WRITE ? PROT_WRITE : 0);
     return mprotect((void *)address, bytes, protection) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
+}
+
+enum { TRIES = 3 };   /* that the backend makes */
+
+static void refuse(int next)
+{
+    failing_from = protects + 1;
+    failing_before = failing_from + next;
 }
 
 /* ---- an image, and what is to be hooked of it */
@@ -58,7 +66,7 @@ static int map(void **state)
         memcpy(m.pointer[s], genuine, sizeof genuine);
     protect_constants(PROT_READ);
     made_count = 0;
-    protects = failing_protect = 0;
+    protects = failing_from = failing_before = 0;
     return 0;
 }
 
@@ -178,14 +186,26 @@ static void what_finds_no_room_in_the_log_is_left_alone(void **state)
 static void what_cannot_be_made_writable_is_left_alone(void **state)
 {
     (void)state;
-    failing_protect = 1;
+    refuse(TRIES);
     assert_int_equal(rebind(), STROBE_UNSUPPORTED);
     assert_pointers(MACH_IMAGE_GOT, &first, &second, &third);
     assert_pointers(MACH_IMAGE_LAZY, &first_hook, &second_hook, &third);
     assert_pointers(MACH_IMAGE_AUTH_GOT, &first_hook, &second_hook, &third);
-    failing_protect = protects + 1;
+    refuse(TRIES);
     assert_int_equal(undo(), 1);
     assert_pointers(MACH_IMAGE_LAZY, &first, &second, &third);
+}
+
+static void what_can_be_made_writable_at_the_last_try_is_hooked_and_given_back(void **state)
+{
+    (void)state;
+    refuse(TRIES - 1);
+    assert_int_equal(rebind(), STROBE_OK);
+    assert_pointers(MACH_IMAGE_GOT, &first_hook, &second_hook, &third);
+    refuse(TRIES - 1);
+    assert_int_equal(undo(), 0);
+    assert_pointers(MACH_IMAGE_GOT, &first, &second, &third);
+    assert_false(can_write(&m.pointer[MACH_IMAGE_GOT][0]));
 }
 
 static void an_image_without_symbols_is_fine_as_it_is(void **state)
@@ -287,6 +307,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_image_that_is_done_twice_is_hooked_once, map, unmap),
         cmocka_unit_test_setup_teardown(what_finds_no_room_in_the_log_is_left_alone, map, unmap),
         cmocka_unit_test_setup_teardown(what_cannot_be_made_writable_is_left_alone, map, unmap),
+        cmocka_unit_test_setup_teardown(what_can_be_made_writable_at_the_last_try_is_hooked_and_given_back, map,
+                                        unmap),
         cmocka_unit_test_setup_teardown(an_image_without_symbols_is_fine_as_it_is, map, unmap),
         cmocka_unit_test_setup_teardown(a_header_that_does_not_fit_together_is_refused_and_nothing_changed, map, unmap),
         cmocka_unit_test_setup_teardown(pointers_that_lie_in_the_tables_themselves_are_refused, map, unmap),

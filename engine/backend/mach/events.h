@@ -82,9 +82,9 @@ bool strobe_mach_threads_begin(void);
 void strobe_mach_threads_watch(void);
 void strobe_mach_threads_end(void);
 
-/* The calling thread is the engine's own, and never traced: its hooks call through. Or for a while, and then again
- * what it was. */
-void strobe_mach_thread_is_own(void);
+/* The calling thread is the engine's own, and never traced: its hooks call through. Returns its id; 0: the system does
+ * not tell it, so a look could take the thread for one of the app's. Or for a while, and then again what it was. */
+uint32_t strobe_mach_thread_is_own(void);
 void *strobe_mach_become_own(void);
 void strobe_mach_become(void *what_it_was);
 

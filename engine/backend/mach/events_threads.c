@@ -95,11 +95,11 @@ void strobe_mach_become(void *what_it_was)
 
 /* ---- registering */
 
+/* 0: the system does not tell. */
 static uint32_t self_tid(void)
 {
     uint64_t id = 0;
-    pthread_threadid_np(0, &id);
-    return strobe_mach_tid(id);
+    return pthread_threadid_np(0, &id) == 0 ? strobe_mach_tid(id) : 0;
 }
 
 static struct strobe_stack_bounds stack_of(pthread_t thread)
@@ -132,7 +132,7 @@ static uint32_t registers(void)
 {
     uint32_t tid = self_tid();
     bool mine;
-    strobe_a64 *c = claim(tid, &mine);
+    strobe_a64 *c = tid ? claim(tid, &mine) : NULL;
     if (!c)
         return REFUSED;
     if (mine)
@@ -193,10 +193,13 @@ struct strobe_thread *strobe_mach_thread(uint32_t on, const char *call)
     return &strobe_mach.engine.threads[state - FIRST];
 }
 
-void strobe_mach_thread_is_own(void)
+uint32_t strobe_mach_thread_is_own(void)
 {
+    uint32_t tid = self_tid();
     strobe_mach_become_own();
-    strobe_mach_threads_drop(strobe_mach.threads, self_tid());
+    if (tid)
+        strobe_mach_threads_drop(strobe_mach.threads, tid);
+    return tid;
 }
 
 /* ---- on behalf of others */
@@ -262,7 +265,7 @@ static void ends(void *p)
 static void terminates(void)
 {
     uint32_t tid = self_tid(), state;
-    const strobe_a64 *c = claim_of(tid);
+    const strobe_a64 *c = tid ? claim_of(tid) : NULL;
     state = c ? (uint32_t)strobe_load_acquire(c) : 0;
     if (state >= FIRST && pthread_getspecific(key) != OWN)
         sign_off(state);

@@ -8,6 +8,7 @@
 enum {
     PAGE_LEAST = 4096,           /* pages are as large, or a multiple */
     LOOKS_AT_ONCE = 4,           /* at a thread that was told to stop, before others get to run meanwhile */
+    RESUME_TRIES = 3,
 };
 #define PAUSE_NS UINT64_C(20000)
 
@@ -165,12 +166,20 @@ static enum strobe_status await_stop(struct strobe_mach_host *h, mach_port_t por
     }
 }
 
+/* Nobody else makes up for a resume that the system refuses, for want of memory for the message, say. Of a thread that
+ * has ended it is refused for good. */
+static void go(mach_port_t port)
+{
+    for (int i = 0; i < RESUME_TRIES && thread_resume(port) != KERN_SUCCESS; i++)
+        ;
+}
+
 /* STROBE_LATE: the watchdog had let it go. What it takes a moment to finish with stays as it is until then. */
 static enum strobe_status let_go(struct strobe_mach_host *h)
 {
     mach_port_t port = (mach_port_t)strobe_hold_claim(&h->hold);
     if (port)
-        thread_resume(port);
+        go(port);
     else
         h->kept = strobe_load_acquire(&h->letting_go) != 0;
     if (!h->kept)
@@ -225,7 +234,7 @@ bool strobe_mach_host_watch(struct strobe_mach_host *h)
                                                         strobe_ticks_of_ns(&h->host, STROBE_MACH_WATCHDOG_NS),
                                                         strobe_ticks_of_ns(&h->host, STROBE_MACH_WALK_NS));
     if (port)
-        thread_resume(port);
+        go(port);
     strobe_store_release(&h->letting_go, 0);
     return port != 0;
 }

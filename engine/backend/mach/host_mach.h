@@ -26,7 +26,7 @@
  * The system brings the CPU time of a thread up to date when that leaves its processor, so whether it runs now is told
  * by its run state. A thread whose flags say IDLE, or which is halted, is left alone.
  *
- * Faults and switches are not counted by thread: usage is zero, and a session's metrics should leave them out. */
+ * Faults and switches are not counted by thread: usage is zero, and mach.c leaves them out of a session's metrics. */
 #ifndef STROBE_BACKEND_MACH_HOST_MACH_H
 #define STROBE_BACKEND_MACH_HOST_MACH_H
 

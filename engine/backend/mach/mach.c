@@ -224,6 +224,17 @@ static void end_features(void)
     }
 }
 
+/* The others are not in the session, where nobody is to take none for nothing. */
+static void keep_metrics_that_are_counted(void)
+{
+    struct strobe_mach *a = &strobe_mach;
+    uint32_t counted = STROBE_METRIC_CPU;
+    if (a->status.on >> STROBE_MACH_MALLOC & 1)
+        counted |= STROBE_METRIC_ALLOC;
+    a->engine.config.metrics &= counted;
+    present.session.header->config.metrics = a->engine.config.metrics;
+}
+
 static enum strobe_status start(const struct strobe_mach_options *o, char *why, size_t why_bytes)
 {
     struct strobe_mach *a = &strobe_mach;
@@ -246,9 +257,7 @@ static enum strobe_status start(const struct strobe_mach_options *o, char *why, 
     }
     strobe_mach_images_begin(rebindings, gather(o->without), rebound);
     start_features(o->without, samples);
-    if (!(a->status.on >> STROBE_MACH_MALLOC & 1))   /* then nobody is to take no allocations for none */
-        present.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
-    a->engine.config.metrics = present.session.header->config.metrics;
+    keep_metrics_that_are_counted();
     strobe_mach_threads_watch();
     switch_on(samples);
     return STROBE_OK;
@@ -270,7 +279,8 @@ enum strobe_status strobe_mach_start(const struct strobe_mach_options *options, 
     strobe_mach_become(was);
     if (started == STROBE_OK && status)
         *status = strobe_mach.status;
-    strobe_store_release(&life, started == STROBE_OK ? RUNNING : IDLE);
+    bool left = started != STROBE_OK && !strobe_mach_own_threads_stop();
+    strobe_store_release(&life, started == STROBE_OK ? RUNNING : left ? STUCK : IDLE);
     return started;
 }
 
@@ -300,13 +310,12 @@ void strobe_mach_stop(void)
     strobe_mach_threads_end();
     bool ended = strobe_mach_own_threads_stop();
     bool quiet = wait_until_quiet();
-    if (quiet && ended)
-        strobe_mach_own_threads_finish();
     if (quiet && ended) {
+        strobe_mach_own_threads_finish();
         strobe_mach_threads_leave();
         struct strobe_clock_pair end = clock_pair();
         strobe_session_finish(&strobe_mach.engine.session, &end);
     }
     strobe_mach_become(was);
-    strobe_store_release(&life, ended && undone ? IDLE : STUCK);
+    strobe_store_release(&life, ended && quiet && undone ? IDLE : STUCK);
 }

@@ -45,7 +45,9 @@ STROBE_MACH_API enum strobe_status strobe_mach_start(const struct strobe_mach_op
                                                      struct strobe_mach_status *status, char *why, size_t why_bytes);
 
 /* Ends it: no hook is left in place, no thread suspended, no right held, the session is CLOSED. Harmless when none is
- * under way. Any thread but the engine's own. */
+ * under way. When a thread of the app's stays in the engine for longer than a second, for somebody has suspended it
+ * there, the session is left open and nothing is taken from under it: no other capture can begin in this process. Any
+ * thread but the engine's own. */
 STROBE_MACH_API void strobe_mach_stop(void);
 
 #endif

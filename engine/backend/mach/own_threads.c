@@ -11,8 +11,9 @@ enum { WAIT_TRIES = 5000, WAIT_NS = 1000 * 1000 };   /* for one to begin or end:
 enum { LOOK_NS = 100 * 1000 * 1000 };                /* between two looks for threads that meet no hook */
 
 struct own {
-    void (*work)(void);
+    void (*work)(const struct own *self);
     pthread_t thread;
+    uint32_t tid;
     strobe_a32 state;
     bool there;
 };
@@ -55,17 +56,16 @@ static void between_passes(void *ctx)
     strobe_mach_series(&sampler, false);
 }
 
-static void sample(void)
+static void sample(const struct own *o)
 {
-    uint64_t id = 0;
-    pthread_threadid_np(0, &id);
     take_precedence();
-    strobe_sampler_init(&sampler, &strobe_mach.engine, strobe_mach_tid(id));
+    strobe_sampler_init(&sampler, &strobe_mach.engine, o->tid);
     strobe_sampler_run(&sampler);
 }
 
-static void watch(void)
+static void watch(const struct own *o)
 {
+    (void)o;
     while (!strobe_load_relaxed(&watchdog_stop)) {
         pause_ns((long)(STROBE_MACH_WATCHDOG_NS / 4));
         strobe_mach_host_watch(&strobe_mach.host);
@@ -77,9 +77,10 @@ static struct own watchdog = {.work = watch}, sampling = {.work = sample};
 static void *run(void *p)
 {
     struct own *o = p;
-    strobe_mach_thread_is_own();
-    strobe_store_release(&o->state, RUNS);
-    o->work();
+    o->tid = strobe_mach_thread_is_own();
+    strobe_store_release(&o->state, o->tid ? RUNS : ENDED);
+    if (o->tid)
+        o->work(o);
     strobe_store_release(&o->state, ENDED);
     return NULL;
 }
@@ -95,7 +96,7 @@ static bool begins(struct own *o)
 {
     strobe_store_relaxed(&o->state, NOT_YET);
     o->there = pthread_create(&o->thread, NULL, run, o) == 0;
-    return o->there && wait_while(o, NOT_YET) != NOT_YET;
+    return o->there && wait_while(o, NOT_YET) == RUNS;
 }
 
 bool strobe_mach_own_threads_start(void)

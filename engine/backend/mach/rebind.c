@@ -12,7 +12,10 @@
 #endif
 #endif
 
-enum { PAGE = 4096 };   /* the least there is: the kernel rounds to its own */
+enum {
+    PAGE = 4096,         /* the least there is: the kernel rounds to its own */
+    PROTECT_TRIES = 3,   /* it may be short of memory for a moment, and a hook that stays is a capture's last */
+};
 
 /* ---- pointers ---- */
 
@@ -54,12 +57,19 @@ static uint64_t value_for(void *function, void **at, bool is_signed)
 
 struct pages { vm_address_t start; vm_size_t bytes; };   /* writable for now; bytes 0: none are */
 
+static bool protect(const struct pages *p, vm_prot_t to)
+{
+    int tries = 0;
+    while (tries < PROTECT_TRIES && vm_protect(mach_task_self(), p->start, p->bytes, 0, to) != KERN_SUCCESS)
+        tries++;
+    return tries < PROTECT_TRIES;
+}
+
 static bool unlock(struct pages *p, uint64_t start, uint64_t bytes)
 {
     p->start = (vm_address_t)(start & ~(uint64_t)(PAGE - 1));
     p->bytes = (vm_size_t)(((start + bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - p->start);
-    if (vm_protect(mach_task_self(), p->start, p->bytes, 0, VM_PROT_READ | VM_PROT_WRITE | VM_PROT_COPY) ==
-        KERN_SUCCESS)
+    if (protect(p, VM_PROT_READ | VM_PROT_WRITE | VM_PROT_COPY))
         return true;
     p->bytes = 0;
     return false;
@@ -68,7 +78,7 @@ static bool unlock(struct pages *p, uint64_t start, uint64_t bytes)
 static void lock(struct pages *p)
 {
     if (p->bytes)
-        vm_protect(mach_task_self(), p->start, p->bytes, 0, VM_PROT_READ);
+        protect(p, VM_PROT_READ);
     p->bytes = 0;
 }
 
