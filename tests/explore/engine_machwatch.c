@@ -4,7 +4,7 @@
 #include "tests/explore/engine_mach.h"
 #include "tests/explore/programs.h"
 
-enum { TID = 100, PORT = 1, SAMPLER = 0 };
+enum { TID = 100, PORT = 1, SAMPLER = 0, WATCHDOG = 1 };
 
 struct machwatch_state {
     struct mach_played mach;
@@ -101,4 +101,27 @@ static const struct explore_program lost_program = {
     .fenced = true,
 };
 
-const struct explore_program *const explore_machwatch_programs[] = {&once_program, &lost_program, NULL};
+/* The watchdog dies: the sampler lets go as ever, but for whom the watchdog had claimed already; and stops nobody any
+ * more when that has happened to it, for the port is that of a call that may yet be made. */
+static void check_unwatched(void *state)
+{
+    struct machwatch_state *s = state;
+    over = true;
+    uint32_t stands = strobe_load_relaxed(&s->mach.suspends[PORT]);
+    bool at_it = strobe_load_relaxed(&s->host.letting_go);
+    explore_require(!at_it || explore_frozen());
+    explore_require(stands == 0 || (stands == 1 && at_it && s->host.kept));
+    explore_require(strobe_load_relaxed(&s->host.hold.since) == 0);
+    explore_require(strobe_load_relaxed(&s->mach.rights[PORT]) >= 1);
+}
+
+static const struct explore_program unwatched_program = {
+    .name = "machwatch/unwatched",
+    .what = "a sampler whose watchdog dies at any step lets go whom that had not claimed (S-46)",
+    .thread_count = 2, .state_bytes = sizeof(struct machwatch_state), .setup = setup,
+    .thread = {stop_and_go, watch}, .check = check_unwatched, .quick = 1, .nightly = 2, .frozen = 1u << WATCHDOG,
+    .fenced = true,
+};
+
+const struct explore_program *const explore_machwatch_programs[] = {&once_program, &lost_program, &unwatched_program,
+                                                                    NULL};

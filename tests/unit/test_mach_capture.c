@@ -402,7 +402,7 @@ static bool is_told(const struct way *way, long wait_ns)
 }
 
 /* S-76: whatever other locks are taken meanwhile, and by whomever. On a busy machine who waits may come too late. */
-static void who_waits_is_told_who_let_it_go_S76(void **state)
+static void who_waits_is_told_who_let_it_go(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -525,7 +525,7 @@ static void *compute_quietly(void *unused)
     return unused;
 }
 
-static void a_thread_that_was_there_and_meets_no_hook_is_sampled_as_any(void **state)
+static void a_thread_that_was_there_and_meets_no_hook_is_sampled_and_ends_as_any(void **state)
 {
     pthread_t thread;
     (void)state;
@@ -535,12 +535,14 @@ static void a_thread_that_was_there_and_meets_no_hook_is_sampled_as_any(void **s
     begin();
     for (int i = 0; i < 60; i++)
         sleep_ns(5000000);
-    end();
     stop_computing = true;
     app->pthread_join(thread, NULL);
+    end();
     const struct strobe_reader_thread *t = thread_named("quiet");
     assert_non_null(t);
     assert_true(t->kind[STROBE_KIND_ASYNC].sampled > 20);
+    assert_int_equal(t->kind[STROBE_KIND_THREAD].requests, 1);
+    assert_int_equal(t->state, STROBE_THREAD_ENDED);
     assert_null(thread_named("strobe-sampler"));
 }
 
@@ -774,11 +776,11 @@ int main(void)
         TEST(locks_that_are_free_are_points_and_so_is_giving_back),
         TEST(calls_that_may_wait_are_scopes_of_their_kind_and_keep_their_answer),
         TEST(groups_that_are_not_wanted_leave_their_pointers_alone),
-        TEST(who_waits_is_told_who_let_it_go_S76),
+        TEST(who_waits_is_told_who_let_it_go),
         TEST(a_wait_that_times_out_has_no_waker),
         TEST(work_that_a_queue_is_waited_for_is_no_wait),
         TEST(work_that_is_not_waited_for_runs_once_and_begins_a_message),
-        TEST(a_thread_that_was_there_and_meets_no_hook_is_sampled_as_any),
+        TEST(a_thread_that_was_there_and_meets_no_hook_is_sampled_and_ends_as_any),
         TEST(a_thread_that_was_found_and_then_meets_a_hook_is_one_and_ends_in_order),
         TEST(threads_are_told_when_they_begin_and_end_and_named_as_last),
         TEST(events_beyond_the_thread_table_are_counted),

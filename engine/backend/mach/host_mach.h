@@ -22,6 +22,10 @@
  * strobe_hold_walked (hold.h): memory that goes away when its thread goes on must not be read any more. Suspensions by
  * others count beside ours and stay.
  *
+ * A watchdog that dies between claiming a thread and its resume leaves that one standing, and the sampler, which keeps
+ * the port of a call that may yet be made, stops nobody any more. (explored: machwatch/once, machwatch/lost,
+ * machwatch/unwatched)
+ *
  * CPU time and run state are read afresh by thread_info at every look; nothing is judged by what was true before (S-5).
  * The system brings the CPU time of a thread up to date when that leaves its processor, so whether it runs now is told
  * by its run state. A thread whose flags say IDLE, or which is halted, is left alone.
