@@ -223,7 +223,7 @@ include engine/backend/art/bionic/android.mk tests/android/android.mk engine/bac
 include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
 # What suites would build, each for itself and side by side.
 test: $(gate_driver) $(gate_lab) $B/genuine/make_traces $B/contract_art
-benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art \
+benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach \
          $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
 
 # The compiler reads what the command is not made of, or with READ=all that too, and warns; nothing is built. For

@@ -8,7 +8,7 @@ bench_src   := bench/table.c bench/pages.c bench/stackgen.c bench/naive_set.c be
 costs_src   := bench/costs.c bench/costs_engine.c bench/costs_hook.c bench/costs_stop.c
 peers_src   := bench/peers/main.c bench/peers/lttng.c bench/peers/uftrace.c
 bench_obj   := $(call obj,obj,$(bench_src)) $B/obj/bench/gbench.o
-sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/art.c bench/main.c \
+sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/art.c bench/mach.c bench/main.c \
                bench/gbench.cc bench/workload.c bench/gate.c bench/gate_lab.c
 
 $B/obj/bench/gbench.o: bench/gbench.cc $B/flags | deps-bench
@@ -30,6 +30,12 @@ $B/bench/strobe-bench-art: $(call obj,obj,bench/art.c bench/table.c bench/pages.
                            $B/obj/bench/gbench.o $(libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -rdynamic -o $@ $^ -lbenchmark $(trace_libs)
+
+# On the lab's fake Mach.
+$B/bench/strobe-bench-mach: $(call obj,obj,bench/mach.c bench/table.c bench/pages.c bench/deep.c $(mach_src)) $(xnu_obj) \
+                            $B/libstrobe-capture.a
+	@mkdir -p $(@D)
+	$(call run,ld)$(link) -o $@ $^ $(preload_libs)
 
 # What the simulator charges, measured; see sim/runtime/costs.h.
 $B/bench/strobe-costs: $(call obj,obj,$(costs_src) bench/rig.c bench/deep.c bench/child.c bench/pages.c) $(libs)
@@ -84,11 +90,12 @@ gate: $(gate_driver) $(gate_lab) ## counts instructions of fixed drivers; fails 
 gate-update: $(gate_driver) $(gate_lab) ## stores the counts of now as the baseline, and says what changed
 	@$(run_gate) --update
 
-bench_more := $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-costs $B/bench/workload
+bench_more := $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach $B/bench/strobe-costs $B/bench/workload
 bench: $B/bench/strobe-bench $(bench_more) all ## measures all; B/bench.json, out/bench/
 	@$< -o $B/bench.json
 	@echo && $B/bench/strobe-bench-lab -o $B/bench-lab.json
 	@for mode in interpreted quick; do echo && $B/bench/strobe-bench-art -o $B/bench-art-$$mode.json $$mode; done
+	@echo && $B/bench/strobe-bench-mach -o $B/bench-mach.json
 	@mkdir -p out/bench
 	@echo && $B/bench/strobe-costs -o out/bench/costs.json
 

@@ -8,10 +8,12 @@ sanitize: asan tsan ## asan and tsan
 asan: | deps-sanitize ## unit tests and the Android contract under the address and undefined-behaviour sanitizers
 	$(lane) SAN=address,undefined unit
 	$(lane) SAN=address,undefined contract
+	$(lane) SAN=address,undefined mach-stress
 
 tsan: | deps-sanitize ## unit tests, the Android contract and stress under the thread sanitizer
 	$(lane) SAN=thread unit
 	$(lane) SAN=thread contract
+	$(lane) SAN=thread mach-stress
 	$(lane) SAN=thread stress STRESS_SECONDS=$${STROBE_STRESS_SECONDS:-5}
 
 asan-clang tsan-clang: %-clang: | deps-sanitize

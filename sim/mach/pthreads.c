@@ -40,7 +40,7 @@ enum { RUNS, ASKED, NOTED, STANDS, ENDED };
 struct record {
     _Atomic uint64_t id;                /* 0 = free */
     _Atomic uint32_t word, depth;       /* depth: how deep it is in the kernel */
-    _Atomic bool waits;
+    _Atomic bool waits, stands;         /* stands: it is busy with that, in itself */
     int32_t tid, fd;
     pthread_t thread;                   /* 0: not known */
     uint64_t start;                     /* of the thread, in the system's ticks: tells it from others of its number */
@@ -207,6 +207,7 @@ static struct record *make(int32_t tid)
     r->start = stat.start;
     r->next = buckets[(uint32_t)tid % BUCKETS];
     atomic_store(&r->waits, false);
+    atomic_store(&r->stands, false);
     atomic_store(&r->depth, 0);
     atomic_store(&r->word, RUNS);
     atomic_store_explicit(&r->id, (uint64_t)++r->uses << SLOT_BITS | i, memory_order_release);
@@ -246,19 +247,30 @@ static uint64_t clock_ns(clockid_t clock)
 
 /* ---- the thread's own side */
 
-/* Signals wait while the word does not change; whoever lets it go may ask again at once. */
+static bool is_asked(uint32_t word)
+{
+    return word == ASKED || word == NOTED;
+}
+
+/* Whoever lets it go may ask again at once. A signal that comes meanwhile, as it may at leave, asks for what is done
+ * already: it must not tell other registers of a thread that stands. */
 static void stand(struct record *r, const fake_mach_registers *registers)
 {
     uint32_t seen = atomic_load(&r->word);
-    r->registers = *registers;
-    r->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    while (seen == ASKED || seen == NOTED)
-        if (atomic_compare_exchange_weak(&r->word, &seen, STANDS)) {
-            futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
-            while (atomic_load(&r->word) == STANDS)
-                futex(&r->word, FUTEX_WAIT, STANDS, NULL);
-            seen = atomic_load(&r->word);
-        }
+    while (is_asked(seen)) {
+        atomic_store(&r->stands, true);
+        r->registers = *registers;
+        r->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        while (is_asked(seen))
+            if (atomic_compare_exchange_weak(&r->word, &seen, STANDS)) {
+                futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
+                while (atomic_load(&r->word) == STANDS)
+                    futex(&r->word, FUTEX_WAIT, STANDS, NULL);
+                seen = atomic_load(&r->word);
+            }
+        atomic_store(&r->stands, false);   /* before the word is looked at once more: a signal may have been lost */
+        seen = atomic_load(&r->word);
+    }
 }
 
 static fake_mach_registers registers_at(const struct fake_mach_place *from)
@@ -320,7 +332,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)number;
     if (ours && atomic_load(&r->word) != ENDED && is_mine(r)) {
         uint32_t asked = ASKED;
-        if (atomic_load(&r->depth) == 0) {
+        if (atomic_load(&r->depth) == 0 && !atomic_load(&r->stands)) {
             fake_mach_registers at = registers_of(context);
             stand(r, &at);
         } else if (atomic_compare_exchange_strong(&r->word, &asked, NOTED)) {

@@ -15,9 +15,10 @@ static void begins(struct graph_walker *w, uint64_t frame)
     struct crew_slot *s = &m->crew->slot[m->slot];
     uint64_t id = 0;
     pthread_threadid_np(0, &id);
-    s->stack_high = (uint64_t)(uintptr_t)pthread_get_stackaddr_np(pthread_self());
-    s->stack_low = s->stack_high - pthread_get_stacksize_np(pthread_self());
-    s->root_frame = frame;
+    uint64_t high = (uint64_t)(uintptr_t)pthread_get_stackaddr_np(pthread_self());
+    atomic_store(&s->stack_high, high);
+    atomic_store(&s->stack_low, high - pthread_get_stacksize_np(pthread_self()));
+    atomic_store(&s->root_frame, frame);
     if (m->crew->joins)
         m->crew->joins(id);
     atomic_store_explicit(&s->id, id, memory_order_release);

@@ -9,7 +9,7 @@ enum { CREW_MAX = 64 };
 /* One of the places of the crew, and who has it now. */
 struct crew_slot {
     _Atomic uint64_t id;             /* thread_id; 0: nobody. What follows is of that thread, or the next */
-    uint64_t stack_low, stack_high, root_frame;
+    _Atomic uint64_t stack_low, stack_high, root_frame;
     _Atomic bool rests;              /* it sleeps */
 };
 

@@ -146,6 +146,16 @@ static struct strobe_thread *thread_at(uint32_t state)
     return strobe_load_relaxed(&t->entry->state) == STROBE_THREAD_LIVE ? t : NULL;
 }
 
+/* Who registered it on its behalf could not always tell where its stack lies. The sampler reads that only of a thread
+ * that stands, or has published a scope since. */
+static void tell_stack(struct strobe_thread *t)
+{
+    struct strobe_stack_bounds stack = stack_of(pthread_self());
+    t->stack_low = stack.low;
+    strobe_fence_signal();
+    t->stack_high = stack.high;
+}
+
 /* The start and the end of a capture wait for those who are about to register: who finds it off does not. */
 static struct strobe_thread *register_self(void)
 {
@@ -158,6 +168,8 @@ static struct strobe_thread *register_self(void)
         uint32_t state = registers();
         if (state >= FIRST)
             t = thread_at(state);
+        if (t && !t->stack_high)
+            tell_stack(t);
         if (!t)
             count_untracked();
         void *value = mark(t ? state : (uint32_t)REFUSED);

@@ -1,4 +1,5 @@
 #include "engine/backend/mach/host_mach.h"
+#include "engine/base/hint.h"
 #include "engine/capture/leaf.h"
 
 #include <string.h>
@@ -64,6 +65,14 @@ static enum strobe_walk_end walk_unknown(const struct strobe_host *host, const s
 
 /* ---- while it stands */
 
+/* Word by word, since memcpy may be a sanitizer's. `bytes` is a multiple of a word. */
+static STROBE_READS_STACKS void copy_words(void *to, const volatile uintptr_t *from, size_t bytes)
+{
+    uintptr_t *out = to;
+    for (size_t i = 0; i < bytes / sizeof *out; i++)
+        out[i] = from[i];
+}
+
 /* Keeps the innermost words of the stack, where a function without a record has its return address. */
 static void keep_top(const struct strobe_host *host, const struct strobe_regs *regs, const struct strobe_window *stack,
                      struct strobe_stack_top *top)
@@ -74,7 +83,8 @@ static void keep_top(const struct strobe_host *host, const struct strobe_regs *r
     if (stack->high > stack->low && top->low >= stack->low && top->low < stack->high) {
         uint64_t above = stack->high - top->low;
         copied = above < sizeof top->word ? (size_t)above : sizeof top->word;
-        memcpy(top->word, (const void *)(uintptr_t)(top->low + stack->bias), copied);
+        copied -= copied % sizeof(uintptr_t);
+        copy_words(top->word, (const volatile uintptr_t *)(uintptr_t)(top->low + stack->bias), copied);
     } else if (host->read(host->ctx, top->low, top->word, sizeof top->word, &copied) != STROBE_OK) {
         return;
     }
