@@ -32,8 +32,8 @@ $B/bench/strobe-bench-art: $(call obj,obj,bench/art.c bench/table.c bench/pages.
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -rdynamic -o $@ $^ -lbenchmark $(trace_libs)
 
 # On the lab's fake Mach.
-$B/bench/strobe-bench-mach: $(call obj,obj,bench/mach.c bench/table.c bench/pages.c bench/deep.c $(mach_src)) $(xnu_obj) \
-                            $B/libstrobe-capture.a
+$B/bench/strobe-bench-mach: $(call obj,obj,bench/mach.c bench/table.c bench/pages.c bench/deep.c $(mach_src)) \
+                            $(xnu_obj) $B/libstrobe-capture.a
 	@mkdir -p $(@D)
 	$(call run,ld)$(link) -o $@ $^ $(preload_libs)
 
@@ -90,7 +90,7 @@ gate: $(gate_driver) $(gate_lab) ## counts instructions of fixed drivers; fails 
 gate-update: $(gate_driver) $(gate_lab) ## stores the counts of now as the baseline, and says what changed
 	@$(run_gate) --update
 
-bench_more := $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach $B/bench/strobe-costs $B/bench/workload
+bench_more := $(addprefix $B/bench/,strobe-bench-lab strobe-bench-art strobe-bench-mach strobe-costs workload)
 bench: $B/bench/strobe-bench $(bench_more) all ## measures all; B/bench.json, out/bench/
 	@$< -o $B/bench.json
 	@echo && $B/bench/strobe-bench-lab -o $B/bench-lab.json

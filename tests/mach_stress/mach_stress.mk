@@ -13,7 +13,7 @@ $B/mach_capture: $(call mach_stress_obj,capture.c) $B/libstrobe-mach.so $B/libfa
 	$(call run,ld)$(link) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(trace_libs)
 tests: $B/mach_stress $B/mach_capture
 
-mach-stress: $B/mach_stress $B/mach_capture $B/libfakemach-guard.so ## threads stopped and walked on the fake Mach, FULL=1: a million times
+mach-stress: $B/mach_stress $B/mach_capture $B/libfakemach-guard.so ## threads stopped and walked on the fake Mach
 	@B=$B tests/mach_stress/run.sh
 
 .PHONY: mach-stress

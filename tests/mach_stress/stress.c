@@ -5,8 +5,8 @@
  *
  * Of each stack it is told whether it can be one (graph.h). In the end nothing may be suspended, or left of names, of
  * rights, or of memory. A round is one thread that stood and was walked. Prints what happened, and `N passed, N failed`
- * last. Under a race detector threads stop late, when they call the C library next: then nothing is asked of stacks. Nor of
- * memory under a sanitizer, which takes some for itself. */
+ * last. Under a race detector threads stop late, when they call the C library next: then nothing is asked of stacks.
+ * Nor is it of memory under a sanitizer, which takes some for itself. */
 #include "tests/mach_stress/crew.h"
 
 #include "engine/backend/mach/host_mach.h"
