@@ -537,6 +537,7 @@ static void sum_up(struct strobe_reader *r)
                               t->kind[STROBE_KIND_HITCH].overwritten;
         t->overwritten = overwritten > 0 ? (uint64_t)overwritten : 0;
         r->samples += t->samples;
+        r->dropped += t->dropped;
         if (t->item_count && t->last_ticks > r->last_ticks)
             r->last_ticks = t->last_ticks;
     }

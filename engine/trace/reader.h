@@ -105,6 +105,7 @@ struct strobe_reader {
     struct strobe_tally all;              /* sum over threads and kinds */
     uint64_t samples;                     /* sum over threads */
     uint64_t overwrote;                   /* sum of what the threads' and the sampler's writes overwrote */
+    uint64_t dropped;                     /* sum of the threads', without what is of time series */
     uint32_t largest;                     /* samples of the record that holds most */
     uint64_t half_written;                /* slots in the middle of a write: at most one record a writer */
     uint64_t malformed;                   /* records that hold what no writer writes: damaged, left out */

@@ -581,7 +581,7 @@ static void tell_session(struct perfetto *w)
         {"events", r->all.requests},
         {"samples", r->samples},
         {"samples overwritten", r->overwrote},
-        {"samples dropped", r->all.dropped},
+        {"samples dropped", r->dropped},
         {"events gated", r->all.gated},
         {"unwinds failed", r->all.unwind_failed},
         {"events of untracked threads", r->untracked},

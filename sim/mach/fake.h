@@ -64,6 +64,9 @@ FAKE_MACH_API uint32_t fake_mach_holds(void);             /* suspensions by the 
 FAKE_MACH_API uint64_t fake_mach_held(void);              /* the thread_id of one of these; 0: none */
 FAKE_MACH_API uint32_t fake_mach_suspended(void);         /* threads with a suspend count */
 
+/* What THREAD_BASIC_INFO says of every thread from now on: a run state (0: as it is), and flags. For tests. */
+FAKE_MACH_API void fake_mach_say(integer_t run_state, integer_t flags);
+
 /* The calling thread is in the kernel until the same with false: a suspend does not stop it there, it stops when it
  * comes out. It counts as RUNNING, or with `waits`, while it does not run, as WAITING. For tests. */
 FAKE_MACH_API void fake_mach_in_kernel(bool in, bool waits);

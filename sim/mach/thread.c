@@ -449,14 +449,24 @@ static integer_t usage(struct fake_thread *t, uint64_t cpu)
     return t->usage;
 }
 
+static _Atomic integer_t said_state, said_flags;
+
+void fake_mach_say(integer_t state, integer_t flags)
+{
+    atomic_store(&said_state, state);
+    atomic_store(&said_flags, flags);
+}
+
 /* The machine below tells of another thread's time no shares of user and system that are finer than its tick: all is
  * called user's. */
 static void basic(struct fake_thread *t, enum fake_mach_where where, struct thread_basic_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
+    integer_t said = atomic_load_explicit(&said_state, memory_order_relaxed);
     *out = (struct thread_basic_info){.user_time = fake_time_value(cpu), .cpu_usage = usage(t, cpu),
                                       .policy = FAKE_POLICY_TIMESHARE, .suspend_count = (integer_t)t->suspends,
-                                      .run_state = run_state(t, where)};
+                                      .flags = atomic_load_explicit(&said_flags, memory_order_relaxed),
+                                      .run_state = said ? said : run_state(t, where)};
 }
 
 static void extended(struct fake_thread *t, enum fake_mach_where where, struct thread_extended_info *out)

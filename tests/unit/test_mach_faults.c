@@ -212,6 +212,19 @@ static void a_sampler_that_is_not_told_who_it_is_does_not_begin(void **state)
     assert_true(began);
 }
 
+static void a_session_that_is_not_there_changes_nothing(void **state)
+{
+    char why[256] = "";
+    (void)state;
+    assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = "/not/there"}, NULL, why,
+                                       sizeof why), STROBE_IO);
+    assert_string_equal(why, "/not/there: input/output error");
+    is_as_it_was(NULL, 0);
+    create_session();
+    assert_true(capture("nothing"));
+    is_as_it_was(NULL, 0);
+}
+
 /* Faults and switches are not counted on Mach. */
 static void metrics_that_nobody_counts_are_not_in_the_session(void **state)
 {
@@ -247,6 +260,7 @@ int main(void)
         TEST(whichever_call_fails_a_capture_ends_in_order_and_the_app_is_as_it_was),
         TEST(a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_thread_standing),
         TEST(a_sampler_that_is_not_told_who_it_is_does_not_begin),
+        TEST(a_session_that_is_not_there_changes_nothing),
         TEST(metrics_that_nobody_counts_are_not_in_the_session),
         TEST(a_thread_that_stays_in_the_engine_keeps_its_memory),
     };

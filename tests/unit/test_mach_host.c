@@ -233,6 +233,25 @@ static void whichever_call_of_a_stop_fails_the_thread_runs_on(void **state)
     assert_true(moves(SPIN_MS));
 }
 
+static void a_thread_that_is_idle_or_halted_is_let_go_and_left_alone(void **state)
+{
+    (void)state;
+    static const struct { integer_t state, flags; } unfit[] = {
+        {0, TH_FLAGS_IDLE}, {TH_STATE_HALTED, 0}, {TH_STATE_RUNNING, TH_FLAGS_IDLE},
+    };
+    struct strobe_regs regs;
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+        fake_mach_say(unfit[i].state, unfit[i].flags);
+        assert_int_equal(stop_it(&regs), STROBE_UNSUPPORTED);
+        assert_false(host->thread_runs(host->ctx, worker.tid));
+        fake_mach_say(0, 0);
+        assert_int_equal(fake_mach_suspended(), 0);
+        assert_true(moves(SPIN_MS));
+    }
+    assert_int_equal(stop_it(&regs), STROBE_OK);
+    assert_int_equal(let_it_go(), STROBE_OK);
+}
+
 static void suspensions_by_others_count_beside_ours(void **state)
 {
     (void)state;
@@ -387,6 +406,7 @@ int main(void)
         TEST(a_thread_that_has_ended_is_gone_S41),
         TEST(a_thread_that_ends_at_any_call_of_a_stop_is_gone_S41),
         TEST(whichever_call_of_a_stop_fails_the_thread_runs_on),
+        TEST(a_thread_that_is_idle_or_halted_is_let_go_and_left_alone),
         TEST(suspensions_by_others_count_beside_ours),
         TEST(a_thread_whose_sampler_died_is_let_go_once_S46),
         TEST(a_stack_that_is_read_in_place_is_not_let_go_before_much_longer_S46),

@@ -159,6 +159,7 @@ static void what_the_ring_refuses_is_counted_and_is_no_lost_sample_S14(void **st
     assert_int_equal(reader->counter_count, kept);
     assert_int_equal(reader->threads[0].kind[STROBE_KIND_COUNTER].dropped, 100 - kept);
     assert_int_equal(reader->threads[0].dropped, 0);
+    assert_int_equal(reader->dropped, 0);
 }
 
 static void what_newer_records_overwrite_is_counted_and_is_no_lost_sample_S14(void **state)

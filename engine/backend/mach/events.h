@@ -10,15 +10,15 @@
  *              group_wait, group_leave              point or scope COND; wakers
  *   IO         files, sockets, polls, sleeps        scope READ, WRITE, OPEN, CLOSE, SYNC, NET, POLL, SLEEP
  *              mach_msg that receives only          scope POLL, and then a new message of the thread; what only the
- *              mach_msg that sends and receives     scope IPC                main thread does, see events_loop.c
+ *              mach_msg that sends (and receives)   scope IPC; wakers        main thread does, see events_loop.c
  *   TIME       clock_gettime, gettimeofday          point CLOCK
  *   SERIES     (no hook but mach_msg)               counters, hitches and hangs; events_loop.c
  *   (always)   the introspection hook               points THREAD; who begins and ends
  *
  * mach_absolute_time is no hook: apps read it so often, in so few cycles, that a hook would cost more than it tells.
  *
- * What is waited for is named by the address of the lock, queue, token, semaphore or group; Mach's semaphores by their
- * port's name (STROBE_MACH_PORT).
+ * What is waited for is named by the address of the lock, queue, token, semaphore or group; Mach's semaphores and
+ * messages by their port's name (STROBE_MACH_PORT).
  *
  * A thread finds its state by a pthread key, which takes nothing from the heap, and not by a thread-local variable:
  * these are gone before a thread does its last. Every hook calls the function itself whatever happens, keeps errno, and

@@ -51,6 +51,15 @@ static void new_message(struct strobe_thread *t)
 
 /* ---- mach_msg */
 
+/* A port is known by one name to all of a task, whatever their rights are. One of a port set's is sent to by its own
+ * name, and waited for by the set's: that has no waker. */
+static enum strobe_wake wake_of(mach_msg_return_t r)
+{
+    return r == KERN_SUCCESS         ? STROBE_WAKE_RELEASED
+           : r == MACH_RCV_TIMED_OUT ? STROBE_WAKE_TIMEOUT
+                                     : STROBE_WAKE_NONE;
+}
+
 static mach_msg_return_t call(const struct strobe_mach_scope *s, mach_msg_header_t *message, mach_msg_option_t option,
                               mach_msg_size_t send_size, mach_msg_size_t room, mach_port_name_t from,
                               mach_msg_timeout_t timeout_ms, mach_port_name_t notify)
@@ -69,11 +78,16 @@ static mach_msg_return_t hook_mach_msg(mach_msg_header_t *message, mach_msg_opti
         strobe_mach_open(waits ? STROBE_KIND_POLL : STROBE_KIND_IPC, STROBE_MACH_PORT(from), STROBE_MACH_HERE,
                          "mach_msg");
     bool is_main = s.token && s.thread->entry->is_main;
+    if (option & MACH_SEND_MSG && s.token)
+        strobe_mach_releases(s.thread, STROBE_MACH_PORT(message->msgh_remote_port), STROBE_RELEASE_TARGET,
+                             s.site);
     if (!waits)
         return call(&s, message, option, send_size, room, from, timeout_ms, notify);
     if (is_main)
         turn_ends();
+    strobe_mach_waits(&s, STROBE_MACH_PORT(from));
     mach_msg_return_t r = mach_msg(message, option, send_size, room, from, timeout_ms, notify);
+    strobe_mach_woken(&s, STROBE_MACH_PORT(from), wake_of(r), false);
     bool counts = strobe_mach_is_open(&s);
     strobe_mach_close(&s);
     if (counts && !strobe_mach.engine.config.message_per_poll)   /* else the scope does */

@@ -101,14 +101,13 @@ int sim_mach_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patien
     return 1;
 }
 
-/* The engine does not hear of it. */
 static long post(int i)
 {
     mach_msg_header_t message = {.msgh_size = sizeof message, .msgh_remote_port = ports[i].name};
     if (atomic_fetch_add(&ports[i].sent, 1) >= ON_THEIR_WAY)
         atomic_fetch_sub(&ports[i].sent, 1);
     else
-        mach_msg(&message, MACH_SEND_MSG, sizeof message, 0, MACH_PORT_NULL, 0, MACH_PORT_NULL);
+        (fake_mach_app()->mach_msg)(&message, MACH_SEND_MSG, sizeof message, 0, MACH_PORT_NULL, 0, MACH_PORT_NULL);
     return sizeof(uint64_t);
 }
 
