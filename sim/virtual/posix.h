@@ -62,6 +62,7 @@ int sim_posix_create(pthread_t *out, const pthread_attr_t *attributes, void *(*r
 int sim_posix_join(pthread_t thread, void **result);
 pthread_t sim_posix_self_id(void);
 int sim_posix_setname(pthread_t thread, const char *name);
+int sim_posix_getname(pthread_t thread, char *out, size_t bytes);
 int sim_posix_getattr(pthread_t thread, pthread_attr_t *attributes);
 int sim_posix_key_create(pthread_key_t *key, void (*end)(void *));
 int sim_posix_setspecific(pthread_key_t key, const void *value);
@@ -112,6 +113,7 @@ void *sim_posix_dlopen(const char *path, int flags);              /* the kernel'
 #define pthread_join sim_posix_join
 #define pthread_self sim_posix_self_id
 #define pthread_setname_np sim_posix_setname
+#define pthread_getname_np sim_posix_getname
 #define pthread_getattr_np sim_posix_getattr
 #define pthread_key_create sim_posix_key_create
 #define pthread_setspecific sim_posix_setspecific

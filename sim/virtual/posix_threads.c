@@ -118,6 +118,15 @@ int sim_posix_setname(pthread_t thread, const char *name)
     return 0;
 }
 
+int sim_posix_getname(pthread_t thread, char *out, size_t bytes)
+{
+    const struct sim_posix_thread *t = (const struct sim_posix_thread *)(uintptr_t)thread;
+    if (strlen(t->name) >= bytes)
+        return ERANGE;
+    strcpy(out, t->name);
+    return 0;
+}
+
 /* Of the calling thread alone. */
 int sim_posix_getattr(pthread_t thread, pthread_attr_t *attributes)
 {

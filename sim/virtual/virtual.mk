@@ -40,6 +40,9 @@ $B/guarded/%.o: $B/%.o $B/virtual/forbidden.syms
 	@mkdir -p $(@D)
 	$(call run,ld)$(OBJCOPY) --redefine-syms=$B/virtual/forbidden.syms $< $@
 $(call obj,virtual,$(mach_src)): flavour := -include sim/virtual/mach/zone.h
+# The app's pointers lead to the same places as the engine knows the functions by, or else it hooks none of them.
+virtual_pointers := $B/guarded/virtual/sim/mach/image.o
+virtual_unwatched := $(filter-out sim/mach/image.c,$(virtual_xnu))
 virtual_mach_guarded := $(patsubst $B/%,$B/guarded/%,$(call obj,virtual,$(mach_src))) $(virtual_guard)
 
 # The same on the fake Mach, as an app there (sim/real/mach).
@@ -49,8 +52,8 @@ $B/machvirtual/%.o: %.c sim/virtual/posix.h sim/real/mach/app.h $B/flags
 	    -include sim/virtual/posix.h -include sim/real/mach/app.h -c -o $@ $<
 
 virtual_mach_obj := $(call obj,machvirtual,$(mach_player)) \
-                    $(virtual_mach_guarded) \
-                    $(call obj,virtual,$(virtual_xnu) sim/real/mach/runtime.c sim/real/mach/calls.c) \
+                    $(virtual_mach_guarded) $(virtual_pointers) \
+                    $(call obj,virtual,$(virtual_unwatched) sim/real/mach/runtime.c sim/real/mach/calls.c) \
                     $(call obj,sim,$(filter-out sim/virtual/seat.c,$(virtual_src)) $(virtual_mach_src) \
                       sim/real/frames.S)
 $B/sim/virtual_mach.o: $(virtual_mach_obj)
@@ -77,7 +80,7 @@ deadlock_watched := $(call obj,virtual/planted,$(planted_src)) $(call obj,sim,$(
                     $(call obj,virtual,$(filter-out $(planted_src),$(mach_src)) tests/deadlock/plants.c)
 $(call obj,virtual,tests/deadlock/plants.c): flavour := -include sim/virtual/mach/zone.h
 $B/deadlock_virtual: $(patsubst $B/%,$B/guarded/%,$(deadlock_watched)) $(virtual_guard) $(posix_obj) \
-                     $(call obj,virtual,$(virtual_xnu) tests/deadlock/window.c) \
+                     $(virtual_pointers) $(call obj,virtual,$(virtual_unwatched) tests/deadlock/window.c) \
                      $(call obj,sim,sim/virtual/mach/guard.c tests/deadlock/virtual.c) $(sim_libs)
 	$(call run,ld)$(link) -rdynamic -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs) -lm
 tests: $B/deadlock_virtual

@@ -419,7 +419,7 @@ static bool is_told(const struct way *way, long wait_ns)
 }
 
 /* S-76: whatever other locks are taken meanwhile, and by whomever. On a busy machine who waits may come too late. */
-static void who_waits_is_told_who_let_it_go(void **state)
+static void who_waits_is_told_who_let_it_go_S76(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -786,7 +786,7 @@ int main(void)
         TEST(locks_that_are_free_are_points_and_so_is_giving_back),
         TEST(calls_that_may_wait_are_scopes_of_their_kind_and_keep_their_answer),
         TEST(groups_that_are_not_wanted_leave_their_pointers_alone),
-        TEST(who_waits_is_told_who_let_it_go),
+        TEST(who_waits_is_told_who_let_it_go_S76),
         TEST(a_wait_that_times_out_has_no_waker),
         TEST(work_that_a_queue_is_waited_for_is_no_wait),
         TEST(work_that_is_not_waited_for_runs_once_and_begins_a_message),

@@ -101,7 +101,7 @@ static bool is_first(void)
     return !dlsym(RTLD_DEFAULT, "__asan_init") && !dlsym(RTLD_DEFAULT, "__tsan_init");
 }
 
-static void each_forbidden_call_in_the_window_is_caught_by_name_with_a_stack(void **state)
+static void each_forbidden_call_in_the_window_is_caught_by_name_with_a_stack_S40(void **state)
 {
     (void)state;
     char said[8192], line[96];
@@ -133,7 +133,7 @@ static void outside_the_window_and_of_what_is_allowed_nothing_is_caught(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_forbidden_call_in_the_window_is_caught_by_name_with_a_stack),
+        cmocka_unit_test(each_forbidden_call_in_the_window_is_caught_by_name_with_a_stack_S40),
         cmocka_unit_test(outside_the_window_and_of_what_is_allowed_nothing_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  *   MALLOC     malloc_logger                        point ALLOC, counted for each thread; point FREE
  *   LOCKS      pthread mutex, rwlock, condition     point, where nobody has to wait; else scope MUTEX, RWLOCK, COND,
  *              os_unfair_lock                       waits for the lock; releases are points UNLOCK, wakers
+ *              pthread_join                         scope THREAD, waits for the thread; its end is the waker
  *   DISPATCH   sync, barrier_sync, once             scope MUTEX until the work begins, waits for the queue or token
  *              async                                a new message where the work runs; point UNLOCK where it is given
  *              semaphore, Mach's semaphores         point or scope SEM; wakers

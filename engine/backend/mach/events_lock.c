@@ -242,6 +242,18 @@ static int cond_broadcast(pthread_cond_t *c)
     return r;
 }
 
+/* A thread's end lets on who waits for it (events_threads.c). */
+static int join(pthread_t thread, void **result)
+{
+    uint64_t what = STROBE_MACH_OBJECT(thread);
+    struct strobe_mach_scope s = strobe_mach_open(STROBE_KIND_THREAD, what, STROBE_MACH_HERE, "pthread_join");
+    strobe_mach_waits(&s, what);
+    int r = pthread_join(thread, result);
+    strobe_mach_woken(&s, what, r ? STROBE_WAKE_NONE : STROBE_WAKE_RELEASED, false);
+    strobe_mach_close(&s);
+    return r;
+}
+
 static const struct strobe_rebinding rebindings[] = {
     {"pthread_mutex_lock", (void *)mutex_lock, (void *)pthread_mutex_lock},
     {"pthread_mutex_trylock", (void *)mutex_trylock, (void *)pthread_mutex_trylock},
@@ -260,6 +272,7 @@ static const struct strobe_rebinding rebindings[] = {
      (void *)pthread_cond_timedwait_relative_np},
     {"pthread_cond_signal", (void *)cond_signal, (void *)pthread_cond_signal},
     {"pthread_cond_broadcast", (void *)cond_broadcast, (void *)pthread_cond_broadcast},
+    {"pthread_join", (void *)join, (void *)pthread_join},
     {0},
 };
 

@@ -253,6 +253,7 @@ static void sign_off(uint32_t state)
         strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_MACH_HERE);
         if (pthread_getname_np(pthread_self(), name, sizeof name) == 0)
             strobe_thread_rename(t, name);   /* it may have been given since it was met */
+        strobe_hand_over(t, STROBE_MACH_OBJECT(pthread_self()), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
         strobe_thread_detach(t);
         strobe_mach_threads_drop(strobe_mach.threads, tid);
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 struct record {
+    struct sim_posix_thread *thread;
     uint32_t depth;                      /* how deep it is in the kernel */
     bool asked, stands, waits;           /* asked: to stand when it comes out; stands: it does */
     struct fake_mach_place from;
@@ -42,13 +43,15 @@ static uint64_t id_of(const struct sim_thread *t)
     return (uint64_t)t->serial + 1;
 }
 
-/* One that lives, or NULL. */
+/* One that lives, or NULL. Threads stay in their list when they have ended, and new ones come to its end. */
 static struct sim_posix_thread *by_id(uint64_t id)
 {
-    for (struct sim_posix_thread *t = sim_posix_threads(); t; t = t->next)
-        if (id_of(t->thread) == id)
-            return t->thread->state == SIM_ENDED ? NULL : t;
-    return NULL;
+    static struct sim_posix_thread *last;
+    struct sim_posix_thread *t = last ? last->next : sim_posix_threads();
+    for (; t; last = t, t = t->next)
+        record_of(t->thread)->thread = t;
+    t = id - 1 < room && records[id - 1] ? records[id - 1]->thread : NULL;
+    return t && t->thread->state != SIM_ENDED ? t : NULL;
 }
 
 static uint64_t self(void)
