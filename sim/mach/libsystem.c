@@ -12,24 +12,24 @@ malloc_logger_t *malloc_logger;
 /* The default zone: nothing but its address is known of it. */
 static char zone;
 
-static void log_heap(uint32_t type, uintptr_t arg2, uintptr_t arg3, const void *result)
+static void log_heap(uint32_t type, uintptr_t arg2, uintptr_t arg3, uintptr_t result)
 {
     malloc_logger_t *logger = atomic_load((malloc_logger_t *_Atomic *)(void *)&malloc_logger);
     if (logger)
-        logger(type | MALLOC_LOG_TYPE_HAS_ZONE, (uintptr_t)&zone, arg2, arg3, (uintptr_t)result, 0);
+        logger(type | MALLOC_LOG_TYPE_HAS_ZONE, (uintptr_t)&zone, arg2, arg3, result, 0);
 }
 
 void *fake_malloc(size_t bytes)
 {
     void *p = malloc(bytes);
-    log_heap(MALLOC_LOG_TYPE_ALLOCATE, bytes, 0, p);
+    log_heap(MALLOC_LOG_TYPE_ALLOCATE, bytes, 0, (uintptr_t)p);
     return p;
 }
 
 void *fake_calloc(size_t count, size_t bytes)
 {
     void *p = calloc(count, bytes);
-    log_heap(MALLOC_LOG_TYPE_ALLOCATE | MALLOC_LOG_TYPE_CLEARED, count * bytes, 0, p);
+    log_heap(MALLOC_LOG_TYPE_ALLOCATE | MALLOC_LOG_TYPE_CLEARED, count * bytes, 0, (uintptr_t)p);
     return p;
 }
 
@@ -37,14 +37,14 @@ void *fake_realloc(void *was, size_t bytes)
 {
     volatile uintptr_t address = (uintptr_t)was;   /* told of after it is gone */
     void *p = realloc(was, bytes);
-    log_heap(MALLOC_LOG_TYPE_ALLOCATE | MALLOC_LOG_TYPE_DEALLOCATE, address, bytes, p);
+    log_heap(MALLOC_LOG_TYPE_ALLOCATE | MALLOC_LOG_TYPE_DEALLOCATE, address, bytes, (uintptr_t)p);
     return p;
 }
 
 void fake_free(void *p)
 {
     if (p)
-        log_heap(MALLOC_LOG_TYPE_DEALLOCATE, (uintptr_t)p, 0, NULL);
+        log_heap(MALLOC_LOG_TYPE_DEALLOCATE, (uintptr_t)p, 0, 0);
     free(p);
 }
 
