@@ -109,20 +109,14 @@ static const struct strobe_reader_thread *thread_named(const char *name)
     return found;
 }
 
-static uint64_t requests(enum strobe_kind kind)
-{
-    return main_seen()->kind[kind].requests;
-}
+static uint64_t requests(enum strobe_kind kind) { return main_seen()->kind[kind].requests; }
 
 static void sleep_ns(long ns)
 {
     nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
 }
 
-static void nothing(void *context)
-{
-    (void)context;
-}
+static void nothing(void *context) { (void)context; }
 
 /* ---- what hooks tell */
 
