@@ -81,6 +81,36 @@ static int signal_number(void) { return SIGRTMAX - 4; }
 
 /* ---- files of a thread in /proc */
 
+/* One file is kept for when the app has used up all there are: whoever needs one then closes it, and opens it again
+ * when done. Any context. */
+static _Atomic int spare = -1;
+
+static int open_file(const char *path, int flags)
+{
+    long fd = syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+    while (fd < 0 && errno == EMFILE) {
+        int had = atomic_exchange(&spare, -1);
+        if (had < 0)
+            break;
+        close(had);
+        fd = syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+    }
+    return (int)fd;
+}
+
+static void keep_spare(void)
+{
+    int none = -1, fd = atomic_load(&spare) < 0 ? (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0) : -1;
+    if (fd >= 0 && !atomic_compare_exchange_strong(&spare, &none, fd))
+        close(fd);
+}
+
+static void close_file(int fd)
+{
+    close(fd);
+    keep_spare();
+}
+
 static int open_of_thread(int32_t tid, const char *file)
 {
     char path[64] = "/proc/self/task/", digits[12];
@@ -91,7 +121,7 @@ static int open_of_thread(int32_t tid, const char *file)
     while (d)
         path[n++] = digits[--d];
     strcpy(path + n, file);
-    return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    return open_file(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* state letter and start of /proc/.../stat; false: the thread is no more. */
@@ -118,9 +148,10 @@ static bool stat_of(const struct record *r, struct stat_line *out)
     if (r->fd >= 0)
         return read_stat(r->fd, out);
     int fd = open_of_thread(r->tid, "/stat");
-    bool lives = fd >= 0 && read_stat(fd, out) && out->start == r->start;
+    *out = (struct stat_line){'S', r->start};   /* nobody is taken for dead for want of a file */
+    bool lives = fd >= 0 ? read_stat(fd, out) && out->start == r->start : errno == EMFILE;
     if (fd >= 0)
-        close(fd);
+        close_file(fd);
     return lives;
 }
 
@@ -130,7 +161,7 @@ static bool blocks_the_signal(int32_t tid)
     int fd = open_of_thread(tid, "/status");
     ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
     if (fd >= 0)
-        close(fd);
+        close_file(fd);
     text[got > 0 ? got : 0] = '\0';
     const char *at = strstr(text, "\nSigBlk:\t");
     if (!at)
@@ -188,7 +219,7 @@ static struct record *make(int32_t tid)
         return NULL;
     uint32_t i = first_free;
     if (!read_stat(fd, &stat) || (!i && used == RECORDS)) {
-        close(fd);
+        close_file(fd);
         return NULL;
     }
     if (i)
@@ -196,10 +227,10 @@ static struct record *make(int32_t tid)
     else
         i = used++;
     struct record *r = &records[i];
-    bool keeps = files < KEPT_FILES;
+    bool keeps = files < KEPT_FILES && atomic_load(&spare) >= 0;
     files += keeps;
     if (!keeps)
-        close(fd);
+        close_file(fd);
     r->tid = tid;
     r->thread = 0;
     r->waited_at = 0;
@@ -318,7 +349,7 @@ static bool is_mine(struct record *r)
     int fd = open_of_thread(tid, "/stat");
     bool mine = fd >= 0 && read_stat(fd, &stat) && stat.start == r->start;
     if (fd >= 0)
-        close(fd);
+        close_file(fd);
     if (mine)
         me = r;
     return mine;
@@ -375,6 +406,7 @@ static void set_up(void)
     sigfillset(&action.sa_mask);
     sigaction(signal_number(), &action, NULL);
     pthread_atfork(NULL, NULL, after_fork);
+    keep_spare();
 }
 
 __attribute__((constructor)) static void begin(void) { set_up(); }
@@ -583,7 +615,7 @@ static void name(uint64_t id, char name[MAXTHREADNAMESIZE])
     int saved = errno, fd = r ? open_of_thread(r->tid, "/comm") : -1;
     ssize_t got = fd < 0 ? 0 : read(fd, name, MAXTHREADNAMESIZE - 1);
     if (fd >= 0)
-        close(fd);
+        close_file(fd);
     errno = saved;
     name[got > 0 ? got - 1 : 0] = '\0';   /* it ends with a newline */
 }
@@ -620,11 +652,11 @@ static uint32_t threads(uint64_t *ids, uint32_t room)
     _Alignas(struct entry) char entries[4096];
     uint32_t n = 0;
     long got;
-    int saved = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int saved = errno, fd = open_file("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd >= 0 && (got = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
         n = list(entries, got, ids, n, room);
     if (fd >= 0)
-        close(fd);
+        close_file(fd);
     errno = saved;
     return n;
 }

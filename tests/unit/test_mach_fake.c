@@ -2,6 +2,7 @@
  * (tests/contract_mach). */
 #include "sim/mach/kernel.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -371,6 +373,37 @@ static void the_clock_counts_24_million_a_second(void **state)
     assert_true(fake_on->now_ns() - ns >= 9990000);
 }
 
+static void *name_itself(void *out)
+{
+    *(mach_port_t *)out = mach_thread_self();
+    return NULL;
+}
+
+static void a_thread_has_a_name_when_the_app_has_used_up_its_files(void **state)
+{
+    (void)state;
+    struct rlimit before, few;
+    pthread_t thread;
+    mach_port_t port = MACH_PORT_NULL;
+    int fd = open("/dev/null", O_RDONLY), top = fd;
+    mach_port_deallocate(mach_task_self(), mach_thread_self());
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)fd + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while ((fd = open("/dev/null", O_RDONLY)) >= 0)
+        top = fd;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, name_itself, &port), 0);
+        pthread_join(thread, NULL);
+        assert_int_not_equal(port, MACH_PORT_NULL);
+        mach_port_deallocate(mach_task_self(), port);
+        port = MACH_PORT_NULL;
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
+    close(top);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +417,7 @@ int main(void)
         cmocka_unit_test(who_suspends_itself_is_nobodys_hold),
         cmocka_unit_test(memory_that_is_not_there_or_may_not_be_read_is_told_apart_and_never_half_read),
         cmocka_unit_test(the_call_that_is_to_fail_fails_and_no_other),
+        cmocka_unit_test(a_thread_has_a_name_when_the_app_has_used_up_its_files),
         cmocka_unit_test(the_clock_counts_24_million_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
