@@ -1,19 +1,21 @@
 #include "engine/capture/walk_again.h"
 
+#include "engine/base/hint.h"
+
 static inline const struct strobe_frame_record *record_at(uint64_t fp)
 {
     return (const struct strobe_frame_record *)(uintptr_t)fp;
 }
 
 /* Bits that differ between a remembered frame and its record now. */
-static inline uint64_t changed(const struct strobe_walk_memory *m, uint32_t i, uint64_t next)
+static STROBE_READS_STACKS inline uint64_t changed(const struct strobe_walk_memory *m, uint32_t i, uint64_t next)
 {
     const struct strobe_frame_record *r = record_at(m->fp[i]);
     return (strobe_frame_pointer(r->next) ^ next) | (strobe_frame_strip(r->return_address) ^ m->address[i]);
 }
 
 /* How many of the outermost `count` remembered frames still stand, counted from the outermost. */
-static uint32_t standing(const struct strobe_walk_memory *m, uint32_t count)
+static STROBE_READS_STACKS uint32_t standing(const struct strobe_walk_memory *m, uint32_t count)
 {
     if (count == 0 || (m->blank_at && strobe_frame_strip(record_at(m->blank_at)->return_address)) ||
         changed(m, 0, m->outer_next))
@@ -45,8 +47,8 @@ static void append_fresh(struct strobe_walk_memory *m, uint32_t kept, uint32_t f
     }
 }
 
-enum strobe_walk_end strobe_walk_again(const struct strobe_window *w, uint64_t fp, uint32_t max,
-                                       struct strobe_walk_memory *m, uint32_t *shared)
+STROBE_READS_STACKS enum strobe_walk_end strobe_walk_again(const struct strobe_window *w, uint64_t fp, uint32_t max,
+                                                           struct strobe_walk_memory *m, uint32_t *shared)
 {
     const uint64_t low = w->low, span = w->high - low;
     const uint64_t room = span >= sizeof(struct strobe_frame_record) ? span - sizeof(struct strobe_frame_record) : 0;
