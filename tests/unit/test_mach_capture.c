@@ -720,28 +720,6 @@ static void images_that_come_are_hooked_and_noted_and_those_that_go_are_forgotte
 
 /* ---- the end */
 
-static uint32_t logged;
-
-static void other_logger(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_t arg3, uintptr_t result, uint32_t skip)
-{
-    (void)type, (void)zone, (void)arg2, (void)arg3, (void)result, (void)skip;
-    logged++;
-}
-
-static void another_logger_is_told_beside_ours_and_is_there_afterwards(void **state)
-{
-    (void)state;
-    malloc_logger = other_logger;
-    logged = 0;
-    begin();
-    app->free(app->malloc(8));
-    end();
-    assert_ptr_equal((void *)malloc_logger, (void *)other_logger);
-    malloc_logger = NULL;
-    assert_int_equal(logged, 2);
-    assert_int_equal(requests(STROBE_KIND_ALLOC), 1);
-}
-
 static void the_end_leaves_the_app_as_it_was_and_another_capture_can_begin(void **state)
 {
     static unsigned char before[sizeof(struct fake_mach_app)];
@@ -791,7 +769,6 @@ int main(void)
         TEST(turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not),
         TEST(each_return_from_the_loops_wait_begins_a_message),
         TEST(images_that_come_are_hooked_and_noted_and_those_that_go_are_forgotten),
-        TEST(another_logger_is_told_beside_ours_and_is_there_afterwards),
         TEST(the_end_leaves_the_app_as_it_was_and_another_capture_can_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,10 @@
-/* Rows of properties on the Mach backend that need a capture of their own: hooks met inside of the engine, and waits
- * for the end of threads. What samples say of time is scored in virtual time: tests/mach. */
+/* Rows of properties on the Mach backend that need a capture of their own: hooks met inside of the engine, another
+ * logger beside it, and waits for the end of threads. What samples say of time is scored in virtual time: tests/mach. */
 #include "engine/backend/mach/events.h"
 #include "engine/trace/reader.h"
 #include "sim/mach/app.h"
 
+#include <malloc_logger.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -144,10 +145,35 @@ static void who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75(vo
     assert_int_equal(main_seen()->kind[STROBE_KIND_THREAD].sampled, ROUNDS);
 }
 
+/* ---- beside others */
+
+static uint32_t logged;
+
+static void other_logger(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_t arg3, uintptr_t result, uint32_t skip)
+{
+    (void)type, (void)zone, (void)arg2, (void)arg3, (void)result, (void)skip;
+    logged++;
+}
+
+static void another_logger_is_told_beside_ours_and_is_there_afterwards(void **state)
+{
+    (void)state;
+    malloc_logger = other_logger;
+    logged = 0;
+    begin();
+    app->free(app->malloc(8));
+    end();
+    assert_ptr_equal((void *)malloc_logger, (void *)other_logger);
+    malloc_logger = NULL;
+    assert_int_equal(logged, 2);
+    assert_int_equal(main_seen()->kind[STROBE_KIND_ALLOC].requests, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(hooks_met_inside_the_engine_are_counted_and_take_nothing_S7, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_logger_is_told_beside_ours_and_is_there_afterwards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75, set_up,
                                         tear_down),
     };
