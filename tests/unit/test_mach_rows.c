@@ -1,5 +1,6 @@
 /* Rows of properties on the Mach backend that need a capture of their own: hooks met inside of the engine, another
- * logger beside it, and waits for the end of threads. What samples say of time is scored in virtual time: tests/mach. */
+ * logger beside it, and waits for the end of threads. What samples say of time is scored in virtual time:
+ * tests/mach. */
 #include "engine/backend/mach/events.h"
 #include "engine/trace/reader.h"
 #include "sim/mach/app.h"
