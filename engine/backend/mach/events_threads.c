@@ -277,11 +277,14 @@ static void ends(void *p)
 /* The thread has no more to run. What it was known by may be gone with its keys. */
 static void terminates(void)
 {
-    uint32_t tid = self_tid(), state;
-    const strobe_a64 *c = tid ? claim_of(tid) : NULL;
-    state = c ? (uint32_t)strobe_load_acquire(c) : 0;
+    uint32_t tid = self_tid();
+    strobe_add_acq_rel(&strobe_mach.registering, 1);   /* the claims stay those of one capture */
+    strobe_fence_seq_cst();
+    const strobe_a64 *c = tid && strobe_switched() != STROBE_OFF ? claim_of(tid) : NULL;
+    uint32_t state = c ? (uint32_t)strobe_load_acquire(c) : 0;
     if (state >= FIRST && pthread_getspecific(key) != OWN)
         sign_off(state);
+    strobe_add_acq_rel(&strobe_mach.registering, UINT32_MAX);
 }
 
 static void introspect(unsigned event, pthread_t thread, void *address, size_t bytes)
