@@ -73,7 +73,9 @@ no_programs := tests/explore/support/no_programs.c
 stress_src  := tests/explore/support/stress.c
 support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
-suites      := $(wildcard tests/*/run.sh)
+# Suites that judge the tools rather than the engine have a target of their own.
+tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants)
+suites      := $(filter-out $(tool_suites),$(wildcard tests/*/run.sh))
 sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(unit_src) $(support_src) \
                $(lab_src) $(lab_support) $(program_src) $(no_programs) $(stress_src)
 
@@ -209,8 +211,11 @@ units: $(unit_bin)
 
 tests: all units $B/stress
 
-test: tests | deps-test ## runs every test: unit tests, whole-command suites, style, the second compiler
+test: tests | deps-test ## runs the tests: unit tests, whole-command suites, style
 	@B=$B tests/run $(unit_bin) $(suites)
+
+test-tools: $B/strobe | deps-test ## the second compiler; that the gate and the mutants bite
+	@B=$B tests/run $(tool_suites)
 
 SIZE ?= quick
 explore: all | deps-test ## every interleaving of small programs, in every memory model (SIZE=nightly: more)
@@ -222,7 +227,8 @@ include bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/art/bionic/android.mk tests/android/android.mk engine/backend/mach/darwin/darwin.mk
 include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
 # What suites would build, each for itself and side by side.
-test: $(gate_driver) $(gate_lab) $B/genuine/make_traces $B/contract_art
+test: $B/genuine/make_traces $B/contract_art
+test-tools: $(gate_driver) $(gate_lab)
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach \
          $B/bench/gate-driver $B/bench/gate-lab $B/bench/workload
 
@@ -248,7 +254,7 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all run unit units read benches sources stress tests test explore clean help FORCE \
+.PHONY: all run unit units read benches sources stress tests test test-tools explore clean help FORCE \
         deps-build deps-unit deps-run deps-test
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)

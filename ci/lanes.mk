@@ -72,7 +72,7 @@ emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests e
 	@tests/arm64/orders.py $(arm64)
 	@tests/android/emulate.sh $B $(arm64)
 	@tests/darwin/headers.sh $B
-	@tests/gnumach/run.sh $B
+	@tests/gnumach/lane.sh $B
 	@tests/emulate/emulate.sh $B
 	@tests/emulate/frames/run.sh $B
 

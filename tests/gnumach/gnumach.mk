@@ -1,5 +1,5 @@
 # The rules of Mach and the Mach backend's own sources, as the first task of a real kernel: GNU Mach, i386. Included by
-# the Makefile; run.sh fetches what this is built with and boots it.
+# the Makefile; lane.sh fetches what this is built with and boots it.
 
 gnumach         := $B-gnumach
 gnumach_root    := $(gnumach)/root

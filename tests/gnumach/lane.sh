@@ -2,7 +2,7 @@
 # The rules of Mach, and the Mach backend's own sources, on a real kernel: Debian's GNU Mach, booted in an emulated
 # machine with one task.
 #
-#   tests/gnumach/run.sh B     B: a build's folder; what is fetched and built is kept in B-gnumach
+#   tests/gnumach/lane.sh B     B: a build's folder; what is fetched and built is kept in B-gnumach
 #
 # What can't be had is named, and skips it. VERBOSE=1 shows all that the machine says.
 set -u
