@@ -8,7 +8,8 @@
 
 #define STROBE_NOINLINE __attribute__((noinline))
 #define STROBE_ALWAYS_INLINE __attribute__((always_inline)) inline
-/* Of a function that reads a stack as it is, with what the address sanitizer has between variables. */
-#define STROBE_READS_STACKS __attribute__((no_sanitize("address")))
+/* Of a function that reads a stack as it is: with what the address sanitizer has between variables, and with variables
+ * that other threads may be writing to. */
+#define STROBE_READS_STACKS __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
 #endif
