@@ -133,6 +133,10 @@ $B/obj/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) -c -o $@ $<
 
+$B/obj/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+
 $B/sim/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(sim_flags) -c -o $@ $<

@@ -40,14 +40,17 @@ shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
 # Valgrind keeps what it has made of a file's code: it does not see detours. Its heap comes before any guard's.
 translated := %/test_art_detour %/test_mach_guard
 
+# Tests that wait for what real threads come to in their time: it comes too late where all runs by turns.
+paced      := %/test_mach_capture %/test_mach_rows %/test_mach_faults
+
 # Tests whose time is spent in what they start, or in libraries of others.
 elsewhere  := $(if $(FULL),,%/test_art_module %/test_art_moved %/test_import)
 
 memcheck: $(unit_bin) | deps-sanitize ## unit tests under valgrind: no bad access, no leak
-	@B=$B WRAP='$(memcheck)' $(run_long) $(filter-out $(translated) $(elsewhere),$(shortened))
+	@B=$B WRAP='$(memcheck)' $(run_long) $(filter-out $(translated) $(paced) $(elsewhere),$(shortened))
 
 helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind: locks and threads used as they must be
-	@B=$B WRAP='$(helgrind)' $(run_long) $(filter-out $(translated) $(elsewhere),$(threaded))
+	@B=$B WRAP='$(helgrind)' $(run_long) $(filter-out $(translated) $(paced) $(elsewhere),$(threaded))
 
 # ---- arm64 Linux
 
@@ -64,7 +67,9 @@ cross: darwin | deps-cross ## builds everything for arm64 Linux, tests included,
 	+@$(MAKE) --no-print-directory $(arm64_make) tests android-contract
 	@tests/darwin/facts.sh $B/darwin
 
-emulated := $(filter-out %/test_real %/test_real_frames,$(shortened))
+# Nor do threads end there as they do on a kernel, which the fake Mach relies on: its arm64 is tests/emulate's.
+emulated := $(filter-out %/test_real %/test_real_frames $(filter-out %/test_mach_unwind,$(mach_tests)) \
+              %/test_mach_rebind %/test_mach_guard,$(shortened))
 # Its lab has to play as this one does, and its code to have the memory orders that were reviewed.
 emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
 	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%)

@@ -89,6 +89,9 @@ void fake_threads_forget(void);
 /* The one variable that each thread has of its own, a pointer: who exchanges threads exchanges what is there. */
 void *fake_thread_local(void);
 
+/* run(arg), as a thread's outermost function (rooted.S). */
+void *fake_rooted(void *(*run)(void *), void *arg);
+
 /* Without the lock held. */
 mach_port_name_t fake_thread_name_of(uint64_t id);
 time_value_t fake_time_value(uint64_t ns);

@@ -2,7 +2,7 @@
 # Included by the Makefile.
 
 mach_src  := $(wildcard engine/backend/mach/*.c)
-xnu_src   := $(wildcard sim/mach/*.c)
+xnu_src   := $(wildcard sim/mach/*.[cS])
 rules_src := $(wildcard tests/contract_mach/*.c)
 sources   += $(mach_src) $(xnu_src) $(rules_src)
 xnu_obj   := $(call obj,obj,$(xnu_src))

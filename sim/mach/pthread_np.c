@@ -89,16 +89,14 @@ static void ends(void *nothing)
     tell(PTHREAD_INTROSPECTION_THREAD_TERMINATE);
 }
 
-/* As on Darwin its frame is the outermost: what this machine's C library has beyond keeps no frame pointers. */
 static void *starts(void *p)
 {
-    *(void *volatile *)__builtin_frame_address(0) = NULL;
     struct start s = *(struct start *)p;
     void *answer;
     free(p);
     pthread_cleanup_push(ends, NULL);
     tell(PTHREAD_INTROSPECTION_THREAD_START);
-    answer = s.run(s.arg);
+    answer = fake_rooted(s.run, s.arg);
     pthread_cleanup_pop(1);
     return answer;
 }

@@ -11,11 +11,15 @@ virtual_mach_src := $(wildcard sim/virtual/mach/*.c)
 sources       += $(virtual_src) $(virtual_mach_src)
 
 # The fake Mach, with threads of its own kind.
-virtual_xnu   := $(filter-out sim/mach/pthreads.c,$(wildcard sim/mach/*.c))
+virtual_xnu   := $(filter-out sim/mach/pthreads.c,$(wildcard sim/mach/*.[cS]))
 
 # The posix_* and their like call the C library; what is compiled anew calls them.
 $(call obj,virtual,$(virtual_xnu)): flavour := -Dfake_mach_pthreads=sim_virtual_mach -include sim/virtual/mach/zone.h
 $(call obj,virtual,tests/contract_mach/fake.c): flavour := -Dmain=contract_mach_main
+$B/virtual/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+
 $B/virtual/%.o: %.c sim/virtual/posix.h $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(compile) $(sim_flags) -DSIM_VIRTUAL -Dsim_real_child=sim_virtual_player $(flavour) \

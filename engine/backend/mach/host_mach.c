@@ -112,7 +112,7 @@ static enum strobe_status thread_cpu_ns(void *ctx, uint32_t tid, uint64_t *out)
 
 static bool thread_runs(void *ctx, uint32_t tid)
 {
-    thread_basic_info_data_t info;
+    thread_basic_info_data_t info = {0};
     return info_of(of(ctx), tid, &info) == STROBE_OK && info.run_state == TH_STATE_RUNNING &&
            !(info.flags & TH_FLAGS_IDLE);
 }

@@ -2,6 +2,7 @@
 #include "sim/real/mach/seat.h"
 
 #include "engine/backend/mach/mach.h"
+#include "sim/mach/kernel.h"
 
 static enum strobe_status begin(const char *session, char *why, size_t why_bytes)
 {
@@ -17,12 +18,18 @@ static uint64_t charged_ns(void)
 const struct sim_real_mach_seat sim_real_mach_seat = {.begin = begin, .end = strobe_mach_stop,
                                                       .charged_ns = charged_ns};
 
-/* As on Darwin the main thread's outermost frame has none beyond it; here the C library would. */
+struct played { int argc; char **argv; int status; };
+
+static void *play(void *p)
+{
+    struct played *played = p;
+    played->status = sim_real_mach_player(played->argc, played->argv);
+    return NULL;
+}
+
 int sim_real_mach_child(int argc, char **argv)
 {
-    void *volatile *record = __builtin_frame_address(0), *was = *record;
-    *record = NULL;
-    int status = sim_real_mach_player(argc, argv);
-    *record = was;
-    return status;
+    struct played played = {argc, argv, 0};
+    fake_rooted(play, &played);
+    return played.status;
 }
