@@ -212,6 +212,7 @@ bool sim_real_sem_had(sem_t *s, uint64_t timeout_ns);
 
 /* A wait around a call; see waits.c. */
 void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely);
+void sim_real_wait_goes_on(struct sim_actor *a);   /* it is likely to block now: it may never come to its end */
 void sim_real_wait_end(struct sim_actor *a, uint64_t handoff);
 uint64_t sim_handoff_now(const struct sim_actor *a);
 void sim_hand_off(const struct sim_actor *a, struct sim_handoff *h);

@@ -138,6 +138,8 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
         struct timespec patience = until(due, now);
         if (first)
             sim_real_wait_begin(a, STROBE_KIND_POLL, due > now);
+        else if (due > now)   /* another looper was faster */
+            sim_real_wait_goes_on(a);
         first = false;
         a->play->stage->poll(a, &p, &patience);
         syscall(SYS_read, q->event, &signalled, sizeof signalled);

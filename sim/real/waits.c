@@ -40,6 +40,13 @@ void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely
         sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, kind);
 }
 
+void sim_real_wait_goes_on(struct sim_actor *a)
+{
+    if (!a->wait.told)
+        sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
+    a->wait.told = true;
+}
+
 /* The kernel's count of switches costs a call, so it is looked at only where it can have changed. */
 static bool switched(struct sim_actor *a)
 {

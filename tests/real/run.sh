@@ -98,7 +98,7 @@ mach() {
     for try in 1 2 3; do
         "$strobe" run "$work/launch.scn" --runtime mach --mode real --seed $try --json -f -o "$work/mach" \
             >"$work/score.json" || return 1
-        in_bounds agreement 0.8 1 && in_bounds blocked_error 0 0.05 && return
+        in_bounds agreement 0.9 1 && in_bounds blocked_error 0 0.05 && return
     done
     return 1
 }
