@@ -41,7 +41,7 @@ shortened := $(if $(FULL),$(unit_bin),$(filter-out $(lab_long),$(unit_bin)))
 translated := %/test_art_detour %/test_mach_guard
 
 # Tests that wait for what real threads come to in their time: it comes too late where all runs by turns.
-paced      := %/test_mach_capture %/test_mach_rows %/test_mach_faults
+paced      := %/test_mach_capture %/test_mach_host %/test_mach_rows %/test_mach_faults
 
 # Tests whose time is spent in what they start, or in libraries of others.
 elsewhere  := $(if $(FULL),,%/test_art_module %/test_art_moved %/test_import)
