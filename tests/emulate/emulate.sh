@@ -3,11 +3,11 @@
 #
 #   tests/emulate/emulate.sh B     B: a build's folder
 #
-# What the machine lacks is named, and skips it. SEEDS=N: plays that many seeds of what is drawn (default 24). EVERY=N:
+# What the machine lacks is named, and skips it. SEEDS=N: plays that many seeds of what is drawn (default 8). EVERY=N:
 # loses the sampler at every Nth instruction (default 97).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-build=$1 dir=$1/emulate seeds=${SEEDS:-24} limit=${LIMIT:-100}
+build=$1 dir=$1/emulate seeds=${SEEDS:-8} limit=${LIMIT:-100}
 passed=0 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -197,12 +197,12 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
     enum strobe_status status = port_of(h, tid, &port);
     if (status != STROBE_OK)
         return status;
+    uint64_t since = mach_absolute_time();   /* before: what comes between suspend and hold is beyond the watchdog */
     status = status_of(thread_suspend(port));
     if (status != STROBE_OK) {
         strobe_mach_threads_done(h->threads);
         return status;
     }
-    uint64_t since = mach_absolute_time();
     strobe_hold_begin(&h->hold, port, since);
     status = await_stop(h, port, since, timeout_ns);
     if (status == STROBE_OK && strobe_load_relaxed(blocked))
