@@ -97,7 +97,7 @@ for seed in 1 2 3; do
     expect "a sample at every instruction is exact, in hooks as well, seed $seed" 0 ' samples kept, 0 wrong' \
         "$app" --exact --run exact_main "${session[@]}" --set EMULATED_TURNS=5
     expect "who allocates in the window is proved to wait for ever, seed $seed" 3 'waits for the lock heap_lock' \
-        'app mutant' --run app_main "${session[@]}" --set EMULATED_MS=20 --unguarded --set STROBE_PLANT=malloc
+        'app mutant' --run app_main "${session[@]}" --set EMULATED_MS=200 --unguarded --set STROBE_PLANT=malloc
 done
 session=(--session "$work/session")
 while read -r call; do
