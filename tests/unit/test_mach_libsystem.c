@@ -331,9 +331,11 @@ static void suspensions_end_no_sleep_early(void **state)
     struct fake_mach_app *app = fake_mach_app();
     app->pthread_create(&sleeper, NULL, sleep_20_ms, app);
     mach_port_t port = pthread_mach_thread_np(sleeper);
-    while (!atomic_load(&slept_ns))
+    while (!atomic_load(&slept_ns)) {
         if (thread_suspend(port) == KERN_SUCCESS)
             thread_resume(port);
+        usleep(100);   /* else it might never come to take a step */
+    }
     assert_true(atomic_load(&slept_ns) >= 20000000);
     app->pthread_join(sleeper, NULL);
 }
