@@ -42,7 +42,12 @@ if [[ -n ${FULL:-} ]]; then
 else
     play "$B/mach_stress" --seconds "$seconds" --rounds 20000
 fi
-for seed in 1 2; do
+# The race detector delays signals, which the fake's stops are made of, and hands their registers over with a stack that
+# has gone on since; and it takes a program's read of a pointer that is rebound for a race. The whole library goes
+# without it.
+seeds=(1 2)
+! grep -q -- -fsanitize=thread "$B/flags" || seeds=()
+for seed in "${seeds[@]}"; do
     play "${guarded[@]}" "$B/mach_capture" --seconds "$seconds" --seed $seed
 done
 echo "$passed passed, $failed failed"
