@@ -200,8 +200,8 @@ deps-test: | deps-run
 run: all | deps-run ## plays all scenarios with all policies, records real programs: tables, traces in out/
 	@B=$B ci/demo out
 
-# What watches calls of the C library can't itself be watched so. The race detector delays signals, which the fake Mach's
-# stops are made of, and takes a thread that is falsely said to have ended for a race.
+# What watches calls of the C library can't itself be watched so. The race detector delays signals, which the fake
+# Mach's stops are made of, and takes a thread that is falsely said to have ended for a race.
 unwatched    = %/test_mach_guard $(if $(findstring thread,$(SAN)),%/test_mach_faults %/test_mach_libsystem)
 suited       = $(if $(findstring thread,$(SAN)),$(threaded),$(unit_bin))
 watched      = $(filter-out $(if $(SAN),$(unwatched)),$(suited))

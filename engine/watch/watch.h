@@ -30,7 +30,7 @@
 
 enum strobe_watch_what {
     STROBE_WATCH_PROCESS,        /* first of all: view is told; text = its name */
-    STROBE_WATCH_MESSAGE_BEGIN,  /* of `thread`'s loop: text = what is printed of it, or the method run; when_ns = due */
+    STROBE_WATCH_MESSAGE_BEGIN,  /* of `thread`'s loop: text = what is printed of it, or its method; when_ns = due */
     STROBE_WATCH_MESSAGE_END,
     STROBE_WATCH_IDLE_BEGIN,     /* an idle handler: text = its class */
     STROBE_WATCH_IDLE_END,
