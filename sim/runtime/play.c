@@ -58,13 +58,25 @@ static bool enter(struct sim_player *p, uint32_t method)
     sim_frame_push(v, method, site(p), c->frame_bytes, c->frameless);
     v->fresh = true;
     sim_track_call(&p->run->truth, v->track, sim_player_now(p), c->name, SIM_CALL_METHOD);
+    struct sim_tracer *tracer = p->run->tracer;
+    if (tracer && tracer->method_in)
+        tracer->method_in(tracer, v, method);
     return true;
 }
 
-static void leave(struct sim_player *p, uint64_t frames, bool thrown)
+/* What leaves methods without passing their exits: an exception, or the end of the thread from within. */
+enum leaving { RETURNED, THROWN, EXITED };
+
+static void leave(struct sim_player *p, uint64_t frames, enum leaving how)
 {
+    struct sim_tracer *tracer = p->run->tracer;
+    bool told = how == RETURNED && tracer && tracer->method_out, thrown = how == THROWN;
     uint64_t now = sim_player_now(p);
     for (; frames; frames--) {
+        if (told) {
+            tracer->method_out(tracer, &p->v, p->v.frames[p->v.frame_count - 1].method);
+            now = sim_player_now(p);
+        }
         sim_frame_pop(&p->v);
         sim_track_return(&p->run->truth, p->v.track, now, thrown);
     }
@@ -80,7 +92,7 @@ static void call(struct sim_player *p, uint32_t method, uint64_t deep)
         done++;
     const struct sim_code *c = &p->world->code[method];
     if (p->world->failed || !push(p, SIM_ACT_BODY, p->world->scenario->methods[method].block)) {
-        leave(p, done, false);
+        leave(p, done, EXITED);
         return;
     }
     struct sim_act *a = &p->acts[p->act_count - 1];
@@ -92,13 +104,13 @@ static void call(struct sim_player *p, uint32_t method, uint64_t deep)
 /* ---- the ends of blocks ---- */
 
 /* Leaves the innermost activation for good, by its end or from within. */
-static void drop(struct sim_player *p, bool thrown)
+static void drop(struct sim_player *p, enum leaving how)
 {
     struct sim_act a = p->acts[p->act_count - 1];
     const struct sim_scenario *s = p->world->scenario;
     const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL;   /* a thread may have nothing to do */
     if (a.kind == SIM_ACT_BODY)
-        leave(p, a.count, thrown);
+        leave(p, a.count, how);
     else if (a.kind == SIM_ACT_LOCKED) {
         p->v.op = a.op;
         sim_play_unlock(p, op);
@@ -135,14 +147,17 @@ static void finish(struct sim_player *p)
         next_message(p, a);
         break;
     default:
-        drop(p, false);
+        drop(p, RETURNED);
     }
 }
 
 static void throw(struct sim_player *p)
 {
+    struct sim_tracer *tracer = p->run->tracer;
+    if (tracer && tracer->method_throw)
+        tracer->method_throw(tracer, &p->v, p->v.frames[p->v.frame_count - 1].method);
     while (p->act_count && p->acts[p->act_count - 1].kind != SIM_ACT_CATCH)
-        drop(p, true);
+        drop(p, THROWN);
     if (p->act_count == 0)
         return;
     uint32_t op = p->acts[--p->act_count].op;
@@ -153,7 +168,7 @@ static void throw(struct sim_player *p)
 static void leave_all(struct sim_player *p)
 {
     while (p->act_count)
-        drop(p, false);
+        drop(p, EXITED);
 }
 
 /* ---- operations ---- */

@@ -161,13 +161,35 @@ static void set_message(struct sim_player *p, uint32_t id)
     sim_track_message(&p->run->truth, p->v.track, sim_player_now(p), id);
 }
 
+/* The message under way has run. */
+static void end_message(struct sim_player *p)
+{
+    struct sim_tracer *tracer = p->run->tracer;
+    if (tracer && tracer->message_end)
+        tracer->message_end(tracer, &p->v, p->v.message);
+    set_message(p, 0);
+}
+
+static void begin_message(struct sim_player *p, uint32_t queue, const struct sim_message *m, bool is_frame)
+{
+    struct sim_tracer *tracer = p->run->tracer;
+    set_message(p, ++p->message_count);
+    struct sim_loop_message told = {.id = p->v.message, .queue = queue, .method = m->method, .due_ns = m->due_ns,
+                                    .is_frame = is_frame};
+    struct sim_loop_turn turn = {.begin_ns = sim_player_now(p), .due_ns = m->due_ns, .id = told.id, .queue = queue,
+                                 .name = p->world->code[m->method].name, .is_frame = is_frame};
+    sim_track_loop(&p->run->truth, p->v.track, &turn);
+    if (tracer && tracer->message_begin)
+        tracer->message_begin(tracer, &p->v, &told);
+}
+
 void sim_play_next_message(struct sim_player *p, uint32_t queue, uint32_t *method)
 {
     struct sim_message_queue *q = &p->world->queues[queue];
     struct sim_message m;
     enum sim_wake how = SIM_WAKE_NONE;
     if (p->v.message)
-        set_message(p, 0);
+        end_message(p);
     sim_wait_begin(p, STROBE_KIND_POLL, sim_what(SIM_WHAT_QUEUE, queue));
     uint64_t now = sim_now();
     while (!sim_queue_take(q, now, &m)) {
@@ -180,8 +202,9 @@ void sim_play_next_message(struct sim_player *p, uint32_t queue, uint32_t *metho
         now = sim_now();
     }
     sim_wait_end(p, how);
-    if (m.priority == INT_MAX && m.method == q->about->frame_method)
+    bool is_frame = m.priority == INT_MAX && m.method == q->about->frame_method;
+    if (is_frame)
         q->frame_pending = false;
-    set_message(p, ++p->message_count);
+    begin_message(p, queue, &m, is_frame);
     *method = m.method;
 }

@@ -35,6 +35,14 @@ static inline enum sim_what sim_what_class(uint64_t what)
 
 struct sim_run;   /* sim/runtime/run.h: kernel, scenario, threads alive, faults */
 
+/* A message that a loop has taken. */
+struct sim_loop_message {
+    uint32_t id;                 /* of the thread's messages, from 1 */
+    uint32_t queue, method;      /* numbers in the scenario */
+    uint64_t due_ns;             /* when it was to run; of a frame the vsync that it was meant for */
+    bool is_frame;
+};
+
 struct sim_tracer {
     /* Before the first thread; may start daemon threads. */
     enum strobe_status (*start)(struct sim_tracer *, struct sim_run *);
@@ -59,6 +67,19 @@ struct sim_tracer {
 
     /* A message loop takes the next message, or goes idle; inside a POLL scope's end. */
     void (*message)(struct sim_tracer *, struct sim_vthread *, uint32_t id);
+
+    /* Instrumented methods: one was entered, is about to be left, is about to throw; told inside of the method, its
+     * frame the innermost. Who leaves a method by an exception, or by the thread's end, passes no exit: nothing tells
+     * of it but the throw where it came from, in the method that threw. Every method tells; which have probes is the
+     * tracer's to know, and the others cost nothing. */
+    void (*method_in)(struct sim_tracer *, struct sim_vthread *, uint32_t method);
+    void (*method_out)(struct sim_tracer *, struct sim_vthread *, uint32_t method);
+    void (*method_throw)(struct sim_tracer *, struct sim_vthread *, uint32_t method);
+
+    /* A message loop has taken a message, which it is about to run; and it has run, so that the loop goes on. A message
+     * left by an exception or by the thread's end has no end. */
+    void (*message_begin)(struct sim_tracer *, struct sim_vthread *, const struct sim_loop_message *);
+    void (*message_end)(struct sim_tracer *, struct sim_vthread *, uint32_t id);
 
     /* After the run (the kernel has ended, its threads are still there): what was captured, as claims. `why` gets
      * one line on failure. */

@@ -17,6 +17,7 @@ void sim_tracks_close(struct sim_tracks *t)
         free(t->tracks[i].waits);
         free(t->tracks[i].cpu);
         free(t->tracks[i].messages);
+        free(t->tracks[i].turns);
     }
     free(t->tracks);
     strobe_text_pool_free(&t->names);
@@ -133,14 +134,34 @@ void sim_track_core(struct sim_tracks *t, uint32_t track, uint64_t time_ns, int 
         open_span(t, &tr->cpu, &tr->cpu_count, &tr->cpu_room, time_ns, (uint32_t)core);
 }
 
+static void close_turn(struct sim_track *track, uint64_t time_ns)
+{
+    if (track->turn_count && track->turns[track->turn_count - 1].end_ns == SIM_SPAN_OPEN)
+        track->turns[track->turn_count - 1].end_ns = time_ns;
+}
+
 void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint32_t id)
 {
     if (t->failed)
         return;
     struct sim_track *tr = at(t, track, time_ns);
     close_span(tr->messages, &tr->message_count, time_ns);
+    close_turn(tr, time_ns);
     if (id)
         open_span(t, &tr->messages, &tr->message_count, &tr->message_room, time_ns, id);
+}
+
+void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_turn *turn)
+{
+    if (t->failed)
+        return;
+    struct sim_track *tr = at(t, track, turn->begin_ns);
+    if (!sim_grow(&tr->turns, tr->turn_count + 1, &tr->turn_room, sizeof *turn)) {
+        t->failed = 1;
+        return;
+    }
+    tr->turns[tr->turn_count] = *turn;
+    tr->turns[tr->turn_count++].end_ns = SIM_SPAN_OPEN;
 }
 
 void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
@@ -152,6 +173,7 @@ void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns)
         sim_track_return(t, track, time_ns, false);
     close_span(tr->cpu, &tr->cpu_count, time_ns);
     close_span(tr->messages, &tr->message_count, time_ns);
+    close_turn(tr, time_ns);
     if (time_ns > t->end_ns)
         t->end_ns = time_ns;
 }

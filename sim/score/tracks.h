@@ -40,6 +40,14 @@ struct sim_wait {
     uint64_t release_ns;         /* when that one released; begin <= release <= end */
 };
 
+/* A message that a loop ran, beside its span in `messages`, which may be forgotten when it took no time; truth only. */
+struct sim_loop_turn {
+    uint64_t begin_ns, end_ns;   /* end_ns: as of the message's span */
+    uint64_t due_ns;             /* when it was to run; of a frame the vsync that it was meant for */
+    uint32_t id, queue, name;    /* name: its method's */
+    bool is_frame;
+};
+
 struct sim_span { uint64_t begin_ns, end_ns; uint32_t value; };
 
 struct sim_totals {
@@ -57,6 +65,7 @@ struct sim_track {
     struct sim_wait *waits;      size_t wait_count, wait_room;
     struct sim_span *cpu;        size_t cpu_count, cpu_room;        /* on a core, value = which; truth only */
     struct sim_span *messages;   size_t message_count, message_room;   /* value = message id, from 1 */
+    struct sim_loop_turn *turns; size_t turn_count, turn_room;      /* in order of begin */
     uint64_t samples;            /* claims: taken of this thread, merged ones counted */
     uint64_t short_wait_ns;      /* claims: time in blocks that are known in sum only */
     struct sim_totals totals;
@@ -95,6 +104,9 @@ void sim_track_wait(struct sim_tracks *t, uint32_t track, const struct sim_wait 
  * length are forgotten, and what goes on at once with the same value is one span. */
 void sim_track_core(struct sim_tracks *t, uint32_t track, uint64_t time_ns, int core);
 void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, uint32_t id);
+
+/* The message that has just begun, by its id, was this one. It ends with its message. */
+void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_turn *turn);
 
 /* Ends the track: what is open ends with it, but for waits, which are to be told before. Every track is to be ended. */
 void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns);
