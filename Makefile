@@ -58,10 +58,11 @@ run = $(if $V,,@echo '  $1 $@';)
 
 # ---- what there is
 
-capture_src := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/backend/linux/*.c)
+capture_src := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c \
+                 engine/backend/linux/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/preload/*.S)
 trace_src   := $(wildcard engine/trace/*.c engine/watch/*.c)
-engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c)
+engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c)
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/fault/*.c sim/score/*.c \
                  sim/trial/*.c sim/real/*.[cS] sim/explore/*.c) \
                $(filter-out sim/art/binder.c,$(wildcard sim/art/*.[cS]))

@@ -9,6 +9,7 @@ const struct explore_group explore_groups[] = {
     {"hold", explore_hold_programs},
     {"machthreads", explore_machthreads_programs},
     {"machwatch", explore_machwatch_programs},
+    {"netease", explore_netease_programs},
     {"sample", explore_sample_programs},
     {"sampler", explore_sampler_programs},
     {"suspend", explore_suspend_programs},
