@@ -37,8 +37,8 @@ enum strobe_watch_what {
     STROBE_WATCH_CALL_BEGIN,     /* of any thread: text = method */
     STROBE_WATCH_CALL_END,
     STROBE_WATCH_FRAME,          /* a frame ended: frame */
-    STROBE_WATCH_TOUCH_BEGIN,    /* input arrived, and */
-    STROBE_WATCH_TOUCH_END,      /* was answered; fd */
+    STROBE_WATCH_TOUCH_BEGIN,    /* input arrived: value = descriptor, code = its bytes (0 = not told), and */
+    STROBE_WATCH_TOUCH_END,      /* was answered: value = descriptor */
     STROBE_WATCH_APP_BEGIN,      /* the first thing of the app that is seen */
     STROBE_WATCH_COMPONENT,      /* the system asks for a component: code = handler message, text = payload's class */
     STROBE_WATCH_ACTIVITY,       /* code = enum strobe_activity, text = class */
@@ -58,11 +58,13 @@ enum strobe_activity { STROBE_ACTIVITY_CREATED, STROBE_ACTIVITY_FOCUSED, STROBE_
 enum strobe_loop_activity { STROBE_LOOP_ENTRY, STROBE_LOOP_BEFORE_TIMERS, STROBE_LOOP_BEFORE_SOURCES,
                             STROBE_LOOP_BEFORE_WAITING, STROBE_LOOP_AFTER_WAITING, STROBE_LOOP_EXIT };
 
-/* A frame. Phases are spans in ns; a phase that is not known is 0, and so is intended_ns. */
+/* A frame: what the main thread did for it, and how long it took to be shown. Phases are spans in ns; a phase that is
+ * not known is 0, and so are intended_ns and total_ns. */
 struct strobe_watch_frame {
     uint64_t intended_ns;        /* vsync that it was meant for */
     uint64_t begin_ns, end_ns;
     uint64_t input_ns, animation_ns, traversal_ns;
+    uint64_t total_ns;           /* from vsync until it was handed over, what it waited for frames before it included */
     bool is_vsync;               /* else: the end of a message that was no frame */
 };
 
@@ -123,20 +125,26 @@ struct strobe_finding {
     size_t value_count;
 };
 
-/* Takes findings as they are made, in order of end; texts are good during the call only. */
+/* Takes findings as they are made; none ends after the event that made it. Texts are good during the call only. */
 struct strobe_finding_sink {
     void (*found)(void *ctx, const struct strobe_finding *f);
     void *ctx;
 };
 
-/* One watcher: its parts' headers make them (strobe_watch_looper, ...). `tell` gets every event, also those it has no
- * use for; `close` frees it. The first lack of memory is remembered, and is what close returns. */
+/* One watcher. `tell` gets every event it is not deaf to, in time order; `close` frees it. The first lack of memory is
+ * remembered, and is what close returns. All that a watcher may use beside its own state (options, view, sink, the
+ * scene, the calls of the main thread) is in the context it is opened with (context.h), which lives longer. */
 struct strobe_watcher {
     void (*tell)(struct strobe_watcher *w, const struct strobe_watch_event *e);
     enum strobe_status (*close)(struct strobe_watcher *w);
+    uint32_t deaf;               /* a bit for each strobe_watch_what it has no use for; 0 = wants all */
 };
+struct strobe_watch_context;
 
-/* Thresholds; strobe_watch_defaults sets those of Matrix. */
+/* Opens a watcher; NULL: out of memory. Each part's header declares its own; watch.c has the table of them all. */
+typedef struct strobe_watcher *strobe_watch_open_fn(struct strobe_watch_context *c);
+
+/* Thresholds, met when reached; strobe_watch_defaults sets those of Matrix. A threshold of 0 finds nothing. */
 struct strobe_watch_options {
     uint64_t evil_ns;            /* 700 ms */
     uint64_t lag_ns;             /* 2 s */
@@ -152,7 +160,8 @@ struct strobe_watch_options {
 };
 void strobe_watch_defaults(struct strobe_watch_options *o);
 
-/* All watchers together: tells each event to each. NULL: out of memory. */
+/* All watchers together: tells each event to each. A time before the last event's counts as the last event's. NULL:
+ * out of memory. */
 struct strobe_watcher *strobe_watch_all(const struct strobe_watch_options *options,
                                         const struct strobe_watch_view *view, struct strobe_finding_sink sink);
 

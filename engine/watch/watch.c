@@ -1,0 +1,98 @@
+#include "engine/watch/watch.h"
+
+#include "engine/watch/context.h"
+#include "engine/watch/idle.h"
+
+#include <stdlib.h>
+
+/* Every watcher there is, in the order they are told. */
+static strobe_watch_open_fn *const openers[] = {
+    strobe_watch_idle,
+    strobe_watch_touch,
+};
+enum { WATCHERS = sizeof openers / sizeof *openers, WHATS = STROBE_WATCH_END + 1 };
+
+#define MS(n) ((uint64_t)(n) * 1000000u)
+
+const char *const strobe_finding_name[STROBE_FINDING_KINDS] = {
+    [STROBE_FINDING_EVIL] = "evil-method",
+    [STROBE_FINDING_LAG] = "lag",
+    [STROBE_FINDING_ANR] = "anr",
+    [STROBE_FINDING_IDLE_LAG] = "idle-lag",
+    [STROBE_FINDING_TOUCH_LAG] = "touch-lag",
+    [STROBE_FINDING_FRAMES] = "frames",
+    [STROBE_FINDING_DROP] = "frame-drop",
+    [STROBE_FINDING_STARTUP] = "startup",
+    [STROBE_FINDING_PRIORITY] = "priority",
+    [STROBE_FINDING_SIGQUIT_ANR] = "sigquit-anr",
+    [STROBE_FINDING_DEADLOCK] = "deadlock",
+    [STROBE_FINDING_BLOCK] = "main-block",
+};
+
+void strobe_watch_defaults(struct strobe_watch_options *o)
+{
+    *o = (struct strobe_watch_options){
+        .evil_ns = MS(700), .lag_ns = MS(2000), .anr_ns = MS(5000), .idle_lag_ns = MS(2000), .touch_lag_ns = MS(2000),
+        .cold_ns = MS(10000), .warm_ns = MS(4000), .block_ns = MS(2000), .drop = {3, 9, 24, 42}, .block_limit = 100,
+        .frames_window_ns = MS(10000)};
+}
+
+struct all {
+    struct strobe_watcher watcher;
+    struct strobe_watch_context context;
+    struct strobe_watcher *watchers[WATCHERS];
+    struct strobe_watcher *told[WHATS][WATCHERS];   /* of an event, those who are not deaf to it */
+    unsigned told_count[WHATS];
+};
+
+static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+{
+    struct all *a = (struct all *)w;
+    struct strobe_watch_event in_order;
+    if ((unsigned)e->what >= WHATS)
+        return;
+    if (e->time_ns < a->context.now_ns) {
+        in_order = *e;
+        in_order.time_ns = a->context.now_ns;
+        e = &in_order;
+    }
+    strobe_watch_before(&a->context, e);
+    for (unsigned i = 0; i < a->told_count[e->what]; i++)
+        a->told[e->what][i]->tell(a->told[e->what][i], e);
+    strobe_watch_after(&a->context, e);
+}
+
+static enum strobe_status close_all(struct strobe_watcher *w)
+{
+    struct all *a = (struct all *)w;
+    enum strobe_status status = a->context.failed ? STROBE_IO : STROBE_OK;
+    for (unsigned i = 0; i < WATCHERS; i++) {
+        enum strobe_status own = a->watchers[i] ? a->watchers[i]->close(a->watchers[i]) : STROBE_OK;
+        if (status == STROBE_OK)
+            status = own;
+    }
+    strobe_watch_context_close(&a->context);
+    free(a);
+    return status;
+}
+
+struct strobe_watcher *strobe_watch_all(const struct strobe_watch_options *options,
+                                        const struct strobe_watch_view *view, struct strobe_finding_sink sink)
+{
+    struct all *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->watcher = (struct strobe_watcher){.tell = tell, .close = close_all};
+    strobe_watch_context_open(&a->context, options, view, sink);
+    for (unsigned i = 0; i < WATCHERS; i++) {
+        struct strobe_watcher *one = a->watchers[i] = openers[i](&a->context);
+        if (!one) {
+            close_all(&a->watcher);
+            return NULL;
+        }
+        for (unsigned what = 0; what < WHATS; what++)
+            if (!(one->deaf & 1u << what))
+                a->told[what][a->told_count[what]++] = one;
+    }
+    return &a->watcher;
+}
