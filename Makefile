@@ -51,7 +51,7 @@ sysroot_libs := $(addprefix $(SYSROOT),/usr/lib/$(TRIPLET) /lib/$(TRIPLET))
 cflags       += $(addprefix -isystem $(SYSROOT),/usr/include /usr/include/$(TRIPLET))
 ldflags      += $(addprefix -L,$(sysroot_libs)) $(addprefix -Wl$(comma)-rpath-link$(comma),$(sysroot_libs))
 endif
-compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS)
+compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste)
 link          = $(CC) $(ldflags) $(LDFLAGS)
 
 run = $(if $V,,@echo '  $1 $@';)
@@ -129,6 +129,9 @@ $B/libstrobe-trace.a: $(trace_obj)
 
 $B/libstrobe-preload.so: $(preload_obj)
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now -o $@ $^ $(preload_libs)
+
+# A test's own code need not be fast: it is compiled in little more than half the time.
+$B/obj/tests/unit/%.o $B/sim/tests/sim/%.o: private haste := $(if $(filter -O2,$(CFLAGS)),-O1 -g1)
 
 $B/obj/%.o: %.c $B/flags
 	@mkdir -p $(@D)

@@ -1,7 +1,9 @@
 # The same tests under other eyes: sanitizers, valgrind, another processor, coverage. Each lane builds in a
 # directory of its own beside $B and prints `N passed, N failed, N skipped` last.
 
-lane = +@$(MAKE) --no-print-directory B=$B-$@
+# All runs many times slower here: tests do a small part of their rounds, unless FULL=1.
+light   := $(if $(FULL),,STROBE_TEST_LIGHT=1)
+lane     = +@$(light) $(MAKE) --no-print-directory B=$B-$@
 # Sanitized code takes a compiler three times as long at its best; by night it may. What it warns of at less than that
 # is not counted.
 quickly := $(if $(FULL),,CFLAGS='-O1 -g1 -Wno-error')
@@ -22,10 +24,8 @@ tsan: | deps-sanitize ## unit tests, the Android contract and stress under the t
 asan-clang tsan-clang: %-clang: | deps-sanitize
 	$(lane) $(quickly) SAN=$(if $(filter asan,$*),address$(comma)undefined,thread) CC=clang unit
 
-# Under valgrind or an emulator all runs many times slower: tests do a small part of their rounds then, unless FULL=1.
 # All that a run depends on is part of the command, so that what tests/run prints to repeat it is whole.
 # Valgrind runs one thread at a time: unless scheduled fairly, threads that spin starve what they wait for, for minutes.
-light     := $(if $(FULL),,STROBE_TEST_LIGHT=1)
 valgrind  := env $(light) valgrind -q --fair-sched=yes --error-exitcode=99
 memcheck  := $(valgrind) --leak-check=full --errors-for-leak-kinds=definite
 helgrind  := $(valgrind) --tool=helgrind --history-level=none --suppressions=ci/helgrind.supp
