@@ -10,6 +10,7 @@ const struct explore_group explore_groups[] = {
     {"machthreads", explore_machthreads_programs},
     {"machwatch", explore_machwatch_programs},
     {"netease", explore_netease_programs},
+    {"packet", explore_packet_programs},
     {"sample", explore_sample_programs},
     {"sampler", explore_sampler_programs},
     {"suspend", explore_suspend_programs},

@@ -11,6 +11,7 @@ extern const struct explore_program *const explore_hold_programs[];
 extern const struct explore_program *const explore_machthreads_programs[];
 extern const struct explore_program *const explore_machwatch_programs[];
 extern const struct explore_program *const explore_netease_programs[];
+extern const struct explore_program *const explore_packet_programs[];
 extern const struct explore_program *const explore_sample_programs[];
 extern const struct explore_program *const explore_sampler_programs[];
 extern const struct explore_program *const explore_suspend_programs[];
