@@ -10,7 +10,7 @@
 #include "engine/capture/blocking.h"
 #include "sim/runtime/costs.h"
 #include "sim/runtime/vthread.h"
-#include "sim/score/tracks.h"
+#include "sim/score/view.h"
 
 /* What a scope waits for and a release lets go: the class of the thing in the high half, and in the low half its number
  * in the scenario; of a thread its serial in the kernel, of a message queue the queue's number, of a collection which
@@ -100,6 +100,7 @@ struct sim_tracer {
     const char *policy;
     uint64_t interval_main_ns, interval_other_ns;   /* what the score takes for its interval */
     struct sim_thread *sampler;                     /* its daemon thread, NULL = none */
+    struct sim_view view;                           /* what it can tell at all; filled in by claims, its own */
 };
 
 static inline void sim_tracer_charge(struct sim_vthread *v, uint64_t ns)

@@ -74,6 +74,12 @@ struct sim_score {
                                                       totals the claim knows; the worse of allocations and bytes */
     uint64_t samples, lost, bytes;
     double bytes_per_app_second;
+    /* see view.h */
+    uint64_t seen_ns, seen_agree_ns, unseen_ns;
+    double agreement_seen, unseen;
+    uint64_t timed_calls, call_error_sum_ns, call_error_most_ns;
+    double call_error_ns;
+    uint64_t methods_in, methods_out, code_bytes;
     /* see sim_score_costs */
     uint64_t app_cpu_ns, tracer_cpu_ns, held_ns;
     double overhead;             /* (tracer's CPU in app threads and its own + time held) / app's CPU */

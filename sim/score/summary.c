@@ -91,12 +91,13 @@ void sim_summary_print(const struct sim_summary *s, FILE *out)
                 100 * methods[i].mean, 100 * methods[i].half_width, (unsigned long long)methods[i].seeds);
 }
 
-/* Columns of the table that compares. */
+/* Columns of the table that compares: together they fit a page. */
 static const struct { const char *field, *title; int width; } column[] = {
-    {"agreement_resolved", "resolved", 10},  {"agreement", "exact", 10},
-    {"blocked_error", "blocked off", 12},    {"waker_precision", "wakers right", 13},
-    {"waker_recall", "wakers found", 13},    {"false_merges", "merges", 8},
-    {"overhead", "overhead", 10},            {"bytes_per_app_second", "per app s", 12},
+    {"agreement_resolved", "resolved", 9}, {"agreement", "exact", 9},
+    {"agreement_seen", "in view", 9},      {"unseen", "unseen", 9},
+    {"blocked_error", "blocked", 9},       {"waker_recall", "wakers", 9},
+    {"false_merges", "merges", 7},         {"overhead", "overhead", 9},
+    {"bytes_per_app_second", "per app s", 11}, {"code_bytes", "code", 9},
     {"lost", "lost", 8},
 };
 enum { COLUMNS = sizeof column / sizeof column[0] };
@@ -113,7 +114,7 @@ static enum sim_field_unit unit_of(const char *name)
 static void print_line(const struct sim_summary *s, bool spread, FILE *out)
 {
     char text[SIM_FIELD_TEXT_BYTES], cell[SIM_FIELD_TEXT_BYTES + 4];
-    fprintf(out, "  %-16s", spread ? "" : s->policy);
+    fprintf(out, "  %-14s", spread ? "" : s->policy);
     for (size_t i = 0; i < COLUMNS; i++) {
         struct sim_spread v = {0};
         sim_summary_spread(s, column[i].field, &v);
@@ -131,7 +132,7 @@ void sim_summary_print_table(const struct sim_summary *summaries, size_t count, 
         if (!s->count)
             continue;
         if (!i || !summaries[i - 1].count || strcmp(s->scenario, summaries[i - 1].scenario)) {
-            fprintf(out, "%s%s\n  %-16s", i ? "\n" : "", s->scenario, "policy");
+            fprintf(out, "%s%s\n  %-14s", i ? "\n" : "", s->scenario, "policy");
             for (size_t c = 0; c < COLUMNS; c++)
                 fprintf(out, "%*s", column[c].width, column[c].title);
             fputc('\n', out);

@@ -28,9 +28,9 @@ bool sim_summary_spread(const struct sim_summary *s, const char *name, struct si
 /* A swarm for people: each score's median, quartiles and range; then the methods whose bias shows most. */
 void sim_summary_print(const struct sim_summary *s, FILE *out);
 
-/* The table of `strobe compare`: a line for each summary, grouped by scenario: resolved and exact agreement, blocked
- * error, wakers, false merges, overhead, bytes an app second, losses; medians, with the spread when there are several
- * seeds. */
+/* The table of `strobe compare`: a line for each summary, grouped by scenario: resolved and exact agreement, agreement
+ * in what the policy can tell and the share of time that it can't, blocked error, wakers found, false merges, overhead,
+ * bytes an app second, growth of the app's code, losses; medians, with the spread when there are several seeds. */
 void sim_summary_print_table(const struct sim_summary *summaries, size_t count, FILE *out);
 
 /* One JSON object: scenario, policy, seeds, an object of spreads by score, an array of the methods' biases. */

@@ -191,14 +191,19 @@ static uint64_t *samples_by_spec(const struct sim_run *run, const struct sim_tra
 }
 
 static enum strobe_status score_claim(const struct sim_tracks *truth, const struct sim_tracks *claim,
-                                      const struct sim_score_options *options, struct sim_run_cpu cpu,
-                                      const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                                      struct sim_trial *out)
+                                      const struct sim_view *view, const struct sim_score_options *options,
+                                      struct sim_run_cpu cpu, const struct sim_scenario *scenario,
+                                      const struct sim_trial_options *o, struct sim_trial *out)
 {
     struct sim_score score;
     enum strobe_status status = sim_score(truth, claim, options, &score);
     if (status != STROBE_OK)
         return status;
+    status = sim_view_score(truth, claim, view, &score);
+    if (status != STROBE_OK) {
+        sim_score_free(&score);
+        return status;
+    }
     score.app_cpu_ns = cpu.app_ns;
     score.tracer_cpu_ns = cpu.tracer_ns;
     score.held_ns = cpu.held_ns;
@@ -219,7 +224,7 @@ static enum strobe_status assess(struct sim_run *run, struct sim_tracks *claim, 
         return status;
     struct sim_score_options options = {.interval_ns = t ? t->interval_main_ns : 0,
                                         .other_interval_ns = t ? t->interval_other_ns : 0};
-    status = score_claim(&run->truth, claim, &options, sim_run_cpu(run), run->scenario, o, out);
+    status = score_claim(&run->truth, claim, t ? &t->view : NULL, &options, sim_run_cpu(run), run->scenario, o, out);
     if (status != STROBE_OK)
         return status;
     out->samples = samples_by_spec(run, claim);
@@ -301,7 +306,7 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
                                     .folder = o->folder};
     status = sim_real_run(scenario, &real, &truth, &claim, &cpu, why, why_bytes);
     if (status == STROBE_OK)
-        status = score_claim(&truth, &claim, &options, cpu, scenario, o, out);
+        status = score_claim(&truth, &claim, NULL, &options, cpu, scenario, o, out);
     if (status == STROBE_OK && o->is_virtual)
         judge_wakers(&truth, &claim, &out->result);
     if (status == STROBE_OK && o->folder)

@@ -1,0 +1,234 @@
+#include "sim/score/view.h"
+
+#include "sim/score/grow.h"
+#include "sim/score/pairing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of an open call: its name as the truth numbers it, and beside it: it is no part of the path; it is a placeholder. */
+#define OFF_PATH (UINT32_C(1) << 31)
+#define BLANK (UINT32_C(1) << 30)
+#define NO_NAME (BLANK - 1)          /* one that the truth has not */
+
+/* One side of a thread while time goes on. */
+struct side {
+    const struct sim_track *track;   /* NULL: none */
+    size_t next;                     /* event */
+    uint32_t *open;                  /* calls, outermost first */
+    size_t depth, room;
+    uint32_t *path;                  /* those of them that are on it */
+    size_t length, path_room;
+};
+
+struct walk {
+    const struct sim_pairing *pairing;
+    const struct sim_view *view;
+    struct side truth, claim;
+    size_t match;                    /* length of what both paths begin with, as far as it was compared */
+    uint64_t life_ns, agree_ns, unseen_ns;
+};
+
+static bool is_told(const struct sim_view *v, uint32_t name)
+{
+    return !v->is_limited || (name < v->told_count && v->told[name]);
+}
+
+static uint32_t open_call(const struct walk *w, const struct side *s, const struct sim_event *e)
+{
+    if (s == &w->truth)
+        return e->name | (is_told(w->view, e->name) ? 0 : OFF_PATH);
+    if (e->class == SIM_CALL_GAP)
+        return NO_NAME | BLANK;
+    uint32_t name = w->pairing->name_of[e->name];
+    return name == SIM_UNKNOWN ? NO_NAME : name;
+}
+
+static bool begin_call(struct walk *w, struct side *s, const struct sim_event *e)
+{
+    uint32_t call = open_call(w, s, e);
+    if (!sim_grow(&s->open, s->depth + 1, &s->room, sizeof *s->open) ||
+        !sim_grow(&s->path, s->length + 1, &s->path_room, sizeof *s->path))
+        return false;
+    s->open[s->depth++] = call;
+    if (!(call & OFF_PATH))
+        s->path[s->length++] = call;
+    return true;
+}
+
+static void end_call(struct walk *w, struct side *s)
+{
+    if (s->open[--s->depth] & OFF_PATH)
+        return;
+    s->length--;
+    w->match = w->match < s->length ? w->match : s->length;
+}
+
+static bool step(struct walk *w, struct side *s, uint64_t time_ns)
+{
+    for (; s->track && s->next < s->track->event_count && s->track->events[s->next].time_ns <= time_ns; s->next++) {
+        const struct sim_event *e = &s->track->events[s->next];
+        if (e->name == SIM_CALL_END)
+            end_call(w, s);
+        else if (!begin_call(w, s, e))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t next_ns(const struct side *s)
+{
+    return s->track && s->next < s->track->event_count ? s->track->events[s->next].time_ns : UINT64_MAX;
+}
+
+static void count(struct walk *w, bool followed, uint64_t ns)
+{
+    const struct side *t = &w->truth, *c = &w->claim;
+    while (w->match < t->length && w->match < c->length && t->path[w->match] == c->path[w->match])
+        w->match++;
+    bool whole = w->match == t->length && w->match == c->length;
+    bool shown = c->depth && !(c->open[c->depth - 1] & BLANK);
+    if (t->depth && (!followed || !shown || t->open[t->depth - 1] & OFF_PATH))
+        w->unseen_ns += ns;
+    if (!followed)
+        return;
+    w->life_ns += ns;
+    w->agree_ns += whole ? ns : 0;
+}
+
+static bool walk_pair(struct walk *w, const struct sim_pair *pair)
+{
+    w->truth = (struct side){.track = pair->truth, .open = w->truth.open, .room = w->truth.room,
+                             .path = w->truth.path, .path_room = w->truth.path_room};
+    w->claim = (struct side){.track = pair->claim, .open = w->claim.open, .room = w->claim.room,
+                             .path = w->claim.path, .path_room = w->claim.path_room};
+    w->match = 0;
+    bool followed = !w->view->is_limited || !w->view->main_only || pair->truth->is_main;
+    uint64_t now = pair->truth->begin_ns, end = pair->truth->end_ns;
+    while (now < end) {
+        if (!step(w, &w->truth, now) || !step(w, &w->claim, now))
+            return false;
+        uint64_t next = next_ns(&w->truth), other = next_ns(&w->claim);
+        next = other < next ? other : next;
+        next = next < end ? next : end;
+        count(w, followed, next - now);
+        now = next;
+    }
+    return true;
+}
+
+/* ---- lengths of calls ---- */
+
+/* The calls of a track by name, in order of begin: first[name] .. first[name + 1) in `ns`. */
+struct lengths { size_t *first; uint64_t *ns; };
+
+static bool measure(const struct sim_track *track, const uint32_t *name_of, size_t names, struct lengths *out)
+{
+    size_t *open = malloc((track->event_count + 1) * sizeof *open), depth = 0, *place = NULL;
+    out->first = calloc(names + 2, sizeof *out->first);
+    out->ns = calloc(track->event_count + 1, sizeof *out->ns);
+    bool fits = open && out->first && out->ns;
+    for (size_t i = 0; fits && i < track->event_count; i++) {
+        uint32_t name = track->events[i].name;
+        name = name == SIM_CALL_END || !name_of ? name : name_of[name];
+        if (name < names)
+            out->first[name + 1]++;
+    }
+    for (size_t i = 0; fits && i < names; i++)
+        out->first[i + 1] += out->first[i];
+    place = fits ? malloc((names + 1) * sizeof *place) : NULL;
+    fits = place != NULL;
+    if (fits)
+        memcpy(place, out->first, (names + 1) * sizeof *place);
+    for (size_t i = 0; fits && i < track->event_count; i++) {
+        const struct sim_event *e = &track->events[i];
+        if (e->name == SIM_CALL_END) {
+            size_t at = open[--depth];
+            if (at != SIZE_MAX)
+                out->ns[at] = e->time_ns - out->ns[at];
+            continue;
+        }
+        uint32_t name = name_of ? name_of[e->name] : e->name;
+        open[depth] = name < names ? place[name]++ : SIZE_MAX;
+        if (open[depth] != SIZE_MAX)
+            out->ns[open[depth]] = e->time_ns;
+        depth++;
+    }
+    free(open);
+    free(place);
+    return fits;
+}
+
+static void drop(struct lengths *l)
+{
+    free(l->first);
+    free(l->ns);
+}
+
+static bool time_pair(const struct sim_pairing *p, const struct sim_pair *pair, const struct sim_view *v,
+                      struct sim_score *out)
+{
+    struct lengths truth = {0}, claim = {0};
+    size_t names = p->truth->names.count;
+    bool fits = measure(pair->truth, NULL, names, &truth) && measure(pair->claim, p->name_of, names, &claim);
+    for (uint32_t name = 0; fits && name < names; name++) {
+        size_t n = truth.first[name + 1] - truth.first[name];
+        if (!is_told(v, name) || claim.first[name + 1] - claim.first[name] != n)
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t a = truth.ns[truth.first[name] + i], b = claim.ns[claim.first[name] + i];
+            uint64_t error = a > b ? a - b : b - a;
+            out->call_error_sum_ns += error;
+            out->call_error_most_ns = error > out->call_error_most_ns ? error : out->call_error_most_ns;
+        }
+        out->timed_calls += n;
+    }
+    drop(&truth);
+    drop(&claim);
+    return fits;
+}
+
+/* ---- all of it ---- */
+
+bool sim_view_open(struct sim_view *v, const struct sim_tracks *truth)
+{
+    *v = (struct sim_view){.is_limited = true, .told_count = truth->names.count};
+    v->told = calloc(v->told_count + 1, sizeof *v->told);
+    return v->told != NULL;
+}
+
+void sim_view_close(struct sim_view *v)
+{
+    free(v->told);
+    *v = (struct sim_view){0};
+}
+
+enum strobe_status sim_view_score(const struct sim_tracks *truth, const struct sim_tracks *claim,
+                                  const struct sim_view *view, struct sim_score *out)
+{
+    static const struct sim_view all;
+    struct sim_pairing p;
+    struct walk w = {.pairing = &p, .view = view ? view : &all};
+    bool fits = sim_pairing_open(&p, truth, claim);
+    out->timed_calls = out->call_error_sum_ns = out->call_error_most_ns = 0;
+    for (size_t i = 0; fits && i < p.pair_count; i++) {
+        if (!p.pairs[i].truth)
+            continue;
+        fits = walk_pair(&w, &p.pairs[i]);
+        if (fits && w.view->is_limited && p.pairs[i].claim)
+            fits = time_pair(&p, &p.pairs[i], w.view, out);
+    }
+    sim_pairing_close(&p);
+    free(w.truth.open);
+    free(w.truth.path);
+    free(w.claim.open);
+    free(w.claim.path);
+    out->seen_ns = w.life_ns;
+    out->seen_agree_ns = w.agree_ns;
+    out->unseen_ns = w.unseen_ns;
+    out->code_bytes = w.view->code_bytes;
+    out->methods_in = w.view->methods_in;
+    out->methods_out = w.view->methods_out;
+    sim_score_ratios(out);
+    return fits ? STROBE_OK : STROBE_IO;
+}

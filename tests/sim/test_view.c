@@ -1,0 +1,127 @@
+/* What a policy could see, and how right it is there, on cases small enough to count by hand. Times are ns. */
+#include "sim/score/view.h"
+
+#include "tests/sim/support/story.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct sim_tracks truth, claim;
+static struct sim_view view;
+static struct sim_score score;
+
+static int no_tracks(void **state)
+{
+    (void)state;
+    sim_tracks_open(&truth);
+    sim_tracks_open(&claim);
+    memset(&score, 0, sizeof score);
+    memset(&view, 0, sizeof view);
+    return 0;
+}
+
+static int drop_tracks(void **state)
+{
+    (void)state;
+    sim_view_close(&view);
+    sim_score_free(&score);
+    sim_tracks_close(&truth);
+    sim_tracks_close(&claim);
+    return 0;
+}
+
+static void judge(void)
+{
+    struct sim_score_options options = {1, 1, 1};
+    assert_int_equal(sim_score(&truth, &claim, &options, &score), STROBE_OK);
+    assert_int_equal(sim_view_score(&truth, &claim, &view, &score), STROBE_OK);
+}
+
+/* Only these of the truth's names can be told. */
+static void can_tell(const char *names)
+{
+    assert_true(sim_view_open(&view, &truth));
+    for (; *names; names++)
+        view.told[sim_tracks_name(&truth, (char[]){*names, 0})] = true;
+}
+
+static void who_can_tell_everything_agrees_as_much_as_it_does(void **state)
+{
+    (void)state;
+    story(&truth, 1, "main", "0 A 10 B 30 . 40 C 50 . 100 . 100 !");
+    story(&claim, 1, "main", "0 A 15 B 30 . 40 D 50 . 100 . 100 !");
+    judge();
+    assert_int_equal(score.seen_agree_ns, score.agree_ns);
+    assert_true(score.agreement_seen == 0.85 && score.unseen == 0);
+    assert_int_equal(score.timed_calls, 0);
+}
+
+/* B is not instrumented: its time is its caller's to whoever can't tell it, C within it is told as A's child. */
+static void calls_that_can_not_be_told_are_folded_into_their_callers(void **state)
+{
+    (void)state;
+    story(&truth, 1, "main", "0 A 10 B 20 C 30 . 40 . 100 . 100 !");
+    story(&claim, 1, "main", "0 A 20 C 30 . 100 . 100 !");
+    can_tell("AC");
+    judge();
+    assert_int_equal(score.agree_ns, 70);         /* all but B's own life, C in it included */
+    assert_int_equal(score.seen_agree_ns, 100);
+    assert_int_equal(score.unseen_ns, 20);        /* B the innermost: 10..20 and 30..40 */
+    assert_true(score.agreement_seen == 1 && score.unseen == 0.2);
+}
+
+static void threads_that_are_not_followed_are_unseen_and_not_judged(void **state)
+{
+    (void)state;
+    story(&truth, 1, "main", "0 A 100 . 100 !");
+    story(&truth, 2, "other", "0 A 50 . 100 !");
+    story(&claim, 1, "main", "0 A 100 . 100 !");
+    can_tell("A");
+    view.main_only = true;
+    judge();
+    assert_int_equal(score.seen_ns, 100);
+    assert_int_equal(score.seen_agree_ns, 100);
+    assert_int_equal(score.unseen_ns, 50);        /* from 50 on the thread does nothing that could be seen */
+    assert_true(score.unseen == 0.25);
+}
+
+static void what_is_shown_as_nothing_or_by_a_placeholder_is_unseen(void **state)
+{
+    (void)state;
+    story(&truth, 1, "main", "0 A 100 . 100 !");
+    story(&claim, 1, "main", "10 A 30 [unseen] 60 . 90 . 90 !");
+    judge();
+    assert_int_equal(score.unseen_ns, 10 + 30 + 10);
+    assert_int_equal(score.seen_agree_ns, 50);
+}
+
+/* The n-th call of A is held against the n-th; of B one is missing, and none of its calls is timed. */
+static void lengths_are_compared_call_by_call(void **state)
+{
+    (void)state;
+    story(&truth, 1, "main", "0 A 10 . 20 A 24 . 30 B 40 . 50 B 60 . 100 !");
+    story(&claim, 1, "main", "2 A 11 . 20 A 27 . 30 B 40 . 100 !");
+    can_tell("AB");
+    judge();
+    assert_int_equal(score.timed_calls, 2);
+    assert_int_equal(score.call_error_sum_ns, 1 + 3);
+    assert_int_equal(score.call_error_most_ns, 3);
+    assert_true(score.call_error_ns == 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, no_tracks, drop_tracks)
+    const struct CMUnitTest tests[] = {
+        TEST(who_can_tell_everything_agrees_as_much_as_it_does),
+        TEST(calls_that_can_not_be_told_are_folded_into_their_callers),
+        TEST(threads_that_are_not_followed_are_unseen_and_not_judged),
+        TEST(what_is_shown_as_nothing_or_by_a_placeholder_is_unseen),
+        TEST(lengths_are_compared_call_by_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
