@@ -15,6 +15,7 @@ const struct strobe_cmd strobe_cmds[] = {
     {"convert", strobe_cmd_convert, "make a trace of a session, for a viewer", strobe_usage_convert},
     {"report", strobe_cmd_report, "print threads, hottest methods, longest waits and losses", strobe_usage_report},
     {"symbolize", strobe_cmd_symbolize, "give renamed methods of a session their names back", strobe_usage_symbolize},
+    {"import", strobe_cmd_import, "read what other tracers wrote", strobe_usage_import},
     {"doctor", strobe_cmd_doctor, "what this machine allows, and what a program is", strobe_usage_doctor},
     {"help", strobe_cmd_help, "say what a command does", strobe_usage_help},
     {NULL, NULL, NULL, NULL},

@@ -28,7 +28,8 @@ import sys
 import tempfile
 
 LIST = os.path.join(os.path.dirname(__file__), "orders.txt")
-ROOMS = ["engine/base", "engine/store", "engine/capture", "engine/backend/linux", "engine/backend/art"]
+ROOMS = ["engine/base", "engine/store", "engine/capture", "engine/method", "engine/backend/linux",
+         "engine/backend/art"]
 OBJDUMP = "aarch64-linux-gnu-objdump"
 
 FORM = re.compile(

@@ -48,7 +48,7 @@ is_refused no_command 'which command' "$strobe"
 is_refused unknown_command 'no such command: frobnicate' "$strobe" frobnicate
 is_refused unknown_help 'no such command: frobnicate' "$strobe" help frobnicate
 is_refused help_of_two 'one command' "$strobe" help record report
-for command in run compare explore record convert report symbolize doctor; do
+for command in run compare explore record convert report symbolize import doctor; do
     is_refused "unknown_option_$command" 'no such option: --frobnicate' "$strobe" $command --frobnicate
     is_refused "unknown_letter_$command" 'no such option: -Z' "$strobe" $command -Z
 done
@@ -81,6 +81,8 @@ is_refused gap_of_zero 'expected a number' "$strobe" report --gap-ms 0 good.stro
 is_refused by_colour 'expected wall or cpu' "$strobe" report --by colour good.strobe
 is_refused gap_of_a_trace 'is a trace' "$strobe" report --gap-ms 5 good.perfetto-trace
 is_refused doctor_of_two 'one program at most' "$strobe" doctor a b
+is_refused import_of_nothing 'which kind' "$strobe" import
+is_refused import_of_another_kind 'no such kind: frobnicate' "$strobe" import frobnicate x
 is_refused record_of_nothing 'which program' "$strobe" record
 
 # ---- bad files
@@ -321,7 +323,7 @@ fi
 
 man=$home/sim/cmd/strobe.1
 plain=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$man")
-for command in run compare explore record convert report symbolize doctor help; do
+for command in run compare explore record convert report symbolize import doctor help; do
     wanted "man_page_has_all_options_of_$command" || continue
     run "$strobe" help $command
     fault=

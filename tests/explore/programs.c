@@ -9,6 +9,7 @@ const struct explore_group explore_groups[] = {
     {"hold", explore_hold_programs},
     {"machthreads", explore_machthreads_programs},
     {"machwatch", explore_machwatch_programs},
+    {"matrix", explore_matrix_programs},
     {"netease", explore_netease_programs},
     {"packet", explore_packet_programs},
     {"sample", explore_sample_programs},

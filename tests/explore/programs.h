@@ -10,6 +10,7 @@ extern const struct explore_program *const explore_gate_programs[];
 extern const struct explore_program *const explore_hold_programs[];
 extern const struct explore_program *const explore_machthreads_programs[];
 extern const struct explore_program *const explore_machwatch_programs[];
+extern const struct explore_program *const explore_matrix_programs[];
 extern const struct explore_program *const explore_netease_programs[];
 extern const struct explore_program *const explore_packet_programs[];
 extern const struct explore_program *const explore_sample_programs[];

@@ -109,7 +109,8 @@ include_arrows_point_one_way() {
             may["sim/app"] = "base store sim/kernel sim/app"
             may["sim/fault"] = "base sim/kernel sim/app sim/fault"
             may["sim/score"] = "base store trace sim/score"
-            may["sim/runtime"] = "base store host capture trace sim/kernel sim/app sim/fault sim/score sim/runtime"
+            may["sim/runtime"] = "base store host capture method trace sim/kernel sim/app sim/fault sim/score " \
+                                 "sim/runtime"
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
             may["sim/art"] = may["backend"] " sim/kernel sim/app sim/art"
             may["sim/mach"] = "base sim/mach"
@@ -178,7 +179,7 @@ top_level_holds_only_rooms() {
 # line. Anything else (heap, stdio, locks) must not even be linked. Needs the built objects: $1 is B.
 capture_half_links_only_what_it_may() {
     local objects
-    mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,host} -name '*.o' 2>/dev/null)
+    mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,method,host} -name '*.o' 2>/dev/null)
     ((${#objects[@]})) || return 0
     nm -u -A "${objects[@]}" | sed -E 's/^([^:]*):.* [Uw] ([^@ ]*).*/\2 \1/' | sort -u |
         grep -vE '^(__(asan|ubsan|tsan|gcov|sanitizer|llvm)|_GLOBAL_OFFSET_TABLE_|strobe_)' |
