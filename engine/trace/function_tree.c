@@ -149,6 +149,14 @@ static uint32_t name_of(struct strobe_function_tree *t, const struct strobe_symb
     return *known - 1;
 }
 
+uint32_t strobe_function_tree_text(struct strobe_function_tree *t, const char *text)
+{
+    if (!make_room(t, &t->names, t->name_count + 1, &t->name_room, sizeof *t->names))
+        return STROBE_NAME_NO_STACK;
+    t->names[t->name_count] = (struct strobe_name){text, "", "", 0, 0};
+    return (uint32_t)t->name_count++;
+}
+
 static int is_ours(const struct strobe_symbol *symbol)
 {
     static const char library[] = "libstrobe-preload.so";

@@ -74,6 +74,10 @@ uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *tree, uint32
 /* The node of `name` called from `parent`. */
 uint32_t strobe_function_tree_child(struct strobe_function_tree *tree, uint32_t parent, uint32_t name);
 
+/* A name that is a text and no function of the stack table's: each call makes another. The text must outlive the
+ * tree. "[no stack]" when memory ran out. */
+uint32_t strobe_function_tree_text(struct strobe_function_tree *tree, const char *text);
+
 /* Nodes and names by id. Nodes stand in one array, so that node 0 gives all; they move when the tree grows, so don't
  * keep the pointer. */
 const struct strobe_function_node *strobe_function_tree_node(const struct strobe_function_tree *tree, uint32_t node);

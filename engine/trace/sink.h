@@ -1,7 +1,7 @@
 /* What a timeline tells whoever writes it down. A sink is one output format; the timeline calls it in this order:
  *
  *   start
- *     any of value (by series, then by time), then any of hitch (by time)
+ *     any of value (by series, then by time), then any of hitch (by time), then any of mark (by track, then by time)
  *     for each thread:   thread_begin
  *                          any of slice_begin, slice_end, instant, wake, samples
  *                        thread_end
@@ -11,7 +11,11 @@
  * zero, and all are ended before thread_end. Pointers handed over are good during the call only, except those given
  * to start, which last until finish returns. Names are ids of the function tree.
  *
- * A sink that has no use for values, hitches, instants, wakes, samples or ends of threads leaves the pointer NULL.
+ * A sink that has no use for values, hitches, marks, instants, wakes, samples or ends of threads leaves the pointer
+ * NULL.
+ *
+ * What comes from no session (calls_timeline.h) has a reader of which only pid, exe, command, begin and threads are
+ * set; the version of its session is 0.
  *
  * Calls return nothing: a sink that fails remembers its first error, ignores what follows, and returns the error from
  * finish. Reading half only. */
@@ -98,6 +102,15 @@ struct strobe_late {
 };
 extern const char *const strobe_hitch_name[STROBE_HITCH_COUNT];
 
+/* What a program told beside its calls: a counter's value, or an asynchronous slice, which lies on no thread. */
+struct strobe_mark {
+    uint32_t track;                   /* from 0: a counter, or a lane in which slices of one name follow one another */
+    int is_counter;
+    const char *name;
+    uint64_t begin_ns, end_ns;        /* a counter's: equal */
+    int64_t value;                    /* a counter's */
+};
+
 struct strobe_sink {
     void (*start)(struct strobe_sink *, const struct strobe_reader *, struct strobe_function_tree *);
     void (*thread_begin)(struct strobe_sink *, const struct strobe_reader_thread *);
@@ -111,6 +124,7 @@ struct strobe_sink {
     void (*wake)(struct strobe_sink *, const struct strobe_wake_flow *);
     void (*value)(struct strobe_sink *, const struct strobe_value *);
     void (*hitch)(struct strobe_sink *, const struct strobe_late *);
+    void (*mark)(struct strobe_sink *, const struct strobe_mark *);
 };
 
 #endif

@@ -8,6 +8,7 @@ struct chrome {
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     uint32_t pid, tid;
+    int knows_cpu;               /* how much CPU time threads used */
     int started;                 /* there is an event already */
 };
 
@@ -57,6 +58,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     c->reader = reader;
     c->tree = tree;
     c->pid = reader->session.header->pid;
+    c->knows_cpu = reader->session.header->version != 0;
     strobe_outfile_text(c->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
     const char *exe = reader->session.header->exe;
     name_track(c, "process_name", c->pid, exe[0] ? exe : "program");
@@ -77,7 +79,8 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     strobe_outfile_text(c->out, "\",\"cat\":\"");
     strobe_outfile_text(c->out, class_name[s->class]);
     time_of(c, "\",\"ts\":", s->begin.time_ns);
-    time_of(c, ",\"tts\":", s->begin.cpu_ns);
+    if (c->knows_cpu)
+        time_of(c, ",\"tts\":", s->begin.cpu_ns);
     strobe_outfile_text(c->out, "}");
 }
 
@@ -98,7 +101,8 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     event(c, "E", c->tid);
     strobe_outfile_json(c->out, strobe_function_tree_name(c->tree, s->name)->text);
     time_of(c, "\",\"ts\":", now->time_ns);
-    time_of(c, ",\"tts\":", now->cpu_ns);
+    if (c->knows_cpu)
+        time_of(c, ",\"tts\":", now->cpu_ns);
     argument(c, &count, "samples", s->samples > 1 ? s->samples : 0);
     argument(c, &count, "arg", s->arg);
     argument(c, &count, "unfinished", (uint64_t)s->unfinished);
@@ -164,6 +168,29 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     strobe_outfile_text(c->out, "}}");
 }
 
+/* Counters are of a name; asynchronous slices of a name and an id, which is their lane's. */
+static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
+{
+    struct chrome *c = (struct chrome *)sink;
+    if (m->is_counter) {
+        event(c, "C", c->pid);
+        strobe_outfile_json(c->out, m->name);
+        time_of(c, "\",\"ts\":", m->begin_ns);
+        strobe_outfile_text(c->out, m->value < 0 ? ",\"args\":{\"value\":-" : ",\"args\":{\"value\":");
+        strobe_outfile_number(c->out, m->value < 0 ? 0 - (uint64_t)m->value : (uint64_t)m->value);
+        strobe_outfile_text(c->out, "}}");
+        return;
+    }
+    for (int end = 0; end < 2; end++) {
+        event(c, end ? "e" : "b", c->pid);
+        strobe_outfile_json(c->out, m->name);
+        strobe_outfile_text(c->out, "\",\"cat\":\"async\",\"id\":");
+        strobe_outfile_number(c->out, m->track);
+        time_of(c, ",\"ts\":", end ? m->end_ns : m->begin_ns);
+        strobe_outfile_text(c->out, "}");
+    }
+}
+
 static enum strobe_status finish(struct strobe_sink *sink)
 {
     struct chrome *c = (struct chrome *)sink;
@@ -179,7 +206,7 @@ struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out)
         return NULL;
     c->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
                                    .slice_end = slice_end, .instant = instant, .wake = wake, .finish = finish,
-                                   .value = value, .hitch = hitch};
+                                   .value = value, .hitch = hitch, .mark = mark};
     c->out = out;
     return &c->sink;
 }

@@ -1,6 +1,7 @@
 #include "engine/trace/sink_perfetto.h"
 
 #include "engine/trace/packets.h"
+#include "engine/trace/perfetto_marks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ struct perfetto {
     uint64_t begin_ns;                 /* where all clocks start */
     uint64_t series_track[STROBE_SERIES_COUNT], hitch_track;   /* 0 = not told yet */
     uint64_t next_track;
+    struct strobe_perfetto_marks marks;
     unsigned tracks[TRACK_COUNT], track_count;   /* those the session collects */
 
     /* The thread being written. */
@@ -671,6 +673,14 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     w->stats->hitches++;
 }
 
+static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    strobe_perfetto_mark(&w->marks, &w->packets, &w->next_track, m);
+    w->stats->counters += m->is_counter != 0;
+    w->stats->asyncs += !m->is_counter;
+}
+
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
 {
     struct perfetto *w = (struct perfetto *)sink;
@@ -685,8 +695,10 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
         if (reader->session.header->config.metrics & track_kind[i].metric)
             w->tracks[w->track_count++] = i;
     describe_process(w);
-    tell_session(w);
-    start_samples(w);
+    if (reader->session.header->version) {
+        tell_session(w);
+        start_samples(w);
+    }
 }
 
 static enum strobe_status finish(struct strobe_sink *sink)
@@ -696,7 +708,8 @@ static enum strobe_status finish(struct strobe_sink *sink)
         strobe_packets_close(&w->packets);
     w->stats->packets = w->packets.count;
     w->stats->raw_bytes = w->packets.raw_bytes;
-    enum strobe_status status = w->failed || w->packets.failed ? STROBE_IO : STROBE_OK;
+    enum strobe_status status = w->failed || w->packets.failed || w->marks.failed ? STROBE_IO : STROBE_OK;
+    free(w->marks.tracks);
     for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
         free(w->stack_iid[way]);
     free(w->named_in);
@@ -715,7 +728,7 @@ struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate
         return NULL;
     w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
                                    .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
-                                   .finish = finish, .value = value, .hitch = hitch};
+                                   .finish = finish, .value = value, .hitch = hitch, .mark = mark};
     w->stats = stats;
     w->next_track = 1;
     w->sequence = SEQUENCE_THREADS - 1;

@@ -1,7 +1,8 @@
 /* Writes a timeline as a Perfetto trace (https://perfetto.dev/docs/reference/trace-packet-proto).
  *
  *   track 1          the process, with an instant that tells settings and losses; child tracks count what it used over
- *                    time, and one has a slice for each hitch and hang of its run loop
+ *                    time, and one has a slice for each hitch and hang of its run loop; counters and asynchronous
+ *                    slices that the program told have theirs
  *   a track each     thread: slices; child tracks count CPU time, allocated bytes, faults, switches
  *   sequence 1       descriptors, and what is the process's
  *   sequence 2       all callstack samples, so that viewers see one profile and one dictionary
@@ -24,6 +25,7 @@
 struct strobe_perfetto_stats {
     uint64_t threads, slices, instants, counter_values, samples;
     uint64_t process_values, hitches;   /* on tracks of the process */
+    uint64_t counters, asyncs;   /* what the program told: values of counters, asynchronous slices; the same */
     uint64_t flows;              /* from a waker to a wait; their ends are two of the instants */
     uint64_t packets;            /* those inside compressed ones counted singly */
     uint64_t raw_bytes;          /* before deflation */

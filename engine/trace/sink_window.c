@@ -202,6 +202,17 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     w->inner->hitch(w->inner, &in);
 }
 
+static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
+{
+    struct window *w = (struct window *)sink;
+    struct strobe_mark in = *m;
+    if (!w->inner->mark || m->begin_ns >= w->to_ns || m->end_ns < w->from_ns)
+        return;
+    in.begin_ns = m->begin_ns > w->from_ns ? m->begin_ns : w->from_ns;
+    in.end_ns = m->end_ns < w->to_ns ? m->end_ns : w->to_ns;
+    w->inner->mark(w->inner, &in);
+}
+
 static void thread_end(struct strobe_sink *sink)
 {
     struct window *w = (struct window *)sink;
@@ -230,7 +241,8 @@ struct strobe_sink *strobe_sink_window(struct strobe_sink *inner, struct strobe_
     }
     w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
                                    .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
-                                   .thread_end = thread_end, .finish = finish, .value = value, .hitch = hitch};
+                                   .thread_end = thread_end, .finish = finish, .value = value, .hitch = hitch,
+                                   .mark = mark};
     w->inner = inner;
     w->times = times;
     w->stats = stats;

@@ -7,8 +7,9 @@
 #include "engine/trace/sink.h"
 
 /* Trace Event Format, JSON object form: B, E and i events, s and f events for wakes, C events for values of the
- * process, i events for hitches, M events for names. E events
- * repeat the name, without which some readers drop them. Constant memory. */
+ * process and counters, i events for hitches, b and e events for
+ * asynchronous slices, M events for names. E events repeat the name, without which some readers drop them. Constant
+ * memory. */
 struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out);
 
 /* speedscope's own format (https://www.speedscope.app/file-format-schema.json): an evented profile for each thread,

@@ -1,0 +1,71 @@
+#include "engine/trace/perfetto_marks.h"
+
+#include <stdlib.h>
+
+enum { SEQUENCE_TRACKS = 1, PROCESS_TRACK = 1 };
+
+static uint8_t *open_packet(struct strobe_packets *w, size_t bytes, uint8_t **packet)
+{
+    uint8_t *p = strobe_packets_room(w, STROBE_PACKETS_EVENT_BYTES + bytes);
+    *packet = p = pb_open(p, TRACE_PACKET);
+    return pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+}
+
+static void describe(struct strobe_packets *w, uint64_t track, const struct strobe_mark *m)
+{
+    size_t bytes = strobe_packets_text_bytes(m->name);
+    uint8_t *packet, *p = open_packet(w, bytes, &packet);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, track);
+    p = pb_uint(p, 5, PROCESS_TRACK);
+    p = pb_bytes(p, 2, m->name, bytes);
+    if (m->is_counter) {
+        uint8_t *c = p = pb_open(p, 8);
+        p = pb_close(c, p);
+    }
+    p = pb_close(d, p);
+    strobe_packets_end(w, packet, p);
+}
+
+static void tell(struct strobe_packets *w, uint64_t track, const struct strobe_mark *m, unsigned type)
+{
+    size_t bytes = type == TYPE_BEGIN ? strobe_packets_text_bytes(m->name) : 0;
+    uint8_t *packet, *p = open_packet(w, bytes, &packet);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = pb_uint(p, PACKET_TIMESTAMP, type == TYPE_END ? m->end_ns : m->begin_ns);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, type);
+    p = pb_uint(p, EVENT_TRACK, track);
+    if (type == TYPE_COUNTER)
+        p = pb_uint(p, EVENT_VALUE, (uint64_t)m->value);
+    if (bytes)
+        p = pb_bytes(p, EVENT_NAME_TEXT, m->name, bytes);
+    p = pb_close(event, p);
+    strobe_packets_end(w, packet, p);
+}
+
+void strobe_perfetto_mark(struct strobe_perfetto_marks *marks, struct strobe_packets *packets, uint64_t *next_track,
+                          const struct strobe_mark *m)
+{
+    if (m->track >= marks->room) {
+        size_t room = 2 * (size_t)m->track + 16;
+        uint64_t *bigger = realloc(marks->tracks, room * sizeof *bigger);
+        if (!bigger) {
+            marks->failed = 1;
+            return;
+        }
+        memset(bigger + marks->room, 0, (room - marks->room) * sizeof *bigger);
+        marks->tracks = bigger;
+        marks->room = room;
+    }
+    uint64_t *track = &marks->tracks[m->track];
+    if (!*track)
+        describe(packets, *track = (*next_track)++, m);
+    if (m->is_counter) {
+        tell(packets, *track, m, TYPE_COUNTER);
+        return;
+    }
+    tell(packets, *track, m, TYPE_BEGIN);
+    tell(packets, *track, m, TYPE_END);
+}

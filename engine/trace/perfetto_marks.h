@@ -1,0 +1,20 @@
+/* What a program told beside its calls, in a Perfetto trace: each counter, and each lane of asynchronous slices, is a
+ * track of the process, described when it is first told. Part of sink_perfetto.h; allocates. Reading half only. */
+#ifndef STROBE_TRACE_PERFETTO_MARKS_H
+#define STROBE_TRACE_PERFETTO_MARKS_H
+
+#include "engine/trace/packets.h"
+#include "engine/trace/sink.h"
+
+/* Zeroed memory is none. The caller frees `tracks`. */
+struct strobe_perfetto_marks {
+    uint64_t *tracks;            /* by mark's track: that of the trace; 0 = not described yet */
+    size_t room;
+    int failed;                  /* memory ran out */
+};
+
+/* Writes a mark on sequence 1. New tracks are numbered from *next_track on. */
+void strobe_perfetto_mark(struct strobe_perfetto_marks *marks, struct strobe_packets *packets, uint64_t *next_track,
+                          const struct strobe_mark *mark);
+
+#endif
