@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-enum { DEFAULT_HZ = 60 };
+enum { DEFAULT_HZ = 60, HZ_MAX = 1000 };
 
 void strobe_watch_context_open(struct strobe_watch_context *c, const struct strobe_watch_options *options,
                                const struct strobe_watch_view *view, struct strobe_finding_sink sink)
 {
     *c = (struct strobe_watch_context){.options = *options, .view = *view, .sink = sink, .scene = "",
                                        .foreground = -1};
-    if (!c->view.refresh_hz)
+    if (!c->view.refresh_hz || c->view.refresh_hz > HZ_MAX)
         c->view.refresh_hz = DEFAULT_HZ;
 }
 
@@ -46,7 +46,7 @@ void strobe_watch_after(struct strobe_watch_context *c, const struct strobe_watc
 
 void strobe_watch_found(struct strobe_watch_context *c, struct strobe_finding *f)
 {
-    if (!*f->scene)
+    if (!f->scene)
         f->scene = c->scene;
     c->sink.found(c->sink.ctx, f);
 }

@@ -9,7 +9,7 @@
 
 struct strobe_watch_context {
     struct strobe_watch_options options;
-    struct strobe_watch_view view;       /* its refresh_hz is never 0 */
+    struct strobe_watch_view view;       /* its refresh_hz is 1 to 1000 */
     struct strobe_finding_sink sink;
     struct strobe_text_pool texts;       /* for texts that have to last; equal texts have one address */
     const char *scene;                   /* class of the activity that took the focus last and still lives, or "" */
@@ -30,7 +30,7 @@ void strobe_watch_after(struct strobe_watch_context *c, const struct strobe_watc
 /* A text that lasts as long as the context; "" when there is no memory for it. */
 const char *strobe_watch_keep(struct strobe_watch_context *c, const char *text);
 
-/* Hands a finding over; one without a scene gets that of now. */
+/* Hands a finding over; one whose scene is NULL gets that of now. */
 void strobe_watch_found(struct strobe_watch_context *c, struct strobe_finding *f);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "engine/watch/watch.h"
 
-/* No texts, no values. An end before the begin counts as the begin. */
+/* No texts, no values; its scene is NULL: that of when it is handed over. An end before the begin counts as the
+ * begin. */
 struct strobe_finding strobe_finding(enum strobe_finding_kind kind, uint64_t begin_ns, uint64_t end_ns);
 
 /* A value more. `key` is kept by address. Those above the room are left out. */

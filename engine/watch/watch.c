@@ -1,12 +1,14 @@
 #include "engine/watch/watch.h"
 
 #include "engine/watch/context.h"
+#include "engine/watch/frames.h"
 #include "engine/watch/idle.h"
 
 #include <stdlib.h>
 
 /* Every watcher there is, in the order they are told. */
 static strobe_watch_open_fn *const openers[] = {
+    strobe_watch_frames,
     strobe_watch_idle,
     strobe_watch_touch,
 };

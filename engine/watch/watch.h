@@ -89,7 +89,7 @@ struct strobe_watch_view {
     uint64_t resolution_ns;      /* a time it tells may be off by so much */
     uint64_t unseen_below_ns;    /* calls shorter than this may be missing; 0 = none is */
     bool knows_due;              /* when_ns of messages, intended_ns of frames */
-    uint32_t refresh_hz;         /* of the display; 0 = 60 */
+    uint32_t refresh_hz;         /* of the display; 0 or above 1000 = not known, 60 */
 };
 
 enum strobe_finding_kind {
@@ -121,7 +121,7 @@ struct strobe_finding {
     const char *stack;           /* lines of "depth,method,count,ms" (outermost first), or ""; see matrix_stack.h */
     const char *key;             /* equal for findings of one cause; "" = none */
     const char *unseen;          /* what this capture could not have seen that matters here; "" = nothing */
-    struct strobe_finding_value values[16];
+    struct strobe_finding_value values[20];
     size_t value_count;
 };
 
@@ -155,7 +155,8 @@ struct strobe_watch_options {
     uint64_t block_ns;           /* 2 s */
     uint32_t drop[4];            /* dropped frames from which on a frame is normal 3, middle 9, high 24, frozen 42 */
     uint32_t block_limit;        /* of main-block findings a day: 100 */
-    uint64_t frames_window_ns;   /* 10 s */
+    uint64_t frames_window_ns;   /* 10 s, of the frames' own time */
+    uint64_t frame_interval_ns;  /* 0 = that of the display's rate */
     const char *splash;          /* classes of splash activities, separated by ';'; NULL or "" = none */
 };
 void strobe_watch_defaults(struct strobe_watch_options *o);

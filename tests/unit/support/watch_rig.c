@@ -1,0 +1,118 @@
+#include "tests/unit/support/watch_rig.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *copy(const char *text)
+{
+    char *kept = strdup(text);
+    assert_non_null(kept);
+    return kept;
+}
+
+static void keep(void *ctx, const struct strobe_finding *f)
+{
+    struct watch_rig *rig = ctx;
+    assert_true(rig->count < WATCH_RIG_FINDINGS);
+    assert_true(f->begin_ns <= f->end_ns);
+    struct strobe_finding *kept = &rig->found[rig->count++];
+    *kept = *f;
+    kept->scene = copy(f->scene);
+    kept->blame = copy(f->blame);
+    kept->stack = copy(f->stack);
+    kept->key = copy(f->key);
+    kept->unseen = copy(f->unseen);
+}
+
+static void forget(struct watch_rig *rig)
+{
+    for (size_t i = 0; i < rig->count; i++) {
+        const struct strobe_finding *f = &rig->found[i];
+        const char *texts[] = {f->scene, f->blame, f->stack, f->key, f->unseen};
+        for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+            free((void *)(uintptr_t)texts[t]);
+    }
+    rig->count = 0;
+}
+
+void watch_rig_open(struct watch_rig *rig)
+{
+    rig->count = 0;
+    rig->watcher = NULL;
+    strobe_watch_defaults(&rig->options);
+    rig->view = (struct strobe_watch_view){.resolution_ns = 1, .knows_due = true};
+}
+
+void watch_rig_again(struct watch_rig *rig)
+{
+    if (rig->watcher)
+        assert_int_equal(rig->watcher->close(rig->watcher), STROBE_OK);
+    rig->watcher = NULL;
+    forget(rig);
+}
+
+void watch_rig_close(struct watch_rig *rig)
+{
+    watch_rig_again(rig);
+}
+
+void watch_tell(struct watch_rig *rig, const struct strobe_watch_event *e)
+{
+    if (!rig->watcher)
+        rig->watcher = strobe_watch_all(&rig->options, &rig->view, (struct strobe_finding_sink){keep, rig});
+    assert_non_null(rig->watcher);
+    rig->watcher->tell(rig->watcher, e);
+}
+
+void watch_tell_ns(struct watch_rig *rig, enum strobe_watch_what what, uint64_t ns, const char *text)
+{
+    struct strobe_watch_event e = {.what = what, .time_ns = ns, .text = text};
+    watch_tell(rig, &e);
+}
+
+void watch_tell_ms(struct watch_rig *rig, enum strobe_watch_what what, double ms, const char *text)
+{
+    watch_tell_ns(rig, what, (uint64_t)(ms * 1e6 + 0.5), text);
+}
+
+void watch_focus(struct watch_rig *rig, double ms, const char *name)
+{
+    struct strobe_watch_event e = {.what = STROBE_WATCH_ACTIVITY, .time_ns = (uint64_t)(ms * 1e6 + 0.5),
+                                   .code = STROBE_ACTIVITY_FOCUSED, .text = name};
+    watch_tell(rig, &e);
+}
+
+void watch_end(struct watch_rig *rig, double ms)
+{
+    watch_tell_ms(rig, STROBE_WATCH_END, ms, "");
+}
+
+size_t watch_count(const struct watch_rig *rig, enum strobe_finding_kind kind)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rig->count; i++)
+        count += rig->found[i].kind == kind;
+    return count;
+}
+
+const struct strobe_finding *watch_found(const struct watch_rig *rig, enum strobe_finding_kind kind, size_t n)
+{
+    for (size_t i = 0; i < rig->count; i++)
+        if (rig->found[i].kind == kind && n-- == 0)
+            return &rig->found[i];
+    fail_msg("no such finding: %s", strobe_finding_name[kind]);
+    return NULL;
+}
+
+double watch_value(const struct strobe_finding *f, const char *key)
+{
+    double value = strobe_finding_value(f, key);
+    if (isnan(value))
+        fail_msg("%s without %s", strobe_finding_name[f->kind], key);
+    return value;
+}

@@ -1,0 +1,41 @@
+/* For tests of watchers: all of them over one stream, and the findings they made, kept whole. Times in ms. */
+#ifndef STROBE_UNIT_SUPPORT_WATCH_RIG_H
+#define STROBE_UNIT_SUPPORT_WATCH_RIG_H
+
+#include "engine/watch/finding.h"
+
+enum { WATCH_RIG_FINDINGS = 4000 };
+
+struct watch_rig {
+    struct strobe_watch_options options;
+    struct strobe_watch_view view;
+    struct strobe_watcher *watcher;
+    struct strobe_finding found[WATCH_RIG_FINDINGS];    /* texts are kept too */
+    size_t count;
+};
+
+/* Defaults, and a view that sees all; both may be changed before the first event. */
+void watch_rig_open(struct watch_rig *rig);
+void watch_rig_close(struct watch_rig *rig);
+
+/* Forgets what was found, and the watchers: the next event opens new ones. */
+void watch_rig_again(struct watch_rig *rig);
+
+void watch_tell(struct watch_rig *rig, const struct strobe_watch_event *e);
+void watch_tell_ns(struct watch_rig *rig, enum strobe_watch_what what, uint64_t ns, const char *text);
+void watch_tell_ms(struct watch_rig *rig, enum strobe_watch_what what, double ms, const char *text);
+
+/* Of an activity: its focus. */
+void watch_focus(struct watch_rig *rig, double ms, const char *name);
+
+/* The stream ends. */
+void watch_end(struct watch_rig *rig, double ms);
+
+/* How many findings of a kind there are; the n-th of them, which must be. */
+size_t watch_count(const struct watch_rig *rig, enum strobe_finding_kind kind);
+const struct strobe_finding *watch_found(const struct watch_rig *rig, enum strobe_finding_kind kind, size_t n);
+
+/* A value of a finding, which must have it. */
+double watch_value(const struct strobe_finding *f, const char *key);
+
+#endif
