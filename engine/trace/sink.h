@@ -3,16 +3,16 @@
  *   start
  *     any of value (by series, then by time), then any of hitch (by time), then any of mark (by track, then by time)
  *     for each thread:   thread_begin
- *                          any of slice_begin, slice_end, instant, wake, samples
+ *                          any of slice_begin, slice_end, instant, wake, samples, message
  *                        thread_end
  *   finish               once, also after an error
  *
- * Within a thread, times of slice_begin, slice_end, instant and wake never decrease; slices nest, each is longer than
- * zero, and all are ended before thread_end. Pointers handed over are good during the call only, except those given
+ * Within a thread, times of slice_begin, slice_end, instant, wake and message never decrease; slices nest, each is longer
+ * than zero, and all are ended before thread_end. Pointers handed over are good during the call only, except those given
  * to start, which last until finish returns. Names are ids of the function tree.
  *
- * A sink that has no use for values, hitches, marks, instants, wakes, samples or ends of threads leaves the pointer
- * NULL.
+ * A sink that has no use for values, hitches, marks, instants, wakes, samples, messages or ends of threads leaves the
+ * pointer NULL.
  *
  * What comes from no session (calls_timeline.h) has a reader of which only pid, exe, command, begin and threads are
  * set; the version of its session is 0.
@@ -87,6 +87,10 @@ struct strobe_wake_flow {
     uint32_t stack;                   /* stack id of the waker at the release; 0 = not known */
 };
 
+/* The thread's loop begins a message (id not 0), after the slices of the one before have ended and before its own begin;
+ * or it ends the one it was busy with (0). One that begins ends the one before, too. */
+struct strobe_message { uint64_t time_ns; uint32_t id; };
+
 /* A value of the process at an instant. */
 struct strobe_value { enum strobe_series what; uint64_t time_ns, value; };
 
@@ -125,6 +129,7 @@ struct strobe_sink {
     void (*value)(struct strobe_sink *, const struct strobe_value *);
     void (*hitch)(struct strobe_sink *, const struct strobe_late *);
     void (*mark)(struct strobe_sink *, const struct strobe_mark *);
+    void (*message)(struct strobe_sink *, const struct strobe_message *);
 };
 
 #endif

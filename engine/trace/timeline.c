@@ -50,6 +50,7 @@ struct builder {
     uint32_t message;
     uint32_t poll;                     /* node of the frames that made the POLL call seen last; 0 = none */
     uint32_t loop;                     /* the same of the one that last began a message */
+    uint32_t told, told_last;          /* message that the sink was told of and that goes on, 0 = none; and the last */
     size_t looked;                     /* 1 + the item whose CPU time the path expects next */
 
     const struct strobe_reader_wake *woken;   /* of the thread's waits that have not ended */
@@ -311,9 +312,21 @@ static enum gap kind_of_gap(const struct builder *b)
     return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
 }
 
+/* The thread is busy with message `id` from `time_ns` on, or with none (0). One that has ended does not begin again. */
+static void tell_message(struct builder *b, uint32_t id, uint64_t time_ns)
+{
+    if (!b->sink->message || id == b->told || (id && id == b->told_last))
+        return;
+    struct strobe_message m = {time_ns > b->path.now.time_ns ? time_ns : b->path.now.time_ns, id};
+    b->sink->message(b->sink, &m);
+    b->told = id;
+    b->told_last = id ? id : b->told_last;
+}
+
 /* Fills the time from the last sample to the next, of `node`, which goes on with `shared` of the open slices. A thread
- * that was off its processor stood still all the time: where the sampler meets it next is where it stood. */
-static void fill_gap(struct builder *b, uint64_t time_ns, uint32_t node, uint32_t shared)
+ * that was off its processor stood still all the time: where the sampler meets it next is where it stood. `ends`: its
+ * message does, at some time that was not seen. */
+static void fill_gap(struct builder *b, uint64_t time_ns, uint32_t node, uint32_t shared, int ends)
 {
     struct strobe_path *p = &b->path;
     enum gap gap = kind_of_gap(b);
@@ -321,6 +334,8 @@ static void fill_gap(struct builder *b, uint64_t time_ns, uint32_t node, uint32_
         return;
     strobe_path_move(p, b->seen_ns + b->least_ns);
     strobe_path_cut(p, gap == OFF_CPU ? shared : 0);
+    if (gap == UNSEEN && ends)
+        tell_message(b, 0, 0);
     if (gap == OFF_CPU && node)
         strobe_path_show(p, node);
     uint32_t keep = p->depth;
@@ -361,13 +376,19 @@ static void arrive(struct builder *b, const struct strobe_item *item, uint64_t t
         b->loop = b->poll;
     if (b->seen && b->seen != item && time_ns > b->seen_ns && time_ns - b->seen_ns > b->gap_ns)
         fill_gap(b, time_ns, is_representative(item) && !is_call(item) && !begins ? node : 0,
-                 begins ? shared_by_messages(b, node) : strobe_path_shared(&b->path, node));
+                 begins ? shared_by_messages(b, node) : strobe_path_shared(&b->path, node), begins);
+    int polled = begins && polled_last(b, item);
     if (begins && b->path.depth) {
-        if (!polled_last(b, item))
+        if (!polled)
             strobe_path_move(&b->path, time_ns);
         strobe_path_cut(&b->path, shared_by_messages(b, node));
         b->stats->message_splits++;
     }
+    /* A poll by which one is known to have begun is the loop's, and lies between the two. */
+    if (!is_call(item) || item->record.kind != STROBE_KIND_POLL)
+        tell_message(b, item->record.message, polled ? 0 : time_ns);
+    else if (begins)
+        tell_message(b, 0, time_ns);
     b->message = item->record.message;
     b->poll = 0;
 }
@@ -502,6 +523,8 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     reach_back(b, item, time_ns, node);
     move_to_begin(b, item, time_ns);
     strobe_path_show(&b->path, node);
+    if (polls && caller == b->loop)
+        tell_message(b, 0, time_ns);
     if (!strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished))
         return;
     seen(b, item, time_ns, !unfinished);
@@ -640,6 +663,7 @@ static void start_thread(struct builder *b, uint64_t time_ns)
     b->sampled_ns = 0;
     b->message = 0;
     b->poll = b->loop = 0;
+    b->told = b->told_last = 0;
     b->looked = 0;
     b->call_count = b->run_count = 0;
 }
@@ -654,9 +678,10 @@ static void finish_thread(struct builder *b)
     catch_up(b, UINT64_MAX);
     uint64_t end = ticks ? strobe_reader_ns(b->reader, ticks) : b->seen_ns + b->least_ns;
     if (end > b->seen_ns && end - b->seen_ns > b->gap_ns)
-        fill_gap(b, end, 0, 0);
+        fill_gap(b, end, 0, 0, 1);
     strobe_path_move(p, end);
     strobe_path_cut(p, 0);
+    tell_message(b, 0, 0);
 }
 
 static void build_thread(struct builder *b)

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 enum strobe_watch_what {
-    STROBE_WATCH_PROCESS,        /* first of all: view is told; text = its name */
+    STROBE_WATCH_PROCESS,        /* first of all: text = its name, value = its pid, 0 = not known */
     STROBE_WATCH_MESSAGE_BEGIN,  /* of `thread`'s loop: text = what is printed of it, or its method; when_ns = due */
     STROBE_WATCH_MESSAGE_END,
     STROBE_WATCH_IDLE_BEGIN,     /* an idle handler: text = its class */
@@ -44,6 +44,7 @@ enum strobe_watch_what {
     STROBE_WATCH_ACTIVITY,       /* code = enum strobe_activity, text = class */
     STROBE_WATCH_FOREGROUND,     /* code = 1 in front, 0 behind */
     STROBE_WATCH_SIGNAL,         /* code = signal, value = sender's pid */
+    STROBE_WATCH_NOT_RESPONDING, /* the system says so of a process: value = its pid */
     STROBE_WATCH_THREADS_TEXT,   /* text = a dump of threads, as ART writes it */
     STROBE_WATCH_PRIORITY,       /* of main: code = 0 nice, 1 timer slack ns; value = new */
     STROBE_WATCH_CPU,            /* value = CPU use of the process in 1/1000 of one core since the last */
@@ -68,7 +69,8 @@ struct strobe_watch_frame {
     bool is_vsync;               /* else: the end of a message that was no frame */
 };
 
-struct strobe_watch_stack { const uint64_t *frames; uint32_t count; };   /* innermost first */
+/* Innermost first. Frames are told apart by number; names, by frame, are for people, and NULL where none is known. */
+struct strobe_watch_stack { const uint64_t *frames; uint32_t count; const char *const *names; };
 
 struct strobe_watch_event {
     enum strobe_watch_what what;

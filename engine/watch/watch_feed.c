@@ -1,0 +1,355 @@
+#include "engine/watch/watch_feed.h"
+
+#include "engine/watch/block.h"
+#include "engine/watch/watch_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRETCH = 64 };           /* samples told at begin and end of a long stretch in which nothing changes */
+enum { LAUNCH_ACTIVITY = 100, CLASS_BYTES = 256 };
+#define NOWHERE SIZE_MAX
+
+struct call {
+    uint64_t begin_ns;
+    uint32_t name, node;
+    unsigned says;
+    enum strobe_watch_call class;
+    const char *text;
+};
+
+struct strobe_watch_feed {
+    struct strobe_watch_feed_options options;
+    struct strobe_watcher *watcher;
+    struct strobe_watch_seen seen;
+    bool begun, failed;
+    bool is_ios;
+    uint64_t now_ns;
+
+    struct call *open;           /* outermost first */
+    size_t depth, room;
+    uint64_t *frames;            /* of a sample; as much room as `open` */
+    const char **names;
+    unsigned *says;              /* by name: what it says + 1; 0 = not asked yet */
+    size_t says_room;
+
+    enum { NO_MESSAGE, HELD, TOLD } message;   /* HELD: until its text is known */
+    uint64_t message_ns, due_ns;
+    size_t message_depth;        /* of the call that is the message, where its name said so; else NOWHERE */
+    uint64_t sample_ns;          /* when the next sample is due */
+
+    size_t frame_depth;          /* of the open frame; NOWHERE */
+    size_t phase_depth;          /* of the open phase in it */
+    uint64_t phase_ns;
+    struct strobe_watch_frame frame;
+
+    bool asked;                  /* for a component */
+    size_t create_depth;         /* of the open onCreate that is to bring the focus; NOWHERE */
+    char awaited[CLASS_BYTES];   /* activity that has no focus yet; "" = none */
+    uint64_t created_ns;
+};
+
+static void tell(struct strobe_watch_feed *f, struct strobe_watch_event e)
+{
+    e.time_ns = f->now_ns;
+    e.text = e.text ? e.text : "";
+    f->watcher->tell(f->watcher, &e);
+}
+
+/* ---- samples of iOS */
+
+static void tell_sample(struct strobe_watch_feed *f, uint64_t time_ns)
+{
+    struct strobe_watch_stack stack = {f->frames, (uint32_t)f->depth, f->names};
+    struct strobe_watch_event e = {.what = STROBE_WATCH_SAMPLE, .time_ns = time_ns, .text = "", .stack = &stack};
+    f->watcher->tell(f->watcher, &e);
+}
+
+/* Samples of the time up to time_ns, in which nothing changes. */
+static void tell_samples(struct strobe_watch_feed *f, uint64_t time_ns)
+{
+    if (f->message != TOLD || !f->is_ios || f->sample_ns >= time_ns || !f->depth)
+        return;
+    for (size_t i = 0; i < f->depth; i++) {
+        f->frames[i] = (uint64_t)f->open[f->depth - 1 - i].name + 1;
+        f->names[i] = f->open[f->depth - 1 - i].text;
+    }
+    for (unsigned i = 0; i < STRETCH && f->sample_ns < time_ns; i++, f->sample_ns += STROBE_BLOCK_SAMPLE_NS)
+        tell_sample(f, f->sample_ns);
+    if (f->sample_ns >= time_ns)
+        return;
+    uint64_t left = (time_ns - f->sample_ns) / STROBE_BLOCK_SAMPLE_NS;
+    if (left > STRETCH)
+        f->sample_ns += (left - STRETCH) * STROBE_BLOCK_SAMPLE_NS;
+    for (; f->sample_ns < time_ns; f->sample_ns += STROBE_BLOCK_SAMPLE_NS)
+        tell_sample(f, f->sample_ns);
+}
+
+/* ---- time */
+
+static void arrive(struct strobe_watch_feed *f, uint64_t time_ns)
+{
+    if (time_ns > f->now_ns) {
+        tell_samples(f, time_ns);
+        f->now_ns = time_ns;
+    }
+    if (f->begun)
+        return;
+    f->begun = true;
+    f->seen.begin_ns = f->now_ns;
+    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_PROCESS, .text = f->options.process,
+                                        .value = f->options.pid});
+}
+
+/* ---- messages */
+
+static void tell_held(struct strobe_watch_feed *f, const char *text)
+{
+    if (f->message != HELD)
+        return;
+    f->message = TOLD;
+    f->seen.messages++;
+    struct strobe_watch_event e = {.what = STROBE_WATCH_MESSAGE_BEGIN, .time_ns = f->message_ns, .text = text,
+                                   .when_ns = f->due_ns};
+    struct strobe_watch_event turn = {.what = STROBE_WATCH_LOOP, .time_ns = f->message_ns, .text = "",
+                                      .code = STROBE_LOOP_BEFORE_TIMERS};
+    if (f->is_ios)
+        f->watcher->tell(f->watcher, &turn);
+    f->watcher->tell(f->watcher, &e);
+    uint64_t steps = (f->message_ns - f->seen.begin_ns) / STROBE_BLOCK_SAMPLE_NS + 1;
+    f->sample_ns = f->seen.begin_ns + steps * STROBE_BLOCK_SAMPLE_NS;
+}
+
+static void end_message(struct strobe_watch_feed *f)
+{
+    if (f->message == NO_MESSAGE)
+        return;
+    tell_held(f, "");
+    f->message = NO_MESSAGE;
+    f->message_depth = NOWHERE;
+    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_MESSAGE_END});
+    if (f->is_ios)
+        tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_LOOP, .code = STROBE_LOOP_BEFORE_WAITING});
+}
+
+static void begin_message(struct strobe_watch_feed *f, uint64_t due_ns, size_t depth)
+{
+    end_message(f);
+    f->message = HELD;
+    f->message_ns = f->now_ns;
+    f->message_depth = depth;
+    f->due_ns = due_ns;
+}
+
+void strobe_watch_feed_message(struct strobe_watch_feed *f, uint64_t time_ns, uint64_t due_ns)
+{
+    arrive(f, time_ns);
+    begin_message(f, due_ns, NOWHERE);
+}
+
+void strobe_watch_feed_message_end(struct strobe_watch_feed *f, uint64_t time_ns)
+{
+    arrive(f, time_ns);
+    end_message(f);
+}
+
+/* ---- activities */
+
+static void tell_activity(struct strobe_watch_feed *f, enum strobe_activity what, const char *class)
+{
+    f->seen.activities += what == STROBE_ACTIVITY_CREATED;
+    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_ACTIVITY, .code = what, .text = class});
+}
+
+static void focus(struct strobe_watch_feed *f, const char *class)
+{
+    char text[CLASS_BYTES];
+    memcpy(text, class, strlen(class) + 1);
+    f->awaited[0] = 0;
+    tell_activity(f, STROBE_ACTIVITY_FOCUSED, text);
+}
+
+static void live(struct strobe_watch_feed *f, const struct call *c, size_t depth)
+{
+    char class[CLASS_BYTES];
+    size_t length;
+    const char *at = strobe_class_of(c->text, &length);
+    length = length < sizeof class - 1 ? length : sizeof class - 1;
+    memcpy(class, at, length);
+    class[length] = 0;
+    if (c->says & STROBE_SAYS_CREATE) {
+        if (!f->asked)
+            tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = LAUNCH_ACTIVITY});
+        f->asked = true;
+        /* Base classes have an onCreate too, called by that of the activity: one creation is told. */
+        if (f->create_depth != NOWHERE)
+            return;
+        memcpy(f->awaited, class, length + 1);
+        f->create_depth = depth;
+        tell_activity(f, STROBE_ACTIVITY_CREATED, class);
+    } else if (c->says & STROBE_SAYS_FOCUS) {
+        focus(f, class);
+    } else {
+        tell_activity(f, c->says & STROBE_SAYS_PAUSE ? STROBE_ACTIVITY_PAUSED : STROBE_ACTIVITY_DESTROYED, class);
+    }
+}
+
+/* ---- frames */
+
+static void begin_in_frame(struct strobe_watch_feed *f, const struct call *c, size_t depth)
+{
+    const unsigned phases = STROBE_SAYS_INPUT | STROBE_SAYS_ANIMATION | STROBE_SAYS_TRAVERSAL;
+    if (f->frame_depth == NOWHERE && c->says & STROBE_SAYS_FRAME) {
+        f->frame_depth = depth;
+        f->frame = (struct strobe_watch_frame){.begin_ns = f->now_ns, .is_vsync = true};
+    } else if (f->frame_depth != NOWHERE && f->phase_depth == NOWHERE && c->says & phases) {
+        f->phase_depth = depth;
+        f->phase_ns = f->now_ns;
+    }
+}
+
+static void end_in_frame(struct strobe_watch_feed *f, const struct call *c, size_t depth)
+{
+    if (depth == f->phase_depth) {
+        uint64_t span = f->now_ns - f->phase_ns;
+        *(c->says & STROBE_SAYS_INPUT       ? &f->frame.input_ns
+          : c->says & STROBE_SAYS_ANIMATION ? &f->frame.animation_ns
+                                            : &f->frame.traversal_ns) += span;
+        f->phase_depth = NOWHERE;
+    }
+    if (depth != f->frame_depth)
+        return;
+    f->frame_depth = NOWHERE;
+    f->frame.end_ns = f->now_ns;
+    f->seen.frames++;
+    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_FRAME, .frame = &f->frame});
+    if (f->awaited[0] && f->create_depth == NOWHERE && f->frame.begin_ns >= f->created_ns)
+        focus(f, f->awaited);
+}
+
+/* ---- calls */
+
+static bool make_room(struct strobe_watch_feed *f)
+{
+    if (f->depth < f->room)
+        return true;
+    size_t more = f->room ? f->room * 2 : 64;
+    struct call *open = realloc(f->open, more * sizeof *open);
+    f->open = open ? open : f->open;
+    uint64_t *frames = realloc(f->frames, more * sizeof *frames);
+    f->frames = frames ? frames : f->frames;
+    const char **names = realloc(f->names, more * sizeof *names);
+    f->names = names ? names : f->names;
+    if (open && frames && names)
+        f->room = more;
+    return open && frames && names;
+}
+
+static unsigned says(struct strobe_watch_feed *f, uint32_t name, const char *text)
+{
+    if (name >= f->says_room) {
+        size_t more = f->says_room ? f->says_room : 256;
+        while (more <= name)
+            more *= 2;
+        unsigned *bigger = realloc(f->says, more * sizeof *bigger);
+        if (!bigger) {
+            f->failed = true;
+            return 0;
+        }
+        memset(bigger + f->says_room, 0, (more - f->says_room) * sizeof *bigger);
+        f->says = bigger;
+        f->says_room = more;
+    }
+    if (!f->says[name])
+        f->says[name] = strobe_name_says(text, f->options.frames) + 1;
+    return f->says[name] - 1;
+}
+
+/* True when this call is a message, by its name or by its caller's. */
+static bool is_message(const struct strobe_watch_feed *f, const struct call *c)
+{
+    const struct call *caller = f->depth ? &f->open[f->depth - 1] : NULL;
+    if (f->options.tells_messages || f->message != NO_MESSAGE || c->class != STROBE_WATCH_METHOD)
+        return false;
+    return c->says & STROBE_SAYS_DISPATCH ||
+           (caller && caller->says & STROBE_SAYS_LOOP && !(c->says & (STROBE_SAYS_QUEUE | STROBE_SAYS_LOOP)));
+}
+
+void strobe_watch_feed_call(struct strobe_watch_feed *f, uint64_t time_ns, uint32_t name, const char *text,
+                            enum strobe_watch_call class, uint32_t node)
+{
+    bool first = !f->seen.calls++;
+    arrive(f, time_ns);
+    if (!make_room(f)) {
+        f->failed = true;
+        return;
+    }
+    struct call c = {f->now_ns, name, node, class == STROBE_WATCH_METHOD ? says(f, name, text) : 0, class, text};
+    f->is_ios |= (c.says & STROBE_SAYS_IOS) != 0;
+    if (first)
+        tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_APP_BEGIN});
+    if (is_message(f, &c))
+        begin_message(f, 0, f->depth);
+    tell_held(f, text);
+    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_BEGIN, .text = text, .node = node});
+    size_t depth = f->depth++;
+    f->open[depth] = c;
+    if (!c.says)
+        return;
+    if (c.says & STROBE_SAYS_COMPONENT) {
+        f->asked = true;
+        tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = strobe_component_of(text)});
+    }
+    if (c.says & STROBE_SAYS_ACTIVITY)
+        live(f, &c, depth);
+    begin_in_frame(f, &c, depth);
+}
+
+void strobe_watch_feed_return(struct strobe_watch_feed *f, uint64_t time_ns)
+{
+    arrive(f, time_ns);
+    if (!f->depth)
+        return;
+    size_t depth = --f->depth;
+    struct call c = f->open[depth];
+    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_END, .text = c.text, .node = c.node});
+    if (depth == f->create_depth) {
+        f->create_depth = NOWHERE;
+        f->created_ns = f->now_ns;
+    }
+    end_in_frame(f, &c, depth);
+    if (depth == f->message_depth)
+        end_message(f);
+}
+
+struct strobe_watch_feed *strobe_watch_feed_open(const struct strobe_watch_feed_options *options,
+                                                 struct strobe_watcher *watcher)
+{
+    struct strobe_watch_feed *f = calloc(1, sizeof *f);
+    if (!f)
+        return NULL;
+    f->options = *options;
+    f->watcher = watcher;
+    f->message_depth = f->frame_depth = f->phase_depth = f->create_depth = NOWHERE;
+    return f;
+}
+
+enum strobe_status strobe_watch_feed_close(struct strobe_watch_feed *f, uint64_t time_ns,
+                                           struct strobe_watch_seen *seen)
+{
+    arrive(f, time_ns);
+    while (f->depth)
+        strobe_watch_feed_return(f, time_ns);
+    end_message(f);
+    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_END});
+    f->seen.end_ns = f->now_ns;
+    if (seen)
+        *seen = f->seen;
+    bool failed = f->failed;
+    free(f->open);
+    free(f->frames);
+    free(f->names);
+    free(f->says);
+    free(f);
+    return failed ? STROBE_IO : STROBE_OK;
+}
