@@ -7,9 +7,9 @@
  *                        thread_end
  *   finish               once, also after an error
  *
- * Within a thread, times of slice_begin, slice_end, instant, wake and message never decrease; slices nest, each is longer
- * than zero, and all are ended before thread_end. Pointers handed over are good during the call only, except those given
- * to start, which last until finish returns. Names are ids of the function tree.
+ * Within a thread, times of slice_begin, slice_end, instant, wake and message never decrease; slices nest, each is
+ * longer than zero, and all are ended before thread_end. Pointers handed over are good during the call only, except
+ * those given to start, which last until finish returns. Names are ids of the function tree.
  *
  * A sink that has no use for values, hitches, marks, instants, wakes, samples, messages or ends of threads leaves the
  * pointer NULL.
@@ -87,8 +87,8 @@ struct strobe_wake_flow {
     uint32_t stack;                   /* stack id of the waker at the release; 0 = not known */
 };
 
-/* The thread's loop begins a message (id not 0), after the slices of the one before have ended and before its own begin;
- * or it ends the one it was busy with (0). One that begins ends the one before, too. */
+/* The thread's loop begins a message (id not 0), after the slices of the one before have ended and before its own
+ * begin; or it ends the one it was busy with (0). One that begins ends the one before, too. */
 struct strobe_message { uint64_t time_ns; uint32_t id; };
 
 /* A value of the process at an instant. */

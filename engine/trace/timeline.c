@@ -631,15 +631,22 @@ static void tell_losses(struct builder *b, uint64_t time_ns)
     b->stats->instants++;
 }
 
+uint64_t strobe_timeline_gap_ns(const struct strobe_reader *reader, const struct strobe_reader_thread *thread,
+                                const struct strobe_timeline_options *options)
+{
+    const struct strobe_config *config = &reader->session.header->config;
+    uint64_t interval = thread->is_main ? config->interval_main_ns : config->interval_other_ns;
+    uint64_t async = thread->is_main ? config->async_interval_ns : 2 * config->async_interval_ns;
+    uint64_t slowest = interval > async ? interval : async;
+    uint64_t gap_ns = options->gap_ns ? options->gap_ns : slowest < FAR_NS ? slowest * 4 : FAR_NS * 4;
+    return !options->gap_ns && gap_ns < GAP_NS_LEAST ? GAP_NS_LEAST : gap_ns;
+}
+
 static void set_limits(struct builder *b)
 {
     const struct strobe_config *config = &b->reader->session.header->config;
     uint64_t interval = b->thread->is_main ? config->interval_main_ns : config->interval_other_ns;
-    uint64_t async = b->thread->is_main ? config->async_interval_ns : 2 * config->async_interval_ns;
-    uint64_t slowest = interval > async ? interval : async;
-    b->gap_ns = b->options->gap_ns ? b->options->gap_ns : slowest < FAR_NS ? slowest * 4 : FAR_NS * 4;
-    if (!b->options->gap_ns && b->gap_ns < GAP_NS_LEAST)
-        b->gap_ns = GAP_NS_LEAST;
+    b->gap_ns = strobe_timeline_gap_ns(b->reader, b->thread, b->options);
     b->wait_ns = config->scope_min_ns ? config->scope_min_ns : 1;
     b->least_ns = interval ? interval : LEAST_NS;
     if (b->least_ns > b->gap_ns)
@@ -734,16 +741,6 @@ static void build_thread(struct builder *b)
 }
 
 /* ---- the process */
-
-const char *const strobe_series_name[STROBE_SERIES_COUNT] = {
-    [STROBE_SERIES_CPU_NS] = "process CPU time",
-    [STROBE_SERIES_FOOTPRINT_BYTES] = "memory footprint",
-    [STROBE_SERIES_THREADS] = "threads",
-};
-const char *const strobe_hitch_name[STROBE_HITCH_COUNT] = {
-    [STROBE_HITCH_FRAME] = "hitch",
-    [STROBE_HITCH_HANG] = "hang",
-};
 
 static void tell_values(struct builder *b)
 {

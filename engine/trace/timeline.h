@@ -77,4 +77,8 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
                                          const struct strobe_timeline_options *options, struct strobe_sink *sink,
                                          struct strobe_timeline_stats *stats);
 
+/* Time without a sample after which a thread counts as unseen: what the options say, or follows from the session. */
+uint64_t strobe_timeline_gap_ns(const struct strobe_reader *reader, const struct strobe_reader_thread *thread,
+                                const struct strobe_timeline_options *options);
+
 #endif

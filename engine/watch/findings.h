@@ -1,5 +1,5 @@
-/* Findings as a list that keeps its texts: what reports, traces and pages are made from. Allocates; not thread-safe; the
- * first lack of memory sticks in `failed`. Reading half only. */
+/* Findings as a list that keeps its texts: what reports, traces and pages are made from. Allocates; not thread-safe;
+ * the first lack of memory sticks in `failed`. Reading half only. */
 #ifndef STROBE_WATCH_FINDINGS_H
 #define STROBE_WATCH_FINDINGS_H
 

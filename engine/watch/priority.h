@@ -7,8 +7,6 @@
 
 #include "engine/watch/watch.h"
 
-/* NULL: out of memory. */
-struct strobe_watcher *strobe_watch_priority(const struct strobe_watch_options *options,
-                                             const struct strobe_watch_view *view, struct strobe_finding_sink sink);
+strobe_watch_open_fn strobe_watch_priority;
 
 #endif

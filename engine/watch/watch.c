@@ -3,6 +3,7 @@
 #include "engine/watch/context.h"
 #include "engine/watch/frames.h"
 #include "engine/watch/idle.h"
+#include "engine/watch/priority.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@ static strobe_watch_open_fn *const openers[] = {
     strobe_watch_frames,
     strobe_watch_idle,
     strobe_watch_touch,
+    strobe_watch_priority,
 };
 enum { WATCHERS = sizeof openers / sizeof *openers, WHATS = STROBE_WATCH_END + 1 };
 

@@ -33,8 +33,8 @@ uint32_t strobe_component_of(const char *text);
 /* The class of a method `CLASS.method`, or of `TYPE CLASS.method(TYPES)`: where it begins, and its length. */
 const char *strobe_class_of(const char *text, size_t *length);
 
-/* True when one of the names in `list`, separated by ';', is all of `text` (whose types are left out), or its end from a
- * '.', '$', ':', '/' or blank on. Empty names are no names. */
+/* True when one of the names in `list`, separated by ';', is all of `text` (whose types are left out), or its end from
+ * a '.', '$', ':', '/' or blank on. Empty names are no names. */
 bool strobe_name_is_of(const char *text, const char *list);
 
 #endif

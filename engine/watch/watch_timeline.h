@@ -37,5 +37,6 @@ struct strobe_findings_options {
  * path. */
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
                                               struct strobe_findings **out, char *why, size_t why_bytes);
+void strobe_findings_close(struct strobe_findings *f);
 
 #endif

@@ -117,9 +117,9 @@ enum strobe_status sim_tracks_write(const struct sim_tracks *t, const char *proc
 
 /* A sink that turns the engine's own timeline into tracks, appended to `t`: to be given to strobe_timeline_build, frees
  * itself at finish. `origin_ns` is the trace time that counts as 0. Names are those the trace shows; what stands for
- * missing frames is a method of its name. Samples, losses, bytes and totals are filled in too. A wait counts as blocked
- * when the trace shows that its thread switched in it, or used less CPU time than nine tenths of its own. NULL: out of
- * memory. */
+ * missing frames is a method of its name. Messages, samples, losses, bytes and totals are filled in too. A wait counts
+ * as blocked when the trace shows that its thread switched in it, or used less CPU time than nine tenths of its own.
+ * NULL: out of memory. */
 struct strobe_sink;
 struct strobe_sink *sim_tracks_sink(struct sim_tracks *t, uint64_t origin_ns);
 

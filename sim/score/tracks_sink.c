@@ -80,6 +80,12 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
         ((struct recorder *)sink)->woken = *f;
 }
 
+static void message(struct strobe_sink *sink, const struct strobe_message *m)
+{
+    struct recorder *r = (struct recorder *)sink;
+    sim_track_message(r->tracks, r->track, when(r, m->time_ns), m->id);
+}
+
 /* That a thread was off its processor is no call: what it lies in is where the thread is claimed to have stood. */
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
@@ -198,6 +204,7 @@ struct strobe_sink *sim_tracks_sink(struct sim_tracks *t, uint64_t origin_ns)
     r->tracks = t;
     r->origin_ns = origin_ns;
     r->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .wake = wake, .thread_end = thread_end, .finish = finish};
+                                   .slice_end = slice_end, .wake = wake, .thread_end = thread_end, .finish = finish,
+                                   .message = message};
     return &r->sink;
 }

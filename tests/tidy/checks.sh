@@ -108,7 +108,7 @@ include_arrows_point_one_way() {
             may["sim/kernel"] = "base sim/kernel"
             may["sim/app"] = "base store sim/kernel sim/app"
             may["sim/fault"] = "base sim/kernel sim/app sim/fault"
-            may["sim/score"] = "base store trace sim/score"
+            may["sim/score"] = "base store trace watch sim/score"
             may["sim/runtime"] = "base store host capture method trace sim/kernel sim/app sim/fault sim/score " \
                                  "sim/runtime"
             may["sim/policy"] = may["sim/runtime"] " sim/policy"

@@ -1,0 +1,89 @@
+#include "engine/watch/findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *keep(struct strobe_findings *l, const char *text)
+{
+    const char *kept = strobe_text_keep(&l->texts, text, strlen(text));
+    l->failed |= !kept;
+    return kept ? kept : "";
+}
+
+static void found(void *ctx, const struct strobe_finding *f)
+{
+    struct strobe_findings *l = ctx;
+    if (l->count == l->room) {
+        size_t more = l->room ? l->room * 2 : 16;
+        struct strobe_finding *bigger = realloc(l->at, more * sizeof *bigger);
+        if (!bigger) {
+            l->failed = true;
+            return;
+        }
+        l->at = bigger;
+        l->room = more;
+    }
+    struct strobe_finding *own = &l->at[l->count++];
+    *own = *f;
+    own->scene = keep(l, f->scene);
+    own->blame = keep(l, f->blame);
+    own->stack = keep(l, f->stack);
+    own->key = keep(l, f->key);
+    own->unseen = keep(l, f->unseen);
+    for (size_t i = 0; i < own->value_count; i++)
+        own->values[i].key = keep(l, f->values[i].key);
+}
+
+struct strobe_finding_sink strobe_findings_sink(struct strobe_findings *f)
+{
+    return (struct strobe_finding_sink){found, f};
+}
+
+void strobe_findings_free(struct strobe_findings *f)
+{
+    free(f->at);
+    strobe_text_pool_free(&f->texts);
+    *f = (struct strobe_findings){0};
+}
+
+static bool is_before(const struct strobe_finding *a, const struct strobe_finding *b)
+{
+    if (a->begin_ns != b->begin_ns)
+        return a->begin_ns < b->begin_ns;
+    return a->end_ns > b->end_ns;
+}
+
+/* Stable, and quick where little is out of order: findings come by end. */
+static void merge(struct strobe_finding *at, size_t count, struct strobe_finding *scratch)
+{
+    size_t half = count / 2, left = 0, right = half;
+    if (count < 2)
+        return;
+    merge(at, half, scratch);
+    merge(at + half, count - half, scratch);
+    if (!is_before(&at[half], &at[half - 1]))
+        return;
+    memcpy(scratch, at, half * sizeof *at);
+    for (size_t i = 0; left < half; i++)
+        at[i] = right < count && is_before(&at[right], &scratch[left]) ? at[right++] : scratch[left++];
+}
+
+void strobe_findings_sort(struct strobe_findings *f)
+{
+    struct strobe_finding *scratch = malloc((f->count / 2 + 1) * sizeof *scratch);
+    if (!scratch)
+        f->failed = true;
+    else
+        merge(f->at, f->count, scratch);
+    free(scratch);
+}
+
+uint64_t strobe_finding_cost_ns(const struct strobe_finding *f)
+{
+    static const char *const keys[] = {"cost_ms", "cold_ms", "warm_ms", "block_ms", "application_ms"};
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+        for (size_t i = 0; i < f->value_count; i++)
+            if (!strcmp(f->values[i].key, keys[k]) && f->values[i].value >= 0 && f->values[i].value < 1e12)
+                return (uint64_t)(f->values[i].value * 1e6 + 0.5);
+    return f->end_ns - f->begin_ns;
+}

@@ -1,0 +1,267 @@
+#include "engine/watch/watch_timeline.h"
+
+#include "engine/trace/symbols.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A turn of the run loop that took too long, for sessions without messages. */
+struct turn { uint64_t begin_ns, end_ns; };
+
+struct teller {
+    struct strobe_sink sink;
+    struct strobe_watcher *watcher;
+    const char *frames;
+    struct strobe_watch_seen *seen;
+    const struct strobe_reader *reader;
+    const struct strobe_reader_thread *main;
+    struct strobe_function_tree *tree;
+    struct strobe_watch_feed *feed;
+    bool is_main;                /* the thread that is told now */
+    bool has_messages, failed;
+    uint64_t now_ns;             /* latest time of the main thread */
+    struct turn *turns;
+    size_t turn_count, turn_room, turn;   /* turn: the next to begin, or the one that is open */
+    bool in_turn;
+};
+
+/* ---- the main thread */
+
+static const struct strobe_reader_thread *main_of(const struct strobe_reader *reader)
+{
+    for (uint32_t i = 0; i < reader->thread_count; i++)
+        if (reader->threads[i].is_main)
+            return &reader->threads[i];
+    return NULL;
+}
+
+static bool has_messages(const struct strobe_reader_thread *t)
+{
+    for (size_t i = 0; t && i < t->item_count; i++)
+        if (t->items[i].record.message)
+            return true;
+    return false;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+{
+    struct teller *t = (struct teller *)sink;
+    const struct strobe_session_header *h = reader->session.header;
+    t->reader = reader;
+    t->tree = tree;
+    t->main = main_of(reader);
+    t->has_messages = has_messages(t->main);
+    char exe[sizeof h->exe + 1];
+    memcpy(exe, h->exe, sizeof h->exe);
+    exe[sizeof h->exe] = 0;
+    t->now_ns = strobe_reader_ns(reader, reader->first_ticks);
+    t->feed = strobe_watch_feed_open(&(struct strobe_watch_feed_options){
+        .frames = t->frames, .tells_messages = t->has_messages || reader->hitch_count, .process = last_part(exe),
+        .pid = h->pid}, t->watcher);
+    t->failed |= !t->feed;
+}
+
+/* ---- turns of the run loop that were too long */
+
+static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+{
+    struct teller *t = (struct teller *)sink;
+    if (t->has_messages || &t->reader->threads[l->thread] != t->main)
+        return;
+    if (t->turn_count == t->turn_room) {
+        size_t more = t->turn_room ? t->turn_room * 2 : 64;
+        struct turn *bigger = realloc(t->turns, more * sizeof *bigger);
+        if (!bigger) {
+            t->failed = true;
+            return;
+        }
+        t->turns = bigger;
+        t->turn_room = more;
+    }
+    t->turns[t->turn_count++] = (struct turn){l->begin_ns, l->end_ns};
+}
+
+/* Tells the turns that begin or end up to time_ns. */
+static void tell_turns(struct teller *t, uint64_t time_ns)
+{
+    for (; t->turn < t->turn_count; t->turn++) {
+        const struct turn *turn = &t->turns[t->turn];
+        if (!t->in_turn && turn->begin_ns > time_ns)
+            return;
+        if (!t->in_turn)
+            strobe_watch_feed_message(t->feed, turn->begin_ns, 0);
+        t->in_turn = turn->end_ns > time_ns;
+        if (t->in_turn)
+            return;
+        strobe_watch_feed_message_end(t->feed, turn->end_ns);
+    }
+}
+
+/* ---- slices */
+
+static bool is_told(struct teller *t, uint64_t time_ns)
+{
+    if (!t->is_main || !t->feed)
+        return false;
+    t->now_ns = time_ns;
+    tell_turns(t, time_ns);
+    return true;
+}
+
+static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
+{
+    struct teller *t = (struct teller *)sink;
+    t->is_main = thread == t->main;
+}
+
+static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+{
+    static const enum strobe_watch_call class_of[] = {
+        [STROBE_SLICE_FUNCTION] = STROBE_WATCH_METHOD,
+        [STROBE_SLICE_WAIT] = STROBE_WATCH_WAIT,
+        [STROBE_SLICE_GAP] = STROBE_WATCH_GAP,
+        [STROBE_SLICE_PLACEHOLDER] = STROBE_WATCH_GAP,
+    };
+    struct teller *t = (struct teller *)sink;
+    if (is_told(t, s->begin.time_ns))
+        strobe_watch_feed_call(t->feed, s->begin.time_ns, s->name, strobe_function_tree_name(t->tree, s->name)->text,
+                               class_of[s->class], s->node);
+}
+
+static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+{
+    struct teller *t = (struct teller *)sink;
+    (void)s;
+    if (is_told(t, now->time_ns))
+        strobe_watch_feed_return(t->feed, now->time_ns);
+}
+
+static void message(struct strobe_sink *sink, const struct strobe_message *m)
+{
+    struct teller *t = (struct teller *)sink;
+    if (!is_told(t, m->time_ns))
+        return;
+    if (m->id)
+        strobe_watch_feed_message(t->feed, m->time_ns, 0);
+    else
+        strobe_watch_feed_message_end(t->feed, m->time_ns);
+}
+
+static enum strobe_status finish(struct strobe_sink *sink)
+{
+    struct teller *t = (struct teller *)sink;
+    bool failed = t->failed;
+    if (t->feed) {
+        tell_turns(t, UINT64_MAX);
+        uint64_t end_ns = strobe_reader_ns(t->reader, t->reader->last_ticks);
+        failed |= strobe_watch_feed_close(t->feed, end_ns > t->now_ns ? end_ns : t->now_ns, t->seen) != STROBE_OK;
+    }
+    free(t->turns);
+    free(t);
+    return failed ? STROBE_IO : STROBE_OK;
+}
+
+struct strobe_sink *strobe_watch_sink(struct strobe_watcher *watcher, const char *frames,
+                                      struct strobe_watch_seen *seen)
+{
+    struct teller *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .finish = finish, .hitch = hitch, .message = message};
+    t->watcher = watcher;
+    t->frames = frames;
+    t->seen = seen;
+    return &t->sink;
+}
+
+/* ---- sessions */
+
+struct strobe_watch_view strobe_watch_view_of(const struct strobe_reader *reader,
+                                              const struct strobe_timeline_options *options)
+{
+    const struct strobe_reader_thread *t = main_of(reader);
+    uint64_t gap_ns = t ? strobe_timeline_gap_ns(reader, t, options) : 0;
+    return (struct strobe_watch_view){.sampled = true, .resolution_ns = gap_ns, .unseen_below_ns = gap_ns};
+}
+
+struct job {
+    struct strobe_reader *reader;
+    struct strobe_symbols *symbols;
+    struct strobe_function_tree *tree;
+    struct strobe_findings *out;
+};
+
+static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+{
+    return strobe_symbols_resolve(ctx, return_address, out, max);
+}
+
+static enum strobe_status find(struct job *j, const struct strobe_findings_options *options)
+{
+    struct strobe_timeline_options timeline = options->timeline;
+    timeline.no_samples = 1;
+    j->out->view = strobe_watch_view_of(j->reader, &timeline);
+    j->out->view.refresh_hz = options->refresh_hz;
+    struct strobe_watcher *w = strobe_watch_all(&options->watch, &j->out->view, strobe_findings_sink(j->out));
+    struct strobe_sink *sink = w ? strobe_watch_sink(w, options->frames, &j->out->seen) : NULL;
+    enum strobe_status status = STROBE_IO;
+    if (sink)
+        status = strobe_timeline_build(j->reader, j->tree, &timeline, sink, NULL);
+    if (w) {
+        enum strobe_status closed = w->close(w);
+        status = status == STROBE_OK ? closed : status;
+    }
+    strobe_findings_sort(j->out);
+    return status == STROBE_OK && j->out->failed ? STROBE_IO : status;
+}
+
+static enum strobe_status run(struct job *j, const char *path, const struct strobe_findings_options *options, char *why,
+                              size_t why_bytes)
+{
+    enum strobe_status status = strobe_reader_open(path, &j->reader, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    j->out = calloc(1, sizeof *j->out);
+    status = j->out ? strobe_symbols_open(&j->reader->session, options->symbols, &j->symbols) : STROBE_IO;
+    if (status == STROBE_OK)
+        status = strobe_function_tree_open(&j->reader->session.stacks, (struct strobe_resolver){resolve, j->symbols},
+                                           &j->tree);
+    if (status == STROBE_OK)
+        status = find(j, options);
+    if (status != STROBE_OK && why && why_bytes)
+        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+    return status;
+}
+
+enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
+                                              struct strobe_findings **out, char *why, size_t why_bytes)
+{
+    struct job j = {0};
+    enum strobe_status status = run(&j, path, options, why, why_bytes);
+    strobe_function_tree_close(j.tree);
+    strobe_symbols_close(j.symbols);
+    strobe_reader_close(j.reader);
+    *out = j.out;
+    if (status != STROBE_OK && j.out) {
+        strobe_findings_free(j.out);
+        free(j.out);
+        *out = NULL;
+    }
+    return status;
+}
+
+void strobe_findings_close(struct strobe_findings *f)
+{
+    if (f)
+        strobe_findings_free(f);
+    free(f);
+}

@@ -1,0 +1,74 @@
+#include "sim/score/found.h"
+
+struct strobe_watch_view sim_truth_view(void)
+{
+    return (struct strobe_watch_view){.resolution_ns = 1};
+}
+
+static const struct sim_track *main_of(const struct sim_tracks *t)
+{
+    for (size_t i = 0; i < t->track_count; i++)
+        if (t->tracks[i].is_main)
+            return &t->tracks[i];
+    return NULL;
+}
+
+/* Messages by turns of begin and end, told up to time_ns. An END comes after the calls of its time, a BEGIN before. */
+struct messages { const struct sim_track *track; size_t next; bool open; };
+
+static void tell_messages(struct strobe_watch_feed *f, struct messages *m, uint64_t time_ns, bool begins)
+{
+    while (m->next < m->track->message_count) {
+        const struct sim_span *s = &m->track->messages[m->next];
+        uint64_t at_ns = m->open ? s->end_ns : s->begin_ns;
+        if (at_ns > time_ns || (at_ns == time_ns && !begins))
+            return;
+        if (m->open)
+            strobe_watch_feed_message_end(f, at_ns);
+        else
+            strobe_watch_feed_message(f, at_ns, 0);
+        m->next += m->open;
+        m->open = !m->open;
+    }
+}
+
+enum strobe_status sim_tracks_watch(const struct sim_tracks *t, struct strobe_watcher *watcher,
+                                    struct strobe_watch_seen *seen)
+{
+    static const enum strobe_watch_call class_of[] = {
+        [SIM_CALL_METHOD] = STROBE_WATCH_METHOD,
+        [SIM_CALL_WAIT] = STROBE_WATCH_WAIT,
+        [SIM_CALL_GAP] = STROBE_WATCH_GAP,
+    };
+    const struct sim_track *track = main_of(t);
+    struct strobe_watch_feed_options options = {.tells_messages = track && track->message_count, .process = "app"};
+    struct strobe_watch_feed *f = strobe_watch_feed_open(&options, watcher);
+    if (!f)
+        return STROBE_IO;
+    struct messages m = {.track = track};
+    for (size_t i = 0; track && i < track->event_count; i++) {
+        const struct sim_event *e = &track->events[i];
+        bool begins = e->name != SIM_CALL_END;
+        tell_messages(f, &m, e->time_ns, begins);
+        if (begins)
+            strobe_watch_feed_call(f, e->time_ns, e->name, t->names.texts[e->name], class_of[e->class], 0);
+        else
+            strobe_watch_feed_return(f, e->time_ns);
+    }
+    uint64_t end_ns = track ? track->end_ns : t->end_ns;
+    if (track)
+        tell_messages(f, &m, end_ns, true);
+    return strobe_watch_feed_close(f, end_ns, seen);
+}
+
+enum strobe_status sim_tracks_find(const struct sim_tracks *t, const struct strobe_watch_options *options,
+                                   const struct strobe_watch_view *view, struct strobe_findings *out)
+{
+    out->view = *view;
+    struct strobe_watcher *w = strobe_watch_all(options, view, strobe_findings_sink(out));
+    if (!w)
+        return STROBE_IO;
+    enum strobe_status status = sim_tracks_watch(t, w, &out->seen), closed = w->close(w);
+    strobe_findings_sort(out);
+    return status != STROBE_OK ? status : closed != STROBE_OK ? closed : out->failed ? STROBE_IO : STROBE_OK;
+}
