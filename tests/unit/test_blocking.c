@@ -560,7 +560,7 @@ static void wakers_of_random_histories_are_the_true_ones(void **state)
     assert_true(m.truths > 100);
     assert_int_equal(m.wrong, 0);
     /* Notes that fell out of a crowded bucket: each a waker less, and few. */
-    assert_in_range(m.missed, 0, m.truths / 200);
+    assert_in_range(m.missed, 0, m.truths / 200 + 2);
 }
 
 /* ---- real threads */
