@@ -37,6 +37,20 @@ static bool visit_frame(struct strobe_art_walk *w)
     return true;
 }
 
+/* The same for who wants nothing but pointers: none is followed, pseudo-methods are frames like others. */
+static bool visit_any(struct strobe_art_walk *w)
+{
+    const struct strobe_libart *a = w->libart;
+    const void *method = ((const void *(*)(const void *))(uintptr_t)a->address[STROBE_ART_VISITOR_METHOD])(w);
+    if (w->visits++ == STROBE_ART_VISITS_MAX || (method && w->count == w->max)) {
+        w->cut = true;
+        return false;
+    }
+    if (method)
+        w->frames_end[-1 - (ptrdiff_t)w->count++] = (uint64_t)(uintptr_t)method;
+    return true;
+}
+
 static void destroy(struct strobe_art_walk *w)
 {
     (void)w;
@@ -45,9 +59,12 @@ static void destroy(struct strobe_art_walk *w)
 /* As the Itanium C++ ABI lays it out (2.5): what stands before the address point is asked for by nobody here. */
 static void *const vtable[] = {NULL, NULL, (void *)(uintptr_t)destroy, (void *)(uintptr_t)destroy,
                                (void *)(uintptr_t)visit_frame};
+static void *const vtable_any[] = {NULL, NULL, (void *)(uintptr_t)destroy, (void *)(uintptr_t)destroy,
+                                   (void *)(uintptr_t)visit_any};
 
-enum strobe_walk_end strobe_art_walk(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
-                                     uint64_t *frames_end, uint32_t *dex_pcs_end, uint32_t max, uint32_t *count)
+static enum strobe_walk_end walk_by(void *const *table, struct strobe_art_walk *w, const struct strobe_libart *a,
+                                    void *thread, uint64_t *frames_end, uint32_t *dex_pcs_end, uint32_t max,
+                                    uint32_t *count)
 {
     void (*init)(void *, void *, void *, uint32_t, bool) =
         (void (*)(void *, void *, void *, uint32_t, bool))(uintptr_t)a->address[STROBE_ART_VISITOR_INIT];
@@ -60,8 +77,20 @@ enum strobe_walk_end strobe_art_walk(struct strobe_art_walk *w, const struct str
     w->visits = 0;
     w->cut = false;
     init(w, thread, NULL, INCLUDE_INLINED, false);
-    w->vtable = vtable + 2;
+    w->vtable = table + 2;
     walk(w, false);
     *count = w->count;
     return w->cut ? STROBE_WALK_CUT : STROBE_WALK_ROOT;
+}
+
+enum strobe_walk_end strobe_art_walk(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
+                                     uint64_t *frames_end, uint32_t *dex_pcs_end, uint32_t max, uint32_t *count)
+{
+    return walk_by(vtable, w, a, thread, frames_end, dex_pcs_end, max, count);
+}
+
+enum strobe_walk_end strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
+                                             uint64_t *frames_end, uint32_t max, uint32_t *count)
+{
+    return walk_by(vtable_any, w, a, thread, frames_end, NULL, max, count);
 }

@@ -36,4 +36,9 @@ struct strobe_art_walk {
 enum strobe_walk_end strobe_art_walk(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
                                      uint64_t *frames_end, uint32_t *dex_pcs_end, uint32_t max, uint32_t *count);
 
+/* The same, but that pseudo-methods are left in: no memory of a method is read, so what is wrong with one is met later,
+ * by who looks at it. */
+enum strobe_walk_end strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a, void *thread,
+                                             uint64_t *frames_end, uint32_t max, uint32_t *count);
+
 #endif
