@@ -66,6 +66,7 @@ struct strobe_packet_head {
     strobe_a64 magic;                /* stored last: a file whose making was cut off has none */
     uint32_t version;
     uint32_t capacity;               /* slots */
+    strobe_a64 note[8];              /* the writer's own words about what it writes; 0 at first */
 };
 
 /* A process-local view; cheap to make, holds no state of its own. */

@@ -9,11 +9,14 @@ contract_src := $(wildcard tests/contract_art/*.c)
 sources      += $(art_src) $(art_lab_src) $(binder_src) $(fake_src) $(contract_src)
 fake_libs    := $(fake_levels:%=$B/art/%/libart.so)
 fake_obj     := $(call obj,fake,$(fake_src))
+cutils_src   := sim/art/cutils/cutils.c
+cutils_libs  := $(addprefix $B/cutils/,$(addsuffix /libcutils.so,25 26 30))
+sources      += $(cutils_src)
 
 art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
 
 # The command starts scenarios in them, with the library beside it.
-all: $B/libstrobe-art.so $(fake_libs) $B/libstrobe-binder.so
+all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so
 
 $B/libstrobe-art.a: $(call obj,obj,$(art_src))
 	@mkdir -p $(@D) && rm -f $@
@@ -54,6 +57,13 @@ $B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art
 detour_tests := $B/tests/unit/test_art_detour $B/tests/unit/test_art_moved
 $(detour_tests): $(call obj,obj,$(wildcard sim/art/detour*.c))
 $(detour_tests): trace_libs += $B/libstrobe-art.a $(if $(TRIPLET),,-lcapstone)
+
+# Three ages of libcutils, see its source; its calls of the C library go through slots, which are made late as there.
+$B/cutils/%/libcutils.so: $(cutils_src) $B/flags
+	@mkdir -p $(@D)
+	$(call run,ld)$(compile) -MF $@.d -fPIC -fvisibility=hidden -DFAKE_CUTILS_LEVEL=$* -shared \
+	    -Wl,-soname,libcutils.so $(ldflags) -o $@ $<
+$B/tests/unit/test_atrace: | $(cutils_libs)
 
 # In short, for sanitized builds. Runtimes have signal handlers and threads of their own, which outlive a case. Under
 # the thread sanitizer threads are slow to start: there are run those of the cases that measure no time.
