@@ -40,6 +40,10 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(copy_kib, "  a KiB of it"),
     MEMBER(resume, "sampler lets it go"),
     MEMBER(unwind_frame, "frame of a copied stack"),
+    MEMBER(probe, "probe into a method log, its clock kept by others"),
+    MEMBER(probe_other, "  of a thread that isn't followed"),
+    MEMBER(mark, "probe that writes a text to a ring"),
+    MEMBER(call_record, "record of a call at its exit, without clocks"),
 #undef MEMBER
 };
 enum { MEMBERS = sizeof members / sizeof *members };
@@ -127,16 +131,18 @@ int main(int argc, char **argv)
     }
     costs_engine_prepare();
     costs_stop_prepare();
+    costs_method_prepare();
     for (int i = 0; i < ROUNDS; i++) {
         costs_engine_round(&rounds[i]);
         costs_stop_round(&rounds[i]);
+        costs_method_round(&rounds[i]);
     }
-    printf("%-44s %10s %10s %10s  ns\n", "cost", "quartile", "median", "quartile");
+    printf("%-50s %10s %10s %10s  ns\n", "cost", "quartile", "median", "quartile");
     for (int i = 0; i < MEMBERS; i++) {
         for (int r = 0; r < ROUNDS; r++)
             column[r] = member_of(&rounds[r], &members[i]);
         figures[i] = i == 0 ? summed_up(hook, COSTS_HOOK_ROUNDS) : summed_up(column, ROUNDS);
-        printf("%-44s %10.1f %10.1f %10.1f\n", members[i].what, figures[i].low, figures[i].median, figures[i].high);
+        printf("%-50s %10.1f %10.1f %10.1f\n", members[i].what, figures[i].low, figures[i].median, figures[i].high);
     }
     if (write_table(json, figures))
         return 0;

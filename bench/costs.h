@@ -18,6 +18,10 @@ void costs_engine_round(struct sim_costs *out);
 void costs_stop_prepare(void);
 void costs_stop_round(struct sim_costs *out);
 
+/* Probes of instrumented methods. */
+void costs_method_prepare(void);
+void costs_method_round(struct sim_costs *out);
+
 /* The hook itself, which takes a process of its own with the library preloaded: `self` run again, under `strobe record`
  * from the folder above. False when that failed. */
 enum { COSTS_HOOK_ROUNDS = 201 };

@@ -35,8 +35,8 @@ static struct sim_tracer *async_10ms(void)
     return sim_policy_async(10000000);
 }
 
-const char *const sim_policy_names[] = {"strobe",     "btrace-android", "btrace-ios", "async-1ms",
-                                        "async-10ms", "sync-only",      "ideal",      NULL};
+const char *const sim_policy_names[] = {"strobe",    "btrace-android", "btrace-ios", "async-1ms", "async-10ms",
+                                        "sync-only", "matrix",         "ideal",      NULL};
 
 enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
 {
@@ -44,6 +44,7 @@ enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
         {"strobe", sim_policy_strobe},       {"btrace-android", sim_policy_btrace_android},
         {"btrace-ios", sim_policy_btrace_ios}, {"async-1ms", async_1ms},
         {"async-10ms", async_10ms},          {"sync-only", sim_policy_sync_only},
+        {"matrix", sim_policy_matrix},
         {"none", none},
     };
     *out = NULL;

@@ -7,11 +7,13 @@
  *   async-1ms       a suspending sampler alone, of every thread that runs (as Time Profiler)
  *   async-10ms      the same, ten times slower
  *   sync-only       the engine without its sampler
+ *   matrix          instrumented methods of the main thread, into a packed log with a clock of 5 ms
  *   ideal           exact samples that cost nothing, evenly spaced, as many of each thread as `strobe` takes; built
  *                   into a trace by the engine's rules
  *   none            nothing listens: what the app does alone
  *
- * Sources of the btrace rules: the published sources of bytedance/btrace 3.0 (b0dc0a3, Android and iOS). */
+ * Sources of the btrace rules: the published sources of bytedance/btrace 3.0 (b0dc0a3, Android and iOS). What is told
+ * by instrumentation goes through the engine's own capture and readers (engine/method, engine/trace). */
 #ifndef STROBE_SIM_POLICY_POLICY_H
 #define STROBE_SIM_POLICY_POLICY_H
 
@@ -33,5 +35,6 @@ struct sim_tracer *sim_policy_async(uint64_t interval_ns);
 struct sim_tracer *sim_policy_sync_only(void);
 struct sim_tracer *sim_policy_btrace_android(void);
 struct sim_tracer *sim_policy_btrace_ios(void);
+struct sim_tracer *sim_policy_matrix(void);
 
 #endif

@@ -11,14 +11,15 @@
 const struct sim_costs sim_costs_default = {
     .hook = 3.6, .clock = 19.7, .thread_clock = 215, .usage = 176, .scope = 21.9, .sample = 28.8, .frame = 5,
     .frame_known = 0.4, .release = 24.7, .look = 6.2, .suspend = 2409, .suspend_target = 1717, .copy = 336,
-    .copy_kib = 51, .resume = 130, .unwind_frame = 6.1,
+    .copy_kib = 51, .resume = 130, .unwind_frame = 6.1, .probe = 1.5, .probe_other = 1.4, .mark = 70, .call_record = 3.2,
 };
 
 static const struct member { const char *name; size_t offset; } members[] = {
 #define MEMBER(name) {#name, offsetof(struct sim_costs, name)}
     MEMBER(hook), MEMBER(clock), MEMBER(thread_clock), MEMBER(usage), MEMBER(scope), MEMBER(sample), MEMBER(frame),
     MEMBER(frame_known), MEMBER(release), MEMBER(look), MEMBER(suspend), MEMBER(suspend_target), MEMBER(copy),
-    MEMBER(copy_kib), MEMBER(resume), MEMBER(unwind_frame),
+    MEMBER(copy_kib), MEMBER(resume), MEMBER(unwind_frame), MEMBER(probe), MEMBER(probe_other), MEMBER(mark),
+    MEMBER(call_record),
 #undef MEMBER
 };
 enum { MEMBERS = sizeof members / sizeof members[0], TABLE_BYTES_MAX = 1 << 16, KEY_BYTES = 64 };

@@ -119,7 +119,9 @@ static bool walk_pair(struct walk *w, const struct sim_pair *pair)
 
 /* ---- lengths of calls ---- */
 
-/* The calls of a track by name, in order of begin: first[name] .. first[name + 1) in `ns`. */
+/* The calls of a track by name, in order of begin: first[name] .. first[name + 1) in `ns`; NO_LENGTH of those that were
+ * not left by their exit. */
+#define NO_LENGTH UINT64_MAX
 struct lengths { size_t *first; uint64_t *ns; };
 
 static bool measure(const struct sim_track *track, const uint32_t *name_of, size_t names, struct lengths *out)
@@ -145,7 +147,7 @@ static bool measure(const struct sim_track *track, const uint32_t *name_of, size
         if (e->name == SIM_CALL_END) {
             size_t at = open[--depth];
             if (at != SIZE_MAX)
-                out->ns[at] = e->time_ns - out->ns[at];
+                out->ns[at] = e->class || e->time_ns == track->end_ns ? NO_LENGTH : e->time_ns - out->ns[at];
             continue;
         }
         uint32_t name = name_of ? name_of[e->name] : e->name;
@@ -177,11 +179,13 @@ static bool time_pair(const struct sim_pairing *p, const struct sim_pair *pair, 
             continue;
         for (size_t i = 0; i < n; i++) {
             uint64_t a = truth.ns[truth.first[name] + i], b = claim.ns[claim.first[name] + i];
+            if (a == NO_LENGTH || b == NO_LENGTH)
+                continue;
             uint64_t error = a > b ? a - b : b - a;
+            out->timed_calls++;
             out->call_error_sum_ns += error;
             out->call_error_most_ns = error > out->call_error_most_ns ? error : out->call_error_most_ns;
         }
-        out->timed_calls += n;
     }
     drop(&truth);
     drop(&claim);

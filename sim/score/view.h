@@ -8,7 +8,8 @@
  *                      the share of time at which both paths are equal. Of a policy that can tell everything: its
  *                      agreement
  *   timed_calls        calls it tells that can be held against true ones: of methods of which a thread's claim has as
- *                      many calls as its truth, the n-th against the n-th; only of policies with a view
+ *                      many calls as its truth, the n-th against the n-th; only of policies with a view, and not of
+ *                      calls left by an exception or open when the thread's life ends
  *   call_error_ns      mean of what the lengths of those are off by, and
  *   call_error_most_ns the largest
  *

@@ -77,7 +77,8 @@ static void each_member_must_be_there_once(void **state)
 {
     static const char *const members[] = {
         "hook", "clock", "thread_clock", "usage", "scope", "sample", "frame", "frame_known", "release", "look",
-        "suspend", "suspend_target", "copy", "copy_kib", "resume", "unwind_frame",
+        "suspend", "suspend_target", "copy", "copy_kib", "resume", "unwind_frame", "probe",
+        "probe_other", "mark", "call_record",
     };
     (void)state;
     assert_int_equal(sizeof members / sizeof *members, sizeof(struct sim_costs) / sizeof(double));

@@ -1,0 +1,116 @@
+#include "sim/policy/call_claims.h"
+
+#include "sim/score/grow.h"
+
+#include <stdlib.h>
+
+struct open_call { uint64_t begin_ns; enum strobe_kind wait; bool left_out; };
+
+struct claiming {
+    const struct sim_call_claims *in;
+    struct sim_tracks *out;
+    uint32_t track;
+    const struct strobe_calls_thread *thread;
+    struct open_call *open;
+    size_t depth, room;
+    size_t message;              /* the next one to tell */
+    struct sim_call_name *names; /* by number in the stream; asked for once */
+    bool *asked;
+};
+
+static uint64_t when(const struct claiming *c, uint64_t time_ns)
+{
+    uint64_t told = c->out->failed ? 0 : c->out->tracks[c->track].end_ns;
+    uint64_t ns = time_ns > c->in->origin_ns ? time_ns - c->in->origin_ns : 0;
+    return ns > told ? ns : told;
+}
+
+static struct sim_call_name name_of(struct claiming *c, uint32_t number)
+{
+    if (!c->asked[number]) {
+        const char *text = c->in->calls->names.texts[number];
+        c->names[number] = c->in->name ? c->in->name(c->in->ctx, text) : (struct sim_call_name){.name = text};
+        c->asked[number] = true;
+    }
+    return c->names[number];
+}
+
+static void tell_messages(struct claiming *c, uint64_t until_ns)
+{
+    const struct sim_call_claims *in = c->in;
+    for (; c->message < in->message_count && in->messages[c->message].time_ns <= until_ns; c->message++) {
+        const struct sim_call_message *m = &in->messages[c->message];
+        if (m->tid != c->thread->tid)
+            continue;
+        uint64_t now = when(c, m->time_ns);
+        sim_track_message(c->out, c->track, now, m->id);
+        if (m->id && in->turn) {
+            struct sim_loop_turn turn = in->turn(in->ctx, m->tid, m->id);
+            turn.begin_ns = now;
+            sim_track_loop(c->out, c->track, &turn);
+        }
+    }
+}
+
+static bool begin(struct claiming *c, const struct strobe_call *call)
+{
+    struct sim_call_name name = name_of(c, call->name);
+    if (!sim_grow(&c->open, c->depth + 1, &c->room, sizeof *c->open))
+        return false;
+    uint64_t now = when(c, call->time_ns);
+    c->open[c->depth++] = (struct open_call){now, name.wait, !name.name};
+    if (name.name)
+        sim_track_call(c->out, c->track, now, sim_tracks_name(c->out, name.name),
+                       name.wait == STROBE_KIND_NONE ? SIM_CALL_METHOD : SIM_CALL_WAIT);
+    return true;
+}
+
+static void end(struct claiming *c, const struct strobe_call *call)
+{
+    const struct open_call *o = &c->open[--c->depth];
+    if (o->left_out)
+        return;
+    uint64_t now = when(c, call->time_ns);
+    sim_track_return(c->out, c->track, now, false);
+    if (o->wait != STROBE_KIND_NONE)
+        sim_track_wait(c->out, c->track,
+                       &(struct sim_wait){.begin_ns = o->begin_ns, .end_ns = now, .kind = o->wait, .blocked = true,
+                                          .waker = SIM_NOBODY, .release_ns = now});
+}
+
+static bool claim_thread(struct claiming *c, const struct strobe_calls_thread *t)
+{
+    uint64_t first = t->calls[0].time_ns > c->in->origin_ns ? t->calls[0].time_ns - c->in->origin_ns : 0;
+    c->thread = t;
+    c->depth = c->message = 0;
+    c->track = sim_track_add(c->out, t->tid, 1, t->name, t->is_main, first);
+    if (c->out->failed)
+        return false;
+    for (size_t i = 0; i < t->call_count; i++) {
+        const struct strobe_call *call = &t->calls[i];
+        tell_messages(c, call->time_ns);
+        if (call->what == STROBE_CALL_BEGIN ? !begin(c, call) : (end(c, call), false))
+            return false;
+    }
+    tell_messages(c, UINT64_MAX);
+    c->out->tracks[c->track].samples = t->call_count;
+    c->out->samples += t->call_count;
+    c->out->lost += t->lost;
+    sim_track_end(c->out, c->track, when(c, c->in->origin_ns));
+    return !c->out->failed;
+}
+
+enum strobe_status sim_claim_calls(const struct sim_call_claims *in, struct sim_tracks *out)
+{
+    struct claiming c = {.in = in, .out = out};
+    c.names = calloc(in->calls->names.count + 1, sizeof *c.names);
+    c.asked = calloc(in->calls->names.count + 1, sizeof *c.asked);
+    bool fits = c.names && c.asked;
+    for (size_t i = 0; fits && i < in->calls->thread_count; i++)
+        if (in->calls->threads[i].call_count)
+            fits = claim_thread(&c, &in->calls->threads[i]);
+    free(c.open);
+    free(c.names);
+    free(c.asked);
+    return fits && !out->failed ? STROBE_OK : STROBE_IO;
+}

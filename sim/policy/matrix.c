@@ -1,0 +1,218 @@
+/* Matrix's TraceCanary: managed methods of the app tell a packed log of the main thread that they are entered and left;
+ * a thread of its own keeps the log's clock, five ms at a time; the message loop's begins and ends are in the log, too.
+ * What is left is read back by exact calls at the grain of that clock. */
+#include "engine/method/matrix_log.h"
+#include "engine/trace/calls_repair.h"
+#include "sim/policy/btrace.h"
+#include "sim/policy/call_claims.h"
+#include "sim/policy/instrument.h"
+#include "sim/policy/policy.h"
+#include "sim/score/grow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PROBE_BYTES = 12, TICK_NS = STROBE_MATRIX_TICK_MS * 1000000, MS = 1000000 };
+
+/* A message as the loop told it: what is printed of it names its handler. */
+struct turn { uint32_t queue, method; };
+
+struct matrix {
+    struct sim_tracer tracer;
+    struct sim_run *run;
+    struct sim_costs costs;
+    double owed_ns;              /* parts of a ns */
+    struct sim_instrument probes;
+    struct strobe_matrix_clock clock;
+    struct strobe_matrix_log log;
+    void *memory;
+    struct sim_vthread *main;
+    uint32_t tid;
+    char name[32];
+    struct sim_call_message *messages;
+    size_t message_count, message_room;
+    bool failed;
+};
+
+static struct matrix *of(struct sim_tracer *t)
+{
+    return (struct matrix *)t;
+}
+
+static void charge(struct matrix *m, struct sim_vthread *v, double ns)
+{
+    m->owed_ns += ns;
+    uint64_t whole = (uint64_t)m->owed_ns;
+    m->owed_ns -= (double)whole;
+    sim_tracer_charge(v, whole);
+}
+
+/* ---- capture ---- */
+
+static void run_clock(void *arg)
+{
+    struct matrix *m = arg;
+    for (;;) {
+        sim_charge((uint64_t)(m->costs.clock + 0.5));
+        strobe_matrix_clock_tick(&m->clock, sim_now());
+        sim_sleep_until(sim_now() + TICK_NS);
+    }
+}
+
+static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+{
+    struct matrix *m = of(t);
+    struct sim_instrument_options options = {.probe_bytes = PROBE_BYTES};
+    size_t bytes = strobe_matrix_log_bytes(STROBE_MATRIX_ENTRIES_DEFAULT);
+    m->run = run;
+    m->costs = run->options.costs;
+    m->memory = malloc(bytes);
+    if (!m->memory || !sim_instrument_open(&m->probes, run->scenario, &options))
+        return STROBE_IO;
+    strobe_matrix_clock_open(&m->clock, sim_now(), true);
+    enum strobe_status status =
+        strobe_matrix_log_open(&m->log, m->memory, bytes, STROBE_MATRIX_ENTRIES_DEFAULT, &m->clock);
+    struct sim_thread_options clock = {.name = "matrix clock", .tid = SIM_SAMPLER_TID, .daemon = true,
+                                       .entry = run_clock, .arg = m};
+    m->tracer.sampler = sim_thread_start(run->kernel, &clock);
+    return m->tracer.sampler ? status : STROBE_IO;
+}
+
+static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
+{
+    struct matrix *m = of(t);
+    if (!v->is_main)
+        return;
+    m->tid = v->tid;
+    snprintf(m->name, sizeof m->name, "%s", v->thread->name);
+}
+
+/* Other threads' probes only find that they are not the main thread's. */
+static bool is_probed(struct matrix *m, struct sim_vthread *v, uint32_t method)
+{
+    if (!m->probes.id[method])
+        return false;
+    charge(m, v, v->is_main ? m->costs.probe : m->costs.probe_other);
+    return v->is_main;
+}
+
+static void method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+{
+    struct matrix *m = of(t);
+    if (is_probed(m, v, method))
+        strobe_matrix_enter(&m->log, m->probes.id[method]);
+}
+
+static void method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+{
+    struct matrix *m = of(t);
+    if (is_probed(m, v, method))
+        strobe_matrix_leave(&m->log, m->probes.id[method]);
+}
+
+static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const struct sim_loop_message *message)
+{
+    struct matrix *m = of(t);
+    (void)message;
+    if (!v->is_main)
+        return;
+    charge(m, v, m->costs.clock + m->costs.probe);
+    strobe_matrix_message_begin(&m->log, sim_now());
+}
+
+static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id)
+{
+    struct matrix *m = of(t);
+    (void)id;
+    if (!v->is_main)
+        return;
+    charge(m, v, m->costs.clock + m->costs.probe);
+    strobe_matrix_message_end(&m->log, sim_now());
+}
+
+/* ---- claims ---- */
+
+static void add_message(struct matrix *m, uint64_t time_ns, uint32_t id)
+{
+    if (!sim_grow(&m->messages, m->message_count + 1, &m->message_room, sizeof *m->messages)) {
+        m->failed = true;
+        return;
+    }
+    m->messages[m->message_count++] = (struct sim_call_message){m->tid, time_ns, id};
+}
+
+/* The log as a stream of calls; messages beside them. */
+static bool read_log(struct matrix *m, struct strobe_calls *calls)
+{
+    const struct sim_scenario *s = m->run->scenario;
+    uint64_t *entries = malloc((STROBE_MATRIX_ENTRIES_DEFAULT + 1) * sizeof *entries);
+    if (!entries)
+        return false;
+    size_t count = strobe_matrix_copy_newest(&m->log, entries, STROBE_MATRIX_ENTRIES_DEFAULT);
+    uint32_t thread = strobe_calls_thread(calls, m->tid), message = 0;
+    calls->resolution_ns = TICK_NS;
+    for (size_t i = 0; i < count && !calls->failed; i++) {
+        uint32_t id = strobe_matrix_id(entries[i]);
+        bool in = strobe_matrix_is_enter(entries[i]);
+        uint64_t time_ns = strobe_matrix_ms(entries[i]) * MS;
+        if (id == STROBE_MATRIX_DISPATCH) {
+            add_message(m, time_ns, in ? ++message : 0);
+            continue;
+        }
+        const char *name = s->methods[m->probes.method[id]].name;
+        strobe_calls_add(calls, thread, in ? STROBE_CALL_BEGIN : STROBE_CALL_END, time_ns,
+                         strobe_calls_name(calls, name, strlen(name)));
+    }
+    if (!calls->failed) {
+        snprintf(calls->threads[thread].name, sizeof calls->threads[thread].name, "%s", m->name);
+        calls->threads[thread].is_main = true;
+        calls->threads[thread].lost = strobe_load_relaxed(&m->log.written) - count;
+    }
+    free(entries);
+    return !calls->failed && !m->failed;
+}
+
+static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
+                                 size_t why_bytes)
+{
+    struct matrix *m = of(t);
+    struct strobe_calls calls;
+    strobe_calls_open(&calls);
+    enum strobe_status status = STROBE_IO;
+    if (m->tid && read_log(m, &calls) &&
+        sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view))
+        status = strobe_calls_repair(&calls, STROBE_REPAIR_LAST, NULL);
+    if (status == STROBE_OK)
+        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .messages = m->messages,
+                                                           .message_count = m->message_count}, out);
+    uint64_t written = strobe_load_relaxed(&m->log.written);
+    out->bytes = sizeof(uint64_t) *
+                 (written < STROBE_MATRIX_ENTRIES_DEFAULT ? written : STROBE_MATRIX_ENTRIES_DEFAULT);
+    strobe_calls_close(&calls);
+    if (status != STROBE_OK && why_bytes)
+        snprintf(why, why_bytes, "out of memory");
+    return status;
+}
+
+static void close_matrix(struct sim_tracer *t)
+{
+    struct matrix *m = of(t);
+    sim_instrument_close(&m->probes);
+    sim_view_close(&m->tracer.view);
+    free(m->messages);
+    free(m->memory);
+    free(m);
+}
+
+struct sim_tracer *sim_policy_matrix(void)
+{
+    struct matrix *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->tracer = (struct sim_tracer){
+        .start = start, .thread_begin = thread_begin, .method_in = method_in, .method_out = method_out,
+        .message_begin = message_begin, .message_end = message_end, .claims = claims, .save = sim_btrace_save,
+        .close = close_matrix, .policy = "matrix", .interval_main_ns = TICK_NS, .interval_other_ns = TICK_NS,
+    };
+    return &m->tracer;
+}
