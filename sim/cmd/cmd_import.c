@@ -9,9 +9,20 @@ const char strobe_usage_import[] =
     "\n"
     "Reads what other tracers wrote. Each kind of file has options of its own.\n"
     "\n"
+    "matrix-events: streams of Matrix's method events, one a line\n"
+    "      ID@0 I4@10 O4@156 OD@1249 end=1249\n"
+    "  I in, O out; the method's id, or D for the message loop's dispatch (1048574); @ms. end= is\n"
+    "  when it was looked at; if not given, the last event's time. Prints a JSON line for each,\n"
+    "  at once: \"stack\" and \"trimmed\" (to 30), lists of \"depth,method,count,ms\"; \"cost_ms\", the\n"
+    "  longer of the message and its longest item; \"key\", the method to blame and a bar.\n"
+    "  What comes before the first ID is skipped.\n"
+    "  --contract documented   calls as the design says (default)\n"
+    "  --contract upstream     what Matrix's own parser makes of it, its defects included\n"
+    "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
 const struct strobe_import strobe_imports[] = {
+    {"matrix-events", strobe_import_matrix_events},
     {NULL, NULL},
 };
 

@@ -12,4 +12,6 @@ struct strobe_import {
 /* The kinds, in the order of their names, ended by an entry without one. */
 extern const struct strobe_import strobe_imports[];
 
+int strobe_import_matrix_events(int argc, char **argv);
+
 #endif
