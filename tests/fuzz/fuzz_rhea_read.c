@@ -1,0 +1,43 @@
+/* Damaged logs of RheaTrace: whatever the bytes are, reading and repairing them ends in a status, never in a crash, a
+ * hang or a read out of bounds; what is read is in order, and repaired it nests. The input is the log. */
+#include "engine/trace/calls_repair.h"
+#include "engine/trace/rhea_read.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void must(int ok)
+{
+    if (!ok)
+        abort();
+}
+
+static void check_order(const struct strobe_calls *calls)
+{
+    for (size_t i = 0; i < calls->thread_count; i++) {
+        const struct strobe_calls_thread *t = &calls->threads[i];
+        for (size_t k = 0; k < t->call_count; k++) {
+            must(!k || t->calls[k - 1].time_ns <= t->calls[k].time_ns);
+            must(t->calls[k].time_ns >= calls->begin_ns && t->calls[k].time_ns <= calls->end_ns);
+            must(t->calls[k].name == STROBE_CALL_ANY || t->calls[k].name < calls->names.count);
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    struct strobe_calls calls;
+    struct strobe_rhea_read_stats stats;
+    char why[128] = "";
+    strobe_calls_open(&calls);
+    if (strobe_rhea_read((const char *)data, bytes, &calls, &stats, why, sizeof why) == STROBE_OK) {
+        check_order(&calls);
+        must(strobe_calls_repair(&calls, bytes & 1 ? STROBE_REPAIR_LAST : STROBE_REPAIR_ENCLOSING, NULL) == STROBE_OK);
+        check_order(&calls);
+    } else {
+        must(why[0] != 0);
+    }
+    strobe_calls_close(&calls);
+    return 0;
+}
