@@ -5,7 +5,9 @@
 #define STROBE_WATCH_CONTEXT_H
 
 #include "engine/trace/text_pool.h"
+#include "engine/watch/blame.h"
 #include "engine/watch/finding.h"
+#include "engine/watch/looper.h"
 
 struct strobe_watch_context {
     struct strobe_watch_options options;
@@ -16,19 +18,28 @@ struct strobe_watch_context {
     int foreground;                      /* 1, 0, or -1: not told */
     bool knows_nice;
     int64_t nice;                        /* of main */
+    struct strobe_looper *looper;        /* the main thread's; watchers may listen */
+    struct strobe_blame blame;           /* its calls */
     uint64_t now_ns;                     /* time of the event */
     bool failed;                         /* out of memory */
 };
 
-void strobe_watch_context_open(struct strobe_watch_context *c, const struct strobe_watch_options *options,
-                               const struct strobe_watch_view *view, struct strobe_finding_sink sink);
+/* Whatever it returns, to be closed. STROBE_IO: out of memory. */
+enum strobe_status strobe_watch_context_open(struct strobe_watch_context *c, const struct strobe_watch_options *options,
+                                             const struct strobe_watch_view *view, struct strobe_finding_sink sink);
 void strobe_watch_context_close(struct strobe_watch_context *c);
 
+/* Listeners of the looper are told by `before`. */
 void strobe_watch_before(struct strobe_watch_context *c, const struct strobe_watch_event *e);
 void strobe_watch_after(struct strobe_watch_context *c, const struct strobe_watch_event *e);
 
 /* A text that lasts as long as the context; "" when there is no memory for it. */
 const char *strobe_watch_keep(struct strobe_watch_context *c, const char *text);
+
+/* Gives a finding the calls of the main thread within its span: stack, blame and key, and what was not seen of them.
+ * Where none is known the blame is the root, and the finding says so. Returns the longest item, ns. */
+uint64_t strobe_watch_blame(struct strobe_watch_context *c, struct strobe_finding *f, const char *root,
+                            struct strobe_unseen *unseen);
 
 /* Hands a finding over; one whose scene is NULL gets that of now. */
 void strobe_watch_found(struct strobe_watch_context *c, struct strobe_finding *f);

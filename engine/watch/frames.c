@@ -136,6 +136,7 @@ static void tell_drop(struct frames *w, const struct strobe_watch_frame *frame, 
     uint64_t late_ns = frame->begin_ns > due_ns ? frame->begin_ns - due_ns : 0;
     struct strobe_finding f = strobe_finding(STROBE_FINDING_DROP, due_ns, frame->end_ns);
     struct strobe_unseen unseen = {""};
+    strobe_watch_blame(c, &f, "frame", &unseen);
     strobe_unseen_view(&unseen, &c->view, STROBE_NEEDS_TIMES | STROBE_NEEDS_CALLS | STROBE_NEEDS_DUE);
     f.blame = f.key = blame_of(frame, late_ns);
     f.unseen = unseen.text;

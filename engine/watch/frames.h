@@ -11,8 +11,8 @@
  * shown every 16.7 ms all the same (Matrix issue 847: 60 became 39). It is told beside, and no drop is judged by it.
  *
  * Only frames of a vsync count (issue 593: ends of other messages made the rate better than it was). A frame is
- * rejected, and counted, when it ends before it begins or was due, ends after the event that tells it, or has a span that no
- * clock can have measured (half of what fits, or more: a negative one).
+ * rejected, and counted, when it ends before it begins or was due, ends after the event that tells it, or has a span
+ * that no clock can have measured (half of what fits, or more: a negative one).
  *
  * A FRAMES finding is made of each span whose frames' own time, (dropped + 1) x i each, reaches `frames_window_ns`, and
  * of what is left (partial 1) at a change of scene, after a pause as long as a window, and at the end. It is made of

@@ -25,6 +25,7 @@ static void judge(struct idle *i, bool unfinished)
         return;
     struct strobe_finding f = strobe_finding(STROBE_FINDING_IDLE_LAG, begin_ns, c->now_ns);
     struct strobe_unseen unseen = {""};
+    strobe_watch_blame(c, &f, i->open[i->depth].handler, &unseen);
     strobe_unseen_view(&unseen, &c->view, STROBE_NEEDS_TIMES | STROBE_NEEDS_CALLS);
     f.blame = f.key = i->open[i->depth].handler;
     f.unseen = unseen.text;

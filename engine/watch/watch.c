@@ -1,7 +1,9 @@
 #include "engine/watch/watch.h"
 
 #include "engine/watch/context.h"
+#include "engine/watch/evil.h"
 #include "engine/watch/frames.h"
+#include "engine/watch/hang.h"
 #include "engine/watch/idle.h"
 #include "engine/watch/priority.h"
 
@@ -9,6 +11,8 @@
 
 /* Every watcher there is, in the order they are told. */
 static strobe_watch_open_fn *const openers[] = {
+    strobe_watch_evil,
+    strobe_watch_hang,
     strobe_watch_frames,
     strobe_watch_idle,
     strobe_watch_touch,
@@ -69,7 +73,7 @@ static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
 static enum strobe_status close_all(struct strobe_watcher *w)
 {
     struct all *a = (struct all *)w;
-    enum strobe_status status = a->context.failed ? STROBE_IO : STROBE_OK;
+    enum strobe_status status = a->context.failed || a->context.blame.failed ? STROBE_IO : STROBE_OK;
     for (unsigned i = 0; i < WATCHERS; i++) {
         enum strobe_status own = a->watchers[i] ? a->watchers[i]->close(a->watchers[i]) : STROBE_OK;
         if (status == STROBE_OK)
@@ -87,9 +91,9 @@ struct strobe_watcher *strobe_watch_all(const struct strobe_watch_options *optio
     if (!a)
         return NULL;
     a->watcher = (struct strobe_watcher){.tell = tell, .close = close_all};
-    strobe_watch_context_open(&a->context, options, view, sink);
+    bool whole = strobe_watch_context_open(&a->context, options, view, sink) == STROBE_OK;
     for (unsigned i = 0; i < WATCHERS; i++) {
-        struct strobe_watcher *one = a->watchers[i] = openers[i](&a->context);
+        struct strobe_watcher *one = a->watchers[i] = whole ? openers[i](&a->context) : NULL;
         if (!one) {
             close_all(&a->watcher);
             return NULL;

@@ -1,12 +1,14 @@
 /* Watchers: what in a capture is worth a person's time. A watcher is a small state machine that is told what happened,
  * in time order, and says what it found: a message that took too long, frames that were dropped, a start that was slow.
  *
+ * They stand on looper.h (messages and their history), blame.h (calls of the main thread), context.h (what they share).
+ *
  * What is told is the same whoever captured it: struct strobe_watch_event. Those who tell are the adapters: of a
  * timeline built from samples or from calls (watch_timeline.h), of the lab's truth (sim/score), of a file of events.
  * `struct strobe_watch_view` says how well the teller could see, and every finding carries that on: a watcher of
  * samples can't say that a call of 3 ms did not happen.
  *
- *   looper     messages, their queue history, lag (2 s), ANR (5 s) with timers on another thread      looper.h
+ *   hang       messages that lag (2 s), are an ANR (5 s), by timers on another thread                 hang.h
  *   evil       messages of 700 ms or more, with the calls to blame                                    evil.h
  *   frames     drop levels, frame rate by two formulas                                                frames.h
  *   idle       idle handlers and touches that lag                                                     idle.h

@@ -181,8 +181,8 @@ static void a_rate_can_be_computed_anew_from_the_values_beside_it_764(void **sta
 
 /* Issue 847: one app, two versions. By latency: levels BEST 593, NORMAL 3; sums 258, 11; 39.2125 fps; mean total
  * 25069426 ns. Frames that give these sums: 3 that dropped 3, 4 and 4; 258 that dropped 1; 335 that dropped none, of
- * which 55 are so much shorter than an interval as the two means differ: 596 x (1e9 / 39.2125 - 25069426) ns together. Their work on
- * the main thread fits an interval, and so 60 fps were shown, as the version before had said. */
+ * which 55 are so much shorter than an interval as the two means differ: 596 x (1e9 / 39.2125 - 25069426) ns together.
+ * Their work on the main thread fits an interval, and so 60 fps were shown, as the version before had said. */
 static void upstream_takes_latency_for_pace_847(void **state)
 {
     struct strobe_frame_sum sum = {0};
@@ -351,6 +351,7 @@ static void who_does_not_know_when_a_frame_was_due_says_so(void **state)
     rig.view.knows_due = false;
     frame(MS(100), MS(100));
     assert_string_equal(watch_found(&rig, DROP, 0)->unseen,
+                        "no call within it was told; "
                         "when it was due is not known, so that what it waited is not counted");
 }
 

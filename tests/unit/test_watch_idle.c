@@ -62,7 +62,7 @@ static void an_idle_handler_lags_from_two_seconds_on(void **state)
     assert_int_equal(watch_count(&rig, IDLE), 1);
     const struct strobe_finding *f = watch_found(&rig, IDLE, 0);
     assert_string_equal(f->blame, "Slow");
-    assert_string_equal(f->unseen, "");
+    assert_string_equal(f->unseen, "no call within it was told");
     assert_true(f->begin_ns == 3000000000 && f->end_ns == 5000000000);
     assert_true(watch_value(f, "cost_ms") == 2000 && watch_value(f, "unfinished") == 0);
 }
@@ -195,7 +195,8 @@ static void a_finding_has_the_scene_in_front_and_says_what_could_not_be_seen(voi
     assert_string_equal(watch_found(&rig, IDLE, 1)->scene, "Main");
     assert_string_equal(watch_found(&rig, IDLE, 2)->scene, "");
     assert_string_equal(watch_found(&rig, IDLE, 1)->unseen,
-                        "calls shorter than 20 ms may be missing; times are within 10 ms");
+                        "no sample shows a call within it; calls shorter than 20 ms may be missing; "
+                        "times are within 10 ms");
 }
 
 static void a_time_that_goes_back_counts_as_the_last_one(void **state)

@@ -80,6 +80,12 @@ void watch_tell_ms(struct watch_rig *rig, enum strobe_watch_what what, double ms
     watch_tell_ns(rig, what, (uint64_t)(ms * 1e6 + 0.5), text);
 }
 
+void watch_message(struct watch_rig *rig, double begin_ms, double end_ms, const char *text)
+{
+    watch_tell_ms(rig, STROBE_WATCH_MESSAGE_BEGIN, begin_ms, text);
+    watch_tell_ms(rig, STROBE_WATCH_MESSAGE_END, end_ms, text);
+}
+
 void watch_focus(struct watch_rig *rig, double ms, const char *name)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_ACTIVITY, .time_ns = (uint64_t)(ms * 1e6 + 0.5),

@@ -25,6 +25,9 @@ void watch_tell(struct watch_rig *rig, const struct strobe_watch_event *e);
 void watch_tell_ns(struct watch_rig *rig, enum strobe_watch_what what, uint64_t ns, const char *text);
 void watch_tell_ms(struct watch_rig *rig, enum strobe_watch_what what, double ms, const char *text);
 
+/* A message of the main thread, due when it begins, and what is printed of it at both its ends. */
+void watch_message(struct watch_rig *rig, double begin_ms, double end_ms, const char *text);
+
 /* Of an activity: its focus. */
 void watch_focus(struct watch_rig *rig, double ms, const char *name);
 

@@ -1,0 +1,325 @@
+#include "engine/watch/blame.h"
+
+#include "engine/store/matrix_entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ENTRIES_MAX = 1 << 20,
+    DEPTH_MAX = 1 << 16,         /* well below half of it, so that giving up makes room */
+    NAME_MAX_BYTES = 512,
+    SPANS_MAX = sizeof ((struct strobe_blame *)0)->span_depth / sizeof (size_t),
+    LINE_NUMBERS_BYTES = 64,     /* depth, count and ms of a line, with what is between and after */
+    NS_PER_MS = 1000000,
+};
+
+struct strobe_blame_entry {
+    uint64_t time_ns;
+    uint32_t method;             /* 0 = given up */
+    bool enters;
+    uint8_t span;                /* the begin of a span within others: how many those are */
+};
+
+void strobe_blame_open(struct strobe_blame *b)
+{
+    memset(b, 0, sizeof *b);
+    b->builder = strobe_matrix_builder_open(STROBE_MATRIX_DOCUMENTED);
+    b->failed = !b->builder;
+}
+
+void strobe_blame_close(struct strobe_blame *b)
+{
+    strobe_matrix_builder_close(b->builder);
+    strobe_text_pool_free(&b->methods);
+    free(b->entries);
+    free(b->open);
+    free(b->walk);
+    free(b->packed);
+    free(b->text);
+}
+
+static bool room_for(struct strobe_blame *b, void **at, size_t *room, size_t count, size_t size)
+{
+    if (count <= *room)
+        return true;
+    size_t more = *room ? *room : 64;
+    while (more < count)
+        more *= 2;
+    void *grown = realloc(*at, more * size);
+    if (!grown) {
+        b->failed = true;
+        return false;
+    }
+    *at = grown;
+    *room = more;
+    return true;
+}
+
+/* 0: it can't be told apart from others any more. */
+static uint32_t method_of(struct strobe_blame *b, const char *text)
+{
+    struct strobe_blame_known *known = &b->known[((uintptr_t)text >> 4 ^ (uintptr_t)text >> 12) % 256];
+    if (known->text == text && known->method && !strcmp(b->methods.texts[known->method - 1], text))
+        return known->method;
+    uint32_t number = strobe_text_number(&b->methods, text, strlen(text));
+    if (number == UINT32_MAX) {
+        b->failed = true;
+        return 0;
+    }
+    if (number >= STROBE_MATRIX_ID_MAX)
+        return 0;
+    *known = (struct strobe_blame_known){text, number + 1};
+    return number + 1;
+}
+
+/* Takes out the calls shorter than `below_ns`, with all that is within them. `nesting`: room for as many numbers as
+ * there are entries. */
+static void give_up_below(struct strobe_blame *b, uint64_t below_ns, size_t *nesting)
+{
+    size_t depth = 0, kept = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        struct strobe_blame_entry *e = &b->entries[i];
+        if (e->enters) {
+            nesting[depth++] = i;
+            continue;
+        }
+        size_t above = depth;
+        while (above && b->entries[nesting[above - 1]].method != e->method)
+            above--;
+        if (!above)
+            continue;
+        if (e->time_ns - b->entries[nesting[above - 1]].time_ns < below_ns) {
+            for (size_t n = above - 1; n < depth; n++, b->given_up++)
+                b->entries[nesting[n]].method = 0;
+            e->method = 0;
+        }
+        depth = above - 1;
+    }
+    for (size_t i = 0; i < b->count; i++)
+        if (b->entries[i].method)
+            b->entries[kept++] = b->entries[i];
+    b->count = kept;
+}
+
+static void make_room(struct strobe_blame *b)
+{
+    size_t *nesting = malloc(b->count * sizeof *nesting);
+    b->failed |= !nesting;
+    if (!nesting) {
+        b->count = 0;
+        return;
+    }
+    while (b->count > ENTRIES_MAX / 2) {
+        b->given_up_ns = b->given_up_ns ? 2 * b->given_up_ns : NS_PER_MS;
+        give_up_below(b, b->given_up_ns, nesting);
+    }
+    free(nesting);
+}
+
+static void add(struct strobe_blame *b, struct strobe_blame_entry e)
+{
+    if (b->count == ENTRIES_MAX)
+        make_room(b);
+    if (room_for(b, (void **)&b->entries, &b->room, b->count + 1, sizeof *b->entries))
+        b->entries[b->count++] = e;
+}
+
+static void enter(struct strobe_blame *b, const char *text, uint64_t time_ns, uint32_t span)
+{
+    uint32_t method = method_of(b, text);
+    if (!method || b->depth == DEPTH_MAX || b->too_deep ||
+        !room_for(b, (void **)&b->open, &b->open_room, b->depth + 1, sizeof *b->open)) {
+        b->too_deep += b->depth == DEPTH_MAX || b->too_deep;
+        return;
+    }
+    struct strobe_blame_entry e = {time_ns, method, true, (uint8_t)span};
+    b->open[b->depth++] = e;
+    add(b, e);
+}
+
+/* An end without a name is that of the innermost. */
+static void leave(struct strobe_blame *b, const char *text, uint64_t time_ns)
+{
+    if (b->too_deep) {
+        b->too_deep--;
+        return;
+    }
+    uint32_t method = *text ? method_of(b, text) : b->depth ? b->open[b->depth - 1].method : 0;
+    size_t above = b->depth;
+    while (above && b->open[above - 1].method != method)
+        above--;
+    if (!above)
+        return;
+    b->depth = above - 1;
+    add(b, (struct strobe_blame_entry){time_ns, method, false, 0});
+}
+
+/* Only what goes on is kept. */
+static void cut(struct strobe_blame *b)
+{
+    b->given_up = b->given_up_ns = 0;
+    b->count = 0;
+    if (room_for(b, (void **)&b->entries, &b->room, b->depth, sizeof *b->entries) && b->depth) {
+        memcpy(b->entries, b->open, b->depth * sizeof *b->entries);
+        b->count = b->depth;
+    }
+}
+
+static bool is_begin_of_span(const struct strobe_watch_event *e)
+{
+    return e->what == STROBE_WATCH_MESSAGE_BEGIN || e->what == STROBE_WATCH_IDLE_BEGIN;
+}
+
+static bool is_end_of_span(const struct strobe_watch_event *e)
+{
+    return e->what == STROBE_WATCH_MESSAGE_END || e->what == STROBE_WATCH_IDLE_END;
+}
+
+static void begin_span(struct strobe_blame *b, const struct strobe_watch_event *e)
+{
+    if (!b->spans)
+        cut(b);
+    if (b->spans < SPANS_MAX)
+        b->span_depth[b->spans] = b->depth;
+    if (b->spans)
+        enter(b, e->text, e->time_ns, b->spans < SPANS_MAX ? b->spans : 0);
+    b->spans++;
+}
+
+/* What began in the innermost span is left; a nested one is such a call itself. */
+static void leave_span(struct strobe_blame *b, uint64_t time_ns)
+{
+    if (!b->spans || b->spans > SPANS_MAX || b->depth <= b->span_depth[b->spans - 1])
+        return;
+    b->depth = b->span_depth[b->spans - 1];
+    b->too_deep = 0;
+    add(b, (struct strobe_blame_entry){time_ns, b->open[b->depth].method, false, 0});
+}
+
+void strobe_blame_before(struct strobe_blame *b, const struct strobe_watch_event *e)
+{
+    if (e->thread != 0)
+        return;
+    if (e->what == STROBE_WATCH_CALL_BEGIN)
+        enter(b, e->text, e->time_ns, 0);
+    else if (e->what == STROBE_WATCH_CALL_END)
+        leave(b, e->text, e->time_ns);
+    else if (is_begin_of_span(e))
+        begin_span(b, e);
+    else if (is_end_of_span(e))
+        leave_span(b, e->time_ns);
+}
+
+void strobe_blame_after(struct strobe_blame *b, const struct strobe_watch_event *e)
+{
+    if (e->thread != 0)
+        return;
+    if (is_end_of_span(e))
+        b->spans -= b->spans != 0;
+    if (!b->spans && (is_end_of_span(e) || e->what == STROBE_WATCH_FRAME))
+        cut(b);
+}
+
+/* ---- stacks */
+
+/* Calls that go on after an entry, of `depth` that did before it. */
+static size_t step(struct strobe_blame *b, size_t depth, const struct strobe_blame_entry *e)
+{
+    if (e->enters) {
+        if (room_for(b, (void **)&b->walk, &b->walk_room, depth + 1, sizeof *b->walk))
+            b->walk[depth++] = *e;
+        return depth;
+    }
+    size_t above = depth;
+    while (above && b->walk[above - 1].method != e->method)
+        above--;
+    return above ? above - 1 : depth;
+}
+
+static void pack(struct strobe_blame *b, size_t *count, bool enters, uint32_t method, uint64_t ns)
+{
+    if (!room_for(b, (void **)&b->packed, &b->packed_room, *count + 1, sizeof *b->packed))
+        return;
+    b->packed[(*count)++] = strobe_matrix_entry(enters, method, ns / NS_PER_MS);
+}
+
+/* The entries of a span, packed, with its root; their number. */
+static size_t pack_span(struct strobe_blame *b, uint64_t begin_ns, uint64_t end_ns, bool *any)
+{
+    size_t first = 0, depth = 0, count = 0, last;
+    for (; first < b->count; first++) {
+        const struct strobe_blame_entry *e = &b->entries[first];
+        if (e->time_ns > begin_ns || (e->time_ns == begin_ns && e->enters))
+            break;
+        depth = step(b, depth, e);
+    }
+    pack(b, &count, true, STROBE_MATRIX_DISPATCH, 0);
+    /* Calls that began before it belong to it from the outermost that ends in it. */
+    size_t at_begin = depth, around = depth;
+    for (last = first; last < b->count && b->entries[last].time_ns <= end_ns; last++) {
+        depth = step(b, depth, &b->entries[last]);
+        around = depth < around ? depth : around;
+    }
+    if (around < at_begin) {
+        for (size_t i = depth = 0; i < first; i++)
+            depth = step(b, depth, &b->entries[i]);   /* anew: the walk has gone on since */
+        for (size_t i = around; i < at_begin; i++)
+            pack(b, &count, true, b->walk[i].method, 0);
+    }
+    /* The begin of the innermost span, where the stack is that span's, is the root itself. */
+    if (first < last && b->entries[first].time_ns == begin_ns && b->entries[first].span &&
+        b->entries[first].span + 1u == b->spans)
+        first++;
+    for (size_t i = first; i < last; i++)
+        pack(b, &count, b->entries[i].enters, b->entries[i].method, b->entries[i].time_ns - begin_ns);
+    *any = count > 1;
+    pack(b, &count, false, STROBE_MATRIX_DISPATCH, end_ns - begin_ns);
+    return count;
+}
+
+/* One line of text, whatever the name is made of. */
+static void add_line(struct strobe_blame *b, size_t *used, const struct strobe_matrix_item *item, const char *name)
+{
+    char plain[NAME_MAX_BYTES];
+    size_t bytes = 0;
+    for (; name[bytes] && bytes + 1 < sizeof plain; bytes++)
+        plain[bytes] = (unsigned char)name[bytes] < ' ' ? ' ' : name[bytes];
+    plain[bytes] = 0;
+    size_t need = *used + bytes + LINE_NUMBERS_BYTES;
+    if (!room_for(b, (void **)&b->text, &b->text_room, need, 1))
+        return;
+    *used += (size_t)strobe_matrix_line(item, plain, b->text + *used, b->text_room - *used);
+    b->text[(*used)++] = '\n';
+    b->text[*used] = 0;
+}
+
+static const char *name_of(const struct strobe_blame *b, uint32_t method, const char *root)
+{
+    return method == STROBE_MATRIX_DISPATCH ? root : b->methods.texts[method - 1];
+}
+
+struct strobe_blamed strobe_blame_stack(struct strobe_blame *b, const char *root, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct strobe_blamed out = {.stack = "", .method = "", .given_up = b->given_up, .given_up_ns = b->given_up_ns};
+    struct strobe_matrix_stack stack;
+    bool any;
+    int64_t cost_ms = (int64_t)((end_ns - begin_ns) / NS_PER_MS);
+    size_t used = 0, count = pack_span(b, begin_ns, end_ns, &any);
+    uint32_t method;
+    if (!any || !b->builder)
+        return out;
+    if (strobe_matrix_build(b->builder, b->packed, count, true, cost_ms, &stack, NULL) != STROBE_OK) {
+        b->failed = true;
+        return out;
+    }
+    out.longest_ns = (uint64_t)strobe_matrix_longest(&stack) * NS_PER_MS;
+    strobe_matrix_trim(STROBE_MATRIX_DOCUMENTED, &stack, STROBE_MATRIX_TRIM);
+    for (size_t i = 0; i < stack.count; i++)
+        add_line(b, &used, &stack.items[i], name_of(b, stack.items[i].method, root));
+    if (used)
+        out.stack = b->text;
+    if (strobe_matrix_key(STROBE_MATRIX_DOCUMENTED, &stack, cost_ms, &method))
+        out.method = name_of(b, method, root);
+    return out;
+}

@@ -1,0 +1,408 @@
+/* Evil messages and the calls to blame: of messages, handlers and frames, told exactly or by samples. */
+#include "engine/watch/blame.h"
+#include "tests/unit/support/watch_rig.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define EVIL STROBE_FINDING_EVIL
+#define DROP STROBE_FINDING_DROP
+#define MS(n) ((uint64_t)(n) * 1000000u)
+
+static struct watch_rig rig;
+
+static int start(void **state)
+{
+    (void)state;
+    watch_rig_open(&rig);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    watch_rig_close(&rig);
+    return 0;
+}
+
+static void enter(double ms, const char *method)
+{
+    watch_tell_ms(&rig, STROBE_WATCH_CALL_BEGIN, ms, method);
+}
+
+static void leave(double ms, const char *method)
+{
+    watch_tell_ms(&rig, STROBE_WATCH_CALL_END, ms, method);
+}
+
+static void call(double begin_ms, double end_ms, const char *method)
+{
+    enter(begin_ms, method);
+    leave(end_ms, method);
+}
+
+static void begin_message(double ms, const char *text)
+{
+    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, ms, text);
+}
+
+static void end_message(double ms)
+{
+    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, ms, "");
+}
+
+static const struct strobe_finding *evil(size_t n)
+{
+    return watch_found(&rig, EVIL, n);
+}
+
+static void a_message_is_evil_from_700_ms_on(void **state)
+{
+    (void)state;
+    watch_message(&rig, 0, 699.999999, "m");
+    assert_int_equal(rig.count, 0);
+    watch_message(&rig, 1000, 1700, "m");
+    assert_int_equal(watch_count(&rig, EVIL), 1);
+    assert_true(evil(0)->begin_ns == MS(1000) && evil(0)->end_ns == MS(1700));
+    assert_true(watch_value(evil(0), "cost_ms") == 700 && watch_value(evil(0), "stack_ms") == 700);
+}
+
+static void the_method_to_blame_is_the_deepest_that_took_most(void **state)
+{
+    (void)state;
+    begin_message(1000, "Handler (Main)");
+    enter(1000, "onClick");
+    call(1001, 1050, "log");
+    enter(1050, "load");
+    call(1060, 1900, "decode");
+    leave(1905, "load");
+    call(1910, 1920, "draw");
+    leave(1920, "onClick");
+    end_message(1930);
+    assert_string_equal(evil(0)->stack, "0,Handler (Main),1,930\n1,onClick,1,920\n2,log,1,49\n2,load,1,855\n"
+                                        "3,decode,1,840\n2,draw,1,10\n");
+    assert_string_equal(evil(0)->blame, "decode");
+    assert_string_equal(evil(0)->key, "decode");
+    assert_string_equal(evil(0)->unseen, "");
+}
+
+/* Issues 840, 842, 851, 864: the report is sent with an empty stack, and nothing in it says why. */
+static void a_report_without_a_stack_says_that_no_call_was_told_842(void **state)
+{
+    (void)state;
+    call(100, 900, "before the message");
+    watch_message(&rig, 1000, 1879, "Handler (Main)");
+    call(1900, 3000, "after it");
+    assert_string_equal(evil(0)->stack, "");
+    assert_string_equal(evil(0)->key, "");
+    assert_string_equal(evil(0)->blame, "Handler (Main)");
+    assert_string_equal(evil(0)->unseen, "no call within it was told");
+    assert_true(watch_value(evil(0), "cost_ms") == 879);
+    watch_rig_again(&rig);
+    rig.view.sampled = true;
+    rig.view.unseen_below_ns = MS(10);
+    watch_message(&rig, 1000, 1879, "Handler (Main)");
+    assert_string_equal(evil(0)->unseen,
+                        "no sample shows a call within it; calls shorter than 10 ms may be missing");
+}
+
+/* Rows N1 to N3, issue 560: a message within a message emptied the stack. */
+static void a_message_within_a_message_is_a_call_of_the_outer_560(void **state)
+{
+    (void)state;
+    begin_message(0, "outer");
+    enter(0, "showDialog");
+    begin_message(100, "inner");
+    call(110, 880, "work");
+    end_message(900);
+    leave(910, "showDialog");
+    end_message(920);
+    assert_int_equal(watch_count(&rig, EVIL), 2);
+    assert_string_equal(evil(0)->stack, "0,inner,1,800\n1,work,1,770\n");
+    assert_string_equal(evil(1)->stack, "0,outer,1,920\n1,showDialog,1,910\n2,inner,1,800\n3,work,1,770\n");
+    assert_true(watch_value(evil(1), "nested_ms") == 800 && watch_value(evil(0), "nested_ms") == 0);
+}
+
+/* Issue 840: the end of what was still open was given in ns, and cut to 32 bits. */
+static void what_is_open_when_the_message_ends_ends_there_840(void **state)
+{
+    (void)state;
+    begin_message(5000000, "m");
+    enter(5000100, "stuck");
+    enter(5000200, "deeper");
+    end_message(5000800);
+    assert_string_equal(evil(0)->stack, "0,m,1,800\n1,stuck,1,700\n2,deeper,1,600\n");
+    begin_message(5001000, "next");
+    leave(5001100, "stuck");
+    call(5001200, 5001900, "other");
+    end_message(5001900);
+    assert_string_equal(evil(1)->stack, "0,next,1,900\n1,other,1,700\n");
+}
+
+static void calls_left_by_an_exception_end_with_who_caught_it(void **state)
+{
+    (void)state;
+    begin_message(0, "m");
+    enter(0, "catches");
+    enter(100, "passes");
+    enter(200, "throws");
+    leave(700, "catches");
+    leave(750, "not open");
+    end_message(800);
+    assert_string_equal(evil(0)->stack, "0,m,1,800\n1,catches,1,700\n2,passes,1,600\n3,throws,1,500\n");
+}
+
+static void an_end_without_a_name_is_that_of_the_innermost(void **state)
+{
+    (void)state;
+    begin_message(0, "m");
+    enter(0, "a");
+    enter(100, "b");
+    leave(300, "");
+    leave(900, "");
+    leave(950, "");
+    end_message(1000);
+    assert_string_equal(evil(0)->stack, "0,m,1,1000\n1,a,1,900\n2,b,1,200\n");
+}
+
+static void the_frames_below_the_message_are_not_part_of_it(void **state)
+{
+    (void)state;
+    enter(0, "main");
+    enter(1, "loop");
+    begin_message(100, "first");
+    call(100, 850, "work");
+    end_message(900);
+    begin_message(1000, "second");
+    call(1000, 1700, "work");
+    end_message(1700);
+    assert_string_equal(evil(0)->stack, "0,first,1,800\n1,work,1,750\n");
+    assert_string_equal(evil(1)->stack, "0,second,1,700\n1,work,1,700\n");
+}
+
+static void equal_calls_of_one_caller_are_one_line(void **state)
+{
+    (void)state;
+    begin_message(0, "m");
+    for (unsigned i = 0; i < 100; i++)
+        call(i * 8, i * 8 + 7, i % 2 ? "odd" : "even");
+    end_message(800);
+    assert_string_equal(evil(0)->stack, "0,m,1,800\n1,even,50,350\n1,odd,50,350\n");
+}
+
+static void a_long_stack_is_cut_to_30_lines(void **state)
+{
+    char name[16];
+    size_t lines = 0;
+    (void)state;
+    begin_message(0, "m");
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "method %u", i);
+        call(i * 20, i * 20 + i % 20, name);
+    }
+    end_message(2000);
+    for (const char *at = evil(0)->stack; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, 30);
+    assert_null(strstr(evil(0)->stack, "method 1,"));
+    assert_non_null(strstr(evil(0)->stack, "1,method 19,1,19\n"));
+}
+
+static void the_longest_item_may_be_longer_than_the_message_by_what_was_put_together(void **state)
+{
+    (void)state;
+    begin_message(0, "m");
+    call(0, 690, "once");
+    end_message(705.5);
+    assert_true(watch_value(evil(0), "cost_ms") == 705.5 && watch_value(evil(0), "stack_ms") == 705.5);
+}
+
+static void names_of_many_lines_are_one(void **state)
+{
+    (void)state;
+    begin_message(0, "a\nmessage");
+    call(0, 700, "two\nlines");
+    end_message(800);
+    assert_string_equal(evil(0)->stack, "0,a message,1,800\n1,two lines,1,700\n");
+}
+
+static void other_threads_calls_are_not_to_blame(void **state)
+{
+    struct strobe_watch_event other = {.what = STROBE_WATCH_CALL_BEGIN, .time_ns = MS(100), .thread = 1,
+                                       .text = "other"};
+    (void)state;
+    begin_message(0, "m");
+    watch_tell(&rig, &other);
+    call(200, 300, "own");
+    end_message(800);
+    assert_string_equal(evil(0)->stack, "0,m,1,800\n1,own,1,100\n");
+}
+
+static void a_message_tells_the_phases_of_its_frame_and_the_cpu_used(void **state)
+{
+    struct strobe_watch_frame frame = {.intended_ns = MS(1), .begin_ns = MS(2), .end_ns = MS(900), .input_ns = MS(3),
+                                       .animation_ns = MS(800), .traversal_ns = MS(90), .is_vsync = true};
+    struct strobe_watch_event e = {.what = STROBE_WATCH_FRAME, .time_ns = MS(900), .text = "", .frame = &frame};
+    struct strobe_watch_event cpu = {.what = STROBE_WATCH_CPU, .time_ns = MS(500), .value = 600, .text = ""};
+    (void)state;
+    begin_message(1, "doFrame");
+    watch_tell(&rig, &cpu);
+    cpu.value = 800;
+    watch_tell(&rig, &cpu);
+    watch_tell(&rig, &e);
+    end_message(901);
+    assert_true(watch_value(evil(0), "input_ms") == 3 && watch_value(evil(0), "animation_ms") == 800);
+    assert_true(watch_value(evil(0), "traversal_ms") == 90 && watch_value(evil(0), "cpu_permille") == 700);
+    watch_message(&rig, 2000, 3000, "no frame in it");
+    assert_true(isnan(strobe_finding_value(evil(1), "input_ms")));
+    assert_true(isnan(strobe_finding_value(evil(1), "cpu_permille")));
+}
+
+static void an_unfinished_message_says_so(void **state)
+{
+    (void)state;
+    begin_message(0, "m");
+    enter(10, "hangs");
+    watch_end(&rig, 1000);
+    assert_true(watch_value(evil(0), "unfinished") == 1);
+    assert_string_equal(evil(0)->unseen, "its end was not seen");
+    assert_string_equal(evil(0)->blame, "hangs");
+}
+
+/* ---- frames and handlers */
+
+static void tell_frame(double begin_ms, double end_ms)
+{
+    struct strobe_watch_frame f = {.intended_ns = (uint64_t)(begin_ms * 1e6), .begin_ns = (uint64_t)(begin_ms * 1e6),
+                                   .end_ns = (uint64_t)(end_ms * 1e6), .is_vsync = true};
+    struct strobe_watch_event e = {.what = STROBE_WATCH_FRAME, .time_ns = f.end_ns, .text = "", .frame = &f};
+    watch_tell(&rig, &e);
+}
+
+static void a_dropped_frame_has_the_calls_within_it_whether_messages_are_told_or_not(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        enter(0, "main");
+        if (told)
+            begin_message(50, "doFrame");
+        call(50, 90, "before");
+        enter(95, "reaches in");
+        call(100, 150, "measure");
+        leave(180, "reaches in");
+        call(200, 290, "layout");
+        tell_frame(100, 300);
+        call(310, 320, "after");
+        if (told)
+            end_message(330);
+        tell_frame(400, 460);
+        const struct strobe_finding *f = watch_found(&rig, DROP, 0);
+        assert_string_equal(f->stack, "0,frame,1,200\n1,reaches in,1,80\n2,measure,1,50\n1,layout,1,90\n");
+        assert_string_equal(watch_found(&rig, DROP, 1)->stack, "");
+        watch_rig_again(&rig);
+    }
+}
+
+static void an_idle_handler_has_the_calls_within_it(void **state)
+{
+    (void)state;
+    watch_tell_ms(&rig, STROBE_WATCH_IDLE_BEGIN, 1000, "Preload");
+    call(1100, 3000, "read");
+    watch_tell_ms(&rig, STROBE_WATCH_IDLE_END, 3050, "Preload");
+    const struct strobe_finding *f = watch_found(&rig, STROBE_FINDING_IDLE_LAG, 0);
+    assert_string_equal(f->stack, "0,Preload,1,2050\n1,read,1,1900\n");
+    assert_string_equal(f->blame, "Preload");
+}
+
+/* ---- more calls than there is room for: driven without the watchers, for speed */
+
+static void tell_blame(struct strobe_blame *b, enum strobe_watch_what what, uint64_t ns, const char *text)
+{
+    struct strobe_watch_event e = {.what = what, .time_ns = ns, .text = text};
+    strobe_blame_before(b, &e);
+    strobe_blame_after(b, &e);
+}
+
+static void when_room_is_short_the_shortest_calls_are_given_up_and_counted(void **state)
+{
+    struct strobe_blame b;
+    uint64_t now = 0;
+    enum { SHORT = 600000, LONG = 300 };
+    (void)state;
+    strobe_blame_open(&b);
+    tell_blame(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
+    for (unsigned i = 0; i < SHORT; i++) {
+        if (i % (SHORT / LONG) == 0) {
+            tell_blame(&b, STROBE_WATCH_CALL_BEGIN, now, "long");
+            tell_blame(&b, STROBE_WATCH_CALL_END, now += MS(9), "long");
+        }
+        tell_blame(&b, STROBE_WATCH_CALL_BEGIN, now, "short");
+        tell_blame(&b, STROBE_WATCH_CALL_END, now += 1000, "short");
+    }
+    struct strobe_blamed calls = strobe_blame_stack(&b, "m", 0, now);
+    assert_true(calls.given_up > 500000 && calls.given_up <= SHORT && calls.given_up_ns == MS(1));
+    assert_non_null(strstr(calls.stack, "1,long,300,2700\n"));
+    assert_string_equal(calls.method, "long");
+    tell_blame(&b, STROBE_WATCH_MESSAGE_END, now, "m");
+    tell_blame(&b, STROBE_WATCH_MESSAGE_BEGIN, now + 1, "next");
+    tell_blame(&b, STROBE_WATCH_CALL_BEGIN, now + 2, "short");
+    tell_blame(&b, STROBE_WATCH_CALL_END, now + MS(5), "short");
+    calls = strobe_blame_stack(&b, "next", now + 1, now + MS(5));
+    assert_true(calls.given_up == 0);
+    assert_false(b.failed);
+    strobe_blame_close(&b);
+}
+
+static void calls_nested_beyond_the_room_end_in_order(void **state)
+{
+    struct strobe_blame b;
+    enum { DEEP = 70000 };
+    (void)state;
+    strobe_blame_open(&b);
+    tell_blame(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "m");
+    tell_blame(&b, STROBE_WATCH_CALL_BEGIN, 0, "outer");
+    for (unsigned i = 0; i < DEEP; i++)
+        tell_blame(&b, STROBE_WATCH_CALL_BEGIN, MS(1), "again");
+    for (unsigned i = 0; i < DEEP; i++)
+        tell_blame(&b, STROBE_WATCH_CALL_END, MS(2), "again");
+    tell_blame(&b, STROBE_WATCH_CALL_END, MS(3), "outer");
+    tell_blame(&b, STROBE_WATCH_CALL_BEGIN, MS(4), "last");
+    tell_blame(&b, STROBE_WATCH_CALL_END, MS(9), "last");
+    struct strobe_blamed calls = strobe_blame_stack(&b, "m", 0, MS(9));
+    assert_non_null(strstr(calls.stack, "1,outer,1,3\n"));
+    assert_int_equal(b.depth, 0);
+    strobe_blame_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+        TEST(a_message_is_evil_from_700_ms_on),
+        TEST(the_method_to_blame_is_the_deepest_that_took_most),
+        TEST(a_report_without_a_stack_says_that_no_call_was_told_842),
+        TEST(a_message_within_a_message_is_a_call_of_the_outer_560),
+        TEST(what_is_open_when_the_message_ends_ends_there_840),
+        TEST(calls_left_by_an_exception_end_with_who_caught_it),
+        TEST(an_end_without_a_name_is_that_of_the_innermost),
+        TEST(the_frames_below_the_message_are_not_part_of_it),
+        TEST(equal_calls_of_one_caller_are_one_line),
+        TEST(a_long_stack_is_cut_to_30_lines),
+        TEST(the_longest_item_may_be_longer_than_the_message_by_what_was_put_together),
+        TEST(names_of_many_lines_are_one),
+        TEST(other_threads_calls_are_not_to_blame),
+        TEST(a_message_tells_the_phases_of_its_frame_and_the_cpu_used),
+        TEST(an_unfinished_message_says_so),
+        TEST(a_dropped_frame_has_the_calls_within_it_whether_messages_are_told_or_not),
+        TEST(an_idle_handler_has_the_calls_within_it),
+        TEST(when_room_is_short_the_shortest_calls_are_given_up_and_counted),
+        TEST(calls_nested_beyond_the_room_end_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
