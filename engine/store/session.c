@@ -27,6 +27,7 @@ enum {
 
 struct layout {
     struct strobe_region region[STROBE_REGION_COUNT];
+    uint64_t calls_offset, calls_bytes;
     uint64_t names_offset;
     uint64_t file_bytes;
 };
@@ -34,6 +35,11 @@ struct layout {
 static uint64_t whole_pages(uint64_t bytes)
 {
     return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+static uint32_t call_blocks(const struct strobe_config *c)
+{
+    return (uint32_t)(c->call_units * (uint64_t)STROBE_CALL_UNIT_BYTES / sizeof(struct strobe_call_block));
 }
 
 static struct layout layout_of(const struct strobe_config *c)
@@ -49,6 +55,9 @@ static struct layout layout_of(const struct strobe_config *c)
         l.region[i] = (struct strobe_region){ l.file_bytes, bytes[i] };
         l.file_bytes += whole_pages(bytes[i]);
     }
+    l.calls_offset = l.file_bytes;
+    if (c->call_units) l.calls_bytes = strobe_call_log_bytes(call_blocks(c), c->threads_max);
+    l.file_bytes += whole_pages(l.calls_bytes);
     l.names_offset = l.file_bytes;
     l.file_bytes += whole_pages(c->names_bytes);
     return l;
@@ -106,7 +115,8 @@ static bool config_is_valid(const struct strobe_config *c)
            within(c->stack_nodes, 1, STROBE_STACK_NODES_MAX) && within(c->threads_max, 1, THREADS_MAX) &&
            within(c->images_max, 1, IMAGES_MAX) && within(c->depth_max, 1, STROBE_STACK_DEPTH_MAX) && c->follow <= 1 &&
            (!c->names_bytes || within(c->names_bytes, STROBE_NAMES_BYTES_MIN, STROBE_NAMES_BYTES_MAX)) &&
-           c->skip_max <= SKIP_MAX && c->suspend_signal <= SIGNAL_MAX && c->message_per_poll <= 1;
+           c->skip_max <= SKIP_MAX && c->suspend_signal <= SIGNAL_MAX && c->message_per_poll <= 1 &&
+           c->calls < 2 * STROBE_CALLS_ONLY && (c->call_units || !c->calls);
 }
 
 /* --- mapping --- */
@@ -123,8 +133,14 @@ static enum strobe_status open_views(struct strobe_session *s)
     const struct strobe_config *c = &h->config;
     s->threads = region_at(s, STROBE_REGION_THREADS);
     s->images = region_at(s, STROBE_REGION_IMAGES);
+    struct layout l = layout_of(c);
     if (c->names_bytes)
-        s->names = (struct strobe_names){ (void *)((char *)s->header + layout_of(c).names_offset), c->names_bytes };
+        s->names = (struct strobe_names){ (void *)((char *)s->header + l.names_offset), c->names_bytes };
+    if (l.calls_bytes &&
+        (strobe_call_log_open((char *)s->header + l.calls_offset, l.calls_bytes, &s->calls) ||
+         s->calls.head->block_count != call_blocks(c) || s->calls.head->account_count != c->threads_max ||
+         s->calls.head->keep_oldest != (c->calls & STROBE_CALLS_KEEP_OLDEST)))
+        return STROBE_BAD_INPUT;
     if (strobe_stack_table_open(region_at(s, STROBE_REGION_STACKS), h->region[STROBE_REGION_STACKS].bytes, &s->stacks))
         return STROBE_BAD_INPUT;
     if (strobe_ring_open(region_at(s, STROBE_REGION_RING), h->region[STROBE_REGION_RING].bytes, &s->ring))
@@ -210,6 +226,9 @@ enum strobe_status strobe_session_create_at(void *memory, const struct strobe_co
     strobe_stack_table_create(region_at(out, STROBE_REGION_STACKS), config->stack_nodes);
     strobe_ring_create(region_at(out, STROBE_REGION_RING), config->ring_slots, config->ring_subs,
                        (enum strobe_ring_mode)config->ring_mode);
+    if (l.calls_bytes)
+        strobe_call_log_create((char *)memory + l.calls_offset, call_blocks(config), config->threads_max,
+                               config->calls & STROBE_CALLS_KEEP_OLDEST);
     strobe_store_release(&h->magic, magic_word());
     return open_views(out);
 }

@@ -10,7 +10,8 @@
  *            STROBE_REGION_STACKS    stack table, see stack_table.h
  *            STROBE_REGION_RING      record ring, see ring.h
  *
- *            names                   behind the others, where config.names_bytes says so; see names.h
+ *            calls                   behind the others, where config.call_units says so; see call_log.h
+ *            names                   behind that, where config.names_bytes says so; see names.h
  *
  * Regions are page-aligned and sparse where the file system allows. Little-endian only.
  */
@@ -19,6 +20,7 @@
 
 #include "engine/base/atomic.h"
 #include "engine/base/status.h"
+#include "engine/store/call_log.h"
 #include "engine/store/names.h"
 #include "engine/store/record.h"
 #include "engine/store/ring.h"
@@ -36,6 +38,7 @@ enum {
     STROBE_PATH_BYTES = 440,
     STROBE_NAMES_BYTES_MIN = 4096,
     STROBE_NAMES_BYTES_MAX = 1 << 30,
+    STROBE_CALL_UNIT_BYTES = 1 << 16,
     STROBE_BUILD_ID_BYTES = 20,
 };
 
@@ -46,6 +49,13 @@ enum {
     STROBE_METRIC_ALLOC = 2,      /* allocation count and bytes */
     STROBE_METRIC_FAULTS = 4,     /* minor and major page faults */
     STROBE_METRIC_SWITCHES = 8,   /* voluntary and involuntary context switches */
+};
+
+/* How calls are told to the call log: bits. */
+enum {
+    STROBE_CALLS_KEEP_OLDEST = 1, /* a full log refuses what comes; else the oldest blocks are overwritten */
+    STROBE_CALLS_COARSE = 2,      /* times by a clock thread, 5 ms apart; else each entry reads the clock */
+    STROBE_CALLS_ONLY = 4,        /* no samples are taken beside */
 };
 
 /* What to capture and how. Times in ns. Fixed once the session is created. */
@@ -73,7 +83,9 @@ struct strobe_config {
     uint32_t follow;                /* 1: children are traced into sessions of their own */
     uint32_t skip_max;              /* gate: most events in a row judged without reading the clock */
     uint32_t suspend_signal;        /* 0 = chosen at start */
-    uint32_t message_per_poll;      /* 1: each return from a poll-like call begins a new message */
+    uint8_t message_per_poll;       /* 1: each return from a poll-like call begins a new message */
+    uint8_t calls;                  /* STROBE_CALLS_* */
+    uint16_t call_units;            /* room for calls, in units of STROBE_CALL_UNIT_BYTES; 0 = none are told */
     uint32_t names_bytes;           /* room for names of managed methods; 0 = none */
     uint64_t delay_ns;              /* capture is paused for this long after start */
     uint64_t seed;                  /* of the sampler's jitter; 0 = chosen by the host at start */
@@ -200,6 +212,7 @@ struct strobe_session {
     struct strobe_image_entry *images;
     struct strobe_stack_table stacks;
     struct strobe_ring ring;
+    struct strobe_call_log calls;
     struct strobe_names names;
     int fd;                        /* kept open by creators until closed; -1 otherwise */
 };

@@ -151,7 +151,7 @@ static void what_is_not_asked_for_is_as_published_tracers_have_it(void **state)
     assert_int_equal(c.depth_max, STROBE_STACK_DEPTH_MAX);
     assert_int_equal(c.threads_max, STROBE_THREADS_MAX_DEFAULT);
     assert_int_equal(c.images_max, STROBE_IMAGES_MAX_DEFAULT);
-    assert_int_equal(c.follow | c.suspend_signal | c.message_per_poll | c.delay_ns | c.seed, 0);
+    assert_int_equal(c.follow | c.suspend_signal | c.message_per_poll | c.calls | c.call_units | c.delay_ns | c.seed, 0);
 }
 
 /* The file's descriptor is 0 then. */
@@ -187,7 +187,6 @@ static void a_config_out_of_range_is_refused_and_leaves_no_file(void **state)
         { &c.stack_nodes, 0, STROBE_STACK_NODES_MAX + 1 }, { &c.threads_max, 0, (1u << 20) + 1 },
         { &c.images_max, 0, (1u << 16) + 1 }, { &c.depth_max, 0, STROBE_STACK_DEPTH_MAX + 1 }, { &c.follow, 2, 2 },
         { &c.skip_max, (1u << 16) + 1, UINT32_MAX }, { &c.suspend_signal, 65, UINT32_MAX },
-        { &c.message_per_poll, 2, 2 },
     };
     const char *path = fresh("range");
     for (size_t i = 0; i < 2 * sizeof bounds / sizeof *bounds; i++) {
@@ -196,6 +195,16 @@ static void a_config_out_of_range_is_refused_and_leaves_no_file(void **state)
         assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_BAD_INPUT);
         *field = good;
         assert_int_equal(access(path, F_OK), -1);
+    }
+    const struct { uint8_t polls, calls; uint16_t call_units; } small[] = {
+        { 2, 0, 0 }, { 0, STROBE_CALLS_ONLY, 0 }, { 0, 2 * STROBE_CALLS_ONLY, 1 },
+    };
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+        struct strobe_config bad = c;
+        bad.message_per_poll = small[i].polls;
+        bad.calls = small[i].calls;
+        bad.call_units = small[i].call_units;
+        assert_int_equal(strobe_session_create(path, &bad, NULL, 0, &s), STROBE_BAD_INPUT);
     }
     uint64_t *const times[] = { &c.interval_main_ns, &c.merge_gap_ns, &c.suspend_timeout_ns, &c.delay_ns };
     for (size_t i = 0; i < 4; i++) {

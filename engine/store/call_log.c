@@ -1,0 +1,200 @@
+/* Blocks claimed by compare-and-swap, filled by their only owner.
+ *
+ * A block's state word is stamp << 1 | open. FREE is 0. OPEN carries its owner's ticket: 1 + what the owner drew from
+ * the log's cursor, so that no ticket is drawn twice. FINISHED carries the cursor's value at the time of finishing,
+ * never less than the ticket. A claimant whose draw is older than the stamp it finds has been overtaken, and draws
+ * again: stamps of one block only grow. An owner clears its block and then says so by its ticket in the block.
+ *
+ * Orders needed:
+ *   claim (acquire)       sees all that the owner before wrote, as it finished the block (release): how much it
+ *                         overwrites, and its own stores come after those. Explored: calls/lap, calls/turns
+ *   claim, fence (release), clearing
+ *                         a reader that sees a cleared word or a later one also sees the claim
+ *   ticket (release)      a reader that sees it (acquire) sees the words cleared. Explored: calls/turns, calls/look
+ *   word (release)        a reader that sees it (acquire) sees its time, and the entries before. Explored: calls/look
+ *   state (acquire), words, fence (acquire), state again
+ *                         the other half of all these: nothing is taken for one owner's that is another's
+ *
+ * Who can hold up whom: nobody. A thread that stops or dies costs the others the block it holds, and one in the middle
+ * of a claim what that block held. A claimant meets such blocks, passes on, and gives up after a fixed number. */
+#include "engine/store/call_log.h"
+
+enum {
+    PAGE_BYTES = 4096,
+#ifdef STROBE_SMALL
+    POLITE_TRIES = 1,
+    LAST_TRIES = 2,
+    LOOK_TRIES = 2,
+#else
+    POLITE_TRIES = 8,    /* blocks looked at that were finished half a lap ago or earlier, before any other */
+    LAST_TRIES = 64,
+    LOOK_TRIES = 4,
+#endif
+};
+
+/* An entry's word may be anything but 0; a thread's index is within the accounts. */
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+static uint64_t blocks_at(uint32_t account_count)
+{
+    return PAGE_BYTES + whole_pages(account_count * (uint64_t)sizeof(struct strobe_call_account));
+}
+
+uint64_t strobe_call_log_bytes(uint32_t block_count, uint32_t account_count)
+{
+    return blocks_at(account_count) + whole_pages(block_count * (uint64_t)sizeof(struct strobe_call_block));
+}
+
+void strobe_call_log_create(void *memory, uint32_t block_count, uint32_t account_count, bool keep_oldest)
+{
+    struct strobe_call_head *head = memory;
+    head->block_count = block_count;
+    head->account_count = account_count;
+    head->keep_oldest = keep_oldest;
+}
+
+enum strobe_status strobe_call_log_open(void *memory, uint64_t bytes, struct strobe_call_log *out)
+{
+    struct strobe_call_head *head = memory;
+    *out = (struct strobe_call_log){0};
+    if (bytes < sizeof *head || !head->block_count || head->block_count > STROBE_CALL_BLOCKS_MAX ||
+        !head->account_count || head->keep_oldest > 1 || head->unused ||
+        strobe_call_log_bytes(head->block_count, head->account_count) > bytes)
+        return STROBE_BAD_INPUT;
+    char *at = memory;
+    *out = (struct strobe_call_log){head, (struct strobe_call_account *)(void *)(at + PAGE_BYTES),
+                                    (struct strobe_call_block *)(void *)(at + blocks_at(head->account_count))};
+    return STROBE_OK;
+}
+
+/* ---- writing */
+
+static uint32_t filled(const struct strobe_call_block *b)
+{
+    uint32_t n = 0;
+    while (n < STROBE_CALL_ENTRIES && strobe_load_relaxed(&b->entry[n].word))
+        n++;
+    return n;
+}
+
+/* A writer that was left in the middle of a claim may name a block that it never got, or has not cleared: that is
+ * another's, or nobody's. */
+void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
+{
+    uint64_t open = w->ticket << 1 | 1;
+    if (!w->block)
+        return;
+    struct strobe_call_block *b = &log->blocks[w->block - 1];
+    if (strobe_load_relaxed(&b->state) == open) {
+        bool mine = strobe_load_relaxed(&b->ticket) == w->ticket;
+        uint32_t used = mine ? w->next == w->end && w->end ? STROBE_CALL_ENTRIES : filled(b) : 0;
+        if (mine) {
+            strobe_store_relaxed(&b->used, used);
+            uint64_t now = strobe_load_relaxed(&log->head->next);
+            if (strobe_cas_release(&b->state, &open, now << 1))
+                strobe_add_relaxed(&log->accounts[thread].told, used);
+        }
+    }
+    w->next = w->end = NULL;
+    w->block = 0;
+}
+
+/* Takes the block when its state allows: free, or finished at least `min_age` draws before `draw`. */
+static bool take(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread, uint32_t index,
+                 uint64_t draw, uint64_t min_age)
+{
+    struct strobe_call_block *b = &log->blocks[index];
+    uint64_t found = strobe_load_relaxed(&b->state);
+    if (found & 1 || draw < found >> 1 || (found && draw - (found >> 1) < min_age))
+        return false;
+    w->ticket = draw + 1;
+    w->block = index + 1;
+    strobe_fence_signal();
+    if (!strobe_cas_acquire(&b->state, &found, (draw + 1) << 1 | 1)) {
+        w->block = 0;
+        return false;
+    }
+    if (found) {
+        strobe_add_relaxed(&log->accounts[thread].overwrote, strobe_load_relaxed(&b->used));
+        strobe_fence_release();
+        for (uint32_t i = 0; i < STROBE_CALL_ENTRIES; i++)
+            strobe_store_relaxed(&b->entry[i].word, 0);
+    }
+    strobe_store_relaxed(&b->thread, thread);
+    strobe_store_release(&b->ticket, draw + 1);
+    w->end = b->entry + STROBE_CALL_ENTRIES;
+    w->next = b->entry;
+    return true;
+}
+
+static bool claim(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread, uint32_t tries,
+                  uint64_t min_age)
+{
+    struct strobe_call_head *head = log->head;
+    for (uint32_t i = 0; i < tries; i++) {
+        if (head->keep_oldest && strobe_load_relaxed(&head->next) >= head->block_count)
+            return false;
+        uint64_t draw = strobe_add_relaxed(&head->next, 1);
+        if (head->keep_oldest && draw >= head->block_count)
+            return false;
+        if (take(log, w, thread, (uint32_t)(draw % head->block_count), draw, min_age))
+            return true;
+    }
+    return false;
+}
+
+/* A slow thread's block can be finished just before the cursor comes round to it. So a block is left alone until half
+ * a lap after that, unless nothing older can be had. */
+bool strobe_call_refill(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
+{
+    strobe_call_finish(log, w, thread);
+    return claim(log, w, thread, POLITE_TRIES, log->head->block_count / 2) || claim(log, w, thread, LAST_TRIES, 0);
+}
+
+void strobe_call_refuse(const struct strobe_call_log *log, uint32_t thread, uint64_t entries)
+{
+    strobe_add_relaxed(&log->accounts[thread].refused, entries);
+}
+
+/* ---- reading */
+
+static uint32_t copy_entries(const struct strobe_call_block *b, uint32_t most, struct strobe_call_copy *out)
+{
+    uint32_t n = 0;
+    for (; n < most; n++) {
+        uint64_t word = strobe_load_acquire(&b->entry[n].word);
+        if (!word)
+            break;
+        out->entry[n].word = word;
+        out->entry[n].ticks = strobe_load_relaxed(&b->entry[n].ticks);
+    }
+    return n;
+}
+
+enum strobe_call_look strobe_call_look(const struct strobe_call_log *log, uint32_t index, struct strobe_call_copy *out)
+{
+    const struct strobe_call_block *b = &log->blocks[index];
+    for (uint32_t i = 0; i < LOOK_TRIES; i++) {
+        uint64_t state = strobe_load_acquire(&b->state);
+        if (!state)
+            return STROBE_CALLS_EMPTY;
+        uint64_t ticket = strobe_load_acquire(&b->ticket), thread = strobe_load_relaxed(&b->thread);
+        uint64_t used = strobe_load_relaxed(&b->used);
+        out->open = state & 1;
+        if (out->open && ticket != state >> 1)
+            return STROBE_CALLS_TAKEN;
+        out->count = copy_entries(b, out->open || used > STROBE_CALL_ENTRIES ? STROBE_CALL_ENTRIES : (uint32_t)used,
+                                  out);
+        strobe_fence_acquire();
+        if (strobe_load_relaxed(&b->state) != state)
+            continue;
+        out->ticket = ticket;
+        out->thread = (uint32_t)thread;
+        bool whole = thread < log->head->account_count && (out->open || (used == out->count && ticket <= state >> 1));
+        return whole ? STROBE_CALLS_THERE : STROBE_CALLS_DAMAGED;
+    }
+    return STROBE_CALLS_TAKEN;
+}
