@@ -2,12 +2,14 @@
 
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/preload/environment.h"
+#include "engine/backend/linux/preload/method.h"
 #include "engine/backend/linux/preload/process.h"
 #include "engine/backend/linux/preload/real.h"
 #include "engine/backend/linux/preload/signals.h"
 #include "engine/backend/linux/unwind_dwarf.h"
 #include "engine/capture/guard.h"
 #include "engine/capture/sampler.h"
+#include "engine/method/entry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,9 +134,10 @@ static bool start_sampler(void)
 
 /* ---- the switch: a page that a forked child finds wiped ---- */
 
+static strobe_a32 *page;   /* the switch, and that of calls */
+
 static bool place_switch(void)
 {
-    static strobe_a32 *page;
     if (!page) {
         void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (p == MAP_FAILED)
@@ -150,7 +153,10 @@ static bool place_switch(void)
 static void switch_on(void)
 {
     const struct strobe_config *c = &strobe_preload.engine.config;
-    strobe_store_seq_cst(strobe_switch, c->delay_ns ? STROBE_PAUSED : STROBE_ON);
+    uint32_t on = c->delay_ns ? STROBE_PAUSED : STROBE_ON;
+    if (strobe_preload.samples)
+        strobe_store_seq_cst(strobe_switch, on);
+    strobe_method_switch(on);
 }
 
 /* ---- start ---- */
@@ -186,12 +192,14 @@ static void start(const struct strobe_session *session)
     fill_header(session->header);
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
     p->follow = c->follow;
-    bool stops = c->async_interval_ns && strobe_linux_take_signal(&p->host, (int)c->suspend_signal,
+    p->samples = !(c->calls & STROBE_CALLS_ONLY);
+    strobe_method_start(p, page + 1);
+    bool stops = p->samples && c->async_interval_ns && strobe_linux_take_signal(&p->host, (int)c->suspend_signal,
                                                                   strobe_real()->sigaction,
                                                                   strobe_signals_foreign) == STROBE_OK;
     p->started = true;
     strobe_linux_note_images(session, now_ticks());
-    const struct strobe_thread *main_thread = strobe_preload_attach_known(true);
+    const struct strobe_thread *main_thread = p->samples ? strobe_preload_attach_known(true) : NULL;
     p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
     if (stops)
         start_sampler();
@@ -215,6 +223,7 @@ static void in_child(void)
         return;
     strobe_store_relaxed(strobe_switch, STROBE_OFF);
     strobe_preload.started = false;
+    strobe_method_forget();
     strobe_signals_restore();
     strobe_local.thread = NULL;
     strobe_local.busy = 0;
@@ -237,7 +246,8 @@ __attribute__((constructor)) static void watch_forks(void)
 bool strobe_preload_is_recorded_process(void)
 {
     const struct strobe_preload *p = &strobe_preload;
-    return p->started && strobe_switched() != STROBE_OFF && p->engine.session.header->pid == self_pid();
+    bool on = strobe_switched() != STROBE_OFF || strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF;
+    return p->started && on && p->engine.session.header->pid == self_pid();
 }
 
 /* Threads leave the engine within microseconds unless they are descheduled. */
@@ -245,7 +255,7 @@ static bool wait_until_quiet(void)
 {
     struct timespec pause = {0, 200 * 1000};
     for (int i = 0; i < 500; i++) {
-        if (strobe_engine_quiet(&strobe_preload.engine))
+        if (strobe_engine_quiet(&strobe_preload.engine) && strobe_entry_quiet())
             return true;
         syscall(SYS_nanosleep, &pause, NULL);
     }
@@ -260,8 +270,11 @@ void strobe_preload_close(void)
         return;
     int saved = errno;
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
+    strobe_method_switch(STROBE_OFF);
     strobe_local.busy = 1;
     strobe_linux_note_images(s, now_ticks());
+    if (strobe_entry_local.thread && !p->samples)
+        prctl(PR_GET_NAME, s->threads[strobe_entry_local.thread - 1].name);
     if (strobe_local.thread) {
         char name[16] = "";
         prctl(PR_GET_NAME, name);

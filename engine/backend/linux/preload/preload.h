@@ -17,6 +17,7 @@ struct strobe_preload {
     bool follow;
     uint32_t main_thread;      /* for which time series are written; index in the session's table */
     uint64_t series_due_ticks;
+    bool samples;              /* taken at all, or calls only */
 };
 extern struct strobe_preload strobe_preload;
 

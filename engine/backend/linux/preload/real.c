@@ -100,6 +100,7 @@ static const struct { const char *name; size_t offset; } entries[] = {
     ENTRY(sigtimedwait),
     ENTRY(signalfd),
     ENTRY(dlopen),
+    ENTRY(dlclose),
     ENTRY(execve),
     ENTRY(execvpe),
     ENTRY(fexecve),

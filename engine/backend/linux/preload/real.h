@@ -117,6 +117,7 @@ struct strobe_real {
     int (*signalfd)(int, const sigset_t *, int);
     /* hooks_process.c, hooks_asm.S */
     void *(*dlopen)(const char *, int);
+    int (*dlclose)(void *);
     int (*execve)(const char *, char *const[], char *const[]);
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);

@@ -1,0 +1,192 @@
+/* Calls of functions, as compilers report them with -finstrument-functions, and the thread that looks after them.
+ *
+ * The C library has functions of the same names that do nothing: programs that are not instrumented never call any, and
+ * those that bring their own keep them. */
+#include "engine/backend/linux/preload/method.h"
+
+#include "engine/backend/linux/images.h"
+#include "engine/backend/linux/preload/hook.h"
+#include "engine/method/entry.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+HOOK void __cyg_profile_func_enter(void *function, void *site);
+HOOK void __cyg_profile_func_exit(void *function, void *site);
+
+void __cyg_profile_func_enter(void *function, void *site)
+{
+    (void)site;
+    strobe_entry_tell((uint64_t)(uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
+}
+
+void __cyg_profile_func_exit(void *function, void *site)
+{
+    (void)site;
+    strobe_entry_tell((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
+}
+
+/* A library that goes is looked at before it does: its names are needed as long as the log. */
+HOOK int dlclose(void *handle)
+{
+    if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF)
+        strobe_linux_note_images(&strobe_preload.engine.session, strobe_preload.host.host.ticks(&strobe_preload.host));
+    return strobe_real()->dlclose(handle);
+}
+
+/* ---- threads ---- */
+
+static pthread_key_t key;
+static bool has_key;
+
+/* Destructors run in rounds, and others' may call functions, too: ours goes to the end of the line while it can. Glibc
+ * and POSIX promise four rounds. */
+enum { ROUNDS = 4 };
+
+static void sign_off(void *round)
+{
+    uintptr_t n = (uintptr_t)round;
+    if (n < ROUNDS && pthread_setspecific(key, (void *)(n + 1)) == 0)
+        return;
+    if (strobe_load_relaxed(strobe_entry_switch) == STROBE_OFF || !strobe_entry_local.thread)
+        return;
+    strobe_entry_end();
+    struct strobe_session *s = &strobe_preload.engine.session;
+    struct strobe_thread_entry *e = &s->threads[strobe_entry_local.thread - 1];
+    if (strobe_load_relaxed(&e->state) != STROBE_THREAD_LIVE || strobe_preload.samples)
+        return;
+    prctl(PR_GET_NAME, e->name);
+    e->end_ticks = strobe_preload.host.host.ticks(&strobe_preload.host);
+    strobe_store_release(&e->state, STROBE_THREAD_ENDED);
+}
+
+/* Beside samples a thread has one place for both; what is told while it is being found is early. */
+static enum strobe_status find_place(uint32_t *thread)
+{
+    struct strobe_preload *p = &strobe_preload;
+    if (p->samples) {
+        struct strobe_thread *t = strobe_local.thread ? strobe_local.thread : strobe_preload_attach_unknown();
+        if (!t)
+            return STROBE_LATE;
+        *thread = t->index;
+        return STROBE_OK;
+    }
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    enum strobe_status status = strobe_session_add_thread(&p->engine.session, tid, tid == p->host.pid,
+                                                          p->host.host.ticks(&p->host), thread);
+    if (status == STROBE_OK)
+        prctl(PR_GET_NAME, p->engine.session.threads[*thread].name);
+    return status;
+}
+
+static enum strobe_status attach(uint32_t *thread)
+{
+    enum strobe_status status = find_place(thread);
+    if (status == STROBE_OK && has_key)
+        pthread_setspecific(key, (void *)1);
+    return status;
+}
+
+/* Both on the thread's own stack: what is not above the running hook is gone. A handler's own stack is left when nothing
+ * runs there any more. */
+static bool is_left(uintptr_t frame, uintptr_t now)
+{
+    stack_t s;
+    if (sigaltstack(NULL, &s) != 0 || s.ss_flags & SS_DISABLE)
+        return frame <= now;
+    uintptr_t low = (uintptr_t)s.ss_sp;
+    bool was_there = frame - low < s.ss_size, is_there = now - low < s.ss_size;
+    return was_there == is_there ? frame <= now : was_there;
+}
+
+/* ---- the clock thread, which looks for libraries, too ---- */
+
+enum { LOOK_NS = 20 * 1000 * 1000 };
+
+static strobe_a64 clock_word;
+
+static uint64_t now_ticks(void)
+{
+    return strobe_preload.host.host.ticks(&strobe_preload.host);
+}
+
+static void note_images(void)
+{
+    if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && strobe_linux_images_changed())
+        strobe_linux_note_images(&strobe_preload.engine.session, now_ticks());
+}
+
+static void *keep_clock(void *unused)
+{
+    (void)unused;
+    strobe_local.busy = 1;   /* ours: its hooks call through */
+    prctl(PR_SET_NAME, "strobe-calls");
+    bool coarse = strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
+    const struct strobe_host *host = &strobe_preload.host.host;
+    uint64_t next = now_ticks(), look = next;
+    for (;;) {
+        next += coarse ? STROBE_ENTRY_CLOCK_NS : LOOK_NS;
+        host->sleep_until(host->ctx, next);
+        uint64_t now = now_ticks();
+        strobe_store_relaxed(&clock_word, now);
+        if (now > next + LOOK_NS)
+            next = now;
+        if (now >= look && !strobe_preload.samples) {   /* else the sampler does */
+            look = now + LOOK_NS;
+            note_images();
+        }
+    }
+    return NULL;
+}
+
+static void start_clock(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    strobe_real()->pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (strobe_real()->pthread_create(&thread, NULL, keep_clock, NULL) == 0)
+        pthread_detach(thread);
+    strobe_real()->pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- start and end ---- */
+
+bool strobe_method_start(const struct strobe_preload *p, strobe_a32 *the_switch)
+{
+    const struct strobe_config *c = &p->engine.config;
+    if (!c->call_units)
+        return false;
+    size_t bytes = (size_t)c->threads_max * sizeof(strobe_a32);
+    void *busy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (busy == MAP_FAILED)
+        return false;
+    strobe_entry_engine = (struct strobe_entry_engine){
+        .session = &p->engine.session, .host = &p->host.host, .busy = busy, .attach = attach,
+        .is_left = is_left, .resume_ticks = now_ticks() + c->delay_ns};
+    strobe_entry_forget();
+    has_key = has_key || pthread_key_create(&key, sign_off) == 0;
+    strobe_store_relaxed(&clock_word, now_ticks());
+    strobe_entry_clock = c->calls & STROBE_CALLS_COARSE ? &clock_word : NULL;
+    strobe_store_relaxed(the_switch, STROBE_OFF);
+    strobe_entry_switch = the_switch;
+    start_clock();
+    return true;
+}
+
+void strobe_method_switch(uint32_t on)
+{
+    if (strobe_entry_engine.session)
+        strobe_store_seq_cst(strobe_entry_switch, on);
+}
+
+void strobe_method_forget(void)
+{
+    strobe_method_switch(STROBE_OFF);
+    strobe_entry_forget();
+    strobe_entry_engine.session = NULL;
+}

@@ -1,0 +1,122 @@
+#include "engine/method/entry.h"
+
+#include <string.h>
+
+_Thread_local struct strobe_entry_thread strobe_entry_local;
+
+static strobe_a32 never_on;
+strobe_a32 *strobe_entry_switch = &never_on;
+const strobe_a64 *strobe_entry_clock;
+struct strobe_entry_engine strobe_entry_engine;
+
+static const struct strobe_call_log *call_log(void)
+{
+    return &strobe_entry_engine.session->calls;
+}
+
+/* A thread's words for whoever closes the session; a handler's claim leaves them as it found them. */
+static uint32_t come_in(const struct strobe_entry_thread *t)
+{
+    strobe_a32 *busy = &strobe_entry_engine.busy[t->thread - 1];
+    uint32_t before = strobe_load_relaxed(busy);
+    strobe_store_relaxed(busy, 1);
+    strobe_fence_seq_cst();   /* come in, then looked: who closes turns the switch, then looks at who is in */
+    return before;
+}
+
+static void go_out(const struct strobe_entry_thread *t, uint32_t before)
+{
+    strobe_store_release(&strobe_entry_engine.busy[t->thread - 1], before);
+}
+
+/* Only a thread's outermost hook finds the thread's place: a handler's that interrupts it does without. */
+static bool attach(struct strobe_entry_thread *t, const struct strobe_entry_level *l)
+{
+    uint32_t thread;
+    if (l != &t->level[0] || t->ended)
+        return false;
+    enum strobe_status status = strobe_entry_engine.attach(&thread);
+    t->ended = status == STROBE_FULL;
+    t->thread = status == STROBE_OK ? thread + 1 : 0;
+    return status == STROBE_OK;
+}
+
+bool strobe_entry_room(struct strobe_entry_level *l)
+{
+    struct strobe_entry_thread *t = &strobe_entry_local;
+    if (t->ended || (!t->thread && !attach(t, l))) {
+        strobe_add_relaxed(&strobe_entry_engine.session->header->events_untracked, 1);
+        return false;
+    }
+    uint32_t before = come_in(t);
+    bool on = strobe_load_relaxed(strobe_entry_switch) == STROBE_ON;
+    bool room = on && strobe_call_refill(call_log(), &l->writer, t->thread - 1);
+    if (on && !room)
+        strobe_call_refuse(call_log(), t->thread - 1, 1);
+    go_out(t, l == &t->level[0] ? 0 : before);
+    return room;
+}
+
+static bool goes_on(void)
+{
+    const struct strobe_entry_engine *e = &strobe_entry_engine;
+    uint32_t paused = STROBE_PAUSED;
+    if (strobe_load_relaxed(strobe_entry_switch) == STROBE_ON)
+        return true;
+    if (strobe_load_relaxed(strobe_entry_switch) != STROBE_PAUSED ||
+        e->host->ticks(e->host->ctx) < e->resume_ticks)
+        return false;
+    return strobe_cas_relaxed(strobe_entry_switch, &paused, STROBE_ON) || paused == STROBE_ON;
+}
+
+void strobe_entry_beside(uint64_t word, uintptr_t frame)
+{
+    struct strobe_entry_thread *t = &strobe_entry_local;
+    if (!goes_on())
+        return;
+    uint32_t i = 0;
+    while (i < STROBE_ENTRY_LEVELS && t->level[i].inside && !strobe_entry_engine.is_left(t->level[i].inside, frame))
+        i++;
+    if (i == STROBE_ENTRY_LEVELS) {
+        if (t->thread)
+            strobe_call_refuse(call_log(), t->thread - 1, 1);
+        return;
+    }
+    struct strobe_entry_level *l = &t->level[i];
+    l->inside = frame;
+    strobe_fence_signal();
+    if (l->writer.next != l->writer.end || strobe_entry_room(l))
+        strobe_call_put(&l->writer, strobe_entry_now(), word);
+    strobe_fence_signal();
+    l->inside = 0;
+}
+
+void strobe_entry_end(void)
+{
+    struct strobe_entry_thread *t = &strobe_entry_local;
+    t->ended = true;
+    if (!t->thread)
+        return;
+    uint32_t before = come_in(t);
+    for (uint32_t i = 0; i < STROBE_ENTRY_LEVELS && strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF; i++)
+        strobe_call_finish(call_log(), &t->level[i].writer, t->thread - 1);
+    go_out(t, before);
+}
+
+void strobe_entry_forget(void)
+{
+    memset(&strobe_entry_local, 0, sizeof strobe_entry_local);
+}
+
+bool strobe_entry_quiet(void)
+{
+    strobe_fence_seq_cst();
+    const struct strobe_session *s = strobe_entry_engine.session;
+    if (!s)
+        return true;
+    uint32_t count = strobe_session_thread_count(s);
+    for (uint32_t i = 0; i < count; i++)
+        if (strobe_load_acquire(&strobe_entry_engine.busy[i]))
+            return false;
+    return true;
+}
