@@ -1,5 +1,7 @@
 #include "engine/trace/reader.h"
 
+#include "engine/trace/reader_calls.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -538,7 +540,9 @@ static void sum_up(struct strobe_reader *r)
         t->overwritten = overwritten > 0 ? (uint64_t)overwritten : 0;
         r->samples += t->samples;
         r->dropped += t->dropped;
-        if (t->item_count && t->last_ticks > r->last_ticks)
+        if (t->last_call_ticks > t->last_ticks)
+            t->last_ticks = t->last_call_ticks;
+        if ((t->item_count || t->last_call_ticks) && t->last_ticks > r->last_ticks)
             r->last_ticks = t->last_ticks;
     }
     see_series(r);
@@ -556,7 +560,7 @@ static int read_whole(struct strobe_reader *r)
     r->closed = strobe_load_acquire(&r->session.header->state) == STROBE_SESSION_CLOSED;
     set_clock(r);
     r->image_count = strobe_session_image_count(&r->session);
-    if (!read_threads(r) || !collect(r) || !arrange(r) || !arrange_wakes(r))
+    if (!read_threads(r) || !strobe_reader_look_at_calls(r) || !collect(r) || !arrange(r) || !arrange_wakes(r))
         return 0;
     arrange_series(r);
     sum_up(r);
@@ -604,6 +608,7 @@ void strobe_reader_close(struct strobe_reader *r)
     free(r->wakes_by_waker);
     free(r->counters);
     free(r->hitches);
+    free(r->blocks);
     free(r);
 }
 
@@ -644,14 +649,20 @@ static int check_thread(const struct strobe_reader *r, const struct strobe_reade
     return 1;
 }
 
-/* A thread that was alive when writing stopped, and the sampler, can be in the middle of a write: a record committed
- * but not yet counted, or one overwritten but not yet counted as such, with all the samples merged in it. */
+/* Who was alive when writing stopped, and the sampler. */
+static uint64_t writers(const struct strobe_reader *r)
+{
+    uint64_t count = 1;
+    for (uint32_t i = 0; i < r->thread_count; i++)
+        count += r->threads[i].state == STROBE_THREAD_LIVE || r->threads[i].state == STROBE_THREAD_EXITING;
+    return count;
+}
+
+/* A writer can be in the middle of a write: a record committed but not yet counted, or one overwritten but not yet
+ * counted as such, with all the samples merged in it. */
 static uint64_t samples_under_way(const struct strobe_reader *r)
 {
-    uint64_t writers = 1;
-    for (uint32_t i = 0; i < r->thread_count; i++)
-        writers += r->threads[i].state == STROBE_THREAD_LIVE || r->threads[i].state == STROBE_THREAD_EXITING;
-    return r->closed ? 0 : writers * UNDER_WAY_MAX * (r->largest ? r->largest : 1);
+    return r->closed ? 0 : writers(r) * UNDER_WAY_MAX * (r->largest ? r->largest : 1);
 }
 
 int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_bytes)
@@ -675,5 +686,5 @@ int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_byt
             (unsigned long long)r->resumes);
         return 0;
     }
-    return 1;
+    return strobe_reader_check_calls(r, writers(r) * UNDER_WAY_MAX, why, why_bytes);
 }

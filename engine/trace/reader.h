@@ -58,6 +58,18 @@ struct strobe_tally {
     int64_t overwritten;           /* sampled - present */
 };
 
+/* Entries of the call log: entries and exits of functions, each one. told = present + overwritten + refused. */
+struct strobe_reader_calls {
+    uint64_t told, present, refused;
+    int64_t overwritten;           /* what is neither present nor refused: below 0 only if killed or damaged */
+};
+
+/* One of them: the time, and as in struct strobe_call_entry the function's address with STROBE_CALL_EXIT. */
+struct strobe_reader_call { uint64_t ticks, word; };
+
+/* A block of the log, as it was when the session was opened. */
+struct strobe_reader_block { uint64_t ticket; uint32_t index, thread, count; };
+
 struct strobe_reader_thread {
     const struct strobe_item *items;      /* by begin (longer first, then ring order, when equal) */
     size_t item_count;
@@ -77,6 +89,10 @@ struct strobe_reader_thread {
     uint64_t short_waits, short_wait_ticks;   /* blocking calls that were too short to be recorded */
     uint64_t overwrote;                   /* samples of any thread that its writes overwrote */
     char name[33];                        /* never empty: "thread 123" when unknown */
+    struct strobe_reader_calls calls;
+    const struct strobe_reader_block *blocks;   /* of its calls, by claim */
+    size_t block_count;
+    uint64_t last_call_ticks;             /* 0 when it has none */
     struct strobe_tally kind[STROBE_KIND_COUNT];
     struct strobe_tally all;              /* sum over kinds */
     uint64_t samples;                     /* present: all.present less what is no sample */
@@ -100,6 +116,12 @@ struct strobe_reader {
     size_t hitch_count;
     struct strobe_metrics *metrics;
     size_t metrics_count;
+    struct strobe_reader_block *blocks;       /* of the call log, thread by thread */
+    size_t block_count;
+    struct strobe_reader_calls calls;         /* sum over threads */
+    uint64_t calls_overwrote;                 /* entries that were overwritten, as those count who did it */
+    uint64_t call_blocks_taken;               /* being claimed when writing stopped: what they held is lost */
+    uint64_t call_blocks_damaged, call_entries_damaged;   /* hold what no writer writes: left out */
     uint64_t first_ticks, last_ticks;     /* range of the session: its begin to its close, or to its last record */
 
     struct strobe_tally all;              /* sum over threads and kinds */
@@ -134,6 +156,12 @@ uint64_t strobe_reader_span_ns(const struct strobe_reader *reader, uint64_t tick
 /* Image `index` (0 .. image_count - 1), or NULL when its entry is not whole. The path ends within its array. */
 const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader *reader, uint32_t index);
 
+/* The calls of thread `thread`, below thread_count, in time order: *out is the caller's to free. Takes 16 bytes an entry
+ * (twice that while handlers' calls are sorted in), never more than the thread's part of the log: whoever goes from
+ * thread to thread needs memory for one. STROBE_IO: out of memory. */
+enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *reader, uint32_t thread,
+                                              struct strobe_reader_call **out, size_t *count);
+
 /* Checks the identities the engine promises:
  *
  *   of each thread and kind   requests = sampled + gated + paused + reentrant + unwind_failed + dropped + in flight
@@ -142,6 +170,8 @@ const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader 
  *                             off by no more than the writes under way can have replaced: two records a
  *                             writer, none larger than the largest present
  *   over all                  suspends = resumes, one more when not closed
+ *   of calls, over all        told = present + overwritten + refused, exactly when closed; otherwise off by no more than
+ *                             a block a writer, which it was claiming or finishing
  *
  * Returns 1 when all hold; else 0 with the first that fails told in `why` (may be NULL) in words and numbers. */
 int strobe_reader_check(const struct strobe_reader *reader, char *why, size_t why_bytes);

@@ -57,7 +57,8 @@ struct strobe_slice {
     uint32_t node;                    /* of the function tree: this slice and those it lies in */
     uint32_t depth;                   /* 1 for the outermost */
     enum strobe_slice_class class;
-    int unfinished;                   /* a wait that had not ended when the session did */
+    int unfinished;                   /* a wait that had not ended when the session did; at slice_end, a call
+                                       * whose end is made up */
     uint64_t arg;                     /* of a wait: what the call was about, see struct strobe_record; else 0 */
     uint64_t samples;                 /* at slice_end: samples that saw it, or one in it */
     struct strobe_moment begin;

@@ -2,6 +2,7 @@
 
 #include "engine/base/hint.h"
 #include "engine/trace/path.h"
+#include "engine/trace/timeline_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ struct builder {
     size_t call_count, call_room;
     struct run *runs;                  /* latest first */
     size_t run_count, run_room;
+    struct strobe_timeline_calls *exact;
     int failed;
 };
 
@@ -691,10 +693,25 @@ static void finish_thread(struct builder *b)
     tell_message(b, 0, 0);
 }
 
+/* A thread of which calls are known. Returns 0 when there are none. */
+static int build_calls(struct builder *b)
+{
+    const struct strobe_reader_thread *t = b->thread;
+    enum strobe_status status = strobe_timeline_calls_tell(&b->exact, &b->path, b->options->repair, t);
+    b->failed |= status == STROBE_IO;
+    for (size_t i = 0; i < t->item_count && status == STROBE_OK; i++)
+        tell_samples(b, &t->items[i], begin_ns(b, &t->items[i]), end_ns(b, &t->items[i]));
+    if (status == STROBE_OK && b->sink->thread_end)
+        b->sink->thread_end(b->sink);
+    return status != STROBE_NO_ENTRY;
+}
+
 static void build_thread(struct builder *b)
 {
     const struct strobe_reader_thread *t = b->thread;
     struct strobe_item open;
+    if (build_calls(b))
+        return;
     int unfinished = unfinished_call(b, &open);
     if (!t->item_count && !unfinished && !t->dropped && !t->overwritten && !t->wake_count)
         return;
@@ -791,6 +808,7 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
     free(b.path.steps);
     free(b.calls);
     free(b.runs);
+    strobe_timeline_calls_close(b.exact);
     enum strobe_status status = sink->finish(sink);
     if (status == STROBE_OK && (b.failed || b.path.failed || strobe_function_tree_status(tree) != STROBE_OK))
         status = STROBE_IO;

@@ -34,13 +34,18 @@
  *            by the grain of its clock, is held back to it and counted (S-55). Between samples that know their CPU
  *            time it is interpolated.
  *   hitches  One that claims to outlast the next one ends where that begins.
- *   losses   A thread with samples lost has an instant "N samples lost" at its start (S-14).
+ *   calls    A thread of which calls are known (engine/method) is shown by them alone, each from its entry to its exit,
+ *            whatever samples say. Calls that a jump or an exception left, or that had not returned at the end of the
+ *            session, are closed as strobe_calls_repair does (calls_repair.h) and told as unfinished; exits of calls
+ *            whose entry was overwritten are left out. Memory is one thread's calls at a time.
+ *   losses   A thread with samples lost has an instant "N samples lost" at its start (S-14), and "N entries and exits lost".
  *
  * Not thread-safe; allocates. Reading half only. */
 #ifndef STROBE_TRACE_TIMELINE_H
 #define STROBE_TRACE_TIMELINE_H
 
 #include "engine/base/status.h"
+#include "engine/trace/calls_repair.h"
 #include "engine/trace/function_tree.h"
 #include "engine/trace/reader.h"
 #include "engine/trace/sink.h"
@@ -49,6 +54,7 @@
 
 struct strobe_timeline_options {
     uint64_t gap_ns;             /* 0 = four times the thread's interval or the sampler's, at least 5 ms */
+    enum strobe_repair repair;   /* of calls */
     int no_samples;              /* don't tell the sink samples, only slices */
     void (*progress)(void *ctx, uint64_t done, uint64_t all);   /* called now and then; NULL = not wanted */
     void *progress_ctx;
@@ -68,6 +74,9 @@ struct strobe_timeline_stats {
     uint64_t waits_cut;          /* waits that claimed to outlast the one they lie in */
     uint64_t values;             /* of time series */
     uint64_t hitches;            /* hangs included */
+    uint64_t calls;              /* slices that are calls, the repaired ones among them */
+    uint64_t calls_repaired;     /* ends made up */
+    uint64_t calls_unmatched;    /* exits without an entry: left out */
     uint64_t moved;              /* events moved on so that a slice lasts 1 ns */
 };
 

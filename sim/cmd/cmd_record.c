@@ -108,6 +108,18 @@ static int convert_others(const struct strobe_record_options *o, const char *ses
 
 /* ---- all of it ---- */
 
+/* A program that tells no calls was most likely not built to. */
+static void warn_of_no_calls(const char *path, const char *program)
+{
+    struct strobe_session s;
+    if (strobe_session_open(path, &s) != STROBE_OK)
+        return;
+    bool none = s.calls.head && !strobe_load_relaxed(&s.calls.head->next);
+    strobe_session_unmap(&s);
+    if (none)
+        strobe_complain("%s: no calls: was it built with -finstrument-functions?", program);
+}
+
 /* Frame pointers where the program keeps them, libunwind where it is there. */
 static int choose_unwinder(struct strobe_record_options *o, const char *program, bool has_frame_pointers)
 {
@@ -154,6 +166,8 @@ int strobe_cmd_record(int argc, char **argv)
         converted = strobe_complain("%s: ran untraced: it did not load the engine", program);
     else if (o.convert)
         converted = convert(&o, session, o.trace);
+    if (was_attached(session))
+        warn_of_no_calls(session, program);
     if (was_attached(session) && convert_others(&o, session))
         converted = STROBE_EXIT_BAD;
     int ended = strobe_record_end_as(wait_status);

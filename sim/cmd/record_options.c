@@ -38,9 +38,15 @@ const char strobe_usage_record[] =
     "                          different turns of an event loop are told apart\n"
     "      --follow            trace children too, each into a session and a trace of its own (.PID in the name)\n"
     "\n"
+    "Every call instead (of programs built with -finstrument-functions):\n"
+    "      --method            each entry and exit of a function, exactly; no samples\n"
+    "      --with-samples      samples too\n"
+    "      --method-clock HOW  exact: the clock is read each time; 5ms: a thread reads it every 5 ms (exact)\n"
+    "      --method-log SIZE   room for entries and exits, 16 bytes each, from 1M to 4095M (64M)\n"
+    "\n"
     "Where it is kept:\n"
     "      --ring N            records kept (256k)\n"
-    "      --keep WHICH        newest: overwrite the oldest records; oldest: stop when full (newest)\n"
+    "      --keep WHICH        newest: overwrite the oldest records, or calls; oldest: stop when full (newest)\n"
     "      --stack-nodes N     stack frames kept, each (caller, address) pair once (1M)\n"
     "      --signal N          signal that stops a thread (the highest real-time signal that is free)\n"
     "\n"
@@ -48,7 +54,7 @@ const char strobe_usage_record[] =
 
 enum {
     NO_CONVERT = 256, DEFLATE, INTERVAL, MAIN_INTERVAL, ASYNC_INTERVAL, SCOPE_MIN, METRICS, UNWIND, DEPTH, DELAY, LOOP,
-    FOLLOW, RING, KEEP, STACK_NODES, SIGNAL
+    FOLLOW, METHOD, WITH_SAMPLES, METHOD_CLOCK, METHOD_LOG, RING, KEEP, STACK_NODES, SIGNAL
 };
 
 static const struct option options[] = {
@@ -67,6 +73,10 @@ static const struct option options[] = {
     {"delay", required_argument, NULL, DELAY},
     {"loop", no_argument, NULL, LOOP},
     {"follow", no_argument, NULL, FOLLOW},
+    {"method", no_argument, NULL, METHOD},
+    {"with-samples", no_argument, NULL, WITH_SAMPLES},
+    {"method-clock", required_argument, NULL, METHOD_CLOCK},
+    {"method-log", required_argument, NULL, METHOD_LOG},
     {"ring", required_argument, NULL, RING},
     {"keep", required_argument, NULL, KEEP},
     {"stack-nodes", required_argument, NULL, STACK_NODES},
@@ -107,6 +117,47 @@ static int bad_value(const char *option, const char *value, const char *expected
 /* ---- options ---- */
 
 static const char a_time[] = "a time such as 1ms, 250us or 0";
+
+enum { CALL_LOG_LEAST = 1 << 20, CALL_LOG_DEFAULT = 64 << 20 };
+
+static int take_method(int c, struct strobe_record_options *o)
+{
+    switch (c) {
+    case METHOD:
+        o->method = true;
+        return 0;
+    case WITH_SAMPLES:
+        o->samples = true;
+        return 0;
+    case METHOD_CLOCK:
+        o->config.calls |= !strcmp(optarg, "5ms") ? STROBE_CALLS_COARSE : 0;
+        return !strcmp(optarg, "5ms") || !strcmp(optarg, "exact") ? 0
+                                                                  : bad_value("method-clock", optarg, "exact or 5ms");
+    default:
+        return strobe_parse_count(optarg, CALL_LOG_LEAST, UINT32_MAX - CALL_LOG_LEAST, &o->call_log_bytes)
+                   ? 0
+                   : bad_value("method-log", optarg, "a size from 1M to 4095M");
+    }
+}
+
+/* What asks for calls without samples spares the room of these. */
+static int settle_method(struct strobe_record_options *o)
+{
+    struct strobe_config *k = &o->config;
+    if (!o->method)
+        return o->samples || k->calls || o->call_log_bytes
+                   ? strobe_complain("record: --with-samples, --method-clock and --method-log go with --method")
+                   : 0;
+    uint32_t bytes = o->call_log_bytes ? o->call_log_bytes : CALL_LOG_DEFAULT;
+    k->call_units = (uint16_t)(bytes / STROBE_CALL_UNIT_BYTES);
+    if (k->ring_mode == STROBE_KEEP_OLDEST)
+        k->calls |= STROBE_CALLS_KEEP_OLDEST;
+    if (!o->samples) {
+        k->calls |= STROBE_CALLS_ONLY;
+        k->ring_slots = k->stack_nodes = 1024;
+    }
+    return 0;
+}
 
 static int take(int c, struct strobe_record_options *o, const char **output)
 {
@@ -163,6 +214,11 @@ static int take(int c, struct strobe_record_options *o, const char **output)
     case FOLLOW:
         k->follow = 1;
         return 0;
+    case METHOD:
+    case WITH_SAMPLES:
+    case METHOD_CLOCK:
+    case METHOD_LOG:
+        return take_method(c, o);
     case RING:
         return strobe_parse_count(optarg, 1024, 1u << 28, &k->ring_slots)
                    ? 0
@@ -201,7 +257,10 @@ int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out
     }
     if (optind >= argc)
         return strobe_complain("record: which program? strobe record [OPTIONS] -- COMMAND [ARG ...]");
-    if (out->config.delay_ns && !out->config.async_interval_ns)
+    int unfit = settle_method(out);
+    if (unfit)
+        return unfit;
+    if (out->config.delay_ns && !out->config.async_interval_ns && !(out->config.calls & STROBE_CALLS_ONLY))
         return strobe_complain("record: --delay needs the sampler, which --async-interval 0 leaves out");
     *first = optind;
     return strobe_record_name_files(out, output, argv[optind]);
