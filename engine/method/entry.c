@@ -41,9 +41,8 @@ static bool attach(struct strobe_entry_thread *t, const struct strobe_entry_leve
     return status == STROBE_OK;
 }
 
-bool strobe_entry_room(struct strobe_entry_level *l)
+bool strobe_entry_room(struct strobe_entry_thread *t, struct strobe_entry_level *l)
 {
-    struct strobe_entry_thread *t = &strobe_entry_local;
     if (t->ended || (!t->thread && !attach(t, l))) {
         strobe_add_relaxed(&strobe_entry_engine.session->header->events_untracked, 1);
         return false;
@@ -85,7 +84,7 @@ void strobe_entry_beside(uint64_t word, uintptr_t frame)
     struct strobe_entry_level *l = &t->level[i];
     l->inside = frame;
     strobe_fence_signal();
-    if (l->writer.next != l->writer.end || strobe_entry_room(l))
+    if (l->writer.next != l->writer.end || strobe_entry_room(t, l))
         strobe_call_put(&l->writer, strobe_entry_now(), word);
     strobe_fence_signal();
     l->inside = 0;

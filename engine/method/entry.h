@@ -1,5 +1,5 @@
-/* Capture by instrumentation into the session's call log (engine/store/call_log.h): what a program tells that was built
- * so that each of its functions reports its entry and its exit (-finstrument-functions), or whoever else knows of calls.
+/* Capture by instrumentation into the session's call log (engine/store/call_log.h): what a program tells that was
+ * built so that each of its functions reports its entry and its exit (-finstrument-functions), or whoever else knows of calls.
  *
  * Beside the packed method log of Matrix (matrix_log.h) this one keeps
  *
@@ -64,7 +64,7 @@ extern struct strobe_entry_engine strobe_entry_engine;
 
 /* Slow parts of strobe_entry_tell. Room: makes room at a level whose block is full, and counts the entry where there is
  * none. Beside: tells what the level for it cannot, since a hook is at work there, or capture pauses or is off. */
-bool strobe_entry_room(struct strobe_entry_level *l);
+bool strobe_entry_room(struct strobe_entry_thread *t, struct strobe_entry_level *l);
 void strobe_entry_beside(uint64_t word, uintptr_t frame);
 
 static inline uint64_t strobe_entry_now(void)
@@ -74,8 +74,8 @@ static inline uint64_t strobe_entry_now(void)
     return clock ? strobe_load_relaxed(clock) : host->ticks(host->ctx);
 }
 
-/* Tells that the function at the address in `word` is entered, or with STROBE_CALL_EXIT that it is left. `frame` is the
- * calling hook's own (__builtin_frame_address). Any context; neither heap nor lock. */
+/* Tells that the function at the address in `word` is entered, or with STROBE_CALL_EXIT that it is left. `frame` is
+ * the calling hook's own (__builtin_frame_address). Any context; neither heap nor lock. */
 static STROBE_ALWAYS_INLINE void strobe_entry_tell(uint64_t word, uintptr_t frame)
 {
     struct strobe_entry_level *l = &strobe_entry_local.level[0];
@@ -85,7 +85,7 @@ static STROBE_ALWAYS_INLINE void strobe_entry_tell(uint64_t word, uintptr_t fram
     }
     l->inside = frame;
     strobe_fence_signal();
-    if (!strobe_unlikely(l->writer.next == l->writer.end) || strobe_entry_room(l))
+    if (!strobe_unlikely(l->writer.next == l->writer.end) || strobe_entry_room(&strobe_entry_local, l))
         strobe_call_put(&l->writer, strobe_entry_now(), word);
     strobe_fence_signal();
     l->inside = 0;

@@ -49,6 +49,7 @@ static enum strobe_status end(struct teller *t, const struct strobe_call *call)
     struct strobe_slice *s = &t->open[--t->depth];
     uint64_t least = t->last_ns > s->begin.time_ns ? t->last_ns : s->begin.time_ns + 1;
     struct strobe_moment now = {.time_ns = moved_on(t, call->time_ns, least)};
+    s->unfinished = (call->flags & STROBE_CALL_REPAIRED) != 0;
     t->sink->slice_end(t->sink, s, &now);
     return STROBE_OK;
 }

@@ -156,8 +156,8 @@ uint64_t strobe_reader_span_ns(const struct strobe_reader *reader, uint64_t tick
 /* Image `index` (0 .. image_count - 1), or NULL when its entry is not whole. The path ends within its array. */
 const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader *reader, uint32_t index);
 
-/* The calls of thread `thread`, below thread_count, in time order: *out is the caller's to free. Takes 16 bytes an entry
- * (twice that while handlers' calls are sorted in), never more than the thread's part of the log: whoever goes from
+/* The calls of thread `thread`, below thread_count, in time order: *out is the caller's to free. Takes 16 bytes an
+ * entry (twice that while handlers' calls are sorted in), never more than the thread's part of the log: whoever goes from
  * thread to thread needs memory for one. STROBE_IO: out of memory. */
 enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *reader, uint32_t thread,
                                               struct strobe_reader_call **out, size_t *count);
@@ -170,8 +170,8 @@ enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *reader
  *                             off by no more than the writes under way can have replaced: two records a
  *                             writer, none larger than the largest present
  *   over all                  suspends = resumes, one more when not closed
- *   of calls, over all        told = present + overwritten + refused, exactly when closed; otherwise off by no more than
- *                             a block a writer, which it was claiming or finishing
+ *   of calls, over all        told = present + overwritten + refused, exactly when closed; otherwise off by no more
+ *                             than a block a writer, which it was claiming or finishing
  *
  * Returns 1 when all hold; else 0 with the first that fails told in `why` (may be NULL) in words and numbers. */
 int strobe_reader_check(const struct strobe_reader *reader, char *why, size_t why_bytes);

@@ -1,8 +1,8 @@
 #include "engine/trace/timeline.h"
 
 #include "engine/base/hint.h"
+#include "engine/trace/calls_session.h"
 #include "engine/trace/path.h"
-#include "engine/trace/timeline_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ struct builder {
     size_t call_count, call_room;
     struct run *runs;                  /* latest first */
     size_t run_count, run_room;
-    struct strobe_timeline_calls *exact;
+    struct strobe_calls_session *exact;
     int failed;
 };
 
@@ -697,8 +697,10 @@ static void finish_thread(struct builder *b)
 static int build_calls(struct builder *b)
 {
     const struct strobe_reader_thread *t = b->thread;
-    enum strobe_status status = strobe_timeline_calls_tell(&b->exact, &b->path, b->options->repair, t);
-    b->failed |= status == STROBE_IO;
+    enum strobe_status status =
+        strobe_calls_session_tell(&b->exact, b->reader, b->tree, b->options->repair,
+                                  (uint32_t)(t - b->reader->threads), b->sink, b->stats);
+    b->failed |= status != STROBE_OK && status != STROBE_NO_ENTRY;
     for (size_t i = 0; i < t->item_count && status == STROBE_OK; i++)
         tell_samples(b, &t->items[i], begin_ns(b, &t->items[i]), end_ns(b, &t->items[i]));
     if (status == STROBE_OK && b->sink->thread_end)
@@ -808,7 +810,7 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
     free(b.path.steps);
     free(b.calls);
     free(b.runs);
-    strobe_timeline_calls_close(b.exact);
+    strobe_calls_session_close(b.exact);
     enum strobe_status status = sink->finish(sink);
     if (status == STROBE_OK && (b.failed || b.path.failed || strobe_function_tree_status(tree) != STROBE_OK))
         status = STROBE_IO;

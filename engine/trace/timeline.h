@@ -38,7 +38,8 @@
  *            whatever samples say. Calls that a jump or an exception left, or that had not returned at the end of the
  *            session, are closed as strobe_calls_repair does (calls_repair.h) and told as unfinished; exits of calls
  *            whose entry was overwritten are left out. Memory is one thread's calls at a time.
- *   losses   A thread with samples lost has an instant "N samples lost" at its start (S-14), and "N entries and exits lost".
+ *   losses   A thread with samples lost has an instant "N samples lost" at its start (S-14), or "events lost" where it
+ *            is shown by its calls.
  *
  * Not thread-safe; allocates. Reading half only. */
 #ifndef STROBE_TRACE_TIMELINE_H

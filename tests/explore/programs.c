@@ -5,6 +5,7 @@
 const struct explore_group explore_groups[] = {
     {"artthreads", explore_artthreads_programs},
     {"blocking", explore_blocking_programs},
+    {"calls", explore_calls_programs},
     {"gate", explore_gate_programs},
     {"hold", explore_hold_programs},
     {"machthreads", explore_machthreads_programs},

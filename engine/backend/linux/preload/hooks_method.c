@@ -91,8 +91,8 @@ static enum strobe_status attach(uint32_t *thread)
     return status;
 }
 
-/* Both on the thread's own stack: what is not above the running hook is gone. A handler's own stack is left when nothing
- * runs there any more. */
+/* Both on the thread's own stack: what is not above the running hook is gone. A handler's own stack is left when
+ * nothing runs there any more. */
 static bool is_left(uintptr_t frame, uintptr_t now)
 {
     stack_t s;
