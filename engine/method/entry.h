@@ -1,5 +1,6 @@
 /* Capture by instrumentation into the session's call log (engine/store/call_log.h): what a program tells that was
- * built so that each of its functions reports its entry and its exit (-finstrument-functions), or whoever else knows of calls.
+ * built so that each of its functions reports its entry and its exit (-finstrument-functions), or whoever else knows of
+ * calls.
  *
  * Beside the packed method log of Matrix (matrix_log.h) this one keeps
  *
@@ -91,7 +92,7 @@ static STROBE_ALWAYS_INLINE void strobe_entry_tell(uint64_t word, uintptr_t fram
     l->inside = 0;
 }
 
-/* Finishes the calling thread's blocks. What it tells from then on is counted as untracked. At the end of the thread. */
+/* Finishes the calling thread's blocks. What it tells from then on is counted as untracked. At its end. */
 void strobe_entry_end(void);
 
 /* Forgets the calling thread's blocks, which are its parent's. In the child of a fork. */

@@ -223,12 +223,12 @@ enum strobe_status strobe_session_create_at(void *memory, const struct strobe_co
     memcpy(h->region, l.region, sizeof h->region);
     h->config = *config;
     if (command) copy_text(h->command, sizeof h->command, command);
-    strobe_stack_table_create(region_at(out, STROBE_REGION_STACKS), config->stack_nodes);
-    strobe_ring_create(region_at(out, STROBE_REGION_RING), config->ring_slots, config->ring_subs,
-                       (enum strobe_ring_mode)config->ring_mode);
     if (l.calls_bytes)
         strobe_call_log_create((char *)memory + l.calls_offset, call_blocks(config), config->threads_max,
                                config->calls & STROBE_CALLS_KEEP_OLDEST);
+    strobe_stack_table_create(region_at(out, STROBE_REGION_STACKS), config->stack_nodes);
+    strobe_ring_create(region_at(out, STROBE_REGION_RING), config->ring_slots, config->ring_subs,
+                       (enum strobe_ring_mode)config->ring_mode);
     strobe_store_release(&h->magic, magic_word());
     return open_views(out);
 }

@@ -157,8 +157,8 @@ uint64_t strobe_reader_span_ns(const struct strobe_reader *reader, uint64_t tick
 const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader *reader, uint32_t index);
 
 /* The calls of thread `thread`, below thread_count, in time order: *out is the caller's to free. Takes 16 bytes an
- * entry (twice that while handlers' calls are sorted in), never more than the thread's part of the log: whoever goes from
- * thread to thread needs memory for one. STROBE_IO: out of memory. */
+ * entry (twice that while handlers' calls are sorted in), never more than the thread's part of the log: whoever goes
+ * from thread to thread needs memory for one. STROBE_IO: out of memory. */
 enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *reader, uint32_t thread,
                                               struct strobe_reader_call **out, size_t *count);
 

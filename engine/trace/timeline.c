@@ -3,6 +3,7 @@
 #include "engine/base/hint.h"
 #include "engine/trace/calls_session.h"
 #include "engine/trace/path.h"
+#include "engine/trace/timeline_process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -759,35 +760,7 @@ static void build_thread(struct builder *b)
         b->sink->thread_end(b->sink);
 }
 
-/* ---- the process */
-
-static void tell_values(struct builder *b)
-{
-    const struct strobe_reader *r = b->reader;
-    for (size_t i = 0; i < r->counter_count && b->sink->value; i++) {
-        const struct strobe_reader_counter *c = &r->counters[i];
-        struct strobe_value v = {c->what, strobe_reader_ns(r, c->ticks), c->value};
-        b->sink->value(b->sink, &v);
-        b->stats->values++;
-    }
-}
-
-static void tell_hitches(struct builder *b)
-{
-    const struct strobe_reader *r = b->reader;
-    for (size_t i = 0; i < r->hitch_count && b->sink->hitch; i++) {
-        const struct strobe_reader_hitch *h = &r->hitches[i];
-        struct strobe_late l = {strobe_reader_ns(r, h->begin_ticks), strobe_reader_ns(r, h->end_ticks), h->how,
-                                h->thread, 0};
-        if (i + 1 < r->hitch_count && h[1].begin_ticks < h->end_ticks)
-            l.end_ns = strobe_reader_ns(r, h[1].begin_ticks);
-        if (l.end_ns <= l.begin_ns)
-            continue;
-        l.node = h->stack ? strobe_function_tree_of_stack(b->tree, h->stack, 0) : 0;
-        b->sink->hitch(b->sink, &l);
-        b->stats->hitches++;
-    }
-}
+/* ---- all of it */
 
 enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, struct strobe_function_tree *tree,
                                          const struct strobe_timeline_options *options, struct strobe_sink *sink,
@@ -800,8 +773,7 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
     memset(b.stats, 0, sizeof *b.stats);
     b.path = (struct strobe_path){.sink = sink, .reader = reader, .tree = tree, .stats = b.stats};
     sink->start(sink, reader, tree);
-    tell_values(&b);
-    tell_hitches(&b);
+    strobe_timeline_process(reader, tree, sink, b.stats);
     for (uint32_t i = 0; i < reader->thread_count && !b.failed && !b.path.failed; i++) {
         b.thread = &reader->threads[i];
         build_thread(&b);
