@@ -69,9 +69,9 @@ static uint64_t in_order(struct strobe_calls_thread *t, uint64_t last_ns, uint64
 
 static void widen(struct strobe_calls *c, uint64_t time_ns)
 {
-    bool first = !c->begin_ns && !c->end_ns;
-    if (first || time_ns < c->begin_ns)
+    if (!c->has_range || time_ns < c->begin_ns)
         c->begin_ns = time_ns;
+    c->has_range = true;
     if (time_ns > c->end_ns)
         c->end_ns = time_ns;
 }

@@ -58,7 +58,8 @@ struct strobe_calls {
     char process[256];
     struct strobe_text_pool names;
     struct strobe_calls_thread *threads;  size_t thread_count, thread_room;
-    uint64_t begin_ns, end_ns;   /* range of the stream, on `clock` */
+    uint64_t begin_ns, end_ns;   /* range of the stream */
+    bool has_range;              /* it has an event */
     uint64_t resolution_ns;      /* how fine its clock is: 1; Matrix's 5,000,000 */
     bool failed;                 /* out of memory */
 };

@@ -461,7 +461,8 @@ static void keep_process(struct import *m, uint32_t pid)
         c->threads[kept++] = *t;
     }
     c->thread_count = kept;
-    if (c->begin_ns > c->end_ns)
+    c->has_range = c->begin_ns <= c->end_ns;
+    if (!c->has_range)
         c->begin_ns = c->end_ns = 0;
 }
 
