@@ -19,10 +19,15 @@ const char strobe_usage_import[] =
     "  --contract documented   calls as the design says (default)\n"
     "  --contract upstream     what Matrix's own parser makes of it, its defects included\n"
     "\n"
+    "matrix-log: a dump of Matrix's method log, entries of 8 bytes; prints the same for each message\n"
+    "  --contract WHICH        as above\n"
+    "  --mapping FILE          the build's methodMapping.txt: methods by their names\n"
+    "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
 const struct strobe_import strobe_imports[] = {
     {"matrix-events", strobe_import_matrix_events},
+    {"matrix-log", strobe_import_matrix_log},
     {NULL, NULL},
 };
 

@@ -13,5 +13,6 @@ struct strobe_import {
 extern const struct strobe_import strobe_imports[];
 
 int strobe_import_matrix_events(int argc, char **argv);
+int strobe_import_matrix_log(int argc, char **argv);
 
 #endif

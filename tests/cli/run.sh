@@ -83,6 +83,11 @@ is_refused gap_of_a_trace 'is a trace' "$strobe" report --gap-ms 5 good.perfetto
 is_refused doctor_of_two 'one program at most' "$strobe" doctor a b
 is_refused import_of_nothing 'which kind' "$strobe" import
 is_refused import_of_another_kind 'no such kind: frobnicate' "$strobe" import frobnicate x
+is_refused import_without_file 'which file' "$strobe" import matrix-events
+is_refused import_of_two 'one file at a time' "$strobe" import matrix-events a b
+is_refused import_contract 'expected documented or upstream' "$strobe" import matrix-events --contract sworn x
+is_refused import_missing_file 'nowhere: No such file' "$strobe" import matrix-events nowhere
+is_refused import_missing_log 'nowhere: No such file' "$strobe" import matrix-log nowhere
 is_refused record_of_nothing 'which program' "$strobe" record
 
 # ---- bad files
@@ -131,6 +136,67 @@ if wanted trace_with_damage; then
     run "$strobe" report hit.pftrace
     # The damage may fall into a text, which is no fault of form.
     ((status == 0)) && verdict trace_with_damage || verdict trace_with_damage "$(refused 'hit.pftrace: byte ')"
+fi
+
+# ---- streams and logs of Matrix
+
+printf 'ID@0 I4@10 O4@156 OD@1249 end=1249\n' >good.events
+is_refused import_folder 'folder: ' "$strobe" import matrix-events folder
+is_refused import_log_of_a_folder 'folder: ' "$strobe" import matrix-log folder
+while IFS='|' read -r place text line; do
+    printf '%s\n' "$line" >bad.events
+    is_refused "import_of_${line// /_}" "bad.events:$place: expected $text" "$strobe" import matrix-events bad.events
+done <<'END'
+1:1|I or O|X4@10
+1:2|D or a method's id|I@10
+1:2|D or a method's id|I-1@10
+1:2|D or a method's id|I1048576@10
+1:3|@ and a time|I4
+1:3|@ and a time|I4 @10
+1:4|a time|ID@
+1:4|a time|ID@8796093022208
+1:5|a blank|ID@0I4@10
+1:10|a time|ID@0 end=x
+1:13|the end of the line|ID@0 end=10 OD@9
+END
+if wanted import_lines_before_a_bad_one; then
+    { cat good.events good.events; echo ID; } | timeout 60 "$strobe" import matrix-events - >out 2>err
+    fault="status $?: $(<err) $(<out)"
+    [[ $fault == 'status 2: strobe: -:3:3: expected @ and a time '* && $(wc -l <out) == 2 ]] && fault=
+    verdict import_lines_before_a_bad_one "$fault"
+fi
+if wanted import_answers_line_by_line; then
+    fault=
+    coproc importer { "$strobe" import matrix-events -; }
+    for ((i = 0; i < 3; i++)); do
+        cat good.events >&"${importer[1]}"
+        read -r -t 20 answer <&"${importer[0]}" || fault="no answer to line $i"
+        [[ $answer == *'"1,4,1,146"'*'"cost_ms": 1249,"key": "1048574|"}' ]] || fault="it said: $answer"
+    done
+    eval "exec ${importer[1]}>&-"
+    wait "$importer_PID" 2>/dev/null
+    verdict import_answers_line_by_line "$fault"
+fi
+if wanted import_line_of_a_million_events; then
+    awk 'BEGIN { printf "ID@0"; for (i = 0; i < 500000; i++) printf " I%d@%d O%d@%d", i % 9 + 1, i, i % 9 + 1, i + 1;
+                 print " OD@500000" }' | timeout 60 "$strobe" import matrix-events - >out 2>err
+    fault=$(head -c 300 out err)
+    [[ $(<out) == *'"0,1048574,1,500000","1,1,55556,55556"'*'"key": "1048574|"}' ]] && fault=
+    verdict import_line_of_a_million_events "$fault"
+fi
+if wanted import_of_a_log; then
+    # ID@0 I4@10 O4@156 OD@1249
+    printf '\0\0\0\0\0\xf0\xff\xff\x0a\0\0\0\0\x20\0\x80\x9c\0\0\0\0\x20\0\0\xe1\x04\0\0\0\xf0\xff\x7f' >good.log
+    printf '4,1,com.example.Feed scroll (I)V\n' >good.map
+    run "$strobe" import matrix-log --mapping good.map good.log
+    fault="status $status: $(<err) $(<out)"
+    [[ $(<out) == *'"1,com.example.Feed scroll (I)V,1,146"]'*'"cost_ms": 1249,"key": "1048574|"}' ]] && fault=
+    verdict import_of_a_log "$fault"
+    head -c 31 good.log >cut.log
+    is_refused import_of_a_cut_log 'cut.log: byte 24: expected a whole entry' "$strobe" import matrix-log cut.log
+    printf '4,1,com.example.Feed\n' >bad.map
+    is_refused import_by_a_bad_mapping 'bad.map:1: expected a class' \
+        "$strobe" import matrix-log --mapping bad.map good.log
 fi
 
 # ---- names of files
