@@ -73,6 +73,8 @@ void bench_suspend_add(void);
 void bench_suspend_rows(void);
 void bench_encode_add(void);
 void bench_encode_rows(void);
+void bench_watch_add(void);
+void bench_watch_rows(void);
 
 /* The parts of strobe-bench-lab. */
 void bench_fiber_add(void);
