@@ -70,7 +70,8 @@ static void all(struct gbench_state *s, const void *arg)
     (void)arg;
     strobe_watch_defaults(&options);
     while (gbench_loop(s)) {
-        struct strobe_watcher *w = strobe_watch_all(&options, &view, (struct strobe_finding_sink){count_finding, &found});
+        struct strobe_finding_sink sink = {count_finding, &found};
+        struct strobe_watcher *w = strobe_watch_all(&options, &view, sink);
         found = 0;
         for (size_t i = 0; w && i < stream.count; i++)
             w->tell(w, &stream.events[i]);
