@@ -1,6 +1,5 @@
 /* iOS: the main run loop is blocked. What a checking thread of the app would find, that looks each half of the
- * threshold (2 s: each 1 s) and takes a stack of the main thread each 50 ms, of which it keeps those of one check period
- * (20).
+ * threshold (2 s: each 1 s) and takes a stack of the main thread each 50 ms. It keeps those of one check period (20).
  *
  *   turn      begins BEFORE_TIMERS, and BEFORE_SOURCES or AFTER_WAITING where none is under way; ends BEFORE_WAITING
  *             and with EXIT. A check that finds one older than the threshold finds a block

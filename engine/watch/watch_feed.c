@@ -291,18 +291,16 @@ void strobe_watch_feed_call(struct strobe_watch_feed *f, uint64_t time_ns, uint3
     if (is_message(f, &c))
         begin_message(f, 0, f->depth);
     tell_held(f, text);
-    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_BEGIN, .text = text, .node = node});
-    size_t depth = f->depth++;
-    f->open[depth] = c;
-    if (!c.says)
-        return;
+    /* Before the call, so that who sums calls up from there on has it, too. */
     if (c.says & STROBE_SAYS_COMPONENT) {
         f->asked = true;
         tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = strobe_component_of(text)});
     }
     if (c.says & STROBE_SAYS_ACTIVITY)
-        live(f, &c, depth);
-    begin_in_frame(f, &c, depth);
+        live(f, &c, f->depth);
+    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_BEGIN, .text = text, .node = node});
+    begin_in_frame(f, &c, f->depth);
+    f->open[f->depth++] = c;
 }
 
 void strobe_watch_feed_return(struct strobe_watch_feed *f, uint64_t time_ns)

@@ -1,0 +1,279 @@
+#include "engine/watch/block.h"
+
+#include "engine/watch/context.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAIN_BLOCK = 2001, BACKGROUND_MAIN_BLOCK = 2002, LINES = 100, LINE_BYTES = 400 };
+#define DAY_NS 86400000000000u
+
+/* A kept stack, innermost frame first. */
+struct stack {
+    uint64_t *frames;
+    const char **names;
+    uint32_t count, room;
+    uint32_t repeat;             /* how often its innermost frame had been seen in a row before */
+};
+
+struct block {
+    struct strobe_watcher watcher;
+    struct strobe_watch_context *context;
+    uint64_t period_ns;          /* of checks */
+    bool began, running;
+    uint64_t turn_ns;            /* begin of the turn */
+    uint64_t check_ns;           /* when the next check is */
+    uint64_t interval_ns, before_ns;   /* between checks, and the one before: a Fibonacci pair */
+    uint64_t day_ns;             /* begin of the day that is counted */
+    uint32_t found;              /* in it */
+
+    struct stack *ring;          /* those of one period */
+    size_t ring_room, kept, next;
+    uint64_t sampled_ns;         /* when the latest was taken */
+    struct stack last;           /* of the last finding; none: has_last is false */
+    bool has_last, failed;
+    char text[LINES * LINE_BYTES];
+};
+
+/* ---- stacks */
+
+static bool copy(struct block *b, struct stack *to, const uint64_t *frames, const char *const *names, uint32_t count)
+{
+    if (count > to->room) {
+        uint64_t *more_frames = realloc(to->frames, count * sizeof *more_frames);
+        to->frames = more_frames ? more_frames : to->frames;
+        const char **more_names = realloc(to->names, count * sizeof *more_names);
+        to->names = more_names ? more_names : to->names;
+        b->failed |= !more_frames || !more_names;
+        if (!more_frames || !more_names)
+            return false;
+        to->room = count;
+    }
+    to->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        to->frames[i] = frames[i];
+        to->names[i] = names && names[i] ? strobe_watch_keep(b->context, names[i]) : "";
+    }
+    return true;
+}
+
+static void keep_sample(struct block *b, const struct strobe_watch_event *e)
+{
+    if (!e->stack || (b->kept && e->time_ns - b->sampled_ns < STROBE_BLOCK_SAMPLE_NS))
+        return;
+    const struct stack *before = b->kept ? &b->ring[(b->next + b->ring_room - 1) % b->ring_room] : NULL;
+    bool again = before && before->count && e->stack->count && before->frames[0] == e->stack->frames[0];
+    uint32_t repeat = again ? before->repeat + 1 : 0;
+    struct stack *s = &b->ring[b->next];
+    if (!copy(b, s, e->stack->frames, e->stack->names, e->stack->count))
+        return;
+    s->repeat = repeat;
+    b->next = (b->next + 1) % b->ring_room;
+    b->kept += b->kept < b->ring_room;
+    b->sampled_ns = e->time_ns;
+}
+
+/* The stack to blame. NULL: none is kept. */
+static const struct stack *point_stack(const struct block *b)
+{
+    const struct stack *best = NULL;
+    for (size_t i = 1; i <= b->kept; i++) {
+        const struct stack *s = &b->ring[(b->next + b->ring_room - i) % b->ring_room];
+        if (!best || s->repeat > best->repeat)
+            best = s;
+    }
+    return best;
+}
+
+/* In how many kept stacks this frame is. */
+static uint32_t seen_in(const struct block *b, uint64_t frame)
+{
+    uint32_t stacks = 0;
+    for (size_t i = 0; i < b->kept; i++) {
+        const struct stack *s = &b->ring[i];
+        uint32_t k = 0;
+        while (k < s->count && s->frames[k] != frame)
+            k++;
+        stacks += k < s->count;
+    }
+    return stacks;
+}
+
+static bool is_last(const struct block *b, const struct stack *s)
+{
+    return b->has_last && s->count == b->last.count &&
+           !memcmp(s->frames, b->last.frames, s->count * sizeof *s->frames);
+}
+
+/* ---- findings */
+
+/* Lines of "depth,method,count,ms", outermost first; of more frames than there is room for, the innermost. */
+static const char *write_stack(struct block *b, const struct stack *s)
+{
+    size_t used = 0;
+    uint32_t shown = s->count < LINES ? s->count : LINES;
+    b->text[0] = 0;
+    for (uint32_t i = shown; i--;) {
+        uint32_t stacks = seen_in(b, s->frames[i]);
+        int bytes = snprintf(b->text + used, LINE_BYTES, "%" PRIu32 ",%.300s,%" PRIu32 ",%" PRIu64 "\n",
+                             shown - 1 - i, s->names[i][0] ? s->names[i] : "[unknown]", stacks,
+                             (uint64_t)stacks * STROBE_BLOCK_SAMPLE_NS / 1000000);
+        used += bytes > 0 ? (size_t)bytes : 0;
+    }
+    return b->text;
+}
+
+static void report(struct block *b, const struct stack *s)
+{
+    struct strobe_watch_context *c = b->context;
+    struct strobe_finding f = strobe_finding(STROBE_FINDING_BLOCK, b->turn_ns, b->check_ns);
+    struct strobe_unseen unseen = {""};
+    strobe_unseen_view(&unseen, &c->view, STROBE_NEEDS_TIMES);
+    strobe_unseen_add(&unseen, "blocks that no check falls in: they last less than %g ms",
+                      (double)(c->options.block_ns + b->interval_ns) / 1e6);
+    f.blame = f.key = s->names[0];
+    f.stack = write_stack(b, s);
+    f.unseen = unseen.text;
+    strobe_finding_add_ms(&f, "block_ms", b->check_ns - b->turn_ns);
+    strobe_finding_add(&f, "samples", (double)b->kept);
+    strobe_finding_add(&f, "repeat", s->repeat);
+    strobe_finding_add(&f, "dump_type", c->foreground == 0 ? BACKGROUND_MAIN_BLOCK : MAIN_BLOCK);
+    strobe_watch_found(c, &f);
+}
+
+/* The same stack again: the next check comes later and later. */
+static void anneal(struct block *b)
+{
+    uint64_t next_ns = b->interval_ns + b->before_ns;
+    b->before_ns = b->interval_ns;
+    b->interval_ns = next_ns > b->interval_ns ? next_ns : UINT64_MAX;
+}
+
+static void relax(struct block *b)
+{
+    b->interval_ns = b->before_ns = b->period_ns;
+}
+
+static void found(struct block *b)
+{
+    const struct stack *s = point_stack(b);
+    if (!s || s->count <= 1)
+        return;
+    if (is_last(b, s)) {
+        anneal(b);
+        return;
+    }
+    relax(b);
+    b->has_last = copy(b, &b->last, s->frames, s->names, s->count);
+    if (b->check_ns - b->day_ns >= DAY_NS) {
+        b->day_ns += (b->check_ns - b->day_ns) / DAY_NS * DAY_NS;
+        b->found = 0;
+    }
+    if (++b->found <= b->context->options.block_limit)
+        report(b, s);
+}
+
+static void check(struct block *b)
+{
+    if (b->running && b->check_ns > b->turn_ns && b->check_ns - b->turn_ns > b->context->options.block_ns) {
+        found(b);
+    } else {
+        b->has_last = false;
+        relax(b);
+    }
+}
+
+/* All checks before time_ns. Where one can't find other than the one before did, the rest are passed over. */
+static void advance(struct block *b, uint64_t time_ns)
+{
+    while (b->check_ns < time_ns) {
+        bool had_last = b->has_last;
+        uint64_t interval_ns = b->interval_ns;
+        check(b);
+        bool same = b->has_last == had_last && b->interval_ns == interval_ns;
+        bool due = b->running && b->check_ns - b->turn_ns <= b->context->options.block_ns;
+        uint64_t steps = same && !due ? (time_ns - 1 - b->check_ns) / b->interval_ns : 0;
+        uint64_t left_ns = UINT64_MAX - b->check_ns;
+        b->check_ns = steps + 1 > left_ns / b->interval_ns ? UINT64_MAX : b->check_ns + (steps + 1) * b->interval_ns;
+        if (b->check_ns == UINT64_MAX)
+            return;
+    }
+}
+
+/* ---- events */
+
+static void turn(struct block *b, const struct strobe_watch_event *e)
+{
+    switch (e->code) {
+    case STROBE_LOOP_BEFORE_TIMERS:
+        b->turn_ns = e->time_ns;
+        b->running = true;
+        break;
+    case STROBE_LOOP_BEFORE_SOURCES:
+    case STROBE_LOOP_AFTER_WAITING:
+        b->turn_ns = b->running ? b->turn_ns : e->time_ns;
+        b->running = true;
+        break;
+    case STROBE_LOOP_BEFORE_WAITING:
+    case STROBE_LOOP_EXIT: b->running = false; break;
+    default: break;
+    }
+}
+
+static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+{
+    struct block *b = (struct block *)w;
+    if (!b->context->options.block_ns)
+        return;
+    if (!b->began) {
+        b->began = true;
+        b->day_ns = e->time_ns;
+        b->check_ns = e->time_ns + b->period_ns;
+    }
+    advance(b, e->time_ns);
+    if (e->what == STROBE_WATCH_LOOP)
+        turn(b, e);
+    else if (e->what == STROBE_WATCH_SAMPLE)
+        keep_sample(b, e);
+}
+
+static void free_stack(struct stack *s)
+{
+    free(s->frames);
+    free(s->names);
+}
+
+static enum strobe_status end(struct strobe_watcher *w)
+{
+    struct block *b = (struct block *)w;
+    enum strobe_status status = b->failed ? STROBE_IO : STROBE_OK;
+    for (size_t i = 0; i < b->ring_room; i++)
+        free_stack(&b->ring[i]);
+    free_stack(&b->last);
+    free(b->ring);
+    free(b);
+    return status;
+}
+
+struct strobe_watcher *strobe_watch_block(struct strobe_watch_context *c)
+{
+    enum { MINE = 1u << STROBE_WATCH_PROCESS | 1u << STROBE_WATCH_LOOP | 1u << STROBE_WATCH_SAMPLE |
+                  1u << STROBE_WATCH_TICK | 1u << STROBE_WATCH_END, RING_MOST = 1000 };
+    struct block *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    b->watcher = (struct strobe_watcher){tell, end, ~(uint32_t)MINE};
+    b->context = c;
+    b->period_ns = c->options.block_ns > 1 ? c->options.block_ns / 2 : 1;
+    b->ring_room = b->period_ns / STROBE_BLOCK_SAMPLE_NS;
+    b->ring_room = b->ring_room < 1 ? 1 : b->ring_room > RING_MOST ? RING_MOST : b->ring_room;
+    b->ring = calloc(b->ring_room, sizeof *b->ring);
+    relax(b);
+    if (!b->ring) {
+        free(b);
+        return NULL;
+    }
+    return &b->watcher;
+}

@@ -1,0 +1,192 @@
+#include "engine/watch/call_sum.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = UINT32_MAX, LINE_BYTES = 400 };
+
+struct strobe_call_path {
+    const char *text;
+    uint64_t total_ns, begin_ns; /* begin: of the open call */
+    uint64_t calls;
+    uint32_t parent, child, next;   /* child: the one called last; NONE */
+    uint32_t first, last;        /* by order of first call, for printing: child, and next of the same caller */
+    uint32_t newest;
+    uint32_t depth;
+    bool is_open, shown;
+};
+
+void strobe_call_sum_free(struct strobe_call_sum *s)
+{
+    free(s->paths);
+    free(s->text);
+    *s = (struct strobe_call_sum){0};
+}
+
+static uint32_t add(struct strobe_call_sum *s, uint32_t parent, const char *text)
+{
+    if (s->count == STROBE_CALL_SUM_PATHS)
+        return NONE;
+    if (s->count == s->room) {
+        uint32_t more = s->room ? s->room * 2 : 256;
+        struct strobe_call_path *bigger = realloc(s->paths, more * sizeof *bigger);
+        if (!bigger) {
+            s->failed = true;
+            return NONE;
+        }
+        s->paths = bigger;
+        s->room = more;
+    }
+    uint32_t n = s->count++;
+    s->paths[n] = (struct strobe_call_path){.text = text, .parent = parent, .child = NONE, .next = NONE, .first = NONE,
+                                            .last = NONE, .newest = NONE};
+    if (n == 0)
+        return n;
+    struct strobe_call_path *p = &s->paths[parent];
+    s->paths[n].depth = p->depth + 1;
+    s->paths[n].next = p->child;
+    p->child = n;
+    if (p->newest == NONE)
+        p->first = n;
+    else
+        s->paths[p->newest].last = n;
+    p->newest = n;
+    return n;
+}
+
+/* The path of `text` from where we are; it comes first from now on, since what is called once is soon called again. */
+static uint32_t step(struct strobe_call_sum *s, const char *text)
+{
+    uint32_t before = NONE, n = s->paths[s->at].child;
+    while (n != NONE && s->paths[n].text != text) {
+        before = n;
+        n = s->paths[n].next;
+    }
+    if (n == NONE)
+        return add(s, s->at, text);
+    if (before != NONE) {
+        s->paths[before].next = s->paths[n].next;
+        s->paths[n].next = s->paths[s->at].child;
+        s->paths[s->at].child = n;
+    }
+    return n;
+}
+
+void strobe_call_sum_begin(struct strobe_call_sum *s, const char *text, uint64_t time_ns)
+{
+    if (!s->count && add(s, 0, "") == NONE)
+        return;
+    uint32_t n = s->left_out ? NONE : step(s, text);
+    if (n == NONE) {
+        s->left_out++;
+        return;
+    }
+    s->paths[n].begin_ns = time_ns;
+    s->paths[n].calls++;
+    s->paths[n].is_open = true;
+    s->at = n;
+}
+
+void strobe_call_sum_end(struct strobe_call_sum *s, uint64_t time_ns)
+{
+    if (s->left_out) {
+        s->left_out--;
+        return;
+    }
+    if (!s->at)
+        return;
+    struct strobe_call_path *p = &s->paths[s->at];
+    p->total_ns += time_ns - p->begin_ns;
+    p->is_open = false;
+    s->at = p->parent;
+}
+
+static uint64_t total(const struct strobe_call_path *p, uint64_t time_ns)
+{
+    return p->total_ns + (p->is_open ? time_ns - p->begin_ns : 0);
+}
+
+struct rank { uint64_t total_ns; uint32_t path; };
+
+/* Longest first; of equal ones the caller, which was there before. */
+static int by_total(const void *a, const void *b)
+{
+    const struct rank *x = a, *y = b;
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    return x->path < y->path ? -1 : x->path > y->path;
+}
+
+static uint32_t choose(struct strobe_call_sum *s, uint64_t time_ns)
+{
+    struct rank *rank = malloc(s->count * sizeof *rank);
+    uint32_t count = 0, shown = 0;
+    s->failed |= !rank;
+    for (uint32_t i = 1; i < s->count && rank; i++) {
+        s->paths[i].shown = false;
+        if (s->paths[i].calls && total(&s->paths[i], time_ns))
+            rank[count++] = (struct rank){total(&s->paths[i], time_ns), i};
+    }
+    if (count)
+        qsort(rank, count, sizeof *rank, by_total);
+    for (; shown < count && shown < STROBE_CALL_SUM_LINES; shown++)
+        s->paths[rank[shown].path].shown = true;
+    free(rank);
+    return shown;
+}
+
+static const char *to_blame(const struct strobe_call_sum *s, uint64_t time_ns)
+{
+    uint32_t at = 0;
+    uint64_t has_ns = 0;
+    for (uint32_t best = 0; best != NONE;) {
+        uint64_t most_ns = 0;
+        at = best;
+        best = NONE;
+        for (uint32_t n = s->paths[at].first; n != NONE; n = s->paths[n].last) {
+            uint64_t ns = s->paths[n].calls ? total(&s->paths[n], time_ns) : 0;
+            if (ns > most_ns && ns >= has_ns - ns) {
+                most_ns = ns;
+                best = n;
+            }
+        }
+        has_ns = most_ns;
+    }
+    return s->paths[at].text;
+}
+
+/* The next path in the order of a walk, among those that are shown. */
+static uint32_t walk(const struct strobe_call_sum *s, uint32_t n)
+{
+    uint32_t next = s->paths[n].shown || n == 0 ? s->paths[n].first : NONE;
+    while (next == NONE && n != 0) {
+        next = s->paths[n].last;
+        n = s->paths[n].parent;
+    }
+    return next;
+}
+
+const char *strobe_call_sum_stack(struct strobe_call_sum *s, uint64_t time_ns, const char **blame)
+{
+    *blame = "";
+    uint32_t shown = s->count ? choose(s, time_ns) : 0;
+    char *text = shown ? realloc(s->text, (size_t)shown * LINE_BYTES) : NULL;
+    if (!text) {
+        s->failed |= shown > 0;
+        return "";
+    }
+    s->text = text;
+    size_t used = 0;
+    for (uint32_t n = walk(s, 0); n != NONE; n = walk(s, n)) {
+        const struct strobe_call_path *p = &s->paths[n];
+        if (!p->shown)
+            continue;
+        int bytes = snprintf(text + used, LINE_BYTES, "%" PRIu32 ",%.300s,%" PRIu64 ",%" PRIu64 "\n", p->depth - 1,
+                             p->text, p->calls, total(p, time_ns) / 1000000);
+        used += bytes > 0 ? (size_t)bytes : 0;
+    }
+    *blame = to_blame(s, time_ns);
+    return text;
+}

@@ -1,0 +1,187 @@
+#include "engine/watch/anr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A thread of the text. */
+struct thread {
+    uint32_t tid, waits_for;     /* tid of the holder; 0 = waits for nobody */
+    size_t next;                 /* index of the holder; NOBODY */
+    size_t order;                /* of the text */
+    unsigned walk;               /* number of the walk that came by; 0 = none yet */
+    const char *name;            /* not terminated */
+    size_t name_bytes;
+};
+
+struct graph {
+    struct thread *threads;      /* by tid */
+    size_t count, room;
+};
+
+#define NOBODY SIZE_MAX
+
+struct line { const char *at; size_t bytes; };
+
+/* ---- text */
+
+static const char *find(struct line l, const char *word)
+{
+    size_t bytes = strlen(word);
+    for (size_t i = 0; i + bytes <= l.bytes; i++)
+        if (!memcmp(l.at + i, word, bytes))
+            return l.at + i + bytes;
+    return NULL;
+}
+
+/* A number from 1 to UINT32_MAX right there; 0 = none. */
+static uint32_t number(struct line l, const char *at)
+{
+    uint64_t n = 0;
+    for (; at < l.at + l.bytes && *at >= '0' && *at <= '9' && n <= UINT32_MAX; at++)
+        n = n * 10 + (uint64_t)(*at - '0');
+    return n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+/* A name may hold quotes, also one followed by tid=: it ends at the last quote of the line. */
+static bool read_header(struct line l, struct thread *out)
+{
+    size_t close = l.bytes;
+    if (!l.bytes || l.at[0] != '"')
+        return false;
+    while (close > 1 && l.at[close - 1] != '"')
+        close--;
+    if (close <= 1)
+        return false;
+    struct line rest = {l.at + close, l.bytes - close};
+    const char *tid = find(rest, " tid=");
+    *out = (struct thread){.tid = tid ? number(rest, tid) : 0, .next = NOBODY, .name = l.at + 1,
+                           .name_bytes = close - 2};
+    return true;
+}
+
+static bool add(struct graph *g, struct thread t)
+{
+    if (g->count == g->room) {
+        size_t more = g->room ? g->room * 2 : 64;
+        struct thread *bigger = realloc(g->threads, more * sizeof *bigger);
+        if (!bigger)
+            return false;
+        g->threads = bigger;
+        g->room = more;
+    }
+    t.order = g->count;
+    g->threads[g->count++] = t;
+    return true;
+}
+
+/* A thread is in one call of wait: what it holds it has on lines further down. */
+static bool read_text(struct graph *g, const char *text, size_t bytes)
+{
+    bool of_thread = false;
+    for (const char *at = text, *end = text + bytes; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        struct line l = {at, (size_t)((newline ? newline : end) - at)};
+        struct thread t;
+        if (read_header(l, &t)) {
+            of_thread = t.tid != 0;
+            if (of_thread && !add(g, t))
+                return false;
+        } else if (of_thread && !g->threads[g->count - 1].waits_for) {
+            const char *held = find(l, "held by thread ");
+            g->threads[g->count - 1].waits_for = held ? number(l, held) : 0;
+        }
+        at += l.bytes + 1;
+    }
+    return true;
+}
+
+/* ---- graph */
+
+static int by_tid(const void *a, const void *b)
+{
+    const struct thread *x = a, *y = b;
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static size_t of_tid(const struct graph *g, uint32_t tid)
+{
+    size_t low = 0, high = g->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->threads[middle].tid < tid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->count && g->threads[low].tid == tid ? low : NOBODY;
+}
+
+/* Of threads with one tid the first told counts: a text may hold more than one dump. */
+static void connect(struct graph *g)
+{
+    size_t kept = 0;
+    if (g->count)
+        qsort(g->threads, g->count, sizeof *g->threads, by_tid);
+    for (size_t i = 0; i < g->count; i++)
+        if (!kept || g->threads[kept - 1].tid != g->threads[i].tid)
+            g->threads[kept++] = g->threads[i];
+    g->count = kept;
+    for (size_t i = 0; i < g->count; i++)
+        if (g->threads[i].waits_for)
+            g->threads[i].next = of_tid(g, g->threads[i].waits_for);
+}
+
+/* Names need their ends; all in one block. */
+static bool tell(const struct graph *g, size_t first, bool main_waits,
+                 void (*found)(void *, const struct strobe_deadlock *), void *ctx)
+{
+    size_t count = 0, bytes = 0, i = 0;
+    size_t at = first;
+    do {
+        count++;
+        bytes += g->threads[at].name_bytes + 1;
+        at = g->threads[at].next;
+    } while (at != first);
+    struct strobe_deadlock_thread *threads = malloc(count * sizeof *threads);
+    char *names = malloc(bytes), *name = names;
+    bool room = threads && names;
+    for (; room && i < count; i++, at = g->threads[at].next) {
+        const struct thread *t = &g->threads[at];
+        threads[i] = (struct strobe_deadlock_thread){t->tid, name};
+        memcpy(name, t->name, t->name_bytes);
+        name[t->name_bytes] = 0;
+        name += t->name_bytes + 1;
+    }
+    if (room)
+        found(ctx, &(struct strobe_deadlock){threads, count, main_waits});
+    free(threads);
+    free(names);
+    return room;
+}
+
+long strobe_deadlocks_find(const char *text, size_t bytes, void (*found)(void *ctx, const struct strobe_deadlock *d),
+                           void *ctx)
+{
+    struct graph g = {0};
+    long cycles = 0;
+    bool room = read_text(&g, text, bytes);
+    connect(&g);
+    /* From each thread on along the one it waits for, to one that this walk has met (a cycle) or another has. Walks
+     * begin at the lowest tid, main's. */
+    for (size_t i = 0; room && i < g.count; i++) {
+        size_t at = i;
+        for (; at != NOBODY && !g.threads[at].walk; at = g.threads[at].next)
+            g.threads[at].walk = (unsigned)i + 1;
+        if (at == NOBODY || g.threads[at].walk != i + 1)
+            continue;
+        size_t lowest = at;
+        for (size_t k = g.threads[at].next; k != at; k = g.threads[k].next)
+            lowest = k < lowest ? k : lowest;
+        room = tell(&g, lowest, g.threads[i].tid == 1, found, ctx);
+        cycles++;
+    }
+    free(g.threads);
+    return room ? cycles : -1;
+}
