@@ -90,7 +90,7 @@ struct strobe_wake_flow {
 
 /* The thread's loop begins a message (id not 0), after the slices of the one before have ended and before its own
  * begin; or it ends the one it was busy with (0). One that begins ends the one before, too. */
-struct strobe_message { uint64_t time_ns; uint32_t id; };
+struct strobe_loop_message { uint64_t time_ns; uint32_t id; };
 
 /* A value of the process at an instant. */
 struct strobe_value { enum strobe_series what; uint64_t time_ns, value; };
@@ -130,7 +130,7 @@ struct strobe_sink {
     void (*value)(struct strobe_sink *, const struct strobe_value *);
     void (*hitch)(struct strobe_sink *, const struct strobe_late *);
     void (*mark)(struct strobe_sink *, const struct strobe_mark *);
-    void (*message)(struct strobe_sink *, const struct strobe_message *);
+    void (*message)(struct strobe_sink *, const struct strobe_loop_message *);
 };
 
 #endif

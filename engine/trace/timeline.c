@@ -320,7 +320,7 @@ static void tell_message(struct builder *b, uint32_t id, uint64_t time_ns)
 {
     if (!b->sink->message || id == b->told || (id && id == b->told_last))
         return;
-    struct strobe_message m = {time_ns > b->path.now.time_ns ? time_ns : b->path.now.time_ns, id};
+    struct strobe_loop_message m = {time_ns > b->path.now.time_ns ? time_ns : b->path.now.time_ns, id};
     b->sink->message(b->sink, &m);
     b->told = id;
     b->told_last = id ? id : b->told_last;

@@ -63,7 +63,8 @@ static void keep_sample(struct block *b, const struct strobe_watch_event *e)
 {
     if (!e->stack || (b->kept && e->time_ns - b->sampled_ns < STROBE_BLOCK_SAMPLE_NS))
         return;
-    const struct stack *before = b->kept ? &b->ring[(b->next + b->ring_room - 1) % b->ring_room] : NULL;
+    bool paused = e->time_ns - b->sampled_ns >= 2 * (uint64_t)STROBE_BLOCK_SAMPLE_NS;
+    const struct stack *before = b->kept && !paused ? &b->ring[(b->next + b->ring_room - 1) % b->ring_room] : NULL;
     bool again = before && before->count && e->stack->count && before->frames[0] == e->stack->frames[0];
     uint32_t repeat = again ? before->repeat + 1 : 0;
     struct stack *s = &b->ring[b->next];

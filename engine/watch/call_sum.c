@@ -147,7 +147,7 @@ static const char *to_blame(const struct strobe_call_sum *s, uint64_t time_ns)
         best = NONE;
         for (uint32_t n = s->paths[at].first; n != NONE; n = s->paths[n].last) {
             uint64_t ns = s->paths[n].calls ? total(&s->paths[n], time_ns) : 0;
-            if (ns > most_ns && ns >= has_ns - ns) {
+            if (ns > most_ns && (at == 0 || ns >= has_ns - ns)) {
                 most_ns = ns;
                 best = n;
             }

@@ -1,7 +1,8 @@
 /* Calls of a thread summed up by path, for spans of any length and any number of calls: each path once, with the time
  * in it and how often it was called. What startup and such blame; spans within one message have blame.h.
  *
- * Paths beyond STROBE_CALL_SUM_PATHS are left out, with all they call. Not thread-safe; allocates. Reading half only. */
+ * Paths beyond STROBE_CALL_SUM_PATHS are left out, with all they call. Not thread-safe; allocates. Reading half
+ * only. */
 #ifndef STROBE_WATCH_CALL_SUM_H
 #define STROBE_WATCH_CALL_SUM_H
 

@@ -1,11 +1,14 @@
 #include "engine/watch/watch.h"
 
+#include "engine/watch/anr.h"
+#include "engine/watch/block.h"
 #include "engine/watch/context.h"
 #include "engine/watch/evil.h"
 #include "engine/watch/frames.h"
 #include "engine/watch/hang.h"
 #include "engine/watch/idle.h"
 #include "engine/watch/priority.h"
+#include "engine/watch/startup.h"
 
 #include <stdlib.h>
 
@@ -16,7 +19,10 @@ static strobe_watch_open_fn *const openers[] = {
     strobe_watch_frames,
     strobe_watch_idle,
     strobe_watch_touch,
+    strobe_watch_startup,
+    strobe_watch_anr,
     strobe_watch_priority,
+    strobe_watch_block,
 };
 enum { WATCHERS = sizeof openers / sizeof *openers, WHATS = STROBE_WATCH_END + 1 };
 

@@ -144,7 +144,7 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
         strobe_watch_feed_return(t->feed, now->time_ns);
 }
 
-static void message(struct strobe_sink *sink, const struct strobe_message *m)
+static void message(struct strobe_sink *sink, const struct strobe_loop_message *m)
 {
     struct teller *t = (struct teller *)sink;
     if (!is_told(t, m->time_ns))

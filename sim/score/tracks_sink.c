@@ -80,7 +80,7 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
         ((struct recorder *)sink)->woken = *f;
 }
 
-static void message(struct strobe_sink *sink, const struct strobe_message *m)
+static void message(struct strobe_sink *sink, const struct strobe_loop_message *m)
 {
     struct recorder *r = (struct recorder *)sink;
     sim_track_message(r->tracks, r->track, when(r, m->time_ns), m->id);
