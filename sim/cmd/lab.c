@@ -56,7 +56,10 @@ bool strobe_is_policy(const char *name)
     for (const char *const *p = sim_policy_names; *p; p++)
         if (!strcmp(*p, name))
             return true;
-    return !strcmp(name, "none");
+    for (const char *const *p = sim_policy_more; *p; p++)
+        if (!strcmp(*p, name))
+            return true;
+    return false;
 }
 
 const char *strobe_policy_list(void)

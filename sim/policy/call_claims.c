@@ -86,13 +86,18 @@ static bool claim_thread(struct claiming *c, const struct strobe_calls_thread *t
     c->track = sim_track_add(c->out, t->tid, 1, t->name, t->is_main, first);
     if (c->out->failed)
         return false;
-    for (size_t i = 0; i < t->call_count; i++) {
+    size_t ended = t->call_count;
+    while (ended && t->calls[ended - 1].what == STROBE_CALL_END && t->calls[ended - 1].flags & STROBE_CALL_REPAIRED)
+        ended--;
+    for (size_t i = 0; i < ended; i++) {
         const struct strobe_call *call = &t->calls[i];
         tell_messages(c, call->time_ns);
         if (call->what == STROBE_CALL_BEGIN ? !begin(c, call) : (end(c, call), false))
             return false;
     }
     tell_messages(c, UINT64_MAX);
+    for (struct strobe_call last = {.time_ns = c->in->origin_ns + c->in->end_ns}; c->depth;)
+        end(c, &last);
     c->out->tracks[c->track].samples = t->call_count;
     c->out->samples += t->call_count;
     c->out->lost += t->lost;

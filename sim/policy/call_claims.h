@@ -19,6 +19,8 @@ struct sim_call_message { uint32_t tid; uint64_t time_ns; uint32_t id; };
 struct sim_call_claims {
     const struct strobe_calls *calls;   /* repaired: begins and ends nest */
     uint64_t origin_ns;                 /* time of the stream that is 0 */
+    uint64_t end_ns;                    /* when the capture ended, from 0: calls that the stream leaves open were under
+                                           way then, though repair, which knows no such time, ends them before */
     struct sim_call_name (*name)(const void *ctx, const char *name);   /* NULL: methods, as they are */
     const void *ctx;
     const struct sim_call_message *messages;   /* in time order */

@@ -1,6 +1,7 @@
 /* Matrix's TraceCanary: managed methods of the app tell a packed log of the main thread that they are entered and left;
  * a thread of its own keeps the log's clock, five ms at a time; the message loop's begins and ends are in the log, too.
- * What is left is read back by exact calls at the grain of that clock. */
+ * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
+ * (engine/trace/matrix_stack.h): calls left by an exception end with the one that encloses them. */
 #include "engine/method/matrix_log.h"
 #include "engine/trace/calls_repair.h"
 #include "sim/policy/btrace.h"
@@ -181,9 +182,9 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     enum strobe_status status = STROBE_IO;
     if (m->tid && read_log(m, &calls) &&
         sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view))
-        status = strobe_calls_repair(&calls, STROBE_REPAIR_LAST, NULL);
+        status = strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL);
     if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .messages = m->messages,
+        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .end_ns = run->end_ns, .messages = m->messages,
                                                            .message_count = m->message_count}, out);
     uint64_t written = strobe_load_relaxed(&m->log.written);
     out->bytes = sizeof(uint64_t) *

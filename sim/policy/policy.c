@@ -35,8 +35,20 @@ static struct sim_tracer *async_10ms(void)
     return sim_policy_async(10000000);
 }
 
+static struct sim_tracer *rheatrace(void)
+{
+    return sim_policy_rheatrace(false);
+}
+
+static struct sim_tracer *rheatrace_main(void)
+{
+    return sim_policy_rheatrace(true);
+}
+
 const char *const sim_policy_names[] = {"strobe",    "btrace-android", "btrace-ios", "async-1ms", "async-10ms",
-                                        "sync-only", "matrix",         "ideal",      NULL};
+                                        "sync-only", "matrix",         "rheatrace",  "ideal",     NULL};
+
+const char *const sim_policy_more[] = {"rheatrace-main", "none", NULL};
 
 enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
 {
@@ -45,6 +57,7 @@ enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
         {"btrace-ios", sim_policy_btrace_ios}, {"async-1ms", async_1ms},
         {"async-10ms", async_10ms},          {"sync-only", sim_policy_sync_only},
         {"matrix", sim_policy_matrix},
+        {"rheatrace", rheatrace},            {"rheatrace-main", rheatrace_main},
         {"none", none},
     };
     *out = NULL;

@@ -8,6 +8,8 @@
  *   async-10ms      the same, ten times slower
  *   sync-only       the engine without its sampler
  *   matrix          instrumented methods of the main thread, into a packed log with a clock of 5 ms
+ *   rheatrace       instrumented methods and file operations of all threads, as marks in a ring of text
+ *   rheatrace-main  the same of the main thread only; not in comparisons unless asked for
  *   ideal           exact samples that cost nothing, evenly spaced, as many of each thread as `strobe` takes; built
  *                   into a trace by the engine's rules
  *   none            nothing listens: what the app does alone
@@ -26,8 +28,8 @@ enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out);
 /* The yardstick: samples of each thread spec as many in all as `samples[spec]` says. */
 enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count, struct sim_tracer **out);
 
-/* Names in order of comparison, NULL at the end. */
-extern const char *const sim_policy_names[];
+/* Names in order of comparison, and those that are compared only when asked for; NULL at the end. */
+extern const char *const sim_policy_names[], *const sim_policy_more[];
 
 /* Each policy's own maker. */
 struct sim_tracer *sim_policy_strobe(void);        /* and: */
@@ -36,5 +38,6 @@ struct sim_tracer *sim_policy_sync_only(void);
 struct sim_tracer *sim_policy_btrace_android(void);
 struct sim_tracer *sim_policy_btrace_ios(void);
 struct sim_tracer *sim_policy_matrix(void);
+struct sim_tracer *sim_policy_rheatrace(bool main_only);
 
 #endif
