@@ -184,7 +184,8 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
         sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view))
         status = strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL);
     if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .end_ns = run->end_ns, .messages = m->messages,
+        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .end_ns = run->end_ns,
+                                                           .messages = m->messages,
                                                            .message_count = m->message_count}, out);
     uint64_t written = strobe_load_relaxed(&m->log.written);
     out->bytes = sizeof(uint64_t) *
