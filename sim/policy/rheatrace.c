@@ -328,7 +328,8 @@ struct sim_tracer *sim_policy_rheatrace(bool main_only)
     r->tracer = (struct sim_tracer){
         .start = start, .thread_begin = thread_begin, .method_in = method_in, .method_out = method_out,
         .method_throw = method_throw, .scope_begin = scope_begin, .scope_end = scope_end,
-        .message_begin = message_begin, .message_end = message_end, .claims = claims, .save = sim_btrace_save, .close = close_rheatrace,
+        .message_begin = message_begin, .message_end = message_end, .claims = claims,
+        .save = sim_btrace_save, .close = close_rheatrace,
         .policy = main_only ? "rheatrace-main" : "rheatrace", .interval_main_ns = 1, .interval_other_ns = 1,
     };
     return &r->tracer;

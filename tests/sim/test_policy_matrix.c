@@ -102,7 +102,7 @@ static void other_threads_and_leaves_are_what_it_can_not_see(void **state)
     assert_int_equal(calls_of(&p.claims, 1, "work"), calls_of(&p.run.truth, 1, "work"));
     uint64_t other = track_of(&p.run.truth, 2)->end_ns - track_of(&p.run.truth, 2)->begin_ns;
     uint64_t blind = time_in(&p.run.truth, 1, "leaf") + time_in(&p.run.truth, 1, "[sleep]");
-    assert_in_range(score.unseen_ns, other + blind - MS, other + blind + 10 * MS);   /* a thread does nothing at first */
+    assert_in_range(score.unseen_ns, other + blind - MS, other + blind + 10 * MS);
     assert_int_equal(score.methods_in, 5);
     assert_int_equal(score.methods_out, 1);
     played_close(&p);
