@@ -234,7 +234,7 @@ explore: all | deps-test ## every interleaving of small programs, in every memor
 	@B=$B SIZE=$(SIZE) MEMORY=all tests/explore/run.sh
 
 include ci/lanes.mk ci/install.mk
-include sim/art/art.mk sim/mach/mach.mk sim/real/mach/play.mk sim/virtual/virtual.mk
+include sim/art/art.mk sim/mach/mach.mk sim/real/mach/play.mk sim/virtual/virtual.mk sim/real/witness/witness.mk
 include bench/bench.mk tests/genuine/genuine.mk
 include engine/backend/art/bionic/android.mk tests/android/android.mk engine/backend/mach/darwin/darwin.mk
 include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk

@@ -8,6 +8,7 @@ install: all ## installs under $(DESTDIR)$(PREFIX)
 	install -D -m 755 $B/libstrobe-preload.so $(D)/lib/strobe/libstrobe-preload.so
 	install -D -m 755 $B/libstrobe-art.so $(D)/lib/strobe/libstrobe-art.so
 	install -D -m 755 $B/libstrobe-binder.so $(D)/lib/strobe/libstrobe-binder.so
+	install -D -m 755 $B/libstrobe-witness.so $(D)/lib/strobe/libstrobe-witness.so
 	@for l in $(fake_levels); do \
 	    install -D -m 755 $B/art/$$l/libart.so $(D)/lib/strobe/art/$$l/libart.so || exit 1; done
 	install -D -m 644 $B/libstrobe-capture.a $(D)/lib/strobe/libstrobe-capture.a

@@ -1,5 +1,6 @@
 #include "sim/art/runtime.h"
 #include "sim/real/mach/seat.h"
+#include "sim/real/real.h"
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
 #include "sim/cmd/lab.h"
@@ -25,7 +26,9 @@ const char strobe_usage_run[] =
     "  --policy P         what captures: strobe (default), btrace-android, btrace-ios, async-1ms,\n"
     "                     async-10ms, sync-only, ideal; or none\n"
     "  --mode MODE        virtual (default): threads and time are simulated; real: the same on\n"
-    "                     real threads, captured by the real engine (policy strobe)\n"
+    "                     real threads, captured by the real engine (policy strobe), or by a\n"
+    "                     scheme with probes in methods (matrix); in an Android runtime also by\n"
+    "                     suspension alone (netease)\n"
     "  --runtime NAME     in an Android runtime: art11 (installed) and art14, in real mode, or the\n"
     "                     fakes, fake24 to fake36, in virtual mode unless --mode says real; methods\n"
     "                     are Java's, monitors, waits, parks and memory the runtime's own; or mach:\n"
@@ -93,8 +96,8 @@ static int take_option(struct request *q, int c)
         return take_seeds(q, c, optarg);
     case POLICY:
         t->policy = optarg;
-        return strobe_is_policy(optarg) ? 0 : strobe_complain("run: --policy %s: expected one of %s, none", optarg,
-                                                              strobe_policy_list());
+        return strobe_is_policy(optarg) || sim_real_has(optarg)
+                   ? 0 : strobe_complain("run: --policy %s: expected one of %s, none", optarg, strobe_policy_list());
     case MODE:
         q->is_virtual = !strcmp(optarg, "virtual");
         q->is_real = !strcmp(optarg, "real");
@@ -345,8 +348,9 @@ static int check_request(const struct request *q, int words, char **word)
         return strobe_complain("run: a scenario or --random, not both");
     if (words > 1)
         return strobe_complain("run: one scenario at a time, not %s too; `strobe compare` takes several", word[1]);
-    if (t->real && strcmp(t->policy, "strobe") != 0)
-        return strobe_complain("run: --mode real and --runtime capture with the engine itself: --policy strobe");
+    const char *refused = t->real ? sim_real_refuses(t->policy, t->runtime, t->is_virtual) : NULL;
+    if (refused)
+        return strobe_complain("run: --policy %s %s", t->policy, refused);
     if (t->runtime && q->is_virtual && !is_fake(t->runtime))
         return strobe_complain("run: --runtime %s is for --mode real: only fakes play in virtual time", t->runtime);
     if (t->real && !t->is_virtual && t->schedule == SIM_ADVERSARIAL)

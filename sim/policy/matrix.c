@@ -3,20 +3,12 @@
  * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
  * (engine/trace/matrix_stack.h): calls left by an exception end with the one that encloses them. */
 #include "engine/method/matrix_log.h"
-#include "engine/trace/calls_repair.h"
 #include "sim/policy/btrace.h"
-#include "sim/policy/call_claims.h"
-#include "sim/policy/instrument.h"
+#include "sim/policy/matrix_claims.h"
 #include "sim/policy/policy.h"
-#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { PROBE_BYTES = 12, TICK_NS = STROBE_MATRIX_TICK_MS * 1000000, MS = 1000000 };
-
-/* A message as the loop told it: what is printed of it names its handler. */
-struct turn { uint32_t queue, method; };
 
 struct matrix {
     struct sim_tracer tracer;
@@ -30,9 +22,6 @@ struct matrix {
     struct sim_vthread *main;
     uint32_t tid;
     char name[32];
-    struct sim_call_message *messages;
-    size_t message_count, message_room;
-    bool failed;
 };
 
 static struct matrix *of(struct sim_tracer *t)
@@ -56,19 +45,18 @@ static void run_clock(void *arg)
     for (;;) {
         sim_charge((uint64_t)(m->costs.clock + 0.5));
         strobe_matrix_clock_tick(&m->clock, sim_now());
-        sim_sleep_until(sim_now() + TICK_NS);
+        sim_sleep_until(sim_now() + SIM_MATRIX_TICK_NS);
     }
 }
 
 static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
 {
     struct matrix *m = of(t);
-    struct sim_instrument_options options = {.probe_bytes = PROBE_BYTES};
     size_t bytes = strobe_matrix_log_bytes(STROBE_MATRIX_ENTRIES_DEFAULT);
     m->run = run;
     m->costs = run->options.costs;
     m->memory = malloc(bytes);
-    if (!m->memory || !sim_instrument_open(&m->probes, run->scenario, &options))
+    if (!m->memory || !sim_instrument_open(&m->probes, run->scenario, &sim_matrix_probes))
         return STROBE_IO;
     strobe_matrix_clock_open(&m->clock, sim_now(), true);
     enum strobe_status status =
@@ -133,64 +121,21 @@ static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id
 
 /* ---- claims ---- */
 
-static void add_message(struct matrix *m, uint64_t time_ns, uint32_t id)
-{
-    if (!sim_grow(&m->messages, m->message_count + 1, &m->message_room, sizeof *m->messages)) {
-        m->failed = true;
-        return;
-    }
-    m->messages[m->message_count++] = (struct sim_call_message){m->tid, time_ns, id};
-}
-
-/* The log as a stream of calls; messages beside them. */
-static bool read_log(struct matrix *m, struct strobe_calls *calls)
-{
-    const struct sim_scenario *s = m->run->scenario;
-    uint64_t *entries = malloc((STROBE_MATRIX_ENTRIES_DEFAULT + 1) * sizeof *entries);
-    if (!entries)
-        return false;
-    size_t count = strobe_matrix_copy_newest(&m->log, entries, STROBE_MATRIX_ENTRIES_DEFAULT);
-    uint32_t thread = strobe_calls_thread(calls, m->tid), message = 0;
-    calls->resolution_ns = TICK_NS;
-    for (size_t i = 0; i < count && !calls->failed; i++) {
-        uint32_t id = strobe_matrix_id(entries[i]);
-        bool in = strobe_matrix_is_enter(entries[i]);
-        uint64_t time_ns = strobe_matrix_ms(entries[i]) * MS;
-        if (id == STROBE_MATRIX_DISPATCH) {
-            add_message(m, time_ns, in ? ++message : 0);
-            continue;
-        }
-        const char *name = s->methods[m->probes.method[id]].name;
-        strobe_calls_add(calls, thread, in ? STROBE_CALL_BEGIN : STROBE_CALL_END, time_ns,
-                         strobe_calls_name(calls, name, strlen(name)));
-    }
-    if (!calls->failed) {
-        snprintf(calls->threads[thread].name, sizeof calls->threads[thread].name, "%s", m->name);
-        calls->threads[thread].is_main = true;
-        calls->threads[thread].lost = strobe_load_relaxed(&m->log.written) - count;
-    }
-    free(entries);
-    return !calls->failed && !m->failed;
-}
-
 static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
                                  size_t why_bytes)
 {
     struct matrix *m = of(t);
-    struct strobe_calls calls;
-    strobe_calls_open(&calls);
+    uint64_t *entries = malloc((STROBE_MATRIX_ENTRIES_DEFAULT + 1) * sizeof *entries);
     enum strobe_status status = STROBE_IO;
-    if (m->tid && read_log(m, &calls) &&
-        sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view))
-        status = strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL);
-    if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .end_ns = run->end_ns,
-                                                           .messages = m->messages,
-                                                           .message_count = m->message_count}, out);
-    uint64_t written = strobe_load_relaxed(&m->log.written);
-    out->bytes = sizeof(uint64_t) *
-                 (written < STROBE_MATRIX_ENTRIES_DEFAULT ? written : STROBE_MATRIX_ENTRIES_DEFAULT);
-    strobe_calls_close(&calls);
+    if (entries && sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view)) {
+        size_t count = strobe_matrix_copy_newest(&m->log, entries, STROBE_MATRIX_ENTRIES_DEFAULT);
+        uint64_t lost = strobe_load_relaxed(&m->log.written) - count;
+        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = m->tid, .name = m->name, .entries = entries,
+                                                                .count = count, .lost = lost,
+                                                                .end_ns = run->end_ns},
+                                   &m->probes, run->scenario, out);
+    }
+    free(entries);
     if (status != STROBE_OK && why_bytes)
         snprintf(why, why_bytes, "out of memory");
     return status;
@@ -201,7 +146,6 @@ static void close_matrix(struct sim_tracer *t)
     struct matrix *m = of(t);
     sim_instrument_close(&m->probes);
     sim_view_close(&m->tracer.view);
-    free(m->messages);
     free(m->memory);
     free(m);
 }
@@ -214,7 +158,8 @@ struct sim_tracer *sim_policy_matrix(void)
     m->tracer = (struct sim_tracer){
         .start = start, .thread_begin = thread_begin, .method_in = method_in, .method_out = method_out,
         .message_begin = message_begin, .message_end = message_end, .claims = claims, .save = sim_btrace_save,
-        .close = close_matrix, .policy = "matrix", .interval_main_ns = TICK_NS, .interval_other_ns = TICK_NS,
+        .close = close_matrix, .policy = "matrix", .interval_main_ns = SIM_MATRIX_TICK_NS,
+        .interval_other_ns = SIM_MATRIX_TICK_NS,
     };
     return &m->tracer;
 }

@@ -173,7 +173,12 @@ static enum strobe_status begin_capture(const struct opening *o, const char *ses
 {
     struct strobe_art_options options = {.session_path = session, .library = o->art->art.library_name,
                                          .api = o->art->art.api, .hooker = &sim_detour};
-    enum strobe_status status = sim_real_seat.begin(o->art->art.vm, &options, o->why, o->room);
+    struct strobe_netease_options netease = {.session_path = session, .library = o->art->art.library_name,
+                                             .api = o->art->art.api};
+    o->art->by_netease = o->play->policy && !strcmp(o->play->policy, "netease");
+    enum strobe_status status =
+        o->art->by_netease ? sim_real_seat.begin_netease(o->art->art.vm, &netease, o->why, o->room)
+                           : sim_real_seat.begin(o->art->art.vm, &options, o->why, o->room);
     o->art->captured = status == STROBE_OK;
     return status;
 }
@@ -186,7 +191,7 @@ static void end_capture(struct sim_real_play *play)
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
         (int32_t (*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(p->art.vm, STROBE_JVM_ATTACH);
     if (p->captured && attach(p->art.vm, &env, &how) == STROBE_JNI_OK)
-        sim_real_seat.end();
+        (p->by_netease ? sim_real_seat.end_netease : sim_real_seat.end)();
 }
 
 /* ---- all of it ---- */

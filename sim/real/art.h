@@ -2,7 +2,7 @@
 #ifndef STROBE_SIM_REAL_ART_H
 #define STROBE_SIM_REAL_ART_H
 
-#include "engine/backend/art/art.h"
+#include "engine/backend/art/netease.h"
 #include "sim/art/runtime.h"
 #include "sim/real/play.h"
 
@@ -23,7 +23,7 @@ struct sim_art_play {
     _Atomic uint32_t kept;                /* objects by global references, of which a runtime has 51200 */
     int32_t (*call_binder)(void *actor);  /* through another library's slot; NULL: that library is not there */
     void (*answer)(struct sim_actor *a);  /* what is called out there takes a->latency_ns */
-    bool captured;
+    bool captured, by_netease;
 };
 
 /* How the runtime and the engine come into the process: as they are (seat.c), or in virtual time (sim/virtual). */
@@ -32,6 +32,9 @@ struct sim_real_seat {
     enum strobe_status (*begin)(struct strobe_jvm *vm, const struct strobe_art_options *options, char *why,
                                 size_t why_bytes);
     void (*end)(void);                    /* after begin */
+    enum strobe_status (*begin_netease)(struct strobe_jvm *vm, const struct strobe_netease_options *options, char *why,
+                                        size_t why_bytes);
+    void (*end_netease)(void);
     uint64_t (*charged_ns)(void);         /* CPU time that the engine has been charged so far; NULL = not known */
 };
 extern const struct sim_real_seat sim_real_seat;

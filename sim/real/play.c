@@ -1,3 +1,4 @@
+#include "sim/policy/instrument.h"
 #include "sim/real/real.h"
 #include "sim/real/runtime.h"
 #include "sim/runtime/draws.h"
@@ -82,8 +83,12 @@ static void *act(void *arg)
     a->tid = (uint32_t)syscall(SYS_gettid);
     a->known_tid = p->runtime && p->runtime->tid ? p->runtime->tid() : a->tid;
     atomic_store(&a->begin_ns, sim_work_now_ns());
+    if (p->witness)
+        a->witness = p->witness->thread_begin(a->tid, a->is_main, name);
     if (on_stage)
         p->stage->perform(a);
+    if (a->witness)
+        p->witness->thread_end(a->witness);
     struct sim_work_switches after = sim_work_switches();
     a->totals.cpu_ns = sim_work_thread_cpu_ns() - cpu_ns;
     a->totals.voluntary_switches = after.voluntary - before.voluntary;
@@ -242,6 +247,15 @@ static bool write_notes(struct sim_real_play *p, const char *path, struct sim_no
 
 struct stage { struct direction direction; const char *notes_path; int status; };
 
+static int close_witness(const struct sim_real_play *p)
+{
+    char why[512] = "";
+    if (p->witness->close(why, sizeof why))
+        return 0;
+    fprintf(stderr, "%s\n", why);
+    return 2;
+}
+
 /* Starts threads at their times, waits for the end, writes the notes. A thread of its own, since the main one plays. */
 static void *direct(void *arg)
 {
@@ -269,6 +283,8 @@ static void *direct(void *arg)
         stage->status = write_notes(p, stage->notes_path, head) ? 0 : 2;
         if (stage->status)
             fprintf(stderr, "%s: %s\n", stage->notes_path, strerror(errno));
+        else if (p->witness)
+            stage->status = close_witness(p);
     }
     if (p->runtime) {
         p->runtime->end(p);
@@ -341,42 +357,74 @@ static uint32_t count_starts(const struct sim_scenario *s)
     return count;
 }
 
+/* Has the methods of the scenario instrumented. */
+static enum strobe_status open_witness(struct sim_real_play *p, const char *path, char *why, size_t why_bytes)
+{
+    const struct sim_scenario *s = p->scenario;
+    static struct sim_instrument probes;
+    const char **names = array(s->method_count + 1, sizeof *names);
+    enum strobe_status status = sim_real_witness_open(p->policy, &p->witness, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    snprintf(why, why_bytes, "%s: %s", s->path, strerror(ENOMEM));
+    if (!names || !sim_instrument_open(&probes, s, &(struct sim_instrument_options){0}))
+        return STROBE_IO;
+    for (uint32_t id = 1; id <= probes.count; id++)
+        names[id] = s->methods[probes.method[id]].name;
+    p->probes = probes.id;
+    return p->witness->open(names, probes.count, path, why, why_bytes) ? STROBE_OK : STROBE_IO;
+}
+
+enum { SCENARIO = 1, SEED, TURNS, NOTES, RUNTIME, SESSION, POLICY, ARGUMENTS };
+
+static enum strobe_status open_stage(struct sim_real_play *p, char **argument, char *why, size_t why_bytes)
+{
+    const char *session = argument[SESSION];
+    p->policy = argument[POLICY];
+    p->runtime = argument[RUNTIME] ? &sim_real_runtime : NULL;
+    p->stage = p->runtime ? p->runtime->stage : &sim_stage_frames;
+    if (p->runtime)
+        return p->runtime->open(p, argument[RUNTIME], session, why, why_bytes);
+    return p->policy && session ? open_witness(p, session, why, why_bytes) : STROBE_OK;
+}
+
 int sim_real_child(int argc, char **argv)
 {
     static struct sim_real_play play;
     static struct stage stage;
     struct sim_scenario *scenario;
     pthread_t director;
-    char why[512];
-    if (argc != 5 && argc != 6 && argc != 7) {
-        fprintf(stderr, "usage: strobe " SIM_REAL_COMMAND " SCENARIO SEED TURNS NOTES [RUNTIME [SESSION]]\n");
+    char why[512] = "", *argument[ARGUMENTS] = {NULL};
+    if (argc <= NOTES || argc > ARGUMENTS) {
+        fprintf(stderr, "usage: strobe " SIM_REAL_COMMAND " SCENARIO SEED TURNS NOTES [RUNTIME|- [SESSION|- "
+                        "[POLICY]]]\n");
         return 2;
     }
-    if (sim_scenario_read(argv[1], &scenario, why, sizeof why) != STROBE_OK) {
+    for (int i = 0; i < argc; i++)
+        argument[i] = strcmp(argv[i], "-") != 0 ? argv[i] : NULL;
+    if (sim_scenario_read(argv[SCENARIO], &scenario, why, sizeof why) != STROBE_OK) {
         fprintf(stderr, "%s\n", why);
         return 2;
     }
     play.scenario = scenario;
-    play.runtime = argc > 5 ? &sim_real_runtime : NULL;
-    play.stage = play.runtime ? play.runtime->stage : &sim_stage_frames;
-    play.seed = strtoull(argv[2], NULL, 10);
-    play.turns_per_ms = strtoull(argv[3], NULL, 10);
-    stage.notes_path = argv[4];
+    play.seed = strtoull(argv[SEED], NULL, 10);
+    play.turns_per_ms = strtoull(argv[TURNS], NULL, 10);
+    stage.notes_path = argv[NOTES];
     stage.direction.play = &play;
     stage.direction.starts = array(count_starts(scenario), sizeof *stage.direction.starts);
     if (!stage.direction.starts || !open_play(&play)) {
-        fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
+        fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
         return 2;
     }
     sim_work_begin();
-    if (play.runtime && play.runtime->open(&play, argv[5], argv[6], why, sizeof why) != STROBE_OK) {
+    if (open_stage(&play, argument, why, sizeof why) != STROBE_OK) {
         fprintf(stderr, "%s\n", why);
         return 2;
     }
     draw_starts(&stage.direction);
     play.begin_ns = sim_work_now_ns();
     if (pthread_create(&director, NULL, direct, &stage) != 0) {
-        fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
+        fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
         return 2;
     }
     if (stage.direction.has_main)

@@ -8,6 +8,7 @@
 #include "sim/real/frames.h"
 #include "sim/real/notes.h"
 #include "sim/real/stage.h"
+#include "sim/real/witness.h"
 #include "sim/real/work.h"
 
 #include <pthread.h>
@@ -85,6 +86,9 @@ struct sim_real_play {
     const struct sim_stage *stage;
     const struct sim_real_runtime *runtime;   /* NULL = none */
     struct sim_art_play *art;             /* of that one's stage */
+    const struct sim_witness *witness;    /* who listens to probes; NULL = nobody */
+    const uint32_t *probes;               /* by method: the id that its probes tell; 0 = it has none */
+    const char *policy;                   /* what captures; NULL = the engine */
     uint64_t seed, turns_per_ms, begin_ns;
     struct sim_real_lock *locks;
     struct sim_real_cond *conds;
@@ -126,6 +130,7 @@ struct sim_kept { void *object; bool managed; };
 struct sim_actor {
     struct sim_real_play *play;
     void *env, *peer, *sleeper;           /* of the managed runtime; NULL = none yet */
+    void *witness;                        /* the scheme's own of this thread; NULL = its probes are not listened to */
     uint64_t latency_ns;                  /* of what it is about to call out for */
     uint64_t pause_ns;                    /* that the collection is to take which it is in */
     struct pollfd *poll_what;             /* the same for a message */

@@ -109,10 +109,15 @@ void sim_real_queue_begin_loop(struct sim_actor *a, struct sim_real_queue *q)
     sim_spin_unlock(&q->spin);
 }
 
+/* 0: the one before has been run. */
 static void set_message(struct sim_actor *a, uint32_t id)
 {
+    if (a->witness && !id)
+        a->play->witness->message_end(a->witness, a->message);
     a->message = id;
     sim_note(&a->notes, SIM_NOTE_MESSAGE, sim_work_now_ns(), id);
+    if (a->witness && id)
+        a->play->witness->message_begin(a->witness, id);
 }
 
 static struct timespec until(uint64_t due_ns, uint64_t now_ns)

@@ -4,6 +4,7 @@
 #include "sim/real/frames.h"
 #include "sim/real/mach/seat.h"
 #include "sim/real/preload.h"
+#include "sim/real/witness_claims.h"
 #include "sim/real/work.h"
 
 #include <errno.h>
@@ -63,11 +64,31 @@ static bool is_managed(const struct job *j)
     return j->options->runtime && !on_mach(j);
 }
 
+static bool is_policy(const struct job *j, const char *name)
+{
+    return j->options->policy && !strcmp(j->options->policy, name);
+}
+
+/* By probes in methods, not by the engine's hooks or by suspension. */
+static bool is_instrumented(const struct job *j)
+{
+    return j->options->policy && !is_policy(j, "strobe") && !is_policy(j, "netease");
+}
+
+/* All threads are captured in one period, whatever the scenario says of the engine's. */
+static void config_netease(struct strobe_config *config)
+{
+    config->interval_main_ns = config->interval_other_ns = config->async_interval_ns = SIM_REAL_NETEASE_NS;
+    config->metrics = 0;
+}
+
 static enum strobe_status create_session(const struct job *j)
 {
     struct strobe_config config = j->scenario->config;
     struct strobe_session made;
     config.unwind = STROBE_UNWIND_FP;
+    if (is_policy(j, "netease"))
+        config_netease(&config);
     config.message_per_poll = j->scenario->queue_count > 0;
     if (is_managed(j))
         config.names_bytes = NAMES_BYTES;
@@ -90,7 +111,9 @@ static enum strobe_status create_session(const struct job *j)
 /* `library`: to be preloaded; NULL = it plays alone, or has its engine from its runtime's stage. */
 _Noreturn static void become(const struct job *j, bool traced, const char *library, int complaints)
 {
-    const char *runtime = j->options->runtime, *session = runtime && traced ? j->session : NULL;
+    const char *runtime = j->options->runtime ? j->options->runtime : "-";
+    const char *session = traced && (j->options->runtime || is_instrumented(j)) ? j->session : "-";
+    const char *policy = j->options->policy ? j->options->policy : "-";
     char seed[24], turns[24], schedule[24];
     snprintf(schedule, sizeof schedule, "%d", (int)j->options->schedule);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)j->options->seed);
@@ -101,10 +124,10 @@ _Noreturn static void become(const struct job *j, bool traced, const char *libra
         static char *const environment[] = {"LC_ALL=C", NULL};
         personality(ADDR_NO_RANDOMIZE);
         execle(j->self, "strobe", on_mach(j) ? SIM_VIRTUAL_MACH_COMMAND : SIM_VIRTUAL_COMMAND, schedule, j->costs,
-               j->text, seed, turns, j->notes, runtime, session, (char *)NULL, environment);
+               j->text, seed, turns, j->notes, runtime, session, policy, (char *)NULL, environment);
     } else if (!library || sim_preload_set(library, j->session))
         execl(j->self, "strobe", on_mach(j) ? SIM_REAL_MACH_COMMAND : SIM_REAL_COMMAND, j->text, seed, turns, j->notes,
-              runtime, session, (char *)NULL);
+              runtime, session, policy, (char *)NULL);
     dprintf(STDERR_FILENO, "%s: %s\n", j->self, strerror(errno));
     _exit(127);
 }
@@ -201,19 +224,60 @@ static enum strobe_status run_preloaded(const struct job *j)
     return status;
 }
 
-static enum strobe_status play_traced(const struct job *j, const char *trace, struct sim_tracks *truth,
-                                      struct sim_tracks *claim, struct sim_notes_head *head)
+static enum strobe_status claim_instrumented(const struct job *j, const char *trace, const struct sim_notes_head *head,
+                                             struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view)
 {
-    enum strobe_status status = create_session(j);
+    enum strobe_status status = sim_real_witness_claims(j->options->policy, j->session, j->scenario, head, truth,
+                                                        claim, view, j->why, j->why_bytes);
+    if (status == STROBE_OK && trace && sim_tracks_write(claim, j->scenario->name, trace, 1) != STROBE_OK)
+        return fail(j, STROBE_IO, trace, strerror(errno));
+    return status;
+}
+
+static enum strobe_status play_traced(const struct job *j, const char *trace, struct sim_tracks *truth,
+                                      struct sim_tracks *claim, struct sim_view *view, struct sim_notes_head *head)
+{
+    bool instrumented = is_instrumented(j);
+    enum strobe_status status = instrumented ? STROBE_OK : create_session(j);
     if (status == STROBE_OK)
-        status = j->options->runtime ? run_child(j, true, NULL) : run_preloaded(j);
+        status = instrumented || j->options->runtime ? run_child(j, true, NULL) : run_preloaded(j);
     if (status != STROBE_OK)
         return status;
-    strobe_session_trim(j->session);
+    if (!instrumented)
+        strobe_session_trim(j->session);
     status = sim_notes_read(j->notes, j->scenario, head, truth, j->why, j->why_bytes);
     if (status != STROBE_OK)
         return status;
+    if (instrumented)
+        return claim_instrumented(j, trace, head, truth, claim, view);
     return sim_real_claims(j->session, j->scenario, head, is_managed(j), trace, claim, j->why, j->why_bytes);
+}
+
+bool sim_real_has(const char *policy)
+{
+    return !strcmp(policy, "strobe") || !strcmp(policy, "netease") || sim_real_is_witness(policy);
+}
+
+const char *sim_real_refuses(const char *policy, const char *runtime, bool is_virtual)
+{
+    bool mach = runtime && !strcmp(runtime, SIM_MACH_NAME);
+    if (!strcmp(policy, "strobe"))
+        return NULL;
+    if (!strcmp(policy, "netease"))
+        return runtime && !mach ? NULL : "suspends threads of an Android runtime: --runtime art11, or a fake";
+    if (!sim_real_is_witness(policy))
+        return "plays in virtual time only, and in no runtime";
+    return runtime || is_virtual ? "has its methods instrumented on real threads: --mode real without --runtime"
+                                 : NULL;
+}
+
+const char *sim_real_file(const char *policy)
+{
+    static char name[64];
+    if (!policy || !sim_real_is_witness(policy))
+        return "session.strobe";
+    snprintf(name, sizeof name, "capture.%s", policy);
+    return name;
 }
 
 static enum strobe_status check(const struct job *j)
@@ -258,7 +322,7 @@ static enum strobe_status open_job(struct job *j)
     char *whole = realpath(folder ? folder : j->folder, NULL);
     if (!whole)
         return fail(j, STROBE_IO, folder, strerror(errno));
-    n = snprintf(j->session, sizeof j->session, "%s/session.strobe", whole);
+    n = snprintf(j->session, sizeof j->session, "%s/%s", whole, sim_real_file(j->options->policy));
     free(whole);
     if (n >= (int)sizeof j->session)
         return fail(j, STROBE_IO, folder, strerror(ENAMETOOLONG));
@@ -279,8 +343,8 @@ static void close_job(const struct job *j, bool keeps_session)
 }
 
 enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struct sim_real_options *options,
-                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_run_cpu *cpu, char *why,
-                                size_t why_bytes)
+                                struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view,
+                                struct sim_run_cpu *cpu, char *why, size_t why_bytes)
 {
     struct job j = {.scenario = scenario, .options = options, .turns_per_ms = 1, .why = why, .why_bytes = why_bytes};
     const char *folder = options->folder;
@@ -289,6 +353,7 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
     sim_tracks_open(truth);
     sim_tracks_open(claim);
     *cpu = (struct sim_run_cpu){0};
+    *view = (struct sim_view){0};
     snprintf(trace, sizeof trace, "%s/trace.pftrace", folder ? folder : "");
     enum strobe_status status = check(&j);
     if (status != STROBE_OK)
@@ -300,7 +365,7 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
     if (status == STROBE_OK && !options->is_virtual)
         status = play_alone(&j, &alone);
     if (status == STROBE_OK)
-        status = play_traced(&j, folder ? trace : NULL, truth, claim, &traced);
+        status = play_traced(&j, folder ? trace : NULL, truth, claim, view, &traced);
     if (status == STROBE_OK)
         *cpu = options->is_virtual ? (struct sim_run_cpu){.app_ns = traced.process_cpu_ns - traced.charged_ns,
                                                           .tracer_ns = traced.charged_ns}

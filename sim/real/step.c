@@ -40,6 +40,23 @@ static struct sim_level *push(struct sim_actor *a, enum sim_level_kind kind, uin
 
 /* ---- calls ---- */
 
+/* The innermost method. */
+static uint32_t method_of(const struct sim_actor *a)
+{
+    uint32_t i = a->level_count - 1;
+    while (a->levels[i].kind != SIM_LEVEL_BODY)
+        i--;
+    return a->levels[i].op;
+}
+
+/* A probe, if the method has it. */
+static void tell(const struct sim_actor *a, void (*probe)(void *thread, uint32_t id), uint32_t method)
+{
+    uint32_t id = a->play->probes[method];
+    if (id)
+        probe(a->witness, id);
+}
+
 /* Calls a method that calls itself `deeper` times before it does anything. */
 static struct sim_next call(struct sim_actor *a, uint32_t method, uint64_t deeper, const struct sim_op *op)
 {
@@ -56,12 +73,17 @@ static struct sim_next call(struct sim_actor *a, uint32_t method, uint64_t deepe
     l->count = deeper;
     a->stack_bytes += bytes + RECORD_BYTES;
     sim_note(&a->notes, SIM_NOTE_CALL, sim_work_now_ns(), method);
+    if (a->witness)
+        tell(a, a->play->witness->enter, method);
     return (struct sim_next){SIM_NEXT_CALL, method, bytes};
 }
 
 static struct sim_next leave_method(struct sim_actor *a, bool thrown)
 {
-    const struct sim_method *m = &a->play->scenario->methods[top(a)->op];
+    uint32_t method = top(a)->op;
+    const struct sim_method *m = &a->play->scenario->methods[method];
+    if (a->witness && !thrown && !a->leaving)
+        tell(a, a->play->witness->leave, method);
     a->stack_bytes -= ((m->frame_bytes + 15) & ~(size_t)15) + RECORD_BYTES;
     a->level_count--;
     sim_note(&a->notes, SIM_NOTE_RETURN, sim_work_now_ns(), thrown);
@@ -143,10 +165,7 @@ static struct sim_next unwind(struct sim_actor *a)
 
 static bool is_managed(const struct sim_actor *a)
 {
-    for (uint32_t i = a->level_count; i-- > 0;)
-        if (a->levels[i].kind == SIM_LEVEL_BODY)
-            return a->play->scenario->methods[a->levels[i].op].managed;
-    return false;
+    return a->level_count && a->play->scenario->methods[method_of(a)].managed;
 }
 
 static void allocate(struct sim_actor *a, uint64_t bytes)
@@ -229,7 +248,11 @@ static struct sim_next play(struct sim_actor *a, uint32_t number)
         sim_real_queue_begin_loop(a, &a->play->queues[op->object]);
         push(a, SIM_LEVEL_LOOP, number, 0);
         break;
-    case SIM_OP_THROW: a->throwing = true; break;
+    case SIM_OP_THROW:
+        if (a->witness)
+            tell(a, a->play->witness->throws, method_of(a));
+        a->throwing = true;
+        break;
     case SIM_OP_CATCH: push(a, SIM_LEVEL_CATCH, number, op->block); break;
     case SIM_OP_GC: a->play->stage->collect(a, amount); break;
     case SIM_OP_SPAWN: spawn(a, op->object); break;

@@ -261,7 +261,7 @@ static enum strobe_status play(const struct sim_scenario *scenario, const struct
 /* The files that real mode writes without asking. */
 static enum strobe_status may_write(const struct sim_trial_options *o, char *why, size_t why_bytes)
 {
-    static const char *const names[] = {"session.strobe", "trace.pftrace"};
+    const char *const names[] = {sim_real_file(o->policy), "trace.pftrace"};
     char path[4096];
     struct stat there;
     for (size_t i = 0; o->folder && !o->replace && i < sizeof names / sizeof *names; i++) {
@@ -288,25 +288,41 @@ static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks
     }
 }
 
-static enum strobe_status play_real(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                                    struct sim_trial *out, char *why, size_t why_bytes)
+/* What the score takes for a policy's interval: the engine's is the scenario's to say, others have their own. */
+static struct sim_score_options real_intervals(const struct sim_scenario *scenario, const char *policy)
 {
     const struct strobe_config *c = &scenario->config;
     uint64_t async_ns = 2 * c->async_interval_ns;
     struct sim_score_options options = {.interval_ns = c->interval_main_ns, .other_interval_ns = c->interval_other_ns};
-    if (options.other_interval_ns < async_ns)
+    struct sim_tracer *tracer;
+    if (strcmp(policy, "strobe") != 0 && sim_policy_open(policy, &tracer) == STROBE_OK) {
+        options.interval_ns = tracer->interval_main_ns;
+        options.other_interval_ns = tracer->interval_other_ns;
+        tracer->close(tracer);
+    } else if (options.other_interval_ns < async_ns) {
         options.other_interval_ns = async_ns;
+    }
+    return options;
+}
+
+static enum strobe_status play_real(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                    struct sim_trial *out, char *why, size_t why_bytes)
+{
+    struct sim_score_options options = real_intervals(scenario, o->policy);
     struct sim_tracks truth, claim;
+    struct sim_view view;
     struct sim_run_cpu cpu;
     enum strobe_status status = may_write(o, why, why_bytes);
     if (status != STROBE_OK)
         return status;
-    struct sim_real_options real = {.runtime = o->runtime, .is_virtual = o->is_virtual, .seed = o->seed,
-                                    .schedule = o->schedule, .costs = o->costs ? o->costs : &sim_costs_default,
+    struct sim_real_options real = {.policy = o->policy, .runtime = o->runtime, .is_virtual = o->is_virtual,
+                                    .seed = o->seed, .schedule = o->schedule,
+                                    .costs = o->costs ? o->costs : &sim_costs_default,
                                     .folder = o->folder};
-    status = sim_real_run(scenario, &real, &truth, &claim, &cpu, why, why_bytes);
+    status = sim_real_run(scenario, &real, &truth, &claim, &view, &cpu, why, why_bytes);
     if (status == STROBE_OK)
-        status = score_claim(&truth, &claim, NULL, &options, cpu, scenario, o, out);
+        status = score_claim(&truth, &claim, &view, &options, cpu, scenario, o, out);
+    sim_view_close(&view);
     if (status == STROBE_OK && o->is_virtual)
         judge_wakers(&truth, &claim, &out->result);
     if (status == STROBE_OK && o->folder)

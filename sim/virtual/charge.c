@@ -133,9 +133,8 @@ static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const s
     return end;
 }
 
-void sim_virtual_put_costs(struct strobe_engine *e, struct strobe_host *host)
+void sim_virtual_put_host_costs(struct strobe_host *host)
 {
-    engine = e;
     plain = *host;
     host->ticks = ticks;
     host->self_cpu_ns = self_cpu_ns;
@@ -143,6 +142,12 @@ void sim_virtual_put_costs(struct strobe_engine *e, struct strobe_host *host)
     host->thread_cpu_ns = thread_cpu_ns;
     host->suspend = suspend;
     host->resume = resume;
+}
+
+void sim_virtual_put_costs(struct strobe_engine *e, struct strobe_host *host)
+{
+    engine = e;
+    sim_virtual_put_host_costs(host);
     host->between_passes = between_passes;
     walker = e->unwinder;
     charged_walker = (struct strobe_unwinder){.self = walker->self ? walk_self : NULL, .stopped = walk_stopped,

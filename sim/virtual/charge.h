@@ -18,4 +18,7 @@ void sim_virtual_charge_samples(const struct strobe_thread *t);
  * unwinder. Once, after capture has begun. */
 void sim_virtual_put_costs(struct strobe_engine *e, struct strobe_host *host);
 
+/* The same before a host's calls alone, of whoever captures without an engine of ours. */
+void sim_virtual_put_host_costs(struct strobe_host *host);
+
 #endif

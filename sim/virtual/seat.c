@@ -60,5 +60,36 @@ static enum strobe_status begin(struct strobe_jvm *vm, const struct strobe_art_o
     return status;
 }
 
+/* ---- NetEase's capture ---- */
+
+/* Each walk comes by here. A pointer that is stored costs no more than one that is compared. */
+enum strobe_walk_end __real_strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a,
+                                                    void *thread, uint64_t *frames_end, uint32_t max, uint32_t *count);
+enum strobe_walk_end __wrap_strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a,
+                                                    void *thread, uint64_t *frames_end, uint32_t max, uint32_t *count);
+enum strobe_walk_end __wrap_strobe_art_walk_methods(struct strobe_art_walk *w, const struct strobe_libart *a,
+                                                    void *thread, uint64_t *frames_end, uint32_t max, uint32_t *count)
+{
+    enum strobe_walk_end end = __real_strobe_art_walk_methods(w, a, thread, frames_end, max, count);
+    sim_virtual_charge(*count * (sim_virtual_costs.unwind_frame + sim_virtual_costs.frame_known));
+    return end;
+}
+
+static enum strobe_status begin_netease(struct strobe_jvm *vm, const struct strobe_netease_options *options, char *why,
+                                        size_t why_bytes)
+{
+    enum strobe_status status = strobe_netease_start(vm, options, why, why_bytes);
+    struct strobe_netease_sampler *s = strobe_netease_running();
+    if (s)
+        sim_virtual_put_host_costs(&s->host.linux.host);
+    return status;
+}
+
+static void end_netease(void)
+{
+    strobe_netease_stop(NULL);
+}
+
 const struct sim_real_seat sim_real_seat = {.prepare = prepare, .begin = begin, .end = strobe_art_stop,
+                                            .begin_netease = begin_netease, .end_netease = end_netease,
                                             .charged_ns = sim_virtual_charged_ns};

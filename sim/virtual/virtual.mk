@@ -27,7 +27,8 @@ $B/virtual/%.o: %.c sim/virtual/posix.h $B/flags
 
 virtual_obj := $(call obj,virtual,$(virtual_again)) $(call obj,sim,$(virtual_src) sim/real/frames.S)
 $B/sim/virtual.o: $(virtual_obj)
-	$(call run,ld)$(LD) -r --wrap=strobe_art_thread -o $@ $^ && $(OBJCOPY) --keep-global-symbol=sim_virtual_child $@
+	$(call run,ld)$(LD) -r --wrap=strobe_art_thread --wrap=strobe_art_walk_methods -o $@ $^ && \
+	    $(OBJCOPY) --keep-global-symbol=sim_virtual_child $@
 
 # What the engine may not call while a thread stands goes by the guard's entry points (sim/mach/guard), under the names
 # that it has here.

@@ -89,7 +89,39 @@ check 'frames of the player are in neither' bash -c '! grep -q sim_real "$@"' - 
 check 'the books of its session balance' bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
     "$strobe" "$work/out/session.strobe"
 check 'files that are there stay' refused 2 'exists already' "$strobe" run "$small" --mode real -o "$work/out"
-check 'other policies are refused' refused 2 '--policy strobe' "$strobe" run "$small" --mode real --policy ideal
+check 'policies of virtual time are refused' refused 2 'virtual time only' \
+    "$strobe" run "$small" --mode real --policy ideal
+
+# Schemes that have their probes in methods: a quarter of a second, with 8 messages of 3 probed calls each.
+probes=$PWD/tests/real/probes.scn
+mkdir "$work/probes"
+instrumented() {
+    "$strobe" run "$probes" --mode real --policy "$1" --json -f -o "$work/probes" >"$work/score.json"
+}
+
+# A begin and an end for each probed call of the main thread and no other; what is under way at the end may lack some.
+calls_match() {
+    python3 - "$work/score.json" <<'PYTHON'
+import json, sys
+score = json.load(open(sys.argv[1]))
+calls = {m["name"]: m["calls"] for m in score["methods"]}
+told = 2 * sum(calls.get(m, 0) for m in ("Looper.run", "Job.run", "Job.check", "Job.draw"))
+print(score["samples"], told, calls)
+sys.exit(not told >= 14 or not told - 6 <= score["samples"] <= told)
+PYTHON
+}
+check 'matrix: a scenario plays with probes in its methods' instrumented matrix
+check 'matrix: each probed call of the main thread is told' calls_match
+check 'matrix: methods that call nothing have no probes' in_bounds methods_in 6 6
+check 'matrix: what is not the main thread is not seen' in_bounds unseen 0.3 1
+check 'matrix: its log is left' test -s "$work/probes/capture.matrix"
+check 'matrix: its trace has the names of methods' grep -q 'Job.draw' "$work/probes/trace.pftrace"
+check 'matrix: files that are there stay' refused 2 'exists already' \
+    "$strobe" run "$probes" --mode real --policy matrix -o "$work/probes"
+check 'matrix: no runtime has its methods instrumented' refused 2 'without --runtime' \
+    "$strobe" run "$probes" --policy matrix --runtime fake30
+check 'netease: without a runtime there is nothing to suspend' refused 2 '--runtime art11' \
+    "$strobe" run "$probes" --mode real --policy netease
 
 # An iOS app on the fake Mach. A machine that others keep busy has three tries to see most of it. Who is told to have
 # woken a thread at a port sent it a message, which need not be who posted the block that it then runs: not judged here.

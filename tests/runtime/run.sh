@@ -79,6 +79,23 @@ scores() {
         "$strobe" "$work/out/session.strobe"
 }
 
+# NetEase's capture, by suspension alone: a quarter of a second, a capture of each thread in 10 ms.
+netease() {
+    "$strobe" run tests/real/probes.scn --runtime "$1" --mode "$2" --policy netease --seed 3 --json -f -o "$work/out" \
+        >"$work/score.json"
+}
+captures() {
+    check "$1, $2: NetEase's capture plays" netease "$1" "$2"
+    check "$1, $2: threads are captured in their period" in_bounds samples 8 100
+    check "$1, $2: none is lost" in_bounds lost 0 0
+    check "$1, $2: some of the calls are found" in_bounds right_calls 1 1000
+    check "$1, $2: methods have names, made at the end" grep -q 'Job.draw' "$work/out/trace.pftrace"
+    check "$1, $2: frames of the player are not shown" bash -c '! grep -q strobe.Player "$@"' - \
+        "$work/out/trace.pftrace"
+    check "$1, $2: its session's books balance" bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
+        "$strobe" "$work/out/session.strobe"
+}
+
 # missing RUNTIME: it is not installed.
 missing() {
     printf 'scenario tiny "tiny"\nduration 1ms\nimage a managed { method M { } }\n' >"$work/tiny.scn"
@@ -97,6 +114,10 @@ for runtime in "${runtimes[@]}"; do
         scores $runtime
     fi
 done
+
+captures fake30 virtual
+captures fake30 real
+missing art11 || captures art11 real
 
 # like_genuine SCENARIO: it scores in a fake as it does in the genuine runtime.
 like_genuine() {

@@ -254,6 +254,7 @@ static void more_methods_than_there_are_frames_are_refused(void **state)
 {
     struct sim_scenario *scenario;
     struct sim_tracks truth, claim;
+    struct sim_view view;
     struct sim_run_cpu cpu;
     char *text = NULL, why[256] = "";
     size_t bytes;
@@ -266,7 +267,7 @@ static void more_methods_than_there_are_frames_are_refused(void **state)
     fclose(f);
     assert_int_equal(sim_scenario_parse(text, "many.scn", &scenario, why, sizeof why), STROBE_OK);
     struct sim_real_options options = {.seed = 1};
-    assert_int_equal(sim_real_run(scenario, &options, &truth, &claim, &cpu, why, sizeof why), STROBE_BAD_INPUT);
+    assert_int_equal(sim_real_run(scenario, &options, &truth, &claim, &view, &cpu, why, sizeof why), STROBE_BAD_INPUT);
     assert_string_equal(why, "many.scn: 1025 methods, expected at most 1024 in real mode");
     sim_tracks_close(&truth);
     sim_tracks_close(&claim);

@@ -114,7 +114,7 @@ include_arrows_point_one_way() {
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
             may["sim/art"] = may["backend"] " sim/kernel sim/app sim/art"
             may["sim/mach"] = "base sim/mach"
-            may["sim/real"] = may["sim/runtime"] " backend sim/art sim/mach sim/real"
+            may["sim/real"] = may["sim/policy"] " backend sim/art sim/mach sim/real"
             may["sim/virtual"] = may["sim/real"] " sim/virtual"
             may["sim/trial"] = may["sim/policy"] " sim/real sim/trial"
             may["sim/explore"] = "base trace sim/kernel sim/explore"

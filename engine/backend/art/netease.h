@@ -7,8 +7,8 @@
  *   stop     captures, names and counts go into a session, which is read as any other
  *
  * Suspend and resume are host_art.h's: a thread that does not stop in the runtime's time is not resumed, as it was
- * never suspended; the one that was is resumed by the sampler, or by the watchdog. A thread that ends in between is told
- * by the kernel. Several may hold a thread at once: the runtime counts.
+ * never suspended; the one that was is resumed by the sampler, or by the watchdog. A thread that ends in between is
+ * told by the kernel. Several may hold a thread at once: the runtime counts.
  *
  * After the resume each pointer is read once by safe copy (those known from captures before are not): when one leads
  * nowhere, the whole capture is thrown away. What is unloaded later is told when names are made (names.h): it gets a

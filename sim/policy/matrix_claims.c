@@ -1,0 +1,76 @@
+#include "sim/policy/matrix_claims.h"
+
+#include "engine/method/matrix_log.h"
+#include "engine/trace/calls_repair.h"
+#include "sim/policy/call_claims.h"
+#include "sim/score/grow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROBE_BYTES = 12, MS = 1000000 };
+_Static_assert(SIM_MATRIX_TICK_NS == STROBE_MATRIX_TICK_MS * MS, "as the log has it");
+
+const struct sim_instrument_options sim_matrix_probes = {.probe_bytes = PROBE_BYTES};
+
+struct messages { struct sim_call_message *at; size_t count, room; };
+
+static bool add_message(struct messages *m, uint32_t tid, uint64_t time_ns, uint32_t id)
+{
+    if (!sim_grow(&m->at, m->count + 1, &m->room, sizeof *m->at))
+        return false;
+    m->at[m->count++] = (struct sim_call_message){tid, time_ns, id};
+    return true;
+}
+
+/* The log as a stream of calls; messages beside them. */
+static bool read_log(const struct sim_matrix_capture *c, const struct sim_instrument *probes,
+                     const struct sim_scenario *s, struct strobe_calls *calls, struct messages *messages)
+{
+    uint32_t thread = strobe_calls_thread(calls, c->tid), message = 0;
+    calls->resolution_ns = SIM_MATRIX_TICK_NS;
+    for (size_t i = 0; i < c->count && !calls->failed; i++) {
+        uint32_t id = strobe_matrix_id(c->entries[i]);
+        bool in = strobe_matrix_is_enter(c->entries[i]);
+        uint64_t time_ns = strobe_matrix_ms(c->entries[i]) * MS;
+        if (id == STROBE_MATRIX_DISPATCH) {
+            if (!add_message(messages, c->tid, time_ns, in ? ++message : 0))
+                return false;
+            continue;
+        }
+        if (id > probes->count)
+            continue;
+        const char *name = s->methods[probes->method[id]].name;
+        strobe_calls_add(calls, thread, in ? STROBE_CALL_BEGIN : STROBE_CALL_END, time_ns,
+                         strobe_calls_name(calls, name, strlen(name)));
+    }
+    if (calls->failed)
+        return false;
+    snprintf(calls->threads[thread].name, sizeof calls->threads[thread].name, "%s", c->name);
+    calls->threads[thread].is_main = true;
+    calls->threads[thread].lost = c->lost;
+    return true;
+}
+
+enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, const struct sim_instrument *probes,
+                                     const struct sim_scenario *scenario, struct sim_tracks *out)
+{
+    struct strobe_calls calls;
+    struct messages messages = {0};
+    enum strobe_status status = STROBE_OK;
+    if (!capture->tid)
+        return STROBE_OK;
+    strobe_calls_open(&calls);
+    status = read_log(capture, probes, scenario, &calls, &messages)
+                 ? strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL) : STROBE_IO;
+    if (status == STROBE_OK)
+        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .origin_ns = capture->origin_ns,
+                                                           .end_ns = capture->end_ns, .messages = messages.at,
+                                                           .message_count = messages.count},
+                                 out);
+    out->bytes += sizeof(uint64_t) * capture->count;
+    strobe_calls_close(&calls);
+    free(messages.at);
+    return status;
+}

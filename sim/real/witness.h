@@ -1,0 +1,50 @@
+/* Instrumented methods in the played process: the seam between its player and a scheme that captures by probes. For
+ * sim/real only.
+ *
+ *   player (step.c, queue.c)   ->   libstrobe-witness.so: the scheme, compiled for real threads (sim/real/witness/)
+ *                                   one probe at each method's entry, exit, throw, and at each message's begin and end
+ *
+ * As in virtual time (sim/runtime/tracer.h): a probe is met inside of its method; who leaves a method by an exception,
+ * or by the thread's end, meets none but the throw's, in the method that threw. Which methods have probes says
+ * sim/policy/instrument.h. Where no scheme listens a probe is one test of a pointer.
+ *
+ * At the run's end the scheme writes what it has into one file, while threads that have not ended go on. */
+#ifndef STROBE_SIM_REAL_WITNESS_H
+#define STROBE_SIM_REAL_WITNESS_H
+
+#include "engine/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sim_witness {
+    const char *policy;
+
+    /* Before the first thread. names[id]: of a method that has probes, id 1 .. count; they stay. `path`: of the file to
+     * be written. False: `why` has one line. */
+    bool (*open)(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes);
+
+    /* By the thread itself; `thread` is what its begin has returned. NULL = it is not listened to. Methods by id. */
+    void *(*thread_begin)(uint32_t tid, bool is_main, const char *name);
+    void (*thread_end)(void *thread);
+    void (*enter)(void *thread, uint32_t id);
+    void (*leave)(void *thread, uint32_t id);
+    void (*throws)(void *thread, uint32_t id);
+    void (*message_begin)(void *thread, uint32_t message);
+    void (*message_end)(void *thread, uint32_t message);
+
+    /* Writes the file. By any thread, once. False: `why` has one line. */
+    bool (*close)(char *why, size_t why_bytes);
+};
+
+/* What the library exports: the scheme of a policy, NULL = none of that name. */
+typedef const struct sim_witness *sim_witness_of_fn(const char *policy);
+#define SIM_WITNESS_OF "sim_witness_of"
+
+/* Opens the library beside the command, and the scheme of a policy. STROBE_IO, STROBE_UNSUPPORTED: `why` has one
+ * line. */
+enum strobe_status sim_real_witness_open(const char *policy, const struct sim_witness **out, char *why,
+                                         size_t why_bytes);
+
+#endif

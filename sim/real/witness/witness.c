@@ -1,0 +1,14 @@
+#include "sim/real/witness/witness.h"
+
+#include <string.h>
+
+static const struct sim_witness *const schemes[] = {&sim_witness_matrix};
+
+__attribute__((visibility("default"))) sim_witness_of_fn sim_witness_of;
+const struct sim_witness *sim_witness_of(const char *policy)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (!strcmp(schemes[i]->policy, policy))
+            return schemes[i];
+    return NULL;
+}
