@@ -2,14 +2,15 @@
  * whether the books balance. Built in full, then printed as a table or as JSON.
  *
  * Times are ns. In JSON every number of the structs below stands under the
- * field's own name, in `process`, `threads`, `methods`, `wait_kinds`, `waits`, `events`, `events_by_kind`, `stacks`,
- * `ring`, `sampler`, `recorded`, `warnings`.
+ * field's own name, in `process`, `threads`, `methods`, `wait_kinds`, `waits`, `events`, `events_by_kind`, `calls`,
+ * `stacks`, `ring`, `sampler`, `recorded`, `warnings`.
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_REPORT_H
 #define STROBE_TRACE_REPORT_H
 
 #include "engine/base/status.h"
+#include "engine/trace/calls_repair.h"
 #include "engine/trace/profile.h"
 #include "engine/trace/reader.h"
 #include "engine/trace/text_pool.h"
@@ -25,6 +26,7 @@ struct strobe_report_options {
     int by_cpu;                  /* rank methods by CPU time, not wall time */
     unsigned symbols;            /* STROBE_SYMBOLS_*; of a session only */
     uint64_t gap_ns;             /* as in struct strobe_timeline_options; of a session only */
+    enum strobe_repair repair;   /* the same */
     uint32_t width;              /* columns that the table may take; 0 = any number */
 };
 
@@ -65,6 +67,14 @@ struct strobe_report_process {
     const char *longest_in;               /* innermost method or wait that covers half of it or more; "" = none */
 };
 
+/* The call log, where the session has one; all 0 where not. told = present + overwritten + refused. */
+struct strobe_report_calls {
+    uint64_t told, present, overwritten, refused;   /* entries and exits */
+    uint64_t calls;                       /* shown: slices of threads of which calls are known */
+    uint64_t repaired;                    /* of these, how many did not say that they ended */
+    uint64_t unmatched;                   /* exits whose entry is not there: left out */
+};
+
 struct strobe_report_fact { const char *key; uint64_t value; };
 
 struct strobe_report {
@@ -74,6 +84,7 @@ struct strobe_report {
     int closed;                  /* of a session: ended in order */
     uint64_t begin_ns, wall_ns, cpu_ns;
     struct strobe_report_process process;
+    struct strobe_report_calls calls;
 
     struct strobe_report_thread *threads;     /* busiest first */
     size_t thread_count;

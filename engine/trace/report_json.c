@@ -123,6 +123,15 @@ static void losses(const struct strobe_report *r, struct strobe_json *j)
         if (r->by_kind[k].requests)
             tally(j, strobe_kind_name(k), &r->by_kind[k]);
     strobe_json_object_end(j);
+    strobe_json_object(j, "calls");
+    strobe_json_uint(j, "told", r->calls.told);
+    strobe_json_uint(j, "present", r->calls.present);
+    strobe_json_uint(j, "overwritten", r->calls.overwritten);
+    strobe_json_uint(j, "refused", r->calls.refused);
+    strobe_json_uint(j, "calls", r->calls.calls);
+    strobe_json_uint(j, "repaired", r->calls.repaired);
+    strobe_json_uint(j, "unmatched", r->calls.unmatched);
+    strobe_json_object_end(j);
     strobe_json_object(j, "stacks");
     strobe_json_uint(j, "cut", r->stacks_cut);
     strobe_json_uint(j, "doubtful", r->stacks_doubtful);

@@ -109,6 +109,11 @@ static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *
     return strobe_symbols_resolve(ctx, return_address, out, max);
 }
 
+static uint64_t lost_calls(const struct strobe_reader_thread *t)
+{
+    return t->calls.refused + (t->calls.overwritten > 0 ? (uint64_t)t->calls.overwritten : 0);
+}
+
 static enum strobe_status take_threads(struct job *j)
 {
     struct strobe_report *r = j->report;
@@ -124,7 +129,7 @@ static enum strobe_status take_threads(struct job *j)
                                              .generation = t->generation,
                                              .is_main = t->is_main,
                                              .samples = t->samples,
-                                             .lost = t->dropped + t->overwritten + t->all.unwind_failed};
+                                             .lost = t->dropped + t->overwritten + t->all.unwind_failed + lost_calls(t)};
         if (i >= p->thread_count)
             continue;
         out->wall_ns = p->threads[i].last_ns - p->threads[i].first_ns;
@@ -206,6 +211,14 @@ static void take_losses(struct strobe_report *r, const struct strobe_reader *rea
         r->verdict[0] = 0;
 }
 
+static void take_calls(struct strobe_report *r, const struct strobe_reader *reader,
+                       const struct strobe_timeline_stats *shown)
+{
+    const struct strobe_reader_calls *c = &reader->calls;
+    r->calls = (struct strobe_report_calls){c->told, c->present, c->overwritten > 0 ? (uint64_t)c->overwritten : 0,
+                                            c->refused, shown->calls, shown->calls_repaired, shown->calls_unmatched};
+}
+
 /* Says which names can't be relied on, and what would mend it. */
 static enum strobe_status warn_of_images(struct job *j)
 {
@@ -237,7 +250,8 @@ static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct s
                                     "%" PRIu64 " of %zu stacks are not whole: their methods' inclusive times are too "
                                     "small",
                                     broken, reader->item_count);
-    uint64_t interval_ns = reader->session.header->config.async_interval_ns;
+    const struct strobe_config *config = &reader->session.header->config;
+    uint64_t interval_ns = config->calls & STROBE_CALLS_ONLY ? 0 : config->async_interval_ns;
     if (status == STROBE_OK && interval_ns && !r->passes && r->wall_ns / 100 > interval_ns)
         status = strobe_report_warn(r, "the sampler did not run: it found no free signal, or could make no thread");
     if (status == STROBE_OK && !r->closed)
@@ -248,7 +262,8 @@ static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct s
 static enum strobe_status build(struct job *j)
 {
     const struct strobe_report_options *options = &j->report->options;
-    struct strobe_timeline_options timeline = {.gap_ns = options->gap_ns, .no_samples = 1};
+    struct strobe_timeline_options timeline = {.gap_ns = options->gap_ns, .repair = options->repair, .no_samples = 1};
+    struct strobe_timeline_stats shown;
     struct strobe_report_names names = {name_of, image_of, j};
     j->adder.sink =
         (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
@@ -262,13 +277,14 @@ static enum strobe_status build(struct job *j)
         status = strobe_function_tree_open(&j->reader->session.stacks, (struct strobe_resolver){resolve, j->symbols},
                                            &j->tree);
     if (status == STROBE_OK)
-        status = strobe_timeline_build(j->reader, j->tree, &timeline, &j->adder.sink, NULL);
+        status = strobe_timeline_build(j->reader, j->tree, &timeline, &j->adder.sink, &shown);
     if (status == STROBE_OK)
         status = take_threads(j);
     if (status != STROBE_OK)
         return status;
     take_header(j->report, j->reader);
     take_losses(j->report, j->reader);
+    take_calls(j->report, j->reader, &shown);
     strobe_process_finish(&j->adder.process, j->report);
     if (j->adder.process.place_depth)
         j->report->process.longest_in = name_of(j, j->adder.process.place);

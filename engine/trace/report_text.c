@@ -9,7 +9,7 @@ struct cell {
     char text[24];
 };
 
-enum { METHOD_COLUMN = 58, WAIT_COLUMN = 68, ARGUMENT = 21, NAME_LEAST = 24 };
+enum { METHOD_COLUMN = 58, CALLS_COLUMN = 12, WAIT_COLUMN = 68, ARGUMENT = 21, NAME_LEAST = 24 };
 
 /* A span in the unit that shows four figures of it. */
 static struct cell span(uint64_t ns)
@@ -146,16 +146,19 @@ static void methods(const struct strobe_report *r, FILE *out, int inclusive)
 {
     uint64_t whole = r->options.by_cpu ? r->cpu_ns : seen_ns(r, inclusive);
     size_t shown = 0, top = r->options.top ? r->options.top : r->method_count;
-    fprintf(out, "\nMethods by %s time%s\n%8s %11s %11s %11s %11s  %s\n", inclusive ? "inclusive" : "self",
-            r->options.by_cpu ? " (CPU)" : "", "share", "self", "self CPU", "inclusive", "incl. CPU", "method");
+    fprintf(out, "\nMethods by %s time%s\n%8s %11s %11s %11s %11s%s  %s\n", inclusive ? "inclusive" : "self",
+            r->options.by_cpu ? " (CPU)" : "", "share", "self", "self CPU", "inclusive", "incl. CPU",
+            r->calls.told ? "       calls" : "", "method");
     for (; shown < top && shown < r->method_count; shown++) {
         const struct strobe_report_method *m = &(inclusive ? r->inclusive : r->methods)[shown];
         if (!rank_key(r, m, inclusive))
             break;
         fprintf(out, "%8s %11s %11s %11s %11s  ", share(rank_key(r, m, inclusive), whole).text, span(m->self_ns).text,
                 span(m->self_cpu_ns).text, span(m->total_ns).text, span(m->total_cpu_ns).text);
+        if (r->calls.told)
+            fprintf(out, "%10" PRIu64 "  ", m->slices);
         const char *image = strcmp(m->image, m->name) ? base(m->image) : "";
-        name(r, out, m->name, METHOD_COLUMN + (image[0] ? strlen(image) + 4 : 0));
+        name(r, out, m->name, METHOD_COLUMN + (r->calls.told ? CALLS_COLUMN : 0) + (image[0] ? strlen(image) + 4 : 0));
         if (image[0])
             fprintf(out, image[0] == '[' ? "  %s" : "  [%s]", image);
         putc('\n', out);
@@ -209,6 +212,12 @@ static void losses(const struct strobe_report *r, FILE *out)
             "stacks cut %" PRIu64 ", doubtful %" PRIu64 ", refused by a full table %" PRIu64
             "; slots half written %" PRIu64 ", damaged %" PRIu64 "; events of untracked threads %" PRIu64 "\n",
             r->stacks_cut, r->stacks_doubtful, r->stacks_refused, r->half_written, r->malformed, r->untracked);
+    if (r->calls.told)
+        fprintf(out,
+                "calls: %" PRIu64 ", %" PRIu64 " of them with an end made up; %" PRIu64 " entries and exits told, %" PRIu64
+                " present, %" PRIu64 " overwritten, %" PRIu64 " refused, %" PRIu64 " without a match\n",
+                r->calls.calls, r->calls.repaired, r->calls.told, r->calls.present, r->calls.overwritten,
+                r->calls.refused, r->calls.unmatched);
     if (r->short_waits)
         fprintf(out, "waits too short to be recorded: %" PRIu64 ", %s in all\n", r->short_waits,
                 span(r->short_wait_ns).text);

@@ -26,6 +26,8 @@ const char strobe_usage_convert[] =
     "  --deflate          compress packets (perfetto only)\n"
     "  --gap-ms N         time without a sample after which a thread is shown as unseen\n"
     "                     (default: four times the interval of samples, at least 5 ms)\n"
+    "  --repair HOW       when calls ended that did not say so (of `record --method`): last, at\n"
+    "                     the thread's last event before that is known; enclosing, then (last)\n"
     "  --from TIME        write from there on, after the session's begin (0)\n"
     "  --to TIME          write up to there (the session's end); a time is a number with ns, us,\n"
     "                     ms or s\n"
@@ -34,7 +36,7 @@ const char strobe_usage_convert[] =
     "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
-enum { FORMAT = 256, INLINES, DEFLATE, GAP, FROM, TO };
+enum { FORMAT = 256, INLINES, DEFLATE, GAP, REPAIR, FROM, TO };
 
 struct request {
     struct strobe_convert_options options;
@@ -63,6 +65,10 @@ static int take_option(struct request *q, int c)
             return strobe_complain("convert: --gap-ms %s: expected a number from 1 to 3600000", optarg);
         q->options.timeline.gap_ns = n * 1000000;
         return 0;
+    case REPAIR:
+        return strobe_repair_of(optarg, &q->options.timeline.repair) == STROBE_OK
+                   ? 0
+                   : strobe_complain("convert: --repair %s: expected last or enclosing", optarg);
     default: return STROBE_EXIT_BAD;
     }
 }
@@ -114,6 +120,7 @@ int strobe_cmd_convert(int argc, char **argv)
         {"inlines", no_argument, NULL, INLINES},
         {"deflate", no_argument, NULL, DEFLATE},
         {"gap-ms", required_argument, NULL, GAP},
+        {"repair", required_argument, NULL, REPAIR},
         {"from", required_argument, NULL, FROM},
         {"to", required_argument, NULL, TO},
         {"force", no_argument, NULL, 'f'},

@@ -24,13 +24,15 @@ const char strobe_usage_report[] =
     "  --inlines    count inlined functions as methods of their own\n"
     "  --gap-ms N   time without a sample after which a thread counts as unseen\n"
     "               (default: four times the interval of samples, at least 5 ms)\n"
+    "  --repair HOW when calls ended that did not say so (of `record --method`): last, at the\n"
+    "               thread's last event before that is known; enclosing, then (default last)\n"
     "  --json       one JSON object; its fields are described in strobe(1)\n"
     "\n"
-    "--inlines and --gap-ms are for sessions; a trace has been made with its own.\n"
+    "--inlines, --gap-ms and --repair are for sessions; a trace has been made with its own.\n"
     "\n"
     "Exit status: 0 fine, 1 the books do not balance, 2 bad use or bad input.\n";
 
-enum { TOP = 256, BY, INLINES, GAP, JSON };
+enum { TOP = 256, BY, INLINES, GAP, REPAIR, JSON };
 
 struct request {
     struct strobe_report_options options;
@@ -64,6 +66,11 @@ static int take_option(struct request *q, int c)
         q->options.gap_ns = n * 1000000;
         q->for_sessions_only = 1;
         return 0;
+    case REPAIR:
+        q->for_sessions_only = 1;
+        return strobe_repair_of(optarg, &q->options.repair) == STROBE_OK
+                   ? 0
+                   : strobe_complain("report: --repair %s: expected last or enclosing", optarg);
     case JSON: q->json = 1; return 0;
     default: return STROBE_EXIT_BAD;
     }
@@ -104,7 +111,7 @@ static int report(const struct request *q)
     if (session < 0)
         return STROBE_EXIT_BAD;
     if (!session && q->for_sessions_only)
-        return strobe_complain("report: %s is a trace: --inlines and --gap-ms are for sessions", q->path);
+        return strobe_complain("report: %s is a trace: --inlines, --gap-ms and --repair are for sessions", q->path);
     enum strobe_status status = session ? strobe_report_session(q->path, &q->options, &r, why, sizeof why)
                                         : strobe_report_trace(q->path, &q->options, &r, why, sizeof why);
     if (status != STROBE_OK)
@@ -126,6 +133,7 @@ int strobe_cmd_report(int argc, char **argv)
         {"by", required_argument, NULL, BY},
         {"inlines", no_argument, NULL, INLINES},
         {"gap-ms", required_argument, NULL, GAP},
+        {"repair", required_argument, NULL, REPAIR},
         {"json", no_argument, NULL, JSON},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},

@@ -327,6 +327,76 @@ else
     skip "a_full_disk: mounting a small file system needs root"
 fi
 
+# ---- every call, of programs that report each
+
+instrumented=(-O1 -g -finstrument-functions)
+if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread -ldl 2>"$work/cc.err" &&
+    ${CC:-gcc} "${instrumented[@]}" -shared -fPIC -o "$work/libcalls.so" "$here/calls_library.c" 2>>"$work/cc.err"; then
+    # counts SESSION: the report's numbers of calls are those that the program told in counted.out.
+    counts() {
+        "$strobe" report --json --top 0 "$1" >"$work/report.json" 2>"$work/report.err"
+        awk '/^  "methods"/ { on = 1 } /^  "wait_kinds"/ { on = 0 }
+            on && /"name":/ { gsub(/[",]/, ""); name = $2 }
+            on && /"slices":/ { gsub(/,/, ""); calls[name] = $2 }
+            FILENAME == "-" && calls[$1] + 0 != $2 { printf " %s: %d, not %d", $1, calls[$1], $2 }
+            ' "$work/report.json" - <"$work/counted.out"
+    }
+    every_call() {   # NAME OPTIONS...
+        local name=$1
+        shift
+        "$strobe" record -q -f --method --method-log 128M --no-convert -o "$work/m.strobe" "$@" -- \
+            "$work/calls" "$work/libcalls.so" >"$work/counted.out" 2>"$work/m.err"
+        local fault
+        fault=$(counts "$work/m.strobe")
+        [[ $(wc -l <"$work/counted.out") == 14 ]] || fault+=" the program failed: $(<"$work/m.err")"
+        balanced "$work/m.strobe" || fault+=" unbalanced: $(grep verdict "$work/report.json")"
+        if [[ $fault ]]; then fail "$name:$fault"; else pass; fi
+    }
+    every_call every_call_is_there_as_often_as_the_program_counts
+    every_call every_call_is_there_by_the_clock_thread --method-clock 5ms
+    every_call every_call_is_there_beside_samples --with-samples
+    "$strobe" record -q -f --method --method-log 1M -o "$work/m.perfetto-trace" -- "$work/calls" "$work/libcalls.so" \
+        >"$work/counted.out" 2>"$work/m.err"
+    if balanced "$work/m.strobe" && grep -q '"overwritten": [1-9]' <(sed -n '/"calls": {/,/}/p' "$work/report.json") &&
+        [[ -s $work/m.perfetto-trace ]]; then
+        pass
+    else
+        fail "a full call log keeps the newest and counts the rest: $(<"$work/m.err") $(grep verdict "$work/report.json")"
+    fi
+    "$strobe" record -q -f --method --method-log 1M --keep oldest --no-convert -o "$work/m.strobe" -- \
+        "$work/calls" "$work/libcalls.so" >"$work/counted.out" 2>"$work/m.err"
+    if balanced "$work/m.strobe" && grep -q '"refused": [1-9]' <(sed -n '/"calls": {/,/}/p' "$work/report.json"); then
+        pass
+    else
+        fail "a full call log keeps the oldest and counts the rest: $(<"$work/m.err")"
+    fi
+    bad=0
+    for ((i = 0; i < ${KILLS:-25} / 5; i++)); do
+        rm -f "$work"/k.*
+        "$strobe" record -q --no-convert -o "$work/k.strobe" --method --method-log $((1 + i % 2 * 3))M -- \
+            "$work/calls" none for-ever >"$work/k.out" 2>/dev/null &
+        recorder=$!
+        for ((t = 0; t < 2000; t++)); do [[ -s $work/k.out ]] && break; sleep 0.002; done
+        sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+        pkill -KILL -P $recorder
+        wait $recorder 2>/dev/null
+        if ! balanced "$work/k.strobe" || ! grep -q '"calls": [1-9]' "$work/report.json"; then
+            ((bad++))
+            printf 'kill %d: %s\n' $i "$(grep verdict "$work/report.json" | head -c 300) $(<"$work/report.err")"
+        fi
+    done 2>/dev/null
+    if ((bad == 0)); then pass; else fail "calls outlive kill -9 at any instant: $bad did not"; fi
+else
+    fail "instrumented programs: $(head -n 3 "$work/cc.err")"
+fi
+"$strobe" record -f --method --no-convert -o "$work/m.strobe" -- /bin/true 2>"$work/m.err"
+status=$?
+if ((status == 0)) && [[ $(<"$work/m.err") == *'/true: no calls: was it built with -finstrument-functions?' ]]; then
+    pass
+else
+    fail "a program without calls is told so: status $status: $(<"$work/m.err")"
+fi
+
 # ---- killed at any instant
 
 kills=${KILLS:-25} bad=0
