@@ -262,7 +262,8 @@ static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct s
 static enum strobe_status build(struct job *j)
 {
     const struct strobe_report_options *options = &j->report->options;
-    struct strobe_timeline_options timeline = {.gap_ns = options->gap_ns, .repair = options->repair, .no_samples = 1};
+    struct strobe_timeline_options timeline = {.gap_ns = options->gap_ns, .repair = options->repair,
+                                               .no_samples = 1};
     struct strobe_timeline_stats shown;
     struct strobe_report_names names = {name_of, image_of, j};
     j->adder.sink =

@@ -214,8 +214,8 @@ static void losses(const struct strobe_report *r, FILE *out)
             r->stacks_cut, r->stacks_doubtful, r->stacks_refused, r->half_written, r->malformed, r->untracked);
     if (r->calls.told)
         fprintf(out,
-                "calls: %" PRIu64 ", %" PRIu64 " of them with an end made up; %" PRIu64 " entries and exits told, %" PRIu64
-                " present, %" PRIu64 " overwritten, %" PRIu64 " refused, %" PRIu64 " without a match\n",
+                "calls: %" PRIu64 ", %" PRIu64 " of them with an end made up; %" PRIu64
+                " entries and exits told, %" PRIu64 " present, %" PRIu64 " overwritten, %" PRIu64 " refused, %" PRIu64 " without a match\n",
                 r->calls.calls, r->calls.repaired, r->calls.told, r->calls.present, r->calls.overwritten,
                 r->calls.refused, r->calls.unmatched);
     if (r->short_waits)
