@@ -1,17 +1,19 @@
 #include "sim/policy/instrument.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a body does ---- */
+/* ---- what the plugin reads ---- */
 
-struct body { bool calls; uint32_t throws; };
+struct body { uint32_t ops, calls, throws; };
 
 static void look_at(const struct sim_scenario *s, uint32_t block, struct body *out)
 {
     const struct sim_block *b = &s->blocks[block];
     for (uint32_t i = b->first; i < b->first + b->count; i++) {
         const struct sim_op *op = &s->ops[i];
+        out->ops++;
         switch (op->kind) {
         case SIM_OP_COMPUTE: break;
         case SIM_OP_THROW: out->throws++; break;
@@ -25,51 +27,78 @@ static void look_at(const struct sim_scenario *s, uint32_t block, struct body *o
                 look_at(s, s->arms[arm].block, out);
             break;
         case SIM_OP_LOCK: case SIM_OP_READ_LOCK: case SIM_OP_WRITE_LOCK: case SIM_OP_SPIN:
-            out->calls = true;
+            out->calls++;
             look_at(s, op->block, out);
             break;
         case SIM_OP_MONITOR: look_at(s, op->block, out); break;   /* an instruction of its own */
-        default: out->calls = true;
+        default: out->calls++;
         }
     }
 }
 
-static enum sim_skipped why_not(const struct sim_scenario *s, const struct sim_method *m, struct body *body)
+/* "Class.method" is of that class, other names of one named after the image. Names are kept in `text`. */
+static void describe(const struct sim_scenario *s, const struct sim_method *m, struct strobe_matrix_candidate *out,
+                     char *text, size_t bytes)
 {
-    *body = (struct body){0};
-    look_at(s, m->block, body);
-    if (!m->managed)
-        return SIM_SKIPPED_NATIVE;
-    if (!strncmp(s->images[m->image].name, "boot", 4))
-        return SIM_SKIPPED_SYSTEM;
-    if (!s->blocks[m->block].count)
-        return SIM_SKIPPED_EMPTY;
-    return body->calls ? SIM_SKIPPED_KINDS : SIM_SKIPPED_SMALL;
+    const char *image = s->images[m->image].name, *dot = strrchr(m->name, '.');
+    int class_bytes = dot ? (int)(dot - m->name) : (int)strlen(image);
+    snprintf(text, bytes, "%s%.*s", strncmp(image, "boot", 4) ? "" : "android.", class_bytes,
+             dot ? m->name : image);
+    struct body body = {0};
+    look_at(s, m->block, &body);
+    *out = (struct strobe_matrix_candidate){
+        .class_name = text, .method = dot ? dot + 1 : m->name, .access = m->managed ? 1 : STROBE_ACCESS_NATIVE | 1,
+        .ops = body.ops, .calls = body.calls};
+}
+
+/* ---- the pass ---- */
+
+struct pass {
+    struct strobe_matrix_candidate *candidates;
+    char (*texts)[256];
+    struct strobe_matrix_map *map;
+    struct strobe_matrix_blacklist *list;
+};
+
+static bool run_pass(struct pass *p, struct sim_instrument *out, const struct sim_scenario *s,
+                     const struct sim_instrument_options *options)
+{
+    char why[256];
+    for (uint32_t i = 0; i < s->method_count; i++) {
+        describe(s, &s->methods[i], &p->candidates[i], p->texts[i], sizeof p->texts[i]);
+        out->verdicts[strobe_matrix_judge(p->list, &p->candidates[i])]++;
+    }
+    if (strobe_matrix_assign(p->map, p->list, p->candidates, s->method_count, out->id, why, sizeof why) != STROBE_OK)
+        return false;
+    for (uint32_t i = 0; i < s->method_count; i++) {
+        if (!out->id[i])
+            continue;
+        struct body body = {0};
+        look_at(s, s->methods[i].block, &body);
+        out->method[out->id[i]] = i;
+        out->count++;
+        out->code_bytes += (2 + (options->throws ? (uint64_t)body.throws : 0)) * options->probe_bytes;
+        if (options->names)
+            out->code_bytes += strlen(s->methods[i].name) + 2;
+    }
+    return true;
 }
 
 bool sim_instrument_open(struct sim_instrument *out, const struct sim_scenario *s,
                          const struct sim_instrument_options *options)
 {
+    struct pass p = {.candidates = calloc((size_t)s->method_count + 1, sizeof *p.candidates),
+                     .texts = calloc((size_t)s->method_count + 1, sizeof *p.texts),
+                     .map = strobe_matrix_map_open(), .list = strobe_matrix_blacklist_open()};
     *out = (struct sim_instrument){0};
     out->id = calloc((size_t)s->method_count + 1, sizeof *out->id);
     out->method = calloc((size_t)s->method_count + 1, sizeof *out->method);
-    if (!out->id || !out->method)
-        return false;
-    for (uint32_t i = 0; i < s->method_count; i++) {
-        struct body body;
-        enum sim_skipped why = why_not(s, &s->methods[i], &body);
-        if (why != SIM_SKIPPED_KINDS) {
-            out->skipped[why]++;
-            continue;
-        }
-        out->id[i] = ++out->count;
-        out->method[out->count] = i;
-        uint32_t probes = 2 + (options->throws ? body.throws : 0);
-        out->code_bytes += (uint64_t)probes * options->probe_bytes;
-        if (options->names)
-            out->code_bytes += strlen(s->methods[i].name) + 2;
-    }
-    return true;
+    bool fits = p.candidates && p.texts && p.map && p.list && out->id && out->method && run_pass(&p, out, s, options);
+    strobe_matrix_map_close(p.map);
+    strobe_matrix_blacklist_close(p.list);
+    free(p.candidates);
+    free(p.texts);
+    return fits;
 }
 
 void sim_instrument_close(struct sim_instrument *i)
@@ -88,9 +117,9 @@ bool sim_instrument_view(const struct sim_instrument *i, const struct sim_scenar
     out->code_bytes = i->code_bytes;
     out->methods_in = i->count;
     out->methods_out = s->method_count - i->count;
-    for (uint32_t id = 1; id <= i->count; id++) {
-        uint32_t name = sim_tracks_name(truth, s->methods[i->method[id]].name);
-        if (name < out->told_count)
+    for (uint32_t m = 0; m < s->method_count; m++) {
+        uint32_t name = sim_tracks_name(truth, s->methods[m].name);
+        if (i->id[m] && name < out->told_count)
             out->told[name] = true;
     }
     return true;

@@ -1,28 +1,21 @@
 /* The instrumentation pass: which methods of a simulated app get probes, and what that adds to its code.
  *
- * As a build plugin for Android sees the app: of managed code in the app's own images, methods that are worth it by
- * Matrix's rules (engine/trace/matrix_map.h); native code and the system's images (named boot...) are not the app's to
- * change. What a scenario says of a method stands for its byte code: an operation but for computing is a call, a body
- * without one is a loop or an accessor.
+ * As a build plugin for Android sees the app. The rules are Matrix's, by the engine's own pass (engine/trace/
+ * matrix_map.h), for all schemes; what a scenario says stands for byte code: a method that is not managed is native; an
+ * image named boot... is the system's, which every black list has; an operation but for computing is a call, so that a
+ * body without one is empty, an accessor, or a loop that calls nothing.
  *
  * Code grows by `probe_bytes` at each probe: one at the enter, one at the return, and at each throw where these are
  * probed too. Matrix's probe is a constant and a static call, 12 bytes of dex code (const, invoke-static); one that
  * names its method by a text is 10 (const-string, invoke-static) and the text, which is written once a method, with its
- * length; btrace 2.0's enter keeps the time in a register (invoke-static, move-result-wide), and its exit takes it as
- * an argument. */
+ * length; btrace 2.0's takes a constant and the time that its enter left in a register (const, invoke-static,
+ * move-result-wide at the enter; const, invoke-static at the exit: 13 on average, counted as 14). */
 #ifndef STROBE_SIM_POLICY_INSTRUMENT_H
 #define STROBE_SIM_POLICY_INSTRUMENT_H
 
+#include "engine/trace/matrix_map.h"
 #include "sim/app/scenario.h"
 #include "sim/score/view.h"
-
-enum sim_skipped {
-    SIM_SKIPPED_NATIVE,          /* no byte code */
-    SIM_SKIPPED_SYSTEM,          /* of an image of the system */
-    SIM_SKIPPED_EMPTY,
-    SIM_SKIPPED_SMALL,           /* calls nothing: an accessor, or a loop */
-    SIM_SKIPPED_KINDS
-};
 
 struct sim_instrument_options {
     uint32_t probe_bytes;
@@ -34,7 +27,7 @@ struct sim_instrument {
     uint32_t *id;                /* by method of the scenario: from 1, in order; 0 = no probes */
     uint32_t *method;            /* by id */
     uint32_t count;              /* methods with probes */
-    uint32_t skipped[SIM_SKIPPED_KINDS];
+    uint32_t verdicts[STROBE_MATRIX_VERDICTS];   /* methods by what the pass said */
     uint64_t code_bytes;
 };
 

@@ -63,10 +63,11 @@ static void methods_get_probes_by_what_they_do_and_whose_they_are(void **state)
             fail_msg("%s has %sprobes", name, probed ? "no " : "");
     }
     assert_int_equal(probes.count, 4);
-    assert_int_equal(probes.skipped[SIM_SKIPPED_NATIVE], 1);
-    assert_int_equal(probes.skipped[SIM_SKIPPED_SYSTEM], 1);
-    assert_int_equal(probes.skipped[SIM_SKIPPED_EMPTY], 1);
-    assert_int_equal(probes.skipped[SIM_SKIPPED_SMALL], 3);
+    assert_int_equal(probes.verdicts[STROBE_MATRIX_TRACED], 4);
+    assert_int_equal(probes.verdicts[STROBE_MATRIX_NO_BODY], 1);
+    assert_int_equal(probes.verdicts[STROBE_MATRIX_LISTED], 1);
+    assert_int_equal(probes.verdicts[STROBE_MATRIX_EMPTY], 1);
+    assert_int_equal(probes.verdicts[STROBE_MATRIX_CALLS_NOTHING], 3);
     assert_int_equal(probes.code_bytes, (4 * 2 + 1) * 12);
     sim_instrument_close(&probes);
     sim_scenario_free(s);
