@@ -46,7 +46,8 @@ static struct sim_tracer *rheatrace_main(void)
 }
 
 const char *const sim_policy_names[] = {"strobe",    "btrace-android", "btrace-ios", "async-1ms", "async-10ms",
-                                        "sync-only", "matrix",         "rheatrace",  "ideal",     NULL};
+                                        "sync-only", "matrix",         "rheatrace", "btrace2",
+                                        "ideal",     NULL};
 
 const char *const sim_policy_more[] = {"rheatrace-main", "none", NULL};
 
@@ -58,6 +59,7 @@ enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
         {"async-10ms", async_10ms},          {"sync-only", sim_policy_sync_only},
         {"matrix", sim_policy_matrix},
         {"rheatrace", rheatrace},            {"rheatrace-main", rheatrace_main},
+        {"btrace2", sim_policy_btrace2},
         {"none", none},
     };
     *out = NULL;

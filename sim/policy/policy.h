@@ -10,6 +10,7 @@
  *   matrix          instrumented methods of the main thread, into a packed log with a clock of 5 ms
  *   rheatrace       instrumented methods and file operations of all threads, as marks in a ring of text
  *   rheatrace-main  the same of the main thread only; not in comparisons unless asked for
+ *   btrace2         instrumented methods of all threads, a record of each when it ends
  *   ideal           exact samples that cost nothing, evenly spaced, as many of each thread as `strobe` takes; built
  *                   into a trace by the engine's rules
  *   none            nothing listens: what the app does alone
@@ -39,5 +40,6 @@ struct sim_tracer *sim_policy_btrace_android(void);
 struct sim_tracer *sim_policy_btrace_ios(void);
 struct sim_tracer *sim_policy_matrix(void);
 struct sim_tracer *sim_policy_rheatrace(bool main_only);
+struct sim_tracer *sim_policy_btrace2(void);
 
 #endif

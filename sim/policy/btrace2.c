@@ -1,0 +1,217 @@
+/* btrace 2.0: instrumented methods of all threads keep the time of their enter in a local variable, and leave a record
+ * of 16 bytes when they return, if they took long enough, or where they throw. A method that is left in any other way,
+ * or never, leaves none. The buffer takes what comes until it is full. */
+#include "engine/trace/btrace2_read.h"
+#include "sim/policy/btrace.h"
+#include "sim/policy/call_claims.h"
+#include "sim/policy/instrument.h"
+#include "sim/policy/policy.h"
+#include "sim/score/grow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    PROBE_BYTES = 14,
+    THRESHOLD_NS = 1000,         /* what is shorter leaves no record */
+    BUFFER_BYTES = 500000000,    /* the original's default */
+};
+
+/* Enters of a thread that have not ended, by depth of their frame: what the methods have in their local variables. */
+struct entered { uint32_t frame; uint64_t time_ns; };
+struct local { struct local *next; struct entered *at; size_t count, room; };
+
+struct btrace2 {
+    struct sim_tracer tracer;
+    struct sim_run *run;
+    struct sim_costs costs;
+    double owed_ns;              /* parts of a ns */
+    struct sim_instrument probes;
+    unsigned char *buffer;
+    uint64_t offset;             /* drawn: may run past the buffer */
+    uint64_t dropped, refused;
+    uint32_t main_tid;
+    struct local *locals;        /* all that ever were */
+    bool failed;
+};
+
+static struct btrace2 *of(struct sim_tracer *t)
+{
+    return (struct btrace2 *)t;
+}
+
+static void charge(struct btrace2 *b, struct sim_vthread *v, double ns)
+{
+    b->owed_ns += ns;
+    uint64_t whole = (uint64_t)b->owed_ns;
+    b->owed_ns -= (double)whole;
+    sim_tracer_charge(v, whole);
+}
+
+/* ---- capture ---- */
+
+static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
+{
+    struct btrace2 *b = of(t);
+    struct sim_instrument_options options = {.probe_bytes = PROBE_BYTES, .throws = true};
+    b->run = run;
+    b->costs = run->options.costs;
+    b->buffer = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (b->buffer == MAP_FAILED) {
+        b->buffer = NULL;
+        return STROBE_IO;
+    }
+    b->offset = STROBE_BTRACE2_HEADER_BYTES;
+    return sim_instrument_open(&b->probes, run->scenario, &options) ? STROBE_OK : STROBE_IO;
+}
+
+static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
+{
+    struct btrace2 *b = of(t);
+    struct local *l = calloc(1, sizeof *l);
+    v->tracer = l;
+    b->failed |= !l;
+    if (l) {
+        l->next = b->locals;
+        b->locals = l;
+    }
+    if (v->is_main)
+        b->main_tid = v->tid;
+}
+
+static void method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+{
+    struct btrace2 *b = of(t);
+    struct local *l = v->tracer;
+    if (!l || !b->probes.id[method])
+        return;
+    while (l->count && l->at[l->count - 1].frame >= v->frame_count)
+        l->count--;              /* left by an exception: its variable went with its frame */
+    if (!sim_grow(&l->at, l->count + 1, &l->room, sizeof *l->at)) {
+        b->failed = true;
+        return;
+    }
+    charge(b, v, b->costs.clock);
+    l->at[l->count++] = (struct entered){v->frame_count, sim_now()};
+}
+
+static void record(struct btrace2 *b, struct sim_vthread *v, uint32_t method, uint64_t begin_ns)
+{
+    uint64_t now_ns = sim_now(), word[2];
+    struct strobe_btrace2_record r = {.start_ns = begin_ns, .duration_ns = now_ns - begin_ns, .tid = v->tid,
+                                      .method = b->probes.id[method]};
+    if (r.duration_ns <= THRESHOLD_NS)
+        return;
+    charge(b, v, b->costs.call_record);
+    if (!strobe_btrace2_pack(&r, word)) {
+        b->refused++;
+        return;
+    }
+    uint64_t at = b->offset;
+    b->offset += STROBE_BTRACE2_RECORD_BYTES;
+    if (at + STROBE_BTRACE2_RECORD_BYTES < BUFFER_BYTES)
+        memcpy(b->buffer + at, word, sizeof word);
+    else
+        b->dropped++;
+}
+
+/* The innermost enter, which is that of the method which tells. */
+static const struct entered *entered_of(struct btrace2 *b, struct sim_vthread *v, uint32_t method)
+{
+    struct local *l = v->tracer;
+    if (!l || !b->probes.id[method])
+        return NULL;
+    while (l->count && l->at[l->count - 1].frame > v->frame_count)
+        l->count--;
+    charge(b, v, b->costs.clock);
+    return l->count && l->at[l->count - 1].frame == v->frame_count ? &l->at[l->count - 1] : NULL;
+}
+
+static void method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+{
+    struct btrace2 *b = of(t);
+    const struct entered *e = entered_of(b, v, method);
+    if (!e)
+        return;
+    record(b, v, method, e->time_ns);
+    ((struct local *)v->tracer)->count--;
+}
+
+/* Its variable lives on, in case that the method catches what it threw. */
+static void method_throw(struct sim_tracer *t, struct sim_vthread *v, uint32_t method)
+{
+    struct btrace2 *b = of(t);
+    const struct entered *e = entered_of(b, v, method);
+    if (e)
+        record(b, v, method, e->time_ns);
+}
+
+/* ---- claims ---- */
+
+static const char *name_of(void *ctx, uint32_t method)
+{
+    const struct btrace2 *b = ctx;
+    return method <= b->run->scenario->method_count ? b->run->scenario->methods[b->probes.method[method]].name : NULL;
+}
+
+/* The file: the header before the records. Clocks are one, and begin with the run. */
+static enum strobe_status read_buffer(struct btrace2 *b, struct strobe_calls *calls, char *why, size_t why_bytes)
+{
+    struct strobe_btrace2_options options = {.name = name_of, .ctx = b};
+    uint32_t version = STROBE_BTRACE2_VERSION;
+    size_t bytes = b->offset < BUFFER_BYTES ? (size_t)b->offset : BUFFER_BYTES;
+    memcpy(b->buffer, &version, sizeof version);
+    memcpy(b->buffer + sizeof version, &b->main_tid, sizeof b->main_tid);
+    return strobe_btrace2_read(b->buffer, bytes, &options, calls, NULL, why, why_bytes);
+}
+
+static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
+                                 size_t why_bytes)
+{
+    struct btrace2 *b = of(t);
+    struct strobe_calls calls;
+    strobe_calls_open(&calls);
+    enum strobe_status status = STROBE_IO;
+    if (!b->failed && sim_instrument_view(&b->probes, run->scenario, &run->truth, false, &b->tracer.view)) {
+        strobe_calls_close(&calls);
+        status = read_buffer(b, &calls, why, why_bytes);
+    }
+    if (status == STROBE_OK)
+        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .end_ns = run->end_ns}, out);
+    out->lost += b->dropped + b->refused;
+    out->bytes = b->offset < BUFFER_BYTES ? b->offset : BUFFER_BYTES;
+    strobe_calls_close(&calls);
+    if (status == STROBE_IO && why_bytes && !why[0])
+        snprintf(why, why_bytes, "out of memory");
+    return status;
+}
+
+static void close_btrace2(struct sim_tracer *t)
+{
+    struct btrace2 *b = of(t);
+    for (struct local *l = b->locals, *next; l; l = next) {
+        next = l->next;
+        free(l->at);
+        free(l);
+    }
+    sim_instrument_close(&b->probes);
+    sim_view_close(&b->tracer.view);
+    if (b->buffer)
+        munmap(b->buffer, BUFFER_BYTES);
+    free(b);
+}
+
+struct sim_tracer *sim_policy_btrace2(void)
+{
+    struct btrace2 *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    b->tracer = (struct sim_tracer){
+        .start = start, .thread_begin = thread_begin, .method_in = method_in,
+        .method_out = method_out, .method_throw = method_throw, .claims = claims, .save = sim_btrace_save,
+        .close = close_btrace2, .policy = "btrace2", .interval_main_ns = THRESHOLD_NS,
+        .interval_other_ns = THRESHOLD_NS,
+    };
+    return &b->tracer;
+}
