@@ -180,7 +180,7 @@ static void set_range(struct reading *r)
 {
     struct strobe_calls *c = r->calls;
     uint64_t begin_ns = r->stats->boot_ns;
-    if (!c->thread_count || begin_ns < c->begin_ns)
+    if (!c->has_range || begin_ns < c->begin_ns)
         c->begin_ns = begin_ns;
     if (c->end_ns < c->begin_ns)
         c->end_ns = c->begin_ns;

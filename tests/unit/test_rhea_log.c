@@ -179,6 +179,14 @@ static void seconds_that_the_original_left_out_are_0(void **state)
     assert_int_equal(calls.begin_ns, 345000);
 }
 
+static void a_stream_may_begin_at_0(void **state)
+{
+    (void)state;
+    read_lines("0.0 8: B|7|x\n0.9 7: B|7|y\n");
+    assert_int_equal(calls.begin_ns, 0);
+    assert_int_equal(calls.end_ns, 900000000);
+}
+
 static void lines_without_a_thread_are_the_main_threads(void **state)
 {
     (void)state;
@@ -418,6 +426,7 @@ int main(void)
         cmocka_unit_test_teardown(marks_are_told_apart_from_sections_and_ends, close_calls),
         cmocka_unit_test_teardown(names_may_hold_what_marks_are_made_of, close_calls),
         cmocka_unit_test_teardown(seconds_that_the_original_left_out_are_0, close_calls),
+        cmocka_unit_test_teardown(a_stream_may_begin_at_0, close_calls),
         cmocka_unit_test_teardown(lines_without_a_thread_are_the_main_threads, close_calls),
         cmocka_unit_test_teardown(what_is_not_understood_is_counted_and_its_first_line_told, close_calls),
         cmocka_unit_test_teardown(a_last_line_that_may_be_cut_off_is_left_out, close_calls),
