@@ -75,6 +75,9 @@ void bench_encode_add(void);
 void bench_encode_rows(void);
 void bench_watch_add(void);
 void bench_watch_rows(void);
+void bench_atrace_find(const char *built);   /* the folder the bench is in; before the next */
+void bench_atrace_add(void);
+void bench_atrace_rows(void);
 
 /* The parts of strobe-bench-lab. */
 void bench_fiber_add(void);

@@ -16,7 +16,7 @@ $B/obj/bench/gbench.o: bench/gbench.cc $B/flags | deps-bench
 	@mkdir -p $(@D)
 	$(call run,c++)$(CXX) -I. -std=c++17 -Wall -Wextra -Werror -pthread -MMD -MP $(CPPFLAGS) -O2 -g -c -o $@ $<
 
-$B/bench/strobe-bench: $B/obj/bench/main.o $(bench_obj) $(libs)
+$B/bench/strobe-bench: $B/obj/bench/main.o $(bench_obj) $(libs) | $(cutils_libs)
 	@mkdir -p $(@D)
 	$(call run,ld)$(CXX) $(ldflags) $(LDFLAGS) -o $@ $^ -lbenchmark -lunwind $(trace_libs)
 

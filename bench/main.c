@@ -23,6 +23,7 @@ static const struct part { void (*add)(void); void (*rows)(void); } parts[] = {
     { bench_suspend_add, bench_suspend_rows },
     { bench_encode_add, bench_encode_rows },
     { bench_watch_add, bench_watch_rows },
+    { bench_atrace_add, bench_atrace_rows },
 };
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };
@@ -40,17 +41,19 @@ int main(int argc, char **argv)
         case 'o': json = optarg; break;
         default: fprintf(stderr, "usage: strobe-bench [-f REGEX] [-r REPETITIONS] [-t SECONDS] [-o JSON]\n"); return 2;
         }
+    char *program = strdup(argv[0]);
+    const char *folder = dirname(program);
+    bench_atrace_find(folder);
     for (int i = 0; i < PART_COUNT; i++)
         parts[i].add();
     gbench_run(filter, repetitions, seconds);
     for (int i = 0; i < PART_COUNT; i++)
         parts[i].rows();
     if (!filter || !strcmp(filter, "whole")) {
-        char *program = strdup(argv[0]);
-        bench_whole_run(dirname(program));
-        free(program);
+        bench_whole_run(folder);
         bench_whole_rows();
     }
+    free(program);
     int missed = bench_table(json);
     if (missed > 0)
         printf("%d of the targets MISSED\n", missed);
