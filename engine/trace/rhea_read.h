@@ -5,9 +5,9 @@
  *   E|pid, E                       END of the innermost
  *
  * What comes before TRACE_START is skipped and counted. (RheaTrace's own processor stops there: "can't find pid".) So
- * what follows TRACE_END, and a last line without its newline, which may be cut off anywhere. Lines that are none of
- * these are counted, with the number of the first: messages of the field hold newlines. A log without TRACE_END is of a
- * process that died; all that is there is read.
+ * is what follows TRACE_END, and a last line without its newline, which may be cut off anywhere. Lines that are none
+ * of these are counted, with the number of the first: messages of the field hold newlines. A log without TRACE_END is
+ * of a process that died; all that is there is read.
  *
  * Fractions of a second may have 1 to 9 digits. Seconds that are missing are 0, as RheaTrace 1.0.1 writes them.
  *

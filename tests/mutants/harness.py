@@ -46,7 +46,7 @@ HOME = Path.cwd()
 BUILT = os.environ.get("B", "build")
 # Of what was built, libraries too:
 NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "libstrobe-preload.so", "fake", "art",
-          "contract_art", "libstrobe-art.so", "virtual", "planted", "guarded")
+          "contract_art", "libstrobe-art.so", "cutils", "virtual", "planted", "guarded")
 MEGABYTE = 1 << 20
 PATIENCE_TIMES = 5  # a command may take so many times what it took on the tree as it is, and --patience seconds more
 SWARM_SECONDS = 500  # the most that tests/mutants/swarm takes

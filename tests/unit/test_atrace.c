@@ -72,7 +72,7 @@ static const char *marker_path(void)
 }
 
 /* Loads a libcutils of that age and the app on top of it. */
-static void load(int level, bool real_marker)
+static void load_fresh(int level, bool real_marker)
 {
     const char *built = getenv("B");
     unlink(marker_path());
@@ -104,6 +104,12 @@ static void load(int level, bool real_marker)
     FIND(app.library, app.fsync, "app_fsync");
     FIND(app.library, app.fdatasync, "app_fdatasync");
     FIND(app.library, app.sync, "app_sync");
+}
+
+/* The same, and it has been used. */
+static void load(int level, bool real_marker)
+{
+    load_fresh(level, real_marker);
     void (*set_up)(void);
     FIND(app.cutils, set_up, "atrace_setup");
     set_up();
@@ -267,6 +273,22 @@ static void tags_are_exchanged_and_put_back(void **state)
     assert_int_equal(*app.tags, UINT64_C(1) << 40 | 1);
     strobe_rhea_stop();
     assert_int_equal(*app.tags, 0x8000000010u);
+}
+
+static void a_capture_may_begin_before_libcutils_was_ever_used(void **state)
+{
+    (void)state;
+    setenv("STROBE_FAKE_TAGS", "0x10", 1);
+    load_fresh(26, false);
+    start(&(struct strobe_rhea_options){0});
+    void (*set_up)(void);
+    FIND(app.cutils, set_up, "atrace_setup");
+    set_up();
+    unsetenv("STROBE_FAKE_TAGS");
+    assert_int_equal(*app.tags, STROBE_RHEA_TAGS);
+    assert_int_equal(*app.marker, -100);
+    strobe_rhea_stop();
+    assert_int_equal(*app.tags, 0x10);
 }
 
 static void tags_that_others_have_set_meanwhile_are_left_alone(void **state)
@@ -518,16 +540,37 @@ static void calls_fail_as_they_would_and_leave_errno(void **state)
     assert_int_equal(app.open("/nowhere/at/all", O_RDONLY, 0), -1);
     assert_int_equal(errno, ENOENT);
     errno = 0;
-    int fd = app.open(strobe_workshop_path("made"), O_RDWR | O_CREAT, 0640);
+    const char *path = strobe_workshop_path("made");
+    char opened[700];
+    snprintf(opened, sizeof opened, "+B|%%d|open:%s", path);
+    int fd = app.open(path, O_RDWR | O_CREAT, 0640);
     assert_true(fd >= 0);
     assert_int_equal(app.write(fd, block, 2000), 2000);
     assert_int_equal(errno, 0);
     assert_int_equal(app.readv(fd, NULL, 3), -1);
     assert_int_equal(errno, EFAULT);
+    assert_int_equal(app.read(99999, block, 2000), -1);     /* whose name can't be had, for another reason */
+    assert_int_equal(errno, EBADF);
     strobe_rhea_stop();
     close(fd);
     MUST_BE("+B|%d|read:,size:2000", "+E|%d", "+B|%d|open:/nowhere/at/all", "+E|%d",
-            seen.line[4], "+E|%d", expected_label("+B|%%d|write:%s,size:2000", strobe_workshop_path("made")), "+E|%d");
+            opened, "+E|%d", expected_label("+B|%%d|write:%s,size:2000", path), "+E|%d",
+            "+B|%d|read:,size:2000", "+E|%d");
+}
+
+static void a_call_that_succeeds_leaves_errno_as_it_was(void **state)
+{
+    char empty[1];
+    (void)state;
+    load(26, false);
+    start(&(struct strobe_rhea_options){.io = true, .io_least = 1});
+    errno = 1234;
+    int fd = app.open("/dev/null", O_RDWR, 0);
+    assert_int_equal(app.write(fd, block, 1), 1);
+    assert_int_equal(app.read(fd, empty, 1), 0);
+    assert_int_equal(errno, 1234);
+    strobe_rhea_stop();
+    close(fd);
 }
 
 static void labels_keep_size_and_offset_when_the_path_is_too_long(void **state)
@@ -618,6 +661,7 @@ int main(void)
         cmocka_unit_test_teardown(begins_and_ends_go_to_the_ring_and_not_to_the_marker_at_every_age, unload),
         cmocka_unit_test_teardown(without_a_marker_a_number_that_is_none_stands_for_it_while_a_capture_lasts, unload),
         cmocka_unit_test_teardown(tags_are_exchanged_and_put_back, unload),
+        cmocka_unit_test_teardown(a_capture_may_begin_before_libcutils_was_ever_used, unload),
         cmocka_unit_test_teardown(tags_that_others_have_set_meanwhile_are_left_alone, unload),
         cmocka_unit_test_teardown(other_kinds_are_passed_by_counted_and_still_reach_a_real_marker, unload),
         cmocka_unit_test_teardown(with_forward_messages_go_both_ways, unload),
@@ -630,6 +674,7 @@ int main(void)
         cmocka_unit_test_teardown(files_are_told_by_name_with_size_and_offset, unload),
         cmocka_unit_test_teardown(reads_and_writes_below_the_least_size_are_not_told, unload),
         cmocka_unit_test_teardown(calls_fail_as_they_would_and_leave_errno, unload),
+        cmocka_unit_test_teardown(a_call_that_succeeds_leaves_errno_as_it_was, unload),
         cmocka_unit_test(labels_keep_size_and_offset_when_the_path_is_too_long),
         cmocka_unit_test_teardown(what_is_missing_is_said_and_nothing_changed, unload),
         cmocka_unit_test_teardown(a_ring_file_of_a_killed_process_gives_its_log, unload),
