@@ -1,6 +1,7 @@
 #include "engine/watch/blame.h"
 
 #include "engine/store/matrix_entry.h"
+#include "engine/watch/looper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@ struct strobe_blame_entry {
     uint64_t time_ns;
     uint32_t method;             /* 0 = given up */
     bool enters;
-    uint8_t span;                /* the begin of a span within others: how many those are */
 };
 
 void strobe_blame_open(struct strobe_blame *b)
@@ -125,7 +125,7 @@ static void add(struct strobe_blame *b, struct strobe_blame_entry e)
         b->entries[b->count++] = e;
 }
 
-static void enter(struct strobe_blame *b, const char *text, uint64_t time_ns, uint32_t span)
+static void enter(struct strobe_blame *b, const char *text, uint64_t time_ns)
 {
     uint32_t method = method_of(b, text);
     if (!method || b->depth == DEPTH_MAX || b->too_deep ||
@@ -133,7 +133,7 @@ static void enter(struct strobe_blame *b, const char *text, uint64_t time_ns, ui
         b->too_deep += b->depth == DEPTH_MAX || b->too_deep;
         return;
     }
-    struct strobe_blame_entry e = {time_ns, method, true, (uint8_t)span};
+    struct strobe_blame_entry e = {time_ns, method, true};
     b->open[b->depth++] = e;
     add(b, e);
 }
@@ -152,7 +152,7 @@ static void leave(struct strobe_blame *b, const char *text, uint64_t time_ns)
     if (!above)
         return;
     b->depth = above - 1;
-    add(b, (struct strobe_blame_entry){time_ns, method, false, 0});
+    add(b, (struct strobe_blame_entry){time_ns, method, false});
 }
 
 /* Only what goes on is kept. */
@@ -183,7 +183,7 @@ static void begin_span(struct strobe_blame *b, const struct strobe_watch_event *
     if (b->spans < SPANS_MAX)
         b->span_depth[b->spans] = b->depth;
     if (b->spans)
-        enter(b, e->text, e->time_ns, b->spans < SPANS_MAX ? b->spans : 0);
+        enter(b, e->text, e->time_ns);
     b->spans++;
 }
 
@@ -194,7 +194,7 @@ static void leave_span(struct strobe_blame *b, uint64_t time_ns)
         return;
     b->depth = b->span_depth[b->spans - 1];
     b->too_deep = 0;
-    add(b, (struct strobe_blame_entry){time_ns, b->open[b->depth].method, false, 0});
+    add(b, (struct strobe_blame_entry){time_ns, b->open[b->depth].method, false});
 }
 
 void strobe_blame_before(struct strobe_blame *b, const struct strobe_watch_event *e)
@@ -202,7 +202,7 @@ void strobe_blame_before(struct strobe_blame *b, const struct strobe_watch_event
     if (e->thread != 0)
         return;
     if (e->what == STROBE_WATCH_CALL_BEGIN)
-        enter(b, e->text, e->time_ns, 0);
+        enter(b, e->text, e->time_ns);
     else if (e->what == STROBE_WATCH_CALL_END)
         leave(b, e->text, e->time_ns);
     else if (is_begin_of_span(e))
@@ -244,8 +244,16 @@ static void pack(struct strobe_blame *b, size_t *count, bool enters, uint32_t me
     b->packed[(*count)++] = strobe_matrix_entry(enters, method, ns / NS_PER_MS);
 }
 
+/* Whether a call is the root by another telling: a nested message, a method that the message was known by. */
+static bool is_root(const struct strobe_blame *b, const struct strobe_blame_entry *e, const char *root)
+{
+    size_t bytes = strlen(root);
+    const char *name = b->methods.texts[e->method - 1];
+    return e->enters && !strncmp(name, root, bytes) && (!name[bytes] || bytes == STROBE_LOOPER_TEXT - 1);
+}
+
 /* The entries of a span, packed, with its root; their number. */
-static size_t pack_span(struct strobe_blame *b, uint64_t begin_ns, uint64_t end_ns, bool *any)
+static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin_ns, uint64_t end_ns, bool *any)
 {
     size_t first = 0, depth = 0, count = 0, last;
     for (; first < b->count; first++) {
@@ -257,9 +265,11 @@ static size_t pack_span(struct strobe_blame *b, uint64_t begin_ns, uint64_t end_
     pack(b, &count, true, STROBE_MATRIX_DISPATCH, 0);
     /* Calls that began before it belong to it from the outermost that ends in it. */
     size_t at_begin = depth, around = depth;
+    bool covered = first < b->count && b->entries[first].time_ns == begin_ns;   /* by its first call, wholly */
     for (last = first; last < b->count && b->entries[last].time_ns <= end_ns; last++) {
         depth = step(b, depth, &b->entries[last]);
         around = depth < around ? depth : around;
+        covered &= depth > at_begin || b->entries[last].time_ns == end_ns;
     }
     if (around < at_begin) {
         for (size_t i = depth = 0; i < first; i++)
@@ -267,10 +277,7 @@ static size_t pack_span(struct strobe_blame *b, uint64_t begin_ns, uint64_t end_
         for (size_t i = around; i < at_begin; i++)
             pack(b, &count, true, b->walk[i].method, 0);
     }
-    /* The begin of the innermost span, where the stack is that span's, is the root itself. */
-    if (first < last && b->entries[first].time_ns == begin_ns && b->entries[first].span &&
-        b->entries[first].span + 1u == b->spans)
-        first++;
+    first += covered && first < last && is_root(b, &b->entries[first], root);
     for (size_t i = first; i < last; i++)
         pack(b, &count, b->entries[i].enters, b->entries[i].method, b->entries[i].time_ns - begin_ns);
     *any = count > 1;
@@ -305,7 +312,7 @@ struct strobe_blamed strobe_blame_stack(struct strobe_blame *b, const char *root
     struct strobe_matrix_stack stack;
     bool any;
     int64_t cost_ms = (int64_t)((end_ns - begin_ns) / NS_PER_MS);
-    size_t used = 0, count = pack_span(b, begin_ns, end_ns, &any);
+    size_t used = 0, count = pack_span(b, root, begin_ns, end_ns, &any);
     uint32_t method;
     if (!any || !b->builder)
         return out;

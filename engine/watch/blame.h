@@ -3,7 +3,8 @@
  *
  * A stack is what strobe_matrix_build's documented contract makes of the calls of a span of time, trimmed to 30 items,
  * in ms. Calls that were there before the span and after it are around it, and left out; those that reach into it are
- * cut to it. The outermost item is the root: the message, the handler, the frame. Nested messages are calls.
+ * cut to it. The outermost item is the root: the message, the handler, the frame. Nested messages are calls; a call
+ * that is the root by another telling, of its name and as long as the span, is not told twice.
  *
  * When there are too many calls to keep (a million entries and exits), those shorter than 1 ms are given up, then than
  * 2, 4, ... until half of the room is free; a stack made afterwards says so.

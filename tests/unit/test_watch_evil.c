@@ -1,4 +1,5 @@
 /* Evil messages and the calls to blame: of messages, handlers and frames, told exactly or by samples. */
+#include "engine/base/mix.h"
 #include "engine/watch/blame.h"
 #include "tests/unit/support/watch_rig.h"
 
@@ -169,6 +170,28 @@ static void an_end_without_a_name_is_that_of_the_innermost(void **state)
     leave(950, "");
     end_message(1000);
     assert_string_equal(evil(0)->stack, "0,m,1,1000\n1,a,1,900\n2,b,1,200\n");
+}
+
+static void a_message_known_by_its_method_is_not_told_twice(void **state)
+{
+    (void)state;
+    begin_message(0, "dispatchMessage");
+    enter(0, "dispatchMessage");
+    call(10, 800, "run");
+    leave(900, "dispatchMessage");
+    end_message(900);
+    assert_string_equal(evil(0)->stack, "0,dispatchMessage,1,900\n1,run,1,790\n");
+    begin_message(1000, "first");
+    call(1000, 1100, "first");
+    call(1100, 1900, "second");
+    end_message(1900);
+    assert_string_equal(evil(1)->stack, "0,first,1,900\n1,first,1,100\n1,second,1,800\n");
+    begin_message(2000, "same");
+    enter(2000, "same");
+    call(2100, 2800, "same");
+    leave(2900, "same");
+    end_message(2900);
+    assert_string_equal(evil(2)->stack, "0,same,1,900\n1,same,1,700\n");
 }
 
 static void the_frames_below_the_message_are_not_part_of_it(void **state)
@@ -380,6 +403,68 @@ static void calls_nested_beyond_the_room_end_in_order(void **state)
     strobe_blame_close(&b);
 }
 
+/* Any span of random calls, each of a name of its own: a line for each call that begins in it or ends in it. */
+static void random_span(uint64_t seed)
+{
+    enum { CALLS = 60, LINE = 64 };
+    struct { uint64_t begin, end; int parent, depth; char name[24]; } all[CALLS];
+    struct strobe_blame b;
+    uint64_t state = seed, now = 2;
+    int open = -1, begun = 0;
+    char expected[CALLS * LINE] = "";
+    size_t lines = 0, used = 0;
+    strobe_blame_open(&b);
+    tell_blame(&b, STROBE_WATCH_MESSAGE_BEGIN, 0, "root");
+    while (begun < CALLS || open >= 0) {
+        uint64_t r = strobe_mix64(state++);
+        now += 2 * (1 + r % 9);
+        if (begun < CALLS && (open < 0 || r >> 32 & 1)) {
+            all[begun].begin = now;
+            all[begun].parent = open;
+            snprintf(all[begun].name, sizeof all[begun].name, "call %d", begun);
+            tell_blame(&b, STROBE_WATCH_CALL_BEGIN, MS(now), all[begun].name);
+            open = begun++;
+        } else {
+            all[open].end = now;
+            tell_blame(&b, STROBE_WATCH_CALL_END, MS(now), r >> 33 & 1 ? all[open].name : "");
+            open = all[open].parent;
+        }
+    }
+    uint64_t from = 1 + 2 * (strobe_mix64(state++) % (now / 2)), to = from + 2 * (1 + strobe_mix64(state) % 50);
+    for (int i = 0; i < CALLS; i++) {
+        bool within = (all[i].begin > from && all[i].begin < to) || (all[i].end > from && all[i].end < to);
+        all[i].depth = within ? 1 : 0;
+        if (within && all[i].parent >= 0)
+            all[i].depth += all[all[i].parent].depth;
+        if (!within)
+            continue;
+        uint64_t begin = all[i].begin > from ? all[i].begin : from, end = all[i].end < to ? all[i].end : to;
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%d,%s,1,%d\n", all[i].depth, all[i].name,
+                                 (int)(end - begin));
+        lines++;
+    }
+    struct strobe_blamed calls = strobe_blame_stack(&b, "root", MS(from), MS(to));
+    if (lines && lines < 30) {
+        char root[LINE];
+        int bytes = snprintf(root, sizeof root, "0,root,1,%d\n", (int)(to - from));
+        assert_memory_equal(calls.stack, root, (size_t)bytes);
+        assert_string_equal(calls.stack + bytes, expected);
+    } else if (!lines) {
+        assert_string_equal(calls.stack, "");
+    }
+    strobe_blame_close(&b);
+}
+
+static void random_spans_have_the_calls_that_begin_or_end_in_them(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        if (seed % 50 == 1)
+            print_message("seed %d and on\n", (int)seed);
+        random_span(seed * 65537);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +476,7 @@ int main(void)
         TEST(what_is_open_when_the_message_ends_ends_there_840),
         TEST(calls_left_by_an_exception_end_with_who_caught_it),
         TEST(an_end_without_a_name_is_that_of_the_innermost),
+        TEST(a_message_known_by_its_method_is_not_told_twice),
         TEST(the_frames_below_the_message_are_not_part_of_it),
         TEST(equal_calls_of_one_caller_are_one_line),
         TEST(a_long_stack_is_cut_to_30_lines),
@@ -403,6 +489,7 @@ int main(void)
         TEST(an_idle_handler_has_the_calls_within_it),
         TEST(when_room_is_short_the_shortest_calls_are_given_up_and_counted),
         TEST(calls_nested_beyond_the_room_end_in_order),
+        TEST(random_spans_have_the_calls_that_begin_or_end_in_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
