@@ -15,6 +15,8 @@ struct strobe_findings {
     struct strobe_text_pool texts;
     struct strobe_watch_view view;
     struct strobe_watch_seen seen;
+    uint64_t origin_ns;          /* times are printed since then: the session's begin */
+    bool of_text;                /* of a text of threads: there is no view, and nothing was seen */
     bool failed;                 /* out of memory */
 };
 
@@ -29,8 +31,12 @@ void strobe_findings_sort(struct strobe_findings *f);
 /* Cost of a finding in ns: the value "cost_ms" or the like where there is one, else its length. */
 uint64_t strobe_finding_cost_ns(const struct strobe_finding *f);
 
-/* Prints them: a table for people, at most `width` columns (0 = any number), or one JSON object. Times are since
- * seen.begin_ns. `source` is the file's name. Errors are the stream's. */
+/* What no finding of this list could have been about, line by line. Texts are good as long as *out is where it was. */
+struct strobe_unseen_lines { const char *line[8]; size_t count; char room[160]; };
+void strobe_findings_unseen(const struct strobe_findings *f, struct strobe_unseen_lines *out);
+
+/* Prints them: a table for people, at most `width` columns (0 = any number), or one JSON object. `source` is the file's
+ * name. Errors are the stream's. */
 void strobe_findings_print(const struct strobe_findings *f, const char *source, uint32_t width, FILE *out);
 void strobe_findings_print_json(const struct strobe_findings *f, const char *source, FILE *out);
 

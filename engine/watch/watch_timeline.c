@@ -37,8 +37,11 @@ static const struct strobe_reader_thread *main_of(const struct strobe_reader *re
     return NULL;
 }
 
+/* A thread of which calls are known is shown by them alone: without messages. */
 static bool has_messages(const struct strobe_reader_thread *t)
 {
+    if (t && t->calls.present)
+        return false;
     for (size_t i = 0; t && i < t->item_count; i++)
         if (t->items[i].record.message)
             return true;
@@ -189,6 +192,8 @@ struct strobe_watch_view strobe_watch_view_of(const struct strobe_reader *reader
                                               const struct strobe_timeline_options *options)
 {
     const struct strobe_reader_thread *t = main_of(reader);
+    if (t && t->calls.present)
+        return (struct strobe_watch_view){.resolution_ns = 1};
     uint64_t gap_ns = t ? strobe_timeline_gap_ns(reader, t, options) : 0;
     return (struct strobe_watch_view){.sampled = true, .resolution_ns = gap_ns, .unseen_below_ns = gap_ns};
 }
@@ -211,6 +216,7 @@ static enum strobe_status find(struct job *j, const struct strobe_findings_optio
     timeline.no_samples = 1;
     j->out->view = strobe_watch_view_of(j->reader, &timeline);
     j->out->view.refresh_hz = options->refresh_hz;
+    j->out->origin_ns = strobe_reader_ns(j->reader, j->reader->first_ticks);
     struct strobe_watcher *w = strobe_watch_all(&options->watch, &j->out->view, strobe_findings_sink(j->out));
     struct strobe_sink *sink = w ? strobe_watch_sink(w, options->frames, &j->out->seen) : NULL;
     enum strobe_status status = STROBE_IO;
@@ -251,9 +257,30 @@ enum strobe_status strobe_findings_of_session(const char *path, const struct str
     strobe_symbols_close(j.symbols);
     strobe_reader_close(j.reader);
     *out = j.out;
-    if (status != STROBE_OK && j.out) {
-        strobe_findings_free(j.out);
-        free(j.out);
+    if (status != STROBE_OK) {
+        strobe_findings_close(j.out);
+        *out = NULL;
+    }
+    return status;
+}
+
+enum strobe_status strobe_findings_of_threads(const char *text, const struct strobe_watch_options *options,
+                                              struct strobe_findings **out)
+{
+    struct strobe_findings *f = *out = calloc(1, sizeof *f);
+    struct strobe_watcher *w = f ? strobe_watch_all(options, &f->view, strobe_findings_sink(f)) : NULL;
+    enum strobe_status status = STROBE_IO;
+    if (w) {
+        struct strobe_watch_event e = {.what = STROBE_WATCH_THREADS_TEXT, .text = text};
+        f->of_text = true;
+        w->tell(w, &e);
+        w->tell(w, &(struct strobe_watch_event){.what = STROBE_WATCH_END, .text = ""});
+        status = w->close(w);
+    }
+    if (status == STROBE_OK && f->failed)
+        status = STROBE_IO;
+    if (status != STROBE_OK) {
+        strobe_findings_close(f);
         *out = NULL;
     }
     return status;

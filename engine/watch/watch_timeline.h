@@ -14,7 +14,8 @@
 #include "engine/watch/findings.h"
 #include "engine/watch/watch_feed.h"
 
-/* How well the timeline of `reader` can see: sampled, times to within what counts as a gap between samples. */
+/* How well the timeline of `reader` can see: all calls, to the ns, where they are known; else sampled, times to within
+ * what counts as a gap between samples. */
 struct strobe_watch_view strobe_watch_view_of(const struct strobe_reader *reader,
                                               const struct strobe_timeline_options *options);
 
@@ -37,6 +38,11 @@ struct strobe_findings_options {
  * path. */
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
                                               struct strobe_findings **out, char *why, size_t why_bytes);
-void strobe_findings_close(struct strobe_findings *f);
+
+/* The same of a text of threads as ART writes it: deadlocks. STROBE_IO: out of memory. */
+enum strobe_status strobe_findings_of_threads(const char *text, const struct strobe_watch_options *options,
+                                              struct strobe_findings **out);
+
+void strobe_findings_close(struct strobe_findings *f);   /* NULL is fine */
 
 #endif

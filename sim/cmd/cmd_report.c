@@ -1,5 +1,6 @@
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
+#include "sim/cmd/report_findings.h"
 
 #include "engine/store/session.h"
 #include "engine/trace/report.h"
@@ -14,6 +15,7 @@
 
 const char strobe_usage_report[] =
     "usage: strobe report [OPTIONS] SESSION|TRACE\n"
+    "       strobe report --findings [OPTIONS] SESSION|THREADS\n"
     "\n"
     "Prints what a session, or a Perfetto trace made from one, holds: threads; the hottest\n"
     "methods by self and by inclusive time, on the wall clock and in CPU time; blocking calls\n"
@@ -30,14 +32,31 @@ const char strobe_usage_report[] =
     "\n"
     "--inlines, --gap-ms and --repair are for sessions; a trace has been made with its own.\n"
     "\n"
+    "  --findings   instead, what of the main thread is worth your time: messages that took too\n"
+    "               long, dropped frames, slow starts, with what to blame, and what the capture\n"
+    "               could not have shown. Of a text of threads as ART writes it (traces.txt):\n"
+    "               deadlocks. Its own options:\n"
+    "    --evil-ms N --lag-ms N --anr-ms N    messages of that long (700, 2000, 5000)\n"
+    "    --cold-ms N --warm-ms N              starts (10000, 4000)\n"
+    "    --block-ms N                         iOS: the run loop blocked (2000)\n"
+    "    --refresh HZ                         of the display (60)\n"
+    "    --frames NAMES                       methods that are frames, separated by ;\n"
+    "                                         (Choreographer.doFrame;-[CADisplayLink fire])\n"
+    "    --splash NAMES                       classes of splash activities, separated by ;\n"
+    "\n"
     "Exit status: 0 fine, 1 the books do not balance, 2 bad use or bad input.\n";
 
-enum { TOP = 256, BY, INLINES, GAP, REPAIR, JSON };
+enum { TOP = 256, BY, INLINES, GAP, REPAIR, JSON, FINDINGS, OF_FINDINGS };
+
+static const char *const of_findings[] = {"evil-ms", "lag-ms",   "anr-ms", "cold-ms", "warm-ms",
+                                          "block-ms", "refresh", "frames", "splash"};
 
 struct request {
     struct strobe_report_options options;
     const char *path;
-    int json, for_sessions_only;
+    int json, for_sessions_only, findings;
+    const char *not_of_findings, *of_findings;   /* an option that was given, of either kind */
+    struct strobe_findings_options look;
 };
 
 enum { TOP_DEFAULT = 20 };
@@ -50,29 +69,39 @@ static int take_option(struct request *q, int c)
         if (!strobe_parse_number(optarg, 1000000, &n))
             return strobe_complain("report: --top %s: expected a number from 0 to 1000000", optarg);
         q->options.top = (uint32_t)n;
+        q->not_of_findings = "--top";
         return 0;
     case BY:
         if (strcmp(optarg, "wall") && strcmp(optarg, "cpu"))
             return strobe_complain("report: --by %s: expected wall or cpu", optarg);
         q->options.by_cpu = !strcmp(optarg, "cpu");
+        q->not_of_findings = "--by";
         return 0;
     case INLINES:
         q->options.symbols |= STROBE_SYMBOLS_INLINES;
+        q->look.symbols = q->options.symbols;
         q->for_sessions_only = 1;
         return 0;
     case GAP:
         if (!strobe_parse_number(optarg, 3600000, &n) || !n)
             return strobe_complain("report: --gap-ms %s: expected a number from 1 to 3600000", optarg);
         q->options.gap_ns = n * 1000000;
+        q->look.timeline.gap_ns = q->options.gap_ns;
         q->for_sessions_only = 1;
         return 0;
     case REPAIR:
         q->for_sessions_only = 1;
-        return strobe_repair_of(optarg, &q->options.repair) == STROBE_OK
-                   ? 0
-                   : strobe_complain("report: --repair %s: expected last or enclosing", optarg);
+        if (strobe_repair_of(optarg, &q->options.repair) != STROBE_OK)
+            return strobe_complain("report: --repair %s: expected last or enclosing", optarg);
+        q->look.timeline.repair = q->options.repair;
+        return 0;
     case JSON: q->json = 1; return 0;
-    default: return STROBE_EXIT_BAD;
+    case FINDINGS: q->findings = 1; return 0;
+    default:
+        if (c < OF_FINDINGS)
+            return STROBE_EXIT_BAD;
+        q->of_findings = of_findings[c - OF_FINDINGS];
+        return strobe_report_findings_option(&q->look, "report", q->of_findings, optarg);
     }
 }
 
@@ -101,6 +130,18 @@ static uint32_t columns(void)
 {
     struct winsize size;
     return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+static int findings(const struct request *q)
+{
+    int session = strobe_is_threads_text(q->path) ? 1 : is_session(q->path);
+    if (session < 0)
+        return STROBE_EXIT_BAD;
+    if (q->not_of_findings)
+        return strobe_complain("report: %s does not go with --findings", q->not_of_findings);
+    if (!session)
+        return strobe_complain("report: %s is a trace: --findings is for sessions and texts of threads", q->path);
+    return strobe_report_findings(q->path, &q->look, columns(), q->json);
 }
 
 static int report(const struct request *q)
@@ -135,10 +176,21 @@ int strobe_cmd_report(int argc, char **argv)
         {"gap-ms", required_argument, NULL, GAP},
         {"repair", required_argument, NULL, REPAIR},
         {"json", no_argument, NULL, JSON},
+        {"findings", no_argument, NULL, FINDINGS},
+        {of_findings[0], required_argument, NULL, OF_FINDINGS},
+        {of_findings[1], required_argument, NULL, OF_FINDINGS + 1},
+        {of_findings[2], required_argument, NULL, OF_FINDINGS + 2},
+        {of_findings[3], required_argument, NULL, OF_FINDINGS + 3},
+        {of_findings[4], required_argument, NULL, OF_FINDINGS + 4},
+        {of_findings[5], required_argument, NULL, OF_FINDINGS + 5},
+        {of_findings[6], required_argument, NULL, OF_FINDINGS + 6},
+        {of_findings[7], required_argument, NULL, OF_FINDINGS + 7},
+        {of_findings[8], required_argument, NULL, OF_FINDINGS + 8},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     struct request q = {.options = {.top = TOP_DEFAULT}};
+    strobe_report_findings_defaults(&q.look);
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_report);
@@ -152,5 +204,7 @@ int strobe_cmd_report(int argc, char **argv)
         return strobe_complain("report: one file at a time, not %s too", argv[optind + 1]);
     q.path = argv[optind];
     q.options.width = columns();
-    return report(&q);
+    if (q.of_findings && !q.findings)
+        return strobe_complain("report: --%s is of --findings", q.of_findings);
+    return q.findings ? findings(&q) : report(&q);
 }

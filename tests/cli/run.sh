@@ -80,6 +80,15 @@ done
 is_refused gap_of_zero 'expected a number' "$strobe" report --gap-ms 0 good.strobe
 is_refused by_colour 'expected wall or cpu' "$strobe" report --by colour good.strobe
 is_refused gap_of_a_trace 'is a trace' "$strobe" report --gap-ms 5 good.perfetto-trace
+is_refused findings_of_a_trace 'is a trace: --findings is for' "$strobe" report --findings good.perfetto-trace
+is_refused findings_by_cpu '--by does not go with --findings' "$strobe" report --findings --by cpu good.strobe
+is_refused threshold_without_findings '--evil-ms is of --findings' "$strobe" report --evil-ms 5 good.strobe
+for option in evil-ms lag-ms anr-ms cold-ms warm-ms block-ms refresh; do
+    is_refused "${option}_of_nothing" "--$option 0: expected a number" \
+        "$strobe" report --findings --$option 0 good.strobe
+done
+is_refused frames_of_no_name 'expected names of methods' "$strobe" report --findings --frames ';;' good.strobe
+is_refused findings_of_a_missing_file 'nowhere: No such file' "$strobe" report --findings nowhere
 is_refused doctor_of_two 'one program at most' "$strobe" doctor a b
 is_refused import_of_nothing 'which kind' "$strobe" import
 is_refused import_of_another_kind 'no such kind: frobnicate' "$strobe" import frobnicate x
@@ -249,7 +258,7 @@ is_refused folder_missing 'no/such/folder' "$strobe" convert good.strobe -o no/s
 is_refused output_is_a_folder 'folder' "$strobe" convert good.strobe -f -o folder
 is_refused output_is_full '/dev/full: ' "$strobe" convert good.strobe -o /dev/full
 for command in '--version' 'help' 'help record' 'report good.strobe' 'report --json good.strobe' \
-    'report good.perfetto-trace' 'explore' 'explore SB.litmus' 'doctor' 'doctor --json' 'report --help' \
+    'report good.perfetto-trace' 'report --findings good.strobe' 'explore' 'explore SB.litmus' 'doctor' 'doctor --json' 'report --help' \
     'convert good.strobe -o -'; do
     wanted "full_output_of_$command" || continue
     # shellcheck disable=SC2086
@@ -391,6 +400,31 @@ if wanted permissions; then
     fi
 fi
 
+# ---- findings
+
+cat >threads.txt <<'END'
+----- pid 4711 at 2026-01-01 00:00:00 -----
+
+"main" prio=5 tid=1 Blocked
+  - waiting to lock <0x0a> (a java.lang.Object) held by thread 12
+
+"worker" prio=5 tid=12 Blocked
+  - waiting to lock <0x0b> (a java.lang.Object) held by thread 1
+END
+if wanted findings_of_a_deadlock; then
+    run "$strobe" report --findings threads.txt
+    fault="status $status: $(head -n 5 out err)"
+    found='main (1) waits for worker (12) waits for main (1)'
+    [[ $status == 0 && $(<out) == *'1 finding'*deadlock*"$found"* ]] && fault=
+    verdict findings_of_a_deadlock "$fault"
+fi
+if wanted no_findings_say_what_was_seen; then
+    run "$strobe" report --findings good.strobe
+    fault="status $status: $(head -n 5 out err)"
+    [[ $status == 0 && $(<out) == *'nothing found in '*' calls, '*'have shown:'*'--frames NAMES'* ]] && fault=
+    verdict no_findings_say_what_was_seen "$fault"
+fi
+
 # ---- what the texts promise
 
 man=$home/sim/cmd/strobe.1
@@ -450,6 +484,7 @@ if command -v python3 >/dev/null; then
     verdict report_of_a_good_trace "$( ((status)) && cat err)"
     run "$strobe" report --json --top 0 deflated.perfetto-trace && cp out deflated.json
     run "$strobe" doctor --json true && cp out doctor.json
+    run "$strobe" report --findings --json threads.txt && cp out findings.json
     for check in same_numbers self_times_add_up fields_are_in_the_man_page formats_are_valid; do
         wanted $check || continue
         verdict $check "$(python3 "$home/tests/cli/check_json.py" $check "$work" "$strobe" "$man" 2>&1 | tail -n 3)"
