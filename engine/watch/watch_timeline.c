@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COARSE_NS = 5000000 };    /* between ticks of the clock thread */
+
 /* A turn of the run loop that took too long, for sessions without messages. */
 struct turn { uint64_t begin_ns, end_ns; };
 
@@ -192,8 +194,9 @@ struct strobe_watch_view strobe_watch_view_of(const struct strobe_reader *reader
                                               const struct strobe_timeline_options *options)
 {
     const struct strobe_reader_thread *t = main_of(reader);
+    bool coarse = reader->session.header->config.calls & STROBE_CALLS_COARSE;
     if (t && t->calls.present)
-        return (struct strobe_watch_view){.resolution_ns = 1};
+        return (struct strobe_watch_view){.resolution_ns = coarse ? COARSE_NS : 1};
     uint64_t gap_ns = t ? strobe_timeline_gap_ns(reader, t, options) : 0;
     return (struct strobe_watch_view){.sampled = true, .resolution_ns = gap_ns, .unseen_below_ns = gap_ns};
 }

@@ -421,7 +421,8 @@ fi
 if wanted no_findings_say_what_was_seen; then
     run "$strobe" report --findings good.strobe
     fault="status $status: $(head -n 5 out err)"
-    [[ $status == 0 && $(<out) == *'nothing found in '*' calls, '*'have shown:'*'--frames NAMES'* ]] && fault=
+    text=$(<out)
+    [[ $status == 0 && $text == *'nothing found in '*' calls, '*'have shown:'*'--frames NAMES'* ]] && fault=
     verdict no_findings_say_what_was_seen "$fault"
 fi
 
