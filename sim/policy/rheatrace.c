@@ -5,13 +5,9 @@
  * The ring is as large as RheaTrace lets one choose: capture is to be judged here, not the size of a buffer. Files have
  * no names in scenarios: they are called after the method that uses them. */
 #include "engine/method/rhea_log.h"
-#include "engine/trace/calls_repair.h"
-#include "engine/trace/rhea_read.h"
-#include "engine/trace/timeline.h"
 #include "sim/policy/btrace.h"
-#include "sim/policy/call_claims.h"
-#include "sim/policy/instrument.h"
 #include "sim/policy/policy.h"
+#include "sim/policy/rhea_claims.h"
 #include "sim/score/grow.h"
 
 #include <stdio.h>
@@ -20,14 +16,7 @@
 
 #define ORIGIN_NS ((uint64_t)1000000000)     /* what the device's clock shows when the run begins */
 
-enum { PROBE_BYTES = 10, DIGITS = 9, IO_LEAST = 1024, LABEL_BYTES = 512 };
-
-static const char frame_mark[] = "Choreographer#doFrame";
-
-static const struct { enum strobe_kind kind; const char *what; } labelled[] = {
-    {STROBE_KIND_READ, "read"}, {STROBE_KIND_WRITE, "write"}, {STROBE_KIND_OPEN, "open"}, {STROBE_KIND_SYNC, "fsync"},
-};
-enum { LABELLED = sizeof labelled / sizeof *labelled };
+enum { IO_LEAST = 1024, LABEL_BYTES = 512 };
 
 struct rheatrace {
     struct sim_tracer tracer;
@@ -45,7 +34,6 @@ struct rheatrace {
     size_t frame_count, frame_room;
     char *log;
     size_t log_bytes, log_room;
-    uint64_t lost;               /* packets and messages, as the log says */
     bool failed;
 };
 
@@ -79,7 +67,6 @@ static uint32_t tid_of_writer(void *ctx)
 static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
 {
     struct rheatrace *r = of(t);
-    struct sim_instrument_options options = {.probe_bytes = PROBE_BYTES, .names = true, .throws = true};
     struct strobe_atrace_system system = {boot_ns, tid_of_writer, r};
     struct strobe_packet_ring ring;
     r->run = run;
@@ -90,7 +77,7 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
         r->memory = NULL;
         return STROBE_IO;
     }
-    if (!sim_instrument_open(&r->probes, run->scenario, &options))
+    if (!sim_instrument_open(&r->probes, run->scenario, &sim_rhea_probes))
         return STROBE_IO;
     strobe_packet_ring_create(r->memory, STROBE_PACKET_SLOTS_MOST);
     enum strobe_status status = strobe_packet_ring_open(r->memory, r->memory_bytes, &ring);
@@ -166,16 +153,14 @@ static uint32_t scope_begin(struct sim_tracer *t, struct sim_vthread *v, enum st
 {
     struct rheatrace *r = of(t);
     char path[LABEL_BYTES / 2], label[LABEL_BYTES];
-    size_t i = 0;
+    const char *word = sim_rhea_label(kind);
     (void)what;
-    while (i < LABELLED && labelled[i].kind != kind)
-        i++;
     bool moves = kind == STROBE_KIND_READ || kind == STROBE_KIND_WRITE;
-    uint64_t size = moves && i < LABELLED ? size_of(r, v) : STROBE_ATRACE_NONE;
-    if (i == LABELLED || size < IO_LEAST || !writes(r, v))
+    uint64_t size = moves ? size_of(r, v) : STROBE_ATRACE_NONE;
+    if (!word || size < IO_LEAST || !writes(r, v))
         return 0;
     int path_bytes = snprintf(path, sizeof path, "/data/%s", file_of(r, v));
-    size_t bytes = strobe_atrace_label(label, sizeof label, labelled[i].what, path,
+    size_t bytes = strobe_atrace_label(label, sizeof label, word, path,
                                        (size_t)path_bytes < sizeof path ? (size_t)path_bytes : sizeof path - 1, size,
                                        STROBE_ATRACE_NONE);
     strobe_atrace_mark(&r->atrace, STROBE_ATRACE_BEGIN, label, bytes);
@@ -208,7 +193,7 @@ static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const str
         return;
     }
     r->frames[r->frame_count++] = v;
-    snprintf(text, sizeof text, "B|%u|%s", r->pid, frame_mark);
+    snprintf(text, sizeof text, "B|%u|%s", r->pid, sim_rhea_frame_mark);
     write_text(r, v, text);
 }
 
@@ -240,68 +225,19 @@ static bool take_text(void *ctx, const char *text, size_t bytes)
     return true;
 }
 
-/* The frame's mark is the method that it encloses, where that has no marks of its own. */
-static const char *frame_method(const struct rheatrace *r)
-{
-    const struct sim_scenario *s = r->run->scenario;
-    for (uint32_t i = 0; i < s->queue_count; i++)
-        if (s->queues[i].vsync_period_ns && s->methods[s->queues[i].frame_method].managed &&
-            !r->probes.id[s->queues[i].frame_method])
-            return s->methods[s->queues[i].frame_method].name;
-    return NULL;
-}
-
-static struct sim_call_name name_of(const void *ctx, const char *name)
-{
-    if (!strcmp(name, frame_mark))
-        return (struct sim_call_name){.name = frame_method(ctx)};
-    for (size_t i = 0; i < LABELLED; i++) {
-        size_t bytes = strlen(labelled[i].what);
-        if (!strncmp(name, labelled[i].what, bytes) && name[bytes] == ':')
-            return (struct sim_call_name){strobe_wait_name(labelled[i].kind), labelled[i].kind};
-    }
-    return (struct sim_call_name){.name = name};
-}
-
-static bool open_view(struct rheatrace *r)
-{
-    struct sim_view *view = &r->tracer.view;
-    struct sim_tracks *truth = &r->run->truth;
-    if (!sim_instrument_view(&r->probes, r->run->scenario, truth, r->main_only, view))
-        return false;
-    for (size_t i = 0; i < LABELLED; i++)
-        view->told[sim_tracks_name(truth, strobe_wait_name(labelled[i].kind))] = true;
-    if (frame_method(r))
-        view->told[sim_tracks_name(truth, frame_method(r))] = true;
-    return true;
-}
-
-static enum strobe_status read_log(struct rheatrace *r, struct strobe_calls *calls, char *why, size_t why_bytes)
-{
-    struct strobe_rhea_read_stats stats;
-    strobe_atrace_end(&r->atrace);
-    if (strobe_rhea_log(&r->atrace.ring, DIGITS, take_text, r, NULL) != STROBE_OK)
-        return STROBE_IO;
-    enum strobe_status status = strobe_rhea_read(r->log, r->log_bytes, calls, &stats, why, why_bytes);
-    r->lost = stats.lost;
-    return status == STROBE_OK ? strobe_calls_repair(calls, STROBE_REPAIR_LAST, NULL) : status;
-}
-
 static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
                                  size_t why_bytes)
 {
     struct rheatrace *r = of(t);
-    struct strobe_calls calls;
-    strobe_calls_open(&calls);
-    enum strobe_status status = open_view(r) && !r->failed ? read_log(r, &calls, why, why_bytes) : STROBE_IO;
-    if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .origin_ns = ORIGIN_NS,
-                                                           .end_ns = run->end_ns, .name = name_of,
-                                                           .ctx = r}, out);
+    enum strobe_status status = STROBE_IO;
+    strobe_atrace_end(&r->atrace);
+    if (!r->failed && sim_rhea_view(&r->probes, run->scenario, &run->truth, r->main_only, &r->tracer.view) &&
+        strobe_rhea_log(&r->atrace.ring, SIM_RHEA_DIGITS, take_text, r, NULL) == STROBE_OK)
+        status = sim_rhea_claims(&(struct sim_rhea_capture){.log = r->log, .bytes = r->log_bytes,
+                                                            .origin_ns = ORIGIN_NS, .end_ns = run->end_ns},
+                                 &r->probes, run->scenario, out, why, why_bytes);
     uint64_t tickets = strobe_packet_tickets(&r->atrace.ring), slots = STROBE_PACKET_SLOTS_MOST;
     out->bytes = sizeof(struct strobe_packet_slot) * (tickets < slots ? tickets : slots);
-    out->lost += r->lost;
-    strobe_calls_close(&calls);
     if (status == STROBE_IO && why_bytes && !why[0])
         snprintf(why, why_bytes, "out of memory");
     return status;

@@ -1,12 +1,15 @@
 #include "sim/real/witness_claims.h"
 
+#include "engine/trace/whole_file.h"
 #include "sim/policy/matrix_claims.h"
+#include "sim/policy/rhea_claims.h"
 #include "sim/real/witness/witness.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* A capture that is read. */
 struct reading {
@@ -58,17 +61,50 @@ static enum strobe_status read_matrix(struct reading *r)
     return status;
 }
 
+/* ---- rheatrace ---- */
+
+/* The two clocks differ by the time that the machine was suspended, which is the same now. */
+static uint64_t boot_of_monotonic(uint64_t ns)
+{
+    struct timespec boot, monotonic;
+    clock_gettime(CLOCK_MONOTONIC, &monotonic);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    int64_t s = boot.tv_sec - monotonic.tv_sec, part = boot.tv_nsec - monotonic.tv_nsec;
+    int64_t apart = s * 1000000000 + part;
+    return apart < 1000000 ? ns : ns + (uint64_t)apart;
+}
+
+static enum strobe_status read_rhea(struct reading *r)
+{
+    struct strobe_whole_file log;
+    if (strobe_whole_file_open(r->path, &log) != STROBE_OK)
+        return fail(r, STROBE_IO, strerror(errno));
+    char why[256] = "";
+    enum strobe_status status =
+        sim_rhea_claims(&(struct sim_rhea_capture){.log = log.at, .bytes = log.bytes,
+                                                   .origin_ns = boot_of_monotonic(r->head->begin_ns),
+                                                   .end_ns = r->head->end_ns - r->head->begin_ns},
+                        &r->probes, r->scenario, r->out, why, sizeof why);
+    r->out->bytes += log.bytes;
+    strobe_whole_file_close(&log);
+    return status == STROBE_OK ? status : fail(r, status, why);
+}
+
 /* ---- which of them ---- */
 
 struct scheme {
     const char *policy;
     const struct sim_instrument_options *probes;
     bool main_only;
+    bool (*view)(const struct sim_instrument *probes, const struct sim_scenario *scenario, struct sim_tracks *truth,
+                 bool main_only, struct sim_view *out);
     enum strobe_status (*read)(struct reading *r);
 };
 
 static const struct scheme schemes[] = {
-    {"matrix", &sim_matrix_probes, true, read_matrix},
+    {"matrix", &sim_matrix_probes, true, sim_instrument_view, read_matrix},
+    {"rheatrace", &sim_rhea_probes, false, sim_rhea_view, read_rhea},
+    {"rheatrace-main", &sim_rhea_probes, true, sim_rhea_view, read_rhea},
 };
 
 static const struct scheme *scheme_of(const char *policy)
@@ -93,7 +129,7 @@ enum strobe_status sim_real_witness_claims(const char *policy, const char *path,
                         .why_bytes = why_bytes};
     enum strobe_status status = STROBE_OK;
     if (!sim_instrument_open(&r.probes, scenario, s->probes) ||
-        !sim_instrument_view(&r.probes, scenario, truth, s->main_only, view))
+        !s->view(&r.probes, scenario, truth, s->main_only, view))
         status = fail(&r, STROBE_IO, strerror(ENOMEM));
     if (status == STROBE_OK)
         status = s->read(&r);

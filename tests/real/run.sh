@@ -92,27 +92,29 @@ check 'files that are there stay' refused 2 'exists already' "$strobe" run "$sma
 check 'policies of virtual time are refused' refused 2 'virtual time only' \
     "$strobe" run "$small" --mode real --policy ideal
 
-# Schemes that have their probes in methods: a quarter of a second, with 8 messages of 3 probed calls each.
+# Schemes that have their probes in methods: a quarter of a second, with 8 messages of 4 probed calls each.
 probes=$PWD/tests/real/probes.scn
 mkdir "$work/probes"
 instrumented() {
     "$strobe" run "$probes" --mode real --policy "$1" --json -f -o "$work/probes" >"$work/score.json"
 }
 
-# A begin and an end for each probed call of the main thread and no other; what is under way at the end may lack some.
+# calls_match METHOD...: a begin and an end for each call of these, the probed ones of the threads that are followed,
+# and of no others; what is under way at the end may lack some.
 calls_match() {
-    python3 - "$work/score.json" <<'PYTHON'
+    python3 - "$work/score.json" "$@" <<'PYTHON'
 import json, sys
 score = json.load(open(sys.argv[1]))
 calls = {m["name"]: m["calls"] for m in score["methods"]}
-told = 2 * sum(calls.get(m, 0) for m in ("Looper.run", "Job.run", "Job.check", "Job.draw"))
+told = 2 * sum(calls.get(m, 0) for m in sys.argv[2:])
 print(score["samples"], told, calls)
 sys.exit(not told >= 14 or not told - 6 <= score["samples"] <= told)
 PYTHON
 }
 check 'matrix: a scenario plays with probes in its methods' instrumented matrix
-check 'matrix: each probed call of the main thread is told' calls_match
-check 'matrix: methods that call nothing have no probes' in_bounds methods_in 6 6
+main_calls=(Looper.run Job.run Job.check Job.fail Job.draw)
+check 'matrix: each probed call of the main thread is told' calls_match "${main_calls[@]}"
+check 'matrix: methods that call nothing have no probes' in_bounds methods_in 7 7
 check 'matrix: what is not the main thread is not seen' in_bounds unseen 0.3 1
 check 'matrix: its log is left' test -s "$work/probes/capture.matrix"
 check 'matrix: its trace has the names of methods' grep -q 'Job.draw' "$work/probes/trace.pftrace"
@@ -120,6 +122,12 @@ check 'matrix: files that are there stay' refused 2 'exists already' \
     "$strobe" run "$probes" --mode real --policy matrix -o "$work/probes"
 check 'matrix: no runtime has its methods instrumented' refused 2 'without --runtime' \
     "$strobe" run "$probes" --policy matrix --runtime fake30
+check 'rheatrace: a scenario plays with probes in its methods' instrumented rheatrace
+check 'rheatrace: each probed call of each thread is told' calls_match "${main_calls[@]}" Ticker.tick Ticker.run
+check 'rheatrace: calls are as long as they were' in_bounds call_error_ns 0 2e6
+check 'rheatrace: throws are probed' grep -q ' T:Job.fail$' "$work/probes/capture.rheatrace"
+check 'rheatrace-main: follows the main thread alone' instrumented rheatrace-main
+check 'rheatrace-main: each probed call of it is told' calls_match "${main_calls[@]}"
 check 'netease: without a runtime there is nothing to suspend' refused 2 '--runtime art11' \
     "$strobe" run "$probes" --mode real --policy netease
 

@@ -13,6 +13,8 @@ struct sim_witness_matrix {
     char name[32];
 };
 
-extern const struct sim_witness sim_witness_matrix;
+/* rheatrace: its raw log (engine/method/rhea_log.h). */
+
+extern const struct sim_witness sim_witness_matrix, sim_witness_rheatrace, sim_witness_rheatrace_main;
 
 #endif

@@ -1,0 +1,91 @@
+#include "sim/policy/rhea_claims.h"
+
+#include "engine/trace/calls_repair.h"
+#include "engine/trace/rhea_read.h"
+#include "engine/trace/timeline.h"
+#include "sim/policy/call_claims.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PROBE_BYTES = 10 };
+
+const struct sim_instrument_options sim_rhea_probes = {.probe_bytes = PROBE_BYTES, .names = true, .throws = true};
+const char sim_rhea_frame_mark[] = "Choreographer#doFrame";
+
+static const struct { enum strobe_kind kind; const char *what; } labelled[] = {
+    {STROBE_KIND_READ, "read"}, {STROBE_KIND_WRITE, "write"}, {STROBE_KIND_OPEN, "open"}, {STROBE_KIND_SYNC, "fsync"},
+};
+enum { LABELLED = sizeof labelled / sizeof *labelled };
+
+const char *sim_rhea_label(enum strobe_kind kind)
+{
+    for (size_t i = 0; i < LABELLED; i++)
+        if (labelled[i].kind == kind)
+            return labelled[i].what;
+    return NULL;
+}
+
+struct naming { const struct sim_instrument *probes; const struct sim_scenario *scenario; };
+
+/* The frame's mark is the method that it encloses, where that has no marks of its own. */
+static const char *frame_method(const struct naming *n)
+{
+    const struct sim_scenario *s = n->scenario;
+    for (uint32_t i = 0; i < s->queue_count; i++)
+        if (s->queues[i].vsync_period_ns && s->methods[s->queues[i].frame_method].managed &&
+            !n->probes->id[s->queues[i].frame_method])
+            return s->methods[s->queues[i].frame_method].name;
+    return NULL;
+}
+
+static struct sim_call_name name_of(const void *ctx, const char *name)
+{
+    if (!strcmp(name, sim_rhea_frame_mark))
+        return (struct sim_call_name){.name = frame_method(ctx)};
+    for (size_t i = 0; i < LABELLED; i++) {
+        size_t bytes = strlen(labelled[i].what);
+        if (!strncmp(name, labelled[i].what, bytes) && name[bytes] == ':')
+            return (struct sim_call_name){strobe_wait_name(labelled[i].kind), labelled[i].kind};
+    }
+    return (struct sim_call_name){.name = name};
+}
+
+bool sim_rhea_view(const struct sim_instrument *probes, const struct sim_scenario *scenario, struct sim_tracks *truth,
+                   bool main_only, struct sim_view *out)
+{
+    struct naming n = {probes, scenario};
+    if (!sim_instrument_view(probes, scenario, truth, main_only, out))
+        return false;
+    for (size_t i = 0; i < LABELLED; i++) {
+        uint32_t name = sim_tracks_name(truth, strobe_wait_name(labelled[i].kind));
+        if (name < out->told_count)
+            out->told[name] = true;
+    }
+    uint32_t frame = frame_method(&n) ? sim_tracks_name(truth, frame_method(&n)) : UINT32_MAX;
+    if (frame < out->told_count)
+        out->told[frame] = true;
+    return true;
+}
+
+enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
+                                   const struct sim_scenario *scenario, struct sim_tracks *out, char *why,
+                                   size_t why_bytes)
+{
+    struct naming naming = {probes, scenario};
+    struct strobe_rhea_read_stats stats = {0};
+    struct strobe_calls calls;
+    strobe_calls_open(&calls);
+    enum strobe_status status = strobe_rhea_read(capture->log, capture->bytes, &calls, &stats, why, why_bytes);
+    if (status == STROBE_OK)
+        status = strobe_calls_repair(&calls, STROBE_REPAIR_LAST, NULL);
+    if (status == STROBE_OK)
+        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .origin_ns = capture->origin_ns,
+                                                           .end_ns = capture->end_ns, .name = name_of,
+                                                           .ctx = &naming}, out);
+    out->lost += stats.lost;
+    strobe_calls_close(&calls);
+    if (status == STROBE_IO && why_bytes && !why[0])
+        snprintf(why, why_bytes, "out of memory");
+    return status;
+}

@@ -1,0 +1,32 @@
+/* What RheaTrace's log claims, in virtual time and in real mode alike. */
+#ifndef STROBE_SIM_POLICY_RHEA_CLAIMS_H
+#define STROBE_SIM_POLICY_RHEA_CLAIMS_H
+
+#include "sim/policy/instrument.h"
+#include "sim/score/tracks.h"
+
+enum { SIM_RHEA_DIGITS = 9 };                /* of a second in the log */
+
+extern const struct sim_instrument_options sim_rhea_probes;
+extern const char sim_rhea_frame_mark[];     /* what the framework calls a frame */
+
+/* The word that stands before a file's name in the label of an operation on it; NULL: it has no label. */
+const char *sim_rhea_label(enum strobe_kind kind);
+
+struct sim_rhea_capture {
+    const char *log;
+    size_t bytes;
+    uint64_t origin_ns;          /* CLOCK_BOOTTIME at the begin of the run */
+    uint64_t end_ns;             /* of the run, from its begin */
+};
+
+/* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT, STROBE_IO with `why`. */
+enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const struct sim_instrument *probes,
+                                   const struct sim_scenario *scenario, struct sim_tracks *out, char *why,
+                                   size_t why_bytes);
+
+/* What it can tell of the truth: methods with probes, files, frames. False: out of memory. */
+bool sim_rhea_view(const struct sim_instrument *probes, const struct sim_scenario *scenario, struct sim_tracks *truth,
+                   bool main_only, struct sim_view *out);
+
+#endif
