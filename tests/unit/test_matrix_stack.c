@@ -117,8 +117,8 @@ static void empty_words_are_skipped(void **state)
                                  strobe_matrix_entry(false, STROBE_MATRIX_DISPATCH, 9), 0 };
     for (unsigned contract = DOCUMENTED; contract <= UPSTREAM; contract++) {
         struct strobe_matrix_stack stack;
-        assert_int_equal(strobe_matrix_build(builders[contract], entries, 6, true, STROBE_MATRIX_NO_END, &stack, &stats),
-                         STROBE_OK);
+        assert_int_equal(strobe_matrix_build(builders[contract], entries, 6, true, STROBE_MATRIX_NO_END, &stack,
+                                             &stats), STROBE_OK);
         assert_string_equal(as_text(&stack), "0,D,1,6");
         assert_int_equal(stats.skipped, 0);
     }
