@@ -129,7 +129,8 @@ static enum strobe_status take_threads(struct job *j)
                                              .generation = t->generation,
                                              .is_main = t->is_main,
                                              .samples = t->samples,
-                                             .lost = t->dropped + t->overwritten + t->all.unwind_failed + lost_calls(t)};
+                                             .lost = t->dropped + t->overwritten + t->all.unwind_failed +
+                                                     lost_calls(t)};
         if (i >= p->thread_count)
             continue;
         out->wall_ns = p->threads[i].last_ns - p->threads[i].first_ns;

@@ -215,7 +215,8 @@ static void losses(const struct strobe_report *r, FILE *out)
     if (r->calls.told)
         fprintf(out,
                 "calls: %" PRIu64 ", %" PRIu64 " of them with an end made up; %" PRIu64
-                " entries and exits told, %" PRIu64 " present, %" PRIu64 " overwritten, %" PRIu64 " refused, %" PRIu64 " without a match\n",
+                " entries and exits told, %" PRIu64 " present, %" PRIu64 " overwritten, %" PRIu64 " refused, %" PRIu64
+                " without a match\n",
                 r->calls.calls, r->calls.repaired, r->calls.told, r->calls.present, r->calls.overwritten,
                 r->calls.refused, r->calls.unmatched);
     if (r->short_waits)
