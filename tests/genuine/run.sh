@@ -47,6 +47,13 @@ record() {
 seq 1 100000 >"$scratch/numbers"
 record xz -- xz -T2 -2 --block-size=128KiB -c "$scratch/numbers"
 record sort --interval 0 --metrics all -- sort -R --parallel=2 "$scratch/numbers"
+# One that reports each call, and counts them itself.
+instrumented=(-O1 -g -w -finstrument-functions)
+"${CC:-gcc}" "${instrumented[@]}" -o "$scratch/calls-program" tests/record/calls.c -pthread -ldl &&
+    "${CC:-gcc}" "${instrumented[@]}" -shared -fPIC -o "$scratch/libcalls.so" tests/record/calls_library.c &&
+    "$B/strobe" record -q --method -o "$scratch/counted.perfetto-trace" -- \
+        "$scratch/calls-program" "$scratch/libcalls.so" 0 >"$scratch/counted.out" || fail 'record --method'
+record calls --method -- "$scratch/calls-program" "$scratch/libcalls.so" 1
 
 if ! "$B/genuine/make_traces" "$scratch" "${recorded[@]}" >"$scratch/wrote.json"; then
     echo 'FAIL make_traces'
@@ -60,6 +67,8 @@ elif ! why=$(tests/genuine/fetch-trace-processor.sh "$B/trace-processor"); then
     skip 'trace processor' "$why"
 else
     check node tests/genuine/check_trace.mjs "$B/trace-processor" "$scratch/wrote.json"
+    check node tests/genuine/check_calls.mjs "$B/trace-processor" "$scratch/counted.perfetto-trace" \
+        "$scratch/counted.out"
     check node tests/genuine/bad_traces.mjs "$B/trace-processor"
     # A genuine Android runtime's: the album scenario is in its own Java methods there.
     if "$B/strobe" run --runtime art11 fixtures/scenarios/album.scn -o "$scratch/art11" >/dev/null 2>"$scratch/why" &&

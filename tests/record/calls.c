@@ -2,7 +2,8 @@
  * out of signal handlers, handlers on a stack of their own, cancellation, destructors of threads, a library that comes
  * and goes, a child. Prints "NAME COUNT" a line, last.
  *
- *   calls LIBRARY [for-ever]      LIBRARY: instrumented, exports in_library and inner_in_library_calls */
+ *   calls LIBRARY ROUNDS      LIBRARY: instrumented, exports in_library and inner_in_library_calls. ROUNDS: how often to
+ *                             jump out of handlers, for some ms each; for-ever: nothing but calls until it is killed */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -190,10 +191,11 @@ SILENT static void for_ever(void)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
+    if (argc < 3)
         return 2;
     pthread_key_create(&key, at_thread_end);
-    if (argc > 2) {
+    int rounds = atoi(argv[2]);
+    if (!strcmp(argv[2], "for-ever")) {
         pthread_t threads[3];
         for (int i = 0; i < 3; i++)
             pthread_create(&threads[i], NULL, endless, NULL);
@@ -206,7 +208,7 @@ int main(int argc, char **argv)
     handle(SIGVTALRM, on_timer, SA_RESTART | SA_ONSTACK);
     handle(SIGPROF, on_jump, SA_RESTART);
     fib(18);
-    deep(2000);
+    deep(300);
     if (setjmp(back) == 0)
         jumper(20);
     unsigned long inner = in_library(argv[1]);
@@ -220,9 +222,9 @@ int main(int argc, char **argv)
     tick(ITIMER_VIRTUAL, 1000);
     fib(20);
     tick(ITIMER_PROF, 1000);
-    jump_out(10);
+    jump_out(rounds);
     handle(SIGPROF, on_jump, SA_RESTART | SA_ONSTACK);
-    jump_out(10);
+    jump_out(rounds);
     tick(ITIMER_PROF, 0);
     tick(ITIMER_REAL, 0);
     tick(ITIMER_VIRTUAL, 0);

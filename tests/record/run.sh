@@ -345,7 +345,7 @@ if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread 
         local name=$1
         shift
         "$strobe" record -q -f --method --method-log 128M --no-convert -o "$work/m.strobe" "$@" -- \
-            "$work/calls" "$work/libcalls.so" >"$work/counted.out" 2>"$work/m.err"
+            "$work/calls" "$work/libcalls.so" 10 >"$work/counted.out" 2>"$work/m.err"
         local fault
         fault=$(counts "$work/m.strobe")
         [[ $(wc -l <"$work/counted.out") == 14 ]] || fault+=" the program failed: $(<"$work/m.err")"
@@ -355,7 +355,7 @@ if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread 
     every_call every_call_is_there_as_often_as_the_program_counts
     every_call every_call_is_there_by_the_clock_thread --method-clock 5ms
     every_call every_call_is_there_beside_samples --with-samples
-    "$strobe" record -q -f --method --method-log 1M -o "$work/m.perfetto-trace" -- "$work/calls" "$work/libcalls.so" \
+    "$strobe" record -q -f --method --method-log 1M -o "$work/m.perfetto-trace" -- "$work/calls" "$work/libcalls.so" 10 \
         >"$work/counted.out" 2>"$work/m.err"
     if balanced "$work/m.strobe" && grep -q '"overwritten": [1-9]' <(sed -n '/"calls": {/,/}/p' "$work/report.json") &&
         [[ -s $work/m.perfetto-trace ]]; then
@@ -364,7 +364,7 @@ if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread 
         fail "a full call log keeps the newest and counts the rest: $(<"$work/m.err")"
     fi
     "$strobe" record -q -f --method --method-log 1M --keep oldest --no-convert -o "$work/m.strobe" -- \
-        "$work/calls" "$work/libcalls.so" >"$work/counted.out" 2>"$work/m.err"
+        "$work/calls" "$work/libcalls.so" 10 >"$work/counted.out" 2>"$work/m.err"
     if balanced "$work/m.strobe" && grep -q '"refused": [1-9]' <(sed -n '/"calls": {/,/}/p' "$work/report.json"); then
         pass
     else
