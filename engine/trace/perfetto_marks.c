@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { SEQUENCE_TRACKS = 1, PROCESS_TRACK = 1 };
+enum { SEQUENCE_TRACKS = 1, PROCESS_TRACK = 1, NOTE_BYTES = 4000, NOTE_FRAME_BYTES = 32 };
 
 static uint8_t *open_packet(struct strobe_packets *w, size_t bytes, uint8_t **packet)
 {
@@ -13,12 +13,13 @@ static uint8_t *open_packet(struct strobe_packets *w, size_t bytes, uint8_t **pa
 
 static void describe(struct strobe_packets *w, uint64_t track, const struct strobe_mark *m)
 {
-    size_t bytes = strobe_packets_text_bytes(m->name);
+    const char *name = m->lane ? m->lane : m->name;
+    size_t bytes = strobe_packets_text_bytes(name);
     uint8_t *packet, *p = open_packet(w, bytes, &packet);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
     p = pb_uint(p, 5, PROCESS_TRACK);
-    p = pb_bytes(p, 2, m->name, bytes);
+    p = pb_bytes(p, 2, name, bytes);
     if (m->is_counter) {
         uint8_t *c = p = pb_open(p, 8);
         p = pb_close(c, p);
@@ -27,10 +28,31 @@ static void describe(struct strobe_packets *w, uint64_t track, const struct stro
     strobe_packets_end(w, packet, p);
 }
 
+/* Notes that still have room in the packet; texts are cut to fit. */
+static size_t note_bytes(const struct strobe_mark *m)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < m->note_count; i++)
+        bytes += strnlen(m->notes[i].text, NOTE_BYTES) + strlen(m->notes[i].key) + NOTE_FRAME_BYTES;
+    return bytes;
+}
+
+static uint8_t *write_notes(uint8_t *p, const struct strobe_mark *m)
+{
+    for (size_t i = 0; i < m->note_count; i++) {
+        uint8_t *note = p = pb_open(p, EVENT_ANNOTATION);
+        p = pb_text(p, 10, m->notes[i].key);
+        p = pb_bytes(p, 6, m->notes[i].text, strnlen(m->notes[i].text, NOTE_BYTES));
+        p = pb_close(note, p);
+    }
+    return p;
+}
+
 static void tell(struct strobe_packets *w, uint64_t track, const struct strobe_mark *m, unsigned type)
 {
-    size_t bytes = type == TYPE_BEGIN ? strobe_packets_text_bytes(m->name) : 0;
-    uint8_t *packet, *p = open_packet(w, bytes, &packet);
+    int begins = type == TYPE_BEGIN || type == TYPE_INSTANT;
+    size_t bytes = begins ? strobe_packets_text_bytes(m->name) : 0;
+    uint8_t *packet, *p = open_packet(w, bytes + (begins ? note_bytes(m) : 0), &packet);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, type == TYPE_END ? m->end_ns : m->begin_ns);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
@@ -41,6 +63,8 @@ static void tell(struct strobe_packets *w, uint64_t track, const struct strobe_m
         p = pb_uint(p, EVENT_VALUE, (uint64_t)m->value);
     if (bytes)
         p = pb_bytes(p, EVENT_NAME_TEXT, m->name, bytes);
+    if (begins)
+        p = write_notes(p, m);
     p = pb_close(event, p);
     strobe_packets_end(w, packet, p);
 }
@@ -64,6 +88,10 @@ void strobe_perfetto_mark(struct strobe_perfetto_marks *marks, struct strobe_pac
         describe(packets, *track = (*next_track)++, m);
     if (m->is_counter) {
         tell(packets, *track, m, TYPE_COUNTER);
+        return;
+    }
+    if (m->lane && m->begin_ns == m->end_ns) {
+        tell(packets, *track, m, TYPE_INSTANT);
         return;
     }
     tell(packets, *track, m, TYPE_BEGIN);

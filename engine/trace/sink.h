@@ -107,13 +107,20 @@ struct strobe_late {
 };
 extern const char *const strobe_hitch_name[STROBE_HITCH_COUNT];
 
-/* What a program told beside its calls: a counter's value, or an asynchronous slice, which lies on no thread. */
+/* Text that goes with a mark. */
+struct strobe_mark_note { const char *key, *text; };
+
+/* What a program told beside its calls: a counter's value, or an asynchronous slice, which lies on no thread. Or what
+ * somebody has to say of the program (findings): those have a lane, and may be instants. */
 struct strobe_mark {
     uint32_t track;                   /* from 0: a counter, or a lane in which slices of one name follow one another */
     int is_counter;
     const char *name;
     uint64_t begin_ns, end_ns;        /* a counter's: equal */
     int64_t value;                    /* a counter's */
+    const char *lane;                 /* what the track is called; NULL = `name` */
+    const struct strobe_mark_note *notes;   /* of those with a lane */
+    size_t note_count;
 };
 
 struct strobe_sink {

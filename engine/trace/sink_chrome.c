@@ -168,10 +168,34 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     strobe_outfile_text(c->out, "}}");
 }
 
+/* What has a lane is an instant of the process at its begin, as hitches are. */
+static void remark(struct chrome *c, const struct strobe_mark *m)
+{
+    event(c, "i", c->pid);
+    strobe_outfile_json(c->out, m->name);
+    strobe_outfile_text(c->out, "\",\"cat\":\"");
+    strobe_outfile_json(c->out, m->lane);
+    time_of(c, "\",\"s\":\"p\",\"ts\":", m->begin_ns);
+    strobe_outfile_text(c->out, ",\"args\":{\"duration us\":");
+    strobe_outfile_us(c->out, m->end_ns - m->begin_ns);
+    for (size_t i = 0; i < m->note_count; i++) {
+        strobe_outfile_text(c->out, ",\"");
+        strobe_outfile_json(c->out, m->notes[i].key);
+        strobe_outfile_text(c->out, "\":\"");
+        strobe_outfile_json(c->out, m->notes[i].text);
+        strobe_outfile_text(c->out, "\"");
+    }
+    strobe_outfile_text(c->out, "}}");
+}
+
 /* Counters are of a name; asynchronous slices of a name and an id, which is their lane's. */
 static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct chrome *c = (struct chrome *)sink;
+    if (m->lane) {
+        remark(c, m);
+        return;
+    }
     if (m->is_counter) {
         event(c, "C", c->pid);
         strobe_outfile_json(c->out, m->name);

@@ -774,6 +774,8 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
     b.path = (struct strobe_path){.sink = sink, .reader = reader, .tree = tree, .stats = b.stats};
     sink->start(sink, reader, tree);
     strobe_timeline_process(reader, tree, sink, b.stats);
+    for (size_t i = 0; i < options->mark_count && sink->mark; i++)
+        sink->mark(sink, &options->marks[i]);
     for (uint32_t i = 0; i < reader->thread_count && !b.failed && !b.path.failed; i++) {
         b.thread = &reader->threads[i];
         build_thread(&b);

@@ -57,6 +57,8 @@ struct strobe_timeline_options {
     uint64_t gap_ns;             /* 0 = four times the thread's interval or the sampler's, at least 5 ms */
     enum strobe_repair repair;   /* of calls */
     int no_samples;              /* don't tell the sink samples, only slices */
+    const struct strobe_mark *marks;   /* to be told beside: findings */
+    size_t mark_count;
     void (*progress)(void *ctx, uint64_t done, uint64_t all);   /* called now and then; NULL = not wanted */
     void *progress_ctx;
 };

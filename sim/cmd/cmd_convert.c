@@ -1,9 +1,11 @@
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
 #include "sim/cmd/progress.h"
+#include "sim/cmd/report_findings.h"
 
 #include "engine/trace/convert.h"
 #include "engine/trace/symbols.h"
+#include "engine/watch/findings_marks.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -28,6 +30,10 @@ const char strobe_usage_convert[] =
     "                     (default: four times the interval of samples, at least 5 ms)\n"
     "  --repair HOW       when calls ended that did not say so (of `record --method`): last, at\n"
     "                     the thread's last event before that is known; enclosing, then (last)\n"
+    "  --findings         show what `strobe report --findings` finds: a track of the process\n"
+    "                     (perfetto), or instants (chrome); --frames and --refresh as there\n"
+    "  --frames NAMES     methods that are frames, separated by ;\n"
+    "  --refresh HZ       of the display (60)\n"
     "  --from TIME        write from there on, after the session's begin (0)\n"
     "  --to TIME          write up to there (the session's end); a time is a number with ns, us,\n"
     "                     ms or s\n"
@@ -36,12 +42,15 @@ const char strobe_usage_convert[] =
     "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
+enum { FINDINGS = 512, FRAMES, REFRESH };
 enum { FORMAT = 256, INLINES, DEFLATE, GAP, REPAIR, FROM, TO };
 
 struct request {
     struct strobe_convert_options options;
     const char *session, *output, *format;
-    int quiet;
+    int quiet, findings;
+    const char *of_findings;     /* an option of them that was given */
+    struct strobe_findings_options look;
 };
 
 static int take_option(struct request *q, int c)
@@ -69,6 +78,11 @@ static int take_option(struct request *q, int c)
         return strobe_repair_of(optarg, &q->options.timeline.repair) == STROBE_OK
                    ? 0
                    : strobe_complain("convert: --repair %s: expected last or enclosing", optarg);
+    case FINDINGS: q->findings = 1; return 0;
+    case FRAMES:
+    case REFRESH:
+        q->of_findings = c == FRAMES ? "frames" : "refresh";
+        return strobe_report_findings_option(&q->look, "convert", q->of_findings, optarg);
     default: return STROBE_EXIT_BAD;
     }
 }
@@ -81,6 +95,10 @@ static int choose_format(struct request *q)
         return strobe_complain("convert: --format %s: expected perfetto, chrome, speedscope or folded", q->format);
     if (q->options.deflate && q->options.format != STROBE_FORMAT_PERFETTO)
         return strobe_complain("convert: --deflate is for the perfetto format");
+    if (q->of_findings && !q->findings)
+        return strobe_complain("convert: --%s is of --findings", q->of_findings);
+    if (q->findings && q->options.format != STROBE_FORMAT_PERFETTO && q->options.format != STROBE_FORMAT_CHROME)
+        return strobe_complain("convert: --findings is for the perfetto and chrome formats");
     return 0;
 }
 
@@ -112,6 +130,26 @@ static int convert(const struct request *q)
     return STROBE_EXIT_OK;
 }
 
+/* The same, with what is found in the session as marks of the trace. */
+static int convert_with_findings(struct request *q)
+{
+    char why[512] = "";
+    struct strobe_findings *found;
+    struct strobe_findings_marks marks;
+    q->look.symbols = q->options.symbols;
+    q->look.timeline = q->options.timeline;
+    enum strobe_status status = strobe_findings_of_session(q->session, &q->look, &found, why, sizeof why);
+    if (status != STROBE_OK)
+        return strobe_complain("%s: %s", q->session, why[0] ? why : strobe_status_text(status));
+    status = strobe_findings_marks(found, &marks);
+    q->options.timeline.marks = marks.marks;
+    q->options.timeline.mark_count = marks.count;
+    int exit_status = status == STROBE_OK ? convert(q) : strobe_complain("out of memory");
+    strobe_findings_marks_free(&marks);
+    strobe_findings_close(found);
+    return exit_status;
+}
+
 int strobe_cmd_convert(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -121,6 +159,9 @@ int strobe_cmd_convert(int argc, char **argv)
         {"deflate", no_argument, NULL, DEFLATE},
         {"gap-ms", required_argument, NULL, GAP},
         {"repair", required_argument, NULL, REPAIR},
+        {"findings", no_argument, NULL, FINDINGS},
+        {"frames", required_argument, NULL, FRAMES},
+        {"refresh", required_argument, NULL, REFRESH},
         {"from", required_argument, NULL, FROM},
         {"to", required_argument, NULL, TO},
         {"force", no_argument, NULL, 'f'},
@@ -129,6 +170,7 @@ int strobe_cmd_convert(int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     struct request q = {0};
+    strobe_report_findings_defaults(&q.look);
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_convert);
@@ -145,5 +187,5 @@ int strobe_cmd_convert(int argc, char **argv)
     if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
         return strobe_complain("convert: --to must be later than --from");
     int bad = choose_format(&q);
-    return bad ? bad : convert(&q);
+    return bad ? bad : q.findings ? convert_with_findings(&q) : convert(&q);
 }

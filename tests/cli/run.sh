@@ -57,6 +57,8 @@ is_refused value_unasked 'takes no value' "$strobe" report --json=yes good.strob
 is_refused report_of_nothing 'which session' "$strobe" report
 is_refused report_of_two 'one file at a time' "$strobe" report good.strobe good.strobe
 is_refused convert_of_nothing 'which session' "$strobe" convert -o x
+is_refused findings_in_folded_stacks '--findings is for the perfetto' "$strobe" convert --findings good.strobe -o x.txt
+is_refused frames_without_findings '--frames is of --findings' "$strobe" convert --frames x good.strobe -o x.json
 is_refused convert_to_nowhere 'where to' "$strobe" convert good.strobe
 is_refused symbolize_of_nothing 'which session' "$strobe" symbolize --mapping m -o x
 is_refused symbolize_to_nowhere 'where to' "$strobe" symbolize --mapping m good.strobe
@@ -258,7 +260,8 @@ is_refused folder_missing 'no/such/folder' "$strobe" convert good.strobe -o no/s
 is_refused output_is_a_folder 'folder' "$strobe" convert good.strobe -f -o folder
 is_refused output_is_full '/dev/full: ' "$strobe" convert good.strobe -o /dev/full
 for command in '--version' 'help' 'help record' 'report good.strobe' 'report --json good.strobe' \
-    'report good.perfetto-trace' 'report --findings good.strobe' 'explore' 'explore SB.litmus' 'doctor' 'doctor --json' 'report --help' \
+    'report good.perfetto-trace' 'report --findings good.strobe' 'explore' 'explore SB.litmus' 'doctor' \
+    'doctor --json' 'report --help' \
     'convert good.strobe -o -'; do
     wanted "full_output_of_$command" || continue
     # shellcheck disable=SC2086
