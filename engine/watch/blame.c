@@ -1,6 +1,7 @@
 #include "engine/watch/blame.h"
 
 #include "engine/store/matrix_entry.h"
+#include "engine/watch/finding.h"
 #include "engine/watch/looper.h"
 
 #include <stdlib.h>
@@ -289,10 +290,7 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
 static void add_line(struct strobe_blame *b, size_t *used, const struct strobe_matrix_item *item, const char *name)
 {
     char plain[NAME_MAX_BYTES];
-    size_t bytes = 0;
-    for (; name[bytes] && bytes + 1 < sizeof plain; bytes++)
-        plain[bytes] = (unsigned char)name[bytes] < ' ' ? ' ' : name[bytes];
-    plain[bytes] = 0;
+    size_t bytes = strobe_finding_line_name(name, plain, sizeof plain);
     size_t need = *used + bytes + LINE_NUMBERS_BYTES;
     if (!room_for(b, (void **)&b->text, &b->text_room, need, 1))
         return;

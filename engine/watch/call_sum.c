@@ -1,11 +1,13 @@
 #include "engine/watch/call_sum.h"
 
+#include "engine/watch/finding.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX, LINE_BYTES = 400 };
+enum { NONE = UINT32_MAX, LINE_BYTES = 400, NAME_BYTES = 301 };
 
 struct strobe_call_path {
     const char *text;
@@ -183,8 +185,10 @@ const char *strobe_call_sum_stack(struct strobe_call_sum *s, uint64_t time_ns, c
         const struct strobe_call_path *p = &s->paths[n];
         if (!p->shown)
             continue;
-        int bytes = snprintf(text + used, LINE_BYTES, "%" PRIu32 ",%.300s,%" PRIu64 ",%" PRIu64 "\n", p->depth - 1,
-                             p->text, p->calls, total(p, time_ns) / 1000000);
+        char name[NAME_BYTES];
+        strobe_finding_line_name(p->text, name, sizeof name);
+        int bytes = snprintf(text + used, LINE_BYTES, "%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 "\n", p->depth - 1, name,
+                             p->calls, total(p, time_ns) / 1000000);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
     *blame = to_blame(s, time_ns);

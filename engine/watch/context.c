@@ -69,6 +69,16 @@ uint64_t strobe_watch_blame(struct strobe_watch_context *c, struct strobe_findin
     return calls.longest_ns;
 }
 
+void strobe_watch_unseen_of(const struct strobe_watch_context *c, const struct strobe_message *m,
+                            struct strobe_unseen *unseen)
+{
+    uint64_t unmatched = strobe_looper_unmatched(c->looper);
+    if (m->in_flight)
+        strobe_unseen_add(unseen, "its end was not seen");
+    if (unmatched)
+        strobe_unseen_add(unseen, "of %llu messages so far one end only was told", (unsigned long long)unmatched);
+}
+
 void strobe_watch_found(struct strobe_watch_context *c, struct strobe_finding *f)
 {
     if (!f->scene)

@@ -41,6 +41,10 @@ const char *strobe_watch_keep(struct strobe_watch_context *c, const char *text);
 uint64_t strobe_watch_blame(struct strobe_watch_context *c, struct strobe_finding *f, const char *root,
                             struct strobe_unseen *unseen);
 
+/* What the message itself leaves open: that its end was not seen, that ends before it were lost. */
+void strobe_watch_unseen_of(const struct strobe_watch_context *c, const struct strobe_message *m,
+                            struct strobe_unseen *unseen);
+
 /* Hands a finding over; one whose scene is NULL gets that of now. */
 void strobe_watch_found(struct strobe_watch_context *c, struct strobe_finding *f);
 

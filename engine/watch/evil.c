@@ -35,8 +35,7 @@ static void message_ends(void *ctx, const struct strobe_message *m)
     struct strobe_unseen unseen = {""};
     uint64_t longest_ns = strobe_watch_blame(c, &f, m->text, &unseen);
     strobe_unseen_view(&unseen, &c->view, STROBE_NEEDS_TIMES | STROBE_NEEDS_CALLS);
-    if (m->in_flight)
-        strobe_unseen_add(&unseen, "its end was not seen");
+    strobe_watch_unseen_of(c, m, &unseen);
     strobe_finding_add_ms(&f, "cost_ms", cost_ns);
     strobe_finding_add_ms(&f, "stack_ms", longest_ns > cost_ns ? longest_ns : cost_ns);
     strobe_finding_add_ms(&f, "nested_ms", m->nested_ns);

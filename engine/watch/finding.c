@@ -30,6 +30,15 @@ double strobe_finding_value(const struct strobe_finding *f, const char *key)
     return NAN;
 }
 
+size_t strobe_finding_line_name(const char *name, char *to, size_t room)
+{
+    size_t bytes = 0;
+    for (; name[bytes] && bytes + 1 < room; bytes++)
+        to[bytes] = (unsigned char)name[bytes] < ' ' ? ' ' : name[bytes];
+    to[bytes] = 0;
+    return bytes;
+}
+
 void strobe_unseen_add(struct strobe_unseen *u, const char *format, ...)
 {
     size_t used = strlen(u->text), comma = used ? 2 : 0, room = sizeof u->text - used;

@@ -18,6 +18,10 @@ void strobe_finding_add_ms(struct strobe_finding *f, const char *key, uint64_t n
 /* The value of a key; NaN: not there. */
 double strobe_finding_value(const struct strobe_finding *f, const char *key);
 
+/* A name as lines of a stack show it, cut to `room` - 1 bytes: what would end or hide the line is a blank. Returns its
+ * bytes. */
+size_t strobe_finding_line_name(const char *name, char *to, size_t room);
+
 /* Reasons, joined by "; ". What does not fit is left out whole. */
 struct strobe_unseen { char text[400]; };
 

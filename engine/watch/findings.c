@@ -1,5 +1,7 @@
 #include "engine/watch/findings.h"
 
+#include "engine/watch/finding.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,9 +83,10 @@ void strobe_findings_sort(struct strobe_findings *f)
 uint64_t strobe_finding_cost_ns(const struct strobe_finding *f)
 {
     static const char *const keys[] = {"cost_ms", "cold_ms", "warm_ms", "block_ms", "application_ms"};
-    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
-        for (size_t i = 0; i < f->value_count; i++)
-            if (!strcmp(f->values[i].key, keys[k]) && f->values[i].value >= 0 && f->values[i].value < 1e12)
-                return (uint64_t)(f->values[i].value * 1e6 + 0.5);
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        double ms = strobe_finding_value(f, keys[k]);   /* NaN, where it isn't there, is neither */
+        if (ms >= 0 && ms < 1e12)
+            return (uint64_t)(ms * 1e6 + 0.5);
+    }
     return f->end_ns - f->begin_ns;
 }

@@ -53,6 +53,7 @@ void strobe_frame_count(struct strobe_frame_sum *sum, const struct strobe_watch_
     uint64_t dropped = strobe_frame_dropped(strobe_frame_cost(f), interval_ns), total_ns = strobe_frame_total(f);
     sum->frames++;
     sum->dropped += dropped;
+    sum->dropped_by_latency += strobe_frame_dropped_by_latency(total_ns, interval_ns);
     sum->levels[strobe_frame_level(dropped, drop)]++;
     sum->total_ns += (double)total_ns;
     sum->shown_ns += (double)(total_ns > interval_ns ? total_ns : interval_ns);
@@ -100,6 +101,7 @@ static void close_span(struct frames *w, bool partial)
         strobe_unseen_add(&unseen, "a rate by latency wants more than %d frames", STROBE_FRAMES_TOO_FEW);
     strobe_finding_add(&f, "frames", frames);
     strobe_finding_add(&f, "dropped", (double)sum->dropped);
+    strobe_finding_add(&f, "dropped_latency", (double)sum->dropped_by_latency);
     for (unsigned level = 0; level < STROBE_FRAME_LEVELS; level++)
         strobe_finding_add(&f, level_keys[level], (double)sum->levels[level]);
     strobe_finding_add(&f, "rejected", (double)w->rejected);

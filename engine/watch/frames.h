@@ -17,8 +17,8 @@
  * A FRAMES finding is made of each span whose frames' own time, (dropped + 1) x i each, reaches `frames_window_ns`, and
  * of what is left (partial 1) at a change of scene, after a pause as long as a window, and at the end. It is made of
  * smooth ones too (dropped 0), so that the rate of all time is known. Values: fps, fps_latency, frames, dropped,
- * drop_best .. drop_frozen, rejected, refresh_hz, latency_ms, input_ms, animation_ms, traversal_ms (means), partial.
- * A frame belongs to the scene in front when it ended.
+ * dropped_latency, drop_best .. drop_frozen, rejected, refresh_hz, latency_ms, input_ms, animation_ms, traversal_ms
+ * (means), partial. A frame belongs to the scene in front when it ended.
  *
  * A DROP finding is made of each frame that dropped options.drop[0] or more; blame = the phase that took longest, or
  * `before the frame` when it began late for most of its time. Values: dropped, level (1 normal .. 4 frozen), cost_ms,
@@ -55,7 +55,7 @@ enum strobe_frame_level strobe_frame_level(uint64_t dropped, const uint32_t drop
 
 /* Sums of frames; zeroed memory is none. */
 struct strobe_frame_sum {
-    uint64_t frames, dropped;
+    uint64_t frames, dropped, dropped_by_latency;
     uint64_t levels[STROBE_FRAME_LEVELS];
     double total_ns, shown_ns;   /* of total, and of max(total, interval) */
     double input_ns, animation_ns, traversal_ns;

@@ -74,8 +74,7 @@ static void report(struct hang *w, const struct strobe_message *m, int task, uin
     struct strobe_unseen unseen = {""};
     strobe_watch_blame(c, &f, m->text, &unseen);
     strobe_unseen_view(&unseen, &c->view, STROBE_NEEDS_TIMES | STROBE_NEEDS_CALLS | STROBE_NEEDS_DUE);
-    if (m->in_flight)
-        strobe_unseen_add(&unseen, "its end was not seen");
+    strobe_watch_unseen_of(c, m, &unseen);
     strobe_finding_add_ms(&f, "cost_ms", m->end_ns - m->begin_ns);
     if (ran) {
         strobe_finding_add_ms(&f, "timer_ms", ran_after_ns);

@@ -151,11 +151,6 @@ void strobe_looper_tell(struct strobe_looper *l, const struct strobe_watch_event
     }
 }
 
-const struct strobe_message *strobe_looper_now(const struct strobe_looper *l)
-{
-    return l->depth ? &l->flights[l->depth - 1].message : NULL;
-}
-
 uint32_t strobe_looper_depth(const struct strobe_looper *l)
 {
     return l->depth;

@@ -58,9 +58,6 @@ void strobe_looper_leave(struct strobe_looper *l, const struct strobe_looper_lis
 /* Events of all threads and kinds; times do not go back. */
 void strobe_looper_tell(struct strobe_looper *l, const struct strobe_watch_event *e);
 
-/* The message in flight, the innermost; NULL: none is. Good until the next event. */
-const struct strobe_message *strobe_looper_now(const struct strobe_looper *l);
-
 /* How many messages run, one in the other. */
 uint32_t strobe_looper_depth(const struct strobe_looper *l);
 

@@ -220,6 +220,7 @@ static void upstream_takes_latency_for_pace_847(void **state)
     const struct strobe_finding *f = watch_found(&rig, FRAMES, 0);
     assert_true(watch_value(f, "fps") == 60 && fabs(watch_value(f, "fps_latency") - 39.2125) < 0.005);
     assert_true(fabs(watch_value(f, "latency_ms") - 25.069426) < 0.001);
+    assert_true(watch_value(f, "dropped") == 0 && watch_value(f, "dropped_latency") == 258 + 11);
     assert_int_equal(watch_count(&rig, DROP), 0);
 }
 

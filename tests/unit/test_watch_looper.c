@@ -51,7 +51,8 @@ static void message(uint64_t begin_ms, uint64_t end_ms, const char *text)
     tell(STROBE_WATCH_MESSAGE_END, end_ms, "");
 }
 
-struct visited { size_t count; char first[STROBE_LOOPER_TEXT], last[STROBE_LOOPER_TEXT]; size_t in_flight; };
+struct visited { size_t count; char first[STROBE_LOOPER_TEXT], last[STROBE_LOOPER_TEXT]; size_t in_flight;
+                 uint64_t nested_ns; uint32_t nested; };
 
 static void visit(void *ctx, const struct strobe_message *m)
 {
@@ -60,6 +61,8 @@ static void visit(void *ctx, const struct strobe_message *m)
         strcpy(v->first, m->text);
     strcpy(v->last, m->text);
     v->in_flight += m->in_flight;
+    v->nested_ns = m->nested_ns;
+    v->nested = m->nested;
 }
 
 static struct visited history(void)
@@ -120,12 +123,12 @@ static void a_message_within_a_message_is_one_of_its_own(void **state)
     tell(STROBE_WATCH_MESSAGE_BEGIN, 0, "outer");
     tell(STROBE_WATCH_MESSAGE_BEGIN, 10, "inner");
     assert_int_equal(strobe_looper_depth(looper), 2);
-    assert_string_equal(strobe_looper_now(looper)->text, "inner");
+    assert_string_equal(history().last, "inner");
     tell(STROBE_WATCH_MESSAGE_END, 30, "");
-    assert_string_equal(strobe_looper_now(looper)->text, "outer");
-    assert_true(strobe_looper_now(looper)->nested_ns == MS(20) && strobe_looper_now(looper)->nested == 1);
+    assert_string_equal(history().last, "outer");
+    assert_true(history().nested_ns == MS(20) && history().nested == 1 && strobe_looper_depth(looper) == 1);
     tell(STROBE_WATCH_MESSAGE_END, 100, "");
-    assert_null(strobe_looper_now(looper));
+    assert_int_equal(strobe_looper_depth(looper), 0);
     assert_int_equal(strobe_looper_recent(looper).total_ns, MS(120));
 }
 
@@ -226,7 +229,7 @@ static void other_threads_messages_are_not_the_main_threads(void **state)
     struct strobe_watch_event e = {.what = STROBE_WATCH_MESSAGE_BEGIN, .thread = 2, .text = "worker"};
     (void)state;
     strobe_looper_tell(looper, &e);
-    assert_null(strobe_looper_now(looper));
+    assert_true(strobe_looper_depth(looper) == 0 && history().count == 0);
 }
 
 /* ---- lag and ANR */
@@ -367,6 +370,17 @@ static void a_message_that_never_ends_is_told_when_the_stream_does(void **state)
     assert_int_equal(watch_count(&rig, ANR), 1);
 }
 
+static void a_hang_says_that_ends_of_messages_were_lost(void **state)
+{
+    (void)state;
+    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 10, "never begun");
+    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 20, "outer");
+    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_BEGIN, 30, "its end is lost");
+    watch_tell_ms(&rig, STROBE_WATCH_MESSAGE_END, 2500, "outer");
+    assert_int_equal(watch_count(&rig, LAG), 1);
+    assert_non_null(strstr(watch_found(&rig, LAG, 0)->unseen, "of 2 messages so far one end only was told"));
+}
+
 static void a_hang_tells_what_ran_before_and_the_state_of_the_app(void **state)
 {
     struct strobe_watch_event nice = {.what = STROBE_WATCH_PRIORITY, .time_ns = MS(900), .value = -4, .text = ""};
@@ -481,6 +495,7 @@ int main(void)
         TEST(a_message_is_reported_once_as_a_lag_and_once_as_an_anr),
         TEST(messages_within_messages_hang_each_by_itself),
         TEST(a_message_that_never_ends_is_told_when_the_stream_does),
+        TEST(a_hang_says_that_ends_of_messages_were_lost),
         TEST(a_hang_tells_what_ran_before_and_the_state_of_the_app),
         TEST(upstream_stops_before_the_first_message_and_falls_over),
         TEST(thresholds_of_zero_find_nothing),
