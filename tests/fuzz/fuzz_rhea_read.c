@@ -1,6 +1,7 @@
-/* Damaged logs of RheaTrace: whatever the bytes are, reading and repairing them ends in a status, never in a crash, a
+/* Damaged logs of RheaTrace and of profilo: whatever the bytes are, reading and repairing them ends in a status, never in a crash, a
  * hang or a read out of bounds; what is read is in order, and repaired it nests. The input is the log. */
 #include "engine/trace/calls_repair.h"
+#include "engine/trace/profilo_text.h"
 #include "engine/trace/rhea_read.h"
 
 #include <stdlib.h>
@@ -29,9 +30,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct strobe_calls calls;
     struct strobe_rhea_read_stats stats;
+    struct strobe_profilo_stats other;
+    const char *text = (const char *)data;
     char why[128] = "";
     strobe_calls_open(&calls);
-    if (strobe_rhea_read((const char *)data, bytes, &calls, &stats, why, sizeof why) == STROBE_OK) {
+    enum strobe_status status = strobe_profilo_is(text, bytes)
+                                    ? strobe_profilo_read(text, bytes, &calls, &other, why, sizeof why)
+                                    : strobe_rhea_read(text, bytes, &calls, &stats, why, sizeof why);
+    if (status == STROBE_OK) {
         check_order(&calls);
         must(strobe_calls_repair(&calls, bytes & 1 ? STROBE_REPAIR_LAST : STROBE_REPAIR_ENCLOSING, NULL) == STROBE_OK);
         check_order(&calls);

@@ -86,6 +86,14 @@ static void seconds_are_printed_with_64_bits(void **state)
                         "18446744073.709551615 4294967295: E\n");
 }
 
+/* profilo divides by a reciprocal, which is wrong here for the first time: after 48.7 days. */
+static void microseconds_are_cut_off_exactly(void **state)
+{
+    (void)state;
+    assert_string_equal(line_of(UINT64_C(4207742717543999), 6, 0, STROBE_ATRACE_TEXT, "E", 1), "4207742.717543: E\n");
+    assert_string_equal(line_of(UINT64_C(4207742717544000), 6, 0, STROBE_ATRACE_TEXT, "E", 1), "4207742.717544: E\n");
+}
+
 static void entries_of_each_kind_have_their_form(void **state)
 {
     (void)state;
@@ -418,6 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seconds_are_printed_also_when_they_are_0),
         cmocka_unit_test(seconds_are_printed_with_64_bits),
+        cmocka_unit_test(microseconds_are_cut_off_exactly),
         cmocka_unit_test(entries_of_each_kind_have_their_form),
         cmocka_unit_test(a_message_is_one_line_whatever_is_in_it),
         cmocka_unit_test(the_longest_line_fits),
