@@ -10,8 +10,8 @@
  *
  * In the delta form each number of an entry is what is to be added to that of the entry before, wrapping around (32
  * bits but for TIMESTAMP and EXTRA, which have 64); entries of frames are one each, ids counting on; texts are told as
- * they are and change nothing. Texts hold any byte: `|` stays, for they come last; a newline or NUL would end them, so they
- * are written as blanks, and counted. (profilo cuts at a NUL, and lets a newline make a line of its own.)
+ * they are and change nothing. Texts hold any byte: `|` stays, for they come last; a newline or NUL would end them, so
+ * they are written as blanks, and counted. (profilo cuts at a NUL, and lets a newline make a line of its own.)
  *
  * As calls: MARK_PUSH is a BEGIN whose name is its STRING_NAME, or "" without one; MARK_POP an END of the innermost.
  *
