@@ -1,10 +1,9 @@
 /* btrace 2.0: instrumented methods of all threads keep the time of their enter in a local variable, and leave a record
  * of 16 bytes when they return, if they took long enough, or where they throw. A method that is left in any other way,
  * or never, leaves none. The buffer takes what comes until it is full. */
-#include "engine/trace/btrace2_read.h"
+#include "engine/trace/btrace2.h"
 #include "sim/policy/btrace.h"
-#include "sim/policy/call_claims.h"
-#include "sim/policy/instrument.h"
+#include "sim/policy/btrace2_claims.h"
 #include "sim/policy/policy.h"
 #include "sim/score/grow.h"
 
@@ -12,11 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum {
-    PROBE_BYTES = 14,
-    THRESHOLD_NS = 1000,         /* what is shorter leaves no record */
-    BUFFER_BYTES = 500000000,    /* the original's default */
-};
+enum { BUFFER_BYTES = 500000000 };           /* the original's default */
 
 /* Enters of a thread that have not ended, by depth of their frame: what the methods have in their local variables. */
 struct entered { uint32_t frame; uint64_t time_ns; };
@@ -54,7 +49,6 @@ static void charge(struct btrace2 *b, struct sim_vthread *v, double ns)
 static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
 {
     struct btrace2 *b = of(t);
-    struct sim_instrument_options options = {.probe_bytes = PROBE_BYTES, .throws = true};
     b->run = run;
     b->costs = run->options.costs;
     b->buffer = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -63,7 +57,7 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
         return STROBE_IO;
     }
     b->offset = STROBE_BTRACE2_HEADER_BYTES;
-    return sim_instrument_open(&b->probes, run->scenario, &options) ? STROBE_OK : STROBE_IO;
+    return sim_instrument_open(&b->probes, run->scenario, &sim_btrace2_probes) ? STROBE_OK : STROBE_IO;
 }
 
 static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
@@ -101,7 +95,7 @@ static void record(struct btrace2 *b, struct sim_vthread *v, uint32_t method, ui
     uint64_t now_ns = sim_now(), word[2];
     struct strobe_btrace2_record r = {.start_ns = begin_ns, .duration_ns = now_ns - begin_ns, .tid = v->tid,
                                       .method = b->probes.id[method]};
-    if (r.duration_ns <= THRESHOLD_NS)
+    if (r.duration_ns <= SIM_BTRACE2_THRESHOLD_NS)
         return;
     charge(b, v, b->costs.call_record);
     if (!strobe_btrace2_pack(&r, word)) {
@@ -149,39 +143,21 @@ static void method_throw(struct sim_tracer *t, struct sim_vthread *v, uint32_t m
 
 /* ---- claims ---- */
 
-static const char *name_of(void *ctx, uint32_t method)
-{
-    const struct btrace2 *b = ctx;
-    return method <= b->run->scenario->method_count ? b->run->scenario->methods[b->probes.method[method]].name : NULL;
-}
-
 /* The file: the header before the records. Clocks are one, and begin with the run. */
-static enum strobe_status read_buffer(struct btrace2 *b, struct strobe_calls *calls, char *why, size_t why_bytes)
-{
-    struct strobe_btrace2_options options = {.name = name_of, .ctx = b};
-    uint32_t version = STROBE_BTRACE2_VERSION;
-    size_t bytes = b->offset < BUFFER_BYTES ? (size_t)b->offset : BUFFER_BYTES;
-    memcpy(b->buffer, &version, sizeof version);
-    memcpy(b->buffer + sizeof version, &b->main_tid, sizeof b->main_tid);
-    return strobe_btrace2_read(b->buffer, bytes, &options, calls, NULL, why, why_bytes);
-}
-
 static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
                                  size_t why_bytes)
 {
     struct btrace2 *b = of(t);
-    struct strobe_calls calls;
-    strobe_calls_open(&calls);
+    uint32_t version = STROBE_BTRACE2_VERSION;
+    size_t bytes = b->offset < BUFFER_BYTES ? (size_t)b->offset : BUFFER_BYTES;
     enum strobe_status status = STROBE_IO;
-    if (!b->failed && sim_instrument_view(&b->probes, run->scenario, &run->truth, false, &b->tracer.view)) {
-        strobe_calls_close(&calls);
-        status = read_buffer(b, &calls, why, why_bytes);
-    }
-    if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .end_ns = run->end_ns}, out);
+    memcpy(b->buffer, &version, sizeof version);
+    memcpy(b->buffer + sizeof version, &b->main_tid, sizeof b->main_tid);
+    if (!b->failed && sim_instrument_view(&b->probes, run->scenario, &run->truth, false, &b->tracer.view))
+        status = sim_btrace2_claims(&(struct sim_btrace2_capture){.log = b->buffer, .bytes = bytes,
+                                                                  .end_ns = run->end_ns},
+                                    &b->probes, run->scenario, out, why, why_bytes);
     out->lost += b->dropped + b->refused;
-    out->bytes = b->offset < BUFFER_BYTES ? b->offset : BUFFER_BYTES;
-    strobe_calls_close(&calls);
     if (status == STROBE_IO && why_bytes && !why[0])
         snprintf(why, why_bytes, "out of memory");
     return status;
@@ -210,8 +186,8 @@ struct sim_tracer *sim_policy_btrace2(void)
     b->tracer = (struct sim_tracer){
         .start = start, .thread_begin = thread_begin, .method_in = method_in,
         .method_out = method_out, .method_throw = method_throw, .claims = claims, .save = sim_btrace_save,
-        .close = close_btrace2, .policy = "btrace2", .interval_main_ns = THRESHOLD_NS,
-        .interval_other_ns = THRESHOLD_NS,
+        .close = close_btrace2, .policy = "btrace2", .interval_main_ns = SIM_BTRACE2_THRESHOLD_NS,
+        .interval_other_ns = SIM_BTRACE2_THRESHOLD_NS,
     };
     return &b->tracer;
 }

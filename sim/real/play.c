@@ -84,7 +84,7 @@ static void *act(void *arg)
     a->known_tid = p->runtime && p->runtime->tid ? p->runtime->tid() : a->tid;
     atomic_store(&a->begin_ns, sim_work_now_ns());
     if (p->witness)
-        a->witness = p->witness->thread_begin(a->tid, a->is_main, name);
+        a->witness = p->witness->thread_begin(&(struct sim_witness_thread){a->tid, a->track + 1, a->is_main, name});
     if (on_stage)
         p->stage->perform(a);
     if (a->witness)

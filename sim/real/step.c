@@ -41,20 +41,21 @@ static struct sim_level *push(struct sim_actor *a, enum sim_level_kind kind, uin
 /* ---- calls ---- */
 
 /* The innermost method. */
-static uint32_t method_of(const struct sim_actor *a)
+static const struct sim_level *body_of(const struct sim_actor *a)
 {
     uint32_t i = a->level_count - 1;
     while (a->levels[i].kind != SIM_LEVEL_BODY)
         i--;
-    return a->levels[i].op;
+    return &a->levels[i];
 }
 
-/* A probe, if the method has it. */
-static void tell(const struct sim_actor *a, void (*probe)(void *thread, uint32_t id), uint32_t method)
+/* A probe, if the innermost method has it. */
+static void tell(const struct sim_actor *a, void (*probe)(void *thread, uint32_t id, uint32_t depth))
 {
-    uint32_t id = a->play->probes[method];
+    const struct sim_level *body = body_of(a);
+    uint32_t id = a->play->probes[body->op];
     if (id)
-        probe(a->witness, id);
+        probe(a->witness, id, (uint32_t)(body - a->levels));
 }
 
 /* Calls a method that calls itself `deeper` times before it does anything. */
@@ -74,16 +75,15 @@ static struct sim_next call(struct sim_actor *a, uint32_t method, uint64_t deepe
     a->stack_bytes += bytes + RECORD_BYTES;
     sim_note(&a->notes, SIM_NOTE_CALL, sim_work_now_ns(), method);
     if (a->witness)
-        tell(a, a->play->witness->enter, method);
+        tell(a, a->play->witness->enter);
     return (struct sim_next){SIM_NEXT_CALL, method, bytes};
 }
 
 static struct sim_next leave_method(struct sim_actor *a, bool thrown)
 {
-    uint32_t method = top(a)->op;
-    const struct sim_method *m = &a->play->scenario->methods[method];
+    const struct sim_method *m = &a->play->scenario->methods[top(a)->op];
     if (a->witness && !thrown && !a->leaving)
-        tell(a, a->play->witness->leave, method);
+        tell(a, a->play->witness->leave);
     a->stack_bytes -= ((m->frame_bytes + 15) & ~(size_t)15) + RECORD_BYTES;
     a->level_count--;
     sim_note(&a->notes, SIM_NOTE_RETURN, sim_work_now_ns(), thrown);
@@ -165,7 +165,7 @@ static struct sim_next unwind(struct sim_actor *a)
 
 static bool is_managed(const struct sim_actor *a)
 {
-    return a->level_count && a->play->scenario->methods[method_of(a)].managed;
+    return a->level_count && a->play->scenario->methods[body_of(a)->op].managed;
 }
 
 static void allocate(struct sim_actor *a, uint64_t bytes)
@@ -250,7 +250,7 @@ static struct sim_next play(struct sim_actor *a, uint32_t number)
         break;
     case SIM_OP_THROW:
         if (a->witness)
-            tell(a, a->play->witness->throws, method_of(a));
+            tell(a, a->play->witness->throws);
         a->throwing = true;
         break;
     case SIM_OP_CATCH: push(a, SIM_LEVEL_CATCH, number, op->block); break;

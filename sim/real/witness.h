@@ -18,6 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Who a thread is. */
+struct sim_witness_thread {
+    uint32_t tid;                /* the kernel's */
+    uint32_t number;             /* in the run, from 1: its track + 1 */
+    bool is_main;
+    const char *name;
+};
+
 struct sim_witness {
     const char *policy;
 
@@ -25,12 +33,13 @@ struct sim_witness {
      * be written. False: `why` has one line. */
     bool (*open)(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes);
 
-    /* By the thread itself; `thread` is what its begin has returned. NULL = it is not listened to. Methods by id. */
-    void *(*thread_begin)(uint32_t tid, bool is_main, const char *name);
+    /* By the thread itself; `thread` is what its begin has returned. NULL = it is not listened to. Methods by
+     * id; `depth` of their frame: the same from its enter to its end, and more in what it calls. */
+    void *(*thread_begin)(const struct sim_witness_thread *about);
     void (*thread_end)(void *thread);
-    void (*enter)(void *thread, uint32_t id);
-    void (*leave)(void *thread, uint32_t id);
-    void (*throws)(void *thread, uint32_t id);
+    void (*enter)(void *thread, uint32_t id, uint32_t depth);
+    void (*leave)(void *thread, uint32_t id, uint32_t depth);
+    void (*throws)(void *thread, uint32_t id, uint32_t depth);
     void (*message_begin)(void *thread, uint32_t message);
     void (*message_end)(void *thread, uint32_t message);
 

@@ -1,6 +1,7 @@
 #include "sim/real/witness_claims.h"
 
 #include "engine/trace/whole_file.h"
+#include "sim/policy/btrace2_claims.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/rhea_claims.h"
 #include "sim/real/witness/witness.h"
@@ -17,6 +18,7 @@ struct reading {
     const struct sim_scenario *scenario;
     const struct sim_notes_head *head;
     struct sim_instrument probes;
+    const struct sim_tracks *truth;
     struct sim_tracks *out;
     char *why;
     size_t why_bytes;
@@ -90,6 +92,36 @@ static enum strobe_status read_rhea(struct reading *r)
     return status == STROBE_OK ? status : fail(r, status, why);
 }
 
+/* ---- btrace2 ---- */
+
+/* The log has threads' numbers for their ids. */
+static void rename_thread(const void *truth, struct strobe_calls_thread *t)
+{
+    const struct sim_tracks *tracks = truth;
+    if (!t->tid || t->tid > tracks->track_count)
+        return;
+    const struct sim_track *track = &tracks->tracks[t->tid - 1];
+    snprintf(t->name, sizeof t->name, "%s", track->name);
+    t->is_main = track->is_main;
+    t->tid = track->tid;
+}
+
+static enum strobe_status read_btrace2(struct reading *r)
+{
+    struct strobe_whole_file log;
+    if (strobe_whole_file_open(r->path, &log) != STROBE_OK)
+        return fail(r, STROBE_IO, strerror(errno));
+    char why[256] = "";
+    enum strobe_status status =
+        sim_btrace2_claims(&(struct sim_btrace2_capture){.log = log.at, .bytes = log.bytes,
+                                                         .origin_ns = r->head->begin_ns,
+                                                         .end_ns = r->head->end_ns - r->head->begin_ns,
+                                                         .rename = rename_thread, .ctx = r->truth},
+                           &r->probes, r->scenario, r->out, why, sizeof why);
+    strobe_whole_file_close(&log);
+    return status == STROBE_OK ? status : fail(r, status, why);
+}
+
 /* ---- which of them ---- */
 
 struct scheme {
@@ -105,6 +137,7 @@ static const struct scheme schemes[] = {
     {"matrix", &sim_matrix_probes, true, sim_instrument_view, read_matrix},
     {"rheatrace", &sim_rhea_probes, false, sim_rhea_view, read_rhea},
     {"rheatrace-main", &sim_rhea_probes, true, sim_rhea_view, read_rhea},
+    {"btrace2", &sim_btrace2_probes, false, sim_instrument_view, read_btrace2},
 };
 
 static const struct scheme *scheme_of(const char *policy)
@@ -125,7 +158,7 @@ enum strobe_status sim_real_witness_claims(const char *policy, const char *path,
                                            struct sim_tracks *out, struct sim_view *view, char *why, size_t why_bytes)
 {
     const struct scheme *s = scheme_of(policy);
-    struct reading r = {.path = path, .scenario = scenario, .head = head, .out = out, .why = why,
+    struct reading r = {.path = path, .scenario = scenario, .head = head, .truth = truth, .out = out, .why = why,
                         .why_bytes = why_bytes};
     enum strobe_status status = STROBE_OK;
     if (!sim_instrument_open(&r.probes, scenario, s->probes) ||

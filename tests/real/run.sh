@@ -128,6 +128,10 @@ check 'rheatrace: calls are as long as they were' in_bounds call_error_ns 0 2e6
 check 'rheatrace: throws are probed' grep -q 'T:Job.fail$' "$work/probes/capture.rheatrace"
 check 'rheatrace-main: follows the main thread alone' instrumented rheatrace-main
 check 'rheatrace-main: each probed call of it is told' calls_match "${main_calls[@]}"
+check 'btrace2: a scenario plays with probes in its methods' instrumented btrace2
+check 'btrace2: each call that returned or threw is told, and no other' \
+    calls_match Job.run Job.draw Job.fail Ticker.tick Ticker.run
+check 'btrace2: calls are as long as they were' in_bounds call_error_ns 0 2e6
 check 'netease: without a runtime there is nothing to suspend' refused 2 '--runtime art11' \
     "$strobe" run "$probes" --mode real --policy netease
 

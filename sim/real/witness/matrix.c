@@ -52,12 +52,12 @@ static bool open_matrix(const char *const *names, uint32_t count, const char *pa
     return false;
 }
 
-static void *thread_begin(uint32_t tid, bool is_main, const char *name)
+static void *thread_begin(const struct sim_witness_thread *about)
 {
-    if (!is_main)
+    if (!about->is_main)
         return NULL;
-    matrix.head.tid = tid;
-    snprintf(matrix.head.name, sizeof matrix.head.name, "%s", name);
+    matrix.head.tid = about->tid;
+    snprintf(matrix.head.name, sizeof matrix.head.name, "%s", about->name);
     return &matrix;
 }
 
@@ -66,22 +66,22 @@ static void thread_end(void *thread)
     (void)thread;
 }
 
-static void enter(void *thread, uint32_t id)
+static void enter(void *thread, uint32_t id, uint32_t depth)
 {
-    (void)thread;
+    (void)thread, (void)depth;
     strobe_matrix_enter(&matrix.log, id);
 }
 
-static void leave(void *thread, uint32_t id)
+static void leave(void *thread, uint32_t id, uint32_t depth)
 {
-    (void)thread;
+    (void)thread, (void)depth;
     strobe_matrix_leave(&matrix.log, id);
 }
 
 /* A throw is none of Matrix's probes. */
-static void throws(void *thread, uint32_t id)
+static void throws(void *thread, uint32_t id, uint32_t depth)
 {
-    (void)thread, (void)id;
+    (void)thread, (void)id, (void)depth;
 }
 
 static void message_begin(void *thread, uint32_t message)

@@ -72,10 +72,9 @@ static bool open_main(const char *const *names, uint32_t count, const char *path
     return open_ring(names, path, true, why, why_bytes);
 }
 
-static void *thread_begin(uint32_t tid_of_thread, bool is_main, const char *name)
+static void *thread_begin(const struct sim_witness_thread *about)
 {
-    (void)is_main, (void)name;
-    own_tid = tid_of_thread;
+    own_tid = about->tid;
     return &rhea;
 }
 
@@ -90,21 +89,21 @@ static void mark(enum strobe_atrace_kind kind, uint32_t id)
     strobe_atrace_mark(&rhea.atrace, kind, name, strlen(name));
 }
 
-static void enter(void *thread, uint32_t id)
+static void enter(void *thread, uint32_t id, uint32_t depth)
 {
-    (void)thread;
+    (void)thread, (void)depth;
     mark(STROBE_ATRACE_ENTER, id);
 }
 
-static void leave(void *thread, uint32_t id)
+static void leave(void *thread, uint32_t id, uint32_t depth)
 {
-    (void)thread;
+    (void)thread, (void)depth;
     mark(STROBE_ATRACE_LEAVE, id);
 }
 
-static void throws(void *thread, uint32_t id)
+static void throws(void *thread, uint32_t id, uint32_t depth)
 {
-    (void)thread;
+    (void)thread, (void)depth;
     mark(STROBE_ATRACE_THROW, id);
 }
 

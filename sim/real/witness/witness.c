@@ -3,7 +3,7 @@
 #include <string.h>
 
 static const struct sim_witness *const schemes[] = {&sim_witness_matrix, &sim_witness_rheatrace,
-                                                    &sim_witness_rheatrace_main};
+                                                    &sim_witness_rheatrace_main, &sim_witness_btrace2};
 
 __attribute__((visibility("default"))) sim_witness_of_fn sim_witness_of;
 const struct sim_witness *sim_witness_of(const char *policy)

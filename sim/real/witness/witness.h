@@ -13,8 +13,10 @@ struct sim_witness_matrix {
     char name[32];
 };
 
-/* rheatrace: its raw log (engine/method/rhea_log.h). */
+/* rheatrace: its raw log (engine/method/rhea_log.h). btrace2: its log (engine/trace/btrace2.h), with threads by their
+ * number in the run. */
 
-extern const struct sim_witness sim_witness_matrix, sim_witness_rheatrace, sim_witness_rheatrace_main;
+extern const struct sim_witness sim_witness_matrix, sim_witness_rheatrace, sim_witness_rheatrace_main,
+    sim_witness_btrace2;
 
 #endif

@@ -1,0 +1,27 @@
+/* What btrace 2.0's method log claims, in virtual time and in real mode alike. */
+#ifndef STROBE_SIM_POLICY_BTRACE2_CLAIMS_H
+#define STROBE_SIM_POLICY_BTRACE2_CLAIMS_H
+
+#include "engine/trace/calls.h"
+#include "sim/policy/instrument.h"
+#include "sim/score/tracks.h"
+
+enum { SIM_BTRACE2_THRESHOLD_NS = 1000 };    /* what is shorter leaves no record */
+
+extern const struct sim_instrument_options sim_btrace2_probes;
+
+struct sim_btrace2_capture {
+    const void *log;
+    size_t bytes;
+    uint64_t origin_ns;          /* CLOCK_MONOTONIC at the begin of the run */
+    uint64_t end_ns;             /* of the run, from its begin */
+    void (*rename)(const void *ctx, struct strobe_calls_thread *thread);   /* says who a thread is; NULL: as logged */
+    const void *ctx;
+};
+
+/* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT and its like, STROBE_IO with `why`. */
+enum strobe_status sim_btrace2_claims(const struct sim_btrace2_capture *capture, const struct sim_instrument *probes,
+                                      const struct sim_scenario *scenario, struct sim_tracks *out, char *why,
+                                      size_t why_bytes);
+
+#endif
