@@ -6,8 +6,8 @@
  *           u64 duration (lower 26 of its 45 bits, ns) << 38 | tid (15 bits) << 23 | method (23 bits)
  *
  * Records stand in the order in which calls ended, so a callee's before its caller's. One whose second word is 0 was
- * never written. A buffer of `bytes` takes records while offset + 16 < bytes: its last place stays empty, and what comes
- * later is dropped.
+ * never written. A buffer of `bytes` takes records while offset + 16 < bytes: its last place stays empty, and what
+ * comes later is dropped.
  *
  * The original masks neither tid nor method: a tid above 32767 spills into the duration, a method above 2^23 - 1 into
  * the tid (strobe_btrace2_upstream; tests). Ours refuses such a record. Any context. */

@@ -1,14 +1,14 @@
 /* Reads btrace 2.0's method logs (btrace2.h) as calls.
  *
- * A log tells no begins and ends but whole calls, so each thread's calls are put in order (by start, the longer first,
- * then the one that ended later in the log) and nested by a walk; sorting begins and ends by time, as the original does,
- * loses the nesting where two start at once, and of calls that take no time. A call that claims to outlast the one it
- * lies in ends with that one; calls that began before the trace did begin with it, and those that ended before it are
- * left out. All are counted.
+ * A log tells no begins and ends but whole calls, so each thread's calls are put in order (by start, the longer
+ * first, then the one that ended later in the log) and nested by a walk; sorting begins and ends by time, as the
+ * original does, loses the nesting where two start at once, and of calls that take no time. A call that claims to
+ * outlast the one it lies in ends with that one; calls that began before the trace did begin with it, and those that
+ * ended before it are left out. All are counted.
  *
  * Times are CLOCK_MONOTONIC as logged, plus a shift: where the log is to lie beside a system trace that begins at
- * `system_ns`, that trace may be on BOOTTIME, and the shift is the difference of the two clocks when it begins nearer to
- * the log's BOOTTIME than to its MONOTONIC moment; none where the clocks are less than 1 ms apart.
+ * `system_ns`, that trace may be on BOOTTIME, and the shift is the difference of the two clocks when it begins nearer
+ * to the log's BOOTTIME than to its MONOTONIC moment; none where the clocks are less than 1 ms apart.
  *
  * Facts: btrace legacy/v2.0, as studied. Allocates; not thread-safe. Reading half only. */
 #ifndef STROBE_TRACE_BTRACE2_READ_H
