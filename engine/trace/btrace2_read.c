@@ -97,17 +97,38 @@ static int by_nesting(const void *left, const void *right)
     return a->place > b->place ? -1 : 1;
 }
 
+/* "class method desc" as `class.method`. Number of the name. */
+static uint32_t mapped_name(struct import *m, const char *mapped)
+{
+    bool classless = !strncmp(mapped, "- ", 2);
+    const char *method = strchr(mapped, ' '), *from = classless ? method + 1 : mapped;
+    size_t bytes = (size_t)(method - from) * !classless, more = method ? strcspn(method + 1, " ") : 0;
+    char *name = malloc(bytes + more + 2);
+    if (!name || !method) {
+        m->calls->failed |= !name;
+        free(name);
+        return 0;
+    }
+    memcpy(name, from, bytes);
+    if (!classless)
+        name[bytes++] = '.';
+    memcpy(name + bytes, method + 1, more);
+    uint32_t number = strobe_calls_name(m->calls, name, bytes + more);
+    free(name);
+    return number;
+}
+
 static uint32_t name_of(struct import *m, uint32_t method)
 {
     char made[32];
     if (!m->names[method]) {
-        const char *name = m->options->name ? m->options->name(m->options->ctx, method) : NULL;
+        const struct strobe_matrix_method *known = m->options->map ? strobe_matrix_map_of(m->options->map, method)
+                                                                   : NULL;
         m->stats->methods++;
-        m->stats->nameless += !name;
-        if (!name)
-            snprintf(made, sizeof made, "method %u", method);
-        name = name ? name : made;
-        m->names[method] = (strobe_calls_name(m->calls, name, strlen(name)) + 1) | (name == made ? NAMELESS : 0);
+        m->stats->nameless += !known;
+        snprintf(made, sizeof made, "method %u", method);
+        m->names[method] = known ? mapped_name(m, known->name) + 1
+                                 : (strobe_calls_name(m->calls, made, strlen(made)) + 1) | NAMELESS;
     }
     return (m->names[method] & ~NAMELESS) - 1;
 }

@@ -10,6 +10,8 @@
  * `system_ns`, that trace may be on BOOTTIME, and the shift is the difference of the two clocks when it begins nearer
  * to the log's BOOTTIME than to its MONOTONIC moment; none where the clocks are less than 1 ms apart.
  *
+ * A method is called `class.method` as its mapping says (the method alone where the class is `-`), or "method 123".
+ *
  * Facts: btrace legacy/v2.0, as studied. Allocates; not thread-safe. Reading half only. */
 #ifndef STROBE_TRACE_BTRACE2_READ_H
 #define STROBE_TRACE_BTRACE2_READ_H
@@ -17,14 +19,13 @@
 #include "engine/base/status.h"
 #include "engine/trace/btrace2.h"
 #include "engine/trace/calls.h"
+#include "engine/trace/matrix_map.h"
 
 #include <stddef.h>
 
 struct strobe_btrace2_options {
     uint64_t system_ns;          /* begin of the system trace it is to lie beside; 0 = none */
-    /* The name of a method, which the call keeps; NULL = not known: it is called "method 123". May be NULL. */
-    const char *(*name)(void *ctx, uint32_t method);
-    void *ctx;
+    const struct strobe_matrix_map *map;   /* names of methods; NULL = not known */
 };
 
 struct strobe_btrace2_stats {

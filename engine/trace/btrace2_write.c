@@ -1,5 +1,7 @@
 #include "engine/trace/btrace2_write.h"
 
+#include "engine/store/matrix_entry.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,19 +69,39 @@ static void write_log(const struct work *w, uint64_t bytes_max, struct strobe_ou
     }
 }
 
+/* Whether a mapping can hold the name as it is. */
+static bool is_mappable(const char *name)
+{
+    for (const char *p = name; *p; p++)
+        if ((unsigned char)*p <= ' ' || *p == ',' || *p == '/' || *p == '~' || *p == 0x7f)
+            return false;
+    return name[0] && strncmp(name, "-.", 2) != 0;
+}
+
+/* The dot that parts class and method; not one of arguments in brackets. NULL: there is no class. */
+static const char *last_dot(const char *name)
+{
+    size_t bytes = strcspn(name, "(");
+    while (bytes && name[bytes - 1] != '.')
+        bytes--;
+    return bytes > 1 && name[bytes] && name[bytes] != '(' ? name + bytes - 1 : NULL;
+}
+
 static void write_mapping(const struct strobe_calls *c, struct strobe_outfile *mapping)
 {
-    for (size_t i = 0; i < c->names.count; i++) {
+    size_t count = c->names.count < STROBE_MATRIX_DISPATCH - 1 ? c->names.count : STROBE_MATRIX_DISPATCH - 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = c->names.texts[i], *dot = last_dot(name);
+        bool mappable = is_mappable(name);
         strobe_outfile_number(mapping, i + 1);
-        strobe_outfile_text(mapping, ",1,");
-        for (const char *text = c->names.texts[i]; *text;) {
-            size_t plain = strcspn(text, "\r\n");
-            strobe_outfile_write(mapping, text, plain);
-            text += plain;
-            if (*text) {
-                strobe_outfile_text(mapping, " ");
-                text++;
-            }
+        strobe_outfile_text(mapping, mappable && dot ? ",1," : ",1,- ");
+        for (const char *p = name; mappable && *p; p++)
+            strobe_outfile_write(mapping, p == dot ? " " : p, 1);
+        for (const char *p = name; !mappable && *p; p++)
+            strobe_outfile_write(mapping, (unsigned char)*p <= ' ' || strchr(",/~\x7f", *p) ? "_" : p, 1);
+        if (!mappable) {
+            strobe_outfile_text(mapping, "~");
+            strobe_outfile_number(mapping, i + 1);
         }
         strobe_outfile_text(mapping, "\n");
     }

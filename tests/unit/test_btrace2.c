@@ -47,12 +47,23 @@ static void record(uint32_t tid, uint32_t method, uint64_t start_ns, uint64_t du
     put(word[1], 8);
 }
 
-static const char *letter(void *ctx, uint32_t method)
+/* Methods 'a' to 'z' are called so. */
+static struct strobe_matrix_map *letters;
+
+static int open_all(void **state)
 {
-    static char name[2];
-    (void)ctx;
-    name[0] = (char)method;
-    return method >= 'a' && method <= 'z' ? name : NULL;
+    char text[26 * 16];
+    size_t n = 0;
+    for (char c = 'a'; c <= 'z'; c++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%d,1,- %c\n", c, c);
+    assert_int_equal(strobe_matrix_map_parse(text, n, "letters", &letters, why, sizeof why), STROBE_OK);
+    return strobe_workshop_open(state);
+}
+
+static int close_all(void **state)
+{
+    strobe_matrix_map_close(letters);
+    return strobe_workshop_close(state);
 }
 
 static const char *told(void)
@@ -73,7 +84,7 @@ static const char *told(void)
 
 static enum strobe_status read_log(void)
 {
-    options.name = letter;
+    options.map = letters;
     why[0] = 0;
     return strobe_btrace2_read(log_bytes, log_used, &options, &calls, &stats, why, sizeof why);
 }
@@ -376,9 +387,37 @@ static void a_log_is_written_with_its_mapping(void **state)
     strobe_calls_close(&calls);
     assert_int_equal(written.records, 2);
     char *mapping = strobe_workshop_read("log.mapping", &(size_t){0});
-    assert_string_equal(mapping, "1,1,a\n2,1,b\n");
+    assert_string_equal(mapping, "1,1,- a\n2,1,- b\n");
     free(mapping);
     reads_as("7*: Bmethod 1@1000 Bmethod 2@1010 Emethod 2@1030 Emethod 1@1050\n");
+}
+
+/* As class and method; what a mapping can't hold is changed, and stays one of its kind. */
+static void names_are_mapped_and_come_back(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"com.app.Feed.scroll", "com.app.Feed.scroll"}, {"doFrame", "doFrame"}, {"a.f(b.C)", "a.f(b.C)"}, {".x", ".x"},
+        {"x.", "x."}, {"a.(b)", "a.(b)"}, {"read: /a,b", "read:__a_b~7"}, {"read: /a b", "read:__a_b~8"}, {"-.x", "-.x~9"},
+        {"x~1", "x_1~10"}, {"f(a.b)", "f(a.b)"}};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    begin_calls();
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint32_t name = strobe_calls_name(&calls, names[i][0], strlen(names[i][0]));
+        strobe_calls_add(&calls, strobe_calls_thread(&calls, 7), STROBE_CALL_BEGIN, 10 * i, name);
+        strobe_calls_add(&calls, strobe_calls_thread(&calls, 7), STROBE_CALL_END, 10 * i + 5, name);
+    }
+    assert_int_equal(write_log(0), STROBE_OK);
+    strobe_calls_close(&calls);
+    struct strobe_matrix_map *map;
+    assert_int_equal(strobe_matrix_map_read(strobe_workshop_path("log.mapping"), &map, why, sizeof why), STROBE_OK);
+    struct strobe_btrace2_options named = {.map = map};
+    assert_int_equal(strobe_btrace2_read(log_bytes, log_used, &named, &calls, &stats, why, sizeof why), STROBE_OK);
+    assert_int_equal(stats.nameless_calls, 0);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_string_equal(calls.names.texts[calls.threads[0].calls[2 * i].name], names[i][1]);
+    strobe_matrix_map_close(map);
+    strobe_calls_close(&calls);
 }
 
 static void what_does_not_fit_is_refused_not_spilled(void **state)
@@ -431,11 +470,6 @@ static void calls_that_are_not_whole_are_not_written(void **state)
 
 static uint64_t seed;
 
-static const char *numbered(void *ctx, uint32_t method)
-{
-    return ((const struct strobe_calls *)ctx)->names.texts[method - 1];
-}
-
 /* Threads that call and return, each step taking time: read back, they are the same. */
 static void random_calls_read_back_the_same(void **state)
 {
@@ -458,7 +492,9 @@ static void random_calls_read_back_the_same(void **state)
         }
         assert_int_equal(write_log(0), STROBE_OK);
         struct strobe_calls before = calls;
-        struct strobe_btrace2_options named = {.name = numbered, .ctx = &before};
+        struct strobe_matrix_map *map;
+        assert_int_equal(strobe_matrix_map_read(strobe_workshop_path("log.mapping"), &map, why, sizeof why), STROBE_OK);
+        struct strobe_btrace2_options named = {.map = map};
         assert_int_equal(strobe_btrace2_read(log_bytes, log_used, &named, &calls, &stats, why, sizeof why), STROBE_OK);
         for (size_t i = 0; i < before.thread_count; i++) {
             const struct strobe_calls_thread *was = &before.threads[i];
@@ -470,6 +506,7 @@ static void random_calls_read_back_the_same(void **state)
                 assert_string_equal(calls.names.texts[is->calls[k].name], before.names.texts[was->calls[k].name]);
             }
         }
+        strobe_matrix_map_close(map);
         strobe_calls_close(&before);
         strobe_calls_close(&calls);
     }
@@ -531,6 +568,7 @@ int main(void)
         cmocka_unit_test(records_hold_what_they_are_given_up_to_their_limits),
         cmocka_unit_test(upstream_spills_what_does_not_fit),
         cmocka_unit_test(a_log_is_written_with_its_mapping),
+        cmocka_unit_test(names_are_mapped_and_come_back),
         cmocka_unit_test(what_does_not_fit_is_refused_not_spilled),
         cmocka_unit_test(a_full_buffer_drops_what_comes_later),
         cmocka_unit_test(calls_that_are_not_whole_are_not_written),
@@ -538,5 +576,5 @@ int main(void)
         cmocka_unit_test(damaged_logs_always_nest),
     };
     seed = strobe_workshop_seed("test_btrace2");
-    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+    return cmocka_run_group_tests(tests, open_all, close_all);
 }
