@@ -168,9 +168,8 @@ static bool read_records(struct import *m, const uint8_t *p, size_t bytes)
     size_t count = bytes / STROBE_BTRACE2_RECORD_BYTES;
     m->stats->tail_bytes = bytes % STROBE_BTRACE2_RECORD_BYTES;
     m->logged = malloc((count + 1) * sizeof *m->logged);
-    m->names = calloc(STROBE_BTRACE2_METHOD_MAX + 1, sizeof *m->names);
     size_t *stack = malloc((count + 1) * sizeof *stack);
-    bool ok = m->logged && m->names && stack;
+    bool ok = m->logged && stack;
     for (size_t i = 0; ok && i < count; i++) {
         uint64_t word[2] = {word_at(p + i * 16, 8), word_at(p + i * 16 + 8, 8)};
         if (word[1])
@@ -178,6 +177,11 @@ static bool read_records(struct import *m, const uint8_t *p, size_t bytes)
         else
             m->stats->unused++;
     }
+    uint32_t most = 0;
+    for (size_t i = 0; i < m->count; i++)
+        most = m->logged[i].method > most ? m->logged[i].method : most;
+    m->names = calloc((size_t)most + 1, sizeof *m->names);
+    ok = ok && m->names;
     if (ok && m->count)
         qsort(m->logged, m->count, sizeof *m->logged, by_nesting);
     for (size_t at = 0, end; ok && at < m->count; at = end) {

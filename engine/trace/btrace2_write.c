@@ -87,10 +87,14 @@ static const char *last_dot(const char *name)
     return bytes > 1 && name[bytes] && name[bytes] != '(' ? name + bytes - 1 : NULL;
 }
 
-static void write_mapping(const struct strobe_calls *c, struct strobe_outfile *mapping)
+static bool write_mapping(const struct strobe_calls *c, struct strobe_outfile *mapping)
 {
-    size_t count = c->names.count < STROBE_MATRIX_DISPATCH - 1 ? c->names.count : STROBE_MATRIX_DISPATCH - 1;
-    for (size_t i = 0; i < count; i++) {
+    uint8_t *used = strobe_calls_used(c);
+    if (!used)
+        return false;
+    for (size_t i = 0; i < c->names.count && i < STROBE_MATRIX_ID_MAX; i++) {
+        if (!used[i])
+            continue;
         const char *name = c->names.texts[i], *dot = last_dot(name);
         bool mappable = is_mappable(name);
         strobe_outfile_number(mapping, i + 1);
@@ -105,6 +109,8 @@ static void write_mapping(const struct strobe_calls *c, struct strobe_outfile *m
         }
         strobe_outfile_text(mapping, "\n");
     }
+    free(used);
+    return true;
 }
 
 enum strobe_status strobe_btrace2_write(const struct strobe_calls *calls, uint64_t bytes_max,
@@ -128,8 +134,8 @@ enum strobe_status strobe_btrace2_write(const struct strobe_calls *calls, uint64
     if (status == STROBE_OK) {
         qsort(w.ended, w.count, sizeof *w.ended, by_end);
         write_log(&w, bytes_max, log, stats);
-        if (mapping)
-            write_mapping(calls, mapping);
+        if (mapping && !write_mapping(calls, mapping))
+            status = STROBE_IO;
     }
     free(w.ended);
     free(w.stack);

@@ -1,5 +1,5 @@
-/* Writes calls as a method log of btrace 2.0 (btrace2.h), in order of their ends, beside a mapping (matrix_map.h) of its
- * methods' ids, which count from 1. The log's clocks are one: BOOTTIME and MONOTONIC both start at begin_ns.
+/* Writes calls as a method log of btrace 2.0 (btrace2.h), in order of their ends, beside a mapping (matrix_map.h) of
+ * its methods' ids, which count from 1. The log's clocks are one: BOOTTIME and MONOTONIC both start at begin_ns.
  *
  * A name is mapped as class and method, parted by its last dot; `-` is the class of one that has none. A mapping can't
  * hold every text: in a name with blanks, commas or slashes they become `_`, and a tilde and its id are put behind it.

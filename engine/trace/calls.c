@@ -28,6 +28,16 @@ uint32_t strobe_calls_name(struct strobe_calls *c, const char *name, size_t byte
     return number;
 }
 
+uint8_t *strobe_calls_used(const struct strobe_calls *c)
+{
+    uint8_t *used = calloc(c->names.count + 1, 1);
+    for (size_t i = 0; used && i < c->thread_count; i++)
+        for (size_t k = 0; k < c->threads[i].call_count; k++)
+            if (c->threads[i].calls[k].name < c->names.count)
+                used[c->threads[i].calls[k].name] = 1;
+    return used;
+}
+
 /* Room for one more of an array's items; what is there stays when there is no memory. */
 static bool grow(struct strobe_calls *c, void *array, size_t count, size_t *room, size_t item_bytes)
 {

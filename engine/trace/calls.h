@@ -70,6 +70,9 @@ void strobe_calls_close(struct strobe_calls *c);
 /* The number of a name of `bytes` bytes. */
 uint32_t strobe_calls_name(struct strobe_calls *c, const char *name, size_t bytes);
 
+/* By number of a name: 1 where it is a call's, for not all need be. The caller frees it; NULL: out of memory. */
+uint8_t *strobe_calls_used(const struct strobe_calls *c);
+
 /* The thread of a tid: the one told before, or a new one named "thread TID", main when tid = pid. Numbers stay good,
  * pointers to threads do not. */
 uint32_t strobe_calls_thread(struct strobe_calls *c, uint32_t tid);

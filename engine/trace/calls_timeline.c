@@ -100,9 +100,16 @@ enum strobe_status strobe_calls_tell(const struct strobe_calls *calls, size_t th
 
 uint32_t *strobe_calls_names(const struct strobe_calls *calls, struct strobe_function_tree *tree)
 {
-    uint32_t *names = malloc((calls->names.count + 1) * sizeof *names);
-    for (size_t i = 0; names && i < calls->names.count; i++)
-        names[i] = strobe_function_tree_text(tree, calls->names.texts[i]);
+    uint32_t *names = calloc(calls->names.count + 1, sizeof *names);
+    uint8_t *used = strobe_calls_used(calls);
+    for (size_t i = 0; names && used && i < calls->names.count; i++)
+        if (used[i])
+            names[i] = strobe_function_tree_text(tree, calls->names.texts[i]);
+    if (!used) {
+        free(names);
+        names = NULL;
+    }
+    free(used);
     return names;
 }
 

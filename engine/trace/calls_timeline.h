@@ -34,8 +34,8 @@ enum strobe_status strobe_calls_tell(const struct strobe_calls *calls, size_t th
                                      struct strobe_function_tree *tree, struct strobe_sink *sink,
                                      struct strobe_calls_timeline_stats *stats);
 
-/* The tree's name for each of calls->names, in an array that the caller frees; NULL: out of memory. The calls must
- * outlive the tree. */
+/* The tree's name for each of calls->names that calls have, in an array that the caller frees; NULL: out of memory. The
+ * calls must outlive the tree. */
 uint32_t *strobe_calls_names(const struct strobe_calls *calls, struct strobe_function_tree *tree);
 
 #endif

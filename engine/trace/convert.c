@@ -50,10 +50,11 @@ static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *
     return strobe_symbols_resolve(ctx, return_address, out, max);
 }
 
-static struct strobe_sink *make_sink(const struct job *j, struct strobe_outfile *out)
+struct strobe_sink *strobe_format_sink(enum strobe_format format, struct strobe_outfile *out, int deflate,
+                                       struct strobe_perfetto_stats *perfetto)
 {
-    switch (j->options->format) {
-    case STROBE_FORMAT_PERFETTO: return strobe_sink_perfetto(out, j->options->deflate, &j->stats->perfetto);
+    switch (format) {
+    case STROBE_FORMAT_PERFETTO: return strobe_sink_perfetto(out, deflate, perfetto);
     case STROBE_FORMAT_CHROME: return strobe_sink_chrome(out);
     case STROBE_FORMAT_SPEEDSCOPE: return strobe_sink_speedscope(out);
     case STROBE_FORMAT_FOLDED: return strobe_sink_folded(out);
@@ -75,7 +76,7 @@ static enum strobe_status write_trace(const struct job *j)
     enum strobe_status status = strobe_outfile_open(&out, j->out_path, j->options->replace);
     if (status != STROBE_OK)
         return fail(j, j->out_path, status == STROBE_EXISTS ? "exists already" : strerror(errno), status);
-    struct strobe_sink *sink = make_sink(j, &out);
+    struct strobe_sink *sink = strobe_format_sink(j->options->format, &out, j->options->deflate, &j->stats->perfetto);
     struct strobe_window_times part = {j->options->from_ns, j->options->to_ns ? j->options->to_ns : UINT64_MAX};
     struct strobe_window_stats written = {0};
     int whole = part.from_ns == 0 && part.to_ns == UINT64_MAX;

@@ -37,6 +37,11 @@ struct strobe_convert_stats {
 /* Finds a format by its name above; STROBE_NO_ENTRY when there is none. */
 enum strobe_status strobe_format_of(const char *name, enum strobe_format *out);
 
+/* A sink that writes this format to `out`, which it does not close; NULL: out of memory. `deflate` and `perfetto` are
+ * for Perfetto's, see sink_perfetto.h. */
+struct strobe_sink *strobe_format_sink(enum strobe_format format, struct strobe_outfile *out, int deflate,
+                                       struct strobe_perfetto_stats *perfetto);
+
 /* Reads the session and writes the trace. The output appears under its name only when whole. On failure `why`
  * (may be NULL) has one line: file, place, what was expected. `stats` may be NULL. */
 enum strobe_status strobe_convert(const char *session_path, const char *out_path,

@@ -9,6 +9,26 @@ const char strobe_usage_import[] =
     "\n"
     "Reads what other tracers wrote. Each kind of file has options of its own.\n"
     "\n"
+    "btrace2: a method log of btrace 2.0; makes a trace of it\n"
+    "  --mapping FILE          the build's methodMapping.txt: methods by their names\n"
+    "  --system-begin TIME     when the system trace begins that it is to lie beside: if that is\n"
+    "                          on BOOTTIME, the log is moved there\n"
+    "ftrace: text of ftrace, as atrace, systrace and RheaTrace write it; makes a trace of it\n"
+    "  --pid N                 the process to take (the one with the most marks)\n"
+    "  --marks plain|rhea      what B:, E: and T: before names are: part of them, or RheaTrace's\n"
+    "                          (auto: RheaTrace's where there are E: or T: marks)\n"
+    "  Both:\n"
+    "  -o, --output OUT        the trace; `-` is standard output\n"
+    "  --format FORMAT         perfetto, chrome, speedscope or folded, as `strobe convert` has them;\n"
+    "                          ftrace (*.ftrace), or btrace2 (*.btrace2, and its OUT.mapping); if\n"
+    "                          not given, OUT's ending says it\n"
+    "  --repair last           calls that nobody ended end at the last event of their thread\n"
+    "                          before the mark that shows it (default)\n"
+    "  --repair enclosing      ... at the time of that mark\n"
+    "  --deflate               compress packets (perfetto only)\n"
+    "  -f, --force, --replace  overwrite OUT\n"
+    "  -q, --quiet             do not say what was repaired and left out\n"
+    "\n"
     "matrix-events: streams of Matrix's method events, one a line\n"
     "      ID@0 I4@10 O4@156 OD@1249 end=1249\n"
     "  I in, O out; the method's id, or D for the message loop's dispatch (1048574); @ms. end= is\n"
@@ -26,6 +46,8 @@ const char strobe_usage_import[] =
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
 const struct strobe_import strobe_imports[] = {
+    {"btrace2", strobe_import_btrace2},
+    {"ftrace", strobe_import_ftrace},
     {"matrix-events", strobe_import_matrix_events},
     {"matrix-log", strobe_import_matrix_log},
     {NULL, NULL},

@@ -12,6 +12,8 @@ struct strobe_import {
 /* The kinds, in the order of their names, ended by an entry without one. */
 extern const struct strobe_import strobe_imports[];
 
+int strobe_import_btrace2(int argc, char **argv);
+int strobe_import_ftrace(int argc, char **argv);
 int strobe_import_matrix_events(int argc, char **argv);
 int strobe_import_matrix_log(int argc, char **argv);
 

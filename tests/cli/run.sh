@@ -429,6 +429,86 @@ if wanted no_findings_say_what_was_seen; then
     verdict no_findings_say_what_was_seen "$fault"
 fi
 
+# ---- traces of other tracers
+
+imports=$home/fixtures/imports
+mark='app-7 (7) [001] ...1 1.5: tracing_mark_write:'
+printf '%s B|7|a b\n%s B|7\n%s E|7\n' "$mark" "$mark" "$mark" >good.ftrace
+: >nothing
+for kind in ftrace btrace2; do
+    is_refused "import_${kind}_of_nothing" 'which file' "$strobe" import $kind -o x.json
+    is_refused "import_${kind}_of_two" 'one file at a time' "$strobe" import $kind a b -o x.json
+    is_refused "import_${kind}_to_nowhere" 'where to' "$strobe" import $kind good.ftrace
+    is_refused "import_${kind}_missing" 'no where: No such file' "$strobe" import $kind 'no where' -o x.json
+    is_refused "import_${kind}_folder" 'folder: ' "$strobe" import $kind folder -o x.json
+    is_refused "import_${kind}_format" 'expected perfetto, chrome' "$strobe" import $kind good.ftrace -o x --format svg
+    is_refused "import_${kind}_repair" 'expected last or enclosing' "$strobe" import $kind --repair x good.ftrace -o x
+    is_refused "import_${kind}_deflated" '--deflate is for' "$strobe" import $kind good.ftrace -o x.json --deflate
+    is_refused "import_${kind}_onto_itself" 'expected another file' "$strobe" import $kind -f good.ftrace -o good.ftrace
+done
+is_refused import_empty_ftrace 'nothing: is empty, expected ftrace text' "$strobe" import ftrace nothing -o x.json
+is_refused import_no_ftrace 'lines: line 1: expected ftrace text' "$strobe" import ftrace lines -o x.json
+is_refused import_pid_of_none 'holds no mark of process 8' "$strobe" import ftrace --pid 8 good.ftrace -o x.json
+is_refused import_pid_zero "expected a process's number" "$strobe" import ftrace --pid 0 good.ftrace -o x.json
+is_refused import_marks 'expected auto, plain or rhea' "$strobe" import ftrace --marks x good.ftrace -o x.json
+printf '%s wild\n' "$mark" >unmarked.ftrace
+is_refused import_without_marks 'holds no call' "$strobe" import ftrace unmarked.ftrace -o x.json
+is_refused import_empty_log 'nothing: ends within its header' "$strobe" import btrace2 nothing -o x.json
+is_refused import_no_log 'lines: byte 0: version ' "$strobe" import btrace2 lines -o x.json
+is_refused import_mapping_missing 'nowhere: ' "$strobe" import btrace2 --mapping nowhere good.ftrace -o x.json
+is_refused import_log_to_a_pipe 'expected the name of a file' "$strobe" import ftrace good.ftrace -o - --format btrace2
+is_refused import_system_begin 'expected a time' "$strobe" import btrace2 --system-begin 5 nothing -o x.json
+if wanted import_says_what_is_wrong_and_goes_on; then
+    cp good.ftrace 'with blanks.ftrace'
+    printf '%s C|7|n|12' "$mark" >>'with blanks.ftrace'
+    run "$strobe" import ftrace 'with blanks.ftrace' -o 'out of it.folded'
+    fault="status $status: $(<err) $(<'out of it.folded')"
+    [[ $fault == "status 0: with blanks.ftrace: marks that lack something, left out, the first in line 2: 1
+with blanks.ftrace: lines cut at the end, left out: 1 " ]] && fault=
+    verdict import_says_what_is_wrong_and_goes_on "$fault"
+    echo kept >kept.json
+    is_refused import_onto_another 'kept.json: exists already; --force overwrites it' \
+        "$strobe" import ftrace good.ftrace -o kept.json
+    run "$strobe" import ftrace good.ftrace --replace -o kept.json
+    [[ $status == 0 && $(<kept.json) == *'"name":"a b"'* ]] && verdict import_replaces ||
+        verdict import_replaces "status $status: $(<kept.json)"
+fi
+if wanted import_by_either_policy; then
+    fault=
+    for policy in last:450:50 enclosing:400:140; do
+        IFS=: read -r name outer inner <<<"$policy"
+        "$strobe" import ftrace -q --repair "$name" "$imports/rheatrace.ftrace" -o - --format folded >out 2>err
+        top='example.shop UI;com.example.shop.MainActivity.onCreate'
+        [[ ! -s err ]] && grep -qx "$top $outer" out &&
+            grep -qx "$top;com.example.shop.Cart.load;com.example.shop.Cart.parse $inner" out ||
+            fault+="$name: $(<out) $(<err)"
+    done
+    verdict import_by_either_policy "$fault"
+fi
+if wanted import_there_and_back; then
+    # From text to a log and back: the calls are the same, threads lose their names.
+    "$strobe" import ftrace -q "$imports/rheatrace.ftrace" -o here.btrace2
+    fault=
+    for made in '' .mapping; do
+        fault+=$(cmp here.btrace2$made "$imports/shop.btrace2$made" 2>&1)
+    done
+    "$strobe" import btrace2 -q here.btrace2 --mapping here.btrace2.mapping -o back.ftrace
+    "$strobe" import ftrace -q back.ftrace -o back.folded
+    "$strobe" import ftrace -q - -o there.folded <"$imports/rheatrace.ftrace"
+    for way in back there; do
+        sed -E 's/^[^;]*;//; s/read:[^;]* /read /' $way.folded | sort >$way.paths
+    done
+    cmp -s back.paths there.paths || fault+=$(diff back.paths there.paths)
+    [[ $(wc -l <back.paths) == 7 ]] || fault+=" $(wc -l <back.paths) paths"
+    verdict import_there_and_back "$fault"
+fi
+if wanted import_without_names; then
+    printf '1,1,- x\n' >other.map
+    run "$strobe" import btrace2 --mapping other.map "$imports/shop.btrace2" -o nameless.json -f
+    [[ $status == 0 && $(<err) == *"is the mapping this build's?"* ]] && verdict import_without_names ||
+        verdict import_without_names "status $status: $(<err)"
+fi
+
 # ---- what the texts promise
 
 man=$home/sim/cmd/strobe.1

@@ -398,7 +398,8 @@ static void names_are_mapped_and_come_back(void **state)
     (void)state;
     static const char *const names[][2] = {
         {"com.app.Feed.scroll", "com.app.Feed.scroll"}, {"doFrame", "doFrame"}, {"a.f(b.C)", "a.f(b.C)"}, {".x", ".x"},
-        {"x.", "x."}, {"a.(b)", "a.(b)"}, {"read: /a,b", "read:__a_b~7"}, {"read: /a b", "read:__a_b~8"}, {"-.x", "-.x~9"},
+        {"x.", "x."}, {"a.(b)", "a.(b)"}, {"read: /a,b", "read:__a_b~7"},
+        {"read: /a b", "read:__a_b~8"}, {"-.x", "-.x~9"},
         {"x~1", "x_1~10"}, {"f(a.b)", "f(a.b)"}};
     enum { COUNT = sizeof names / sizeof names[0] };
     begin_calls();

@@ -1,0 +1,40 @@
+/* Method logs of btrace 2.0: whatever their bytes say, reading one ends, within its bounds, and what is read nests.
+ * What comes before the input's first NUL is its mapping, the rest the log. */
+#include "engine/trace/btrace2_read.h"
+#include "engine/trace/btrace2_write.h"
+#include "engine/trace/calls_repair.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    struct strobe_calls calls;
+    struct strobe_matrix_map *map = NULL;
+    struct strobe_repair_stats stats;
+    struct strobe_outfile out;
+    char why[256];
+    const uint8_t *end = bytes ? memchr(data, 0, bytes) : NULL;
+    if (!end)
+        return 0;
+    size_t used = (size_t)(end - data) + 1;
+    if (strobe_matrix_map_parse((const char *)data, used - 1, "mapping", &map, why, sizeof why) != STROBE_OK)
+        map = NULL;
+    struct strobe_btrace2_options options = {.map = map};
+    if (strobe_btrace2_read(end + 1, bytes - used, &options, &calls, NULL, why, sizeof why) == STROBE_OK) {
+        if (strobe_calls_repair(&calls, STROBE_REPAIR_LAST, &stats) != STROBE_OK || stats.closed || stats.open_at_end ||
+            stats.unmatched)
+            abort();
+        if (strobe_outfile_open(&out, "/dev/null", 1) == STROBE_OK) {
+            if (strobe_btrace2_write(&calls, 0, &out, NULL, NULL) != STROBE_OK)
+                abort();
+            strobe_outfile_finish(&out, 0);
+        }
+    }
+    strobe_calls_close(&calls);
+    strobe_matrix_map_close(map);
+    return 0;
+}
