@@ -122,13 +122,16 @@ static uint32_t name_of(struct import *m, uint32_t method)
 {
     char made[32];
     if (!m->names[method]) {
-        const struct strobe_matrix_method *known = m->options->map ? strobe_matrix_map_of(m->options->map, method)
-                                                                   : NULL;
+        const struct strobe_matrix_method *known = NULL;
+        const char *name = m->options->name ? m->options->name(m->options->ctx, method) : NULL;
+        if (!name && m->options->map)
+            known = strobe_matrix_map_of(m->options->map, method);
         m->stats->methods++;
-        m->stats->nameless += !known;
+        m->stats->nameless += !name && !known;
         snprintf(made, sizeof made, "method %u", method);
-        m->names[method] = known ? mapped_name(m, known->name) + 1
-                                 : (strobe_calls_name(m->calls, made, strlen(made)) + 1) | NAMELESS;
+        m->names[method] = name    ? strobe_calls_name(m->calls, name, strlen(name)) + 1
+                           : known ? mapped_name(m, known->name) + 1
+                                   : (strobe_calls_name(m->calls, made, strlen(made)) + 1) | NAMELESS;
     }
     return (m->names[method] & ~NAMELESS) - 1;
 }

@@ -25,7 +25,10 @@
 
 struct strobe_btrace2_options {
     uint64_t system_ns;          /* begin of the system trace it is to lie beside; 0 = none */
-    const struct strobe_matrix_map *map;   /* names of methods; NULL = not known */
+    /* Names of methods, by one of these or none: asked for each once; NULL is no name. */
+    const struct strobe_matrix_map *map;
+    const char *(*name)(void *ctx, uint32_t method);
+    void *ctx;
 };
 
 struct strobe_btrace2_stats {
