@@ -76,6 +76,8 @@ void bench_encode_rows(void);
 void bench_watch_add(void);
 void bench_watch_rows(void);
 void bench_atrace_find(const char *built);   /* the folder the bench is in; before the next */
+void bench_calls_add(void);
+void bench_calls_rows(void);
 void bench_atrace_add(void);
 void bench_atrace_rows(void);
 

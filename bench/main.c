@@ -24,6 +24,7 @@ static const struct part { void (*add)(void); void (*rows)(void); } parts[] = {
     { bench_encode_add, bench_encode_rows },
     { bench_watch_add, bench_watch_rows },
     { bench_atrace_add, bench_atrace_rows },
+    { bench_calls_add, bench_calls_rows },
 };
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };

@@ -6,7 +6,8 @@ _Thread_local struct strobe_entry_thread strobe_entry_local;
 
 static strobe_a32 never_on;
 strobe_a32 *strobe_entry_switch = &never_on;
-const strobe_a64 *strobe_entry_clock;
+static const strobe_a64 no_clock;
+const strobe_a64 *strobe_entry_clock = &no_clock;
 struct strobe_entry_engine strobe_entry_engine;
 
 static const struct strobe_call_log *call_log(void)
@@ -56,6 +57,13 @@ bool strobe_entry_room(struct strobe_entry_thread *t, struct strobe_entry_level 
     return room;
 }
 
+static uint64_t now_ticks(void)
+{
+    const struct strobe_host *host = strobe_entry_engine.host;
+    uint64_t ticks = strobe_load_relaxed(strobe_entry_clock);
+    return ticks ? ticks : host->ticks(host->ctx);
+}
+
 static bool goes_on(void)
 {
     const struct strobe_entry_engine *e = &strobe_entry_engine;
@@ -85,7 +93,7 @@ void strobe_entry_beside(uint64_t word, uintptr_t frame)
     l->inside = frame;
     strobe_fence_signal();
     if (l->writer.next != l->writer.end || strobe_entry_room(t, l))
-        strobe_call_put(&l->writer, strobe_entry_now(), word);
+        strobe_call_put(&l->writer, now_ticks(), word);
     strobe_fence_signal();
     l->inside = 0;
 }

@@ -14,7 +14,7 @@
  * reader merges both by time. A hook that was left in the middle (a handler that jumped out of it, a cancellation) is
  * known by its frame, which is gone, and its block is used on. A forked child finds the switch wiped and tells nothing.
  *
- * Its cost beside bare stores: one test of the switch, and a mark around the entry. bench/method_calls.c. */
+ * Its cost beside bare stores: a mark around the entry, and the tests of it. bench/bench_calls.c. */
 #ifndef STROBE_METHOD_ENTRY_H
 #define STROBE_METHOD_ENTRY_H
 
@@ -59,37 +59,35 @@ struct strobe_entry_engine {
 /* The switch word, as strobe_switch (engine.h), of calls alone. */
 extern strobe_a32 *strobe_entry_switch;
 
-/* Time of the clock thread; NULL: each entry reads the clock. */
+/* Time of the clock thread, on the same page as the switch; 0 where each entry reads the clock, and while the switch is
+ * not on: one word that says both. */
 extern const strobe_a64 *strobe_entry_clock;
 extern struct strobe_entry_engine strobe_entry_engine;
 
 /* Slow parts of strobe_entry_tell. Room: makes room at a level whose block is full, and counts the entry where there is
- * none. Beside: tells what the level for it cannot, since a hook is at work there, or capture pauses or is off. */
+ * none. Beside: tells what the fast way does not: by a clock that is read, the first entry of a thread or block, a hook
+ * within a hook, or nothing at all. */
 bool strobe_entry_room(struct strobe_entry_thread *t, struct strobe_entry_level *l);
 void strobe_entry_beside(uint64_t word, uintptr_t frame);
-
-static inline uint64_t strobe_entry_now(void)
-{
-    const strobe_a64 *clock = strobe_entry_clock;
-    const struct strobe_host *host = strobe_entry_engine.host;
-    return clock ? strobe_load_relaxed(clock) : host->ticks(host->ctx);
-}
 
 /* Tells that the function at the address in `word` is entered, or with STROBE_CALL_EXIT that it is left. `frame` is
  * the calling hook's own (__builtin_frame_address). Any context; neither heap nor lock. */
 static STROBE_ALWAYS_INLINE void strobe_entry_tell(uint64_t word, uintptr_t frame)
 {
     struct strobe_entry_level *l = &strobe_entry_local.level[0];
-    if (strobe_unlikely(strobe_load_relaxed(strobe_entry_switch) != STROBE_ON || l->inside)) {
-        strobe_entry_beside(word, frame);
-        return;
+    if (!strobe_unlikely(l->inside)) {
+        l->inside = frame;
+        strobe_fence_signal();
+        uint64_t ticks = strobe_load_relaxed(strobe_entry_clock);
+        if (!strobe_unlikely(!ticks || l->writer.next == l->writer.end)) {
+            strobe_call_put(&l->writer, ticks, word);
+            strobe_fence_signal();
+            l->inside = 0;
+            return;
+        }
+        l->inside = 0;
     }
-    l->inside = frame;
-    strobe_fence_signal();
-    if (!strobe_unlikely(l->writer.next == l->writer.end) || strobe_entry_room(&strobe_entry_local, l))
-        strobe_call_put(&l->writer, strobe_entry_now(), word);
-    strobe_fence_signal();
-    l->inside = 0;
+    strobe_entry_beside(word, frame);
 }
 
 /* Finishes the calling thread's blocks. What it tells from then on is counted as untracked. At its end. */

@@ -2,8 +2,8 @@
  * out of signal handlers, handlers on a stack of their own, cancellation, destructors of threads, a library that comes
  * and goes, a child. Prints "NAME COUNT" a line, last.
  *
- *   calls LIBRARY ROUNDS      LIBRARY: instrumented, exports in_library and inner_in_library_calls. ROUNDS: how often to
- *                             jump out of handlers, for some ms each; for-ever: nothing but calls until it is killed */
+ *   calls LIBRARY ROUNDS      LIBRARY: instrumented, exports in_library and inner_in_library_calls. ROUNDS: how often
+ *                             to jump out of handlers, for some ms each; for-ever: nothing but calls until it is killed */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>

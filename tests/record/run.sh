@@ -355,8 +355,8 @@ if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread 
     every_call every_call_is_there_as_often_as_the_program_counts
     every_call every_call_is_there_by_the_clock_thread --method-clock 5ms
     every_call every_call_is_there_beside_samples --with-samples
-    "$strobe" record -q -f --method --method-log 1M -o "$work/m.perfetto-trace" -- "$work/calls" "$work/libcalls.so" 10 \
-        >"$work/counted.out" 2>"$work/m.err"
+    "$strobe" record -q -f --method --method-log 1M -o "$work/m.perfetto-trace" -- \
+        "$work/calls" "$work/libcalls.so" 10 >"$work/counted.out" 2>"$work/m.err"
     if balanced "$work/m.strobe" && grep -q '"overwritten": [1-9]' <(sed -n '/"calls": {/,/}/p' "$work/report.json") &&
         [[ -s $work/m.perfetto-trace ]]; then
         pass

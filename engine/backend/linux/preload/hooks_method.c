@@ -107,7 +107,7 @@ static bool is_left(uintptr_t frame, uintptr_t now)
 
 enum { LOOK_NS = 20 * 1000 * 1000 };
 
-static strobe_a64 clock_word;
+static strobe_a64 *clock_word;   /* on the page of the switch */
 
 static uint64_t now_ticks(void)
 {
@@ -132,7 +132,10 @@ static void *keep_clock(void *unused)
         next += coarse ? STROBE_ENTRY_CLOCK_NS : LOOK_NS;
         host->sleep_until(host->ctx, next);
         uint64_t now = now_ticks();
-        strobe_store_relaxed(&clock_word, now);
+        if (coarse && strobe_load_relaxed(strobe_entry_switch) == STROBE_ON)
+            strobe_store_seq_cst(clock_word, now);
+        if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON)   /* turned off meanwhile, perhaps */
+            strobe_store_relaxed(clock_word, 0);
         if (now > next + LOOK_NS)
             next = now;
         if (now >= look && !strobe_preload.samples) {   /* else the sampler does */
@@ -156,7 +159,7 @@ static void start_clock(void)
 
 /* ---- start and end ---- */
 
-bool strobe_method_start(const struct strobe_preload *p, strobe_a32 *the_switch)
+bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_page *page)
 {
     const struct strobe_config *c = &p->engine.config;
     if (!c->call_units)
@@ -170,18 +173,21 @@ bool strobe_method_start(const struct strobe_preload *p, strobe_a32 *the_switch)
         .is_left = is_left, .resume_ticks = now_ticks() + c->delay_ns};
     strobe_entry_forget();
     has_key = has_key || pthread_key_create(&key, sign_off) == 0;
-    strobe_store_relaxed(&clock_word, now_ticks());
-    strobe_entry_clock = c->calls & STROBE_CALLS_COARSE ? &clock_word : NULL;
-    strobe_store_relaxed(the_switch, STROBE_OFF);
-    strobe_entry_switch = the_switch;
+    strobe_store_relaxed(&page->on, STROBE_OFF);
+    strobe_store_relaxed(&page->clock, 0);
+    strobe_entry_switch = &page->on;
+    strobe_entry_clock = clock_word = &page->clock;
     start_clock();
     return true;
 }
 
 void strobe_method_switch(uint32_t on)
 {
-    if (strobe_entry_engine.session)
-        strobe_store_seq_cst(strobe_entry_switch, on);
+    if (!strobe_entry_engine.session)
+        return;
+    bool coarse = on == STROBE_ON && strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
+    strobe_store_relaxed(clock_word, coarse ? now_ticks() : 0);
+    strobe_store_seq_cst(strobe_entry_switch, on);
 }
 
 void strobe_method_forget(void)

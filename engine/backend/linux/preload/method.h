@@ -4,9 +4,15 @@
 
 #include "engine/backend/linux/preload/preload.h"
 
-/* Prepares it, when the session has room for calls. `the_switch` is a word beside strobe_switch, on the page that a
- * forked child finds wiped; off at first. False: there is nothing to prepare, or no memory for it. Start only. */
-bool strobe_method_start(const struct strobe_preload *p, strobe_a32 *the_switch);
+/* What lies beside strobe_switch, on the page that a forked child finds wiped. */
+struct strobe_method_page {
+    strobe_a64 clock;
+    strobe_a32 on;
+};
+
+/* Prepares it, when the session has room for calls; off at first. False: there is nothing to prepare, or no memory for
+ * it. Start only. */
+bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_page *page);
 
 /* Turns that word: STROBE_ON, STROBE_OFF, or STROBE_PAUSED until the session's delay is over. */
 void strobe_method_switch(uint32_t on);

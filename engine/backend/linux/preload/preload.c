@@ -134,7 +134,7 @@ static bool start_sampler(void)
 
 /* ---- the switch: a page that a forked child finds wiped ---- */
 
-static strobe_a32 *page;   /* the switch, and that of calls */
+static struct { strobe_a32 on; struct strobe_method_page method; } *page;
 
 static bool place_switch(void)
 {
@@ -145,8 +145,8 @@ static bool place_switch(void)
         page = p;
         madvise(p, 4096, MADV_WIPEONFORK);   /* where it is missing, the fork handler does it */
     }
-    strobe_store_relaxed(page, STROBE_OFF);
-    strobe_switch = page;
+    strobe_store_relaxed(&page->on, STROBE_OFF);
+    strobe_switch = &page->on;
     return true;
 }
 
@@ -193,7 +193,7 @@ static void start(const struct strobe_session *session)
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
-    strobe_method_start(p, page + 1);
+    strobe_method_start(p, &page->method);
     bool stops = p->samples && c->async_interval_ns && strobe_linux_take_signal(&p->host, (int)c->suspend_signal,
                                                                   strobe_real()->sigaction,
                                                                   strobe_signals_foreign) == STROBE_OK;
