@@ -69,6 +69,7 @@ else
     check node tests/genuine/check_trace.mjs "$B/trace-processor" "$scratch/wrote.json"
     check node tests/genuine/check_calls.mjs "$B/trace-processor" "$scratch/counted.perfetto-trace" \
         "$scratch/counted.out"
+    check node tests/genuine/check_import.mjs "$B/trace-processor" "$B/strobe" fixtures/imports "$scratch"
     check node tests/genuine/bad_traces.mjs "$B/trace-processor"
     # A genuine Android runtime's: the album scenario is in its own Java methods there.
     if "$B/strobe" run --runtime art11 fixtures/scenarios/album.scn -o "$scratch/art11" >/dev/null 2>"$scratch/why" &&
