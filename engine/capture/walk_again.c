@@ -51,14 +51,15 @@ STROBE_READS_STACKS enum strobe_walk_end strobe_walk_again(const struct strobe_w
                                                            struct strobe_walk_memory *m, uint32_t *shared)
 {
     const uint64_t low = w->low, span = w->high - low;
-    const uint64_t room = span >= sizeof(struct strobe_frame_record) ? span - sizeof(struct strobe_frame_record) : 0;
+    const uint64_t beyond = sizeof(struct strobe_frame_record) - 1;
+    const uint64_t room = span > beyond ? span - beyond : 0;   /* addresses at which a record may begin */
     uint32_t usable = m->high == w->high && m->root == w->root ? m->usable : 0, fresh = 0;
     uint32_t kept = standing(m, not_below(m, usable, fp > low ? fp : low));
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
     uint64_t next = 0, blank_at = 0;
 
     fp = strobe_frame_pointer(fp);
-    while (fp - low <= room && !(fp & (sizeof(uintptr_t) - 1)) && room) {
+    while (fp - low < room && !(fp & (sizeof(uintptr_t) - 1))) {
         kept = not_below(m, kept, fp);
         if (kept && m->fp[kept - 1] == fp && kept + fresh <= max) {
             append_fresh(m, kept, fresh);

@@ -6,13 +6,14 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
                                     uint32_t *count)
 {
     const uint64_t low = w->low, bias = w->bias, span = w->high - low;
-    const uint64_t room = span >= sizeof(struct strobe_frame_record) ? span - sizeof(struct strobe_frame_record) : 0;
+    const uint64_t beyond = sizeof(struct strobe_frame_record) - 1;
+    const uint64_t room = span > beyond ? span - beyond : 0;   /* addresses at which a record may begin */
     uint32_t n = 0;
     uint64_t last = 0;
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
 
     fp = strobe_frame_pointer(fp);
-    while (fp - low <= room && !(fp & (sizeof(uintptr_t) - 1)) && room) {
+    while (fp - low < room && !(fp & (sizeof(uintptr_t) - 1))) {
         const struct strobe_frame_record *r = (const struct strobe_frame_record *)(uintptr_t)(fp + bias);
         uint64_t next = strobe_frame_pointer(r->next), address = strobe_frame_strip(r->return_address);
         if (address == 0) {

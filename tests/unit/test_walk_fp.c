@@ -130,6 +130,77 @@ static void a_pointer_outside_the_window_gives_no_frame(void **state)
     assert_int_equal(count, 0);
 }
 
+/* R12: both bounds count. A record may begin at the lowest byte and end at the highest, and be all that there is. */
+static void records_at_the_very_bounds_are_in_the_window(void **state)
+{
+    enum { LOW = 64, HIGH = 160, RECORD = sizeof(struct strobe_frame_record) };
+    (void)state;
+    struct strobe_window w = window_of(LOW, HIGH), one = window_of(LOW, LOW + RECORD);
+    lay(LOW / 8, BASE + HIGH - RECORD, 0x1);
+    lay((HIGH - RECORD) / 8, 0, 0x2);
+    assert_int_equal(strobe_walk_fp(&w, BASE + LOW, frames + FRAMES, FRAMES, &count), STROBE_WALK_ROOT);
+    assert_int_equal(count, 2);
+    lay(LOW / 8, BASE + HIGH - RECORD + 8, 0x1);   /* a word further */
+    assert_int_equal(strobe_walk_fp(&w, BASE + LOW, frames + FRAMES, FRAMES, &count), STROBE_WALK_DOUBTFUL);
+    assert_int_equal(count, 1);
+    strobe_walk_fp(&w, BASE + LOW - 8, frames + FRAMES, FRAMES, &count);
+    assert_int_equal(count, 0);
+    strobe_walk_fp(&one, BASE + LOW, frames + FRAMES, FRAMES, &count);
+    assert_int_equal(count, 1);
+}
+
+#if defined(__x86_64__)
+/* R12: a stack as it was dumped from a thread that stood in `sum`, with its registers: five frames, by their functions'
+ * return addresses, and locals, arguments and an old record between them that are none. */
+static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
+{
+    static const uint64_t dump[] = {
+        0x0000000000000007, 0x000055d0c0de1020, /* sum: locals */
+        0x00007fff00000040, 0x000055d0c0de12a4, /* 0x10: sum's record: back into add_all */
+        0x00007fff00000010, 0x000055d0c0de12a4, /* a record that was: add_all's locals */
+        0x0000000000000003, 0x0000000000000000,
+        0x00007fff00000060, 0x000055d0c0de1388, /* 0x40: add_all's: back into total */
+        0x0000000000000001, 0x000055d0c0de9000,
+        0x00007fff00000090, 0x000055d0c0de1405, /* 0x60: total's: back into report */
+        0x00007fff000000b8, 0x0000000000000010,
+        0x0000000000000000, 0x0000000000000000,
+        0x00007fff000000b0, 0x000055d0c0de14f1, /* 0x90: report's: back into main */
+        0x0000000000000001, 0x00007fff00000100,
+        0x0000000000000001, 0x00007f11ab827249, /* 0xb0: main's: back into start code, which keeps none */
+        0x0000000000000000, 0x000055d0c0de14c0,
+    };
+    static const uint64_t callers[] = {0x7f11ab827249, 0x55d0c0de14f1, 0x55d0c0de1405, 0x55d0c0de1388, 0x55d0c0de12a4};
+    (void)state;
+    struct strobe_window w = {BASE, BASE + sizeof dump, (uint64_t)(uintptr_t)dump - BASE, BASE + 0xb0};
+    assert_int_equal(strobe_walk_fp(&w, BASE + 0x10, frames + FRAMES, FRAMES, &count), STROBE_WALK_ROOT);
+    assert_int_equal(count, 5);
+    assert_memory_equal(frames + FRAMES - 5, callers, sizeof callers);
+}
+
+/* R12: the forms of a prologue and an epilogue, at each of which the caller's address stands elsewhere. */
+static void each_form_of_a_prologue_shows_where_the_caller_is(void **state)
+{
+    static const struct { uint8_t code[8]; size_t bytes; int off; } forms[] = {
+        {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0},             /* endbr64: before all */
+        {{0x55, 0x48, 0x89, 0xe5}, 4, 0},             /* push %rbp: nothing is saved yet */
+        {{0x48, 0x89, 0xe5, 0x53}, 4, 8},             /* mov %rsp,%rbp: the caller's frame pointer is below */
+        {{0xc3}, 1, 0},                               /* ret: all is taken back */
+        {{0x48, 0x83, 0xec, 0x10}, 4, -1},            /* sub: the record is in place */
+        {{0xc9, 0xc3}, 2, -1},                        /* leave: it is, yet */
+        {{0xf3, 0x0f, 0x1e}, 3, -1},                  /* bytes that end too early */
+        {{0x48, 0x89}, 2, -1},
+        {{0}, 0, -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        uint64_t slot = 0;
+        int found = strobe_walk_leaf_slot(BASE, forms[i].code, forms[i].bytes, &slot);
+        assert_int_equal(found, forms[i].off >= 0);
+        assert_int_equal(slot, forms[i].off >= 0 ? BASE + (uint64_t)forms[i].off : 0);
+    }
+}
+#endif
+
 static void a_chain_that_breaks_in_the_outermost_code_is_whole(void **state)
 {
     (void)state;
@@ -235,6 +306,11 @@ int main(void)
         cmocka_unit_test_setup(a_loop_ends_the_walk_S44, setup),
         cmocka_unit_test_setup(a_misaligned_wild_or_foreign_pointer_ends_the_walk_S44, setup),
         cmocka_unit_test_setup(a_pointer_outside_the_window_gives_no_frame, setup),
+        cmocka_unit_test_setup(records_at_the_very_bounds_are_in_the_window, setup),
+#if defined(__x86_64__)
+        cmocka_unit_test_setup(a_dumped_stack_of_five_frames_is_walked_offline, setup),
+        cmocka_unit_test_setup(each_form_of_a_prologue_shows_where_the_caller_is, setup),
+#endif
         cmocka_unit_test_setup(a_chain_that_breaks_in_the_outermost_code_is_whole, setup),
         cmocka_unit_test_setup(random_memory_is_never_read_outside_the_window, setup),
         cmocka_unit_test_setup(a_function_without_its_frame_yet_shows_where_its_caller_is, setup),
