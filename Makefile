@@ -186,6 +186,9 @@ rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c
 sources    += $(rebind_src)
 $B/tests/unit/test_mach_rebind: $(call obj,obj,$(rebind_src))
 
+# Watchers' lack of memory is made.
+$B/tests/unit/test_watch_memory: private ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc)
+
 $(unit_src:%.c=$B/obj/%.o) $(support_obj) $(lab_src:%.c=$B/sim/%.o) $(lab_obj): | deps-unit
 
 # Another compiler or other flags in the same B build everything anew.

@@ -103,6 +103,7 @@ static void created(struct startup *s, const char *class)
     if (!s->count && !s->is_cold) {
         s->is_warm = true;
         s->warm_ns = s->context->now_ns;
+        s->context->failed |= s->calls.failed;
         strobe_call_sum_free(&s->calls);
     }
     struct activity *a = add(s, class);
