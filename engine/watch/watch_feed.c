@@ -310,6 +310,7 @@ void strobe_watch_feed_return(struct strobe_watch_feed *f, uint64_t time_ns)
         return;
     size_t depth = --f->depth;
     struct call c = f->open[depth];
+    tell_held(f, "");
     tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_END, .text = c.text, .node = c.node});
     if (depth == f->create_depth) {
         f->create_depth = NOWHERE;

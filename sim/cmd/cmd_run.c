@@ -316,6 +316,7 @@ static int run_one(struct request *q, const struct sim_scenario *s)
     char why[1024] = "";
     q->trial.seed = q->seeds.first;
     q->trial.folder = q->folder;
+    q->trial.findings = q->folder;
     enum strobe_status status = sim_trial_run(s, &q->trial, &trial, why, sizeof why);
     if (status != STROBE_OK)
         return strobe_trial_complaint(status, why);

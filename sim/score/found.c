@@ -1,8 +1,19 @@
 #include "sim/score/found.h"
 
+#include <stdlib.h>
+
 struct strobe_watch_view sim_truth_view(void)
 {
     return (struct strobe_watch_view){.resolution_ns = 1};
+}
+
+struct strobe_watch_view sim_claim_view(uint64_t interval_ns, bool exact)
+{
+    enum { GAP_LEAST_NS = 5000000, GAP_INTERVALS = 4 };
+    uint64_t gap_ns = interval_ns * GAP_INTERVALS > GAP_LEAST_NS ? interval_ns * GAP_INTERVALS : GAP_LEAST_NS;
+    if (exact)
+        return (struct strobe_watch_view){.resolution_ns = interval_ns};
+    return (struct strobe_watch_view){.sampled = true, .resolution_ns = gap_ns, .unseen_below_ns = gap_ns};
 }
 
 static const struct sim_track *main_of(const struct sim_tracks *t)
@@ -71,4 +82,55 @@ enum strobe_status sim_tracks_find(const struct sim_tracks *t, const struct stro
     enum strobe_status status = sim_tracks_watch(t, w, &out->seen), closed = w->close(w);
     strobe_findings_sort(out);
     return status != STROBE_OK ? status : closed != STROBE_OK ? closed : out->failed ? STROBE_IO : STROBE_OK;
+}
+
+static bool is_near(uint64_t a, uint64_t b, uint64_t within_ns)
+{
+    return a > b ? a - b <= within_ns : b - a <= within_ns;
+}
+
+size_t sim_findings_pair(const struct strobe_findings *truth, const struct strobe_findings *claim, uint64_t within_ns,
+                         uint32_t *of)
+{
+    bool *taken = calloc(truth->count + 1, sizeof *taken);
+    size_t pairs = 0;
+    for (size_t i = 0; i < claim->count; i++) {
+        const struct strobe_finding *c = &claim->at[i];
+        of[i] = 0;
+        for (size_t k = 0; k < truth->count && !of[i] && taken; k++) {
+            const struct strobe_finding *t = &truth->at[k];
+            if (!taken[k] && t->kind == c->kind && is_near(t->begin_ns, c->begin_ns, within_ns) &&
+                is_near(t->end_ns, c->end_ns, within_ns))
+                of[i] = (uint32_t)k + 1;
+        }
+        if (of[i])
+            taken[of[i] - 1] = true;
+        pairs += of[i] != 0;
+    }
+    free(taken);
+    return pairs;
+}
+
+struct sim_found *sim_found_of(const struct sim_tracks *truth, const struct sim_tracks *claim,
+                               const struct strobe_watch_view *claim_view)
+{
+    struct strobe_watch_options options;
+    struct strobe_watch_view view = sim_truth_view();
+    struct sim_found *f = calloc(1, sizeof *f);
+    strobe_watch_defaults(&options);
+    if (f && (sim_tracks_find(truth, &options, &view, &f->truth) != STROBE_OK ||
+              sim_tracks_find(claim, &options, claim_view, &f->claim) != STROBE_OK)) {
+        sim_found_free(f);
+        f = NULL;
+    }
+    return f;
+}
+
+void sim_found_free(struct sim_found *f)
+{
+    if (!f)
+        return;
+    strobe_findings_free(&f->truth);
+    strobe_findings_free(&f->claim);
+    free(f);
 }

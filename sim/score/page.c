@@ -2,6 +2,7 @@
 
 #include "engine/trace/text_pool.h"
 #include "sim/score/grow.h"
+#include "sim/score/page_found.h"
 #include "sim/score/plot.h"
 #include "sim/score/summary.h"
 
@@ -59,7 +60,8 @@ static const char style[] =
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:0 0 16px;min-width:60%}"
     "caption{text-align:left;color:var(--soft);padding:4px 0}th,td{padding:3px 12px 3px 0;text-align:right;"
     "border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums;white-space:nowrap}"
-    "th:first-child{text-align:left;font-weight:400}thead th{font-weight:600}\n";
+    "th:first-child{text-align:left;font-weight:400}thead th{font-weight:600}td.text{text-align:left;white-space:normal}"
+    "pre{margin:4px 0;font-size:12px}summary{cursor:pointer}\n";
 
 /* ---- what there is */
 
@@ -286,6 +288,9 @@ static void show_scenario(struct page *p, const char *scenario)
         show_methods(p);
         show_cloud(p, true);
         show_losses(p);
+        for (size_t i = 0; i < p->result_count; i++)
+            if (is_of(p, &p->results[i]) && p->results[i].found)
+                sim_page_found(&p->out, p->results[i].found);
         strobe_outfile_text(&p->out, "</section>\n");
     }
     for (size_t s = 0; s < p->policy_count; s++)

@@ -73,6 +73,7 @@ void sim_result_free(struct sim_result *r)
     free(r->scenario);
     free(r->policy);
     free(r->violation);
+    sim_found_free(r->found);
     *r = (struct sim_result){0};
 }
 

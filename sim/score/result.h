@@ -3,6 +3,7 @@
 #ifndef STROBE_SIM_SCORE_RESULT_H
 #define STROBE_SIM_SCORE_RESULT_H
 
+#include "sim/score/found.h"
 #include "sim/score/score.h"
 
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct sim_result {
     struct sim_result_method *methods; size_t method_count;   /* largest error of self time first */
     struct sim_result_thread *threads; size_t thread_count;   /* in the truth's order */
     char *violation;                     /* the first promise that was not kept, or "" */
+    struct sim_found *found;             /* by watchers, in truth and claim, for the page; NULL = not asked for */
 };
 
 /* Makes a result of a score; `truth` gives the names. Takes nothing over. STROBE_IO: out of memory. */

@@ -211,6 +211,11 @@ static enum strobe_status score_claim(const struct sim_tracks *truth, const stru
     status = sim_result_of(&score, truth, scenario->name, o->policy, o->seed, &out->result);
     sim_score_free(&score);
     out->result.interval_ns = options->interval_ns;
+    if (status == STROBE_OK && o->findings) {
+        struct strobe_watch_view sees = sim_claim_view(options->interval_ns, view && view->is_limited);
+        out->result.found = sim_found_of(truth, claim, &sees);
+        status = out->result.found ? STROBE_OK : STROBE_IO;
+    }
     return status;
 }
 

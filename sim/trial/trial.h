@@ -17,6 +17,7 @@ struct sim_trial_options {
     bool is_virtual;             /* of a runtime: a fake, in virtual time */
     const char *folder;          /* an existing folder for session, trace, true trace; NULL = nothing is kept */
     bool replace;                /* overwrite what is there */
+    bool findings;               /* look for findings, in truth and claim */
     const uint64_t *ideal_samples;   /* for `ideal`: samples of each thread spec; NULL = as many as `strobe` takes */
 };
 
