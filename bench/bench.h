@@ -78,6 +78,8 @@ void bench_watch_rows(void);
 void bench_atrace_find(const char *built);   /* the folder the bench is in; before the next */
 void bench_calls_add(void);
 void bench_calls_rows(void);
+void bench_import_add(void);
+void bench_import_rows(void);
 void bench_atrace_add(void);
 void bench_atrace_rows(void);
 

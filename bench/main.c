@@ -25,6 +25,7 @@ static const struct part { void (*add)(void); void (*rows)(void); } parts[] = {
     { bench_watch_add, bench_watch_rows },
     { bench_atrace_add, bench_atrace_rows },
     { bench_calls_add, bench_calls_rows },
+    { bench_import_add, bench_import_rows },
 };
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };

@@ -3,8 +3,8 @@
 //
 //   node check_import.mjs TRACE-PROCESSOR-DIR STROBE FIXTURES SCRATCH
 //
-// The forms: Perfetto, the same deflated, Chrome's JSON, ftrace text (which the processor reads by itself), and Perfetto
-// again by way of a log of btrace 2.0, which has calls only. Prints `ok NAME` or `FAIL NAME: ...` a form and policy;
+// The forms: Perfetto, the same deflated, Chrome's JSON, ftrace text (which the processor reads by itself), and
+// Perfetto again by way of a log of btrace 2.0, which has calls only. Prints `ok NAME` or `FAIL NAME: ...` a form and policy;
 // exit status 1 when any failed.
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
@@ -20,7 +20,8 @@ const shop = 'com.example.shop.';
 const calls = (parse, resume) => [
   [2716, `${shop}MainActivity.onCreate`, 100, 900, 0], [2716, 'inflate', 250, 250, 1],
   [2716, 'read: /data/app/shop, new/base.apk,offset: 4096, size: 8192', 300, 120, 2],
-  [2716, `${shop}Cart.load`, 600, 200, 1], [2716, `${shop}Cart.parse`, 650, parse, 2], [2716, `${shop}Json.next`, 700, 10, 3],
+  [2716, `${shop}Cart.load`, 600, 200, 1],
+  [2716, `${shop}Cart.parse`, 650, parse, 2], [2716, `${shop}Json.next`, 700, 10, 3],
   [2733, `${shop}Api.get|prices`, 810, 90, 0], [2716, `${shop}MainActivity.onResume`, 950, resume, 1]];
 const policies = {last: calls(60, 0), enclosing: calls(150, 50)};
 const others = ['first frame@830+370', 'heap kB@820=18240', 'heap kB@980=17900'];
