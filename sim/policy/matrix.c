@@ -19,7 +19,8 @@ struct matrix {
     struct strobe_matrix_clock clock;
     struct strobe_matrix_log log;
     void *memory;
-    struct sim_vthread *main;
+    struct sim_sem wake;         /* of the clock's thread, between messages */
+    bool paused, waits;
     uint32_t tid;
     char name[32];
 };
@@ -43,6 +44,10 @@ static void run_clock(void *arg)
 {
     struct matrix *m = arg;
     for (;;) {
+        while (m->paused) {
+            m->waits = true;
+            sim_sem_wait(&m->wake, UINT64_MAX);
+        }
         sim_charge((uint64_t)(m->costs.clock + 0.5));
         strobe_matrix_clock_tick(&m->clock, sim_now());
         sim_sleep_until(sim_now() + SIM_MATRIX_TICK_NS);
@@ -54,6 +59,7 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
     struct matrix *m = of(t);
     size_t bytes = strobe_matrix_log_bytes(STROBE_MATRIX_ENTRIES_DEFAULT);
     m->run = run;
+    m->wake.name = "matrix clock";
     m->costs = run->options.costs;
     m->memory = malloc(bytes);
     if (!m->memory || !sim_instrument_open(&m->probes, run->scenario, &sim_matrix_probes))
@@ -107,6 +113,10 @@ static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const str
         return;
     charge(m, v, m->costs.clock + m->costs.probe);
     strobe_matrix_message_begin(&m->log, sim_now());
+    m->paused = false;
+    if (m->waits)
+        sim_sem_post(&m->wake);
+    m->waits = false;
 }
 
 static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id)
@@ -117,6 +127,7 @@ static void message_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t id
         return;
     charge(m, v, m->costs.clock + m->costs.probe);
     strobe_matrix_message_end(&m->log, sim_now());
+    m->paused = true;
 }
 
 /* ---- claims ---- */

@@ -47,7 +47,7 @@ static struct sim_tracer *rheatrace_main(void)
 
 const char *const sim_policy_names[] = {"strobe",    "btrace-android", "btrace-ios", "async-1ms", "async-10ms",
                                         "sync-only", "matrix",         "rheatrace", "btrace2",
-                                        "ideal",     NULL};
+                                        "netease",   "ideal",          NULL};
 
 const char *const sim_policy_more[] = {"rheatrace-main", "none", NULL};
 
@@ -59,7 +59,7 @@ enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
         {"async-10ms", async_10ms},          {"sync-only", sim_policy_sync_only},
         {"matrix", sim_policy_matrix},
         {"rheatrace", rheatrace},            {"rheatrace-main", rheatrace_main},
-        {"btrace2", sim_policy_btrace2},
+        {"btrace2", sim_policy_btrace2},       {"netease", sim_policy_netease},
         {"none", none},
     };
     *out = NULL;

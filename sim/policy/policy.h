@@ -11,6 +11,7 @@
  *   rheatrace       instrumented methods and file operations of all threads, as marks in a ring of text
  *   rheatrace-main  the same of the main thread only; not in comparisons unless asked for
  *   btrace2         instrumented methods of all threads, a record of each when it ends
+ *   netease         a suspending sampler of managed methods, every 10 ms, into a ring that overwrites itself
  *   ideal           exact samples that cost nothing, evenly spaced, as many of each thread as `strobe` takes; built
  *                   into a trace by the engine's rules
  *   none            nothing listens: what the app does alone
@@ -41,5 +42,6 @@ struct sim_tracer *sim_policy_btrace_ios(void);
 struct sim_tracer *sim_policy_matrix(void);
 struct sim_tracer *sim_policy_rheatrace(bool main_only);
 struct sim_tracer *sim_policy_btrace2(void);
+struct sim_tracer *sim_policy_netease(void);
 
 #endif

@@ -171,7 +171,7 @@ void sim_score_ratios(struct sim_score *out)
     out->agreement = share(out->agree_ns, out->thread_ns);
     out->agreement_resolved = share(out->resolved_ns, out->thread_ns);
     out->agreement_running = share(out->running_agree_ns, out->running_ns);
-    out->agreement_seen = share(out->seen_agree_ns, out->seen_ns);
+    out->agreement_seen = out->seen_ns ? (double)out->seen_agree_ns / (double)out->seen_ns : 0;
     out->unseen = out->thread_ns ? (double)out->unseen_ns / (double)out->thread_ns : 0;
     out->call_error_ns = out->timed_calls ? (double)out->call_error_sum_ns / (double)out->timed_calls : 0;
     out->recall = share(out->found_calls, out->true_calls);

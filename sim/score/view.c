@@ -92,6 +92,8 @@ static void count(struct walk *w, bool followed, uint64_t ns)
         w->unseen_ns += ns;
     if (!followed)
         return;
+    if (w->view->is_limited && !t->length && !c->length)
+        return;
     w->life_ns += ns;
     w->agree_ns += whole ? ns : 0;
 }

@@ -5,8 +5,8 @@
  *   unseen             share of thread time of which the claim could not be right: it shows nothing, or a placeholder;
  *                      or the innermost true call is one that the policy can't tell, or of a thread it doesn't follow
  *   agreement_seen     over the lives of threads that it follows, calls that it can't tell folded into their callers:
- *                      the share of time at which both paths are equal. Of a policy that can tell everything: its
- *                      agreement
+ *                      the share of time at which both paths are equal, of that at which one of them says anything;
+ *                      0 when none ever does. Of a policy that can tell everything: its agreement
  *   timed_calls        calls it tells that can be held against true ones: of methods of which a thread's claim has as
  *                      many calls as its truth, the n-th against the n-th; only of policies with a view, and not of
  *                      calls left by an exception or open when the thread's life ends

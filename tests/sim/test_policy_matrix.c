@@ -133,7 +133,7 @@ static void messages_begin_and_end_at_exact_times(void **state)
         assert_int_equal(t->messages[i].begin_ns / MS, truth->messages[i].begin_ns / MS);
         assert_int_equal(t->messages[i].end_ns / MS, truth->messages[i].end_ns / MS);
     }
-    assert_string_equal(told(&p.claims, 1, MS), "0 a  11 job  15 .  103 job  110 .  400 .");
+    assert_string_equal(told(&p.claims, 1, MS), "0 a  11 job  15 .  103 job  108 .  400 .");
     played_close(&p);
 }
 
