@@ -1,11 +1,13 @@
 /* Matrix's TraceCanary: managed methods of the app tell a packed log of the main thread that they are entered and left;
- * a thread of its own keeps the log's clock, five ms at a time; the message loop's begins and ends are in the log, too.
+ * a thread of its own keeps the log's clock, five ms at a time; the message loop's begins and ends are in the log, too,
+ * and callbacks in the choreographer's queues say which of them are frames.
  * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
  * (engine/trace/matrix_stack.h): calls left by an exception end with the one that encloses them. */
 #include "engine/method/matrix_log.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/policy.h"
+#include "sim/score/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,9 @@ struct matrix {
     bool paused, waits;
     uint32_t tid;
     char name[32];
+    bool *is_frame;              /* by message: the choreographer's callbacks say which are frames */
+    size_t handed_out, frame_room;
+    bool failed;
 };
 
 static struct matrix *of(struct sim_tracer *t)
@@ -108,9 +113,13 @@ static void method_out(struct sim_tracer *t, struct sim_vthread *v, uint32_t met
 static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const struct sim_loop_message *message)
 {
     struct matrix *m = of(t);
-    (void)message;
     if (!v->is_main)
         return;
+    if (!sim_grow(&m->is_frame, m->handed_out + 1, &m->frame_room, sizeof *m->is_frame)) {
+        m->failed = true;
+        return;
+    }
+    m->is_frame[m->handed_out++] = message->is_frame;
     charge(m, v, m->costs.clock + m->costs.probe);
     strobe_matrix_message_begin(&m->log, sim_now());
     m->paused = false;
@@ -138,12 +147,17 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     struct matrix *m = of(t);
     uint64_t *entries = malloc((STROBE_MATRIX_ENTRIES_DEFAULT + 1) * sizeof *entries);
     enum strobe_status status = STROBE_IO;
-    if (entries && sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view)) {
+    if (entries && !m->failed &&
+        sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view)) {
+        const char *frame = sim_matrix_frame(&m->probes, run->scenario);
+        if (frame)
+            m->tracer.view.told[sim_tracks_name(&run->truth, frame)] = true;
         size_t count = strobe_matrix_copy_newest(&m->log, entries, STROBE_MATRIX_ENTRIES_DEFAULT);
         uint64_t lost = strobe_load_relaxed(&m->log.written) - count;
         status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = m->tid, .name = m->name, .entries = entries,
                                                                 .count = count, .lost = lost,
-                                                                .end_ns = run->end_ns},
+                                                                .end_ns = run->end_ns, .is_frame = m->is_frame,
+                                                                .handed_out = m->handed_out},
                                    &m->probes, run->scenario, out);
     }
     free(entries);
@@ -157,6 +171,7 @@ static void close_matrix(struct sim_tracer *t)
     struct matrix *m = of(t);
     sim_instrument_close(&m->probes);
     sim_view_close(&m->tracer.view);
+    free(m->is_frame);
     free(m->memory);
     free(m);
 }

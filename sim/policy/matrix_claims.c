@@ -24,26 +24,52 @@ static bool add_message(struct messages *m, uint32_t tid, uint64_t time_ns, uint
     return true;
 }
 
+const char *sim_matrix_frame(const struct sim_instrument *probes, const struct sim_scenario *s)
+{
+    for (uint32_t i = 0; i < s->queue_count; i++)
+        if (s->queues[i].vsync_period_ns && s->methods[s->queues[i].frame_method].managed &&
+            !probes->id[s->queues[i].frame_method])
+            return s->methods[s->queues[i].frame_method].name;
+    return NULL;
+}
+
+/* How many of the messages were handed out before those that are in the log still. */
+static size_t messages_before(const struct sim_matrix_capture *c)
+{
+    size_t inside = 0;
+    for (size_t i = 0; i < c->count; i++)
+        inside += strobe_matrix_id(c->entries[i]) == STROBE_MATRIX_DISPATCH && strobe_matrix_is_enter(c->entries[i]);
+    return c->handed_out > inside ? c->handed_out - inside : 0;
+}
+
+static void add_call(struct strobe_calls *calls, uint32_t thread, bool in, uint64_t time_ns, const char *name)
+{
+    strobe_calls_add(calls, thread, in ? STROBE_CALL_BEGIN : STROBE_CALL_END, time_ns,
+                     strobe_calls_name(calls, name, strlen(name)));
+}
+
 /* The log as a stream of calls; messages beside them. */
 static bool read_log(const struct sim_matrix_capture *c, const struct sim_instrument *probes,
                      const struct sim_scenario *s, struct strobe_calls *calls, struct messages *messages)
 {
-    uint32_t thread = strobe_calls_thread(calls, c->tid), message = 0;
+    const char *frame = c->is_frame ? sim_matrix_frame(probes, s) : NULL;
+    uint32_t thread = strobe_calls_thread(calls, c->tid);
+    size_t message = messages_before(c);
     calls->resolution_ns = SIM_MATRIX_TICK_NS;
     for (size_t i = 0; i < c->count && !calls->failed; i++) {
         uint32_t id = strobe_matrix_id(c->entries[i]);
         bool in = strobe_matrix_is_enter(c->entries[i]);
         uint64_t time_ns = strobe_matrix_ms(c->entries[i]) * MS;
         if (id == STROBE_MATRIX_DISPATCH) {
-            if (!add_message(messages, c->tid, time_ns, in ? ++message : 0))
+            message += in;
+            if (!add_message(messages, c->tid, time_ns, in ? (uint32_t)message : 0))
                 return false;
+            if (frame && message && c->is_frame[message - 1])
+                add_call(calls, thread, in, time_ns, frame);
             continue;
         }
-        if (id > probes->count)
-            continue;
-        const char *name = s->methods[probes->method[id]].name;
-        strobe_calls_add(calls, thread, in ? STROBE_CALL_BEGIN : STROBE_CALL_END, time_ns,
-                         strobe_calls_name(calls, name, strlen(name)));
+        if (id <= probes->count)
+            add_call(calls, thread, in, time_ns, s->methods[probes->method[id]].name);
     }
     if (calls->failed)
         return false;

@@ -17,7 +17,13 @@ struct sim_matrix_capture {
     uint64_t lost;               /* entries overwritten before */
     uint64_t origin_ns;          /* on the log's clock: the begin of the run */
     uint64_t end_ns;             /* of the run, from its begin */
+    const bool *is_frame;        /* by message, the first at 0: callbacks in the choreographer's queues say which are
+                                    frames; NULL = they were not asked */
+    size_t handed_out;           /* messages, overwritten ones counted */
 };
+
+/* What frames run, where that has no probes and is known by those callbacks alone; NULL: none. */
+const char *sim_matrix_frame(const struct sim_instrument *probes, const struct sim_scenario *scenario);
 
 /* Appends the main thread's track. STROBE_IO: out of memory. */
 enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, const struct sim_instrument *probes,

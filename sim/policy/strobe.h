@@ -79,6 +79,10 @@ static inline uint64_t sim_strobe_ticks(const struct sim_strobe *s, uint64_t now
 
 enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
                                      size_t why_bytes);
+
+/* After claims: builds the session's timeline once more, into another sink, which frees itself. */
+enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_sink *sink);
+
 enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, const char *folder, char *why,
                                    size_t why_bytes);
 bool sim_strobe_check(struct sim_tracer *t, struct sim_run *run, char *why, size_t why_bytes);

@@ -103,7 +103,7 @@ static bool renumber(const struct strobe_reader *reader, struct sim_tracks *out,
     return generation != NULL;
 }
 
-static enum strobe_status build(const struct sim_strobe *s, struct strobe_sink *sink)
+enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_sink *sink)
 {
     struct strobe_function_tree *tree;
     if (!sink)
@@ -128,7 +128,7 @@ enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, 
     enum strobe_status status = strobe_reader_open(s->path, &s->reader, why, why_bytes);
     if (status != STROBE_OK)
         return status;
-    status = build(s, sim_tracks_sink(out, SIM_STROBE_ORIGIN_NS));
+    status = sim_strobe_build(s, sim_tracks_sink(out, SIM_STROBE_ORIGIN_NS));
     if (status == STROBE_OK && !renumber(s->reader, out, first))
         status = STROBE_IO;
     return status == STROBE_OK ? status : fail(why, why_bytes, "out of memory", status);
@@ -208,7 +208,7 @@ static enum strobe_status write_trace(const struct sim_strobe *s, const char *pa
     enum strobe_status status = strobe_outfile_open(&out, path, s->run->options.replace);
     if (status != STROBE_OK)
         return status;
-    bool built = build(s, strobe_sink_perfetto(&out, 1, &stats)) == STROBE_OK;
+    bool built = sim_strobe_build(s, strobe_sink_perfetto(&out, 1, &stats)) == STROBE_OK;
     status = strobe_outfile_finish(&out, !built);
     if (!built)
         errno = ENOMEM;
