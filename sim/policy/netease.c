@@ -1,6 +1,6 @@
 /* NetEase Cloud Music's native stack capture: a thread of its own suspends the app's threads by their ids, one after
- * the other, keeps the pointers to their managed methods in a fixed ring that overwrites itself, and lets them go. Names
- * are made afterwards, of what the ring still holds; the trace is built by the engine's rules for samples.
+ * the other, keeps the pointers to their managed methods in a fixed ring that overwrites itself, and lets them go.
+ * Names are made afterwards, of what the ring still holds; the trace is built by the engine's rules for samples.
  *
  * A pointer is the address of a method's structure, 16 bytes apart in scenario order; a pointer that leads to none, or
  * into an image that was not loaded, is stale, and gets a placeholder. */

@@ -96,7 +96,8 @@ static uint64_t threshold_of(enum strobe_finding_kind kind)
 }
 
 /* The finding of that kind and place in a list; times of `shift_ns` are 0 there. */
-static bool has(const struct strobe_findings *list, const struct strobe_finding *f, int64_t shift_ns, uint64_t within_ns)
+static bool has(const struct strobe_findings *list, const struct strobe_finding *f, int64_t shift_ns,
+                uint64_t within_ns)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct strobe_finding *g = &list->at[i];
@@ -145,7 +146,8 @@ static const struct strobe_finding *last_of(const struct strobe_findings *list, 
 /* As many frames, as many of each level, the same rates. */
 static void same_frames(uint64_t within_ns)
 {
-    static const char *const counts[] = {"frames", "drop_best", "drop_normal", "drop_middle", "drop_high", "drop_frozen"};
+    static const char *const counts[] = {"frames",      "drop_best", "drop_normal",
+                                         "drop_middle", "drop_high", "drop_frozen"};
     const struct strobe_finding *a = last_of(&truth, STROBE_FINDING_FRAMES),
                                 *b = last_of(&found, STROBE_FINDING_FRAMES);
     assert_true(same(STROBE_FINDING_FRAMES, within_ns) > 0);
