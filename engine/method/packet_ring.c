@@ -40,6 +40,14 @@ void strobe_packet_ring_create(void *memory, uint32_t slots)
     strobe_store_release(&head->magic, MAGIC);
 }
 
+bool strobe_packet_ring_is(const void *memory, size_t bytes)
+{
+    uint64_t magic = 0;
+    if (bytes >= sizeof magic)
+        memcpy(&magic, memory, sizeof magic);
+    return magic == MAGIC;
+}
+
 enum strobe_status strobe_packet_ring_open(void *memory, size_t bytes, struct strobe_packet_ring *out)
 {
     struct strobe_packet_head *head = memory;

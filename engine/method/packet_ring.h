@@ -88,6 +88,9 @@ size_t strobe_packet_ring_bytes(uint32_t slots);
  * strobe_packet_ring_bytes(). Start only. */
 void strobe_packet_ring_create(void *memory, uint32_t slots);
 
+/* Whether memory, aligned or not, begins as a ring does. Any context. */
+bool strobe_packet_ring_is(const void *memory, size_t bytes);
+
 /* Opens a view of a ring that is laid out in `memory` of `bytes`. STROBE_BAD_INPUT: no ring, or its making was cut off.
  * STROBE_BAD_VERSION: of another version. STROBE_TRUNCATED: less memory than its head promises. Start only, and
  * readers. */

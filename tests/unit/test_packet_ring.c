@@ -447,6 +447,9 @@ static void memory_that_is_no_ring_of_ours_is_refused(void **state)
     struct strobe_packet_ring out;
     (void)state;
     make(16);
+    assert_true(strobe_packet_ring_is(memory, memory_bytes));
+    assert_false(strobe_packet_ring_is(memory, 7));
+    assert_false(strobe_packet_ring_is("1|TRACE_START|", 14));
     assert_int_equal(strobe_packet_ring_open(memory, 16, &out), STROBE_BAD_INPUT);
     assert_int_equal(strobe_packet_ring_open(memory, memory_bytes - 1, &out), STROBE_TRUNCATED);
     ring.head->capacity = 0;
