@@ -10,7 +10,7 @@ enum {
     NEXT = 2,
     SIZE_SHIFT = 2,
 };
-#define MAGIC UINT64_C(0x00316b7061657268)   /* "rheapk1" */
+#define MAGIC UINT64_C(0x00316b7061656872)   /* "rheapk1" */
 #define BUSY 1u
 
 struct strobe_packet_tickets {

@@ -17,7 +17,9 @@ const char strobe_usage_import[] =
     "  --pid N                 the process to take (the one with the most marks)\n"
     "  --marks plain|rhea      what B:, E: and T: before names are: part of them, or RheaTrace's\n"
     "                          (auto: RheaTrace's where there are E: or T: marks)\n"
-    "  Both:\n"
+    "rhea: RheaTrace's raw log, or the ring of its capture as its process left it, or a trace in\n"
+    "  profilo's text; makes a trace of it, or (--format profilo) text of that kind\n"
+    "  All three:\n"
     "  -o, --output OUT        the trace; `-` is standard output\n"
     "  --format FORMAT         perfetto, chrome, speedscope or folded, as `strobe convert` has them;\n"
     "                          ftrace (*.ftrace), or btrace2 (*.btrace2, and its OUT.mapping); if\n"
@@ -50,6 +52,7 @@ const struct strobe_import strobe_imports[] = {
     {"ftrace", strobe_import_ftrace},
     {"matrix-events", strobe_import_matrix_events},
     {"matrix-log", strobe_import_matrix_log},
+    {"rhea", strobe_import_rhea},
     {NULL, NULL},
 };
 

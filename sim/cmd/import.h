@@ -16,5 +16,6 @@ int strobe_import_btrace2(int argc, char **argv);
 int strobe_import_ftrace(int argc, char **argv);
 int strobe_import_matrix_events(int argc, char **argv);
 int strobe_import_matrix_log(int argc, char **argv);
+int strobe_import_rhea(int argc, char **argv);
 
 #endif

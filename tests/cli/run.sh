@@ -435,7 +435,7 @@ imports=$home/fixtures/imports
 mark='app-7 (7) [001] ...1 1.5: tracing_mark_write:'
 printf '%s B|7|a b\n%s B|7\n%s E|7\n' "$mark" "$mark" "$mark" >good.ftrace
 : >nothing
-for kind in ftrace btrace2; do
+for kind in ftrace btrace2 rhea; do
     is_refused "import_${kind}_of_nothing" 'which file' "$strobe" import $kind -o x.json
     is_refused "import_${kind}_of_two" 'one file at a time' "$strobe" import $kind a b -o x.json
     is_refused "import_${kind}_to_nowhere" 'where to' "$strobe" import $kind good.ftrace
@@ -501,6 +501,38 @@ if wanted import_there_and_back; then
     cmp -s back.paths there.paths || fault+=$(diff back.paths there.paths)
     [[ $(wc -l <back.paths) == 7 ]] || fault+=" $(wc -l <back.paths) paths"
     verdict import_there_and_back "$fault"
+fi
+is_refused import_no_rhea 'lines: no line `ID|TRACE_START|TIME|PID|...` in its ' "$strobe" import rhea lines -o x.json
+printf 'rheapk1\0\1\0\0\0\20' >damaged.ring
+is_refused import_damaged_ring "damaged.ring: a ring's file whose head is damaged" \
+    "$strobe" import rhea damaged.ring -o x.json
+printf 'dt\nver|3\n' >headless.profilo
+is_refused import_headless_profilo 'headless.profilo: expected an empty line after its head of 2 lines' \
+    "$strobe" import rhea headless.profilo -o x.json
+is_refused import_rhea_deflated_profilo '--deflate is for' \
+    "$strobe" import rhea "$imports/rheatrace.log" --deflate --format profilo -o x.profilo
+if wanted import_rhea_by_either_policy; then
+    # The same calls as of ftrace text; what comes before the start is left out.
+    fault=
+    { echo 'not yet'; cat "$imports/rheatrace.log"; } >early.log
+    for policy in last enclosing; do
+        "$strobe" import ftrace -q --repair $policy "$imports/rheatrace.ftrace" -o - -f --format folded |
+            sed -E 's/^[^;]*;//' | grep -v read: | sort >expected
+        "$strobe" import rhea --repair $policy early.log -o - --format folded 2>err | sed -E 's/^[^;]*;//' | sort >got
+        grep -q 'onCreate;com.example.shop.Cart.load;com.example.shop.Cart.parse ' got || fault+="$policy: $(<got)"
+        fault+=$(diff <(grep Cart expected) <(grep Cart got))
+        [[ $(<err) == *'early.log: lines before TRACE_START, left out: 1'* ]] || fault+="$(<err)"
+    done
+    verdict import_rhea_by_either_policy "$fault"
+fi
+if wanted import_rhea_there_and_back; then
+    fault=
+    "$strobe" import rhea -q "$imports/rheatrace.log" -o there.profilo --format profilo
+    "$strobe" import rhea -q there.profilo -o back.folded -f
+    "$strobe" import rhea -q - -o there.folded -f <"$imports/rheatrace.log"
+    cmp -s back.folded there.folded || fault+=$(diff back.folded there.folded 2>&1)
+    [[ $(wc -l <back.folded) -ge 5 && $(head -n 1 there.profilo) == dt ]] || fault+=" $(<back.folded)"
+    verdict import_rhea_there_and_back "$fault"
 fi
 if wanted import_without_names; then
     printf '1,1,- x\n' >other.map
