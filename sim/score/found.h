@@ -22,8 +22,8 @@ struct strobe_watch_view sim_claim_view(uint64_t interval_ns, bool exact);
 enum strobe_status sim_tracks_find(const struct sim_tracks *t, const struct strobe_watch_options *options,
                                    const struct strobe_watch_view *view, struct strobe_findings *out);
 
-/* Pairs what is found in a claim with what is in the truth: of one kind, begin and end no more than within_ns apart, each
- * at most once. of[i] = index in the truth of the claim's i-th + 1; 0 = none. Returns how many pairs there are. */
+/* Pairs what is found in a claim with what is in the truth: of one kind, begin and end no more than within_ns apart,
+ * each at most once. of[i] = index in the truth of the claim's i-th + 1; 0 = none. Returns how many pairs there are. */
 size_t sim_findings_pair(const struct strobe_findings *truth, const struct strobe_findings *claim, uint64_t within_ns,
                          uint32_t *of);
 

@@ -60,8 +60,8 @@ static const char style[] =
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:0 0 16px;min-width:60%}"
     "caption{text-align:left;color:var(--soft);padding:4px 0}th,td{padding:3px 12px 3px 0;text-align:right;"
     "border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums;white-space:nowrap}"
-    "th:first-child{text-align:left;font-weight:400}thead th{font-weight:600}td.text{text-align:left;white-space:normal}"
-    "pre{margin:4px 0;font-size:12px}summary{cursor:pointer}\n";
+    "th:first-child{text-align:left;font-weight:400}thead th{font-weight:600}"
+    "td.text{text-align:left;white-space:normal}pre{margin:4px 0;font-size:12px}summary{cursor:pointer}\n";
 
 /* ---- what there is */
 

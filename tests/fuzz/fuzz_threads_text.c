@@ -1,0 +1,49 @@
+/* Texts that captures bring along: dumps of threads, /proc/PID/stat and sched. Whatever they hold, reading ends within
+ * their bounds; a deadlock is a cycle of different threads that begins with the lowest tid. What stands before the
+ * input's first NUL is the key that is looked for in sched; the rest is each of the texts. */
+#include "engine/watch/anr.h"
+#include "engine/watch/proc_stat.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void found(void *ctx, const struct strobe_deadlock *d)
+{
+    ++*(long *)ctx;
+    if (!d->thread_count)
+        abort();
+    for (size_t i = 1; i < d->thread_count; i++)
+        if (d->threads[i].tid <= d->threads[0].tid)
+            abort();
+    for (size_t i = 0; i < d->thread_count; i++)
+        if (!d->threads[i].tid || strlen(d->threads[i].name) > SIZE_MAX / 2)
+            abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    struct strobe_proc_stat stat;
+    long told = 0;
+    int64_t millionths;
+    const uint8_t *end = bytes ? memchr(data, 0, bytes) : NULL;
+    if (!end)
+        return 0;
+    /* A copy of its own: what reads beyond it is caught. */
+    size_t length = bytes - (size_t)(end + 1 - data);
+    char *text = malloc(length ? length : 1);
+    if (!text)
+        return 0;
+    memcpy(text, end + 1, length);
+    if (strobe_deadlocks_find(text, length, found, &told) != told)
+        abort();
+    if (strobe_proc_stat_read(text, length, &stat) == STROBE_OK &&
+        (!memchr(text, ')', length) || strlen(stat.comm) >= sizeof stat.comm))
+        abort();
+    if (strobe_proc_sched_read(text, length, (const char *)data, &millionths) == STROBE_OK && !memchr(text, ':', length))
+        abort();
+    free(text);
+    return 0;
+}
