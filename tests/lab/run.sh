@@ -61,7 +61,7 @@ is_refused run_of_both 'not both' "$strobe" run "$small" --random 1
 is_refused run_beside_a_policy 'expected one of strobe, ' "$strobe" run "$small" --policy xctrace
 is_refused run_in_a_dream 'expected virtual or real' "$strobe" run "$small" --mode dream
 is_refused run_at_a_whim 'expected fair or adversarial' "$strobe" run "$small" --schedule whim
-is_refused real_ideal '--policy strobe' "$strobe" run "$small" --mode real --policy ideal
+is_refused real_ideal 'plays in virtual time only' "$strobe" run "$small" --mode real --policy ideal
 is_refused real_adversary 'for --mode virtual' "$strobe" run "$small" --mode real --schedule adversarial
 is_refused shard_of_one '--shard is for --seeds' "$strobe" run "$small" --shard 1/2
 is_refused print_of_many 'one scenario' "$strobe" run --random 1..3 --print

@@ -254,7 +254,7 @@ sed 's/^    bool still_fit = /    void *volatile planted = malloc(1);\n    free(
 if grep -q 'free(planted);' "$work/planted/sampler.c" &&
     ${CC:-gcc} -std=c11 -D_GNU_SOURCE -I. -O1 -fno-omit-frame-pointer -fPIC -fvisibility=hidden -fexceptions \
         -pthread -shared -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" engine/store/*.c \
-        engine/backend/linux/*.c engine/backend/linux/preload/*.[cS] \
+        engine/method/*.c engine/backend/linux/*.c engine/backend/linux/preload/*.[cS] \
         $(ls engine/capture/*.c | grep -v sampler.c) -ldl; then
     "$work/planted/strobe" record --no-convert -o "$work/planted/s.strobe" -- "$own/blocking_calls" \
         >"$work/planted.out" 2>&1

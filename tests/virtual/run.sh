@@ -143,7 +143,7 @@ check 'a swarm has a line for each seed' test "$(wc -l <"$work/one.jsonl")" == 4
 check 'a genuine runtime has no virtual time' refused 'only fakes' "$locks" --runtime art11 --mode virtual
 check 'a fake has real time, too, without an adversary' refused 'adversarial' \
     "$locks" --runtime fake30 --mode real --schedule adversarial
-check 'other policies are refused' refused '--policy strobe' "$locks" --runtime fake30 --policy ideal
+check 'other policies are refused' refused 'plays in virtual time only' "$locks" --runtime fake30 --policy ideal
 printf 'scenario deep "deep"\nduration 1s\ncores 1\nimage a managed {\nmethod A { compute 1us }\n' >"$work/deep.scn"
 printf 'method B { recurse A 9999 }\nmethod C { recurse B 9999 }\n}\nthread main main run C\n' >>"$work/deep.scn"
 check 'what fails in the played process is said here' refused 'within the stack' "$work/deep.scn" --runtime fake30
