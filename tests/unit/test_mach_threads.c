@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -132,13 +133,21 @@ static int start(void **state)
     return 0;
 }
 
+/* Rights that nobody gives back stay; on a crowded machine a thread that was joined may take a moment to be gone. */
+static void assert_no_right_is_left(void)
+{
+    for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before; ms++)
+        usleep(1000);
+    assert_int_equal(fake_mach_rights(), rights_before);
+}
+
 /* All threads have ended by now. */
 static int stop(void **state)
 {
     (void)state;
     fake_mach_fail_none();
     strobe_mach_threads_clear(table);
-    assert_int_equal(fake_mach_rights(), rights_before);
+    assert_no_right_is_left();
     free(table);
     return 0;
 }
@@ -418,7 +427,12 @@ static void threads_that_come_and_go_leave_no_right_and_are_never_mistaken_S45(v
     look();
     look();
     strobe_mach_threads_drop(table, own_tid());
-    assert_int_equal(fake_mach_rights(), rights_before);   /* before all is cleared */
+    for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before; ms++) {   /* who was late to go is buried */
+        usleep(1000);
+        look();
+        strobe_mach_threads_drop(table, own_tid());
+    }
+    assert_no_right_is_left();   /* before all is cleared */
 }
 
 int main(void)
