@@ -2,8 +2,8 @@
  * never in a crash, a hang or a read out of bounds.
  *
  * libFuzzer's input is not the file itself (that would be refused at its first bytes for ever) but a list of edits to a
- * small valid session: the first byte picks the output format, the next two where the file ends, and every
- * ten after that are a place (2), a width (1) and a value (7) to write there. */
+ * small valid session: the first byte picks the output format, whether there is a call log, and how calls are repaired,
+ * the next two where the file ends, and every ten after that are a place (2), a width (1) and a value (7) to write there. */
 #include "engine/store/session.h"
 #include "engine/trace/convert.h"
 
@@ -17,11 +17,13 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/* The valid session, and a list of the places in it that hold something: edits go there, not into the empty rest. */
-static uint8_t *valid;
-static size_t valid_bytes;
-static uint32_t *places;
-static size_t place_count;
+/* A valid session, and a list of the places in it that hold something: edits go there, not into the empty rest. */
+static struct valid {
+    uint8_t *at;
+    size_t bytes;
+    uint32_t *places;
+    size_t place_count;
+} with_calls, without_calls;
 static char path[64];
 static int fd;
 
@@ -30,6 +32,22 @@ static void must(int ok, const char *what)
     if (!ok) {
         perror(what);
         abort();
+    }
+}
+
+/* Calls of the threads: some that nobody ends, and ends of what nobody began. */
+static void fill_calls(const struct strobe_session *s)
+{
+    for (uint32_t t = 0; t < 3 && s->calls.head; t++) {
+        struct strobe_call_writer w = {0};
+        for (uint64_t i = 0; i < 60; i++) {
+            must(w.next != w.end || strobe_call_refill(&s->calls, &w, t), "refill");
+            strobe_call_put(&w, 3000 + 700000 * i,
+                            (0x401000 + 256 * (i * 7 % 5)) | (i % 3 == 2 ? STROBE_CALL_EXIT : 0));
+        }
+        strobe_call_refuse(&s->calls, t, t);
+        if (t)
+            strobe_call_finish(&s->calls, &w, t);
     }
 }
 
@@ -66,13 +84,12 @@ static void fill(struct strobe_session *s)
     strobe_store_release(&image->published, 1);
     must(strobe_names_add(&s->names, 0x403001, "void a.b.c(int)", 15, 0) == STROBE_OK, "name");
     must(strobe_names_add(&s->names, 0x403002, "gone", 4, STROBE_NAME_STALE) == STROBE_OK, "name");
+    fill_calls(s);
     free(cursor);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+static void make(struct valid *v, uint16_t call_units)
 {
-    (void)argc;
-    (void)argv;
     char name[] = "/tmp/strobe-fuzz-XXXXXX";
     struct strobe_session s;
     struct strobe_config config;
@@ -84,6 +101,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     config.threads_max = 4;
     config.images_max = 2;
     config.names_bytes = STROBE_NAMES_BYTES_MIN;
+    config.call_units = call_units;
     int file = mkstemp(name);
     must(file >= 0, name);
     must(strobe_session_create(name, &config, "true", 1, &s) == STROBE_OK, "create");
@@ -91,20 +109,28 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     must(strobe_session_attach(name, 100, &s) == STROBE_OK, "attach");
     fill(&s);
     strobe_session_finish(&s, &end);
-    valid_bytes = s.mapped_bytes;
-    valid = malloc(valid_bytes);
-    places = malloc(valid_bytes / 8 * sizeof *places);
-    must(valid && places, "malloc");
-    memcpy(valid, s.header, valid_bytes);
-    for (uint32_t at = 0; at + 8 <= valid_bytes; at += 8) {
+    v->bytes = s.mapped_bytes;
+    v->at = malloc(v->bytes);
+    v->places = malloc(v->bytes / 8 * sizeof *v->places);
+    must(v->at && v->places, "malloc");
+    memcpy(v->at, s.header, v->bytes);
+    for (uint32_t at = 0; at + 8 <= v->bytes; at += 8) {
         uint64_t word;
-        memcpy(&word, valid + at, 8);
+        memcpy(&word, v->at + at, 8);
         if (word)
-            places[place_count++] = at;
+            v->places[v->place_count++] = at;
     }
     strobe_session_unmap(&s);
     close(file);
     unlink(name);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    make(&without_calls, 0);
+    make(&with_calls, 1);
     fd = memfd_create("session", 0);
     must(fd >= 0, "memfd_create");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -119,11 +145,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         return 0;
     options.format = (enum strobe_format)(data[0] & 3);
     options.deflate = data[0] >> 7;
-    size_t length = data[1] || data[2] ? valid_bytes * ((size_t)data[1] << 8 | data[2]) / 65535 : valid_bytes;
+    options.timeline.repair = data[0] & 8 ? STROBE_REPAIR_ENCLOSING : STROBE_REPAIR_LAST;
+    const struct valid *v = data[0] & 4 ? &with_calls : &without_calls;
+    size_t length = data[1] || data[2] ? v->bytes * ((size_t)data[1] << 8 | data[2]) / 65535 : v->bytes;
     must(ftruncate(fd, 0) == 0 && ftruncate(fd, (off_t)length) == 0, "ftruncate");
-    must(pwrite(fd, valid, length, 0) == (ssize_t)length, "pwrite");
+    must(pwrite(fd, v->at, length, 0) == (ssize_t)length, "pwrite");
     for (size_t at = 3; at + 10 <= bytes; at += 10) {
-        size_t place = places[((size_t)data[at] << 8 | data[at + 1]) % place_count] + (data[at + 2] >> 5);
+        size_t place = v->places[((size_t)data[at] << 8 | data[at + 1]) % v->place_count] + (data[at + 2] >> 5);
         size_t width = 1 + (data[at + 2] & 7);
         uint8_t value[8] = {0};
         memcpy(value, data + at + 3, 7);

@@ -3,7 +3,8 @@
  * and goes, a child. Prints "NAME COUNT" a line, last.
  *
  *   calls LIBRARY ROUNDS      LIBRARY: instrumented, exports in_library and inner_in_library_calls. ROUNDS: how often
- *                             to jump out of handlers, for some ms each; for-ever: nothing but calls until it is killed */
+ *                             to jump out of handlers, for some ms each; for-ever: nothing but calls until
+ *                             it is killed */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
