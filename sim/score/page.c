@@ -44,10 +44,11 @@ static const char preface[] =
     "calls shorter than twice the interval are folded into their caller. Faint marks are single seeds.</p>\n";
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1d2230;--soft:#5a6275;--line:#d7dbe4;--paper:#fff;--zero:#8a93a6;"
-    "--s0:#1f5fbf;--s1:#c2410c;--s2:#15803d;--s3:#7e22ce;--s4:#a16207;--s5:#be123c;--s6:#0e7490;--s7:#4d5566}\n"
+    "--s0:#1f5fbf;--s1:#c2410c;--s2:#15803d;--s3:#7e22ce;--s4:#a16207;--s5:#be123c;--s6:#0e7490;--s7:#4d5566;"
+    "--s8:#5b7f0a;--s9:#9d174d;--s10:#6d4c2f;--s11:#3730a3}\n"
     "@media(prefers-color-scheme:dark){:root{--ink:#e8ebf2;--soft:#a3acbf;--line:#363c4a;--paper:#14171e;"
     "--zero:#77819a;--s0:#7db0ff;--s1:#ff9d66;--s2:#62d28c;--s3:#cf9bff;--s4:#e3bd4f;--s5:#ff8aa0;"
-    "--s6:#5fd0e6;--s7:#b4bccd}}\n"
+    "--s6:#5fd0e6;--s7:#b4bccd;--s8:#b5d65a;--s9:#f59ac6;--s10:#d2b48c;--s11:#a5a8ff}}\n"
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:900px;margin:0 auto;"
     "padding:24px 20px 60px}\n"
     "h1{font-size:24px;margin:0 0 4px}h2{font-size:20px;margin:48px 0 8px;border-top:1px solid var(--line);"
@@ -56,7 +57,8 @@ static const char style[] =
     ".title{font-size:15px;font-weight:600}.tick{fill:var(--soft)}.grid,.row,.zero{stroke:var(--line);fill:none}"
     ".row{stroke-dasharray:1 3}.zero{stroke:var(--zero)}.faint{opacity:.25}\n"
     ".s0{fill:var(--s0)}.s1{fill:var(--s1)}.s2{fill:var(--s2)}.s3{fill:var(--s3)}.s4{fill:var(--s4)}"
-    ".s5{fill:var(--s5)}.s6{fill:var(--s6)}.s7{fill:var(--s7)}\n"
+    ".s5{fill:var(--s5)}.s6{fill:var(--s6)}.s7{fill:var(--s7)}.s8{fill:var(--s8)}"
+    ".s9{fill:var(--s9)}.s10{fill:var(--s10)}.s11{fill:var(--s11)}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:0 0 16px;min-width:60%}"
     "caption{text-align:left;color:var(--soft);padding:4px 0}th,td{padding:3px 12px 3px 0;text-align:right;"
     "border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums;white-space:nowrap}"

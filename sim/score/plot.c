@@ -114,6 +114,8 @@ static void mark(struct strobe_outfile *out, size_t series, double x, double y, 
         "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", "m-4.5-4.5h9v9h-9z", "m0-6.5l6 6.5l-6 6.5l-6-6.5z",
         "m0-6l6 10.5h-12z", "m0 6l6-10.5h-12z", "m-1.8-6h3.6v4.2h4.2v3.6h-4.2v4.2h-3.6v-4.2h-4.2v-3.6h4.2z",
         "m-6 0l3-5.2h6l3 5.2l-3 5.2h-6z", "m-6-2.5h12v5h-12z",
+        "m-2.5-6h5v12h-5z", "m-5-5l5 3l5-3l-3 5l3 5l-5-3l-5 3l3-5z", "m-6-5h12l-4 5l4 5h-12l4-5z",
+        "m-5-6l10 6l-10 6z",
     };
     sim_plot_put(out, "<path class=\"s%u%s\" d=\"M%.1f %.1f%s\">", (unsigned)(series % SIM_PLOT_SERIES_MOST),
                  faint ? " faint" : "", x, y, shape[series % SIM_PLOT_SERIES_MOST]);

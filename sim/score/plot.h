@@ -7,7 +7,7 @@
 #include "engine/trace/outfile.h"
 #include "sim/score/fields.h"
 
-enum { SIM_PLOT_SERIES_MOST = 8 };   /* shapes and colours begin anew after that many */
+enum { SIM_PLOT_SERIES_MOST = 12 };   /* shapes and colours begin anew after that many */
 
 /* Formats into the page; the text must be HTML already. */
 void sim_plot_put(struct strobe_outfile *out, const char *format, ...);

@@ -166,7 +166,8 @@ works options_in_full "$strobe" run "$convoy" --seed 7 --policy strobe --mode vi
     --costs "$home/fixtures/costs/x86-64.json" -o named
 check defaults_are_what_the_usage_says diff -r one named
 works without_a_tracer "$strobe" run "$small" --policy none -o untraced
-for policy in btrace-android btrace-ios async-1ms async-10ms sync-only ideal; do
+for policy in btrace-android btrace-ios async-1ms async-10ms sync-only matrix rheatrace rheatrace-main btrace2 netease \
+    ideal; do
     works "policy_$policy" "$strobe" run "$small" --policy $policy --json
     check_json result_of_a_trial out
 done
@@ -372,7 +373,8 @@ fi
 # ---- comparisons
 
 works a_comparison "$strobe" compare "$small" "$convoy" -j 2 -o compared
-check every_policy_is_compared bash -c 'for p in strobe btrace-android btrace-ios async-1ms async-10ms sync-only ideal
+check every_policy_is_compared bash -c 'for p in strobe btrace-android btrace-ios async-1ms async-10ms sync-only matrix \
+    rheatrace btrace2 netease ideal
     do (($(grep -c "^  $p " out) == 2)) || echo "$p: not once for each scenario"; done | grep . && exit 1 || true'
 check the_folder_of_a_comparison test -s compared/results.jsonl -a -s compared/report.html \
     -a -s compared/lock_convoy/ideal/truth.pftrace -a -s compared/abnormal_stack/strobe/session.strobe
