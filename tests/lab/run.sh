@@ -373,8 +373,8 @@ fi
 # ---- comparisons
 
 works a_comparison "$strobe" compare "$small" "$convoy" -j 2 -o compared
-check every_policy_is_compared bash -c 'for p in strobe btrace-android btrace-ios async-1ms async-10ms sync-only matrix \
-    rheatrace btrace2 netease ideal
+check every_policy_is_compared bash -c 'for p in strobe btrace-android btrace-ios async-1ms async-10ms sync-only \
+    matrix rheatrace btrace2 netease ideal
     do (($(grep -c "^  $p " out) == 2)) || echo "$p: not once for each scenario"; done | grep . && exit 1 || true'
 check the_folder_of_a_comparison test -s compared/results.jsonl -a -s compared/report.html \
     -a -s compared/lock_convoy/ideal/truth.pftrace -a -s compared/abnormal_stack/strobe/session.strobe
