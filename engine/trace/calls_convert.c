@@ -1,5 +1,6 @@
 #include "engine/trace/calls_convert.h"
 
+#include "engine/trace/calls_store.h"
 #include "engine/trace/ftrace_write.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ static enum strobe_status write_calls(const struct strobe_calls *calls, struct s
 {
     struct strobe_sink *sink;
     switch (options->format) {
+    case STROBE_CALLS_SESSION: return strobe_calls_store(calls, out);
     case STROBE_CALLS_FTRACE: return strobe_ftrace_write(calls, out);
     case STROBE_CALLS_BTRACE2: return strobe_btrace2_write(calls, 0, out, mapping, &stats->btrace2);
     case STROBE_CALLS_TRACE: break;
@@ -69,7 +71,8 @@ enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const 
     status = strobe_outfile_finish(&out, give_up);
     if (status != STROBE_OK)
         return fail(status, out_path, strerror(errno), why, why_bytes);
-    return give_up ? fail(made, out_path, made == STROBE_BAD_INPUT ? "calls are not whole" : strerror(ENOMEM), why,
-                          why_bytes)
+    return give_up ? fail(made, out_path, made == STROBE_BAD_INPUT ? "calls are not whole"
+                                          : made == STROBE_FULL    ? "more calls than a session holds"
+                                                                   : strerror(ENOMEM), why, why_bytes)
                    : STROBE_OK;
 }

@@ -9,6 +9,7 @@
 
 enum strobe_calls_format {
     STROBE_CALLS_TRACE,          /* one of enum strobe_format */
+    STROBE_CALLS_SESSION,        /* a session, see calls_store.h */
     STROBE_CALLS_FTRACE,         /* ftrace text, see ftrace_write.h */
     STROBE_CALLS_BTRACE2,        /* a log of btrace 2.0, and its mapping beside it, named as it and `.mapping` */
 };

@@ -29,7 +29,8 @@ int strobe_import_calls_option(struct strobe_import_calls *q, int c)
 static int choose_format(struct strobe_import_calls *q)
 {
     static const struct { const char *name, *ending; enum strobe_calls_format format; } others[] = {
-        {"ftrace", ".ftrace", STROBE_CALLS_FTRACE}, {"btrace2", ".btrace2", STROBE_CALLS_BTRACE2}};
+        {"session", ".strobe", STROBE_CALLS_SESSION}, {"ftrace", ".ftrace", STROBE_CALLS_FTRACE},
+        {"btrace2", ".btrace2", STROBE_CALLS_BTRACE2}};
     size_t bytes = strlen(q->output);
     q->options.format = STROBE_CALLS_TRACE;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -43,8 +44,8 @@ static int choose_format(struct strobe_import_calls *q)
     if (!q->format)
         strobe_trace_ending(q->output, &q->options.trace);
     else if (strobe_format_of(q->format, &q->options.trace) != STROBE_OK)
-        return strobe_complain("import: --format %s: expected perfetto, chrome, speedscope, folded, ftrace or btrace2",
-                               q->format);
+        return strobe_complain("import: --format %s: expected perfetto, chrome, speedscope, folded, session, "
+                               "ftrace or btrace2", q->format);
     return 0;
 }
 

@@ -534,6 +534,15 @@ if wanted import_rhea_there_and_back; then
     [[ $(wc -l <back.folded) -ge 5 && $(head -n 1 there.profilo) == dt ]] || fault+=" $(<back.folded)"
     verdict import_rhea_there_and_back "$fault"
 fi
+if wanted import_to_a_session; then
+    run "$strobe" import ftrace -q "$imports/rheatrace.ftrace" -o imported.strobe
+    "$strobe" import ftrace -q "$imports/rheatrace.ftrace" -o imported.folded
+    "$strobe" convert -q imported.strobe -o converted.folded
+    cmp -s imported.folded converted.folded && fault= || fault="status $status: $(<err) $(<converted.folded)"
+    run "$strobe" report imported.strobe
+    [[ $(<out) == *'calls: 8, 0 of them'*'The books balance'* ]] || fault+=$(<out)
+    verdict import_to_a_session "$fault"
+fi
 if wanted import_without_names; then
     printf '1,1,- x\n' >other.map
     run "$strobe" import btrace2 --mapping other.map "$imports/shop.btrace2" -o nameless.json -f
