@@ -49,8 +49,8 @@ static void make_text(void)
         bool begins = !depth[t] || (depth[t] < DEPTH && random >> 40 & 1);
         depth[t] = begins ? depth[t] + 1 : depth[t] - 1;
         char *at = text + text_bytes;
-        text_bytes += begins ? (size_t)sprintf(at, "B|%u|com.example.app.feature%u.Class%u.method%u\n", PID, method % 37,
-                                               method % 211, method)
+        text_bytes += begins ? (size_t)sprintf(at, "B|%u|com.example.app.feature%u.Class%u.method%u\n", PID,
+                                               method % 37, method % 211, method)
                              : (size_t)sprintf(at, "E|%u\n", PID);
     }
 }
