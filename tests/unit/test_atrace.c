@@ -316,7 +316,7 @@ static void other_kinds_are_passed_by_counted_and_still_reach_a_real_marker(void
     app.begin("x");
     strobe_rhea_stop();
     MUST_BE("+B|%d|x");
-    assert_int_equal(strobe_atrace_count(&strobe_rhea.atrace.ring, STROBE_ATRACE_NOTE_PASSED), 2);
+    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_PASSED), 2);
     char *text = strobe_workshop_read("marker", &bytes);
     snprintf(expected, sizeof expected, "S|%d|load|5C|%d|heap|3", getpid(), getpid());
     assert_string_equal(text, expected);
@@ -359,7 +359,7 @@ static void a_message_that_is_too_long_is_cut_and_counted_and_its_end_stays(void
     assert_int_equal(seen.count, 4);
     assert_int_equal(strlen(seen.line[0]), 1 + STROBE_ATRACE_TEXT_MAX);
     assert_int_equal(strlen(seen.line[2]), 1 + STROBE_ATRACE_TEXT_MAX);
-    assert_int_equal(strobe_atrace_count(&strobe_rhea.atrace.ring, STROBE_ATRACE_NOTE_CUT), 1);
+    assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_CUT), 1);
 }
 
 static void marks_of_methods_are_told_with_their_prefixes(void **state)
@@ -422,7 +422,7 @@ static void main_only_leaves_other_threads_out_at_both_levels(void **state)
         end_at(levels[i]);
         strobe_rhea_stop();
         MUST_BE("B|%d|main", "B|1|inlined", levels[i] >= 26 ? "E|%d" : "E");
-        assert_int_equal(strobe_atrace_count(&strobe_rhea.atrace.ring, STROBE_ATRACE_NOTE_ELSEWHERE), 3);
+        assert_int_equal(strobe_atrace_count(&strobe_rhea_newest->atrace.ring, STROBE_ATRACE_NOTE_ELSEWHERE), 3);
         assert_int_equal(marker_bytes(), 0);
         unload(state);
     }

@@ -16,13 +16,14 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-struct strobe_rhea strobe_rhea;
+struct strobe_rhea_capture *strobe_rhea_newest;
 
 /* The capture under way, or ended last. */
 static struct {
     void *memory;
     size_t bytes;
-    uint64_t tags, tags_before;
+    uint64_t *enabled_tags, tags, tags_before;
+    int *marker_fd;
     bool magic;                    /* the marker's descriptor is ours */
     bool under_way;
 } capture;
@@ -62,16 +63,16 @@ static enum strobe_status refuse(enum strobe_status status, char *why, size_t wh
 
 /* ---- memory */
 
-static bool make_switch(void)
+/* Before Linux 4.14 a forked child goes on with its parent's. */
+static struct strobe_rhea_capture *make_page(void)
 {
-    if (strobe_rhea.on)
-        return true;
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    enum { PAGE_BYTES = 4096 };
+    _Static_assert(sizeof(struct strobe_rhea_capture) <= PAGE_BYTES, "a page holds it");
+    void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
-        return false;
-    madvise(page, 4096, MADV_WIPEONFORK);     /* before Linux 4.14 a child goes on with its parent's */
-    strobe_rhea.on = page;
-    return true;
+        return NULL;
+    madvise(page, PAGE_BYTES, MADV_WIPEONFORK);
+    return page;
 }
 
 static enum strobe_status map_ring(const char *path, size_t bytes, void **out)
@@ -120,7 +121,7 @@ static enum strobe_status make_ring(const struct strobe_rhea_options *o, struct 
     enum strobe_status status = map_ring(o->ring_path, bytes, &memory);
     if (status == STROBE_EXISTS)
         return refuse(status, why, why_bytes, "the ring's file exists already");
-    if (status != STROBE_OK || !make_switch())
+    if (status != STROBE_OK)
         return refuse(STROBE_IO, why, why_bytes, "no room for the ring");
     strobe_packet_ring_create(memory, slots);
     capture.memory = memory;
@@ -142,8 +143,8 @@ static enum strobe_status find_cutils(const char *name, char *why, size_t why_by
     strobe_module_close(&m);
     if (!tags || !fd)
         return refuse(STROBE_NO_ENTRY, why, why_bytes, "libcutils has no atrace_enabled_tags or no atrace_marker_fd");
-    strobe_rhea.enabled_tags = (uint64_t *)tags;
-    strobe_rhea.marker_fd = (int *)fd;
+    capture.enabled_tags = (uint64_t *)tags;
+    capture.marker_fd = (int *)fd;
     /* Or its first use sets both, after us. */
     if (setup)
         ((void (*)(void))setup)();
@@ -153,23 +154,30 @@ static enum strobe_status find_cutils(const char *name, char *why, size_t why_by
 static void take_over(uint64_t tags)
 {
     int none = -1;
-    capture.magic = __atomic_compare_exchange_n(strobe_rhea.marker_fd, &none, STROBE_RHEA_MAGIC_FD, false,
+    capture.magic = __atomic_compare_exchange_n(capture.marker_fd, &none, STROBE_RHEA_MAGIC_FD, false,
                                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     capture.tags = tags;
-    capture.tags_before = __atomic_exchange_n(strobe_rhea.enabled_tags, tags, __ATOMIC_RELAXED);
+    capture.tags_before = __atomic_exchange_n(capture.enabled_tags, tags, __ATOMIC_RELAXED);
 }
 
 static void give_back(void)
 {
     uint64_t ours = capture.tags;
     int magic = STROBE_RHEA_MAGIC_FD;
-    __atomic_compare_exchange_n(strobe_rhea.enabled_tags, &ours, capture.tags_before, false, __ATOMIC_RELAXED,
+    __atomic_compare_exchange_n(capture.enabled_tags, &ours, capture.tags_before, false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
     if (capture.magic)
-        __atomic_compare_exchange_n(strobe_rhea.marker_fd, &magic, -1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(capture.marker_fd, &magic, -1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 /* ---- life */
+
+static void give_up(const char *ring_path)
+{
+    strobe_rhea_release();
+    if (ring_path)
+        unlink(ring_path);
+}
 
 enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *o, char *why, size_t why_bytes)
 {
@@ -181,19 +189,23 @@ enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *o, char *
         status = make_ring(o, &ring, why, why_bytes);
     if (status != STROBE_OK)
         return status;
-    strobe_rhea.forward = o->forward;
-    strobe_rhea.io_least = o->io ? (o->io_least ? o->io_least : STROBE_RHEA_IO_LEAST) : UINT64_MAX;
-    strobe_atrace_begin(&strobe_rhea.atrace, &ring, &bionic, (uint32_t)getpid(), now_ns(CLOCK_MONOTONIC),
-                        o->main_only);
+    struct strobe_rhea_capture *c = make_page();
+    if (!c) {
+        give_up(o->ring_path);
+        return refuse(STROBE_IO, why, why_bytes, "no room for the capture");
+    }
+    c->marker_fd = capture.marker_fd;
+    c->forward = o->forward;
+    c->io_least = o->io ? (o->io_least ? o->io_least : STROBE_RHEA_IO_LEAST) : UINT64_MAX;
+    strobe_atrace_begin(&c->atrace, &ring, &bionic, (uint32_t)getpid(), now_ns(CLOCK_MONOTONIC), o->main_only);
+    __atomic_store_n(&strobe_rhea_newest, c, __ATOMIC_RELEASE);
     status = strobe_rhea_hook(o->main_only, o->io);
     if (status != STROBE_OK) {
-        strobe_rhea_release();
-        if (o->ring_path)
-            unlink(o->ring_path);
+        give_up(o->ring_path);
         return refuse(status, why, why_bytes, "slots of write can't be exchanged");
     }
     capture.under_way = true;
-    strobe_store_release(strobe_rhea.on, 1);
+    strobe_store_release(&c->on, 1);
     take_over(o->tags ? o->tags : STROBE_RHEA_TAGS);
     return STROBE_OK;
 }
@@ -209,8 +221,8 @@ enum strobe_status strobe_rhea_stop(void)
     if (!capture.under_way)
         return STROBE_OK;
     give_back();
-    strobe_store_release(strobe_rhea.on, 0);
-    strobe_atrace_end(&strobe_rhea.atrace);
+    strobe_store_release(&strobe_rhea_newest->on, 0);
+    strobe_atrace_end(&strobe_rhea_newest->atrace);
     capture.under_way = false;
     return strobe_rhea_unhook();
 }
@@ -250,7 +262,7 @@ enum strobe_status strobe_rhea_dump(int fd, uint32_t digits, struct strobe_rhea_
         return STROBE_NO_ENTRY;
     f.fd = fd;
     f.used = 0;
-    enum strobe_status status = strobe_rhea_log(&strobe_rhea.atrace.ring, digits, put, &f, stats);
+    enum strobe_status status = strobe_rhea_log(&strobe_rhea_newest->atrace.ring, digits, put, &f, stats);
     return status == STROBE_OK && !flush(&f) ? STROBE_IO : status;
 }
 
@@ -258,8 +270,9 @@ enum strobe_status strobe_rhea_dump(int fd, uint32_t digits, struct strobe_rhea_
 
 static void mark(enum strobe_atrace_kind kind, const char *name)
 {
-    if (strobe_rhea_on())
-        strobe_atrace_mark(&strobe_rhea.atrace, kind, name, strlen(name));
+    struct strobe_rhea_capture *c = strobe_rhea_on();
+    if (c)
+        strobe_atrace_mark(&c->atrace, kind, name, strlen(name));
 }
 
 void strobe_rhea_enter(const char *name) { mark(STROBE_ATRACE_ENTER, name); }

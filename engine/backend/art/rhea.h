@@ -72,20 +72,22 @@ STROBE_ART_API void strobe_rhea_throw(const char *name);
 
 /* ---- between rhea.c and rhea_hooks.c */
 
-/* What proxies look at. */
-struct strobe_rhea {
+/* What proxies look at: a page of its own for each capture, never given back, so that a call which began before the end
+ * finds there what it began with, whatever was started since. A forked child finds zeroes. */
+struct strobe_rhea_capture {
+    strobe_a32 on;
     struct strobe_atrace atrace;
-    strobe_a32 *on;            /* of a page that forks lose; NULL: none yet */
     int *marker_fd;
-    uint64_t *enabled_tags;
     uint64_t io_least;
     bool forward;
 };
-extern struct strobe_rhea strobe_rhea;
+extern struct strobe_rhea_capture *strobe_rhea_newest;     /* NULL: none yet */
 
-static inline bool strobe_rhea_on(void)
+/* The one under way, or NULL. */
+static inline struct strobe_rhea_capture *strobe_rhea_on(void)
 {
-    return strobe_rhea.on && strobe_load_acquire(strobe_rhea.on);
+    struct strobe_rhea_capture *c = __atomic_load_n(&strobe_rhea_newest, __ATOMIC_ACQUIRE);
+    return c && strobe_load_acquire(&c->on) ? c : NULL;
 }
 
 /* Puts the slots in place that a capture needs. STROBE_UNSUPPORTED: none writes. Others as strobe_hook_slots; nothing

@@ -23,29 +23,32 @@ static struct strobe_hook hook[PROXIES];
 
 #define ORIGINAL(which, type) ((__typeof__(type) *)hook[which].original)
 
-static bool watched(void)
+static struct strobe_rhea_capture *watched(void)
 {
-    return strobe_rhea_on() && !strobe_local.busy;
+    return strobe_local.busy ? NULL : strobe_rhea_on();
 }
 
 /* ---- messages */
 
 /* Whether what goes to the marker has been taken: it goes no further then. */
-static bool take(const char *text, size_t bytes, bool real)
+static bool take(struct strobe_rhea_capture *c, const char *text, size_t bytes, bool real)
 {
-    enum strobe_atrace_fate fate = strobe_atrace_message(&strobe_rhea.atrace, text, bytes);
-    return !real || (fate != STROBE_ATRACE_PASSED && !strobe_rhea.forward);
+    enum strobe_atrace_fate fate = strobe_atrace_message(&c->atrace, text, bytes);
+    return !real || (fate != STROBE_ATRACE_PASSED && !c->forward);
 }
 
-static bool is_marker(int fd)
+/* The capture whose marker this is, or NULL. */
+static struct strobe_rhea_capture *of_marker(int fd)
 {
-    return fd == __atomic_load_n(strobe_rhea.marker_fd, __ATOMIC_RELAXED) && fd != -1;
+    struct strobe_rhea_capture *c = watched();
+    return c && fd != -1 && fd == __atomic_load_n(c->marker_fd, __ATOMIC_RELAXED) ? c : NULL;
 }
 
 /* A call of another thread, with main_only: nothing of it is put together. */
 static bool left_out(void)
 {
-    return watched() && !strobe_rhea.forward && strobe_atrace_leaves_out(&strobe_rhea.atrace);
+    struct strobe_rhea_capture *c = watched();
+    return c && !c->forward && strobe_atrace_leaves_out(&c->atrace);
 }
 
 static void begin_body(const char *name)
@@ -81,34 +84,43 @@ static size_t path_of(int fd, char *path)
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
-static void tell(const char *what, const char *path, size_t path_bytes, uint64_t size, uint64_t offset)
+static void tell(struct strobe_rhea_capture *c, const char *what, const char *path, size_t path_bytes, uint64_t size,
+                 uint64_t offset)
 {
     char label[STROBE_ATRACE_TEXT_MAX];
     size_t bytes = strobe_atrace_label(label, sizeof label, what, path, path_bytes, size, offset);
-    strobe_atrace_mark(&strobe_rhea.atrace, STROBE_ATRACE_BEGIN, label, bytes);
+    strobe_atrace_mark(&c->atrace, STROBE_ATRACE_BEGIN, label, bytes);
 }
 
-static STROBE_NOINLINE void tell_fd(const char *what, int fd, uint64_t size, uint64_t offset)
+static STROBE_NOINLINE void tell_fd(struct strobe_rhea_capture *c, const char *what, int fd, uint64_t size,
+                                    uint64_t offset)
 {
     char path[PATH_ROOM];
-    tell(what, path, path_of(fd, path), size, offset);
+    tell(c, what, path, path_of(fd, path), size, offset);
 }
 
-/* Whether a begin has been told, for which an end is due. */
-static bool begins(const char *what, int fd, uint64_t size, uint64_t offset)
+/* The capture whose business a call of this thread is, or NULL. */
+static struct strobe_rhea_capture *watched_here(void)
 {
-    if (!watched() || size < strobe_rhea.io_least ||
-        (strobe_rhea.atrace.main_only && strobe_atrace_leaves_out(&strobe_rhea.atrace)))
-        return false;
-    tell_fd(what, fd, size, offset);
-    return true;
+    struct strobe_rhea_capture *c = watched();
+    return c && !(c->atrace.main_only && strobe_atrace_leaves_out(&c->atrace)) ? c : NULL;
 }
 
-static void ends(bool begun)
+/* The capture to which a begin has been told, for which an end is due; or NULL. */
+static struct strobe_rhea_capture *begins(const char *what, int fd, uint64_t size, uint64_t offset)
 {
-    if (begun && strobe_rhea_on()) {
+    struct strobe_rhea_capture *c = watched();
+    if (!c || size < c->io_least || !watched_here())
+        return NULL;
+    tell_fd(c, what, fd, size, offset);
+    return c;
+}
+
+static void ends(struct strobe_rhea_capture *begun)
+{
+    if (begun && strobe_load_acquire(&begun->on)) {
         int before = errno;
-        strobe_atrace_mark(&strobe_rhea.atrace, STROBE_ATRACE_END, "", 0);
+        strobe_atrace_mark(&begun->atrace, STROBE_ATRACE_END, "", 0);
         errno = before;
     }
 }
@@ -120,10 +132,10 @@ typedef ssize_t checked_reader(int fd, void *to, size_t bytes, size_t room);
 
 static ssize_t on_write(int fd, const void *from, size_t bytes)
 {
-    bool marker = watched() && is_marker(fd);
-    if (marker && take(from, bytes, fd >= 0))
+    struct strobe_rhea_capture *marked = of_marker(fd);
+    if (marked && take(marked, from, bytes, fd >= 0))
         return (ssize_t)bytes;
-    bool begun = !marker && begins("write", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = marked ? NULL : begins("write", fd, bytes, STROBE_ATRACE_NONE);
     ssize_t wrote = ORIGINAL(WRITE, writer)(fd, from, bytes);
     ends(begun);
     return wrote;
@@ -131,10 +143,10 @@ static ssize_t on_write(int fd, const void *from, size_t bytes)
 
 static ssize_t on_write_chk(int fd, const void *from, size_t bytes, size_t room)
 {
-    bool marker = watched() && is_marker(fd) && bytes <= room;
-    if (marker && take(from, bytes, fd >= 0))
+    struct strobe_rhea_capture *marked = bytes <= room ? of_marker(fd) : NULL;
+    if (marked && take(marked, from, bytes, fd >= 0))
         return (ssize_t)bytes;
-    bool begun = !marker && begins("write", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = marked ? NULL : begins("write", fd, bytes, STROBE_ATRACE_NONE);
     ssize_t wrote = ORIGINAL(WRITE_CHK, checked_writer)(fd, from, bytes, room);
     ends(begun);
     return wrote;
@@ -142,7 +154,7 @@ static ssize_t on_write_chk(int fd, const void *from, size_t bytes, size_t room)
 
 static ssize_t on_read(int fd, void *to, size_t bytes)
 {
-    bool begun = begins("read", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = begins("read", fd, bytes, STROBE_ATRACE_NONE);
     ssize_t got = ORIGINAL(READ, reader)(fd, to, bytes);
     ends(begun);
     return got;
@@ -150,34 +162,34 @@ static ssize_t on_read(int fd, void *to, size_t bytes)
 
 static ssize_t on_read_chk(int fd, void *to, size_t bytes, size_t room)
 {
-    bool begun = begins("read", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = begins("read", fd, bytes, STROBE_ATRACE_NONE);
     ssize_t got = ORIGINAL(READ_CHK, checked_reader)(fd, to, bytes, room);
     ends(begun);
     return got;
 }
 
 /* Both widths of an offset, and with the room that fortified programs tell. */
-#define POSITIONED(name, which, what, buffer, offset_type)                                        \
-    static ssize_t name(int fd, buffer b, size_t bytes, offset_type offset)                        \
-    {                                                                                              \
-        bool begun = begins(what, fd, bytes, (uint64_t)offset);                                    \
+#define POSITIONED(name, which, what, buffer, offset_type)                                          \
+    static ssize_t name(int fd, buffer b, size_t bytes, offset_type offset)                         \
+    {                                                                                               \
+        struct strobe_rhea_capture *begun = begins(what, fd, bytes, (uint64_t)offset);              \
         ssize_t done = ORIGINAL(which, ssize_t(int, buffer, size_t, offset_type))(fd, b, bytes, offset); \
-        ends(begun);                                                                               \
-        return done;                                                                               \
+        ends(begun);                                                                                \
+        return done;                                                                                \
     }
 POSITIONED(on_pread, PREAD, "read", void *, off_t)
 POSITIONED(on_pread64, PREAD64, "read", void *, int64_t)
 POSITIONED(on_pwrite, PWRITE, "write", const void *, off_t)
 POSITIONED(on_pwrite64, PWRITE64, "write", const void *, int64_t)
 
-#define POSITIONED_CHECKED(name, which, offset_type)                                              \
-    static ssize_t name(int fd, void *to, size_t bytes, offset_type offset, size_t room)           \
-    {                                                                                              \
-        bool begun = begins("read", fd, bytes, (uint64_t)offset);                                  \
-        ssize_t got =                                                                              \
+#define POSITIONED_CHECKED(name, which, offset_type)                                                \
+    static ssize_t name(int fd, void *to, size_t bytes, offset_type offset, size_t room)            \
+    {                                                                                               \
+        struct strobe_rhea_capture *begun = begins("read", fd, bytes, (uint64_t)offset);            \
+        ssize_t got =                                                                               \
             ORIGINAL(which, ssize_t(int, void *, size_t, offset_type, size_t))(fd, to, bytes, offset, room); \
-        ends(begun);                                                                               \
-        return got;                                                                                \
+        ends(begun);                                                                                \
+        return got;                                                                                 \
     }
 POSITIONED_CHECKED(on_pread_chk, PREAD_CHK, off_t)
 POSITIONED_CHECKED(on_pread64_chk, PREAD64_CHK, int64_t)
@@ -189,18 +201,18 @@ static ssize_t on_readv(int fd, const struct iovec *vector, int count)
     if (watched() && vector && count > 0 && count <= 1024)
         for (int i = 0; i < count; i++)
             bytes += vector[i].iov_len;
-    bool begun = bytes && begins("read", fd, bytes, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = bytes ? begins("read", fd, bytes, STROBE_ATRACE_NONE) : NULL;
     ssize_t got = ORIGINAL(READV, ssize_t(int, const struct iovec *, int))(fd, vector, count);
     ends(begun);
     return got;
 }
 
-static bool begins_open(const char *path)
+static struct strobe_rhea_capture *begins_open(const char *path)
 {
-    if (!watched() || !path || (strobe_rhea.atrace.main_only && strobe_atrace_leaves_out(&strobe_rhea.atrace)))
-        return false;
-    tell("open", path, strnlen(path, PATH_ROOM), STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
-    return true;
+    struct strobe_rhea_capture *c = path ? watched_here() : NULL;
+    if (c)
+        tell(c, "open", path, strnlen(path, PATH_ROOM), STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
+    return c;
 }
 
 #ifdef O_TMPFILE
@@ -214,35 +226,35 @@ static unsigned mode_of(int flags, va_list more)
     return NEEDS_MODE(flags) ? va_arg(more, unsigned) : 0;
 }
 
-#define OPENING(name, which)                                                                      \
-    static int name(const char *path, int flags, ...)                                              \
-    {                                                                                              \
-        va_list more;                                                                              \
-        va_start(more, flags);                                                                     \
-        unsigned mode = mode_of(flags, more);                                                      \
-        va_end(more);                                                                              \
-        bool begun = begins_open(path);                                                            \
-        int fd = ORIGINAL(which, int(const char *, int, ...))(path, flags, mode);                  \
-        ends(begun);                                                                               \
-        return fd;                                                                                 \
+#define OPENING(name, which)                                                                        \
+    static int name(const char *path, int flags, ...)                                               \
+    {                                                                                               \
+        va_list more;                                                                               \
+        va_start(more, flags);                                                                      \
+        unsigned mode = mode_of(flags, more);                                                       \
+        va_end(more);                                                                               \
+        struct strobe_rhea_capture *begun = begins_open(path);                                      \
+        int fd = ORIGINAL(which, int(const char *, int, ...))(path, flags, mode);                   \
+        ends(begun);                                                                                \
+        return fd;                                                                                  \
     }
 OPENING(on_open, OPEN)
 OPENING(on_open64, OPEN64)
 
-#define OPENING_2(name, which)                                                                    \
-    static int name(const char *path, int flags)                                                   \
-    {                                                                                              \
-        bool begun = begins_open(path);                                                            \
-        int fd = ORIGINAL(which, int(const char *, int))(path, flags);                             \
-        ends(begun);                                                                               \
-        return fd;                                                                                 \
+#define OPENING_2(name, which)                                                                      \
+    static int name(const char *path, int flags)                                                    \
+    {                                                                                               \
+        struct strobe_rhea_capture *begun = begins_open(path);                                      \
+        int fd = ORIGINAL(which, int(const char *, int))(path, flags);                              \
+        ends(begun);                                                                                \
+        return fd;                                                                                  \
     }
 OPENING_2(on_open_2, OPEN_2)
 OPENING_2(on_open64_2, OPEN64_2)
 
 static int on_fsync(int fd)
 {
-    bool begun = begins("fsync", fd, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = begins("fsync", fd, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
     int result = ORIGINAL(FSYNC, int(int))(fd);
     ends(begun);
     return result;
@@ -250,7 +262,7 @@ static int on_fsync(int fd)
 
 static int on_fdatasync(int fd)
 {
-    bool begun = begins("fdatasync", fd, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
+    struct strobe_rhea_capture *begun = begins("fdatasync", fd, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
     int result = ORIGINAL(FDATASYNC, int(int))(fd);
     ends(begun);
     return result;
@@ -258,9 +270,9 @@ static int on_fdatasync(int fd)
 
 static void on_sync(void)
 {
-    bool begun = watched() && !(strobe_rhea.atrace.main_only && strobe_atrace_leaves_out(&strobe_rhea.atrace));
+    struct strobe_rhea_capture *begun = watched_here();
     if (begun)
-        tell("io", "sync", 4, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
+        tell(begun, "io", "sync", 4, STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
     ORIGINAL(SYNC, void(void))();
     ends(begun);
 }
