@@ -11,7 +11,6 @@
 enum { PROBE_BYTES = 10 };
 
 const struct sim_instrument_options sim_rhea_probes = {.probe_bytes = PROBE_BYTES, .names = true, .throws = true};
-const char sim_rhea_frame_mark[] = "Choreographer#doFrame";
 
 static const struct { enum strobe_kind kind; const char *what; } labelled[] = {
     {STROBE_KIND_READ, "read"}, {STROBE_KIND_WRITE, "write"}, {STROBE_KIND_OPEN, "open"}, {STROBE_KIND_SYNC, "fsync"},
@@ -41,7 +40,7 @@ static const char *frame_method(const struct naming *n)
 
 static struct sim_call_name name_of(const void *ctx, const char *name)
 {
-    if (!strcmp(name, sim_rhea_frame_mark))
+    if (!strcmp(name, SIM_RHEA_FRAME_MARK))
         return (struct sim_call_name){.name = frame_method(ctx)};
     for (size_t i = 0; i < LABELLED; i++) {
         size_t bytes = strlen(labelled[i].what);

@@ -8,7 +8,7 @@
 enum { SIM_RHEA_DIGITS = 9 };                /* of a second in the log */
 
 extern const struct sim_instrument_options sim_rhea_probes;
-extern const char sim_rhea_frame_mark[];     /* what the framework calls a frame */
+#define SIM_RHEA_FRAME_MARK "Choreographer#doFrame"   /* what the framework calls a frame */
 
 /* The word that stands before a file's name in the label of an operation on it; NULL: it has no label. */
 const char *sim_rhea_label(enum strobe_kind kind);

@@ -193,7 +193,7 @@ static void message_begin(struct sim_tracer *t, struct sim_vthread *v, const str
         return;
     }
     r->frames[r->frame_count++] = v;
-    snprintf(text, sizeof text, "B|%u|%s", r->pid, sim_rhea_frame_mark);
+    snprintf(text, sizeof text, "B|%u|%s", r->pid, SIM_RHEA_FRAME_MARK);
     write_text(r, v, text);
 }
 

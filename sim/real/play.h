@@ -67,7 +67,7 @@ struct sim_real_sem {
     uint64_t posts[SIM_POSTS];
 };
 
-struct sim_real_message { uint64_t due_ns, serial, poster; uint32_t method; int priority; };
+struct sim_real_message { uint64_t due_ns, serial, poster; uint32_t method; int priority; bool is_frame; };
 
 struct sim_real_queue {
     const struct sim_queue *about;
@@ -173,6 +173,9 @@ struct sim_next { enum sim_next_kind kind; uint32_t method; size_t bytes; };   /
 /* ---- step.c ---- */
 
 struct sim_next sim_real_next(struct sim_actor *a);
+
+/* Of the innermost method. */
+const char *sim_real_method_name(const struct sim_actor *a);
 
 /* An exception has come to the thread's innermost method, as one of a stage that throws: true when it is caught there,
  * else that method has ended by it. */

@@ -52,7 +52,8 @@ static bool take_frame(struct sim_real_queue *q, uint64_t now_ns, struct sim_rea
     uint64_t period = q->about->vsync_period_ns;
     if (!period || now_ns < q->next_frame_ns)
         return false;
-    *out = (struct sim_real_message){.due_ns = q->next_frame_ns, .method = q->about->frame_method};
+    *out = (struct sim_real_message){.due_ns = q->next_frame_ns, .method = q->about->frame_method,
+                                     .is_frame = true};
     q->next_frame_ns += ((now_ns - q->next_frame_ns) / period + 1) * period;
     return true;
 }
@@ -110,14 +111,14 @@ void sim_real_queue_begin_loop(struct sim_actor *a, struct sim_real_queue *q)
 }
 
 /* 0: the one before has been run. */
-static void set_message(struct sim_actor *a, uint32_t id)
+static void set_message(struct sim_actor *a, uint32_t id, bool is_frame)
 {
     if (a->witness && !id)
         a->play->witness->message_end(a->witness, a->message);
     a->message = id;
     sim_note(&a->notes, SIM_NOTE_MESSAGE, sim_work_now_ns(), id);
     if (a->witness && id)
-        a->play->witness->message_begin(a->witness, id);
+        a->play->witness->message_begin(a->witness, id, is_frame);
 }
 
 static struct timespec until(uint64_t due_ns, uint64_t now_ns)
@@ -133,7 +134,7 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
     struct sim_real_message m = {0};
     bool first = true, got = false;
     if (a->message)
-        set_message(a, 0);
+        set_message(a, 0, false);
     while (!got && !atomic_load_explicit(&a->play->over, memory_order_relaxed)) {
         uint64_t signalled, now = sim_work_now_ns();
         sim_spin_lock(&q->spin);
@@ -155,7 +156,7 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
     sim_real_wait_end(a, m.poster);
     if (!got)
         return false;
-    set_message(a, ++a->message_count);
+    set_message(a, ++a->message_count, m.is_frame && a->play->scenario->methods[m.method].managed);
     *method = m.method;
     return true;
 }

@@ -118,10 +118,15 @@ void sim_real_wait_for_collector(struct sim_actor *a)
 
 static void wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns)
 {
+    const struct sim_witness *w = a->witness ? a->play->witness : NULL;
     (void)kind;
+    if (w && w->read_begin)
+        w->read_begin(a->witness, sim_real_method_name(a));
     sim_real_wait_begin(a, STROBE_KIND_READ, true);
     sim_work_device(&a->timer, latency_ns);
     sim_real_wait_end(a, 0);
+    if (w && w->read_end)
+        w->read_end(a->witness);
 }
 
 static void sleep_for(struct sim_actor *a, uint64_t ns)

@@ -49,6 +49,11 @@ static const struct sim_level *body_of(const struct sim_actor *a)
     return &a->levels[i];
 }
 
+const char *sim_real_method_name(const struct sim_actor *a)
+{
+    return a->play->scenario->methods[body_of(a)->op].name;
+}
+
 /* A probe, if the innermost method has it. */
 static void tell(const struct sim_actor *a, void (*probe)(void *thread, uint32_t id, uint32_t depth))
 {

@@ -40,8 +40,12 @@ struct sim_witness {
     void (*enter)(void *thread, uint32_t id, uint32_t depth);
     void (*leave)(void *thread, uint32_t id, uint32_t depth);
     void (*throws)(void *thread, uint32_t id, uint32_t depth);
-    void (*message_begin)(void *thread, uint32_t message);
+    void (*message_begin)(void *thread, uint32_t message, bool is_frame);   /* is_frame: of managed code */
     void (*message_end)(void *thread, uint32_t message);
+
+    /* Around a read, which real mode does whatever waits for a device: in this method. NULL = it hooks none. */
+    void (*read_begin)(void *thread, const char *method);
+    void (*read_end)(void *thread);
 
     /* Writes the file. By any thread, once. False: `why` has one line. */
     bool (*close)(char *why, size_t why_bytes);

@@ -121,9 +121,14 @@ static void throws(void *thread, uint32_t id, uint32_t depth)
         record(thread, id, e->time_ns);
 }
 
-static void message(void *thread, uint32_t id)
+static void message_begin(void *thread, uint32_t message, bool is_frame)
 {
-    (void)thread, (void)id;
+    (void)thread, (void)message, (void)is_frame;
+}
+
+static void message_end(void *thread, uint32_t message)
+{
+    (void)thread, (void)message;
 }
 
 /* Threads may go on meanwhile: records behind the end that was read here are not there. */
@@ -144,5 +149,6 @@ _Static_assert(sizeof btrace2.head == STROBE_BTRACE2_HEADER_BYTES, "a header in 
 
 const struct sim_witness sim_witness_btrace2 = {
     .policy = "btrace2", .open = open_buffer, .thread_begin = thread_begin, .thread_end = thread_end, .enter = enter,
-    .leave = leave, .throws = throws, .message_begin = message, .message_end = message, .close = close_buffer,
+    .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .close = close_buffer,
 };

@@ -84,9 +84,9 @@ static void throws(void *thread, uint32_t id, uint32_t depth)
     (void)thread, (void)id, (void)depth;
 }
 
-static void message_begin(void *thread, uint32_t message)
+static void message_begin(void *thread, uint32_t message, bool is_frame)
 {
-    (void)thread, (void)message;
+    (void)thread, (void)message, (void)is_frame;
     strobe_matrix_message_begin(&matrix.log, now_ns());
 }
 

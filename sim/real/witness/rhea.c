@@ -1,6 +1,7 @@
 /* RheaTrace 1.0 in the played process: marks of methods, of all threads or the main one alone, through the engine's
  * part of the atrace proxy into its ring (engine/method/atrace.h). What is left is RheaTrace's raw log. */
 #include "engine/method/rhea_log.h"
+#include "sim/policy/rhea_claims.h"
 #include "sim/real/witness/witness.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DIGITS = 9 };
+enum { LABEL_BYTES = 512 };
 
 static struct {
     struct strobe_atrace atrace;
@@ -20,6 +21,7 @@ static struct {
 } rhea;
 
 static _Thread_local uint32_t own_tid;
+static _Thread_local bool in_frame;
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -107,9 +109,41 @@ static void throws(void *thread, uint32_t id, uint32_t depth)
     mark(STROBE_ATRACE_THROW, id);
 }
 
-static void message(void *thread, uint32_t id)
+/* The framework's own mark, through the trace library: of frames. */
+static void message_begin(void *thread, uint32_t message, bool is_frame)
 {
-    (void)thread, (void)id;
+    char text[64];
+    (void)thread, (void)message;
+    in_frame = is_frame;
+    int bytes = is_frame ? snprintf(text, sizeof text, "B|%u|" SIM_RHEA_FRAME_MARK, (uint32_t)getpid()) : 0;
+    strobe_atrace_message(&rhea.atrace, text, (size_t)bytes);
+}
+
+static void message_end(void *thread, uint32_t message)
+{
+    char text[32];
+    (void)thread, (void)message;
+    int bytes = in_frame ? snprintf(text, sizeof text, "E|%u", (uint32_t)getpid()) : 0;
+    strobe_atrace_message(&rhea.atrace, text, (size_t)bytes);
+    in_frame = false;
+}
+
+/* Files have no names in scenarios: they are called after the method that uses them. */
+static void read_begin(void *thread, const char *method)
+{
+    char path[LABEL_BYTES / 2], label[LABEL_BYTES];
+    (void)thread;
+    int n = snprintf(path, sizeof path, "/data/%s", method);
+    size_t bytes = strobe_atrace_label(label, sizeof label, "read", path,
+                                       (size_t)n < sizeof path ? (size_t)n : sizeof path - 1, STROBE_ATRACE_NONE,
+                                       STROBE_ATRACE_NONE);
+    strobe_atrace_mark(&rhea.atrace, STROBE_ATRACE_BEGIN, label, bytes);
+}
+
+static void read_end(void *thread)
+{
+    (void)thread;
+    strobe_atrace_mark(&rhea.atrace, STROBE_ATRACE_END, "", 0);
 }
 
 static bool put(void *out, const char *text, size_t bytes)
@@ -122,7 +156,7 @@ static bool close_log(char *why, size_t why_bytes)
 {
     strobe_atrace_end(&rhea.atrace);
     FILE *out = fopen(rhea.path, "wb");
-    bool written = out && strobe_rhea_log(&rhea.atrace.ring, DIGITS, put, out, NULL) == STROBE_OK;
+    bool written = out && strobe_rhea_log(&rhea.atrace.ring, SIM_RHEA_DIGITS, put, out, NULL) == STROBE_OK;
     if (out)
         written = fclose(out) == 0 && written;
     if (!written)
@@ -132,11 +166,12 @@ static bool close_log(char *why, size_t why_bytes)
 
 const struct sim_witness sim_witness_rheatrace = {
     .policy = "rheatrace", .open = open_all, .thread_begin = thread_begin, .thread_end = thread_end, .enter = enter,
-    .leave = leave, .throws = throws, .message_begin = message, .message_end = message, .close = close_log,
+    .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .read_begin = read_begin, .read_end = read_end, .close = close_log,
 };
 
 const struct sim_witness sim_witness_rheatrace_main = {
     .policy = "rheatrace-main", .open = open_main, .thread_begin = thread_begin, .thread_end = thread_end,
-    .enter = enter, .leave = leave, .throws = throws, .message_begin = message, .message_end = message,
-    .close = close_log,
+    .enter = enter, .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .read_begin = read_begin, .read_end = read_end, .close = close_log,
 };
