@@ -123,7 +123,8 @@ check 'matrix: files that are there stay' refused 2 'exists already' \
 check 'matrix: no runtime has its methods instrumented' refused 2 'without --runtime' \
     "$strobe" run "$probes" --policy matrix --runtime fake30
 check 'rheatrace: a scenario plays with probes in its methods' instrumented rheatrace
-check 'rheatrace: each probed call of each thread is told' calls_match "${main_calls[@]}" Ticker.tick Ticker.run '[read]'
+check 'rheatrace: each probed call of each thread is told' \
+    calls_match "${main_calls[@]}" Ticker.tick Ticker.run '[read]'
 check 'rheatrace: calls are as long as they were' in_bounds call_error_ns 0 2e6
 check 'rheatrace: reads are told by the method that does them' \
     grep -q '|read:/data/Ticker.tick$' "$work/probes/capture.rheatrace"
