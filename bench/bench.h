@@ -73,6 +73,8 @@ void bench_suspend_add(void);
 void bench_suspend_rows(void);
 void bench_encode_add(void);
 void bench_encode_rows(void);
+void bench_method_add(void);
+void bench_method_rows(void);
 void bench_watch_add(void);
 void bench_watch_rows(void);
 void bench_atrace_find(const char *built);   /* the folder the bench is in; before the next */

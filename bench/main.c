@@ -22,6 +22,7 @@ static const struct part { void (*add)(void); void (*rows)(void); } parts[] = {
     { bench_sample_add, bench_sample_rows },
     { bench_suspend_add, bench_suspend_rows },
     { bench_encode_add, bench_encode_rows },
+    { bench_method_add, bench_method_rows },
     { bench_watch_add, bench_watch_rows },
     { bench_atrace_add, bench_atrace_rows },
     { bench_calls_add, bench_calls_rows },

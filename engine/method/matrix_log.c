@@ -63,7 +63,8 @@ enum strobe_status strobe_matrix_log_open(struct strobe_matrix_log *log, void *m
 {
     if (!capacity || capacity > STROBE_MATRIX_ENTRIES_MAX || bytes < strobe_matrix_log_bytes(capacity))
         return STROBE_BAD_INPUT;
-    *log = (struct strobe_matrix_log){ .entries = memory, .clock = clock, .slot_count = capacity + 1 };
+    *log = (struct strobe_matrix_log){ .entries = memory, .clock = clock, .slot_count = capacity + 1,
+                                       .lap_end = capacity + 1, .lap_address = (uintptr_t)memory };
     log->release_at_ms = strobe_matrix_clock_ms(clock) + STROBE_MATRIX_RELEASE_MS;
     strobe_store_relaxed(&log->state, STROBE_MATRIX_DEFAULT);
     return STROBE_OK;
@@ -74,9 +75,11 @@ enum strobe_status strobe_matrix_log_open(struct strobe_matrix_log *log, void *m
 static void put(struct strobe_matrix_log *log, uint64_t enter, uint32_t id)
 {
     uint64_t position = strobe_load_relaxed(&log->written);
-    if (position - log->lap == log->slot_count)
-        log->lap = position;
-    strobe_store_release(&log->entries[position - log->lap],
+    if (position == log->lap_end) {
+        log->lap_end += log->slot_count;
+        log->lap_address = (uintptr_t)log->entries - (uintptr_t)position * sizeof *log->entries;
+    }
+    strobe_store_release((strobe_a64 *)(log->lap_address + (uintptr_t)position * sizeof *log->entries),
                          strobe_matrix_entry(enter, id, strobe_matrix_clock_ms(log->clock)));
     strobe_store_release(&log->written, position + 1);
 }

@@ -84,7 +84,8 @@ struct strobe_matrix_log {
     strobe_a64 *entries;         /* slot_count of them: one more than are kept, for the one being written */
     struct strobe_matrix_clock *clock;
     strobe_a64 written;          /* entries since it was opened */
-    uint64_t lap;                /* what `written` was when the first slot was written last */
+    uint64_t lap_end;            /* what `written` will be when all slots have been written once more */
+    uintptr_t lap_address;       /* of position 0, were the ring as long as that */
     uint32_t slot_count;
     strobe_a32 state;            /* enum strobe_matrix_state */
     uint32_t nested;             /* messages that have begun and not ended */
@@ -109,14 +110,15 @@ void strobe_matrix_put_slowly(struct strobe_matrix_log *log, uint64_t enter, uin
 
 static STROBE_ALWAYS_INLINE void strobe_matrix_put(struct strobe_matrix_log *log, uint64_t enter, uint32_t id)
 {
-    uint64_t position = strobe_load_relaxed(&log->written), slot = position - log->lap;
-    if (strobe_unlikely(id - 1 >= STROBE_MATRIX_ID_MAX || slot >= log->slot_count ||
+    uint64_t position = strobe_load_relaxed(&log->written);
+    if (strobe_unlikely(id - 1 >= STROBE_MATRIX_ID_MAX || position >= log->lap_end ||
                         strobe_load_relaxed(&log->state) < STROBE_MATRIX_READY)) {
         strobe_matrix_put_slowly(log, enter, id);
         return;
     }
-    strobe_store_release(&log->entries[slot], enter | (uint64_t)id << STROBE_MATRIX_ID_SHIFT |
-                                                  strobe_load_relaxed(&log->clock->word) >> 1);
+    strobe_a64 *slot = (strobe_a64 *)(log->lap_address + (uintptr_t)position * sizeof *slot);
+    strobe_store_release(slot, enter | (uint64_t)id << STROBE_MATRIX_ID_SHIFT |
+                                   strobe_load_relaxed(&log->clock->word) >> 1);
     strobe_store_release(&log->written, position + 1);
 }
 
