@@ -17,6 +17,7 @@ struct strobe_findings {
     struct strobe_watch_seen seen;
     uint64_t origin_ns;          /* times are printed since then: the session's begin */
     bool of_text;                /* of a text of threads: there is no view, and nothing was seen */
+    bool of_events;              /* of a text of events (watch_text.h): any of them may be told */
     bool failed;                 /* out of memory */
 };
 

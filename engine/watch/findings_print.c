@@ -37,7 +37,8 @@ void strobe_findings_unseen(const struct strobe_findings *f, struct strobe_unsee
         return;
     }
     if (!s->calls)
-        out->line[n++] = "anything at all: no call of a main thread is known";
+        out->line[n++] = s->messages ? "what within a message is to blame: no call of the main thread is known"
+                                     : "most of it: no call of a main thread is known";
     if (s->calls && !s->messages)
         out->line[n++] = "evil methods, lags, ANRs: no message of the main thread's loop is known";
     if (s->calls && !s->frames)
@@ -46,7 +47,8 @@ void strobe_findings_unseen(const struct strobe_findings *f, struct strobe_unsee
         out->line[n++] = "starts: no creation of an activity is known";
     if (!v->knows_due)
         out->line[n++] = "how long messages and frames waited before they began: when they were due is not known";
-    out->line[n++] = "idle handlers, touches, signals, priorities, and texts of threads: a session has none";
+    if (!f->of_events)
+        out->line[n++] = "idle handlers, touches, signals, priorities, and texts of threads: a session has none";
     if (v->unseen_below_ns) {
         snprintf(out->room, sizeof out->room,
                  "calls shorter than %g ms, and times closer than that: the main thread was sampled",

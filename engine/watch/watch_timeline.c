@@ -1,6 +1,7 @@
 #include "engine/watch/watch_timeline.h"
 
 #include "engine/trace/symbols.h"
+#include "engine/watch/watch_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -267,18 +268,31 @@ enum strobe_status strobe_findings_of_session(const char *path, const struct str
     return status;
 }
 
-enum strobe_status strobe_findings_of_threads(const char *text, const struct strobe_watch_options *options,
-                                              struct strobe_findings **out)
+static enum strobe_status tell_text(char *text, bool events, struct strobe_watcher *w, struct strobe_findings *f,
+                                    char *why, size_t why_bytes)
+{
+    if (events)
+        return strobe_watch_text_tell(text, w, &f->seen, why, why_bytes);
+    w->tell(w, &(struct strobe_watch_event){.what = STROBE_WATCH_THREADS_TEXT, .text = text});
+    w->tell(w, &(struct strobe_watch_event){.what = STROBE_WATCH_END, .text = ""});
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,
+                                           struct strobe_findings **out, char *why, size_t why_bytes)
 {
     struct strobe_findings *f = *out = calloc(1, sizeof *f);
-    struct strobe_watcher *w = f ? strobe_watch_all(options, &f->view, strobe_findings_sink(f)) : NULL;
-    enum strobe_status status = STROBE_IO;
-    if (w) {
-        struct strobe_watch_event e = {.what = STROBE_WATCH_THREADS_TEXT, .text = text};
-        f->of_text = true;
-        w->tell(w, &e);
-        w->tell(w, &(struct strobe_watch_event){.what = STROBE_WATCH_END, .text = ""});
-        status = w->close(w);
+    enum strobe_status status = f ? strobe_watch_text_view(text, &f->view, why, why_bytes) : STROBE_IO;
+    bool events = status == STROBE_OK;
+    if (status == STROBE_OK || status == STROBE_NO_ENTRY) {
+        f->of_events = events;
+        f->of_text = !events;
+        f->view.refresh_hz = options->refresh_hz ? options->refresh_hz : f->view.refresh_hz;
+        struct strobe_watcher *w = strobe_watch_all(&options->watch, &f->view, strobe_findings_sink(f));
+        status = w ? tell_text(text, events, w, f, why, why_bytes) : STROBE_IO;
+        enum strobe_status closed = w ? w->close(w) : STROBE_IO;
+        status = status == STROBE_OK ? closed : status;
+        strobe_findings_sort(f);
     }
     if (status == STROBE_OK && f->failed)
         status = STROBE_IO;

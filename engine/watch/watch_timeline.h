@@ -39,9 +39,10 @@ struct strobe_findings_options {
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
                                               struct strobe_findings **out, char *why, size_t why_bytes);
 
-/* The same of a text of threads as ART writes it: deadlocks. STROBE_IO: out of memory. */
-enum strobe_status strobe_findings_of_threads(const char *text, const struct strobe_watch_options *options,
-                                              struct strobe_findings **out);
+/* The same of a text: of events (watch_text.h), or of threads as ART writes it: deadlocks. The text is changed.
+ * STROBE_BAD_INPUT with `why`, STROBE_IO: out of memory. */
+enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,
+                                           struct strobe_findings **out, char *why, size_t why_bytes);
 
 void strobe_findings_close(struct strobe_findings *f);   /* NULL is fine */
 

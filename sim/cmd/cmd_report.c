@@ -15,7 +15,7 @@
 
 const char strobe_usage_report[] =
     "usage: strobe report [OPTIONS] SESSION|TRACE\n"
-    "       strobe report --findings [OPTIONS] SESSION|THREADS\n"
+    "       strobe report --findings [OPTIONS] SESSION|THREADS|EVENTS\n"
     "\n"
     "Prints what a session, or a Perfetto trace made from one, holds: threads; the hottest\n"
     "methods by self and by inclusive time, on the wall clock and in CPU time; blocking calls\n"
@@ -35,7 +35,8 @@ const char strobe_usage_report[] =
     "  --findings   instead, what of the main thread is worth your time: messages that took too\n"
     "               long, dropped frames, slow starts, with what to blame, and what the capture\n"
     "               could not have shown. Of a text of threads as ART writes it (traces.txt):\n"
-    "               deadlocks. Its own options:\n"
+    "               deadlocks. Of a text of events that begins with `strobe-watch 1`: what was told\n"
+    "               of signals, priorities, touches and idle handlers, too. Its own options:\n"
     "    --evil-ms N --lag-ms N --anr-ms N    messages of that long (700, 2000, 5000)\n"
     "    --cold-ms N --warm-ms N              starts (10000, 4000)\n"
     "    --block-ms N                         iOS: the run loop blocked (2000)\n"
@@ -134,7 +135,7 @@ static uint32_t columns(void)
 
 static int findings(const struct request *q)
 {
-    int session = strobe_is_threads_text(q->path) ? 1 : is_session(q->path);
+    int session = strobe_is_findings_text(q->path) ? 1 : is_session(q->path);
     if (session < 0)
         return STROBE_EXIT_BAD;
     if (q->not_of_findings)

@@ -77,10 +77,10 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* One begins with "----- pid N at ...", or with the header line of a thread: "NAME" prio=... */
-bool strobe_is_threads_text(const char *path)
+/* A text of threads begins with "----- pid N at ...", or with the header line of a thread: "NAME" prio=... */
+bool strobe_is_findings_text(const char *path)
 {
-    static const char dump[] = "----- pid ";
+    static const char dump[] = "----- pid ", events[] = "strobe-watch ";
     char head[512];
     FILE *f = fopen(path, "rbe");
     size_t got = f ? fread(head, 1, sizeof head - 1, f) : 0;
@@ -88,7 +88,8 @@ bool strobe_is_threads_text(const char *path)
         fclose(f);
     head[got] = 0;
     const char *at = head + strspn(head, "\r\n");
-    return !strncmp(at, dump, sizeof dump - 1) || (*at == '"' && strstr(at, "\" ") && strstr(at, "prio="));
+    return !strncmp(head, events, sizeof events - 1) || !strncmp(at, dump, sizeof dump - 1) ||
+           (*at == '"' && strstr(at, "\" ") && strstr(at, "prio="));
 }
 
 static enum strobe_status find(const char *path, const struct strobe_findings_options *options,
@@ -96,11 +97,11 @@ static enum strobe_status find(const char *path, const struct strobe_findings_op
 {
     char why[512] = "";
     enum strobe_status status;
-    if (strobe_is_threads_text(path)) {
+    if (strobe_is_findings_text(path)) {
         char *text = read_text(path);
         if (!text)
             return STROBE_BAD_INPUT;
-        status = strobe_findings_of_threads(text, &options->watch, out);
+        status = strobe_findings_of_text(text, options, out, why, sizeof why);
         free(text);
     } else {
         status = strobe_findings_of_session(path, options, out, why, sizeof why);

@@ -12,8 +12,8 @@ void strobe_report_findings_defaults(struct strobe_findings_options *o);
 int strobe_report_findings_option(struct strobe_findings_options *o, const char *command, const char *option,
                                   const char *value);
 
-/* True when the file is a text of threads as ART writes it. */
-bool strobe_is_threads_text(const char *path);
+/* True when the file is a text of events (engine/watch/watch_text.h), or of threads as ART writes it. */
+bool strobe_is_findings_text(const char *path);
 
 /* Prints them; returns the exit status. */
 int strobe_report_findings(const char *path, const struct strobe_findings_options *options, uint32_t width, int json);

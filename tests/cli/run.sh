@@ -421,6 +421,34 @@ if wanted findings_of_a_deadlock; then
     [[ $status == 0 && $(<out) == *'1 finding'*deadlock*"$found"* ]] && fault=
     verdict findings_of_a_deadlock "$fault"
 fi
+cat >events.txt <<'END'
+strobe-watch 1 due
+0 process 4711 my app
+# what a hook of the app's wrote
+1000 begin 1000 a.Handler
+1500 stat 4711 (my (app) S 1 2 3 4 5 6 7 8 9 10 100 50 13 14 30 10 17 18 19 20 21 22
+6000 signal 3 1000
+6000 threads
+"main" prio=5 tid=1 Blocked
+  - waiting to lock <0x0a> held by thread 1
+.
+7000 end
+7000 begin 1500 a.Next
+7001 end
+END
+if wanted findings_of_events; then
+    run "$strobe" report --findings events.txt
+    fault="status $status: $(head -n 12 out err)"
+    [[ $(<out) == *evil-method*priority*deadlock* && $(<out) == *sigquit-anr* ]] && fault=
+    verdict findings_of_events "$fault"
+fi
+for line in '5 frobnicate' 'x begin - y' '5 signal 3' '5 loop round' '5 stat 1 (a' '5 threads' '5 nice 1 2' \
+    '5 frame 6 0 0 0 0' '-1 app' 'nan app' '5 sched'; do
+    printf 'strobe-watch 1\n1 app\n%s\n' "$line" >bad-events.txt
+    is_refused "events_line_${line// /_}" 'bad-events.txt: line 3: expected ' "$strobe" report --findings bad-events.txt
+done
+printf 'strobe-watch 1 late\n' >bad-events.txt
+is_refused events_head 'line 1: late: expected due' "$strobe" report --findings bad-events.txt
 if wanted no_findings_say_what_was_seen; then
     run "$strobe" report --findings good.strobe
     fault="status $status: $(head -n 5 out err)"

@@ -1,8 +1,9 @@
-/* Texts that captures bring along: dumps of threads, /proc/PID/stat and sched. Whatever they hold, reading ends within
- * their bounds; a deadlock is a cycle of different threads that begins with the lowest tid. What stands before the
- * input's first NUL is the key that is looked for in sched; the rest is each of the texts. */
+/* Texts that captures bring along: dumps of threads, /proc/PID/stat and sched, events. Whatever they hold, reading ends
+ * within their bounds; a deadlock is a cycle of different threads that begins with the lowest tid. What stands before
+ * the input's first NUL is the key that is looked for in sched; the rest is each of the texts. */
 #include "engine/watch/anr.h"
 #include "engine/watch/proc_stat.h"
+#include "engine/watch/watch_text.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,6 +22,32 @@ static void found(void *ctx, const struct strobe_deadlock *d)
     for (size_t i = 0; i < d->thread_count; i++)
         if (!d->threads[i].tid || strlen(d->threads[i].name) > SIZE_MAX / 2)
             abort();
+}
+
+static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+{
+    (void)w;
+    if (!e->text || strlen(e->text) > SIZE_MAX / 2 || (e->what == STROBE_WATCH_FRAME) != (e->frame != NULL))
+        abort();
+    for (uint32_t i = 0; e->stack && i < e->stack->count; i++)
+        if (!e->stack->frames[i] || strlen(e->stack->names[i]) > SIZE_MAX / 2)
+            abort();
+}
+
+/* As the text of events, ended by NUL. Changes the text. */
+static void read_events(const char *text, size_t length)
+{
+    struct strobe_watcher watcher = {.tell = tell};
+    struct strobe_watch_view view;
+    char why[200] = "", *copy = malloc(length + 1);
+    if (!copy)
+        return;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    strobe_watch_text_view(copy, &view, why, sizeof why);
+    if (strobe_watch_text_tell(copy, &watcher, NULL, why, sizeof why) == STROBE_BAD_INPUT && strncmp(why, "line ", 5))
+        abort();
+    free(copy);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -42,8 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (strobe_proc_stat_read(text, length, &stat) == STROBE_OK &&
         (!memchr(text, ')', length) || strlen(stat.comm) >= sizeof stat.comm))
         abort();
-    if (strobe_proc_sched_read(text, length, (const char *)data, &millionths) == STROBE_OK && !memchr(text, ':', length))
+    if (strobe_proc_sched_read(text, length, (const char *)data, &millionths) == STROBE_OK &&
+        !memchr(text, ':', length))
         abort();
+    read_events(text, length);
     free(text);
     return 0;
 }
