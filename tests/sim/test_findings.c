@@ -234,6 +234,26 @@ static void cold_start_by_exact_marks(void **state)
     same_start(MS / 100);
 }
 
+/* ---- startup_warm: cold, left, and started again ---- */
+
+static size_t warm_starts(const struct strobe_findings *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += list->at[i].kind == STROBE_FINDING_STARTUP && value_of(&list->at[i], "warm_ms") > 0;
+    return count;
+}
+
+static void a_warm_start_is_found_beside_the_cold_one(void **state)
+{
+    (void)state;
+    play_fixture("startup_warm", sim_policy_strobe());
+    find_in_session();
+    assert_int_equal(same(STROBE_FINDING_STARTUP, found.view.resolution_ns), 2);
+    assert_int_equal(warm_starts(&truth), 1);
+    assert_int_equal(warm_starts(&found), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +263,7 @@ int main(void)
         cmocka_unit_test_teardown(cold_start_by_samples, done),
         cmocka_unit_test_teardown(cold_start_by_a_clock_of_5_ms, done),
         cmocka_unit_test_teardown(cold_start_by_exact_marks, done),
+        cmocka_unit_test_teardown(a_warm_start_is_found_beside_the_cold_one, done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
