@@ -256,8 +256,10 @@ static void an_asynchronous_end_belongs_to_the_last_begin_of_its_cookie(void **s
     told_mark(1, STROBE_MARK_ASYNC_BEGIN, 2, "s", 1);
     told_mark(1, STROBE_MARK_ASYNC_END, 3, "s", 1);
     told_mark(1, STROBE_MARK_ASYNC_END, 9, "s", 1);
+    told_mark(1, STROBE_MARK_COUNTER, 12, "n", 0);
     assert_int_equal(hear(), STROBE_OK);
-    assert_string_equal(heard.text, "1 p 1\n0: s@1-9\n1: s@2-3\n1 thread 1 main:\n");
+    assert_string_equal(heard.text, "1 p 1\n0: n=0@12\n1: s@1-9\n2: s@2-3\n1 thread 1 main:\n");
+    assert_int_equal(stats.marks.unmatched + stats.marks.open_at_end, 0);
 }
 
 /* As few lanes as overlap at once, and none holds two slices at a time. */
