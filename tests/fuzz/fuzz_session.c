@@ -3,7 +3,8 @@
  *
  * libFuzzer's input is not the file itself (that would be refused at its first bytes for ever) but a list of edits to a
  * small valid session: the first byte picks the output format, whether there is a call log, and how calls are
- * repaired, the next two where the file ends, and every ten after that are a place (2), a width (1) and a value (7) to write there. */
+ * repaired, the next two where the file ends, and every ten after that are a place (2), a width (1) and a value (7) to
+ * write there. */
 #include "engine/store/session.h"
 #include "engine/trace/convert.h"
 
