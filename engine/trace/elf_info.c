@@ -56,6 +56,14 @@ static void read_script(const char *head, size_t bytes, struct strobe_elf_info *
     out->kind = out->interpreter[0] ? STROBE_ELF_SCRIPT : STROBE_ELF_TEXT;
 }
 
+/* Whether the linker's names hold that of the hook which instrumented functions call. */
+static int calls_hook(Elf_Scn *names)
+{
+    static const char hook[] = "__cyg_profile_func_enter";
+    Elf_Data *data = elf_getdata(names, NULL);
+    return data && data->d_buf && memmem(data->d_buf, data->d_size, hook, sizeof hook) != NULL;
+}
+
 static void note_sections(Elf *elf, struct strobe_elf_info *out)
 {
     size_t names;
@@ -76,6 +84,8 @@ static void note_sections(Elf *elf, struct strobe_elf_info *out)
             out->flags |= STROBE_ELF_DEBUG;
         else if (!strcmp(name, ".eh_frame"))
             out->flags |= STROBE_ELF_EH_FRAME;
+        else if (!strcmp(name, ".dynstr") && calls_hook(s))
+            out->flags |= STROBE_ELF_INSTRUMENTED;
     }
 }
 

@@ -36,6 +36,7 @@ enum {
     STROBE_ELF_MINI_DEBUG = 32,   /* .gnu_debugdata: a compressed symbol table */
     STROBE_ELF_DEBUG = 64,        /* .debug_info, in the file itself */
     STROBE_ELF_EH_FRAME = 128,
+    STROBE_ELF_INSTRUMENTED = 256,   /* its functions report their calls: built with -finstrument-functions */
 };
 
 enum { STROBE_ELF_PATH_BYTES = 4096, STROBE_ELF_BUILD_ID_BYTES = 20 };

@@ -156,4 +156,6 @@ void strobe_find_program(struct strobe_findings *f, const char *name)
     preload(f, &info);
     unwinding(f, &info);
     symbols(f, &info);
+    if (info.flags & STROBE_ELF_INSTRUMENTED)
+        strobe_find(f, STROBE_HEALTH_OK, "calls", "Its functions report each call: strobe record --method keeps them.");
 }

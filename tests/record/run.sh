@@ -389,6 +389,12 @@ if ${CC:-gcc} "${instrumented[@]}" -w -o "$work/calls" "$here/calls.c" -pthread 
 else
     fail "instrumented programs: $(head -n 3 "$work/cc.err")"
 fi
+if "$strobe" doctor "$work/calls" | grep -q 'calls .*report each call' &&
+    ! "$strobe" doctor /bin/true | grep -q 'report each call'; then
+    pass
+else
+    fail "doctor knows a program that reports its calls"
+fi
 "$strobe" record -f --method --no-convert -o "$work/m.strobe" -- /bin/true 2>"$work/m.err"
 status=$?
 if ((status == 0)) && [[ $(<"$work/m.err") == *'/true: no calls: was it built with -finstrument-functions?' ]]; then
