@@ -3,6 +3,7 @@
 #include "engine/watch/block.h"
 #include "engine/watch/watch_names.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct call {
 
 struct strobe_watch_feed {
     struct strobe_watch_feed_options options;
+    char process[CLASS_BYTES];
     struct strobe_watcher *watcher;
     struct strobe_watch_seen seen;
     bool begun, failed;
@@ -328,6 +330,8 @@ struct strobe_watch_feed *strobe_watch_feed_open(const struct strobe_watch_feed_
     if (!f)
         return NULL;
     f->options = *options;
+    snprintf(f->process, sizeof f->process, "%s", options->process ? options->process : "");
+    f->options.process = f->process;
     f->watcher = watcher;
     f->message_depth = f->frame_depth = f->phase_depth = f->create_depth = NOWHERE;
     return f;

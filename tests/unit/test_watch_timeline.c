@@ -79,9 +79,11 @@ static int start(void **state)
 
 static void open_feed(bool tells_messages)
 {
-    struct strobe_watch_feed_options options = {.tells_messages = tells_messages, .process = "app", .pid = 7};
+    char name[] = "app";
+    struct strobe_watch_feed_options options = {.tells_messages = tells_messages, .process = name, .pid = 7};
     feed = strobe_watch_feed_open(&options, &writer);
     assert_non_null(feed);
+    memset(name, '-', sizeof name - 1);   /* the feed has its own */
 }
 
 static void call(uint64_t ms, uint32_t name, const char *text)
