@@ -590,6 +590,25 @@ static void labels_keep_size_and_offset_when_the_path_is_too_long(void **state)
 
 /* ---- life */
 
+static void libraries_loaded_later_are_hooked_when_one_looks_again(void **state)
+{
+    long (*write_later)(int, const void *, unsigned long);
+    (void)state;
+    load(26, false);
+    start(&(struct strobe_rhea_options){0});
+    strobe_workshop_run("cp libapp.so liblater.so");
+    void *later = dlopen(strobe_workshop_path("liblater.so"), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(later);
+    FIND(later, write_later, "app_write");
+    assert_int_equal(write_later(*app.marker, "B|1|unseen", 10), -1);
+    strobe_rhea_look_again();
+    assert_int_equal(write_later(*app.marker, "B|1|seen", 8), 8);
+    strobe_rhea_stop();
+    assert_int_equal(write_later(STROBE_RHEA_MAGIC_FD, "B|1|after", 9), -1);
+    dlclose(later);
+    MUST_BE("+B|1|seen");
+}
+
 static void what_is_missing_is_said_and_nothing_changed(void **state)
 {
     struct strobe_rhea_options o = {.cutils = "libnowhere.so"};
@@ -676,6 +695,7 @@ int main(void)
         cmocka_unit_test_teardown(calls_fail_as_they_would_and_leave_errno, unload),
         cmocka_unit_test_teardown(a_call_that_succeeds_leaves_errno_as_it_was, unload),
         cmocka_unit_test(labels_keep_size_and_offset_when_the_path_is_too_long),
+        cmocka_unit_test_teardown(libraries_loaded_later_are_hooked_when_one_looks_again, unload),
         cmocka_unit_test_teardown(what_is_missing_is_said_and_nothing_changed, unload),
         cmocka_unit_test_teardown(a_ring_file_of_a_killed_process_gives_its_log, unload),
     };
