@@ -84,21 +84,55 @@ static bool run_pass(struct pass *p, struct sim_instrument *out, const struct si
     return true;
 }
 
-bool sim_instrument_open(struct sim_instrument *out, const struct sim_scenario *s,
-                         const struct sim_instrument_options *options)
+/* Close both in any case. */
+static bool open_pass(struct pass *p, struct sim_instrument *out, const struct sim_scenario *s,
+                      const struct sim_instrument_options *options)
 {
-    struct pass p = {.candidates = calloc((size_t)s->method_count + 1, sizeof *p.candidates),
-                     .texts = calloc((size_t)s->method_count + 1, sizeof *p.texts),
-                     .map = strobe_matrix_map_open(), .list = strobe_matrix_blacklist_open()};
+    *p = (struct pass){.candidates = calloc((size_t)s->method_count + 1, sizeof *p->candidates),
+                       .texts = calloc((size_t)s->method_count + 1, sizeof *p->texts),
+                       .map = strobe_matrix_map_open(), .list = strobe_matrix_blacklist_open()};
     *out = (struct sim_instrument){0};
     out->id = calloc((size_t)s->method_count + 1, sizeof *out->id);
     out->method = calloc((size_t)s->method_count + 1, sizeof *out->method);
-    bool fits = p.candidates && p.texts && p.map && p.list && out->id && out->method && run_pass(&p, out, s, options);
-    strobe_matrix_map_close(p.map);
-    strobe_matrix_blacklist_close(p.list);
-    free(p.candidates);
-    free(p.texts);
+    return p->candidates && p->texts && p->map && p->list && out->id && out->method && run_pass(p, out, s, options);
+}
+
+static void close_pass(struct pass *p)
+{
+    strobe_matrix_map_close(p->map);
+    strobe_matrix_blacklist_close(p->list);
+    free(p->candidates);
+    free(p->texts);
+}
+
+bool sim_instrument_open(struct sim_instrument *out, const struct sim_scenario *s,
+                         const struct sim_instrument_options *options)
+{
+    struct pass p;
+    bool fits = open_pass(&p, out, s, options);
+    close_pass(&p);
     return fits;
+}
+
+enum strobe_status sim_instrument_save(const struct sim_scenario *s, const char *folder, bool replace, char *why,
+                                       size_t why_bytes)
+{
+    struct pass p;
+    struct sim_instrument i;
+    char path[4096];
+    enum strobe_status status = open_pass(&p, &i, s, &(struct sim_instrument_options){0}) ? STROBE_OK : STROBE_IO;
+    snprintf(path, sizeof path, "%s/methodMapping.txt", folder);
+    if (status == STROBE_OK)
+        status = strobe_matrix_map_write(p.map, path, replace);
+    if (status == STROBE_OK) {
+        snprintf(path, sizeof path, "%s/ignoreMethodMapping.txt", folder);
+        status = strobe_matrix_ignored_write(p.candidates, s->method_count, i.id, path, replace);
+    }
+    if (status != STROBE_OK)
+        snprintf(why, why_bytes, "%.1000s: %s", path, strobe_status_text(status));
+    close_pass(&p);
+    sim_instrument_close(&i);
+    return status;
 }
 
 void sim_instrument_close(struct sim_instrument *i)

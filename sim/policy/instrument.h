@@ -36,6 +36,11 @@ bool sim_instrument_open(struct sim_instrument *out, const struct sim_scenario *
                          const struct sim_instrument_options *options);
 void sim_instrument_close(struct sim_instrument *i);
 
+/* Writes the pass's files to a folder, as the build plugin leaves them: methodMapping.txt, which names the ids, and
+ * ignoreMethodMapping.txt, the methods without. On failure `why` says which and why. */
+enum strobe_status sim_instrument_save(const struct sim_scenario *scenario, const char *folder, bool replace, char *why,
+                                       size_t why_bytes);
+
 /* What a policy with these probes can tell; the methods' names are the scenario's. False: out of memory. */
 bool sim_instrument_view(const struct sim_instrument *i, const struct sim_scenario *scenario, struct sim_tracks *truth,
                          bool main_only, struct sim_view *out);

@@ -4,6 +4,7 @@
  * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
  * (engine/trace/matrix_stack.h): calls left by an exception end with the one that encloses them. */
 #include "engine/method/matrix_log.h"
+#include "engine/trace/matrix_raw.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/policy.h"
@@ -166,6 +167,27 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     return status;
 }
 
+/* The trace of its claims, and what such an app leaves: a dump of the log and the build's mapping files. */
+static enum strobe_status save(struct sim_tracer *t, struct sim_run *run, const char *folder, char *why,
+                               size_t why_bytes)
+{
+    struct matrix *m = of(t);
+    char path[4096];
+    enum strobe_status status = sim_btrace_save(t, run, folder, why, why_bytes);
+    if (status == STROBE_OK)
+        status = sim_instrument_save(run->scenario, folder, run->options.replace, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    uint64_t *entries = malloc(STROBE_MATRIX_ENTRIES_DEFAULT * sizeof *entries);
+    size_t count = entries ? strobe_matrix_copy_newest(&m->log, entries, STROBE_MATRIX_ENTRIES_DEFAULT) : 0;
+    snprintf(path, sizeof path, "%s/matrix.log", folder);
+    status = entries ? strobe_matrix_raw_write(path, entries, count, run->options.replace) : STROBE_IO;
+    if (status != STROBE_OK)
+        snprintf(why, why_bytes, "%.1000s: %s", path, strobe_status_text(status));
+    free(entries);
+    return status;
+}
+
 static void close_matrix(struct sim_tracer *t)
 {
     struct matrix *m = of(t);
@@ -183,7 +205,7 @@ struct sim_tracer *sim_policy_matrix(void)
         return NULL;
     m->tracer = (struct sim_tracer){
         .start = start, .thread_begin = thread_begin, .method_in = method_in, .method_out = method_out,
-        .message_begin = message_begin, .message_end = message_end, .claims = claims, .save = sim_btrace_save,
+        .message_begin = message_begin, .message_end = message_end, .claims = claims, .save = save,
         .close = close_matrix, .policy = "matrix", .interval_main_ns = SIM_MATRIX_TICK_NS,
         .interval_other_ns = SIM_MATRIX_TICK_NS,
     };

@@ -209,6 +209,12 @@ if wanted import_of_a_log; then
     fault="status $status: $(<err) $(<out)"
     [[ $(<out) == *'"1,com.example.Feed scroll (I)V,1,146"]'*'"cost_ms": 1249,"key": "1048574|"}' ]] && fault=
     verdict import_of_a_log "$fault"
+    run "$strobe" run "$home/fixtures/scenarios/cold_start.scn" --policy matrix -o matrixed
+    fault="status $status: $(<err)"
+    run "$strobe" import matrix-log --mapping matrixed/methodMapping.txt matrixed/matrix.log
+    [[ $status == 0 && $(<out) == *'"0,android.os.Handler dispatchMessage (Landroid.os.Message;)V,1,'*'"1,'[A-Z]* &&
+        $(<matrixed/ignoreMethodMapping.txt) == 'ignore methods:'* ]] && fault=
+    verdict import_of_a_log_of_the_lab "$fault"
     head -c 31 good.log >cut.log
     is_refused import_of_a_cut_log 'cut.log: byte 24: expected a whole entry' "$strobe" import matrix-log cut.log
     printf '4,1,com.example.Feed\n' >bad.map
