@@ -42,7 +42,7 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(unwind_frame, "frame of a copied stack"),
     MEMBER(probe, "probe into a method log, its clock kept by others"),
     MEMBER(probe_other, "  of a thread that isn't followed"),
-    MEMBER(mark, "probe that writes a text to a ring"),
+    MEMBER(mark, "probe that writes its name to a ring, no clock"),
     MEMBER(call_record, "record of a call at its exit, without clocks"),
 #undef MEMBER
 };

@@ -11,8 +11,8 @@
 const struct sim_costs sim_costs_default = {
     .hook = 3.6, .clock = 19.7, .thread_clock = 215, .usage = 176, .scope = 21.9, .sample = 28.8, .frame = 5,
     .frame_known = 0.4, .release = 24.7, .look = 6.2, .suspend = 2409, .suspend_target = 1717, .copy = 336,
-    .copy_kib = 51, .resume = 130, .unwind_frame = 6.1, .probe = 1.5, .probe_other = 1.4, .mark = 70,
-    .call_record = 3.2,
+    .copy_kib = 51, .resume = 130, .unwind_frame = 6.1, .probe = 1.4, .probe_other = 1.4, .mark = 14,
+    .call_record = 2.9,
 };
 
 static const struct member { const char *name; size_t offset; } members[] = {

@@ -30,7 +30,7 @@ struct sim_costs {
     double unwind_frame;     /* sampler: each frame of a copied stack, interned */
     double probe;            /* an instrumented method's enter or exit, into a log whose clock others keep */
     double probe_other;      /* ... of a thread that the log does not follow */
-    double mark;             /* an enter or exit written as text into a ring, without its clock read */
+    double mark;             /* an enter or exit written with its name into a ring, without its clock read */
     double call_record;      /* a record of a call at its exit, without its clock reads */
 };
 
