@@ -49,8 +49,34 @@ const char strobe_usage_report[] =
 
 enum { TOP = 256, BY, INLINES, GAP, REPAIR, JSON, FINDINGS, OF_FINDINGS };
 
-static const char *const of_findings[] = {"evil-ms", "lag-ms",   "anr-ms", "cold-ms", "warm-ms",
-                                          "block-ms", "refresh", "frames", "splash"};
+static const struct option long_options[] = {
+    {"top", required_argument, NULL, TOP},
+    {"by", required_argument, NULL, BY},
+    {"inlines", no_argument, NULL, INLINES},
+    {"gap-ms", required_argument, NULL, GAP},
+    {"repair", required_argument, NULL, REPAIR},
+    {"json", no_argument, NULL, JSON},
+    {"findings", no_argument, NULL, FINDINGS},
+    {"evil-ms", required_argument, NULL, OF_FINDINGS + 0},
+    {"lag-ms", required_argument, NULL, OF_FINDINGS + 1},
+    {"anr-ms", required_argument, NULL, OF_FINDINGS + 2},
+    {"cold-ms", required_argument, NULL, OF_FINDINGS + 3},
+    {"warm-ms", required_argument, NULL, OF_FINDINGS + 4},
+    {"block-ms", required_argument, NULL, OF_FINDINGS + 5},
+    {"refresh", required_argument, NULL, OF_FINDINGS + 6},
+    {"frames", required_argument, NULL, OF_FINDINGS + 7},
+    {"splash", required_argument, NULL, OF_FINDINGS + 8},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char *name_of_option(int c)
+{
+    const struct option *o = long_options;
+    while (o->val != c)
+        o++;
+    return o->name;
+}
 
 struct request {
     struct strobe_report_options options;
@@ -101,7 +127,7 @@ static int take_option(struct request *q, int c)
     default:
         if (c < OF_FINDINGS)
             return STROBE_EXIT_BAD;
-        q->of_findings = of_findings[c - OF_FINDINGS];
+        q->of_findings = name_of_option(c);
         return strobe_report_findings_option(&q->look, "report", q->of_findings, optarg);
     }
 }
@@ -170,29 +196,9 @@ static int report(const struct request *q)
 
 int strobe_cmd_report(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"top", required_argument, NULL, TOP},
-        {"by", required_argument, NULL, BY},
-        {"inlines", no_argument, NULL, INLINES},
-        {"gap-ms", required_argument, NULL, GAP},
-        {"repair", required_argument, NULL, REPAIR},
-        {"json", no_argument, NULL, JSON},
-        {"findings", no_argument, NULL, FINDINGS},
-        {of_findings[0], required_argument, NULL, OF_FINDINGS},
-        {of_findings[1], required_argument, NULL, OF_FINDINGS + 1},
-        {of_findings[2], required_argument, NULL, OF_FINDINGS + 2},
-        {of_findings[3], required_argument, NULL, OF_FINDINGS + 3},
-        {of_findings[4], required_argument, NULL, OF_FINDINGS + 4},
-        {of_findings[5], required_argument, NULL, OF_FINDINGS + 5},
-        {of_findings[6], required_argument, NULL, OF_FINDINGS + 6},
-        {of_findings[7], required_argument, NULL, OF_FINDINGS + 7},
-        {of_findings[8], required_argument, NULL, OF_FINDINGS + 8},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
     struct request q = {.options = {.top = TOP_DEFAULT}};
     strobe_report_findings_defaults(&q.look);
-    for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
+    for (int c; (c = strobe_any_option(argc, argv, long_options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_report);
         int bad = take_option(&q, c);
