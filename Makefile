@@ -75,7 +75,7 @@ stress_src  := tests/explore/support/stress.c
 support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 # Suites that judge the tools rather than the engine have a target of their own.
-tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants)
+tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants profile readme runner)
 suites      := $(filter-out $(tool_suites),$(wildcard tests/*/run.sh))
 sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(unit_src) $(support_src) \
                $(lab_src) $(lab_support) $(program_src) $(no_programs) $(stress_src)
@@ -229,7 +229,7 @@ tests: all units $B/stress
 test: tests | deps-test ## runs the tests: unit tests, whole-command suites, style
 	@B=$B tests/run $(unit_bin) $(suites)
 
-test-tools: $B/strobe | deps-test ## the second compiler; that the gate and the mutants bite
+test-tools: all | deps-test ## the second compiler, perf beside us, README's commands; that runner, gate, mutants bite
 	@B=$B tests/run $(tool_suites)
 
 SIZE ?= quick

@@ -43,10 +43,13 @@ no_blank_ends_a_line() {
 }
 
 every_file_ends_with_a_newline() {
-    written | while read -r path; do
-        [[ -s $path && $(tail -c 1 "$path" | wc -l) == 0 ]] && grep -Iq . "$path" &&
-            echo "$path:1: no newline at its end"
-    done
+    written | python3 -c '
+import sys
+for path in sys.stdin.read().splitlines():
+    with open(path, "rb") as file:
+        text = file.read()
+    if text and text[-1:] != b"\n" and b"\0" not in text:
+        print(path + ":1: no newline at its end")'
 }
 
 nothing_is_left_for_later() {
@@ -132,17 +135,22 @@ include_arrows_point_one_way() {
 
 # A source is compiled by the Makefile (`make sources`) or named in a script; a header is included by some file.
 no_file_is_dead() {
-    local compiled included
+    local compiled scripts
+    local -A included
     compiled=" $(make -s sources 2>/dev/null | tr '\n' ' ') "
+    scripts=$(files '\.(sh|mk)$|(^|/)Makefile$|^(bench|ci|tests)/[^.]*$' | xargs -d '\n' -r cat |
+        tr -d '\0')
     files '\.(c|cc|S)$' | while read -r path; do
         [[ $compiled == *" $path "* ]] && continue
         name=${path##*/}
-        files '\.(sh|mk)$|(^|/)Makefile$|^(bench|ci|tests)/[^.]*$' |
-            xargs -d '\n' -r grep -qF "${name%.*}" || echo "$path:1: compiled by nothing"
+        [[ $scripts == *"${name%.*}"* ]] || echo "$path:1: compiled by nothing"
     done
-    included=$(files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -hE '^[ ]*#[ ]*include ["<]')
+    while read -r path; do
+        included[$path]=1
+    done < <(files '\.(c|h|cc|S)$' | xargs -d '\n' -r grep -hoE '^[ ]*#[ ]*include ["<][^">]+' |
+        sed 's/.*["<]//' | sort -u)
     files '\.h$' | while read -r path; do
-        grep -qF "\"$path\"" <<<"$included" || grep -qF "<${path##*/include/}>" <<<"$included" ||
+        [[ -n ${included[$path]:-}${included[${path##*/include/}]:-} ]] ||
             files '\.mk$' | xargs -d '\n' grep -qF -e "-include $path" /dev/null || echo "$path:1: included by nothing"
     done
 }
