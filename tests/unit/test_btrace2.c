@@ -1,4 +1,5 @@
-/* Method logs of btrace 2.0: what was logged is told as calls that nest, and a log of ours reads back to the same. */
+/* Method logs of btrace 2.0: what was logged is told as calls that nest, and a log of ours reads back to the same.
+ * The regressions R8. */
 #include "engine/trace/btrace2.h"
 #include "engine/trace/btrace2_read.h"
 #include "engine/trace/btrace2_write.h"

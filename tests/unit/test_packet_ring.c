@@ -1,4 +1,5 @@
-/* The packet ring: sizes at their limits, messages of every length whole or told as missing, what a crash leaves. */
+/* The packet ring: sizes at their limits, messages of every length whole or told as missing, what a crash leaves.
+ * The regressions R9. */
 #include "engine/method/packet_ring.h"
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"

@@ -1,4 +1,5 @@
-/* profilo's text form: numbers by their differences, wrapping around; texts whole in a line; marks as calls. */
+/* profilo's text form: numbers by their differences, wrapping around; texts whole in a line; marks as calls.
+ * The regressions R10. */
 #include "engine/trace/profilo_text.h"
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"

@@ -1,5 +1,5 @@
 /* The message loop: history, listeners, messages within messages; lag and ANR, with a watching thread that may be
- * late. */
+ * late (the regressions R4). */
 #include "engine/base/mix.h"
 #include "engine/watch/hang.h"
 #include "engine/watch/looper.h"
