@@ -209,7 +209,8 @@ run: all | deps-run ## plays all scenarios with all policies, records real progr
 
 # What watches calls of the C library can't itself be watched so. The race detector delays signals, which the fake
 # Mach's stops are made of, and takes a thread that is falsely said to have ended for a race.
-unwatched    = %/test_mach_guard $(if $(findstring thread,$(SAN)),%/test_mach_faults %/test_mach_libsystem)
+delayed     := %/test_mach_capture %/test_mach_faults %/test_mach_libsystem
+unwatched    = %/test_mach_guard $(if $(findstring thread,$(SAN)),$(delayed))
 suited       = $(if $(findstring thread,$(SAN)),$(threaded),$(unit_bin))
 watched      = $(filter-out $(if $(SAN),$(unwatched)),$(suited))
 unit: $(watched) ## runs the unit tests
