@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { CAPACITY = 4, DEEP = 4, TURNS = 20 };
@@ -145,6 +146,9 @@ static void threads_that_are_not_there_are_neither_captured_nor_resumed(struct c
     struct strobe_netease_counts *n = &h->sampler.counts;
     uint64_t number;
     end_guest();
+    /* A thread that was joined may be on its way out of the kernel for a moment yet. */
+    for (int ms = 0; ms < 2000 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; ms++)
+        usleep(1000);
     CHECK(c, strobe_netease_capture(&h->sampler, tid, &number) == STROBE_GONE && n->gone == 1, "after its end");
     CHECK(c, strobe_netease_capture(&h->sampler, 1 << 22, &number) == STROBE_GONE && n->gone == 2, "nobody");
     CHECK(c, strobe_netease_capture(&h->sampler, workload_tid(), &number) == STROBE_LATE && n->not_stopped == 1,
