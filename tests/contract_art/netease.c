@@ -144,14 +144,17 @@ static void threads_that_are_not_there_are_neither_captured_nor_resumed(struct c
     uint32_t tid = start_guest(c);
     struct hand *h = hand_new(c, CAPACITY);
     struct strobe_netease_counts *n = &h->sampler.counts;
-    uint64_t number;
+    uint64_t number, late = 0;
+    enum strobe_status met;
     end_guest();
-    /* A thread that was joined may be on its way out of the kernel for a moment yet. */
+    /* A thread that was joined may be on its way out of the kernel for a moment yet: it doesn't stop then. */
     for (int ms = 0; ms < 2000 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; ms++)
         usleep(1000);
-    CHECK(c, strobe_netease_capture(&h->sampler, tid, &number) == STROBE_GONE && n->gone == 1, "after its end");
+    while ((met = strobe_netease_capture(&h->sampler, tid, &number)) == STROBE_LATE && late < 100)
+        late++;
+    CHECK(c, met == STROBE_GONE && n->gone == 1, "after its end: %d, %d times late", (int)met, (int)late);
     CHECK(c, strobe_netease_capture(&h->sampler, 1 << 22, &number) == STROBE_GONE && n->gone == 2, "nobody");
-    CHECK(c, strobe_netease_capture(&h->sampler, workload_tid(), &number) == STROBE_LATE && n->not_stopped == 1,
+    CHECK(c, strobe_netease_capture(&h->sampler, workload_tid(), &number) == STROBE_LATE && n->not_stopped == late + 1,
           "itself");
     CHECK(c, n->stops == 0 && strobe_netease_ring_drawn(&h->ring) == 0, "%llu stops", (unsigned long long)n->stops);
     check_counts(c, n);
