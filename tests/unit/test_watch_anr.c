@@ -15,22 +15,6 @@
 #define DEADLOCK STROBE_FINDING_DEADLOCK
 enum { QUIT = 3, DEBUGGER = 35, OWN = 4711, SYSTEM = 1000 };
 
-static struct watch_rig rig;
-
-static int start(void **state)
-{
-    (void)state;
-    watch_rig_open(&rig);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    watch_rig_close(&rig);
-    return 0;
-}
-
 static void tell(enum strobe_watch_what what, double ms, uint32_t code, int64_t value, double when_ms, const char *text)
 {
     struct strobe_watch_event e = {.what = what, .time_ns = (uint64_t)(ms * 1e6), .code = code, .value = value,
@@ -401,7 +385,7 @@ static void a_text_of_threads_tells_a_deadlock(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, watch_rig_start, watch_rig_stop)
     const struct CMUnitTest tests[] = {
         TEST(a_signal_while_the_head_message_is_late_is_an_anr),
         TEST(a_head_message_of_two_seconds_is_not_late_yet),

@@ -11,22 +11,6 @@
 #define BLOCK STROBE_FINDING_BLOCK
 enum { LEAF = 100, SAMPLE_MS = 50 };
 
-static struct watch_rig rig;
-
-static int start(void **state)
-{
-    (void)state;
-    watch_rig_open(&rig);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    watch_rig_close(&rig);
-    return 0;
-}
-
 static void process(double ms)
 {
     watch_tell_ms(&rig, STROBE_WATCH_PROCESS, ms, "App");
@@ -378,7 +362,7 @@ static void a_long_silence_costs_no_time(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, watch_rig_start, watch_rig_stop)
     const struct CMUnitTest tests[] = {
         TEST(a_turn_of_more_than_two_seconds_is_a_block_at_the_next_check),
         TEST(a_turn_of_just_two_seconds_is_none),

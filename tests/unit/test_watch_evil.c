@@ -16,22 +16,6 @@
 #define DROP STROBE_FINDING_DROP
 #define MS(n) ((uint64_t)(n) * 1000000u)
 
-static struct watch_rig rig;
-
-static int start(void **state)
-{
-    (void)state;
-    watch_rig_open(&rig);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    watch_rig_close(&rig);
-    return 0;
-}
-
 static void enter(double ms, const char *method)
 {
     watch_tell_ms(&rig, STROBE_WATCH_CALL_BEGIN, ms, method);
@@ -468,7 +452,7 @@ static void random_spans_have_the_calls_that_begin_or_end_in_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, watch_rig_start, watch_rig_stop)
         TEST(a_message_is_evil_from_700_ms_on),
         TEST(the_method_to_blame_is_the_deepest_that_took_most),
         TEST(a_report_without_a_stack_says_that_no_call_was_told_842),

@@ -19,22 +19,6 @@
 enum { I60 = STROBE_FRAME_INTERVAL_60 };
 static const uint32_t levels[] = {3, 9, 24, 42};
 
-static struct watch_rig rig;
-
-static int start(void **state)
-{
-    (void)state;
-    watch_rig_open(&rig);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    watch_rig_close(&rig);
-    return 0;
-}
-
 static void tell(struct strobe_watch_frame f)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_FRAME, .time_ns = f.end_ns, .text = "", .frame = &f};
@@ -470,7 +454,7 @@ static void random_frames_give_what_sums_made_anew_give(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, watch_rig_start, watch_rig_stop)
         TEST(the_interval_is_the_rates_to_the_nearest_ns),
         TEST(dropped_frames_are_whole_intervals_of_the_cost),
         TEST(fifty_ms_are_2_dropped_frames_by_one_constant_and_3_by_the_other),

@@ -10,22 +10,6 @@
 #define IDLE STROBE_FINDING_IDLE_LAG
 #define TOUCH STROBE_FINDING_TOUCH_LAG
 
-static struct watch_rig rig;
-
-static int start(void **state)
-{
-    (void)state;
-    watch_rig_open(&rig);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    watch_rig_close(&rig);
-    return 0;
-}
-
 static void idle(double begin_ms, double end_ms, const char *handler)
 {
     watch_tell_ms(&rig, STROBE_WATCH_IDLE_BEGIN, begin_ms, handler);
@@ -222,7 +206,7 @@ static void a_threshold_of_zero_finds_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, watch_rig_start, watch_rig_stop)
         TEST(every_finding_has_a_name),
         TEST(an_idle_handler_lags_from_two_seconds_on),
         TEST(an_idle_handler_within_another_is_measured_by_itself),

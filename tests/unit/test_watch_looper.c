@@ -18,7 +18,6 @@
 #define ANR STROBE_FINDING_ANR
 #define MS(n) ((uint64_t)(n) * 1000000u)
 
-static struct watch_rig rig;
 static struct strobe_looper *looper;
 
 static int start(void **state)

@@ -10,22 +10,6 @@
 
 enum { NICE, SLACK };
 
-static struct watch_rig rig;
-
-static int start(void **state)
-{
-    (void)state;
-    watch_rig_open(&rig);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    watch_rig_close(&rig);
-    return 0;
-}
-
 static void set(double ms, uint32_t what, int64_t value)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_PRIORITY, .time_ns = (uint64_t)(ms * 1e6), .code = what,
@@ -78,9 +62,10 @@ static void a_timer_slack_of_more_than_fifty_microseconds_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_changed_nice_value_is_told_with_what_it_was, start, stop),
-        cmocka_unit_test_setup_teardown(the_same_nice_value_again_is_nothing, start, stop),
-        cmocka_unit_test_setup_teardown(a_timer_slack_of_more_than_fifty_microseconds_is_told, start, stop),
+        cmocka_unit_test_setup_teardown(a_changed_nice_value_is_told_with_what_it_was, watch_rig_start, watch_rig_stop),
+        cmocka_unit_test_setup_teardown(the_same_nice_value_again_is_nothing, watch_rig_start, watch_rig_stop),
+        cmocka_unit_test_setup_teardown(a_timer_slack_of_more_than_fifty_microseconds_is_told, watch_rig_start,
+                                        watch_rig_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,22 +13,6 @@
 #define STARTUP STROBE_FINDING_STARTUP
 enum { LAUNCH = 100, RECEIVER = 113, SERVICE = 114, RELAUNCH = 126, TRANSACTION = 159, BOOT_MS = 100000 };
 
-static struct watch_rig rig;
-
-static int start(void **state)
-{
-    (void)state;
-    watch_rig_open(&rig);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    watch_rig_close(&rig);
-    return 0;
-}
-
 static void tell(enum strobe_watch_what what, double ms, uint32_t code, const char *text)
 {
     struct strobe_watch_event e = {.what = what, .time_ns = (uint64_t)((BOOT_MS + ms) * 1e6), .code = code,
@@ -382,7 +366,7 @@ static void before_the_app_begins_nothing_starts(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, watch_rig_start, watch_rig_stop)
     const struct CMUnitTest tests[] = {
         TEST(a_cold_start_lasts_from_the_app_to_the_first_focus),
         TEST(each_message_that_launches_counts),

@@ -15,28 +15,33 @@ struct watch_rig {
 };
 
 /* Defaults, and a view that sees all; both may be changed before the first event. */
-void watch_rig_open(struct watch_rig *rig);
-void watch_rig_close(struct watch_rig *rig);
+void watch_rig_open(struct watch_rig *r);
+void watch_rig_close(struct watch_rig *r);
+
+/* The rig of the test at hand: opened before it and closed behind it. */
+extern struct watch_rig rig;
+int watch_rig_start(void **state);
+int watch_rig_stop(void **state);
 
 /* Forgets what was found, and the watchers: the next event opens new ones. */
-void watch_rig_again(struct watch_rig *rig);
+void watch_rig_again(struct watch_rig *r);
 
-void watch_tell(struct watch_rig *rig, const struct strobe_watch_event *e);
-void watch_tell_ns(struct watch_rig *rig, enum strobe_watch_what what, uint64_t ns, const char *text);
-void watch_tell_ms(struct watch_rig *rig, enum strobe_watch_what what, double ms, const char *text);
+void watch_tell(struct watch_rig *r, const struct strobe_watch_event *e);
+void watch_tell_ns(struct watch_rig *r, enum strobe_watch_what what, uint64_t ns, const char *text);
+void watch_tell_ms(struct watch_rig *r, enum strobe_watch_what what, double ms, const char *text);
 
 /* A message of the main thread, due when it begins, and what is printed of it at both its ends. */
-void watch_message(struct watch_rig *rig, double begin_ms, double end_ms, const char *text);
+void watch_message(struct watch_rig *r, double begin_ms, double end_ms, const char *text);
 
 /* Of an activity: its focus. */
-void watch_focus(struct watch_rig *rig, double ms, const char *name);
+void watch_focus(struct watch_rig *r, double ms, const char *name);
 
 /* The stream ends. */
-void watch_end(struct watch_rig *rig, double ms);
+void watch_end(struct watch_rig *r, double ms);
 
 /* How many findings of a kind there are; the n-th of them, which must be. */
-size_t watch_count(const struct watch_rig *rig, enum strobe_finding_kind kind);
-const struct strobe_finding *watch_found(const struct watch_rig *rig, enum strobe_finding_kind kind, size_t n);
+size_t watch_count(const struct watch_rig *r, enum strobe_finding_kind kind);
+const struct strobe_finding *watch_found(const struct watch_rig *r, enum strobe_finding_kind kind, size_t n);
 
 /* A value of a finding, which must have it. */
 double watch_value(const struct strobe_finding *f, const char *key);
