@@ -76,7 +76,9 @@ support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 # Suites that judge the tools rather than the engine have a target of their own.
 tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants profile readme runner)
-suites      := $(filter-out $(tool_suites),$(wildcard tests/*/run.sh))
+# These two have one each, too: they take longer than all others, and have the machine to themselves.
+own_target  := tests/programs/run.sh tests/calibrate/run.sh
+suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh))
 sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(unit_src) $(support_src) \
                $(lab_src) $(lab_support) $(program_src) $(no_programs) $(stress_src)
 
@@ -85,7 +87,7 @@ capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
 trace_obj   := $(call obj,obj,$(trace_src))
 # What the lab's runtimes and detours use of the engine's backend.
-lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c
+lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c engine/backend/linux/task_clock.c
 sim_obj     := $(call obj,sim,$(engine_src) $(lab_backend) $(sim_src))
 cmd_obj     := $(call obj,sim,$(cmd_src))
 lab_obj     := $(call obj,sim,$(lab_support))
@@ -94,7 +96,8 @@ support_obj := $(call obj,obj,$(support_src))
 # EXPLORE=no spares others their time, too.
 programs    := $(if $(findstring thread,$(SAN))$(filter no,$(EXPLORE)),$(call obj,sim,$(no_programs)),\
                  $B/explore/programs.o)
-explored_src := $(engine_src) engine/backend/linux/handshake.c engine/backend/art/threads.c \
+explored_src := $(engine_src) $(addprefix engine/backend/linux/,handshake.c eh_entry.c eh_frame.c unwind_index.c) \
+                engine/backend/art/threads.c \
                 engine/backend/mach/threads.c engine/backend/mach/host_mach.c $(program_src)
 explore_obj := $(call obj,explore,$(explored_src))
 # Players beside the one of real mode, each an object of its own.
@@ -186,6 +189,12 @@ rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c
 sources    += $(rebind_src)
 $B/tests/unit/test_mach_rebind: $(call obj,obj,$(rebind_src))
 
+# Stacks are compared with another unwinder's.
+$B/tests/unit/test_unwind_walk: private trace_libs += -lunwind
+
+# Instructions are compared with another decoder's.
+$B/tests/unit/test_x86_code: private trace_libs += $(if $(TRIPLET),,-lcapstone)
+
 # Watchers' lack of memory is made.
 $B/tests/unit/test_watch_memory: private ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc)
 
@@ -196,7 +205,7 @@ $B/flags: FORCE | deps-build
 	@mkdir -p $B
 	@echo '$(compile)' | cmp -s - $@ || echo '$(compile)' >$@
 
-deps-build deps-unit deps-run deps-test: deps-%:
+deps-build deps-unit deps-run deps-test deps-programs deps-programs-full: deps-%:
 	@ci/deps $*
 deps-unit deps-run deps-test: | deps-build
 deps-run deps-test: | deps-unit
@@ -208,8 +217,10 @@ run: all | deps-run ## plays all scenarios with all policies, records real progr
 	@B=$B ci/demo out
 
 # What watches calls of the C library can't itself be watched so. The race detector delays signals, which the fake
-# Mach's stops are made of, and takes a thread that is falsely said to have ended for a race.
-delayed     := %/test_mach_capture %/test_mach_faults %/test_mach_libsystem
+# Mach's stops and the ticks of CPU clocks are made of, and takes a thread that is falsely said to have ended for a
+# race, and the page that threads share when memory is short (emutls). Its own functions can't be stepped through.
+delayed     := %/test_mach_capture %/test_mach_faults %/test_mach_libsystem %/test_cpu_clock %/test_emutls \
+               %/test_unwind_walk %/test_generated_leaf
 unwatched    = %/test_mach_guard $(if $(findstring thread,$(SAN)),$(delayed))
 suited       = $(if $(findstring thread,$(SAN)),$(threaded),$(unit_bin))
 watched      = $(filter-out $(if $(SAN),$(unwatched)),$(suited))
@@ -232,6 +243,15 @@ test: tests | deps-test ## runs the tests: unit tests, whole-command suites, sty
 
 test-tools: all | deps-test ## the second compiler, perf beside us, README's commands; that runner, gate, mutants bite
 	@B=$B tests/run $(tool_suites)
+
+test-calibrate: all $B/bench/strobe-costs | deps-test ## virtual time predicts real threads, on four scenarios
+	@B=$B tests/run tests/calibrate/run.sh
+
+# FULL=1: all programs, in all modes, for seconds each. HANG_ROUNDS: see tests/programs/hang.sh.
+HANG_ROUNDS ?= $(if $(FULL),10000,150)
+programs: all | deps-programs$(if $(FULL),-full) ## records real programs beside a bare run and beside perf
+	@B=$B tests/programs/run.sh
+	@B=$B tests/programs/hang.sh $(HANG_ROUNDS)
 
 SIZE ?= quick
 explore: all | deps-test ## every interleaving of small programs, in every memory model (SIZE=nightly: more)
@@ -270,8 +290,8 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all run unit units read benches sources stress tests test test-tools explore clean help FORCE \
-        deps-build deps-unit deps-run deps-test
+.PHONY: all run unit units read benches sources stress tests test test-tools test-calibrate explore clean help FORCE \
+        programs deps-build deps-unit deps-run deps-test deps-programs deps-programs-full
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

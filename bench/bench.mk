@@ -6,7 +6,7 @@ bench_src   := bench/table.c bench/pages.c bench/stackgen.c bench/naive_set.c be
                bench/rig.c tests/unit/support/session_builder.c \
                $(sort $(filter-out $(lab_bench),$(wildcard bench/bench_*.c)))
 costs_src   := bench/costs.c bench/costs_engine.c bench/costs_hook.c bench/costs_method.c \
-               bench/costs_stop.c
+               bench/costs_stop.c bench/costs_tick.c bench/costs_wake.c sim/real/work.c
 peers_src   := bench/peers/main.c bench/peers/lttng.c bench/peers/uftrace.c
 bench_obj   := $(call obj,obj,$(bench_src)) $B/obj/bench/gbench.o
 sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/art.c bench/mach.c bench/main.c \
@@ -104,4 +104,14 @@ costs: $B/bench/strobe-costs all ## measures what the simulator charges, into fi
 	@[ "$$(uname -m)" = x86_64 ] || { echo 'costs: this is no x86-64 machine'; exit 1; }
 	@$< -o fixtures/costs/x86-64.json
 
-.PHONY: bench costs bench-peers run-peers gate gate-update
+# Virtual time charges what this machine takes, measured first. RUNS=N, SCENARIOS='FILE...', QUICK=yes: a few scenarios,
+# quiet only.
+calibrate: $B/bench/strobe-costs all ## holds virtual time against real threads: scores and shares of methods in both
+	@$< -n $(if $(QUICK),11,101) -o $B/costs.json >$B/costs.txt
+	@bench/calibrate.py $B/strobe --costs $B/costs.json $(if $(RUNS),--runs $(RUNS)) $(if $(QUICK),--quick) \
+	    -o $B/calibrate.json $(SCENARIOS)
+
+standing: all ## prints the README's table of scores
+	@bench/standing.py $B/strobe table $(SCENARIOS)
+
+.PHONY: calibrate standing bench costs bench-peers run-peers gate gate-update

@@ -1,9 +1,12 @@
-/* Taking a stack, per frame: the engine's frame-pointer walk against libunwind's fast trace (unw_backtrace with its
- * per-thread cache). Per frame is the difference between stacks of 60 and 20 frames, by 40: what stands around them
- * does not count. */
+/* Taking a stack, per frame: the engine's frame-pointer walk, and its walk by call frame information, against
+ * libunwind's fast trace (unw_backtrace with its per-thread cache). Per frame is the difference between stacks of 60
+ * and 20 frames, by 40: what stands around them does not count. */
 #include "bench/bench.h"
 #include "bench/deep.h"
 
+#include "engine/backend/linux/host_linux.h"
+#include "engine/backend/linux/unwind_images.h"
+#include "engine/backend/linux/unwind_table.h"
 #include "engine/capture/walk_fp.h"
 
 #define UNW_LOCAL_ONLY
@@ -27,6 +30,39 @@ static void walk_here(const struct deep_place *place, void *arg)
         abort();
 }
 
+static struct strobe_linux linux_host;
+static struct strobe_unwind_index *rules;
+
+static void table_here(const struct deep_place *place, void *arg)
+{
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), frames[FRAMES_MAX];
+    struct strobe_window window = { .low = here, .high = place->top + 4096 };
+    uint32_t count = 0;
+    while (gbench_loop(arg))
+        for (int i = 0; i < BATCH; i++) {
+            strobe_unwinder_table.hooked(here, &window, frames + FRAMES_MAX, (uint32_t)place->depth + 1, &count);
+            bench_keep(frames);
+        }
+    if (count != (uint32_t)place->depth + 1)
+        abort();
+}
+
+/* Rules of code that was not met before: every 64th byte of a part of the C library. */
+enum { COLD_PLACES = 1024 };
+
+static void find_cold(struct gbench_state *s, const void *unused)
+{
+    const uint64_t from = (uint64_t)(uintptr_t)qsort;
+    uint64_t i = 0;
+    (void)unused;
+    while (gbench_loop(s))
+        for (int k = 0; k < BATCH; k++, i++) {
+            strobe_add_relaxed(&rules->generation, 1);   /* what the memo has is stale */
+            struct strobe_unwind_rule rule = strobe_unwind_index_find(rules, from + i % COLD_PLACES * 64);
+            bench_keep(&rule);
+        }
+}
+
 static void trace_here(const struct deep_place *place, void *arg)
 {
     void *frames[FRAMES_MAX];
@@ -43,6 +79,11 @@ static void trace_here(const struct deep_place *place, void *arg)
 static void walk(struct gbench_state *s, const void *depth)
 {
     deep_call(*(const int *)depth, walk_here, s);
+}
+
+static void table(struct gbench_state *s, const void *depth)
+{
+    deep_call(*(const int *)depth, table_here, s);
 }
 
 static void trace(struct gbench_state *s, const void *depth)
@@ -62,6 +103,14 @@ void bench_walk_add(void)
     unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
     add("walk/20", walk, SHALLOW);
     add("walk/60", walk, DEEP);
+    strobe_linux_init(&linux_host, clock_gettime);
+    rules = strobe_unwind_images_update(&linux_host.host);
+    strobe_unwind_table_use(rules);
+    if (!rules)
+        abort();
+    add("walk/20/table", table, SHALLOW);
+    add("walk/60/table", table, DEEP);
+    gbench_add(&(struct gbench_spec){ .name = "walk/rule/cold", .run = find_cold, .batch = BATCH });
     add("walk/20/libunwind", trace, SHALLOW);
     add("walk/60/libunwind", trace, DEEP);
 }
@@ -75,6 +124,8 @@ void bench_walk_rows(void)
 {
     bench_row_ratio("frame-pointer walk, per frame", "ns", per_frame("walk/60", "walk/20"), "libunwind fast trace",
                     per_frame("walk/60/libunwind", "walk/20/libunwind"), 0.5);
+    bench_row_most("walk by call frame information, per frame", "ns", per_frame("walk/60/table", "walk/20/table"), 60);
+    bench_row_note("  rule of code that was not met before", "ns", gbench_median_ns("walk/rule/cold"));
     bench_row_note("  whole walk of 60 frames", "ns", gbench_median_ns("walk/60"));
     bench_row_note("  libunwind, the same", "ns", gbench_median_ns("walk/60/libunwind"));
 }

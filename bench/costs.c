@@ -1,6 +1,6 @@
 /* Measures what the simulator charges (struct sim_costs) on this machine, with the engine as it is.
  *
- *     strobe-costs [-o JSON]
+ *     strobe-costs [-o JSON] [-n ROUNDS]
  *
  * Prints a table of medians and quartiles, and writes the medians as a cost table. */
 #include "bench/costs.h"
@@ -22,8 +22,10 @@ enum { ROUNDS = 301 };
 #define COMPILER "gcc " __VERSION__
 #endif
 
-static const struct member { const char *name; size_t offset; const char *what; } members[] = {
-#define MEMBER(name, what) {#name, offsetof(struct sim_costs, name), what}
+/* A member with `spans` figures has one for each length of a wait (sim/kernel/lateness.h). */
+static const struct member { const char *name; size_t offset; const char *what; int spans; } members[] = {
+#define MEMBER(name, what) {#name, offsetof(struct sim_costs, name), what, 1}
+#define SPANS(name, what) {#name, offsetof(struct sim_costs, name), what, SIM_WAIT_SPANS}
     MEMBER(hook, "to a hook and back, event skipped"),
     MEMBER(clock, "clock read"),
     MEMBER(thread_clock, "thread's CPU clock"),
@@ -36,6 +38,8 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(look, "sampler looks at a thread, without clock"),
     MEMBER(suspend, "sampler stops a thread"),
     MEMBER(suspend_target, "  the thread's handler"),
+    MEMBER(tick, "signal of a thread's CPU clock, without sample"),
+    MEMBER(tick_wait, "  a wait of such a thread, beside its call"),
     MEMBER(copy, "copy of a stack"),
     MEMBER(copy_kib, "  a KiB of it"),
     MEMBER(resume, "sampler lets it go"),
@@ -44,15 +48,38 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(probe_other, "  of a thread that isn't followed"),
     MEMBER(mark, "probe that writes its name to a ring, no clock"),
     MEMBER(call_record, "record of a call at its exit, without clocks"),
+    MEMBER(stop_far, "sampler stops a thread on another processor"),
+    MEMBER(stop_far_target, "  the thread's handler"),
+    MEMBER(resume_far, "  sampler lets it go"),
+    MEMBER(sampler_wake, "sampler's pass over one thread, with the sleep before"),
+    MEMBER(slice, "slice of two threads on one processor"),
+    SPANS(sleep_call, "sleep, in the kernel"),
+    SPANS(device_call, "read that waits, in the kernel"),
+    SPANS(wake_call, "call that wakes a thread, in the kernel"),
+    SPANS(wait_call, "wait that another thread ends, in the kernel"),
+}, latenesses[] = {
+    MEMBER(sampler_late, "sampler's wake-up"),
+    MEMBER(stop_late, "stop of a thread on another processor"),
+    SPANS(sleep_late, "end of a sleep"),
+    SPANS(device_late, "end of a wait for a device"),
+    SPANS(wake_late, "wake-up by another thread"),
 #undef MEMBER
+#undef SPANS
 };
-enum { MEMBERS = sizeof members / sizeof *members };
+enum { MEMBERS = sizeof members / sizeof *members, LATENESSES = sizeof latenesses / sizeof *latenesses };
 
-static double member_of(const struct sim_costs *c, const struct member *m)
+static double member_of(const struct sim_costs *c, const struct member *m, int span)
 {
     double v;
-    memcpy(&v, (const char *)c + m->offset, sizeof v);
+    memcpy(&v, (const char *)c + m->offset + (size_t)span * sizeof v, sizeof v);
     return v;
+}
+
+static struct sim_lateness lateness_of(const struct sim_costs *c, const struct member *m, int span)
+{
+    struct sim_lateness l;
+    memcpy(&l, (const char *)c + m->offset + (size_t)span * sizeof l, sizeof l);
+    return l;
 }
 
 static int by_value(const void *a, const void *b)
@@ -67,6 +94,36 @@ static struct figure summed_up(double *v, size_t count)
 {
     qsort(v, count, sizeof *v, by_value);
     return (struct figure){v[count / 4], v[count / 2], v[count * 3 / 4]};
+}
+
+/* How late all in all. */
+static double weight_of(const struct sim_lateness *l)
+{
+    double sum = 0;
+    for (int i = 0; i < SIM_LATENESS_POINTS; i++)
+        sum += (double)l->ns[i];
+    return sum;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    double x = weight_of(a), y = weight_of(b);
+    return (x > y) - (x < y);
+}
+
+/* Other work makes things later than they are by themselves: of the rounds, the quarter that was least late counts. */
+static struct sim_lateness least_disturbed(struct sim_lateness *rounds, size_t count)
+{
+    struct sim_lateness out;
+    size_t quarter = count / 4 + 1;
+    double column[ROUNDS];
+    qsort(rounds, count, sizeof *rounds, by_weight);
+    for (int point = 0; point < SIM_LATENESS_POINTS; point++) {
+        for (size_t i = 0; i < quarter; i++)
+            column[i] = (double)rounds[i].ns[point];
+        out.ns[point] = (uint64_t)summed_up(column, quarter).median;
+    }
+    return out;
 }
 
 /* ---- what it was measured on ---- */
@@ -91,7 +148,33 @@ static void name_processor(char *out, size_t bytes)
             *p = '?';
 }
 
-static bool write_table(const char *path, const struct figure *figures)
+/* What was measured: of each member, for each length of a wait. */
+struct measured {
+    struct figure figures[MEMBERS][SIM_WAIT_SPANS];
+    struct sim_lateness late[LATENESSES][SIM_WAIT_SPANS];
+};
+
+static void write_figures(FILE *f, const struct member *m, const struct figure *figures)
+{
+    fprintf(f, "    \"%s\": %s", m->name, m->spans > 1 ? "[" : "");
+    for (int span = 0; span < m->spans; span++)
+        fprintf(f, "%s%.*f", span ? ", " : "", figures[span].median < 100 ? 1 : 0, figures[span].median);
+    fprintf(f, "%s,\n", m->spans > 1 ? "]" : "");
+}
+
+static void write_lateness(FILE *f, const struct member *m, const struct sim_lateness *late, bool is_last)
+{
+    fprintf(f, "    \"%s\": %s", m->name, m->spans > 1 ? "[" : "");
+    for (int span = 0; span < m->spans; span++) {
+        fprintf(f, "%s[", span ? ",\n        " : m->spans > 1 ? "\n        " : "");
+        for (int point = 0; point < SIM_LATENESS_POINTS; point++)
+            fprintf(f, "%s%llu", point ? ", " : "", (unsigned long long)late[span].ns[point]);
+        fprintf(f, "]");
+    }
+    fprintf(f, "%s%s\n", m->spans > 1 ? "]" : "", is_last ? "" : ",");
+}
+
+static bool write_table(const char *path, const struct measured *measured, int round_count)
 {
     char processor[256], day[32];
     struct utsname system;
@@ -104,47 +187,100 @@ static bool write_table(const char *path, const struct figure *figures)
         return false;
     fprintf(f, "{\n    \"machine\": \"%s, %ld processors, %s %.*s %s\",\n", processor, sysconf(_SC_NPROCESSORS_ONLN),
             system.sysname, (int)strcspn(system.release, "-"), system.release, system.machine);
-    fprintf(f, "    \"measured_with\": \"" COMPILER ", medians of %d rounds, %s\",\n", ROUNDS, day);
+    fprintf(f, "    \"measured_with\": \"" COMPILER ", medians of %d rounds, %s\",\n", round_count, day);
     for (int i = 0; i < MEMBERS; i++)
-        fprintf(f, "    \"%s\": %.*f%s\n", members[i].name, figures[i].median < 100 ? 1 : 0, figures[i].median,
-                i + 1 < MEMBERS ? "," : "");
+        write_figures(f, &members[i], measured->figures[i]);
+    for (int i = 0; i < LATENESSES; i++)
+        write_lateness(f, &latenesses[i], measured->late[i], i + 1 == LATENESSES);
     fprintf(f, "}\n");
     return fclose(f) == 0;
+}
+
+/* "end of a sleep", or "end of a sleep, of 160 us". */
+static void print_what(const struct member *m, int span)
+{
+    char what[128];
+    if (m->spans > 1)
+        snprintf(what, sizeof what, "%s, of %llu us", m->what, (unsigned long long)sim_wait_spans_ns[span] / 1000);
+    printf("%-56s", m->spans > 1 ? what : m->what);
+}
+
+/* `child`: what a recorded process measured of it, NULL = the rounds have it. */
+static void sum_up_member(const struct member *m, const struct sim_costs *rounds, int round_count, double *child,
+                          struct figure *out)
+{
+    static double column[ROUNDS];
+    for (int span = 0; span < m->spans; span++) {
+        for (int r = 0; r < round_count; r++)
+            column[r] = member_of(&rounds[r], m, span);
+        out[span] = child ? summed_up(child, COSTS_CHILD_ROUNDS) : summed_up(column, (size_t)round_count);
+        if (out[span].median < 0)
+            out[span].median = 0;   /* a difference that is lost in the noise */
+        print_what(m, span);
+        printf(" %10.1f %10.1f %10.1f\n", out[span].low, out[span].median, out[span].high);
+    }
+}
+
+static void sum_up_lateness(int i, const struct sim_costs *rounds, int round_count, struct sim_lateness *out)
+{
+    static struct sim_lateness spreads[ROUNDS];
+    for (int span = 0; span < latenesses[i].spans; span++) {
+        for (int r = 0; r < round_count; r++)
+            spreads[r] = lateness_of(&rounds[r], &latenesses[i], span);
+        out[span] = least_disturbed(spreads, (size_t)round_count);
+        print_what(&latenesses[i], span);
+        for (int point = 0; point < SIM_LATENESS_POINTS; point++)
+            printf(" %9llu", (unsigned long long)out[span].ns[point]);
+        puts("");
+    }
 }
 
 int main(int argc, char **argv)
 {
     static struct sim_costs rounds[ROUNDS];
-    static double hook[COSTS_HOOK_ROUNDS], column[ROUNDS];
-    struct figure figures[MEMBERS];
+    static double hook[COSTS_CHILD_ROUNDS], pass[COSTS_CHILD_ROUNDS];
+    static struct measured measured;
     const char *json = "costs.json";
-    int option;
-    while ((option = getopt(argc, argv, "o:c:")) != -1)
+    int option, round_count = ROUNDS;
+    while ((option = getopt(argc, argv, "o:c:n:")) != -1)
         switch (option) {
         case 'o': json = optarg; break;
-        case 'c': return costs_hook_child(optarg);
-        default: fprintf(stderr, "usage: strobe-costs [-o JSON]\n"); return 2;
+        case 'n': round_count = atoi(optarg); break;
+        case 'c': return costs_child(argv[optind], optarg);
+        default: fprintf(stderr, "usage: strobe-costs [-o JSON] [-n ROUNDS]\n"); return 2;
         }
-    if (!costs_hook_measure(argv[0], hook)) {
-        fprintf(stderr, "strobe-costs: cannot measure the hook: `strobe record` failed, or is not built\n");
+    if (round_count < 1 || round_count > ROUNDS) {
+        fprintf(stderr, "strobe-costs: -n: expected a number of rounds from 1 to %d\n", ROUNDS);
+        return 2;
+    }
+    if (!costs_child_measure(argv[0], "hook", hook) || !costs_child_measure(argv[0], "pass", pass)) {
+        fprintf(stderr, "strobe-costs: cannot measure hook and sampler: `strobe record` failed, or is not built\n");
         return 2;
     }
     costs_engine_prepare();
     costs_stop_prepare();
+    costs_tick_prepare();
     costs_method_prepare();
-    for (int i = 0; i < ROUNDS; i++) {
+    costs_wake_prepare();
+    for (int i = 0; i < round_count; i++) {
         costs_engine_round(&rounds[i]);
         costs_stop_round(&rounds[i]);
+        costs_tick_round(&rounds[i]);
         costs_method_round(&rounds[i]);
+        costs_wake_round(&rounds[i]);
     }
-    printf("%-50s %10s %10s %10s  ns\n", "cost", "quartile", "median", "quartile");
-    for (int i = 0; i < MEMBERS; i++) {
-        for (int r = 0; r < ROUNDS; r++)
-            column[r] = member_of(&rounds[r], &members[i]);
-        figures[i] = i == 0 ? summed_up(hook, COSTS_HOOK_ROUNDS) : summed_up(column, ROUNDS);
-        printf("%-50s %10.1f %10.1f %10.1f\n", members[i].what, figures[i].low, figures[i].median, figures[i].high);
-    }
-    if (write_table(json, figures))
+    printf("%-56s %10s %10s %10s  ns\n", "cost", "quartile", "median", "quartile");
+    for (int i = 0; i < MEMBERS; i++)
+        sum_up_member(&members[i], rounds, round_count, members[i].offset == offsetof(struct sim_costs, hook) ? hook
+                      : members[i].offset == offsetof(struct sim_costs, sampler_wake) ? pass : NULL,
+                      measured.figures[i]);
+    printf("\n%-56s", "late, ns: in how many of a thousand at most");
+    for (int point = 0; point < SIM_LATENESS_POINTS; point++)
+        printf(" %9u", sim_lateness_at[point]);
+    puts("");
+    for (int i = 0; i < LATENESSES; i++)
+        sum_up_lateness(i, rounds, round_count, measured.late[i]);
+    if (write_table(json, &measured, round_count))
         return 0;
     fprintf(stderr, "strobe-costs: %s: cannot write\n", json);
     return 2;

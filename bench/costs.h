@@ -18,16 +18,24 @@ void costs_engine_round(struct sim_costs *out);
 void costs_stop_prepare(void);
 void costs_stop_round(struct sim_costs *out);
 
+/* CPU clocks that send signals; 0 where the machine lets nobody have one. */
+void costs_tick_prepare(void);
+void costs_tick_round(struct sim_costs *out);
+
 /* Probes of instrumented methods. */
 void costs_method_prepare(void);
 void costs_method_round(struct sim_costs *out);
 
-/* The hook itself, which takes a process of its own with the library preloaded: `self` run again, under `strobe record`
- * from the folder above. False when that failed. */
-enum { COSTS_HOOK_ROUNDS = 201 };
-bool costs_hook_measure(const char *self, double figures[COSTS_HOOK_ROUNDS]);
+/* How late wake-ups and stops are; calls that block; slices. */
+void costs_wake_prepare(void);
+void costs_wake_round(struct sim_costs *out);
+
+/* What takes a process of its own with the library preloaded: `self` run again, under `strobe record` from the folder
+ * above. `what`: "hook", the hook itself; "pass", the sampler's pass with the sleep before it. False when it failed. */
+enum { COSTS_CHILD_ROUNDS = 201 };
+bool costs_child_measure(const char *self, const char *what, double figures[COSTS_CHILD_ROUNDS]);
 
 /* That process: writes its figures to the file. Returns an exit status. */
-int costs_hook_child(const char *path);
+int costs_child(const char *what, const char *path);
 
 #endif

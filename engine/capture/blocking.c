@@ -127,6 +127,17 @@ void strobe_wait_drop_all(struct strobe_thread *t)
         strobe_wait_drop(t, &t->scope[i]);
 }
 
+bool strobe_wait_is_told(const struct strobe_thread *t, uint64_t what)
+{
+    for (uint32_t i = t->scope_count; i--;) {
+        const struct strobe_wait *w = &t->scope[i].wait;
+        if (w->state == WAITS && w->what == what)
+            return w->waiter == STROBE_BLOCK_WAITERS ||
+                   (strobe_load_relaxed(&bucket_of(t, what).waiter[w->waiter].ticket) & 1);
+    }
+    return false;
+}
+
 /* ---- releases */
 
 /* Is there one who waits for `what`, and for whom no release of this kind was noted yet? */
@@ -284,18 +295,19 @@ static void pass_gate(struct strobe_thread *t, uint64_t what, struct strobe_site
     strobe_thread_leave(t);
 }
 
-bool strobe_hand_over_noted(struct strobe_thread *t, uint64_t what, enum strobe_release how, struct strobe_site site)
+uint64_t strobe_hand_over_noted(struct strobe_thread *t, uint64_t what, enum strobe_release how,
+                                struct strobe_site site)
 {
     struct bucket b = bucket_of(t, what);
     if (!waited_for(b, what, how))
-        return false;
+        return 0;
     struct strobe_place place = {.ticks = t->ticks(t->ticks_ctx)};
     if (!deserves_stack(t, b, what, place.ticks))
         pass_gate(t, what, site, place.ticks);
     else if (!strobe_point_placed(t, STROBE_KIND_UNLOCK, what, site, &place))
-        return false;
+        return 0;
     leave_note(t, what, how, place);
-    return true;
+    return place.ticks ? place.ticks : 1;
 }
 
 void strobe_release(struct strobe_thread *t, uint32_t on, uint64_t what, enum strobe_release how,

@@ -99,6 +99,10 @@ void strobe_wait_begin(struct strobe_thread *t, uint64_t what);
  * strobe_scope_end; without it the wait ends there with nothing known. */
 void strobe_wait_end(struct strobe_thread *t, uint64_t what, enum strobe_wake how, bool shared);
 
+/* True when a release has been noted as meant for the thread's wait for `what`, or when that is not known: it may have
+ * ended it. False when none has. Between strobe_wait_begin and strobe_wait_end. */
+bool strobe_wait_is_told(const struct strobe_thread *t, uint64_t what);
+
 /* Takes back what a wait has told, that was left without strobe_wait_end. By the scope's own thread, or when that is
  * proven to have ended. Harmless when there is none. */
 void strobe_wait_drop(struct strobe_thread *t, struct strobe_scope *s);
@@ -110,19 +114,21 @@ void strobe_wait_drop_all(struct strobe_thread *t);
 bool strobe_wait_record(const struct strobe_scope *s, uint64_t now, struct strobe_record *r);
 
 /* The slow part of strobe_hand_over: somebody waits for what falls in the same bucket. */
-bool strobe_hand_over_noted(struct strobe_thread *t, uint64_t what, enum strobe_release how, struct strobe_site site);
+uint64_t strobe_hand_over_noted(struct strobe_thread *t, uint64_t what, enum strobe_release how,
+                                struct strobe_site site);
 
-/* To be called right before a release: when somebody waits for `what`, leaves word who released, and returns true. When
- * that one has waited so long that its wait will be recorded (scope_min_ns), a sample of kind UNLOCK is forced, at most
- * four in an interval, so that the word says from where; else the event passes the gate like others. False, at the
- * cost of one load, when nobody does: the release is then an event like others, and the caller's to report. */
-static STROBE_ALWAYS_INLINE bool strobe_hand_over(struct strobe_thread *t, uint64_t what, enum strobe_release how,
-                                                  struct strobe_site site)
+/* To be called right before a release. When a thread waits for `what`, leaves word who released, and returns the time
+ * in ticks, never 0, which is for strobe_release_end. When that thread has waited so long that its wait will be
+ * recorded (scope_min_ns), a sample of kind UNLOCK is forced, at most four in an interval, so that the word says from
+ * where; else the event passes the gate like others. Returns 0, at the cost of one load, when no thread waits: the
+ * release is then an event like others, and the caller's to report. */
+static STROBE_ALWAYS_INLINE uint64_t strobe_hand_over(struct strobe_thread *t, uint64_t what, enum strobe_release how,
+                                                      struct strobe_site site)
 {
     struct strobe_block *b = &t->engine->blocking->block[strobe_block_index(what)];
     if (strobe_unlikely(strobe_load_seq_cst(&b->waiting)))
         return strobe_hand_over_noted(t, what, how, site);
-    return false;
+    return 0;
 }
 
 /* The calling thread is about to release `what`: strobe_hand_over, and when nobody waits an ordinary point event of

@@ -44,7 +44,13 @@ struct strobe_unwinder {
     enum strobe_walk_end (*self)(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
                                  uint64_t *frames_end, uint32_t max, uint32_t *count);
 
-    /* A stopped thread's stack, from its registers and a copy of its stack memory. Sampler only, after resume. */
+    /* The same from stack memory alone, which may be a copy, also of another thread's: the window begins at `frame` or
+     * below. Any context. NULL: by frame pointers; stacks of other threads are not taken so where `self` is set. */
+    enum strobe_walk_end (*hooked)(uint64_t frame, const struct strobe_window *stack, uint64_t *frames_end,
+                                   uint32_t max, uint32_t *count);
+
+    /* The stack at `regs`, where a thread was stopped or a signal has interrupted it, from stack memory that may be a
+     * copy: the window begins at regs->sp, or with the red zone below it. Any context. */
     enum strobe_walk_end (*copied)(const struct strobe_host *host, const struct strobe_regs *regs,
                                    const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
                                    uint32_t *count);
@@ -67,6 +73,15 @@ struct strobe_unwinder {
 
 /* Frame pointers, and for stopped leaf functions the instruction at hand. */
 extern const struct strobe_unwinder strobe_unwinder_fp;
+
+/* Calls `hooked`, or walks by frame pointers where the unwinder has none. Context of `hooked`. */
+static inline enum strobe_walk_end strobe_unwind_hooked(const struct strobe_unwinder *u, uint64_t frame,
+                                                        const struct strobe_window *stack, uint64_t *frames_end,
+                                                        uint32_t max, uint32_t *count)
+{
+    return u->hooked ? u->hooked(frame, stack, frames_end, max, count)
+                     : strobe_walk_fp(stack, frame, frames_end, max, count);
+}
 
 struct strobe_thread;
 struct strobe_blocking;

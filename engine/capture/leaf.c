@@ -1,10 +1,11 @@
 #include "engine/capture/leaf.h"
 
 #include "engine/capture/frame_state.h"
+#include "engine/capture/x86_code.h"
 
 #include <string.h>
 
-#if defined(STROBE_FRAMES_X86)
+#if defined(STROBE_FRAMES_X86) && defined(__i386__)
 
 enum { CALL_BYTES = 5, STEP = 1 };   /* call rel32; code is looked at from every byte on */
 
@@ -16,14 +17,10 @@ static bool calls(const uint8_t *code, uint64_t next, uint64_t *target)
     return code[0] == 0xe8;
 }
 
-/* push %rbp; mov %rsp,%rbp */
+/* push %ebp; mov %esp,%ebp */
 static bool sets_frame(const uint8_t *code, size_t bytes)
 {
-#ifdef __i386__
     static const uint8_t both[] = {0x55, 0x89, 0xe5};
-#else
-    static const uint8_t both[] = {0x55, 0x48, 0x89, 0xe5};
-#endif
     return bytes >= sizeof both && !memcmp(code, both, sizeof both);
 }
 
@@ -50,7 +47,7 @@ static bool sets_frame(const uint8_t *code, size_t bytes)
     return (word & 0xfe407fff) == 0xa8007bfd;
 }
 
-#else
+#elif !defined(STROBE_FRAMES_X86)
 
 enum { CALL_BYTES = 4, STEP = 4 };
 
@@ -74,6 +71,98 @@ static bool read_all(const struct strobe_host *host, uint64_t address, void *out
     return host->read(host->ctx, address, out, bytes, &copied) == STROBE_OK && copied == bytes;
 }
 
+#if defined(STROBE_FRAMES_X86) && !defined(__i386__)
+
+enum {
+    CALL_BYTES = 13,     /* the longest call whose target is known: mov $imm64,%r10; call *%r10 */
+    WINDOW_BYTES = 96,   /* of code that is read at a time: this runs in signal handlers */
+    JUMPS_MAX = 2,       /* a call may lead through a linkage table or a stub */
+};
+
+static uint64_t relative_to(uint64_t next, const uint8_t *distance_at)
+{
+    int32_t distance;
+    memcpy(&distance, distance_at, sizeof distance);
+    return next + (uint64_t)(int64_t)distance;
+}
+
+/* mov $imm64,%reg before a call through that register, which takes `call_bytes`. */
+static bool loads_target(const uint8_t *end, size_t call_bytes, uint8_t rex, uint8_t reg, uint64_t *target)
+{
+    const uint8_t *mov = end - call_bytes - 10;
+    memcpy(target, mov + 2, sizeof *target);
+    return mov[0] == rex && mov[1] == (0xb8 | reg);
+}
+
+/* Where the call leads that ends at `next`, the address behind the bytes at `code`. False: it is no call, or nothing
+ * says where it leads. */
+static bool find_target(const struct strobe_host *host, const uint8_t code[CALL_BYTES], uint64_t next, uint64_t *target)
+{
+    const uint8_t *end = code + CALL_BYTES;
+    if (end[-5] == 0xe8) {                                       /* call rel32 */
+        *target = relative_to(next, end - 4);
+        return true;
+    }
+    if (end[-6] == 0xff && end[-5] == 0x15)                      /* call *disp32(%rip): what is there now */
+        return read_all(host, relative_to(next, end - 4), target, sizeof *target);
+    if (end[-3] == 0x41 && end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0)
+        return loads_target(end, 3, 0x49, end[-1] & 7, target);
+    return end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0 && loads_target(end, 2, 0x48, end[-1] & 7, target);
+}
+
+/* Goes through jumps that a linkage table or a stub consists of. */
+static void follow_jumps(const struct strobe_host *host, uint64_t *start)
+{
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    uint8_t code[10];
+    for (int i = 0; i < JUMPS_MAX && read_all(host, *start, code, sizeof code); i++) {
+        size_t skip = memcmp(code, endbr64, sizeof endbr64) ? 0 : sizeof endbr64;
+        const uint8_t *jump = code + skip;
+        if (jump[0] == 0xe9)
+            *start = relative_to(*start + skip + 5, jump + 1);
+        else if (jump[0] != 0xff || jump[1] != 0x25 ||
+                 !read_all(host, relative_to(*start + skip + 6, jump + 2), start, sizeof *start))
+            return;
+    }
+}
+
+/* True when no instruction from `start` to `pc` changes the stack pointer or the frame pointer. One must begin at
+ * `pc`. */
+static bool keeps_stack(const struct strobe_host *host, uint64_t start, uint64_t pc)
+{
+    uint8_t code[WINDOW_BYTES];
+    uint64_t window = start;
+    size_t bytes = 0;
+    uint32_t length;
+    for (uint64_t at = start; at != pc; at += length) {
+        if (at > pc)
+            return false;
+        if (at - window + STROBE_X86_BYTES_MAX > bytes) {
+            window = at;
+            if (host->read(host->ctx, at, code, sizeof code, &bytes) != STROBE_OK)
+                return false;
+        }
+        size_t skip = (size_t)(at - window);
+        if (strobe_x86_decode(code + skip, bytes - skip, &length) != STROBE_X86_NOTHING)
+            return false;
+    }
+    return true;
+}
+
+bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t candidate)
+{
+    uint8_t call[CALL_BYTES];
+    uint64_t start;
+    if (candidate < 4096 || !read_all(host, candidate - CALL_BYTES, call, sizeof call) ||
+        !find_target(host, call, candidate, &start))
+        return false;
+    if (pc - start > STROBE_LEAF_BYTES_MAX)
+        follow_jumps(host, &start);
+    return pc - start <= STROBE_LEAF_BYTES_MAX && keeps_stack(host, start, pc);
+}
+
+#else
+
 bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t candidate)
 {
     uint8_t call[CALL_BYTES], code[STROBE_LEAF_BYTES_MAX];
@@ -89,6 +178,8 @@ bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t ca
             return false;
     return true;
 }
+
+#endif
 
 /* Reads one word of the copied stack; 0 outside it. */
 static uint64_t word_at(const struct strobe_window *stack, uint64_t address)

@@ -8,11 +8,17 @@
  *
  *   arm64   by the code around the stopped instruction (frame_state.h), and then by that of the caller, which may have
  *           no record either, when it is one that calls outlined code
- *   both    the instruction before the return address is a direct call, to a place not far before the stopped
- *           instruction, and nothing between that place and the stopped instruction sets a frame up. Calls through
- *           pointers or linkage tables prove nothing: then the caller stays missing.
+ *   both    the instruction before the return address is a call to a place not far before the stopped instruction, and
+ *           nothing between that place and the stopped instruction sets a frame up. On x86-64 the instructions between
+ *           them are decoded, and none may change the stack pointer or the frame pointer. Where the call leads must be
+ *           known. On all machines it is known of a direct call. On x86-64 it is also known of:
+ *             call *cell(%rip)          the cell is read
+ *             mov $imm64,%reg; call *%reg
+ *             a call of a jmp rel32 or a jmp *cell(%rip): linkage tables, stubs of generated code
+ *           Other calls through pointers prove nothing: then the caller stays missing.
  *
- * Costs some reads of code. Sampler, after resume. */
+ * Costs some reads of code. Sampler, after resume. On x86-64 strobe_leaf_proven may also be called in a signal handler:
+ * it takes little stack there. */
 #ifndef STROBE_CAPTURE_LEAF_H
 #define STROBE_CAPTURE_LEAF_H
 

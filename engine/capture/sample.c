@@ -64,10 +64,6 @@ static void fill_metrics(struct strobe_metrics *m, const struct strobe_snapshot 
 
 /* ---- stack ---- */
 
-/* A hook may run on a signal stack or a coroutine's, whose bounds are unknown: then a safe copy of what lies above the
- * frame is walked instead. */
-enum { FOREIGN_STACK_BYTES = 2048 };
-
 /* A stack as it was found: frames outermost first, the outermost `shared` of them as in the stack before. */
 struct stack { const uint64_t *frames; uint32_t count, shared; };
 
@@ -91,31 +87,60 @@ static enum strobe_walk_end walk_own(struct strobe_thread *t, struct strobe_site
 static enum strobe_walk_end walk_foreign(struct strobe_thread *t, struct strobe_site site, struct stack *out)
 {
     const struct strobe_engine *e = t->engine;
-    uint64_t copy[FOREIGN_STACK_BYTES / 8], *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
+    uint64_t *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
     size_t copied;
     strobe_walk_forget(&t->walk);
-    if (e->host->read(e->host->ctx, site.frame, copy, sizeof copy, &copied) != STROBE_OK)
+    if (e->host->read(e->host->ctx, site.frame, t->copy, sizeof t->copy, &copied) != STROBE_OK)
         return STROBE_WALK_DOUBTFUL;
-    struct strobe_window part = {site.frame, site.frame + copied, (uint64_t)(uintptr_t)copy - site.frame, 0};
-    enum strobe_walk_end end = strobe_walk_fp(&part, site.frame, frames_end, e->config.depth_max, &out->count);
+    struct strobe_window part = {site.frame, site.frame + copied, (uint64_t)(uintptr_t)t->copy - site.frame, 0};
+    enum strobe_walk_end end =
+        strobe_unwind_hooked(e->unwinder, site.frame, &part, frames_end, e->config.depth_max, &out->count);
     out->frames = frames_end - out->count;
     return end;
 }
 
+/* The stack of the thread, which a signal has interrupted at `regs`. Its memory is read in place: the thread is in the
+ * handler and changes nothing above the stack pointer. */
+static enum strobe_walk_end walk_interrupted(struct strobe_thread *t, const struct strobe_regs *regs,
+                                             struct stack *out)
+{
+    const struct strobe_engine *e = t->engine;
+    uint64_t sp = regs->sp & ~(uint64_t)(sizeof(uintptr_t) - 1), *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
+    struct strobe_window window = {sp - STROBE_RED_ZONE_BYTES, t->stack_high, 0, t->root_frame};
+    size_t copied;
+    if (sp < t->stack_low || sp >= t->stack_high) {
+        if (e->host->read(e->host->ctx, sp, t->copy, sizeof t->copy, &copied) != STROBE_OK)
+            copied = 0;
+        window = (struct strobe_window){sp, sp + copied, (uint64_t)(uintptr_t)t->copy - sp, 0};
+    }
+    enum strobe_walk_end end =
+        e->unwinder->copied(e->host, regs, &window, frames_end, e->config.depth_max, &out->count);
+    out->frames = frames_end - out->count;
+    return end;
+}
+
+/* Where a sample is taken: at a hook, or, where `regs` is not NULL, where a signal has interrupted the thread. */
+struct place { struct strobe_site site; const struct strobe_regs *regs; };
+
 /* Fills in stack and its flags; false when there is no frame at all. */
-static bool take_stack(struct strobe_thread *t, struct strobe_site site, struct strobe_record *r)
+static bool take_stack(struct strobe_thread *t, const struct place *at, struct strobe_record *r)
 {
     struct stack s = {0};
-    bool own = site.frame >= t->stack_low && site.frame < t->stack_high;
-    enum strobe_walk_end how = own ? walk_own(t, site, &s) : walk_foreign(t, site, &s);
+    struct strobe_stack_table *table = &t->engine->session.stacks;
+    bool own = at->site.frame >= t->stack_low && at->site.frame < t->stack_high;
+    enum strobe_walk_end how = at->regs ? walk_interrupted(t, at->regs, &s)
+                               : own    ? walk_own(t, at->site, &s)
+                                        : walk_foreign(t, at->site, &s);
     if (s.count == 0)
         return false;
     if (how == STROBE_WALK_CUT)
         r->flags |= STROBE_FLAG_CUT;
     else if (how == STROBE_WALK_DOUBTFUL)
         r->flags |= STROBE_FLAG_DOUBTFUL;
-    if (strobe_stack_intern_onto(&t->engine->session.stacks, &t->cursor, s.shared, s.frames, s.count, &r->stack) ==
-        STROBE_FULL)
+    enum strobe_status status =
+        at->regs ? strobe_stack_intern(table, &t->tick_cursor, s.frames, s.count, &r->stack)
+                 : strobe_stack_intern_onto(table, &t->cursor, s.shared, s.frames, s.count, &r->stack);
+    if (status == STROBE_FULL)
         r->flags |= STROBE_FLAG_TABLE_FULL;
     return true;
 }
@@ -127,7 +152,8 @@ static bool continues(const struct strobe_thread *t, const struct strobe_record 
 {
     const struct strobe_pending *p = &t->pending;
     const struct strobe_record *q = &p->record;
-    return p->open && q->stack == r->stack && q->kind == r->kind && q->message == r->message && q->arg == r->arg &&
+    bool same_arg = q->arg == r->arg || r->kind == STROBE_KIND_CPU;
+    return p->open && q->stack == r->stack && q->kind == r->kind && q->message == r->message && same_arg &&
            (q->flags & ~STROBE_FLAG_BEGIN_CPU) == (r->flags | (with_metrics ? STROBE_FLAG_METRICS : 0)) &&
            r->ticks - (q->ticks + q->duration) <= strobe_ticks_of_ns(t->engine->host, t->engine->config.merge_gap_ns);
 }
@@ -138,6 +164,7 @@ static bool extend_pending(struct strobe_thread *t, const struct strobe_record *
     struct strobe_record merged = p->record;
     merged.duration = r->ticks - merged.ticks;
     merged.count++;
+    merged.arg = r->arg;
     if (r->flags & STROBE_FLAG_CPU) {
         merged.cpu_ns = r->cpu_ns;
         merged.cpu_span_ns = saturated(r->cpu_ns - p->first_cpu_ns);
@@ -168,14 +195,22 @@ static bool commit(struct strobe_thread *t, struct strobe_record *r, const struc
     return true;
 }
 
+/* A call lasts until its hook returns: what the sample took is the call's time, not its caller's. */
+static void extend_scope(const struct strobe_thread *t, struct strobe_record *r)
+{
+    uint64_t now = t->ticks(t->ticks_ctx);
+    if (now > r->ticks + r->duration)
+        r->duration = now - r->ticks;
+}
+
 /* A whole sample: stack, metrics, record; counts what became of it. `now` is the end of the event. */
-static void take_sample(struct strobe_thread *t, struct strobe_record *r, struct strobe_site site, uint64_t now,
+static void take_sample(struct strobe_thread *t, struct strobe_record *r, const struct place *at, uint64_t now,
                         const struct strobe_snapshot *begin, bool fresh_metrics)
 {
     struct strobe_account *a = strobe_account_of(t, r->kind);
     struct strobe_thread_entry *entry = t->entry;
     int saved_errno = errno;
-    if (!take_stack(t, site, r)) {
+    if (!take_stack(t, at, r)) {
         strobe_bump(&a->unwind_failed, 1);
         errno = saved_errno;
         return;
@@ -188,7 +223,8 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, struct
     if (fresh_metrics || metrics_due(t, now)) {
         struct strobe_snapshot end = {0};
         read_metrics(t, &end);
-        put_metrics_off(t, now);
+        if (!at->regs)   /* ticks have a rate of their own: they take no scope its counters at the begin */
+            put_metrics_off(t, now);
         if (end.has & STROBE_METRIC_CPU) {
             r->cpu_ns = end.cpu_ns;
             r->flags |= STROBE_FLAG_CPU;
@@ -201,6 +237,8 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, struct
         if (with_metrics)
             fill_metrics(&metrics, &end, begin);
     }
+    if (r->flags & STROBE_FLAG_SCOPE)
+        extend_scope(t, r);
     strobe_bump(&t->sync_samples, 1);
     strobe_store_relaxed(&entry->last_sample_ticks, now);
     bool kept = commit(t, r, with_metrics ? &metrics : NULL);
@@ -264,14 +302,23 @@ static bool may_record(void)
     return strobe_switched() == STROBE_ON;
 }
 
-/* While the sampler visits a thread, its hooks' points give way: samples at hooks alone say what a thread does at
- * hooks, not what it does, and a loop of hook-free work and one allocation would be seen as all allocation (S-6). */
+/* Intervals of wall time for which a tick keeps the points of hooks from being taken, within one message. */
+enum { TICK_PATIENCE = 4 };
+
+/* While a thread's CPU clock ticks, or the sampler visits the thread, the points of its hooks give way: samples at
+ * hooks alone say what a thread does at hooks, not what it does, and a loop of hook-free work and one allocation would
+ * be seen as all allocation (S-6). */
 static bool left_to_sampler(struct strobe_thread *t, uint64_t now)
 {
-    uint64_t until = strobe_load_relaxed(&t->points_yield_until);
+    uint64_t until = strobe_load_relaxed(&t->points_yield_until), look_again = until;
+    if (strobe_load_relaxed(&t->ticking) && t->tick.ticks &&
+        t->tick.message == strobe_load_relaxed(&t->entry->message)) {
+        until = t->tick.ticks + TICK_PATIENCE * t->gate.interval_ticks;
+        look_again = now + t->gate.interval_ticks;   /* the message may be another one by then */
+    }
     if (now >= until || !t->gate.interval_ticks)
         return false;
-    strobe_gate_put_off(&t->gate, until);
+    strobe_gate_put_off(&t->gate, look_again < until ? look_again : until);
     return true;
 }
 
@@ -289,7 +336,7 @@ void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t 
     }
     drop_left_scopes(t, site.frame - 1);   /* a hook's points may lie within the scope that it has opened */
     struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg};
-    take_sample(t, &r, site, now, NULL, false);
+    take_sample(t, &r, &(struct place){site, NULL}, now, NULL, false);
 }
 
 void strobe_point_called(struct strobe_thread *t, uint32_t on, enum strobe_kind kind, uint64_t arg,
@@ -297,6 +344,67 @@ void strobe_point_called(struct strobe_thread *t, uint32_t on, enum strobe_kind 
 {
     strobe_point(t, on, kind, arg, site);
 }
+/* ---- ticks ---- */
+
+enum { OFF_PROCESSOR_NS = 200000 };   /* a tick that comes later than this was held up by more than its own delay */
+
+/* True when the thread was off its processor since the tick before; *gave_way then says whether it has given it away in
+ * a call that no hook saw. Costs a system call only when the thread was off. */
+static bool was_off_processor(struct strobe_thread *t, uint64_t now, uint64_t cpu_ns, bool *gave_way)
+{
+    const struct strobe_host *h = t->engine->host;
+    uint64_t on = strobe_ticks_of_ns(h, cpu_ns - t->tick.cpu_ns + OFF_PROCESSOR_NS);
+    bool off = t->tick.ticks && now - t->tick.ticks > on;
+    *gave_way = false;
+    if (off || !t->tick.ticks) {
+        struct strobe_usage u;
+        h->self_usage(h->ctx, &u);
+        *gave_way = off && u.voluntary_switches - t->tick.voluntary > t->waits - t->tick.waits;
+        t->tick.voluntary = u.voluntary_switches;
+        t->tick.waits = t->waits;
+    }
+    t->tick.ticks = now;
+    t->tick.message = strobe_load_relaxed(&t->entry->message);
+    t->tick.cpu_ns = cpu_ns;
+    return off;
+}
+
+/* `asked`: the sampler saw the thread wait for a processor and asked for this tick, which is none of the thread's CPU
+ * clock. `rung_cpu_ns`: what CPU time the thread had used then; 0: not known. A thread that has used next to no CPU
+ * time since then stood here all the while. */
+static void take_tick(struct strobe_thread *t, const struct strobe_regs *regs, bool asked, uint64_t rung_cpu_ns)
+{
+    const struct strobe_host *h = t->engine->host;
+    struct strobe_record r = {.ticks = t->ticks(t->ticks_ctx), .kind = STROBE_KIND_CPU, .flags = STROBE_FLAG_CPU,
+                              .arg = strobe_load_relaxed(&t->entry->short_wait_ticks)};
+    bool gave_way;
+    r.cpu_ns = h->self_cpu_ns(h->ctx);
+    bool stood = rung_cpu_ns && r.cpu_ns - rung_cpu_ns < OFF_PROCESSOR_NS / 4;
+    r.flags |= (asked ? STROBE_FLAG_ASKED : 0) | (stood ? STROBE_FLAG_STOOD : 0);
+    if (was_off_processor(t, r.ticks, r.cpu_ns, &gave_way))
+        t->pending.open = 0;
+    r.flags |= gave_way ? STROBE_FLAG_GAVE_WAY : 0;
+    take_sample(t, &r, &(struct place){.regs = regs}, r.ticks, NULL, t->engine->config.metrics != 0);
+}
+
+void strobe_sample_interrupted(struct strobe_thread *t, const struct strobe_regs *regs, bool asked)
+{
+    uint64_t rung_cpu_ns = asked ? strobe_load_relaxed(&t->rung_cpu_ns) : 0;
+    if (asked)
+        strobe_store_release(&t->rung_cpu_ns, 0);
+    strobe_bump(&t->ticks_taken, 1);
+    if (!regs || !strobe_thread_enter(t, STROBE_KIND_CPU))
+        return;
+    struct strobe_account *a = strobe_account_of(t, STROBE_KIND_CPU);
+    strobe_bump(&a->requests, 1);
+    if (may_record())
+        take_tick(t, regs, asked, rung_cpu_ns);
+    else
+        strobe_bump(&a->paused, 1);
+    strobe_thread_leave(t);
+}
+
+/* ---- forced points ---- */
 
 /* Whatever the gate says. */
 static bool force(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
@@ -309,7 +417,7 @@ static bool force(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, 
     struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg, .flags = STROBE_FLAG_FORCED};
     strobe_bump(&a->requests, 1);
     if (may_record())
-        take_sample(t, &r, site, now, NULL, fresh_metrics);
+        take_sample(t, &r, &(struct place){site, NULL}, now, NULL, fresh_metrics);
     else
         strobe_bump(&a->paused, 1);
     *place = (struct strobe_place){now, r.stack};
@@ -331,6 +439,22 @@ bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_
 
 /* ---- scopes ---- */
 
+enum { RING_TRIES = 2000, RING_PAUSE_NS = 100000 };   /* 0.2 s in all: the sampler may have died */
+
+/* The sampler has asked the thread for a tick while it waited for a processor. The signal must not come in the call
+ * that is about to be made. It ends the pause. A thread that blocks the signal waits for it only this once, since the
+ * sampler asks no thread again that has not answered. */
+static void await_ring(struct strobe_thread *t)
+{
+    const struct strobe_host *h = t->engine->host;
+    for (int i = 0; strobe_load_acquire(&t->rung_cpu_ns) && i < RING_TRIES; i++)
+        h->sleep_until(h->ctx, h->ticks(h->ctx) + strobe_ticks_of_ns(h, RING_PAUSE_NS));
+    strobe_store_relaxed(&t->rung_cpu_ns, 0);
+}
+
+/* Calls that are made to wait: their counters are read at the begin even if the last one returned at once. */
+enum { ALWAYS_WAITS = 1 << STROBE_KIND_COND | 1 << STROBE_KIND_SLEEP | 1 << STROBE_KIND_PARK };
+
 uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
 {
     const struct strobe_engine *e = t->engine;
@@ -351,21 +475,19 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->arg = arg;
     s->begin.has = 0;
     s->wait.state = 0;
-    /* The clock last: our own system calls are no part of the wait. */
-    bool metrics = e->config.metrics && t->blocking_kinds >> kind & 1;
-    if (!metrics) {
-        s->begin_ticks = e->host->ticks(e->host->ctx);
-        metrics = metrics_due(t, s->begin_ticks);
-    }
-    if (metrics) {
+    /* The clock first: what happens from here on, preemption included, happens in the call and not in its caller. */
+    s->begin_ticks = e->host->ticks(e->host->ctx);
+    bool often = e->config.metrics && (t->blocking_kinds | ALWAYS_WAITS) >> kind & 1;
+    if (often || metrics_due(t, s->begin_ticks)) {
         read_metrics(t, &s->begin);
-        s->begin_ticks = e->host->ticks(e->host->ctx);
         put_metrics_off(t, s->begin_ticks);
     }
     uint32_t token = ++t->scope_count;
     publish_scope(t);
     strobe_fence_seq_cst();   /* published, then looked: the sampler asks, then looks at what is published */
     e->host->settle(e->host->ctx, t->entry->tid);
+    if (strobe_unlikely(strobe_load_relaxed(&t->rung_cpu_ns)))
+        await_ring(t);
     errno = saved_errno;
     strobe_thread_leave(t);
     return token;
@@ -401,6 +523,58 @@ static void note_short_wait(struct strobe_thread *t, uint64_t duration)
     strobe_bump(&t->entry->short_wait_ticks, duration);
 }
 
+/* Calls in which the system works for the thread. */
+enum {
+    WORKS_IN_CALL = 1 << STROBE_KIND_READ | 1 << STROBE_KIND_WRITE | 1 << STROBE_KIND_OPEN | 1 << STROBE_KIND_CLOSE |
+                    1 << STROBE_KIND_SYNC | 1 << STROBE_KIND_POLL | 1 << STROBE_KIND_NET | 1 << STROBE_KIND_UNLOCK
+};
+
+/* Ticks come in the program's own code only. So the time that a ticking thread spends in system calls too short to be
+ * recorded is sampled by its own measure: the call in which it adds up to one more interval is recorded, and stands for
+ * that time. */
+static bool short_calls_add_up(struct strobe_thread *t, uint32_t kind, uint64_t duration)
+{
+    if (!strobe_load_relaxed(&t->ticking) || !(WORKS_IN_CALL >> kind & 1))
+        return false;
+    t->short_call_ticks += duration;
+    if (t->short_call_ticks < t->gate.interval_ticks)
+        return false;
+    t->short_call_ticks -= t->gate.interval_ticks;
+    return true;
+}
+
+/* See STROBE_BRIEF_NS. One that is recorded takes its share of the rate. */
+static bool is_brief(struct strobe_thread *t, uint64_t duration, uint64_t now)
+{
+    uint64_t apart = t->gate.interval_ticks / STROBE_BRIEF_PER_INTERVAL;
+    uint64_t ahead = apart * (STROBE_BRIEF_BURST - 1);
+    if (duration < strobe_ticks_of_ns(t->engine->host, STROBE_BRIEF_NS) || t->brief_ticks > now + ahead)
+        return false;
+    t->brief_ticks = (t->brief_ticks > now ? t->brief_ticks : now) + apart;
+    return true;
+}
+
+/* A release never waits: one that took long had its processor taken, by the waiter for example, and says nothing of
+ * time in the system. */
+void strobe_release_end(struct strobe_thread *t, uint64_t what, uint64_t begin_ticks, struct strobe_site site)
+{
+    const struct strobe_host *h = t->engine->host;
+    if (!strobe_load_relaxed(&t->ticking) || !strobe_thread_enter(t, STROBE_KIND_UNLOCK))
+        return;
+    struct strobe_account *a = strobe_account_of(t, STROBE_KIND_UNLOCK);
+    uint64_t now = t->ticks(t->ticks_ctx), duration = now > begin_ticks ? now - begin_ticks : 0;
+    if (duration < strobe_ticks_of_ns(h, OFF_PROCESSOR_NS) && short_calls_add_up(t, STROBE_KIND_UNLOCK, duration)) {
+        struct strobe_record r = {.ticks = begin_ticks, .duration = duration, .kind = STROBE_KIND_UNLOCK, .arg = what,
+                                  .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_FORCED | STROBE_FLAG_ASKED};
+        strobe_bump(&a->requests, 1);
+        if (may_record())
+            take_sample(t, &r, &(struct place){site, NULL}, now, NULL, true);
+        else
+            strobe_bump(&a->paused, 1);
+    }
+    strobe_thread_leave(t);
+}
+
 static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t now, struct strobe_site site)
 {
     const struct strobe_engine *e = t->engine;
@@ -408,15 +582,21 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
     now = now > s->begin_ticks ? now : s->begin_ticks;   /* a clock that was set back takes no time from anybody */
     uint64_t duration = now - s->begin_ticks;
     bool waited = duration >= strobe_ticks_of_ns(e->host, e->config.scope_min_ns);
-    if (waited)
+    bool exact = waited || is_brief(t, duration, now);
+    t->waits++;
+    if (exact)
         t->blocking_kinds |= 1u << s->kind;
     else
         t->blocking_kinds &= ~(1u << s->kind);
     bool asked = strobe_load_relaxed(&t->asked);
     if (asked)
         strobe_store_relaxed(&t->asked, 0);
+    if (!exact && short_calls_add_up(t, s->kind, duration))
+        asked = true;
     strobe_gate_adapt(&t->gate, now);
-    bool due = !left_to_sampler(t, now) && strobe_gate_due(&t->gate, now), wanted = due || waited || asked;
+    /* A call is shown exactly from begin to end, and takes no time from others: it gives way to stops only. */
+    bool yields = !strobe_load_relaxed(&t->ticking) && left_to_sampler(t, now);
+    bool due = !yields && strobe_gate_due(&t->gate, now), wanted = due || exact || asked;
     bool paused = wanted ? !may_record() : strobe_switched() != STROBE_ON, recorded = !paused && wanted;
     strobe_bump(&a->requests, 1);
     if (paused) {
@@ -427,9 +607,10 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
     } else {
         struct strobe_record r = {.ticks = s->begin_ticks, .duration = duration, .kind = (uint8_t)s->kind,
                                   .arg = s->arg, .flags = STROBE_FLAG_SCOPE};
-        r.flags |= waited || asked ? STROBE_FLAG_FORCED : 0;
+        r.flags |= exact || asked ? STROBE_FLAG_FORCED : 0;
         r.flags |= asked ? STROBE_FLAG_ASKED : 0;
-        take_sample(t, &r, site, now, &s->begin, waited || asked);
+        take_sample(t, &r, &(struct place){site, NULL}, now, &s->begin, exact || asked);
+        now = r.ticks + r.duration;
     }
     end_wait(t, s, now, paused, recorded);
     if (e->config.message_per_poll && s->kind == STROBE_KIND_POLL)
@@ -441,6 +622,7 @@ void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_sit
     if (token == 0 || token > t->scope_count)
         return;
     uint64_t now = t->engine->host->ticks(t->engine->host->ctx);
+    t->cut_short |= strobe_load_relaxed(&t->inside) != 0;   /* cancelled in a handler of the engine, above the call */
     strobe_store_relaxed(&t->inside, 1);
     strobe_fence_signal();
     drop_scopes(t, token);

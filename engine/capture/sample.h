@@ -1,6 +1,9 @@
-/* Taking a sample of the calling thread: points and scopes.
+/* Taking a sample of the calling thread: points, ticks and scopes.
  *
  *   point   an event at an instant: strobe_point, behind the gate
+ *   tick    the thread's own CPU clock has advanced by one interval, and a signal has interrupted the thread:
+ *           strobe_sample_interrupted, in the handler. Ticks are evenly spread over the thread's CPU time, so they say
+ *           where that time goes, whatever hooks do. While a thread ticks, its points are only counted
  *   scope   a call that may block: strobe_scope_begin before it, strobe_scope_end after it. The stack is taken at the
  *           end. Recorded when it lasted scope_min_ns or when the gate lets it pass, so a short block right after a
  *           sample is not lost (S-2), and with it who ended it, if that is known (blocking.h). A scope left by longjmp
@@ -15,6 +18,13 @@
 
 enum { STROBE_SHORT_WAIT_NS = 1000 };   /* shorter calls did not wait */
 
+/* A call in which the thread may have given its processor away, but too short to be recorded in any case
+ * (scope_min_ns), is recorded as long as such calls of the thread are no more frequent than STROBE_BRIEF_PER_INTERVAL
+ * in an interval of its gate, in the long run, and STROBE_BRIEF_BURST of them may come at once (generic cell rate
+ * algorithm, ITU-T I.371). A loop that reads, computes and writes is then shown call by call, and a thread that calls
+ * all the time can't fill the ring. */
+enum { STROBE_BRIEF_NS = 10000, STROBE_BRIEF_PER_INTERVAL = 2, STROBE_BRIEF_BURST = 8 };
+
 /* The slow part of strobe_point: takes the sample that seems due at `now`, or counts what else becomes of it. */
 void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                        uint64_t now);
@@ -25,6 +35,17 @@ void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_
 struct strobe_place { uint64_t ticks; uint32_t stack; };
 bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                          struct strobe_place *out);
+
+/* Records the stack of the calling thread, which a signal of its own CPU clock has interrupted at `regs`. `asked`: the
+ * signal is the one that the sampler has asked for (strobe_host.clock_ring). `regs` NULL: the tick is only noted.
+ * Counts the tick as re-entrant when it interrupted the engine. To be called by the signal's handler, on the thread
+ * itself. */
+void strobe_sample_interrupted(struct strobe_thread *t, const struct strobe_regs *regs, bool asked);
+
+/* Right after a release of `what` that strobe_hand_over noted at `begin_ticks`: the system has woken the waiter, which
+ * takes time that no tick sees. It is counted among short calls, and the release that makes up one more interval of
+ * them is recorded as a call of kind UNLOCK. No effect on a thread without ticks. */
+void strobe_release_end(struct strobe_thread *t, uint64_t what, uint64_t begin_ticks, struct strobe_site site);
 
 /* What strobe_point does once the clock has been read, between strobe_thread_enter and strobe_thread_leave. */
 static STROBE_ALWAYS_INLINE void strobe_point_at(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg,

@@ -3,6 +3,7 @@
 #include "engine/base/mix.h"
 #include "engine/capture/blocking.h"
 #include "engine/capture/guard.h"
+#include "engine/capture/series.h"
 
 _Thread_local bool strobe_guard_window;
 
@@ -32,9 +33,32 @@ uint64_t strobe_sampler_deadline(const struct strobe_sampler *s)
     return s->grid_ticks + s->offset_ticks;
 }
 
+/* A pass wakes the sampler and takes a processor from a thread that computes, at 3 % of a processor for a pass in each
+ * ms. Threads whose clocks tick take their samples without it. */
+enum { QUIET_PASSES = 8, REST_INTERVALS = 4, REST_INTERVALS_RUNG = 2, REST_NS = 4000000 };
+
+static uint64_t intervals_to_next_pass(const struct strobe_sampler *s)
+{
+    const struct strobe_engine *e = s->engine;
+    uint64_t fit = e->config.async_interval_ns ? REST_NS / e->config.async_interval_ns : 0;
+    uint64_t most = s->passes_unrung < QUIET_PASSES ? REST_INTERVALS_RUNG : REST_INTERVALS;
+    uint64_t rest = fit < most ? fit : most;
+    return s->quiet_passes < QUIET_PASSES || !rest ? 1 : rest;
+}
+
+/* Whether the pass was needed counts for the time until the next one. */
+static void judge_pass(struct strobe_sampler *s, uint32_t threads)
+{
+    bool needed = s->needed || !s->engine->host->clock_keep || threads != s->threads_known;
+    s->quiet_passes = needed ? 0 : s->quiet_passes + 1;
+    s->passes_unrung = s->rang ? 0 : s->passes_unrung + 1;
+    s->threads_known = threads;
+    s->needed = s->rang = false;
+}
+
 void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now)
 {
-    s->grid_ticks += s->interval_ticks;
+    s->grid_ticks += s->interval_ticks * intervals_to_next_pass(s);
     wander(s);
     uint64_t deadline = strobe_sampler_deadline(s);
     if (s->interval_ticks && deadline <= now)
@@ -65,7 +89,12 @@ static bool lives(const struct strobe_thread *t)
     return strobe_load_relaxed(&t->entry->state) == STROBE_THREAD_LIVE;
 }
 
-/* Marks a thread that went away, if without saying so, and takes its open chunk back. */
+static bool blocks(const struct strobe_thread *t)
+{
+    return strobe_load_relaxed(&t->entry->scope_kind) != STROBE_KIND_NONE;
+}
+
+/* The thread has ended, if without a word. Marks it so and takes its open chunk back. */
 static void bury(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     if (!lives(t))
@@ -73,12 +102,109 @@ static void bury(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
     t->entry->end_ticks = now;
     strobe_ring_seal_dead(&e->session.ring, &t->writer);
     strobe_wait_drop_all(t);
-    strobe_store_release(&t->entry->state, STROBE_THREAD_ENDED);
+    bool inside = t->cut_short || strobe_load_relaxed(&t->inside);
+    strobe_store_release(&t->entry->state, inside ? STROBE_THREAD_CUT_SHORT : STROBE_THREAD_ENDED);
 }
 
-static bool blocks(const struct strobe_thread *t)
+/* ---- CPU clocks that tick ---- */
+
+enum { TICKS_OF_A_PERIOD = 32 };   /* a clock's period changes after so many ticks */
+
+/* A period differs from the interval by up to an eighth, so that the clock locks to no rhythm of the program; the next
+ * one differs by as much to the other side, so that the mean rate is exact. */
+static void change_period(struct strobe_sampler *s, struct strobe_sampled *m, uint32_t taken)
 {
-    return strobe_load_relaxed(&t->entry->scope_kind) != STROBE_KIND_NONE;
+    int64_t interval_ns = (int64_t)s->engine->config.async_interval_ns, most = interval_ns / 8;
+    m->period_offset_ns = m->period_offset_ns > 0 ? -m->period_offset_ns : (int64_t)draw(s, (uint64_t)most + 1);
+    m->period_ns = (uint64_t)(interval_ns + m->period_offset_ns);
+    m->period_began = taken;
+}
+
+/* A thread gets a clock that ticks once it has used half of what a tick stands for: to make one and to give it back
+ * costs more than such a thread's work, and each switch to the thread costs more from then on. Stops see it until
+ * then. Its CPU clock is read at each pass, since stops look at most threads in every second pass only. */
+static bool is_worth_a_clock(const struct strobe_engine *e, const struct strobe_thread *t)
+{
+    uint64_t least = e->config.async_interval_ns / 2, cpu;
+    if (t->sampled.period_ns || t->sampled.cpu_seen_ns >= least)
+        return true;
+    return !blocks(t) && e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu) == STROBE_OK && cpu >= least;
+}
+
+/* The host's clock is kept ticking. Threads whose clock can't tick are left to stops from outside. */
+static void keep_ticking(struct strobe_sampler *s, struct strobe_thread *t)
+{
+    const struct strobe_engine *e = s->engine;
+    const struct strobe_host *h = e->host;
+    if (!h->clock_keep || t->sampled.tickless || !is_worth_a_clock(e, t))
+        return;
+    uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
+    s->needed |= !t->sampled.period_ns;
+    if (!t->sampled.period_ns || taken - t->sampled.period_began >= TICKS_OF_A_PERIOD)
+        change_period(s, &t->sampled, taken);
+    enum strobe_status status = h->clock_keep(h->ctx, t->index, t->entry->tid, t->sampled.period_ns, taken);
+    t->sampled.tickless = status == STROBE_UNSUPPORTED;
+    strobe_store_relaxed(&t->ticking, status == STROBE_OK);
+}
+
+/* Clocks of threads that have ended since the last pass are given back. */
+static void end_ticking(struct strobe_sampler *s, struct strobe_thread *t)
+{
+    const struct strobe_host *h = s->engine->host;
+    if (!strobe_load_relaxed(&t->ticking))
+        return;
+    strobe_store_relaxed(&t->ticking, 0);
+    t->sampled.tickless = true;
+    h->clock_end(h->ctx, t->index);
+}
+
+/* A thread that waits for a processor is asked for a tick once, which it takes where it stands, as soon as it has one:
+ * for all of that wait its stack is known then, not only where its clock happened to tick before. A thread that has no
+ * clock yet is asked as well: it may wait long for its second turn. Until it has answered it is not asked again: one
+ * that runs without an answer blocks the signal, or runs in the system, and is stopped from outside. Returns whether
+ * the thread needs no other look. */
+static bool ring_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t cpu_ns)
+{
+    const struct strobe_host *h = s->engine->host;
+    uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
+    if (!h->clock_ring || (t->sampled.rung && t->sampled.rung_taken == taken))
+        return false;
+    strobe_store_relaxed(&t->rung_cpu_ns, cpu_ns ? cpu_ns : 1);
+    strobe_fence_seq_cst(); /* rung, then looked: the thread publishes that it blocks, then looks whether it is rung */
+    if (blocks(t) || h->clock_ring(h->ctx, t->index, t->entry->tid) != STROBE_OK) {
+        strobe_store_release(&t->rung_cpu_ns, 0);
+        return false;
+    }
+    t->sampled.rung = true;
+    t->sampled.rung_taken = taken;
+    s->rang = true;
+    return true;
+}
+
+/* True when the thread needs no look: its clock has ticked since the last pass, or it has been less than an interval
+ * since the last look, too short a time for a tick to be missing. */
+static bool left_to_ticks(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
+{
+    struct strobe_sampled *m = &t->sampled;
+    uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
+    if (!strobe_load_relaxed(&t->ticking))
+        return false;
+    if (taken != m->ticks_seen) {
+        m->ticks_seen = taken;
+        m->seen_ticks = m->looked_ticks = now;
+        m->cpu_seen_ns = 0;
+        return true;
+    }
+    return m->looked_ticks && now - m->looked_ticks < s->interval_ticks;
+}
+
+/* CPU time that makes a thread one to stop: any since the last look, or, of a thread that ticks, more since its last
+ * tick or stop than the longest period, so that ticks must be missing. It runs in the system then, or its signals do
+ * not arrive. A new thread is stopped once: it may not live for a tick. */
+static uint64_t active_ns(const struct strobe_engine *e, const struct strobe_thread *t)
+{
+    bool ticks = strobe_load_relaxed(&t->ticking) && t->sampled.looked_ticks;
+    return ticks ? e->config.async_interval_ns * 5 / 4 : e->config.active_cpu_ns;
 }
 
 /* A thread that is still in the call of the last pass waits there: the scope's record will say so. */
@@ -141,8 +267,9 @@ static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t, uin
  * thread counts as running that is on a processor, or was all the time since the last look (and is off it because the
  * sampler took it). Others are left alone: they stand where they were taken off, which is where they called the system
  * more often than not, and a sample of that would pass for one of what they do. */
-static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+static bool wanted(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
 {
+    struct strobe_engine *e = s->engine;
     const struct strobe_config *c = &e->config;
     struct strobe_sampled *m = &t->sampled;
     if (!lives(t) || now < m->retry_ticks)
@@ -150,8 +277,10 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
     uint64_t interval_ns = async_interval_ns(c, t->entry->is_main);
     /* Less than the interval by an eighth, since deadlines wander, and by another: passes wake up late. */
-    if (unseen < ticks(e, interval_ns - interval_ns / 4))
+    if (unseen < ticks(e, interval_ns - interval_ns / 4)) {
+        s->needed |= !strobe_load_relaxed(&t->ticking);   /* it was seen in the last pass, or asked for its stack */
         return false;
+    }
     strobe_gate_wake(&t->gate);
     if (still_waits(t))
         return false;
@@ -161,12 +290,29 @@ static bool wanted(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
         bury(e, t, now);
     if (told != STROBE_OK)
         return false;
-    uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->looked_ticks;
+    if (cpu < m->cpu_seen_ns) {
+        bury(e, t, now);   /* a CPU clock never goes back: another thread has the id by now */
+        return false;
+    }
+    bool ticking = strobe_load_relaxed(&t->ticking), ticked = !m->cpu_seen_ns && m->looked_ticks && ticking;
+    uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->looked_ticks, active = active_ns(e, t);
+    uint64_t missing = ticking ? cpu - m->cpu_ticked_ns : used;
+    s->needed |= ticking ? !ticked && missing >= active : used != 0;
     m->cpu_seen_ns = cpu;
     m->looked_ticks = now;
-    if (used >= c->active_cpu_ns) {
+    if (ticked)
+        m->cpu_ticked_ns = cpu;
+    if (ticking && !blocks(t) && ring_waiting(s, t, cpu))
+        return false;
+    if (ticked)
+        return false;   /* from here on it is known what it uses without a tick */
+    if (missing >= active) {
+        if (!ticking && !blocks(t) && ring_waiting(s, t, cpu))
+            return false;
         bool runs = !m->seen_ticks || ticks(e, used) >= elapsed - elapsed / 8 || runs_now(e, t, cpu);
-        if (!runs)
+        if (runs)
+            m->cpu_ticked_ns = cpu;
+        else
             keep_points_waiting(e, t);
         return runs;
     }
@@ -200,14 +346,18 @@ static void missed(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     m->retry_ticks = now + (ticks(e, 1000000) << shift);
 }
 
-/* Copies what lies above the stack pointer; 0 when nothing could be read. */
+/* Copies what lies above the stack pointer, and the red zone below it; 0 when nothing above could be read. */
 static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t)
 {
     const struct strobe_host *h = s->engine->host;
     uint64_t sp = s->regs.sp & ~(uint64_t)7;
-    size_t bytes = sizeof s->stack, copied = 0;
+    size_t bytes = STROBE_SAMPLER_STACK_BYTES, copied = 0;
     if (sp >= t->stack_low && sp < t->stack_high && t->stack_high - sp < bytes)
         bytes = (size_t)(t->stack_high - sp);
+    s->below = STROBE_RED_ZONE_BYTES;
+    if (h->read(h->ctx, sp - s->below, s->stack, bytes + s->below, &copied) == STROBE_OK && copied > s->below)
+        return copied - s->below;
+    s->below = 0;   /* the page below may not be there */
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
@@ -360,7 +510,7 @@ static enum strobe_walk_end unwind_copy(struct strobe_sampler *s, const struct s
 {
     struct strobe_engine *e = s->engine;
     uint64_t sp = s->regs.sp & ~(uint64_t)7;
-    struct strobe_window w = {sp, sp + copied, (uint64_t)(uintptr_t)s->stack - sp, t->root_frame};
+    struct strobe_window w = {sp - s->below, sp + copied, (uint64_t)(uintptr_t)s->stack + s->below - sp, t->root_frame};
     return e->unwinder->copied(e->host, &s->regs, &w, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max, count);
 }
 
@@ -391,7 +541,7 @@ static bool copy_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
 {
     const struct strobe_host *h = s->engine->host;
     uint64_t from = strobe_load_relaxed(&t->scope_frame);
-    size_t bytes = sizeof s->stack;
+    size_t bytes = STROBE_SAMPLER_STACK_BYTES;
     if (from < t->stack_low || from >= t->stack_high || from & 7)
         return false;
     if (t->stack_high - from < bytes)
@@ -405,14 +555,15 @@ static bool copy_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
 }
 
 /* Takes the stack of a thread in a blocking call, once a call, when that has lasted `least_ns`. An unwinder that needs
- * registers can't. */
+ * the thread itself can't. */
 static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, uint64_t least_ns)
 {
     struct strobe_engine *e = s->engine;
     uint64_t begin = strobe_load_acquire(&t->entry->scope_begin_ticks), frame;
     size_t copied;
+    bool needs_thread = e->unwinder->self && !e->unwinder->hooked;
     /* A call may have begun after the pass did. */
-    if (e->unwinder->self || !begin || begin == t->sampled.waiting_ticks || now < begin + ticks(e, least_ns) ||
+    if (needs_thread || !begin || begin == t->sampled.waiting_ticks || now < begin + ticks(e, least_ns) ||
         !copy_waiting(s, t, begin, &frame, &copied))
         return;
     t->sampled.waiting_ticks = begin;
@@ -422,11 +573,22 @@ static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     struct strobe_window w = {frame, frame + copied, (uint64_t)(uintptr_t)s->stack - frame, t->root_frame};
     uint32_t count = 0;
     uint64_t *end = s->frames + STROBE_STACK_DEPTH_MAX;
-    enum strobe_walk_end how = strobe_walk_fp(&w, frame, end, e->config.depth_max, &count);
+    enum strobe_walk_end how = strobe_unwind_hooked(e->unwinder, frame, &w, end, e->config.depth_max, &count);
     strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
     s->pending.open = 0;   /* it stands for this call, so it is merged with nothing before or after */
     record(s, t, now, how, count);
     s->pending.open = 0;
+}
+
+/* Records the CPU time of a thread that is in no recorded call. The timeline knows from it whether the thread has run
+ * since its last sample, or stood there without a processor. */
+static void note_final_cpu(struct strobe_sampler *s, const struct strobe_thread *t)
+{
+    const struct strobe_host *h = s->engine->host;
+    uint64_t cpu_ns;
+    if (!blocks(t) && h->thread_cpu_ns(h->ctx, t->entry->tid, &cpu_ns) == STROBE_OK &&
+        cpu_ns >= t->sampled.cpu_seen_ns)
+        strobe_series_counter(s, t->index, STROBE_SERIES_END_CPU_NS, h->ticks(h->ctx), cpu_ns);
 }
 
 void strobe_sampler_finish(struct strobe_sampler *s)
@@ -434,9 +596,13 @@ void strobe_sampler_finish(struct strobe_sampler *s)
     struct strobe_engine *e = s->engine;
     uint32_t count = strobe_session_thread_count(&e->session);
     uint64_t now = e->host->ticks(e->host->ctx);
-    for (uint32_t i = 0; i < count; i++)
-        if (strobe_load_acquire(&e->threads[i].ready) && lives(&e->threads[i]))
-            take_waiting(s, &e->threads[i], now, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        struct strobe_thread *t = &e->threads[i];
+        if (!strobe_load_acquire(&t->ready) || !lives(t))
+            continue;
+        take_waiting(s, t, now, 0);
+        note_final_cpu(s, t);
+    }
 }
 
 /* ---- passes ---- */
@@ -451,12 +617,17 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         uint32_t i = s->next_thread < count ? s->next_thread : 0;
         s->next_thread = i + 1;
         struct strobe_thread *t = &e->threads[i];
-        if (!strobe_load_acquire(&t->ready) || !lives(t))
+        if (!strobe_load_acquire(&t->ready))
             continue;
+        if (!lives(t)) {
+            end_ticking(s, t);
+            continue;
+        }
         budget--;
         size_t taken;
+        keep_ticking(s, t);
         take_waiting(s, t, now_ticks, refresh_ns(e, t));
-        if (!wanted(e, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
+        if (left_to_ticks(s, t, now_ticks) || !wanted(s, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
             continue;
         uint64_t at = e->host->ticks(e->host->ctx);
         if (blocks(t))
@@ -464,6 +635,7 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         else if (grab(s, t, &at, &taken))
             take_stopped(s, t, at, taken);
     }
+    judge_pass(s, count);
 }
 
 static void end_delay(struct strobe_sampler *s, uint64_t now)
@@ -471,6 +643,16 @@ static void end_delay(struct strobe_sampler *s, uint64_t now)
     uint32_t paused = STROBE_PAUSED;
     if (now >= s->resume_ticks)
         strobe_cas_relaxed(strobe_switch, &paused, STROBE_ON);
+}
+
+/* Once the switch is off, the writer belongs to whoever calls strobe_sampler_finish. */
+static void close_writer(struct strobe_sampler *s)
+{
+    struct strobe_engine *e = s->engine;
+    strobe_store_seq_cst(&e->sampler_busy, 1);
+    if (strobe_load_seq_cst(strobe_switch) != STROBE_OFF)
+        strobe_ring_writer_close(&e->session.ring, &s->writer);
+    strobe_store_release(&e->sampler_busy, 0);
 }
 
 void strobe_sampler_run(struct strobe_sampler *s)
@@ -496,5 +678,5 @@ void strobe_sampler_run(struct strobe_sampler *s)
         strobe_store_release(&e->sampler_busy, 0);
         strobe_sampler_go_on(s, e->host->ticks(e->host->ctx));
     }
-    strobe_ring_writer_close(&e->session.ring, &s->writer);
+    close_writer(s);
 }

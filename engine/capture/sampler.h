@@ -1,5 +1,11 @@
-/* The sampler: a thread of the engine's own that takes the stacks of threads that run, at times that they do not
- * choose.
+/* The sampler: a thread of the engine's own that sees to it that stacks of running threads are taken at times that
+ * these do not choose.
+ *
+ * Where the host can, each thread is sampled by its own CPU clock, which interrupts it once in an interval of its CPU
+ * time (strobe_host.clock_keep, strobe_sample_interrupted): evenly, however busy the processors are, and at a twentieth
+ * of what a stop costs. The sampler starts these clocks and keeps them going. It stops a thread from outside only where
+ * there is no such clock, where ticks are missing although the thread uses CPU time, and to refresh what is known of a
+ * thread that uses little.
  *
  * Deadlines are absolute: a grid, on which each is late by an offset that wanders between 0 and the interval in steps
  * of at most an eighth of it, drawn from config.seed. So the mean rate is exact and nothing drifts (S-8), gaps are
@@ -55,7 +61,11 @@ struct strobe_sampler {
     enum strobe_walk_end found;               /* how its walk ended, where it was walked in place */
     struct strobe_stack_top top;              /* what that walk left for later */
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
-    uint64_t stack[STROBE_SAMPLER_STACK_BYTES / 8];
+    uint64_t stack[(STROBE_SAMPLER_STACK_BYTES + STROBE_RED_ZONE_BYTES) / 8];
+    uint64_t below;   /* bytes of `stack` that were below the stack pointer */
+    bool needed, rang;                        /* the pass under way met what strobe_sampler_go_on says */
+    uint32_t quiet_passes, passes_unrung;     /* since the last pass that did */
+    uint32_t threads_known;                   /* at the last pass */
 };
 
 /* Prepares a sampler. `tid` is the sampler thread's own. Start only. */
@@ -65,7 +75,10 @@ void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint
 void strobe_sampler_run(struct strobe_sampler *s);
 
 /* The time of the first deadline, or of the next: the first on the grid that is later than `now`; missed ones are not
- * made up for. Sampler thread; also for tests. */
+ * made up for. Deadlines are one interval apart. They are up to four intervals apart, and at most 4 ms, when the last
+ * eight passes met no thread that depends on passes: no new thread, none that uses CPU time without a clock that ticks,
+ * none whose ticks are missing. They are two intervals apart when one of these passes asked a thread for a tick that
+ * waited for a processor: such waits are as short as a time slice. Sampler thread; also for tests. */
 uint64_t strobe_sampler_deadline(const struct strobe_sampler *s);
 void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now_ticks);
 

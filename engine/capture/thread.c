@@ -50,6 +50,7 @@ void strobe_thread_rename(struct strobe_thread *t, const char *name)
 void strobe_thread_detach(struct strobe_thread *t)
 {
     struct strobe_engine *e = t->engine;
+    uint32_t ended = t->cut_short || strobe_load_relaxed(&t->inside) ? STROBE_THREAD_CUT_SHORT : STROBE_THREAD_ENDED;
     strobe_store_relaxed(&t->inside, 1);
     strobe_wait_drop_all(t);
     strobe_fence_signal();
@@ -57,7 +58,7 @@ void strobe_thread_detach(struct strobe_thread *t)
     strobe_store_relaxed(&t->entry->state, STROBE_THREAD_EXITING);
     strobe_ring_writer_close(&e->session.ring, &t->writer);
     t->entry->end_ticks = e->host->ticks(e->host->ctx);
-    strobe_store_release(&t->entry->state, STROBE_THREAD_ENDED);
+    strobe_store_release(&t->entry->state, ended);
     strobe_local.busy = 1;
     strobe_local.thread = NULL;
     strobe_thread_leave(t);

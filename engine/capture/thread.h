@@ -12,6 +12,10 @@
 
 enum { STROBE_SCOPES_MAX = 8 };
 
+/* A thread may run on a signal stack or a coroutine's, whose bounds are unknown: what is read of such a stack at most,
+ * by a safe copy. */
+enum { STROBE_FOREIGN_STACK_BYTES = 2048 };
+
 /* Where a hook was called from: its own frame address (the hook's frame record is at that address) and its return
  * address. */
 struct strobe_site { uint64_t frame, caller; };
@@ -55,11 +59,19 @@ struct strobe_pending {
 struct strobe_sampled {
     uint64_t cpu_seen_ns;          /* CPU time at the last pass that looked */
     uint64_t looked_ticks;         /* when that was */
+    uint64_t cpu_ticked_ns;        /* CPU time at the first look after its last tick or stop */
     uint64_t cpu_sampled_ns;       /* CPU time when the sampler last stopped it */
     uint64_t seen_ticks;           /* when the sampler last took its stack, or asked for it */
     uint64_t scope_ticks;          /* begin of the scope it was in at the last pass */
     uint64_t waiting_ticks;        /* begin of the scope in which its stack was taken last */
     uint64_t retry_ticks;          /* not before this time: it could not be stopped */
+    uint32_t ticks_seen;           /* ticks_taken at the last pass */
+    uint64_t period_ns;            /* of its CPU clock at present, */
+    int64_t period_offset_ns;      /* by which that differs from the interval, */
+    uint32_t period_began;         /* since it had handled so many ticks */
+    bool rung;                     /* the sampler has asked it for a tick, */
+    uint32_t rung_taken;           /* last when ticks_taken was this */
+    bool tickless;                 /* the host can't make its CPU clock send signals */
     uint32_t refusals;             /* in a row */
     uint32_t sync_seen;            /* the thread's own sample count when the sampler's last record was made */
 };
@@ -71,26 +83,37 @@ struct strobe_thread {
     uint64_t (*ticks)(void *ctx);  /* the host's, at hand: chasing pointers to it would cost more than the gate */
     void *ticks_ctx;
     strobe_a32 ready;              /* 1, with release: the rest is set up, the sampler may look */
+    bool cut_short;                /* it was cancelled inside of the engine: an event may have no outcome */
     strobe_a32 inside;             /* 1 while the thread runs engine code; read by others at stop and by the sampler */
     struct strobe_gate gate;
     strobe_a32 asked;              /* 1: record the scope the thread is in, for the sampler came by; set by the
     sampler */
     strobe_a64 scope_frame;        /* frame of the hook of the blocking call it is in; read by the sampler */
     strobe_a64 points_yield_until; /* the sampler sees to this thread until then; written by the sampler */
+    strobe_a32 ticks_taken;        /* signals of its CPU clock that it has handled; read by the sampler */
+    strobe_a32 ticking;            /* 1: its CPU clock sends signals; written by the sampler */
+    strobe_a64 rung_cpu_ns;        /* its CPU time when the sampler saw it wait for a processor and asked it for a tick;
+                                      0 = not, or that tick has come */
     strobe_a32 sync_samples;       /* samples taken by the thread itself; read by the sampler */
     uint64_t handed_ticks;         /* when it last took a forced sample of a release */
-    uint32_t blocking_kinds;       /* bit k: the last scope of kind k really blocked */
+    uint32_t blocking_kinds;       /* bit k: the last scope of kind k was recorded for how long it took */
     uint64_t stack_low, stack_high;
     uint64_t root_frame;           /* frames at or above belong to the thread's outermost code; 0: not known */
     uint32_t scope_count;
     struct strobe_scope scope[STROBE_SCOPES_MAX];   /* outermost first */
     uint64_t metrics_due_ticks;
+    struct { uint64_t ticks, cpu_ns, voluntary, waits; uint32_t message; } tick;   /* at the last; see sample.c */
+    uint64_t waits;                /* calls that the thread may have given its processor away in, that hooks saw */
+    uint64_t brief_ticks;      /* until then calls too short to be recorded in any case have used up their rate */
+    uint64_t short_call_ticks; /* time in calls too short to be recorded, since one last stood for an interval of it */
     struct strobe_ring_writer writer;
     struct strobe_pending pending; /* the record written last, while it may still be merged with */
     struct strobe_sampled sampled;
     struct strobe_stack_cursor cursor;
+    struct strobe_stack_cursor tick_cursor;   /* of ticks: hooks and ticks alternate, and differ in most frames */
     struct strobe_walk_memory walk;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
+    uint64_t copy[STROBE_FOREIGN_STACK_BYTES / 8];   /* of a stack that is not the thread's own */
 };
 
 /* Thread-local root. `busy` guards a thread that has no state yet or must never have one. */

@@ -45,6 +45,14 @@ static inline uint64_t strobe_frame_pointer(uint64_t fp)
 #endif
 }
 
+/* Bytes below the stack pointer that a function may use without moving it: the red zone of the System V x86-64
+ * psABI. */
+#if defined(__x86_64__) || defined(STROBE_ABI_X86_64)
+enum { STROBE_RED_ZONE_BYTES = 128 };
+#else
+enum { STROBE_RED_ZONE_BYTES = 0 };
+#endif
+
 /* Stack memory [low, high) of the traced program, readable at address + bias. A chain that stops at a frame record at
  * or above `root` has reached the thread's outermost code: what called that keeps no frame pointers, as the C
  * library's start code does not. 0: not known. */

@@ -67,7 +67,23 @@ struct strobe_host {
      * from the start were readable. STROBE_UNREADABLE when none. Any, window. */
     enum strobe_status (*read)(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied);
 
-    /* Sleeps until the absolute time `deadline` in ticks, or until woken. Sampler. */
+    /* Makes the CPU clock of thread `tid` interrupt that thread after each `period_ns` of its own CPU time, so that
+     * strobe_sample_interrupted can be called there; or keeps it doing so. `index` is the thread's in the session's
+     * table, below config.threads_max, and `taken` counts the interruptions that it has handled: a host that has only
+     * so many signals under way at a time goes by that. To be called again every few periods, with the same period or
+     * another. STROBE_UNSUPPORTED: this thread's clock can't, and need not be asked again. NULL: no thread's can.
+     * Sampler, no thread stopped. */
+    enum strobe_status (*clock_keep)(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken);
+
+    /* Interrupts the thread once, as its clock does, as soon as it has a processor again, be its clock kept ticking or
+     * not. STROBE_UNSUPPORTED: the thread is not waiting for a processor, but runs, or waits in a call; or it can't be
+     * interrupted. NULL where clock_keep is. Sampler. */
+    enum strobe_status (*clock_ring)(void *ctx, uint32_t index, uint32_t tid);
+
+    /* Gives back what clock_keep has taken for the thread. Harmless when that was nothing. Sampler. */
+    void (*clock_end)(void *ctx, uint32_t index);
+
+    /* Sleeps until the absolute time `deadline` in ticks, or until woken or interrupted. Any. */
     void (*sleep_until)(void *ctx, uint64_t deadline_ticks);
 
     /* The host's own housekeeping, after each pass of the sampler; may be NULL. Sampler, no thread stopped. */

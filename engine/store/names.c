@@ -2,11 +2,18 @@
 
 #include <string.h>
 
-struct entry { uint64_t address; uint32_t bytes, flags; };   /* then the text */
+struct entry { uint64_t address; uint32_t bytes, flags; };   /* then the range of code, if it names one, and the text */
+struct range { uint64_t bytes, begin_ticks; };
 
-static uint64_t entry_bytes(uint64_t text_bytes)
+static uint64_t entry_bytes(uint64_t length)
 {
-    return (sizeof(struct entry) + text_bytes + 7) & ~(uint64_t)7;
+    return (sizeof(struct entry) + length + 7) & ~(uint64_t)7;
+}
+
+uint64_t strobe_names_entry_bytes(uint32_t text_bytes, bool is_code)
+{
+    uint32_t kept = text_bytes < STROBE_NAME_BYTES_MAX ? text_bytes : STROBE_NAME_BYTES_MAX;
+    return entry_bytes(kept + (is_code ? sizeof(struct range) : 0));
 }
 
 static uint64_t room(const struct strobe_names *n)
@@ -14,24 +21,40 @@ static uint64_t room(const struct strobe_names *n)
     return n->bytes - sizeof *n->head;
 }
 
-enum strobe_status strobe_names_add(const struct strobe_names *n, uint64_t address, const char *text, size_t bytes,
-                                    uint32_t flags)
+static enum strobe_status add_entry(const struct strobe_names *n, struct entry e, const struct range *range,
+                                    const char *text, size_t text_bytes)
 {
     if (!n->head)
         return STROBE_UNSUPPORTED;
-    if (bytes > STROBE_NAME_BYTES_MAX)
-        bytes = STROBE_NAME_BYTES_MAX;
+    if (text_bytes > STROBE_NAME_BYTES_MAX)
+        text_bytes = STROBE_NAME_BYTES_MAX;
+    size_t range_bytes = range ? sizeof *range : 0;
+    e.bytes = (uint32_t)(range_bytes + text_bytes);
     uint64_t used = strobe_load_relaxed(&n->head->used);
-    if (used > room(n) || entry_bytes(bytes) > room(n) - used) {
+    if (used > room(n) || entry_bytes(e.bytes) > room(n) - used) {
         strobe_bump(&n->head->refused, 1);
         return STROBE_FULL;
     }
     char *at = (char *)(n->head + 1) + used;
-    struct entry e = {address, (uint32_t)bytes, flags};
     memcpy(at, &e, sizeof e);
-    memcpy(at + sizeof e, text, bytes);
-    strobe_store_release(&n->head->used, used + entry_bytes(bytes));
+    if (range)
+        memcpy(at + sizeof e, range, sizeof *range);
+    memcpy(at + sizeof e + range_bytes, text, text_bytes);
+    strobe_store_release(&n->head->used, used + entry_bytes(e.bytes));
     return STROBE_OK;
+}
+
+enum strobe_status strobe_names_add(const struct strobe_names *n, uint64_t address, const char *text, size_t bytes,
+                                    uint32_t flags)
+{
+    return add_entry(n, (struct entry){address, 0, flags}, NULL, text, bytes);
+}
+
+enum strobe_status strobe_names_add_code(const struct strobe_names *n, const struct strobe_named_address *code)
+{
+    struct range range = {code->code_bytes, code->begin_ticks};
+    return add_entry(n, (struct entry){code->address, 0, code->flags | STROBE_NAME_CODE}, &range, code->text,
+                     code->bytes);
 }
 
 bool strobe_names_next(const struct strobe_names *n, uint64_t *at, struct strobe_named_address *out)
@@ -46,9 +69,13 @@ bool strobe_names_next(const struct strobe_names *n, uint64_t *at, struct strobe
         return false;
     const char *p = (const char *)(n->head + 1) + *at;
     memcpy(&e, p, sizeof e);
-    if (e.bytes > STROBE_NAME_BYTES_MAX || entry_bytes(e.bytes) > used - *at)
+    struct range range = {0};
+    uint32_t range_bytes = e.flags & STROBE_NAME_CODE ? sizeof range : 0;
+    if (e.bytes < range_bytes || e.bytes - range_bytes > STROBE_NAME_BYTES_MAX || entry_bytes(e.bytes) > used - *at)
         return false;
-    *out = (struct strobe_named_address){e.address, p + sizeof e, e.bytes, e.flags};
+    memcpy(&range, p + sizeof e, range_bytes);
+    *out = (struct strobe_named_address){e.address, p + sizeof e + range_bytes, e.bytes - range_bytes, e.flags,
+                                         range.bytes, range.begin_ticks};
     *at += entry_bytes(e.bytes);
     return true;
 }

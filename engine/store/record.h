@@ -9,6 +9,9 @@
  *   point   one or more merged samples of one stack: ticks = first, ticks + duration = last, count >= 1
  *   scope   a call that may block: ticks = begin, ticks + duration = end, count = 1, FLAG_SCOPE
  *   either  may be asynchronous (kind ASYNC): taken by the sampler, not by the thread itself
+ *   tick    a point of kind CPU, taken by the thread itself when its CPU clock has advanced by one interval. cpu_ns is
+ *           always known; arg = time in ticks that the thread has spent so far in short calls that were not recorded.
+ *           Samples are merged only where the thread was on its processor all the time between them
  *   wake    who ended a wait (kind WAKE): no sample. Written by the thread that waited, right after the scope's
  *           record:
  *             ticks        when the waker released, within the scope; of a wait without a waker, its end
@@ -20,11 +23,12 @@
  *             count 1, all else 0
  *   series  the process over time (kinds COUNTER, HITCH): no sample, and no doing of the thread it is written for.
  *           Written by the sampler, see engine/capture/series.h:
- *             COUNTER   a value at an instant: ticks, arg = the value, cpu_span_ns = enum strobe_series
+ *             COUNTER   a value at an instant: ticks, arg = the value, cpu_span_ns = enum strobe_series. A value of
+ *                       STROBE_SERIES_END_CPU_NS belongs to `thread`
  *             HITCH     a turn of the main thread's run loop that took too long: ticks = begin, duration,
  *                       arg 0 = hitch, 1 = hang (enum strobe_hitch); stack = one seen in it; 0 = none. Of several
  *                       records of one thread and begin the longest counts: the others were written while it lasted
- *             thread = the process's main thread, count 1, all else 0
+ *             thread = the process's main thread, else as said above; count 1, all else 0
  *
  * Any context. */
 #ifndef STROBE_STORE_RECORD_H
@@ -43,8 +47,8 @@ enum strobe_kind {
     STROBE_KIND_COND,    /* condition variable wait, barrier wait */
     STROBE_KIND_SEM,
     STROBE_KIND_UNLOCK,  /* any release of the above: unlock, signal, broadcast, post */
-    STROBE_KIND_READ,    /* read pread readv */
-    STROBE_KIND_WRITE,   /* write pwrite writev */
+    STROBE_KIND_READ,    /* read pread readv mq_receive */
+    STROBE_KIND_WRITE,   /* write pwrite writev mq_send */
     STROBE_KIND_OPEN,    /* open openat creat */
     STROBE_KIND_CLOSE,
     STROBE_KIND_SYNC,    /* fsync fdatasync */
@@ -63,6 +67,7 @@ enum strobe_kind {
     STROBE_KIND_WAKE,    /* no event of the program: who ended a wait */
     STROBE_KIND_COUNTER, /* no event of the program: a value of the process at an instant */
     STROBE_KIND_HITCH,   /* no event of the program: its run loop was late */
+    STROBE_KIND_CPU,     /* the thread's own CPU clock ticked: see strobe_sample_interrupted */
     STROBE_KIND_COUNT,
     STROBE_KIND_ROOM = 32   /* accounts that a thread entry has room for, so that a new kind changes no layout */
 };
@@ -73,7 +78,9 @@ enum strobe_series {
     STROBE_SERIES_CPU_NS,           /* CPU time of the whole process so far, the sampler's included */
     STROBE_SERIES_FOOTPRINT_BYTES,  /* memory that is the process's own, by the system's account; see the backend */
     STROBE_SERIES_THREADS,          /* threads that it has, the sampler included */
-    STROBE_SERIES_COUNT
+    STROBE_SERIES_COUNT,
+    STROBE_SERIES_END_CPU_NS = 255  /* no series: CPU time of the record's thread when the session ended. The thread was
+                                       alive, and in no recorded call */
 };
 
 /* How late a run loop was. Stored: append only. */
@@ -84,16 +91,22 @@ enum strobe_hitch {
 };
 
 enum {
-    STROBE_FLAG_SCOPE = 1,      /* a call with begin and end, not a point */
-    STROBE_FLAG_METRICS = 2,    /* the next slot holds its struct strobe_metrics */
-    STROBE_FLAG_CUT = 4,        /* the stack is cut: outermost frames are missing */
-    STROBE_FLAG_DOUBTFUL = 8,   /* the walk stopped at a frame that could not be believed */
-    STROBE_FLAG_CPU = 16,       /* cpu_ns is valid */
-    STROBE_FLAG_TABLE_FULL = 32,/* the stack table was full: stack is the longest prefix it holds */
-    STROBE_FLAG_FORCED = 64,    /* taken whatever the gate said */
-    STROBE_FLAG_BEGIN_CPU = 128,/* cpu_span_ns is valid */
-    STROBE_FLAG_ASKED = 256,    /* the sampler came while the thread was in this call: stands for its time as an
-                                   asynchronous sample does */
+    STROBE_FLAG_SCOPE = 1,       /* a call with begin and end, not a point */
+    STROBE_FLAG_METRICS = 2,     /* the next slot holds its struct strobe_metrics */
+    STROBE_FLAG_CUT = 4,         /* the stack is cut: outermost frames are missing */
+    STROBE_FLAG_DOUBTFUL = 8,    /* the walk stopped at a frame that could not be believed */
+    STROBE_FLAG_CPU = 16,        /* cpu_ns is valid */
+    STROBE_FLAG_TABLE_FULL = 32, /* the stack table was full: stack is the longest prefix it holds */
+    STROBE_FLAG_FORCED = 64,     /* taken whatever the gate said */
+    STROBE_FLAG_BEGIN_CPU = 128, /* cpu_span_ns is valid */
+    STROBE_FLAG_ASKED = 256,     /* the sampler came while the thread was in this call, or short calls added up to an
+                                    interval: stands for its time as an asynchronous sample does. Of a tick (kind CPU):
+                                    the sampler asked for it, so it stands for no period of the CPU clock */
+    STROBE_FLAG_GAVE_WAY = 512,  /* of a tick (kind CPU): since the one before, the thread has given its processor away
+                                    in  a call that no hook saw. Without it, it was off its processor only in recorded
+                                    calls,  in those that `arg` counts, or because others had the processor */
+    STROBE_FLAG_STOOD = 1024,    /* of a tick: the thread stood here for all of the time that it waited for a processor
+                                    since the sample before */
 };
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */
@@ -138,7 +151,7 @@ static inline const char *strobe_kind_name(unsigned kind)
     static const char *const name[STROBE_KIND_COUNT] = {
         "none", "async", "alloc",  "free", "mutex", "rwlock", "cond",  "sem",    "unlock", "read",  "write",
         "open", "close", "sync",   "poll", "net",   "sleep",  "clock", "thread", "load",   "child", "monitor",
-        "park", "jni",   "gc",     "ipc",  "wake",   "counter", "hitch",
+        "park", "jni",   "gc",     "ipc",  "wake",   "counter", "hitch", "cpu",
     };
     return kind < STROBE_KIND_COUNT ? name[kind] : "unknown";
 }

@@ -25,6 +25,7 @@
  * such chunks, passes on, and gives up after a fixed number of them. Readers write nothing. */
 #include "engine/store/ring.h"
 
+#include "engine/base/hint.h"
 #include "engine/base/mix.h"
 
 #include <stdalign.h>
@@ -120,6 +121,28 @@ enum strobe_status strobe_ring_open(void *memory, size_t bytes, struct strobe_ri
     return STROBE_OK;
 }
 
+void strobe_ring_parts(uint32_t slot_capacity, uint32_t sub_count, uint32_t chunks, struct strobe_part *out)
+{
+    struct shape s = shape_for(slot_capacity, sub_count);
+    if (s.chunks_per_sub <= chunks) {
+        out[0] = (struct strobe_part){ 0, s.bytes };
+        out[1] = (struct strobe_part){ 0, 0 };
+        return;
+    }
+    out[0] = (struct strobe_part){ 0, s.chunks_at + chunks * sizeof(strobe_a64) };
+    out[1] = (struct strobe_part){ s.slots_at, (uint64_t)chunks * STROBE_CHUNK_SLOTS * sizeof(struct strobe_slot) };
+}
+
+void strobe_ring_limit(const struct strobe_ring *ring, uint32_t chunks)
+{
+    strobe_store_relaxed(&ring->head->ready, chunks < ring->head->chunks_per_sub ? chunks : 0);
+}
+
+uint64_t strobe_ring_first_draws(const struct strobe_ring *ring)
+{
+    return strobe_load_relaxed(&ring->cursors[0].next);
+}
+
 uint32_t strobe_ring_slot_count(const struct strobe_ring *ring)
 {
     return ring->head->sub_count * ring->head->chunks_per_sub * STROBE_CHUNK_SLOTS;
@@ -159,17 +182,28 @@ static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, u
     return false;
 }
 
-static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t sub, uint32_t tries,
-                     uint64_t min_age)
+/* The chunks that may be claimed: `chunks` of each of the first `subs` sub-buffers. A relaxed load of `ready` is
+ * enough: it publishes no memory, and the file's blocks are reserved before it changes. */
+struct span { uint32_t subs, chunks; };
+
+static struct span claimable(const struct strobe_ring *ring)
 {
-    uint32_t chunks = ring->head->chunks_per_sub;
+    uint32_t ready = strobe_load_relaxed(&ring->head->ready);
+    if (strobe_unlikely(ready)) return (struct span){ 1, ready };
+    return (struct span){ ring->head->sub_count, ring->head->chunks_per_sub };
+}
+
+static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t sub, uint32_t chunks,
+                     uint32_t tries, uint64_t min_age)
+{
     bool keep_oldest = ring->head->mode == STROBE_KEEP_OLDEST;
     strobe_a64 *next = &ring->cursors[sub].next;
     for (uint32_t i = 0; i < tries; i++) {
         if (keep_oldest && strobe_load_relaxed(next) >= chunks) return false;
         uint64_t draw = strobe_add_relaxed(next, 1);
         if (keep_oldest && draw >= chunks) return false;
-        if (take(ring, w, sub * chunks + ((uint32_t)draw & (chunks - 1)), draw, min_age)) return true;
+        uint32_t chunk = sub * ring->head->chunks_per_sub + ((uint32_t)draw & (chunks - 1));
+        if (take(ring, w, chunk, draw, min_age)) return true;
     }
     return false;
 }
@@ -190,12 +224,12 @@ static void keep_level(const struct strobe_ring *ring, struct strobe_ring_writer
  * half a lap after it was sealed, unless nothing older can be had. */
 static bool claim(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
-    uint32_t subs = ring->head->sub_count, polite = ring->head->chunks_per_sub / 2;
+    struct span s = claimable(ring);
     keep_level(ring, w);
-    for (uint32_t i = 0; i < subs; i++)
-        if (claim_in(ring, w, (w->home + i) & (subs - 1), POLITE_TRIES, polite)) return true;
-    for (uint32_t i = 0; i < subs; i++)
-        if (claim_in(ring, w, (w->home + i) & (subs - 1), LAST_TRIES, 0)) return true;
+    for (uint32_t i = 0; i < s.subs; i++)
+        if (claim_in(ring, w, (w->home + i) & (s.subs - 1), s.chunks, POLITE_TRIES, s.chunks / 2)) return true;
+    for (uint32_t i = 0; i < s.subs; i++)
+        if (claim_in(ring, w, (w->home + i) & (s.subs - 1), s.chunks, LAST_TRIES, 0)) return true;
     return false;
 }
 
@@ -308,6 +342,11 @@ static void get_words(const struct strobe_slot *slot, void *out)
     uint64_t word[WORDS];
     for (uint32_t i = 0; i < WORDS; i++) word[i] = strobe_load_relaxed(&slot->u.word[i]);
     memcpy(out, word, sizeof word);
+}
+
+bool strobe_ring_untouched(const struct strobe_ring *ring, uint32_t index)
+{
+    return strobe_load_acquire(&ring->chunks[index / STROBE_CHUNK_SLOTS]) == 0;
 }
 
 enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item)

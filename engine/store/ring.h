@@ -45,6 +45,7 @@
 
 #include "engine/base/atomic.h"
 #include "engine/base/status.h"
+#include "engine/store/part.h"
 #include "engine/store/record.h"
 
 #include <stddef.h>
@@ -77,7 +78,7 @@ struct strobe_ring_head {
     uint32_t sub_count;            /* power of two */
     uint32_t chunks_per_sub;       /* power of two */
     uint32_t mode;                 /* enum strobe_ring_mode */
-    uint32_t reserved;
+    strobe_a32 ready;              /* 0: writers use every chunk; else see strobe_ring_limit */
 };
 
 /* A process-local view of a ring; cheap to make, holds no state of its own. */
@@ -111,6 +112,19 @@ void strobe_ring_create(void *memory, uint32_t slot_capacity, uint32_t sub_count
  * Start only, and readers. */
 enum strobe_status strobe_ring_open(void *memory, size_t bytes, struct strobe_ring *out);
 
+enum { STROBE_RING_PARTS = 2 };
+
+/* The parts of a new ring of these capacities that its writers use while it is limited to `chunks`. Any context. */
+void strobe_ring_parts(uint32_t slot_capacity, uint32_t sub_count, uint32_t chunks, struct strobe_part *out);
+
+/* Limits the writers to the first `chunks` (a power of two) of the first sub-buffer, for a ring of which no other
+ * memory may be touched yet. 0 ends the limit; records stay where they are, and tickets go on. A ring whose sub-buffers
+ * have no more than `chunks` stays without a limit. Start; 0 at any time, by one thread. */
+void strobe_ring_limit(const struct strobe_ring *ring, uint32_t chunks);
+
+/* Chunks drawn so far from the first sub-buffer. Any context. */
+uint64_t strobe_ring_first_draws(const struct strobe_ring *ring);
+
 /* Slots in all. Any context. */
 uint32_t strobe_ring_slot_count(const struct strobe_ring *ring);
 
@@ -141,6 +155,10 @@ void strobe_ring_writer_close(const struct strobe_ring *ring, struct strobe_ring
 
 /* Seals the chunk a dead writer left open (S-16). Only when its thread is proven to have ended. Any thread. */
 void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_writer *w);
+
+/* True when no writer has ever claimed the chunk of slot `index`: there is nothing to look at in any of its
+ * STROBE_CHUNK_SLOTS slots, and their memory was never touched. Any context, any process that maps the ring. */
+bool strobe_ring_untouched(const struct strobe_ring *ring, uint32_t index);
 
 /* One copy of a record, as it was committed. */
 struct strobe_ring_item {

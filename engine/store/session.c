@@ -4,8 +4,9 @@
  * out of the file. The magic is written last; a file whose creator died half-way is no session.
  *
  * Thread and image entries are handed out by an atomic counter each and never given back. An entry belongs to whom
- * it was handed to and is published by a release store (state, published). A counter stops soon after its
- * table is full. A thread that stops or dies in between leaves one entry that is never published. */
+ * it was handed to and is published by a release store (state, published). A counter stops where its table, or the part
+ * of it that has its blocks, is full. A thread that stops or dies in between leaves one entry that is never published.
+ */
 #include "engine/store/session.h"
 #include "engine/store/reserve.h"
 
@@ -22,6 +23,7 @@ enum {
     IMAGES_MAX = 1 << 16,
     SKIP_MAX = 1 << 16,
     SIGNAL_MAX = 64,
+    BLOCK_BYTES = 512,   /* the unit of st_blocks */
 };
 #define TIME_MAX_NS ((uint64_t)1 << 60)   /* adding one to any clock does not overflow */
 
@@ -151,12 +153,13 @@ static enum strobe_status open_views(struct strobe_session *s)
     return STROBE_OK;
 }
 
-static void *map(int fd, uint64_t bytes, int flags)
+/* Of a file that is mostly holes, and where writers meet blocks that hold nothing yet, reading ahead would fill memory
+ * with zeros. */
+static void *map(int fd, uint64_t bytes, int flags, bool sparse)
 {
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED) return NULL;
-    /* Writers meet blocks that hold nothing yet: reading ahead would fill memory with zeros. */
-    if (flags == MAP_SHARED) madvise(memory, (size_t)bytes, MADV_RANDOM);
+    if (sparse) madvise(memory, (size_t)bytes, MADV_RANDOM);
     return memory;
 }
 
@@ -240,7 +243,7 @@ enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *
     uint64_t bytes = config_is_valid(config) ? strobe_session_file_bytes(config) : 0;
     enum strobe_status status = bytes ? STROBE_OK : STROBE_BAD_INPUT;
     if (!status && ftruncate(fd, (off_t)bytes) != 0) status = STROBE_IO;
-    void *memory = status ? NULL : map(fd, bytes, MAP_SHARED);
+    void *memory = status ? NULL : map(fd, bytes, MAP_SHARED, true);
     if (!memory) {
         close_keeping_errno(fd);
         return status ? status : STROBE_IO;
@@ -273,10 +276,11 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
 
 /* --- opening --- */
 
-/* Those written before stops were counted end there; what is behind is a page's zeros. */
+/* Those written before a field was added end there; what is behind is a page's zeros. */
 static bool header_fits(const struct strobe_session_header *h)
 {
-    return h->header_bytes == sizeof *h || h->header_bytes == offsetof(struct strobe_session_header, stops);
+    return h->header_bytes == sizeof *h || h->header_bytes == offsetof(struct strobe_session_header, stops) ||
+           h->header_bytes == offsetof(struct strobe_session_header, pid_namespace);
 }
 
 /* What the first page says, against the file it stands in. */
@@ -322,7 +326,8 @@ static enum strobe_status map_checked(int fd, int flags, struct strobe_session *
     if ((uint64_t)st.st_size < h.file_bytes) return STROBE_TRUNCATED;
 
     /* A file that someone changes between the two looks is no session of ours. */
-    void *memory = map(fd, h.file_bytes, flags);
+    bool sparse = flags == MAP_SHARED || (uint64_t)st.st_blocks * BLOCK_BYTES < h.file_bytes / 2;
+    void *memory = map(fd, h.file_bytes, flags, sparse);
     if (!memory) return STROBE_IO;
     status = strobe_session_open_at(memory, h.file_bytes, out);
     if (status) munmap(memory, h.file_bytes);
@@ -347,9 +352,30 @@ enum strobe_status strobe_session_begin(struct strobe_session *s, uint32_t pid)
     return STROBE_OK;
 }
 
+#ifdef __GLIBC__
+/* The calling process's: the link reads "pid:[4026531836]". 0 where there is none. */
+uint64_t strobe_session_namespace(void)
+{
+    char text[64];
+    ssize_t bytes = readlink("/proc/self/ns/pid", text, sizeof text);
+    uint64_t inode = 0;
+    for (ssize_t i = 0; i < bytes; i++)
+        if (text[i] >= '0' && text[i] <= '9') inode = inode * 10 + (uint64_t)(text[i] - '0');
+    return inode;
+}
+#else
+/* An app sees one namespace, or its system has none. */
+uint64_t strobe_session_namespace(void)
+{
+    return 0;
+}
+#endif
+
 enum strobe_status strobe_session_attach(const char *path, uint32_t pid, struct strobe_session *out)
 {
     enum strobe_status status = open_file(path, O_RDWR, MAP_SHARED, out);
+    if (!status && strobe_load_relaxed(&out->header->state) == STROBE_SESSION_CREATED)
+        out->header->pid_namespace = strobe_session_namespace();
     if (!status) status = strobe_session_begin(out, pid);
     if (status == STROBE_EXISTS) strobe_session_unmap(out);
     return status;
@@ -363,7 +389,10 @@ static void end_text(char *text, size_t bytes)
 /* A reader may take every text for one that ends and every count for one within its array, whatever is in the file. */
 static void make_safe(struct strobe_session *s)
 {
-    if (s->header->header_bytes < sizeof *s->header) s->header->stops = (struct strobe_stops){ 0 };
+    uint32_t known = s->header->header_bytes;
+    if (known <= offsetof(struct strobe_session_header, stops)) s->header->stops = (struct strobe_stops){ 0 };
+    if (known <= offsetof(struct strobe_session_header, pid_namespace)) s->header->pid_namespace = 0;
+    if (known < sizeof *s->header) strobe_store_relaxed(&s->header->children_left, 0);
     end_text(s->header->command, sizeof s->header->command);
     end_text(s->header->exe, sizeof s->header->exe);
     for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)
@@ -388,19 +417,85 @@ void strobe_session_finish(struct strobe_session *s, const struct strobe_clock_p
     strobe_store_release(&s->header->state, STROBE_SESSION_CLOSED);
 }
 
+/* --- a limited session --- */
+
+static void add_part(struct strobe_part *out, uint32_t *count, uint64_t offset, uint64_t bytes)
+{
+    if (bytes) out[(*count)++] = (struct strobe_part){ offset, whole_pages(bytes) };
+}
+
+static uint64_t first_entries(uint32_t limit, uint32_t max, size_t entry_bytes)
+{
+    return (uint64_t)(limit < max ? limit : max) * entry_bytes;
+}
+
+/* The heads of the table and of the ring, and the first part of threads, are at the begin of their regions, which are
+ * page-aligned; the other pieces are made so. */
+uint32_t strobe_session_parts(const struct strobe_config *c, struct strobe_part out[STROBE_SESSION_PARTS])
+{
+    struct layout l = layout_of(c);
+    struct strobe_part in[STROBE_STACK_TABLE_PARTS + STROBE_RING_PARTS];
+    uint32_t count = 0;
+    add_part(out, &count, 0,
+             PAGE_BYTES + first_entries(STROBE_LIMIT_THREADS, c->threads_max, sizeof(struct strobe_thread_entry)));
+    add_part(out, &count, l.region[STROBE_REGION_IMAGES].offset,
+             first_entries(STROBE_LIMIT_IMAGES, c->images_max, sizeof(struct strobe_image_entry)));
+    strobe_stack_table_parts(c->stack_nodes, STROBE_STACK_LIMIT_MAX, in);
+    strobe_ring_parts(c->ring_slots, c->ring_subs, STROBE_LIMIT_CHUNKS, in + STROBE_STACK_TABLE_PARTS);
+    for (uint32_t i = 0; i < STROBE_STACK_TABLE_PARTS + STROBE_RING_PARTS; i++) {
+        bool of_table = i < STROBE_STACK_TABLE_PARTS;
+        uint64_t at = l.region[of_table ? STROBE_REGION_STACKS : STROBE_REGION_RING].offset + in[i].offset;
+        uint64_t before = at % PAGE_BYTES;
+        add_part(out, &count, at - before, in[i].bytes ? in[i].bytes + before : 0);
+    }
+    return count;
+}
+
+void strobe_session_limit_to_parts(struct strobe_session *s, struct strobe_session_limit *limit)
+{
+    strobe_store_relaxed(&limit->threads, STROBE_LIMIT_THREADS);
+    strobe_store_relaxed(&limit->images, STROBE_LIMIT_IMAGES);
+    s->limit = limit;
+    strobe_stack_table_limit(&s->stacks, STROBE_STACK_LIMIT_MAX);
+    strobe_ring_limit(&s->ring, STROBE_LIMIT_CHUNKS);
+}
+
+bool strobe_session_nears_limit(const struct strobe_session *s)
+{
+    return strobe_session_thread_count(s) > STROBE_LIMIT_THREADS / 2 ||
+           strobe_session_image_count(s) > STROBE_LIMIT_IMAGES / 2 ||
+           strobe_stack_node_count(&s->stacks) > STROBE_STACK_LIMIT_MAX / 4 ||
+           strobe_load_relaxed(&s->stacks.head->full_count) ||
+           strobe_ring_first_draws(&s->ring) > STROBE_LIMIT_CHUNKS / 2;
+}
+
+void strobe_session_end_limit(const struct strobe_session *s)
+{
+    strobe_store_relaxed(&s->limit->threads, UINT32_MAX);
+    strobe_store_relaxed(&s->limit->images, UINT32_MAX);
+    strobe_stack_table_limit(&s->stacks, 0);
+    strobe_ring_limit(&s->ring, 0);
+}
+
 /* --- entries --- */
 
-static bool take_entry(strobe_a32 *count, uint32_t max, uint32_t *index)
+/* `ready`: how many entries have their blocks, or NULL. The count never passes that number: others look at every entry
+ * below it. */
+static bool take_entry(const struct strobe_session *s, strobe_a32 *count, uint32_t max, const strobe_a32 *ready,
+                       uint32_t *index)
 {
-    if (strobe_load_relaxed(count) >= max) return false;
-    *index = strobe_add_relaxed(count, 1);
-    return *index < max;
+    *index = strobe_load_relaxed(count);
+    do {
+        if (*index >= max || (ready && *index >= strobe_load_relaxed(ready) && !s->limit->end(s))) return false;
+    } while (!strobe_cas_relaxed(count, index, *index + 1));
+    return true;
 }
 
 enum strobe_status strobe_session_add_thread(const struct strobe_session *s, uint32_t tid, int is_main,
                                              uint64_t start_ticks, uint32_t *index)
 {
-    if (!take_entry(&s->header->thread_count, s->header->config.threads_max, index)) return STROBE_FULL;
+    const strobe_a32 *ready = s->limit ? &s->limit->threads : NULL;
+    if (!take_entry(s, &s->header->thread_count, s->header->config.threads_max, ready, index)) return STROBE_FULL;
     struct strobe_thread_entry *t = &s->threads[*index];
     t->tid = tid;
     t->generation = *index + 1;
@@ -413,7 +508,8 @@ enum strobe_status strobe_session_add_thread(const struct strobe_session *s, uin
 struct strobe_image_entry *strobe_session_add_image(const struct strobe_session *s)
 {
     uint32_t index;
-    if (!take_entry(&s->header->image_count, s->header->config.images_max, &index)) return NULL;
+    const strobe_a32 *ready = s->limit ? &s->limit->images : NULL;
+    if (!take_entry(s, &s->header->image_count, s->header->config.images_max, ready, &index)) return NULL;
     return &s->images[index];
 }
 

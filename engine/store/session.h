@@ -80,7 +80,7 @@ struct strobe_config {
     uint32_t threads_max;
     uint32_t images_max;
     uint32_t depth_max;             /* frames kept of one stack, at most STROBE_STACK_DEPTH_MAX */
-    uint32_t follow;                /* 1: children are traced into sessions of their own */
+    uint32_t follow;                /* 1: children are traced into sessions of their own, in the folder of this one */
     uint32_t skip_max;              /* gate: most events in a row judged without reading the clock */
     uint32_t suspend_signal;        /* 0 = chosen at start */
     uint8_t message_per_poll;       /* 1: each return from a poll-like call begins a new message */
@@ -140,13 +140,16 @@ struct strobe_session_header {
     char command[1024];            /* what was run, arguments joined by blanks, NUL-terminated, cut if long */
     char exe[STROBE_PATH_BYTES];   /* path of the program's file, NUL-terminated */
     struct strobe_stops stops;     /* how long threads stood; where header_bytes ends before it, nobody counted */
+    uint64_t pid_namespace;        /* inode of the namespace that `pid` is of; 0 = not known */
+    strobe_a32 signal_taken;       /* the stop signal's number, once the program's handler has taken its place; or 0 */
+    strobe_a32 children_left;      /* child processes that were started and not followed; the same rule */
 };
 _Static_assert(sizeof(struct strobe_session_header) <= 4096, "header stays within its page");
 
 /* Where each event of one thread and one kind went. One writer each: the thread itself, or for kinds ASYNC, COUNTER
  * and HITCH the sampler; only `reentrant` may be bumped by several (signal handlers) and is added atomically.
  *
- *   requests = sampled + gated + paused + reentrant + unwind_failed + dropped  [+ in flight when killed]
+ *   requests = sampled + gated + paused + reentrant + unwind_failed + dropped  [+ in flight when killed or cancelled]
  *   sampled  = present in the ring + overwritten since
  */
 struct strobe_account {
@@ -170,6 +173,8 @@ enum strobe_thread_state {
     STROBE_THREAD_LIVE = 1,
     STROBE_THREAD_EXITING = 2,     /* never suspended again */
     STROBE_THREAD_ENDED = 3,
+    STROBE_THREAD_RESTRICTED = 4,  /* it may make no call but its program's since end_ticks (seccomp): not recorded */
+    STROBE_THREAD_CUT_SHORT = 5,   /* cancelled inside of the engine: an event may be in flight */
 };
 
 /* One thread incarnation: (tid, generation) is its identity (S-45). */
@@ -204,6 +209,14 @@ struct strobe_image_entry {
     char path[STROBE_PATH_BYTES];  /* NUL-terminated; "[vdso]" and the like for what is no file */
 };
 
+struct strobe_session;
+
+/* What may be touched of a session of which only the first part has its blocks. */
+struct strobe_session_limit {
+    strobe_a32 threads, images;    /* entries; UINT32_MAX once all blocks are there */
+    bool (*end)(const struct strobe_session *s);   /* has the rest reserved; false: there is no room. Any context. */
+};
+
 /* A process-local view of a mapped session. */
 struct strobe_session {
     struct strobe_session_header *header;
@@ -214,6 +227,7 @@ struct strobe_session {
     struct strobe_ring ring;
     struct strobe_call_log calls;
     struct strobe_names names;
+    struct strobe_session_limit *limit;   /* NULL: there is none */
     int fd;                        /* kept open by creators until closed; -1 otherwise */
 };
 
@@ -232,6 +246,26 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
  * Blocks are not reserved: for files in memory, of which only what is used shall be taken. */
 enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *config, const char *command,
                                             struct strobe_session *out);
+
+/* The first part of a session: what a short process uses of it, in STROBE_SESSION_PARTS pieces of the file. */
+enum {
+    STROBE_LIMIT_THREADS = 16, STROBE_LIMIT_IMAGES = 32, STROBE_LIMIT_CHUNKS = 32,
+    STROBE_SESSION_PARTS = 2 + STROBE_STACK_TABLE_PARTS + STROBE_RING_PARTS,
+};
+
+/* Where these pieces are, whole pages in ascending order, none of them empty; returns how many. `config` is valid and
+ * has no calls and no names. Any context. */
+uint32_t strobe_session_parts(const struct strobe_config *config, struct strobe_part out[STROBE_SESSION_PARTS]);
+
+/* Limits a new session to these pieces. The ring's and the stack table's writers count as lost what does not fit; for
+ * entries of threads and images, limit->end is called. Start only. */
+void strobe_session_limit_to_parts(struct strobe_session *s, struct strobe_session_limit *limit);
+
+/* True when a good part of what the limit allows is used up. Any context. */
+bool strobe_session_nears_limit(const struct strobe_session *s);
+
+/* Ends the limit. One thread at a time. */
+void strobe_session_end_limit(const struct strobe_session *s);
 
 /* Lays a session out in `memory`: zeroed, page-aligned, strobe_session_file_bytes() long, and shared with whoever is
  * to open it. The magic comes last, with release. STROBE_BAD_INPUT: config out of range. Start only. */
@@ -252,6 +286,9 @@ enum strobe_status strobe_session_begin(struct strobe_session *s, uint32_t pid);
  * memory from the heap. */
 enum strobe_status strobe_session_attach(const char *path, uint32_t pid, struct strobe_session *out);
 
+/* Inode of the calling process's namespace of process ids; 0 where the system does not tell. Any context. */
+uint64_t strobe_session_namespace(void);
+
 /* Maps any session, running, closed or left behind, for reading (privately: nothing written through the view reaches
  * the file). Every offset and count that the views rely on is checked, and texts end within their arrays in the view.
  * What regions hold is as the file has it: ids and indices in records and nodes are the reader's to check. STROBE_IO,
@@ -265,7 +302,8 @@ void strobe_session_finish(struct strobe_session *s, const struct strobe_clock_p
 void strobe_session_unmap(struct strobe_session *s);
 
 /* Frees the file's blocks that hold nothing (holes in unused parts of the regions); the content reads the same.
- * After the traced process has ended: STROBE_EXISTS, and nothing is done, while a process of its id is there. Best
+ * After the traced process has ended: STROBE_EXISTS, and nothing is done, while a process of its id is there, or may
+ * come (the session has not begun), or when its id is of another namespace, where it cannot be looked for. Best
  * effort: STROBE_UNSUPPORTED where the file system can't. */
 enum strobe_status strobe_session_trim(const char *path);
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,11 +55,16 @@ static enum strobe_status punch_zeros(int fd, uint64_t at, uint64_t end)
     return punch(fd, zeros_from, end);
 }
 
-/* A process that has closed its session may still be on its way out, and write. */
+/* Whether a process writes into the session, or will. One that has closed it may still be on its way out, and write.
+ * One that is attaching has said so, but has not left its id yet. An id of another namespace tells nothing here. */
 static bool may_be_written(const struct strobe_session *s)
 {
-    uint32_t pid = s->header->pid;
-    return pid > 0 && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    const struct strobe_session_header *h = s->header;
+    bool knows_namespace = h->header_bytes >= offsetof(struct strobe_session_header, pid_namespace) + 8;
+    uint64_t namespace = knows_namespace ? h->pid_namespace : 0;
+    if (h->pid == 0) return strobe_load_relaxed(&h->state) != STROBE_SESSION_CLOSED;
+    if (namespace && namespace != strobe_session_namespace()) return true;
+    return h->pid <= INT32_MAX && (kill((pid_t)h->pid, 0) == 0 || errno == EPERM);
 }
 
 static enum strobe_status trim(const char *path, bool closed)

@@ -21,27 +21,34 @@
  * A stopped or dead thread blocks nobody; it withholds at most one reserved node. */
 #include "engine/store/stack_table.h"
 
+#include "engine/base/hint.h"
 #include "engine/base/mix.h"
 
 enum {
 #ifdef STROBE_SMALL       /* for exploration: the algorithm does not depend on these */
     LEVEL0_BITS = 1,
+    FIRST_BITS = 1,
     LINE_SLOTS = 2,
     LINE_BITS = 1,
     WINDOW_LINES = 1,
     LAST_WINDOW_LINES = 4,
 #else
     LEVEL0_BITS = 18,
+    FIRST_BITS = 11,      /* two pages of slots, for children of as many of the oldest nodes */
     LINE_SLOTS = 16,      /* slots of one cache line */
     LINE_BITS = 4,
     WINDOW_LINES = 2,     /* searched in one level, before going on to the next */
     LAST_WINDOW_LINES = 8,
 #endif
     HEAD_BYTES = 128,
+    FIRST_BYTES = (1 << FIRST_BITS) * sizeof(strobe_a32),
     TAG_SHIFT = 24,
     ID_MASK = (1 << TAG_SHIFT) - 1,
 };
 _Static_assert(sizeof(struct strobe_stack_table_head) <= HEAD_BYTES, "nodes begin behind the head");
+#ifndef STROBE_SMALL
+_Static_assert((int)STROBE_STACK_LIMIT_MAX < 1 << FIRST_BITS, "a limited table has children of the oldest nodes alone");
+#endif
 
 struct shape {
     uint32_t level0_bits, level_count;
@@ -94,6 +101,31 @@ enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct st
     return STROBE_OK;
 }
 
+void strobe_stack_table_parts(uint32_t node_capacity, uint32_t nodes, struct strobe_part *out)
+{
+    struct shape s = shape_of(node_capacity);
+    if (nodes >= node_capacity || s.level0_bits <= FIRST_BITS) {
+        out[0] = (struct strobe_part){ 0, s.bytes };
+        out[1] = (struct strobe_part){ 0, 0 };
+        return;
+    }
+    out[0] = (struct strobe_part){ 0, HEAD_BYTES + ((uint64_t)nodes + 1) * sizeof(struct strobe_stack_node) };
+    out[1] = (struct strobe_part){ s.slots_at, FIRST_BYTES };
+}
+
+void strobe_stack_table_limit(const struct strobe_stack_table *table, uint32_t nodes)
+{
+    struct strobe_stack_table_head *head = table->head;
+    bool limits = nodes < head->node_capacity && head->level0_bits > FIRST_BITS;
+    strobe_store_relaxed(&head->ready, limits ? nodes : 0);
+}
+
+/* While it is, every parent is one of the oldest nodes, and no key goes on from the first pages. */
+static bool is_limited(const struct strobe_stack_table *table)
+{
+    return strobe_load_relaxed(&table->head->ready) != 0;
+}
+
 /* Frames that two stacks share from the outermost on. Most stacks share nearly all: eight at a time. */
 static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t count)
 {
@@ -111,14 +143,15 @@ static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t cou
  * thread that is here at the same moment. */
 static uint32_t reserve(struct strobe_stack_table_head *head, struct strobe_stack_cursor *cursor)
 {
-    uint32_t id = cursor->spare;
+    uint32_t id = cursor->spare, ready = strobe_load_relaxed(&head->ready);
+    uint32_t most = strobe_unlikely(ready) ? ready : head->node_capacity;
     if (id) {
         cursor->spare = 0;
         return id;
     }
-    if (strobe_load_relaxed(&head->next_node) > head->node_capacity) return 0;
+    if (strobe_load_relaxed(&head->next_node) > most) return 0;
     id = strobe_add_relaxed(&head->next_node, 1);
-    return id <= head->node_capacity ? id : 0;
+    return id <= most ? id : 0;
 }
 
 static void touch_level(struct strobe_stack_table_head *head, uint32_t level)
@@ -166,6 +199,31 @@ static uint32_t search_line(const struct strobe_stack_table *table, struct strob
     return 0;
 }
 
+/* The sequence of a key under one of the oldest nodes begins with a line of the first pages, which is nobody's home. A
+ * small program's nodes all stand there: strewn over level 0, each would cost a page of the session's file (some 5 us)
+ * and 4 KiB. In a large program few others are looked for there. A table whose level 0 is no larger has no such pages:
+ * a line is then its own home. */
+static inline bool begins_in_first_pages(uint32_t parent)
+{
+    return !(parent >> FIRST_BITS);
+}
+
+static inline uint32_t first_line(uint64_t hash, uint32_t level0_bits)
+{
+    uint32_t bits = level0_bits < FIRST_BITS ? level0_bits : FIRST_BITS;
+    return (uint32_t)(hash >> LINE_BITS) & ((1u << (bits - LINE_BITS)) - 1);
+}
+
+/* The line of level 0 that a key goes to next. */
+static inline uint32_t home_line(uint64_t hash, uint32_t level0_bits)
+{
+    const uint32_t first = 1u << (FIRST_BITS - LINE_BITS), mask = (1u << (level0_bits - LINE_BITS)) - 1;
+    uint32_t line = (uint32_t)(hash >> LINE_BITS) & mask;
+    if (!strobe_unlikely(line < first) || level0_bits <= FIRST_BITS) return line;
+    line = (uint32_t)(hash >> 32) & mask;
+    return line < first ? line | first : line;
+}
+
 /* The id of the node (parent, address), added when it is new; 0 when it can not be. */
 static uint32_t child(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor, uint64_t hash,
                       uint32_t parent, uint64_t address, uint32_t depth)
@@ -173,8 +231,14 @@ static uint32_t child(const struct strobe_stack_table *table, struct strobe_stac
     uint32_t levels = table->head->level_count, bits = table->head->level0_bits;
     strobe_a32 *base = table->slots;
     bool full = false;
+    strobe_a32 *first = base + (size_t)first_line(hash, bits) * LINE_SLOTS;
+    uint32_t known = 0;
+    if (begins_in_first_pages(parent))
+        known = search_line(table, cursor, first, hash, 0, parent, address, depth, &full);
+    if (known || full || is_limited(table)) return known;
     for (uint32_t level = 0; level < levels; level++, bits++) {
-        uint32_t line_mask = (1u << (bits - LINE_BITS)) - 1, line = (uint32_t)(hash >> LINE_BITS);
+        uint32_t line_mask = (1u << (bits - LINE_BITS)) - 1;
+        uint32_t line = level ? (uint32_t)(hash >> LINE_BITS) : home_line(hash, bits);
         uint32_t lines = level + 1 < levels ? WINDOW_LINES : LAST_WINDOW_LINES;
         for (uint32_t i = 0; i < lines; i++) {
             strobe_a32 *slots = base + (size_t)((line ^ i) & line_mask) * LINE_SLOTS;
@@ -195,30 +259,46 @@ static inline void advance(struct strobe_stack_cursor *cursor, uint32_t at, uint
     cursor->id[at + 1] = id;
 }
 
-/* Goes on from frame `at` as long as nodes stand in their first line, where nearly all do. Returns how far it came.
- * The hash does not depend on ids, so that the processor can look several frames ahead. */
+/* The node (parent, address), if it is published and stands in this line, else 0. *ends: one slot is empty. */
+static inline uint32_t find_in_line(const struct strobe_stack_table *table, uint32_t line, uint64_t hash,
+                                    uint32_t parent, uint64_t address, uint32_t depth, bool *ends)
+{
+    const strobe_a32 *slots = table->slots + (size_t)line * LINE_SLOTS;
+    for (uint32_t i = 0; i < LINE_SLOTS; i++) {
+        uint32_t word = strobe_load_acquire(&slots[(hash + i) & (LINE_SLOTS - 1)]);
+        if (!word) {
+            *ends = true;
+            return 0;
+        }
+        const struct strobe_stack_node *node = &table->nodes[word & ID_MASK];
+        if (word >> TAG_SHIFT == hash >> 56 && node->address == address && node->parent == parent &&
+            strobe_load_relaxed(&node->depth) == depth)
+            return word & ID_MASK;
+    }
+    return 0;
+}
+
+/* Goes on from frame `at` as long as nodes stand in the first line of their sequence, or in the second after the first
+ * pages, where nearly all do. Returns how far it came. The hash does not depend on ids, so that the processor can look
+ * several frames ahead. */
 static uint32_t follow_known(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
                              const uint64_t *frames, uint32_t count, uint32_t at)
 {
-    const strobe_a32 *slots = table->slots;
-    const struct strobe_stack_node *nodes = table->nodes;
-    uint32_t line_mask = (1u << table->head->level0_bits) - LINE_SLOTS;
+    const uint32_t bits = table->head->level0_bits;
     uint32_t parent = cursor->id[at];
     uint64_t hash = cursor->hash[at];
     for (; at < count; at++) {
+        bool ends = false;
         uint64_t address = frames[at];
         hash = strobe_mix_pair(hash, address);
-        for (uint32_t i = 0;; i++) {
-            uint32_t word = strobe_load_acquire(&slots[(hash & line_mask) + ((hash + i) & (LINE_SLOTS - 1))]);
-            if (!word || i == LINE_SLOTS) return at;
-            const struct strobe_stack_node *node = &nodes[word & ID_MASK];
-            if (word >> TAG_SHIFT == hash >> 56 && node->address == address && node->parent == parent &&
-                strobe_load_relaxed(&node->depth) == at + 1) {
-                parent = word & ID_MASK;
-                break;
-            }
-        }
-        advance(cursor, at, address, hash, parent);
+        uint32_t id = 0;
+        if (begins_in_first_pages(parent))
+            id = find_in_line(table, first_line(hash, bits), hash, parent, address, at + 1, &ends);
+        if (!id && !ends && !is_limited(table))
+            id = find_in_line(table, home_line(hash, bits), hash, parent, address, at + 1, &ends);
+        if (!id) return at;
+        parent = id;
+        advance(cursor, at, address, hash, id);
     }
     return at;
 }

@@ -5,11 +5,12 @@
  * frames, whatever else happens. Equal stacks have equal ids (property S-34): identity is exact, by
  * content, never by hash alone.
  *
- * Lookup is by open addressing in a few slot arrays ("levels") that double in size: a key's probe sequence is two
- * cache lines of slots in level 0, then two in level 1, and so on (in the last level more). Slots only ever go from
- * empty to full, so the key stands before the first empty slot of its sequence or nowhere; growth moves nothing,
- * and memory follows use: a small program touches level 0 alone. Where a node's sequence begins is a hash of all
- * addresses from the outermost on, which is known before any id is; that hash only says where to look.
+ * Lookup is by open addressing in a few slot arrays ("levels") that double in size: a key's probe sequence is a cache
+ * line of slots in the first pages of level 0 (children of the oldest nodes only), two anywhere in level 0, then two in
+ * level 1, and so on (in the last level more). Slots only ever go from empty to full, so the key stands before the
+ * first empty slot of its sequence or nowhere; growth moves nothing, and memory follows use: a small program touches
+ * the first pages alone. Where a node's sequence begins is a hash of all addresses from the outermost on, which is
+ * known before any id is; that hash only says where to look, and the parent's id whether in the first pages, too.
  *
  * Every frame is a return address: look its function up at address - 1. Where a thread was stopped at an
  * instruction, the innermost frame is that instruction's address + 1, so that the same rule holds.
@@ -26,6 +27,7 @@
 
 #include "engine/base/atomic.h"
 #include "engine/base/status.h"
+#include "engine/store/part.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +40,7 @@ enum {
 #endif
     STROBE_STACK_NODES_MAX = (1 << 24) - 1,   /* ids are 24 bits in a slot */
     STROBE_STACK_LEVELS_MAX = 12,
+    STROBE_STACK_LIMIT_MAX = 1 << 10,
 };
 
 struct strobe_stack_node {
@@ -53,7 +56,7 @@ struct strobe_stack_table_head {
     uint32_t node_capacity;      /* ids 1 .. node_capacity */
     uint32_t level_count;
     uint32_t level0_bits;        /* level k has 2^(level0_bits + k) slots */
-    uint32_t reserved;
+    strobe_a32 ready;            /* 0: every node and slot is used; else see strobe_stack_table_limit */
     strobe_a32 next_node;        /* next id to hand out; may run past node_capacity + 1 when full */
     strobe_a32 full_count;       /* interns refused because the table was full */
     strobe_a32 levels_touched;   /* slot levels that hold anything */
@@ -87,6 +90,16 @@ void strobe_stack_table_create(void *memory, uint32_t node_capacity);
 /* Opens a view of a table laid out in `memory` of `bytes`; checks that the header and the memory agree.
  * STROBE_BAD_INPUT when they do not. Start only, and readers. */
 enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct strobe_stack_table *out);
+
+enum { STROBE_STACK_TABLE_PARTS = 2 };
+
+/* The parts of a new table of this capacity that are used while it is limited to `nodes`. Any context. */
+void strobe_stack_table_parts(uint32_t node_capacity, uint32_t nodes, struct strobe_part *out);
+
+/* Limits the table to ids up to `nodes`, at most STROBE_STACK_LIMIT_MAX, and to the first pages of slots, for a table
+ * of which no other memory may be touched yet. What does not fit meanwhile is refused with STROBE_FULL. 0 ends the
+ * limit. A table of no more than `nodes` stays without one. Start; 0 at any time, by one thread. */
+void strobe_stack_table_limit(const struct strobe_stack_table *table, uint32_t nodes);
 
 /* Finds or adds the stack of `count` frames, outermost first, and stores its id in *id. Compares with the
  * stack `cursor` remembers and looks up only the frames below the shared prefix; the outermost `shared` frames are

@@ -57,11 +57,27 @@ static void read_script(const char *head, size_t bytes, struct strobe_elf_info *
 }
 
 /* Whether the linker's names hold that of the hook which instrumented functions call. */
-static int calls_hook(Elf_Scn *names)
+static int holds(const Elf_Data *names, const char *text, size_t bytes)
 {
-    static const char hook[] = "__cyg_profile_func_enter";
-    Elf_Data *data = elf_getdata(names, NULL);
-    return data && data->d_buf && memmem(data->d_buf, data->d_size, hook, sizeof hook) != NULL;
+    return memmem(names->d_buf, names->d_size, text, bytes) != NULL;
+}
+
+/* Names of symbols and, in .dynstr, of libraries needed. A runtime that is linked into the program may have its names
+ * in .strtab only. */
+static unsigned flags_of_names(Elf_Scn *section)
+{
+    static const char hook[] = "__cyg_profile_func_enter", asan[] = "\0__asan_init", tsan[] = "\0__tsan_init";
+    static const char *const shared[] = {"libasan.so.", "libtsan.so.", "libclang_rt.asan", "libclang_rt.tsan"};
+    const Elf_Data *names = elf_getdata(section, NULL);
+    unsigned flags = 0;
+    if (!names || !names->d_buf)
+        return 0;
+    flags |= holds(names, hook, sizeof hook) ? STROBE_ELF_INSTRUMENTED : 0;
+    flags |= holds(names, asan, sizeof asan) ? STROBE_ELF_ASAN : 0;
+    flags |= holds(names, tsan, sizeof tsan) ? STROBE_ELF_TSAN : 0;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        flags |= holds(names, shared[i], strlen(shared[i])) ? STROBE_ELF_SANITIZER_SHARED : 0;
+    return flags;
 }
 
 static void note_sections(Elf *elf, struct strobe_elf_info *out)
@@ -84,8 +100,10 @@ static void note_sections(Elf *elf, struct strobe_elf_info *out)
             out->flags |= STROBE_ELF_DEBUG;
         else if (!strcmp(name, ".eh_frame"))
             out->flags |= STROBE_ELF_EH_FRAME;
-        else if (!strcmp(name, ".dynstr") && calls_hook(s))
-            out->flags |= STROBE_ELF_INSTRUMENTED;
+        else if (!strcmp(name, ".dynstr"))
+            out->flags |= flags_of_names(s);
+        else if (!strcmp(name, ".strtab"))
+            out->flags |= flags_of_names(s) & (STROBE_ELF_ASAN | STROBE_ELF_TSAN);
     }
 }
 
@@ -145,7 +163,6 @@ static void read_elf(Elf *elf, int fd, struct strobe_elf_info *out)
     else
         out->kind = STROBE_ELF_NOT_A_PROGRAM;
     note_sections(elf, out);
-    note_frames(elf, out);
     const void *id;
     ssize_t id_bytes = dwelf_elf_gnu_build_id(elf, &id);
     if (id_bytes > 0) {
@@ -218,6 +235,20 @@ enum strobe_status strobe_elf_info(const char *path, struct strobe_elf_info *out
     return STROBE_OK;
 }
 
+void strobe_elf_count_frames(const char *path, struct strobe_elf_info *info)
+{
+    info->functions = info->functions_with_fp = 0;
+    int fd = info->flags & STROBE_ELF_EH_FRAME ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+    if (elf)
+        note_frames(elf, info);
+    elf_end(elf);
+    close(fd);
+}
+
 static int is_program(const char *path)
 {
     struct stat st;
@@ -249,11 +280,6 @@ enum strobe_status strobe_elf_find(const char *name, char *out, size_t out_bytes
 double strobe_elf_fp_share(const struct strobe_elf_info *info)
 {
     return info->functions ? (double)info->functions_with_fp / info->functions : -1;
-}
-
-int strobe_elf_has_frame_pointers(const struct strobe_elf_info *info)
-{
-    return info->functions && (uint64_t)info->functions_with_fp * 10 >= (uint64_t)info->functions * 9;
 }
 
 const char *strobe_elf_kind_text(enum strobe_elf_kind kind)

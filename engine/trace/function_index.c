@@ -58,7 +58,8 @@ static int take(Dwfl_Module *module, int i, struct candidate *out)
     uint64_t bytes = s.st_size;
     if (!bytes && has_section && s.st_value - head.sh_addr < head.sh_size)
         bytes = head.sh_size - (s.st_value - head.sh_addr);
-    out->f = (struct strobe_function){address, address + bytes, name, s.st_size == 0};
+    out->f = (struct strobe_function){.start = address, .end = address + bytes, .name = name,
+                                      .exported = GELF_ST_BIND(s.st_info) != STB_LOCAL, .guessed = s.st_size == 0};
     out->rank = rank_of(&s, name);
     return 1;
 }
@@ -108,7 +109,8 @@ static enum strobe_status read_frames(Dwfl_Module *module, struct strobe_functio
     for (size_t i = 0; i < count; i++)
         if (frames[i].bytes)
             out->framed[out->framed_count++] =
-                (struct strobe_function){frames[i].start + bias, frames[i].start + frames[i].bytes + bias, NULL, 0};
+                (struct strobe_function){.start = frames[i].start + bias,
+                                         .end = frames[i].start + frames[i].bytes + bias};
     free(frames);
     return STROBE_OK;
 }

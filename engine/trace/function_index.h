@@ -15,6 +15,7 @@
 struct strobe_function {
     uint64_t start, end;   /* [start, end) */
     const char *name;      /* as the linker sees it, owned by the module; NULL when only call frames know it */
+    int exported;          /* other files may call it by its name */
     int guessed;           /* the symbol has no size: end is the next symbol's start, or its section's end */
 };
 

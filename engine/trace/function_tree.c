@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { FRAMES_MAX = STROBE_SYMBOLS_FRAMES_MAX };
+#define NO_SYSCALL UINT32_MAX
 
 static const char *const fixed_names[STROBE_NAME_FUNCTIONS] = {
     [STROBE_KIND_NONE] = "[wait]",
@@ -37,8 +38,11 @@ static const char *const fixed_names[STROBE_NAME_FUNCTIONS] = {
     [STROBE_KIND_WAKE] = "[wake]",
     [STROBE_KIND_COUNTER] = "[counter]",
     [STROBE_KIND_HITCH] = "[hitch]",
+    [STROBE_KIND_CPU] = "[cpu]",
     [STROBE_NAME_UNSEEN] = "[unseen]",
     [STROBE_NAME_OFF_CPU] = "[off cpu]",
+    [STROBE_NAME_RUNNABLE] = "[runnable]",
+    [STROBE_NAME_KERNEL] = "[kernel]",
     [STROBE_NAME_CUT] = "[stack cut]",
     [STROBE_NAME_LOST] = "[stack lost]",
     [STROBE_NAME_TABLE_FULL] = "[stack table full]",
@@ -54,17 +58,31 @@ const char *strobe_wait_name(unsigned kind)
 struct slot { uint64_t key, key2; uint32_t value, used; };
 struct map { struct slot *slots; size_t mask, count; };
 
-struct place { uint32_t first, count; };   /* of the functions at one address */
+/* Whose code an address is in; see struct strobe_resolver. */
+enum owner { OF_PROGRAM, OF_SYSTEM, OF_HOOK, OF_ENGINE };
+
+struct place { uint32_t first, count; enum owner owner; };   /* of the functions at one address */
+
+/* What a stack comes to. */
+struct folded {
+    uint32_t node;      /* with all frames but the library's, + 1; 0 = not folded yet */
+    uint32_t shown;     /* without what the engine has called; equal to `node` outside of the engine */
+    uint32_t until;     /* stack id that the shown part ends with, when in_engine */
+    int in_engine;
+};
 
 struct strobe_function_tree {
     const struct strobe_stack_table *table;
     struct strobe_resolver resolver;
+    int (*in_syscall)(void *ctx, uint64_t return_address, struct strobe_symbol *out);   /* may be NULL */
     int failed;
 
     struct strobe_name *names;
     size_t name_count, name_room;
     uint32_t *name_of_function;             /* by function id: name + 1; 0 = not met yet */
     size_t function_room;
+    const char *image;                      /* the image asked about last, and whose code is in it; see owner_of */
+    enum owner owner_of_image;
 
     struct map places;                      /* (address, is return) -> place */
     struct place *place;
@@ -75,7 +93,9 @@ struct strobe_function_tree {
     struct strobe_function_node *nodes;
     size_t node_count, node_room;
     struct map children;                    /* (parent, name) -> node */
-    uint32_t *of_stack[STROBE_STACK_WAYS];  /* by stack id: node + 1; 0 = not folded yet */
+    struct folded *of_stack[STROBE_STACK_WAYS];   /* by stack id */
+    uint32_t *syscall_of;                   /* by stack id: name of the system call it ends in, or NO_SYSCALL; 0 = not
+                                             * known yet */
     uint32_t stack_count;
 };
 
@@ -157,11 +177,39 @@ uint32_t strobe_function_tree_text(struct strobe_function_tree *t, const char *t
     return (uint32_t)t->name_count++;
 }
 
-static int is_ours(const struct strobe_symbol *symbol)
+/* Whose code an image holds by its file's name; the engine's own library, whose functions are told apart: OF_HOOK. */
+static enum owner owner_of_image(const char *image)
 {
     static const char library[] = "libstrobe-preload.so";
-    const char *base = symbol->image ? strrchr(symbol->image, '/') : NULL;
-    return base && !strcmp(base + 1, library);
+    static const struct { const char *text; size_t length; } system[] = {
+#define BEGINS(text) {text, sizeof text - 1}
+        BEGINS("libc.so"), BEGINS("libc-"), BEGINS("libpthread"), BEGINS("libdl.so"), BEGINS("libdl-"),
+        BEGINS("librt.so"), BEGINS("librt-"), BEGINS("ld-"), BEGINS("libunwind"), BEGINS("liblzma.so"),
+        BEGINS("libgcc_s.so"), BEGINS("[vdso]"),
+#undef BEGINS
+    };
+    const char *slash = strrchr(image, '/'), *base = slash ? slash + 1 : image;
+    if (slash && !strcmp(base, library))
+        return OF_HOOK;
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+        if (!strncmp(base, system[i].text, system[i].length))
+            return OF_SYSTEM;
+    return OF_PROGRAM;
+}
+
+/* A resolver gives all symbols of an image the same text, which it keeps: the image's name is looked at once for a run
+ * of addresses in it. */
+static enum owner owner_of(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
+{
+    if (!symbol->image)
+        return OF_PROGRAM;
+    if (symbol->image != t->image) {
+        t->image = symbol->image;
+        t->owner_of_image = owner_of_image(symbol->image);
+    }
+    /* The hook of syscall() makes the program's call itself, in this part of it. */
+    bool is_own = t->owner_of_image == OF_HOOK && symbol->is_local && strcmp(symbol->function, "strobe_syscall_raw");
+    return is_own ? OF_ENGINE : t->owner_of_image;
 }
 
 static const struct place *place_of(struct strobe_function_tree *t, uint64_t address)
@@ -172,13 +220,14 @@ static const struct place *place_of(struct strobe_function_tree *t, uint64_t add
     if (!slot->used) {
         struct strobe_symbol symbols[FRAMES_MAX];
         size_t count = t->resolver.resolve(t->resolver.ctx, address, symbols, FRAMES_MAX);
-        if (count && is_ours(&symbols[0]))
+        enum owner owner = count ? owner_of(t, &symbols[0]) : OF_PROGRAM;
+        if (owner == OF_HOOK || owner == OF_ENGINE)
             count = 0;
         if (!make_room(t, &t->place, t->place_count + 1, &t->place_room, sizeof *t->place) ||
             !make_room(t, &t->place_names, t->place_name_count + count, &t->place_name_room, sizeof *t->place_names))
             return NULL;
         struct place *new = &t->place[t->place_count];
-        *new = (struct place){(uint32_t)t->place_name_count, (uint32_t)count};
+        *new = (struct place){(uint32_t)t->place_name_count, (uint32_t)count, owner};
         for (size_t i = 0; i < count; i++)
             t->place_names[t->place_name_count++] = name_of(t, &symbols[i]);
         map_fill(&t->places, slot, address, 0, (uint32_t)t->place_count++);
@@ -213,12 +262,27 @@ uint32_t strobe_function_tree_child(struct strobe_function_tree *t, uint32_t par
     return slot->value;
 }
 
-static uint32_t descend(struct strobe_function_tree *t, uint32_t node, uint64_t address)
+/* What `caller` comes to with one frame more; `above` is its stack id. */
+static struct folded descend(struct strobe_function_tree *t, struct folded caller, uint32_t above, uint64_t address)
 {
     const struct place *place = place_of(t, address);
-    for (uint32_t i = 0; place && i < place->count; i++)
-        node = strobe_function_tree_child(t, node, t->place_names[place->first + i]);
-    return node;
+    if (!place)
+        return caller;
+    struct folded f = caller;
+    uint32_t node = caller.node - 1, first = place->first, count = place->count;
+    enum owner owner = place->owner;
+    for (uint32_t i = 0; i < count; i++)
+        node = strobe_function_tree_child(t, node, t->place_names[first + i]);
+    f.node = node + 1;
+    if (owner == OF_ENGINE && !caller.in_engine) {
+        f.in_engine = 1;
+        f.until = above;
+    } else if (owner == OF_PROGRAM || (owner == OF_HOOK && !caller.in_engine)) {
+        f.in_engine = 0;
+    }
+    if (!f.in_engine)
+        f.shown = f.node;
+    return f;
 }
 
 /* The node that stacks read this way hang under. */
@@ -233,11 +297,11 @@ static uint32_t base_of(struct strobe_function_tree *t, unsigned way)
 
 /* Lists the unfolded part of a stack, innermost first, and what it hangs on. Depths that fall by one at each step
  * keep a damaged table from leading in circles. */
-static uint32_t climb(const struct strobe_function_tree *t, uint32_t stack, const uint32_t *known, uint32_t *steps,
-                      uint32_t *step_count)
+static uint32_t climb(const struct strobe_function_tree *t, uint32_t stack, const struct folded *known,
+                      uint32_t *steps, uint32_t *step_count)
 {
     uint32_t depth = 0;
-    for (*step_count = 0; stack && !known[stack]; (*step_count)++) {
+    for (*step_count = 0; stack && !known[stack].node; (*step_count)++) {
         const struct strobe_stack_node *node = stack < t->stack_count ? strobe_stack_node_of(t->table, stack) : NULL;
         if (!node || *step_count == STROBE_STACK_DEPTH_MAX || (depth && node->depth != depth - 1) || !node->depth)
             break;
@@ -250,34 +314,91 @@ static uint32_t climb(const struct strobe_function_tree *t, uint32_t stack, cons
     return stack;
 }
 
-static uint32_t fold(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+static void fold(struct strobe_function_tree *t, uint32_t stack, unsigned way)
 {
-    uint32_t *known = t->of_stack[way];
+    struct folded *known = t->of_stack[way], f;
     uint32_t steps[STROBE_STACK_DEPTH_MAX], count;
     uint32_t top = climb(t, stack, known, steps, &count);
-    uint32_t node = top && known[top] ? known[top] - 1 : base_of(t, way);
+    if (top && known[top].node)
+        f = known[top];
+    else
+        f = (struct folded){.node = base_of(t, way) + 1, .shown = 0};
+    if (!f.shown)
+        f.shown = f.node;
     while (count--) {
-        node = descend(t, node, strobe_stack_node_of(t->table, steps[count])->address);
-        known[steps[count]] = node + 1;
+        f = descend(t, f, top, strobe_stack_node_of(t->table, steps[count])->address);
+        top = steps[count];
+        known[top] = f;
     }
-    return node;
 }
 
-uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+/* NULL: no such stack, or out of memory. */
+static const struct folded *folded_of(struct strobe_function_tree *t, uint32_t stack, unsigned way)
 {
-    if (stack && stack < t->stack_count && t->of_stack[way] && t->of_stack[way][stack])
-        return t->of_stack[way][stack] - 1;
     if (!stack || stack >= t->stack_count || !strobe_stack_node_of(t->table, stack))
-        return strobe_function_tree_child(t, 0, STROBE_NAME_NO_STACK);
+        return NULL;
     if (!t->of_stack[way]) {
         t->of_stack[way] = calloc(t->stack_count, sizeof *t->of_stack[way]);
         if (!t->of_stack[way]) {
             t->failed = 1;
-            return 0;
+            return NULL;
         }
     }
-    uint32_t node = fold(t, stack, way);
+    if (!t->of_stack[way][stack].node)
+        fold(t, stack, way);
+    return &t->of_stack[way][stack];
+}
+
+/* The node of a stack's functions alone. */
+static uint32_t node_of_functions(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    const struct folded *f;
+    if (stack && stack < t->stack_count && t->of_stack[way] && t->of_stack[way][stack].node)
+        f = &t->of_stack[way][stack];
+    else
+        f = folded_of(t, stack, way);
+    if (t->failed && !f)
+        return 0;
+    uint32_t node = !f ? 0 : f->node ? f->shown - 1 : base_of(t, way);
     return node ? node : strobe_function_tree_child(t, 0, STROBE_NAME_NO_STACK);
+}
+
+/* The name of the system call that a thread with this stack was in; NO_SYSCALL when it was in none. */
+static uint32_t syscall_of(struct strobe_function_tree *t, uint32_t stack)
+{
+    struct strobe_symbol call;
+    if (!t->syscall_of && !(t->syscall_of = calloc(t->stack_count, sizeof *t->syscall_of))) {
+        t->failed = 1;
+        return NO_SYSCALL;
+    }
+    uint32_t *known = &t->syscall_of[stack];
+    if (!*known) {
+        uint64_t address = strobe_stack_node_of(t->table, stack)->address;
+        *known = t->in_syscall(t->resolver.ctx, address, &call) ? name_of(t, &call) : NO_SYSCALL;
+    }
+    return *known;
+}
+
+int strobe_function_tree_in_engine(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    const struct folded *f = folded_of(t, stack, way);
+    return f && f->in_engine;
+}
+
+uint32_t strobe_function_tree_shown_stack(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    const struct folded *f = folded_of(t, stack, way);
+    return f && f->in_engine ? f->until : stack;
+}
+
+uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    uint32_t node = node_of_functions(t, stack, way);
+    if (!t->in_syscall || !stack || stack >= t->stack_count || !strobe_stack_node_of(t->table, stack) ||
+        strobe_function_tree_in_engine(t, stack, way))
+        return node;
+    uint32_t name = syscall_of(t, stack);
+    return name == NO_SYSCALL ? node : strobe_function_tree_child(t, node, name);
 }
 
 /* ---- the whole */
@@ -297,12 +418,22 @@ enum strobe_status strobe_function_tree_open(const struct strobe_stack_table *ta
         strobe_function_tree_close(t);
         return STROBE_IO;
     }
-    for (size_t i = 0; i < STROBE_NAME_FUNCTIONS; i++)
-        t->names[i] = (struct strobe_name){fixed_names[i], "", "", 0, 0};
+    for (size_t i = 0; i < STROBE_NAME_FUNCTIONS; i++) {
+        int sampled_call = i >= STROBE_NAME_SAMPLED_CALL && i < STROBE_NAME_UNSEEN;
+        const char *text = fixed_names[sampled_call ? i - STROBE_NAME_SAMPLED_CALL : i];
+        t->names[i] = (struct strobe_name){text, "", "", 0, 0};
+    }
     t->name_count = STROBE_NAME_FUNCTIONS;
     t->node_count = 1;
     *out = t;
     return STROBE_OK;
+}
+
+void strobe_function_tree_show_syscalls(struct strobe_function_tree *t,
+                                        int (*in_syscall)(void *ctx, uint64_t return_address,
+                                                          struct strobe_symbol *out))
+{
+    t->in_syscall = in_syscall;
 }
 
 void strobe_function_tree_close(struct strobe_function_tree *t)
@@ -311,6 +442,7 @@ void strobe_function_tree_close(struct strobe_function_tree *t)
         return;
     for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
         free(t->of_stack[way]);
+    free(t->syscall_of);
     free(t->names);
     free(t->name_of_function);
     free(t->places.slots);
@@ -319,6 +451,20 @@ void strobe_function_tree_close(struct strobe_function_tree *t)
     free(t->nodes);
     free(t->children.slots);
     free(t);
+}
+
+void strobe_function_tree_enter(struct strobe_function_tree *t, const struct strobe_stack_table *table)
+{
+    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++) {
+        free(t->of_stack[way]);
+        t->of_stack[way] = NULL;
+    }
+    free(t->syscall_of);
+    t->syscall_of = NULL;
+    free(t->places.slots);
+    t->places = (struct map){0};
+    t->table = table;
+    t->stack_count = strobe_stack_node_count(table) + 1;
 }
 
 enum strobe_status strobe_function_tree_status(const struct strobe_function_tree *t)

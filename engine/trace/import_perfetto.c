@@ -384,7 +384,6 @@ static enum strobe_status take_packet(struct strobe_import *m, struct strobe_pro
     enum strobe_status status = read_packet(m, data, &p);
     if (status != STROBE_OK)
         return status;
-    m->stats->packets++;
     if (p.deflated.at)
         return read_deflated(m, p.deflated);
     struct strobe_sequence *s = strobe_import_sequence(m, p.sequence);
@@ -437,6 +436,7 @@ static enum strobe_status read_packets(struct strobe_import *m, struct strobe_pr
         enum strobe_status status = take_packet(m, f.bytes);
         if (status != STROBE_OK)
             return status;
+        m->stats->packets++;
     }
     return STROBE_OK;
 }

@@ -8,7 +8,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 1 << 16, UNFINISHED_MAX = 8 };
+
+/* Temporary names of files under way, for strobe_outfile_abandon; those beyond are not in the list. */
+static char *volatile unfinished[UNFINISHED_MAX];
+
+static void replace_unfinished(char *from, char *to)
+{
+    for (unsigned i = 0; i < UNFINISHED_MAX; i++) {
+        if (unfinished[i] == from) {
+            unfinished[i] = to;
+            return;
+        }
+    }
+}
+
+void strobe_outfile_abandon(void)
+{
+    for (unsigned i = 0; i < UNFINISHED_MAX; i++)
+        if (unfinished[i])
+            unlink(unfinished[i]);
+}
 
 static void fail(struct strobe_outfile *out, int error)
 {
@@ -20,6 +40,8 @@ static void fail(struct strobe_outfile *out, int error)
 
 static enum strobe_status give_back(struct strobe_outfile *out, enum strobe_status status, int error)
 {
+    if (out->temporary)
+        replace_unfinished(out->temporary, NULL);
     free(out->target);
     free(out->temporary);
     free(out->buffer);
@@ -36,6 +58,9 @@ static int open_temporary(struct strobe_outfile *out)
     out->temporary = malloc(room);
     if (!out->temporary)
         return -1;
+    /* Listed before the file is there: a signal may come as soon as it is. No other process has names with our id. */
+    out->temporary[0] = '\0';
+    replace_unfinished(NULL, out->temporary);
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         snprintf(out->temporary, room, "%s.part-%ld-%u", out->target, (long)getpid(), attempt);
         int fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -36,6 +36,10 @@ void strobe_outfile_json(struct strobe_outfile *out, const char *text);
 /* ns as microseconds with three decimals. */
 void strobe_outfile_us(struct strobe_outfile *out, uint64_t ns);
 
+/* Removes the files of this process that have only their temporary names yet. For the handler of a signal that ends the
+ * process: nothing can be written to these files any more. */
+void strobe_outfile_abandon(void);
+
 /* Writes what is left and names the file; or, after an error, removes it. `give_up`: remove it in any case, and
  * return STROBE_OK. Frees; on failure errno is that of the first error. */
 enum strobe_status strobe_outfile_finish(struct strobe_outfile *out, int give_up);

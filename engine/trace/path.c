@@ -72,7 +72,8 @@ void strobe_path_start(struct strobe_path *p, const struct strobe_reader_thread 
     p->known_ns = time_ns;
     p->known_cpu_ns = cpu_ns;
     p->ahead_ns = 0;
-    p->depth = p->node = 0;
+    p->depth = p->node = p->call = 0;
+    strobe_cpu_shares_start(&p->shares, p->reader, thread, &p->now);
 }
 
 void strobe_path_expect(struct strobe_path *p, uint64_t time_ns, uint64_t cpu_ns)
@@ -114,13 +115,32 @@ void strobe_path_move_known(struct strobe_path *p, uint64_t time_ns, uint64_t cp
     p->known_cpu_ns = cpu_ns;
 }
 
+static STROBE_NOINLINE void divide_cpu_time(struct strobe_path *p)
+{
+    enum strobe_slice_class class = p->depth ? p->open[p->depth - 1].class : STROBE_SLICE_FUNCTION;
+    strobe_cpu_shares_move(&p->shares, &p->now, p->node, class, p->call);
+}
+
+static inline void share_cpu_time(struct strobe_path *p)
+{
+    if (strobe_unlikely(p->divides))
+        divide_cpu_time(p);
+}
+
+void strobe_path_share(struct strobe_path *p)
+{
+    share_cpu_time(p);
+}
+
 static enum strobe_slice_class class_of(uint32_t name)
 {
-    if (name >= STROBE_NAME_FUNCTIONS)
+    if (name >= STROBE_NAME_FUNCTIONS || (name >= STROBE_NAME_SAMPLED_CALL && name < STROBE_NAME_UNSEEN))
         return STROBE_SLICE_FUNCTION;
     if (name < STROBE_KIND_COUNT)
         return STROBE_SLICE_WAIT;
-    return name == STROBE_NAME_UNSEEN || name == STROBE_NAME_OFF_CPU ? STROBE_SLICE_GAP : STROBE_SLICE_PLACEHOLDER;
+    if (name == STROBE_NAME_OFF_CPU || name == STROBE_NAME_RUNNABLE)
+        return STROBE_SLICE_OFF_CPU;
+    return name == STROBE_NAME_UNSEEN ? STROBE_SLICE_GAP : STROBE_SLICE_PLACEHOLDER;
 }
 
 static struct strobe_slice *begin(struct strobe_path *p, uint32_t node, uint32_t name, uint64_t arg, int unfinished)
@@ -135,6 +155,7 @@ static struct strobe_slice *begin(struct strobe_path *p, uint32_t node, uint32_t
         p->open = bigger;
         p->room = room;
     }
+    share_cpu_time(p);
     struct strobe_slice *s = &p->open[p->depth++];
     s->name = name;
     s->node = p->node = node;
@@ -163,6 +184,7 @@ void strobe_path_cut(struct strobe_path *p, uint32_t depth)
         strobe_path_move(p, p->now.time_ns + 1);
         p->stats->moved++;
     }
+    share_cpu_time(p);
     catch_up(p);
     while (p->depth > depth) {
         const struct strobe_slice *s = &p->open[--p->depth];

@@ -5,6 +5,7 @@
 #ifndef STROBE_TRACE_PATH_H
 #define STROBE_TRACE_PATH_H
 
+#include "engine/trace/cpu_shares.h"
 #include "engine/trace/sink.h"
 #include "engine/trace/timeline.h"
 
@@ -16,6 +17,7 @@ struct strobe_path {
     struct strobe_timeline_stats *stats;
     struct strobe_slice *open;         /* outermost first */
     uint32_t depth, room;
+    int divides;                       /* the sink asks for shares of CPU time */
     uint32_t node;                     /* of the innermost open slice; 0 = none */
     uint32_t *steps;                   /* scratch of strobe_path_show */
     uint32_t step_room;
@@ -27,6 +29,8 @@ struct strobe_path {
     uint64_t wake_ns;                  /* time of the first; UINT64_MAX = none */
     uint64_t known_ns, known_cpu_ns;   /* CPU time last known, and when */
     uint64_t ahead_ns, ahead_cpu_ns;   /* CPU time known next; ahead_ns 0 = not known */
+    uint32_t call;                     /* node of the recorded call that the thread is in; 0 = none */
+    struct strobe_cpu_shares shares;
     int failed;                        /* memory ran out */
 };
 
@@ -45,6 +49,9 @@ void strobe_path_move(struct strobe_path *path, uint64_t time_ns);
 
 /* The same with CPU time measured. */
 void strobe_path_move_known(struct strobe_path *path, uint64_t time_ns, uint64_t cpu_ns);
+
+/* Divides the CPU time up to now (cpu_shares.h). */
+void strobe_path_share(struct strobe_path *path);
 
 /* Tells where CPU time will next be known; time_ns 0 = nowhere. */
 void strobe_path_expect(struct strobe_path *path, uint64_t time_ns, uint64_t cpu_ns);

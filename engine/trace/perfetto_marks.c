@@ -1,24 +1,27 @@
 #include "engine/trace/perfetto_marks.h"
 
+#include "engine/trace/perfetto_ids.h"
+
 #include <stdlib.h>
 
-enum { SEQUENCE_TRACKS = 1, PROCESS_TRACK = 1, NOTE_BYTES = 4000, NOTE_FRAME_BYTES = 32 };
+enum { NOTE_BYTES = 4000, NOTE_FRAME_BYTES = 32 };
 
-static uint8_t *open_packet(struct strobe_packets *w, size_t bytes, uint8_t **packet)
+static uint8_t *open_packet(struct strobe_packets *w, uint32_t sequence, size_t bytes, uint8_t **packet)
 {
     uint8_t *p = strobe_packets_room(w, STROBE_PACKETS_EVENT_BYTES + bytes);
     *packet = p = pb_open(p, TRACE_PACKET);
-    return pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    return pb_uint(p, PACKET_SEQUENCE, sequence);
 }
 
-static void describe(struct strobe_packets *w, uint64_t track, const struct strobe_mark *m)
+static void describe(const struct strobe_perfetto_marks *marks, struct strobe_packets *w, uint64_t track,
+                     const struct strobe_mark *m)
 {
     const char *name = m->lane ? m->lane : m->name;
     size_t bytes = strobe_packets_text_bytes(name);
-    uint8_t *packet, *p = open_packet(w, bytes, &packet);
+    uint8_t *packet, *p = open_packet(w, marks->sequence, bytes, &packet);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
-    p = pb_uint(p, 5, PROCESS_TRACK);
+    p = pb_uint(p, 5, marks->process_track);
     p = pb_bytes(p, 2, name, bytes);
     if (m->is_counter) {
         uint8_t *c = p = pb_open(p, 8);
@@ -48,11 +51,12 @@ static uint8_t *write_notes(uint8_t *p, const struct strobe_mark *m)
     return p;
 }
 
-static void tell(struct strobe_packets *w, uint64_t track, const struct strobe_mark *m, unsigned type)
+static void tell(const struct strobe_perfetto_marks *marks, struct strobe_packets *w, uint64_t track,
+                 const struct strobe_mark *m, unsigned type)
 {
     int begins = type == TYPE_BEGIN || type == TYPE_INSTANT;
     size_t bytes = begins ? strobe_packets_text_bytes(m->name) : 0;
-    uint8_t *packet, *p = open_packet(w, bytes + (begins ? note_bytes(m) : 0), &packet);
+    uint8_t *packet, *p = open_packet(w, marks->sequence, bytes + (begins ? note_bytes(m) : 0), &packet);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, type == TYPE_END ? m->end_ns : m->begin_ns);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
@@ -85,15 +89,15 @@ void strobe_perfetto_mark(struct strobe_perfetto_marks *marks, struct strobe_pac
     }
     uint64_t *track = &marks->tracks[m->track];
     if (!*track)
-        describe(packets, *track = (*next_track)++, m);
+        describe(marks, packets, *track = strobe_perfetto_track(marks->key, (*next_track)++), m);
     if (m->is_counter) {
-        tell(packets, *track, m, TYPE_COUNTER);
+        tell(marks, packets, *track, m, TYPE_COUNTER);
         return;
     }
     if (m->lane && m->begin_ns == m->end_ns) {
-        tell(packets, *track, m, TYPE_INSTANT);
+        tell(marks, packets, *track, m, TYPE_INSTANT);
         return;
     }
-    tell(packets, *track, m, TYPE_BEGIN);
-    tell(packets, *track, m, TYPE_END);
+    tell(marks, packets, *track, m, TYPE_BEGIN);
+    tell(marks, packets, *track, m, TYPE_END);
 }

@@ -151,14 +151,15 @@ struct strobe_profile_wait *strobe_profile_end(struct strobe_profile *p, uint32_
     uint64_t self_ns = wall_ns - slice.inner_ns;
     m->slices++;
     m->self_ns += self_ns;
-    m->self_cpu_ns += used_ns - slice.inner_cpu_ns;
+    m->self_cpu_ns += p->has_shares ? 0 : used_ns - slice.inner_cpu_ns;
     if (!is_open(s, slice.name)) {
         m->total_ns += wall_ns;
-        m->total_cpu_ns += used_ns;
+        m->total_cpu_ns += p->has_shares ? 0 : used_ns;
     }
-    *(slice.class == STROBE_SLICE_WAIT  ? &t->wait_ns
-      : slice.class == STROBE_SLICE_GAP ? &t->gap_ns
-                                        : &t->seen_ns) += self_ns;
+    *(slice.class == STROBE_SLICE_WAIT      ? &t->wait_ns
+      : slice.class == STROBE_SLICE_OFF_CPU ? &t->off_ns
+      : slice.class == STROBE_SLICE_GAP     ? &t->gap_ns
+                                            : &t->seen_ns) += self_ns;
     t->last_ns = s->now_ns;
     t->cpu_ns = s->now_cpu_ns - s->first_cpu_ns;
     if (s->depth) {
@@ -173,6 +174,21 @@ struct strobe_profile_wait *strobe_profile_end(struct strobe_profile *p, uint32_
                                        .name = slice.name,
                                        .method = s->depth ? s->slices[s->depth - 1].name : UINT32_MAX};
     return keep_wait(p, &wait);
+}
+
+void strobe_profile_cpu(struct strobe_profile *p, const uint32_t *names, size_t count, uint64_t cpu_ns)
+{
+    p->share_count++;
+    for (size_t i = 0; i < count; i++) {
+        if (!reach((void **)&p->methods, &p->method_count, names[i], sizeof *p->methods)) {
+            p->failed = 1;
+            return;
+        }
+        struct strobe_profile_method *m = &p->methods[names[i]];
+        m->self_cpu_ns += i ? 0 : cpu_ns;
+        m->total_cpu_ns += m->share == p->share_count ? 0 : cpu_ns;
+        m->share = p->share_count;
+    }
 }
 
 enum strobe_status strobe_profile_finish(struct strobe_profile *p)

@@ -1,10 +1,11 @@
 /* Adds up a timeline: self and inclusive time of each method, time of each thread, the longest waits. Fed with nested
  * slices, of one thread after the other or of several by turns.
  *
- *   self        time in which a method is innermost: its slices less those directly in them. Waits and unseen time are
- *               slices of their own, so they are no method's self time
+ *   self        time in which a method is innermost: its slices less those directly in them. Waits, time off the
+ *               processor and unseen time are slices of their own, so they are no method's self time
  *   inclusive   time of the method's slices; those that lie within another of the same method (recursion) add nothing
- *   CPU         the same two, by the threads' CPU clocks, where the timeline has them
+ *   CPU         the same two, by the threads' CPU clocks, where the timeline has them: of slices, or where the caller
+ *               sets has_shares of shares alone (strobe_profile_cpu). A thread's CPU time is that of its slices
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_PROFILE_H
@@ -20,12 +21,14 @@ struct strobe_profile_method {
     uint64_t self_ns, total_ns, self_cpu_ns, total_cpu_ns;
     uint64_t slices;
     enum strobe_slice_class class;
+    uint64_t share;                  /* number of the share that was last added to it */
 };
 
 struct strobe_profile_thread {
     uint64_t first_ns, last_ns;      /* begin of its first slice, end of its last */
     uint64_t cpu_ns;                 /* CPU time used between them */
-    uint64_t seen_ns, wait_ns, gap_ns;   /* parts of it in a method, in a wait, and unseen */
+    uint64_t seen_ns, wait_ns;       /* parts of it: in a method, in a wait, ... */
+    uint64_t off_ns, gap_ns;         /* ... off the processor elsewhere, unseen */
     uint64_t slices, waits;
 };
 
@@ -52,6 +55,8 @@ struct strobe_profile {
     uint32_t wait_count, wait_max;
     uint64_t unmatched;                      /* ends without a begin, and begins without an end */
     struct strobe_profile_stack *stacks;     /* open slices of each thread */
+    int has_shares;                          /* methods have the CPU time of shares, and none of slices */
+    uint64_t share_count;
     int failed;                              /* memory ran out */
 };
 
@@ -67,6 +72,9 @@ void strobe_profile_begin(struct strobe_profile *p, uint32_t thread, uint32_t na
  * else NULL: its arg and unfinished are the caller's to set. */
 struct strobe_profile_wait *strobe_profile_end(struct strobe_profile *p, uint32_t thread, uint64_t time_ns,
                                                uint64_t cpu_ns);
+
+/* CPU time of the method `names[0]`, which `names[1]` has called, and so on: `count` names, at least one. */
+void strobe_profile_cpu(struct strobe_profile *p, const uint32_t *names, size_t count, uint64_t cpu_ns);
 
 /* Ends what is still open, each thread at the last time it showed; STROBE_IO when memory has run out on the way. */
 enum strobe_status strobe_profile_finish(struct strobe_profile *p);

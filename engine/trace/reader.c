@@ -1,5 +1,6 @@
 #include "engine/trace/reader.h"
 
+#include "engine/trace/code_split.h"
 #include "engine/trace/reader_calls.h"
 
 #include <errno.h>
@@ -130,8 +131,20 @@ static int collect_wake(struct strobe_reader *r, const struct strobe_record *rec
     return 1;
 }
 
+static void keep_final_cpu(struct strobe_reader_thread *t, const struct strobe_record *record)
+{
+    if (record->ticks < t->final_ticks)
+        return;
+    t->final_ticks = record->ticks;
+    t->final_cpu_ns = record->arg;
+}
+
 static int collect_counter(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
 {
+    if (record->cpu_span_ns == STROBE_SERIES_END_CPU_NS && !record->duration) {
+        keep_final_cpu(&r->threads[record->thread], record);
+        return 1;
+    }
     if (record->cpu_span_ns >= STROBE_SERIES_COUNT || record->duration) {
         r->malformed++;
         return 1;
@@ -174,6 +187,10 @@ static int collect(struct strobe_reader *r)
     uint32_t slots = strobe_ring_slot_count(&r->session.ring);
     for (uint32_t slot = 0; slot < slots; slot++) {
         struct strobe_ring_item found;
+        if (slot % STROBE_CHUNK_SLOTS == 0 && strobe_ring_untouched(&r->session.ring, slot)) {
+            slot += STROBE_CHUNK_SLOTS - 1;
+            continue;
+        }
         enum strobe_ring_look look = strobe_ring_look(&r->session.ring, slot, &found);
         if (look == STROBE_LOOK_BUSY) {
             r->half_written++;
@@ -474,7 +491,7 @@ static void read_thread(struct strobe_reader *r, const struct strobe_thread_entr
     t->generation = e->generation;
     t->is_main = e->is_main != 0;
     uint32_t state = strobe_load_acquire(&e->state);
-    t->state = state <= STROBE_THREAD_ENDED ? (enum strobe_thread_state)state : STROBE_THREAD_FREE;
+    t->state = state <= STROBE_THREAD_CUT_SHORT ? (enum strobe_thread_state)state : STROBE_THREAD_FREE;
     t->start_ticks = e->start_ticks;
     t->end_ticks = e->end_ticks;
     t->last_ticks = t->start_ticks;
@@ -564,7 +581,7 @@ static int read_whole(struct strobe_reader *r)
         return 0;
     arrange_series(r);
     sum_up(r);
-    return 1;
+    return strobe_code_split(r) == STROBE_OK;
 }
 
 enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, char *why, size_t why_bytes)
@@ -609,6 +626,7 @@ void strobe_reader_close(struct strobe_reader *r)
     free(r->counters);
     free(r->hitches);
     free(r->blocks);
+    free(r->own_stacks);
     free(r);
 }
 
@@ -629,7 +647,7 @@ static int check_thread(const struct strobe_reader *r, const struct strobe_reade
 {
     for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
         const struct strobe_tally *a = &t->kind[k];
-        if (a->in_flight < 0 || (r->closed && a->in_flight)) {
+        if (a->in_flight < 0 || (a->in_flight && r->closed && t->state != STROBE_THREAD_CUT_SHORT)) {
             say(why, why_bytes,
                 "thread %u, %s: %llu requests, but %lld outcomes (%llu sampled, %llu gated, %llu paused, "
                 "%llu re-entrant, %llu unwind failed, %llu dropped)",
@@ -649,12 +667,16 @@ static int check_thread(const struct strobe_reader *r, const struct strobe_reade
     return 1;
 }
 
-/* Who was alive when writing stopped, and the sampler. */
-static uint64_t writers(const struct strobe_reader *r)
+/* Threads that may have been in the middle of a write when they wrote last: those that were cut short, and when the
+ * session was not closed those that lived, and the sampler. */
+static uint64_t count_interrupted_writers(const struct strobe_reader *r)
 {
-    uint64_t count = 1;
-    for (uint32_t i = 0; i < r->thread_count; i++)
-        count += r->threads[i].state == STROBE_THREAD_LIVE || r->threads[i].state == STROBE_THREAD_EXITING;
+    uint64_t count = !r->closed;
+    for (uint32_t i = 0; i < r->thread_count; i++) {
+        enum strobe_thread_state state = r->threads[i].state;
+        bool lives = state == STROBE_THREAD_LIVE || state == STROBE_THREAD_EXITING;
+        count += state == STROBE_THREAD_CUT_SHORT || (lives && !r->closed);
+    }
     return count;
 }
 
@@ -662,7 +684,7 @@ static uint64_t writers(const struct strobe_reader *r)
  * counted as such, with all the samples merged in it. */
 static uint64_t samples_under_way(const struct strobe_reader *r)
 {
-    return r->closed ? 0 : writers(r) * UNDER_WAY_MAX * (r->largest ? r->largest : 1);
+    return count_interrupted_writers(r) * UNDER_WAY_MAX * (r->largest ? r->largest : 1);
 }
 
 int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_bytes)
@@ -686,5 +708,5 @@ int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_byt
             (unsigned long long)r->resumes);
         return 0;
     }
-    return strobe_reader_check_calls(r, writers(r) * UNDER_WAY_MAX, why, why_bytes);
+    return strobe_reader_check_calls(r, count_interrupted_writers(r) * UNDER_WAY_MAX, why, why_bytes);
 }

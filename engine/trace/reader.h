@@ -93,6 +93,7 @@ struct strobe_reader_thread {
     const struct strobe_reader_block *blocks;   /* of its calls, by claim */
     size_t block_count;
     uint64_t last_call_ticks;             /* 0 when it has none */
+    uint64_t final_ticks, final_cpu_ns;   /* CPU time as the session ended, and when it was read; ticks 0 = not known */
     struct strobe_tally kind[STROBE_KIND_COUNT];
     struct strobe_tally all;              /* sum over kinds */
     uint64_t samples;                     /* present: all.present less what is no sample */
@@ -135,6 +136,7 @@ struct strobe_reader {
     uint64_t stacks_refused;              /* samples whose stack was cut because the stack table was full */
     uint64_t suspends, resumes;
 
+    void *own_stacks;                     /* memory of session.stacks when code_split.h has made them anew, or NULL */
     uint64_t tick_scale;                  /* ns = ticks * tick_scale / 2^tick_shift; 0 = ticks are ns */
     unsigned tick_shift;
 };
@@ -165,8 +167,10 @@ enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *reader
 /* Checks the identities the engine promises:
  *
  *   of each thread and kind   requests = sampled + gated + paused + reentrant + unwind_failed + dropped + in flight
- *                             in flight = 0 when closed, 0 .. 2 a thread otherwise
- *   over all                  sampled = present + overwrote, exactly when closed and nothing is damaged; otherwise
+ *                             in flight = 0 when closed, 0 .. 2 a thread otherwise, and for a thread that
+ *                             was cut short
+ *   over all                  sampled = present + overwrote, exactly when closed, nothing is damaged and no thread
+ *                             was cut short; otherwise
  *                             off by no more than the writes under way can have replaced: two records a
  *                             writer, none larger than the largest present
  *   over all                  suspends = resumes, one more when not closed

@@ -4,14 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The four ways to rank methods; the one that was asked for sorts the table. */
+/* The ways to rank methods; the one that was asked for sorts the table. Those by allocations come last. */
+enum { TIMES = 4, WAYS = 6 };
+
 static uint64_t key_of(const struct strobe_report_method *m, int way)
 {
     switch (way) {
     case 0: return m->self_ns;
     case 1: return m->self_cpu_ns;
     case 2: return m->total_ns;
-    default: return m->total_cpu_ns;
+    case 3: return m->total_cpu_ns;
+    case 4: return m->alloc_self_bytes;
+    default: return m->alloc_total_bytes;
     }
 }
 
@@ -21,7 +25,7 @@ static int compare(const struct strobe_report_method *a, const struct strobe_rep
     uint64_t x = key_of(a, way), y = key_of(b, way);
     if (x != y)
         return x > y ? -1 : 1;
-    for (int other = 0; other < 4; other++)
+    for (int other = 0; other < WAYS; other++)
         if (key_of(a, other) != key_of(b, other))
             return key_of(a, other) > key_of(b, other) ? -1 : 1;
     int names = strcmp(a->name, b->name);
@@ -48,7 +52,22 @@ static int by_total_cpu(const void *a, const void *b)
     return compare(a, b, 3);
 }
 
-static int (*const ranking[4])(const void *, const void *) = {by_self, by_self_cpu, by_total, by_total_cpu};
+static int by_self_bytes(const void *a, const void *b)
+{
+    return compare(a, b, 4);
+}
+
+static int by_total_bytes(const void *a, const void *b)
+{
+    return compare(a, b, 5);
+}
+
+static int (*const ranking[WAYS])(const void *, const void *) = {by_self,      by_self_cpu,   by_total,
+                                                                 by_total_cpu, by_self_bytes, by_total_bytes};
+
+/* Which of them the two tables are in, by what was asked for. */
+static const int self_way[] = {[STROBE_BY_WALL] = 0, [STROBE_BY_CPU] = 1, [STROBE_BY_ALLOC] = 4};
+static const int total_way[] = {[STROBE_BY_WALL] = 2, [STROBE_BY_CPU] = 3, [STROBE_BY_ALLOC] = 5};
 
 /* Keeps the methods that are among the first `top` of at least one ranking. */
 static void keep_top(struct strobe_report *r)
@@ -56,23 +75,24 @@ static void keep_top(struct strobe_report *r)
     size_t kept = 0, top = r->options.top, count = r->method_count;
     struct strobe_report_method *list = r->methods;
     if (top && top < count) {
-        uint64_t least[4];
-        for (int way = 0; way < 4; way++) {
+        uint64_t least[WAYS];
+        int ways = r->options.by == STROBE_BY_ALLOC ? WAYS : TIMES;
+        for (int way = 0; way < ways; way++) {
             qsort(list, count, sizeof *list, ranking[way]);
             least[way] = key_of(&list[top - 1], way);
         }
         for (size_t i = 0; i < count; i++) {
             int wanted = 0;
-            for (int way = 0; way < 4; way++)
+            for (int way = 0; way < ways; way++)
                 wanted |= key_of(&list[i], way) > 0 && key_of(&list[i], way) >= least[way];
             if (wanted)
                 list[kept++] = list[i];
         }
         r->method_count = kept;
     }
-    qsort(list, r->method_count, sizeof *list, ranking[r->options.by_cpu ? 1 : 0]);
+    qsort(list, r->method_count, sizeof *list, ranking[self_way[r->options.by]]);
     memcpy(r->inclusive, list, r->method_count * sizeof *list);
-    qsort(r->inclusive, r->method_count, sizeof *list, ranking[r->options.by_cpu ? 3 : 2]);
+    qsort(r->inclusive, r->method_count, sizeof *list, ranking[total_way[r->options.by]]);
 }
 
 static int longest_first(const void *a, const void *b)
@@ -88,7 +108,8 @@ static int busiest_first(const void *a, const void *b)
     const struct strobe_report_thread *x = a, *y = b;
     if (x->cpu_ns != y->cpu_ns)
         return x->cpu_ns > y->cpu_ns ? -1 : 1;
-    uint64_t busy_x = x->wall_ns - x->wait_ns - x->gap_ns, busy_y = y->wall_ns - y->wait_ns - y->gap_ns;
+    uint64_t busy_x = x->wall_ns - x->wait_ns - x->gap_ns - x->off_ns;
+    uint64_t busy_y = y->wall_ns - y->wait_ns - y->gap_ns - y->off_ns;
     if (busy_x != busy_y)
         return busy_x > busy_y ? -1 : 1;
     return x->generation != y->generation ? (x->generation > y->generation) - (x->generation < y->generation)
@@ -120,6 +141,19 @@ static void take_waits(struct strobe_report *r, const struct strobe_profile *p, 
     }
 }
 
+static struct strobe_report_method method_of(const struct strobe_report_names *names, uint32_t i, const char *name,
+                                             const struct strobe_profile_method *m)
+{
+    const struct strobe_allocations_by_name *a = names->allocations;
+    struct strobe_allocations none = {0, 0}, self = a && i < a->count ? a->self[i] : none;
+    struct strobe_allocations total = a && i < a->count ? a->total[i] : none;
+    return (struct strobe_report_method){
+        .name = name, .image = names->image_of(names->ctx, i), .self_ns = m->self_ns, .total_ns = m->total_ns,
+        .self_cpu_ns = m->self_cpu_ns, .total_cpu_ns = m->total_cpu_ns, .slices = m->slices,
+        .alloc_self_bytes = self.bytes, .alloc_self_count = self.count, .alloc_total_bytes = total.bytes,
+        .alloc_total_count = total.count};
+}
+
 enum strobe_status strobe_report_rank(struct strobe_report *r, const struct strobe_profile *p,
                                       const struct strobe_report_names *names)
 {
@@ -132,16 +166,14 @@ enum strobe_status strobe_report_rank(struct strobe_report *r, const struct stro
         return STROBE_IO;
     for (uint32_t i = 0; i < p->method_count; i++) {
         const struct strobe_profile_method *m = &p->methods[i];
-        if (!m->slices || m->class == STROBE_SLICE_GAP)
+        if ((!m->slices && !m->self_cpu_ns) || m->class == STROBE_SLICE_GAP || m->class == STROBE_SLICE_OFF_CPU)
             continue;
         const char *name = names->name_of(names->ctx, i);
         if (m->class == STROBE_SLICE_WAIT)
             r->wait_kinds[r->wait_kind_count++] =
                 (struct strobe_report_wait){.kind = name, .duration_ns = m->total_ns, .count = m->slices};
         else
-            r->methods[r->method_count++] = (struct strobe_report_method){
-                name,     names->image_of(names->ctx, i), m->self_ns, m->total_ns, m->self_cpu_ns, m->total_cpu_ns,
-                m->slices};
+            r->methods[r->method_count++] = method_of(names, i, name, m);
     }
     r->method_count_in_all = r->method_count;
     keep_top(r);
@@ -185,6 +217,10 @@ void strobe_report_close(struct strobe_report *r)
     free(r->inclusive);
     free(r->wait_kinds);
     free(r->waits);
+    free(r->callers);
+    free(r->callees);
+    free(r->stacks);
+    free(r->lines);
     strobe_text_pool_free(&r->texts);
     free(r);
 }

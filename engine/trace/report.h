@@ -10,6 +10,7 @@
 #define STROBE_TRACE_REPORT_H
 
 #include "engine/base/status.h"
+#include "engine/trace/allocations.h"
 #include "engine/trace/calls_repair.h"
 #include "engine/trace/profile.h"
 #include "engine/trace/reader.h"
@@ -21,12 +22,19 @@
 
 enum { STROBE_REPORT_WAITS_MAX = 1000 };
 
+enum strobe_report_by { STROBE_BY_WALL, STROBE_BY_CPU, STROBE_BY_ALLOC };
+
 struct strobe_report_options {
     uint32_t top;                /* methods and waits to give; 0 = all methods, and STROBE_REPORT_WAITS_MAX waits */
-    int by_cpu;                  /* rank methods by CPU time, not wall time */
+    enum strobe_report_by by;    /* rank methods by wall time, CPU time, or allocated bytes (of a session only) */
+    const char *thread;          /* of a session only: count this thread alone, by name or tid; NULL = all */
+    uint64_t from_ns, to_ns;     /* the same: this part alone, since the session's begin; to 0 = to its end */
+    const char *function;        /* the same: whose callers and callees to give; NULL = none */
+    int lines;                   /* the same: give lines of source */
     unsigned symbols;            /* STROBE_SYMBOLS_*; of a session only */
     uint64_t gap_ns;             /* as in struct strobe_timeline_options; of a session only */
     enum strobe_repair repair;   /* the same */
+    int verbose;                 /* also what became of each event, and how the sampler did; JSON has it always */
     uint32_t width;              /* columns that the table may take; 0 = any number */
 };
 
@@ -36,13 +44,36 @@ struct strobe_report_thread {
     int is_main;
     uint64_t wall_ns;            /* from its first slice to the end of its last */
     uint64_t cpu_ns;
-    uint64_t wait_ns, gap_ns;    /* of the wall time: in blocking calls; unseen or idle */
+    uint64_t wait_ns;            /* of the wall time: in blocking calls, ... */
+    uint64_t off_ns;             /* ... off the processor elsewhere: runnable, or in calls that no hook sees, ... */
+    uint64_t gap_ns;             /* ... unseen */
     uint64_t slices, waits, samples, lost;
+    uint64_t restricted_ns;      /* since the session's begin: when seccomp ended its recording; 0 = it did not */
 };
 
 struct strobe_report_method {
     const char *name, *image;    /* image: file it is in; "" when unknown */
     uint64_t self_ns, total_ns, self_cpu_ns, total_cpu_ns, slices;
+    uint64_t alloc_self_bytes, alloc_self_count, alloc_total_bytes, alloc_total_count;   /* see allocations.h */
+};
+
+/* A caller or callee of the function that was asked for; caller "" = it was outermost. */
+struct strobe_report_relation {
+    const char *name;
+    uint64_t ns, cpu_ns, slices;
+};
+
+/* Allocations at one stack. */
+struct strobe_report_stack {
+    const char *path;            /* names, outermost first, separated by ; */
+    uint64_t bytes, count;
+};
+
+/* A line of source, with the samples that met it in that method. */
+struct strobe_report_line {
+    const char *method, *file;
+    uint32_t line;
+    uint64_t samples;
 };
 
 /* All waits of one kind, or one wait. */
@@ -96,15 +127,28 @@ struct strobe_report {
     struct strobe_report_wait *waits;
     size_t wait_count;
 
+    /* Of a session only, and only what was asked for. */
+    struct strobe_report_relation function;   /* what callers and callees are of */
+    struct strobe_report_relation *callers, *callees;       /* longest first */
+    size_t caller_count, callee_count;
+    struct strobe_report_stack *stacks;       /* by allocated bytes: the first `top` */
+    size_t stack_count;
+    struct strobe_allocations allocated, unplaced;   /* in all; and of these in no stack */
+    struct strobe_report_line *lines;         /* by samples: the first `top` */
+    size_t line_count;
+    uint64_t line_samples, line_unknown;      /* samples looked at, and those of them without a line */
+
     /* Of a session only. */
     struct strobe_tally events;               /* over all threads and kinds */
     struct strobe_tally by_kind[STROBE_KIND_COUNT];
     uint64_t overwrote, half_written, malformed, untracked;
     uint64_t suspends, resumes, suspend_late, suspend_gone, suspend_moved;
+    uint32_t signal_taken;       /* the stop signal, when the program took it: from then on hooks alone recorded */
     struct strobe_stop_times stops;           /* how long threads stood, ns */
     uint64_t passes, late_passes, lag_ns;     /* of the sampler; lag: sum over passes */
     uint64_t short_waits, short_wait_ns;      /* waits too short to be recorded: how many, how long in all */
     uint64_t stacks_cut, stacks_doubtful, stacks_refused;   /* records with such a stack */
+    uint64_t engine_samples;                  /* taken while the engine was at work in a hook; shown as its caller's */
     int balanced;                             /* every identity of the books holds */
     char verdict[256];                        /* when not: the first that fails */
 
@@ -137,6 +181,7 @@ struct strobe_report_names {
     const char *(*name_of)(void *ctx, uint32_t name);
     const char *(*image_of)(void *ctx, uint32_t name);
     void *ctx;
+    const struct strobe_allocations_by_name *allocations;   /* NULL = not known */
 };
 enum strobe_status strobe_report_rank(struct strobe_report *report, const struct strobe_profile *profile,
                                       const struct strobe_report_names *names);

@@ -2,6 +2,7 @@
 #include "engine/trace/report.h"
 
 #include "engine/trace/json.h"
+#include "engine/trace/report_parts.h"
 
 #include <string.h>
 
@@ -38,11 +39,14 @@ static void threads(const struct strobe_report *r, struct strobe_json *j)
         strobe_json_uint(j, "wall_ns", t->wall_ns);
         strobe_json_uint(j, "cpu_ns", t->cpu_ns);
         strobe_json_uint(j, "wait_ns", t->wait_ns);
+        strobe_json_uint(j, "off_cpu_ns", t->off_ns);
         strobe_json_uint(j, "gap_ns", t->gap_ns);
         strobe_json_uint(j, "slices", t->slices);
         strobe_json_uint(j, "waits", t->waits);
         strobe_json_uint(j, "samples", t->samples);
         strobe_json_uint(j, "lost", t->lost);
+        if (t->restricted_ns)
+            strobe_json_uint(j, "restricted_ns", t->restricted_ns);
         strobe_json_object_end(j);
     }
     strobe_json_array_end(j);
@@ -50,6 +54,7 @@ static void threads(const struct strobe_report *r, struct strobe_json *j)
 
 static void methods(const struct strobe_report *r, struct strobe_json *j)
 {
+    int session = !strcmp(r->source, "session");
     strobe_json_array(j, "methods");
     for (size_t i = 0; i < r->method_count; i++) {
         const struct strobe_report_method *m = &r->methods[i];
@@ -61,6 +66,12 @@ static void methods(const struct strobe_report *r, struct strobe_json *j)
         strobe_json_uint(j, "total_ns", m->total_ns);
         strobe_json_uint(j, "total_cpu_ns", m->total_cpu_ns);
         strobe_json_uint(j, "slices", m->slices);
+        if (session) {
+            strobe_json_uint(j, "alloc_self_bytes", m->alloc_self_bytes);
+            strobe_json_uint(j, "alloc_self_count", m->alloc_self_count);
+            strobe_json_uint(j, "alloc_total_bytes", m->alloc_total_bytes);
+            strobe_json_uint(j, "alloc_total_count", m->alloc_total_count);
+        }
         strobe_json_object_end(j);
     }
     strobe_json_array_end(j);
@@ -136,6 +147,7 @@ static void losses(const struct strobe_report *r, struct strobe_json *j)
     strobe_json_uint(j, "cut", r->stacks_cut);
     strobe_json_uint(j, "doubtful", r->stacks_doubtful);
     strobe_json_uint(j, "refused", r->stacks_refused);
+    strobe_json_uint(j, "engine_samples", r->engine_samples);
     strobe_json_object_end(j);
     strobe_json_object(j, "short_waits");
     strobe_json_uint(j, "count", r->short_waits);
@@ -156,6 +168,8 @@ static void losses(const struct strobe_report *r, struct strobe_json *j)
     strobe_json_uint(j, "suspend_late", r->suspend_late);
     strobe_json_uint(j, "suspend_gone", r->suspend_gone);
     strobe_json_uint(j, "suspend_moved", r->suspend_moved);
+    if (r->signal_taken)
+        strobe_json_uint(j, "signal_taken", r->signal_taken);
     strobe_json_object(j, "stops");
     strobe_json_uint(j, "count", r->stops.count);
     strobe_json_uint(j, "median_ns", r->stops.median);
@@ -184,6 +198,7 @@ void strobe_report_print_json(const struct strobe_report *r, FILE *out)
     process(r, j);
     threads(r, j);
     methods(r, j);
+    strobe_report_json_parts(r, j);
     waits(r, j);
     if (session)
         losses(r, j);

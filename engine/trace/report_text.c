@@ -1,40 +1,14 @@
 /* The report as aligned text, for a reader. */
 #include "engine/trace/report.h"
 
+#include "engine/trace/report_cells.h"
+#include "engine/trace/report_parts.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct cell {
-    char text[24];
-};
-
 enum { METHOD_COLUMN = 58, CALLS_COLUMN = 12, WAIT_COLUMN = 68, ARGUMENT = 21, NAME_LEAST = 24 };
-
-/* A span in the unit that shows four figures of it. */
-static struct cell span(uint64_t ns)
-{
-    struct cell c;
-    if (ns < 1000)
-        snprintf(c.text, sizeof c.text, "%" PRIu64 " ns", ns);
-    else if (ns < 1000000)
-        snprintf(c.text, sizeof c.text, "%.1f us", (double)ns / 1e3);
-    else if (ns < 1000000000)
-        snprintf(c.text, sizeof c.text, "%.2f ms", (double)ns / 1e6);
-    else
-        snprintf(c.text, sizeof c.text, "%.3f s", (double)ns / 1e9);
-    return c;
-}
-
-static struct cell share(uint64_t part, uint64_t whole)
-{
-    struct cell c;
-    if (whole)
-        snprintf(c.text, sizeof c.text, "%.1f %%", 100 * (double)part / (double)whole);
-    else
-        snprintf(c.text, sizeof c.text, "-");
-    return c;
-}
 
 /* Last part of a path. */
 static const char *base(const char *path)
@@ -49,11 +23,12 @@ static void heading(const struct strobe_report *r, FILE *out)
         putc(*p == '\n' ? ' ' : *p, out);
     if (r->command[0])
         putc('\n', out);
-    fprintf(out, "process %" PRIu32 ", %s on the clock, %s of CPU, %zu threads", r->pid, span(r->wall_ns).text,
-            span(r->cpu_ns).text, r->thread_count);
+    fprintf(out, "process %" PRIu32 ", %s on the clock, %s of CPU, %zu threads", r->pid,
+            strobe_cell_span(r->wall_ns).text, strobe_cell_span(r->cpu_ns).text, r->thread_count);
     if (!strcmp(r->source, "session"))
         fprintf(out, ", %s", r->closed ? "ended in order" : "still running, or killed");
     putc('\n', out);
+    strobe_report_print_part(r, out);
 }
 
 /* What the process as a whole used, where that is known, and when its run loop was late. */
@@ -62,7 +37,7 @@ static void process(const struct strobe_report *r, FILE *out)
     const struct strobe_report_process *p = &r->process;
     const char *between = "";
     if (p->span_ns) {
-        fprintf(out, "used %s of a processor", share(p->cpu_ns, p->span_ns).text);
+        fprintf(out, "used %s of a processor", strobe_cell_share(p->cpu_ns, p->span_ns).text);
         between = ", ";
     }
     if (p->footprint_peak_bytes) {
@@ -76,20 +51,26 @@ static void process(const struct strobe_report *r, FILE *out)
     if (!p->longest_ns)
         return;
     fprintf(out, "run loop late: %" PRIu64 " hitches, %" PRIu64 " hangs, %s in all; longest %s at %s", p->hitches,
-            p->hangs, span(p->late_ns).text, span(p->longest_ns).text, span(p->longest_begin_ns).text);
+            p->hangs, strobe_cell_span(p->late_ns).text, strobe_cell_span(p->longest_ns).text,
+            strobe_cell_span(p->longest_begin_ns).text);
     fprintf(out, p->longest_in[0] ? ", in %s\n" : "\n", p->longest_in);
 }
 
 static void threads(const struct strobe_report *r, FILE *out)
 {
     size_t shown = r->options.top && r->options.top < r->thread_count ? r->options.top : r->thread_count;
-    fprintf(out, "\nThreads\n%10s %11s %11s %8s %8s %9s %8s  %s\n", "tid", "wall", "CPU", "waiting", "unseen",
-            "samples", "lost", "name");
+    fprintf(out, "\nThreads\n%10s %11s %11s %8s %8s %8s %9s %8s  %s\n", "tid", "wall", "CPU", "waiting", "off CPU",
+            "unseen", "samples", "lost", "name");
     for (size_t i = 0; i < shown; i++) {
         const struct strobe_report_thread *t = &r->threads[i];
-        fprintf(out, "%10" PRIu32 " %11s %11s %8s %8s %9" PRIu64 " %8" PRIu64 "  %s%s\n", t->tid, span(t->wall_ns).text,
-                span(t->cpu_ns).text, share(t->wait_ns, t->wall_ns).text, share(t->gap_ns, t->wall_ns).text, t->samples,
-                t->lost, t->name, t->is_main ? " (main)" : "");
+        fprintf(out, "%10" PRIu32 " %11s %11s %8s %8s %8s %9" PRIu64 " %8" PRIu64 "  %s%s", t->tid,
+                strobe_cell_span(t->wall_ns).text, strobe_cell_span(t->cpu_ns).text,
+                strobe_cell_share(t->wait_ns, t->wall_ns).text, strobe_cell_share(t->off_ns, t->wall_ns).text,
+                strobe_cell_share(t->gap_ns, t->wall_ns).text, t->samples, t->lost, t->name,
+                t->is_main ? " (main)" : "");
+        if (t->restricted_ns)
+            fprintf(out, " (not recorded after %s: seccomp)", strobe_cell_span(t->restricted_ns).text);
+        putc('\n', out);
     }
     if (shown < r->thread_count)
         fprintf(out, "%10s %zu more\n", "...", r->thread_count - shown);
@@ -101,14 +82,15 @@ static uint64_t seen_ns(const struct strobe_report *r, int inclusive)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < r->thread_count; i++)
-        sum += r->threads[i].wall_ns - (inclusive ? 0 : r->threads[i].wait_ns + r->threads[i].gap_ns);
+        sum += r->threads[i].wall_ns -
+               (inclusive ? 0 : r->threads[i].wait_ns + r->threads[i].off_ns + r->threads[i].gap_ns);
     return sum;
 }
 
 static uint64_t rank_key(const struct strobe_report *r, const struct strobe_report_method *m, int inclusive)
 {
-    return inclusive ? (r->options.by_cpu ? m->total_cpu_ns : m->total_ns)
-                     : (r->options.by_cpu ? m->self_cpu_ns : m->self_ns);
+    return inclusive ? (r->options.by == STROBE_BY_CPU ? m->total_cpu_ns : m->total_ns)
+                     : (r->options.by == STROBE_BY_CPU ? m->self_cpu_ns : m->self_ns);
 }
 
 /* Bytes of a C++ name before its parameters; all of it when there are none. */
@@ -144,17 +126,18 @@ static void name(const struct strobe_report *r, FILE *out, const char *text, siz
 
 static void methods(const struct strobe_report *r, FILE *out, int inclusive)
 {
-    uint64_t whole = r->options.by_cpu ? r->cpu_ns : seen_ns(r, inclusive);
+    uint64_t whole = r->options.by == STROBE_BY_CPU ? r->cpu_ns : seen_ns(r, inclusive);
     size_t shown = 0, top = r->options.top ? r->options.top : r->method_count;
     fprintf(out, "\nMethods by %s time%s\n%8s %11s %11s %11s %11s%s  %s\n", inclusive ? "inclusive" : "self",
-            r->options.by_cpu ? " (CPU)" : "", "share", "self", "self CPU", "inclusive", "incl. CPU",
+            r->options.by == STROBE_BY_CPU ? " (CPU)" : "", "share", "self", "self CPU", "inclusive", "incl. CPU",
             r->calls.told ? "       calls" : "", "method");
     for (; shown < top && shown < r->method_count; shown++) {
         const struct strobe_report_method *m = &(inclusive ? r->inclusive : r->methods)[shown];
         if (!rank_key(r, m, inclusive))
             break;
-        fprintf(out, "%8s %11s %11s %11s %11s  ", share(rank_key(r, m, inclusive), whole).text, span(m->self_ns).text,
-                span(m->self_cpu_ns).text, span(m->total_ns).text, span(m->total_cpu_ns).text);
+        fprintf(out, "%8s %11s %11s %11s %11s  ", strobe_cell_share(rank_key(r, m, inclusive), whole).text,
+                strobe_cell_span(m->self_ns).text, strobe_cell_span(m->self_cpu_ns).text,
+                strobe_cell_span(m->total_ns).text, strobe_cell_span(m->total_cpu_ns).text);
         if (r->calls.told)
             fprintf(out, "%10" PRIu64 "  ", m->slices);
         const char *image = strcmp(m->image, m->name) ? base(m->image) : "";
@@ -173,15 +156,16 @@ static void waits(const struct strobe_report *r, FILE *out)
         return;
     fprintf(out, "\nBlocking calls\n%11s %9s  %s\n", "in all", "calls", "kind");
     for (size_t i = 0; i < r->wait_kind_count; i++)
-        fprintf(out, "%11s %9" PRIu64 "  %s\n", span(r->wait_kinds[i].duration_ns).text, r->wait_kinds[i].count,
-                r->wait_kinds[i].kind);
+        fprintf(out, "%11s %9" PRIu64 "  %s\n", strobe_cell_span(r->wait_kinds[i].duration_ns).text,
+                r->wait_kinds[i].count, r->wait_kinds[i].kind);
     fprintf(out, "\nLongest blocking calls\n%11s %11s  %-16s %-24s %s\n", "lasted", "began at", "kind", "thread",
             "method (argument), ended by");
     for (size_t i = 0; i < r->wait_count; i++) {
         const struct strobe_report_wait *w = &r->waits[i];
         char thread[64];
         snprintf(thread, sizeof thread, "%" PRIu32 " %s", w->tid, w->thread);
-        fprintf(out, "%11s %11s  %-16s %-24s ", span(w->duration_ns).text, span(w->begin_ns).text, w->kind, thread);
+        fprintf(out, "%11s %11s  %-16s %-24s ", strobe_cell_span(w->duration_ns).text,
+                strobe_cell_span(w->begin_ns).text, w->kind, thread);
         name(r, out, w->method, WAIT_COLUMN + (w->arg ? ARGUMENT : 0));
         if (w->arg)
             fprintf(out, w->arg > 0xffffffff ? " (0x%" PRIx64 ")" : " (%" PRIu64 ")", w->arg);
@@ -212,6 +196,9 @@ static void losses(const struct strobe_report *r, FILE *out)
             "stacks cut %" PRIu64 ", doubtful %" PRIu64 ", refused by a full table %" PRIu64
             "; slots half written %" PRIu64 ", damaged %" PRIu64 "; events of untracked threads %" PRIu64 "\n",
             r->stacks_cut, r->stacks_doubtful, r->stacks_refused, r->half_written, r->malformed, r->untracked);
+    if (r->engine_samples)
+        fprintf(out, "samples that met the engine itself at work in a hook: %" PRIu64 ", shown as the hooked call's\n",
+                r->engine_samples);
     if (r->calls.told)
         fprintf(out,
                 "calls: %" PRIu64 ", %" PRIu64 " of them with an end made up; %" PRIu64
@@ -221,20 +208,46 @@ static void losses(const struct strobe_report *r, FILE *out)
                 r->calls.refused, r->calls.unmatched);
     if (r->short_waits)
         fprintf(out, "waits too short to be recorded: %" PRIu64 ", %s in all\n", r->short_waits,
-                span(r->short_wait_ns).text);
+                strobe_cell_span(r->short_wait_ns).text);
     if (r->passes)
         fprintf(out,
                 "sampler: %" PRIu64 " passes, %s late on average, %" PRIu64 " too late; %" PRIu64 " stops, %" PRIu64
                 " resumes, %" PRIu64 " not in time, %" PRIu64 " gone, %" PRIu64 " let go unread\n",
-                r->passes, span(r->lag_ns / r->passes).text, r->late_passes, r->suspends, r->resumes, r->suspend_late,
-                r->suspend_gone, r->suspend_moved);
+                r->passes, strobe_cell_span(r->lag_ns / r->passes).text, r->late_passes, r->suspends, r->resumes,
+                r->suspend_late, r->suspend_gone, r->suspend_moved);
     if (r->stops.count)
         fprintf(out, "threads stood %" PRIu64 " times: %s (median), %s (99 %%), %s at most\n", r->stops.count,
-                span(r->stops.median).text, span(r->stops.percentile_99).text, span(r->stops.longest).text);
+                strobe_cell_span(r->stops.median).text, strobe_cell_span(r->stops.percentile_99).text,
+                strobe_cell_span(r->stops.longest).text);
     if (r->balanced)
         fprintf(out, "The books balance: every event is accounted for.\n");
     else
         fprintf(out, "THE BOOKS DO NOT BALANCE: %s\n", r->verdict);
+}
+
+/* The same in a line: how many samples, what was lost of them, whether the numbers are consistent. */
+static void summary(const struct strobe_report *r, FILE *out)
+{
+    uint64_t overwritten = r->events.overwritten > 0 ? (uint64_t)r->events.overwritten : 0;
+    uint64_t lost = overwritten + r->events.dropped + r->events.unwind_failed;
+    uint64_t broken = r->stacks_cut + r->stacks_doubtful + r->stacks_refused;
+    fprintf(out, "\n%" PRIu64 " samples, ", r->events.sampled);
+    if (lost)
+        fprintf(out, "%" PRIu64 " lost (%" PRIu64 " overwritten, %" PRIu64 " dropped, %" PRIu64 " without a stack)",
+                lost, overwritten, r->events.dropped, r->events.unwind_failed);
+    else
+        fprintf(out, "none lost");
+    if (broken)
+        fprintf(out, ", %" PRIu64 " stacks not whole", broken);
+    if (r->engine_samples)
+        fprintf(out, ", %" PRIu64 " in the engine itself (left out of stacks)", r->engine_samples);
+    if (r->calls.told)
+        fprintf(out, "; %" PRIu64 " calls, %" PRIu64 " entries and exits lost", r->calls.calls,
+                r->calls.overwritten + r->calls.refused);
+    if (r->balanced)
+        fprintf(out, "; the accounting is consistent (--verbose: details)\n");
+    else
+        fprintf(out, "\nTHE ACCOUNTING IS NOT CONSISTENT: %s\n", r->verdict);
 }
 
 static void facts(const struct strobe_report *r, FILE *out)
@@ -250,12 +263,24 @@ static void print(const struct strobe_report *r, FILE *out)
     heading(r, out);
     process(r, out);
     threads(r, out);
-    methods(r, out, 0);
-    methods(r, out, 1);
+    strobe_report_print_function(r, out);
+    if (r->options.by == STROBE_BY_ALLOC) {
+        strobe_report_print_allocations(r, out);
+    } else {
+        methods(r, out, 0);
+        methods(r, out, 1);
+    }
+    strobe_report_print_lines(r, out);
     waits(r, out);
-    if (!strcmp(r->source, "session"))
+    if (!strcmp(r->source, "session") && r->options.verbose)
         losses(r, out);
-    facts(r, out);
+    else if (!strcmp(r->source, "session"))
+        summary(r, out);
+    if (r->signal_taken)
+        fprintf(out, "The program took signal %" PRIu32 ", by which threads are stopped: recorded by hooks only.\n",
+                r->signal_taken);
+    if (r->options.verbose)
+        facts(r, out);
     if (r->warning_count)
         fprintf(out, "\nMind\n");
     for (size_t i = 0; i < r->warning_count; i++)

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A method of the profile is a text and a class: a sampled call has the name of the wait that it may become. */
+enum { CLASSES = STROBE_SLICE_CLASS_COUNT };
+
 struct job {
     struct strobe_report *report;
     struct strobe_profile profile;
@@ -37,6 +40,7 @@ static enum strobe_slice_class class_of(const struct strobe_import_event *e)
         [STROBE_SLICE_WAIT] = "wait",
         [STROBE_SLICE_GAP] = "gap",
         [STROBE_SLICE_PLACEHOLDER] = "placeholder",
+        [STROBE_SLICE_OFF_CPU] = "off_cpu",
     };
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(e->category, names[i]))
@@ -135,12 +139,14 @@ static void on_begin(void *ctx, const struct strobe_import_event *e)
         return;
     }
     see(j, e->time_ns);
-    uint32_t name = strobe_text_number(&j->report->texts, e->name, strlen(e->name));
-    if (name == UINT32_MAX)
+    uint32_t text = strobe_text_number(&j->report->texts, e->name, strlen(e->name));
+    enum strobe_slice_class class = class_of(e);
+    uint32_t method = text * CLASSES + class;
+    if (text >= UINT32_MAX / CLASSES)
         j->failed = 1;
     else
-        strobe_profile_begin(&j->profile, e->thread, name, class_of(e), e->time_ns, e->cpu_ns);
-    strobe_process_slice_begin(&j->process, tid_of(j, e->thread), e->time_ns, name);
+        strobe_profile_begin(&j->profile, e->thread, method, class, e->time_ns, e->cpu_ns);
+    strobe_process_slice_begin(&j->process, tid_of(j, e->thread), e->time_ns, method);
 }
 
 static void on_end(void *ctx, const struct strobe_import_event *e)
@@ -205,14 +211,14 @@ static void on_sample(void *ctx, uint32_t pid, uint32_t tid, uint64_t time_ns)
         j->report->threads[*place].samples++;
 }
 
-static const char *name_of(void *ctx, uint32_t name)
+static const char *name_of(void *ctx, uint32_t method)
 {
-    return ((struct job *)ctx)->report->texts.texts[name];
+    return ((struct job *)ctx)->report->texts.texts[method / CLASSES];
 }
 
-static const char *image_of(void *ctx, uint32_t name)
+static const char *image_of(void *ctx, uint32_t method)
 {
-    (void)ctx, (void)name;
+    (void)ctx, (void)method;
     return "";
 }
 
@@ -225,6 +231,7 @@ static void take_threads(struct job *j)
         to->cpu_ns = from->cpu_ns;
         to->wait_ns = from->wait_ns;
         to->gap_ns = from->gap_ns;
+        to->off_ns = from->off_ns;
         to->slices = from->slices;
         to->waits = from->waits;
     }
@@ -245,7 +252,7 @@ static void find_wakers(struct job *j)
 static enum strobe_status finish(struct job *j, const struct strobe_import_stats *stats)
 {
     struct strobe_report *r = j->report;
-    struct strobe_report_names names = {name_of, image_of, j};
+    struct strobe_report_names names = {name_of, image_of, j, NULL};
     enum strobe_status status = strobe_profile_finish(&j->profile);
     if (status != STROBE_OK || j->failed)
         return STROBE_IO;
@@ -287,7 +294,7 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
         .note = on_note,
         .sample = on_sample,
     };
-    struct strobe_import_stats stats;
+    struct strobe_import_stats stats = {0};
     struct job j = {.report = calloc(1, sizeof *j.report), .first_ns = UINT64_MAX,
                     .woken_thread = STROBE_IMPORT_NO_THREAD};
     enum strobe_status status = STROBE_IO;
@@ -301,6 +308,8 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
             status = finish(&j, &stats);
             if (status != STROBE_OK)
                 snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+        } else if (status == STROBE_BAD_INPUT && !stats.packets) {
+            snprintf(why, why_bytes, "not a Strobe session or a Perfetto trace");
         }
     }
     strobe_profile_close(&j.profile);

@@ -3,7 +3,7 @@
  *   start
  *     any of value (by series, then by time), then any of hitch (by time), then any of mark (by track, then by time)
  *     for each thread:   thread_begin
- *                          any of slice_begin, slice_end, instant, wake, samples, message
+ *                          any of slice_begin, slice_end, instant, wake, samples, message, cpu
  *                        thread_end
  *   finish               once, also after an error
  *
@@ -11,8 +11,11 @@
  * longer than zero, and all are ended before thread_end. Pointers handed over are good during the call only, except
  * those given to start, which last until finish returns. Names are ids of the function tree.
  *
- * A sink that has no use for values, hitches, marks, instants, wakes, samples, messages or ends of threads leaves the
- * pointer NULL.
+ * A sink that has no use for values, hitches, marks, instants, wakes, samples, messages, shares of CPU time or ends of
+ * threads leaves the pointer NULL.
+ *
+ * Of several sessions, one for each process, the calls from start on are repeated, in the order in which the processes
+ * began, and finish comes after the last; the tree goes on to the next session (strobe_function_tree_enter).
  *
  * What comes from no session (calls_timeline.h) has a reader of which only pid, exe, command, begin and threads are
  * set; the version of its session is 0.
@@ -50,6 +53,8 @@ enum strobe_slice_class {
     STROBE_SLICE_WAIT,                /* a blocking call; covers it from begin to end */
     STROBE_SLICE_GAP,                 /* no sample for too long */
     STROBE_SLICE_PLACEHOLDER,         /* stands for frames that are missing */
+    STROBE_SLICE_OFF_CPU,             /* the thread stood in the slice around this one, off its processor */
+    STROBE_SLICE_CLASS_COUNT,
 };
 
 struct strobe_slice {
@@ -91,6 +96,10 @@ struct strobe_wake_flow {
 /* The thread's loop begins a message (id not 0), after the slices of the one before have ended and before its own
  * begin; or it ends the one it was busy with (0). One that begins ends the one before, too. */
 struct strobe_loop_message { uint64_t time_ns; uint32_t id; };
+
+/* CPU time of the thread that belongs to `node` of the function tree, used between the two times: see cpu_shares.h. The
+ * times are equal where it belongs to a sample. Ends never decrease. A thread of which calls are known has none. */
+struct strobe_cpu_share { uint64_t begin_ns, end_ns; uint32_t node; uint64_t cpu_ns; };
 
 /* A value of the process at an instant. */
 struct strobe_value { enum strobe_series what; uint64_t time_ns, value; };
@@ -138,6 +147,12 @@ struct strobe_sink {
     void (*hitch)(struct strobe_sink *, const struct strobe_late *);
     void (*mark)(struct strobe_sink *, const struct strobe_mark *);
     void (*message)(struct strobe_sink *, const struct strobe_loop_message *);
+    void (*cpu)(struct strobe_sink *, const struct strobe_cpu_share *);
+    int several;                 /* set before start: there are several processes, to be told apart */
 };
+
+/* The name of the process's program: the last part of its file's path; "program" when it is not known. *bytes is its
+ * length: nothing ends it. */
+const char *strobe_sink_process_name(const struct strobe_session_header *header, size_t *bytes);
 
 #endif

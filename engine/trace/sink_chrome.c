@@ -10,6 +10,8 @@ struct chrome {
     uint32_t pid, tid;
     int knows_cpu;               /* how much CPU time threads used */
     int started;                 /* there is an event already */
+    int open;                    /* a process has been begun */
+    uint64_t flow_base, flow_last;   /* ids of flows of the process are above the first; the last that was told */
 };
 
 static const char *const class_name[] = {
@@ -17,6 +19,7 @@ static const char *const class_name[] = {
     [STROBE_SLICE_WAIT] = "wait",
     [STROBE_SLICE_GAP] = "gap",
     [STROBE_SLICE_PLACEHOLDER] = "placeholder",
+    [STROBE_SLICE_OFF_CPU] = "off_cpu",
 };
 static const char *const counter_name[STROBE_COUNTER_COUNT] = {
     [STROBE_COUNTER_ALLOC_BYTES] = "alloc bytes",   [STROBE_COUNTER_ALLOCS] = "allocs",
@@ -59,7 +62,9 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     c->tree = tree;
     c->pid = reader->session.header->pid;
     c->knows_cpu = reader->session.header->version != 0;
-    strobe_outfile_text(c->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    if (!c->open++)
+        strobe_outfile_text(c->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    c->flow_base = c->flow_last;
     const char *exe = reader->session.header->exe;
     name_track(c, "process_name", c->pid, exe[0] ? exe : "program");
 }
@@ -130,9 +135,11 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
     struct chrome *c = (struct chrome *)sink;
     if (f->waker == STROBE_NOBODY)
         return;
+    uint64_t id = c->flow_base + f->id;
+    c->flow_last = id > c->flow_last ? id : c->flow_last;
     event(c, f->at_waker ? "s" : "f", c->tid);
     strobe_outfile_text(c->out, "wake\",\"cat\":\"wake\",\"id\":");
-    strobe_outfile_number(c->out, f->id);
+    strobe_outfile_number(c->out, id);
     time_of(c, f->at_waker ? ",\"ts\":" : ",\"bp\":\"e\",\"ts\":", f->time_ns);
     strobe_outfile_text(c->out, "}");
 }

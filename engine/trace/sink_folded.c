@@ -1,5 +1,7 @@
 #include "engine/trace/sinks.h"
 
+#include "engine/trace/allocations.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +10,13 @@ struct folded {
     struct strobe_outfile *out;
     struct strobe_function_tree *tree;
     const struct strobe_reader_thread *thread;
-    uint64_t *self_ns;           /* by node of the function tree: time it was innermost in this thread */
+    struct strobe_folded_options options;
+    const struct strobe_reader *reader;
+    uint64_t *weight_of;           /* by node of the function tree: time it was innermost in this thread, or bytes */
     size_t node_room;
-    uint32_t *touched;           /* nodes with self_ns not 0 in this thread, or once so */
+    uint32_t *touched;           /* nodes with weight_of not 0 in this thread, or once so */
     size_t touched_count, touched_room;
-    uint64_t since_ns;           /* innermost is `node` since then */
+    struct strobe_moment since;  /* innermost is `node` since then */
     uint32_t node;
     int failed;
 };
@@ -33,24 +37,37 @@ static int grow(struct folded *f, void *array, size_t needed, size_t *room, size
     return 1;
 }
 
-/* Gives the time up to now to the innermost path, and goes on to the next. */
-static void turn(struct folded *f, uint64_t time_ns, uint32_t node)
+static void give(struct folded *f, uint32_t node, uint64_t weight)
 {
-    if (f->node && time_ns > f->since_ns &&
-        grow(f, &f->self_ns, (size_t)f->node + 1, &f->node_room, sizeof *f->self_ns) &&
+    if (node && weight &&
+        grow(f, &f->weight_of, (size_t)node + 1, &f->node_room, sizeof *f->weight_of) &&
         grow(f, &f->touched, f->touched_count + 1, &f->touched_room, sizeof *f->touched)) {
-        if (!f->self_ns[f->node])
-            f->touched[f->touched_count++] = f->node;
-        f->self_ns[f->node] += time_ns - f->since_ns;
+        if (!f->weight_of[node])
+            f->touched[f->touched_count++] = node;
+        f->weight_of[node] += weight;
     }
-    f->since_ns = time_ns;
+}
+
+/* Gives what has passed up to now to the innermost path, and goes on to the next. */
+static void turn(struct folded *f, const struct strobe_moment *now, uint32_t node)
+{
+    uint64_t wall_ns = now->time_ns > f->since.time_ns ? now->time_ns - f->since.time_ns : 0;
+    uint64_t cpu_ns = now->cpu_ns > f->since.cpu_ns ? now->cpu_ns - f->since.cpu_ns : 0;
+    switch (f->options.weight) {
+    case STROBE_WEIGHT_WALL: give(f, f->node, wall_ns); break;
+    case STROBE_WEIGHT_CPU: break;
+    case STROBE_WEIGHT_OFF_CPU: give(f, f->node, wall_ns > cpu_ns ? wall_ns - cpu_ns : 0); break;
+    case STROBE_WEIGHT_ALLOC: break;
+    }
+    f->since = *now;
     f->node = node;
 }
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
 {
-    (void)reader;
-    ((struct folded *)sink)->tree = tree;
+    struct folded *f = (struct folded *)sink;
+    f->reader = reader;
+    f->tree = tree;
 }
 
 static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
@@ -63,25 +80,45 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
 
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
-    turn((struct folded *)sink, s->begin.time_ns, s->node);
+    turn((struct folded *)sink, &s->begin, s->node);
 }
 
 static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct folded *f = (struct folded *)sink;
-    turn(f, now->time_ns, strobe_function_tree_node(f->tree, s->node)->parent);
+    turn(f, now, strobe_function_tree_node(f->tree, s->node)->parent);
 }
 
-/* A frame's name; what separates frames and lines in this format becomes a colon and a blank. */
+static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
+{
+    give((struct folded *)sink, s->node, s->cpu_ns);
+}
+
+/* A frame's name of at most `bytes`; what separates frames and lines in this format becomes a colon and a blank. */
+static void frame_of(struct folded *f, const char *text, size_t bytes)
+{
+    for (size_t i = 0, from = 0; i <= bytes; i++) {
+        if (i < bytes && !strchr(";\n\r", text[i]))
+            continue;
+        strobe_outfile_write(f->out, text + from, i - from);
+        if (i < bytes)
+            strobe_outfile_text(f->out, text[i] == ';' ? ":" : " ");
+        from = i + 1;
+    }
+}
+
 static void frame(struct folded *f, const char *text)
 {
-    while (*text) {
-        size_t plain = strcspn(text, ";\n\r");
-        strobe_outfile_write(f->out, text, plain);
-        text += plain;
-        if (*text)
-            strobe_outfile_text(f->out, *text++ == ';' ? ":" : " ");
-    }
+    frame_of(f, text, strlen(text));
+}
+
+/* Of several processes the root of a stack is the program's name. */
+static void root(struct folded *f)
+{
+    size_t bytes;
+    const char *name = strobe_sink_process_name(f->reader->session.header, &bytes);
+    frame_of(f, name, bytes);
+    strobe_outfile_text(f->out, ";");
 }
 
 static void line(struct folded *f, uint32_t leaf)
@@ -94,6 +131,8 @@ static void line(struct folded *f, uint32_t leaf)
     }
     for (uint32_t i = depth, node = leaf; i--; node = strobe_function_tree_node(f->tree, node)->parent)
         path[i] = strobe_function_tree_node(f->tree, node)->name;
+    if (f->sink.several)
+        root(f);
     frame(f, f->thread->name);
     for (uint32_t i = 0; i < depth; i++) {
         strobe_outfile_text(f->out, ";");
@@ -101,17 +140,31 @@ static void line(struct folded *f, uint32_t leaf)
     }
     free(path);
     strobe_outfile_text(f->out, " ");
-    strobe_outfile_number(f->out, (f->self_ns[leaf] + 500) / 1000);
+    int bytes = f->options.weight == STROBE_WEIGHT_ALLOC;
+    strobe_outfile_number(f->out, bytes ? f->weight_of[leaf] : (f->weight_of[leaf] + 500) / 1000);
     strobe_outfile_text(f->out, "\n");
+}
+
+static void add_allocations(struct folded *f)
+{
+    struct strobe_allocation_sum sum = {0};
+    if (strobe_allocations_add(&sum, f->reader, f->thread, f->tree, f->options.from_ns, f->options.to_ns) != STROBE_OK)
+        f->failed = 1;
+    for (size_t i = 0; i < sum.node_room; i++)
+        give(f, (uint32_t)i, sum.of_node[i].bytes);
+    strobe_allocations_free(&sum);
 }
 
 static void thread_end(struct strobe_sink *sink)
 {
     struct folded *f = (struct folded *)sink;
+    if (f->options.weight == STROBE_WEIGHT_ALLOC)
+        add_allocations(f);
+    uint64_t least = f->options.weight == STROBE_WEIGHT_ALLOC ? 1 : 500;
     for (size_t i = 0; i < f->touched_count; i++) {
-        if (f->self_ns[f->touched[i]] >= 500)
+        if (f->weight_of[f->touched[i]] >= least)
             line(f, f->touched[i]);
-        f->self_ns[f->touched[i]] = 0;
+        f->weight_of[f->touched[i]] = 0;
     }
 }
 
@@ -119,7 +172,7 @@ static enum strobe_status finish(struct strobe_sink *sink)
 {
     struct folded *f = (struct folded *)sink;
     enum strobe_status status = f->failed ? STROBE_IO : STROBE_OK;
-    free(f->self_ns);
+    free(f->weight_of);
     free(f->touched);
     free(f);
     return status;
@@ -127,11 +180,18 @@ static enum strobe_status finish(struct strobe_sink *sink)
 
 struct strobe_sink *strobe_sink_folded(struct strobe_outfile *out)
 {
+    return strobe_sink_folded_by(out, &(struct strobe_folded_options){STROBE_WEIGHT_WALL, 0, UINT64_MAX});
+}
+
+struct strobe_sink *strobe_sink_folded_by(struct strobe_outfile *out, const struct strobe_folded_options *options)
+{
     struct folded *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
     f->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .thread_end = thread_end, .finish = finish};
+                                   .slice_end = slice_end, .thread_end = thread_end, .finish = finish,
+                                   .cpu = options->weight == STROBE_WEIGHT_CPU ? cpu : NULL};
     f->out = out;
+    f->options = *options;
     return &f->sink;
 }

@@ -1,41 +1,14 @@
 #include "engine/trace/sink_perfetto.h"
 
 #include "engine/trace/packets.h"
+#include "engine/trace/perfetto_ids.h"
 #include "engine/trace/perfetto_marks.h"
+#include "engine/trace/perfetto_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEQUENCE_TRACKS = 1, SEQUENCE_SAMPLES = 2, SEQUENCE_THREADS = 3 };
-enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES };
-
-/* Counter tracks of a thread, in the order their values travel. */
-enum track { TRACK_CPU, TRACK_ALLOC, TRACK_FAULTS, TRACK_SWITCHES, TRACK_COUNT };
-static const struct { const char *name, *share; unsigned type, unit, metric; } track_kind[TRACK_COUNT] = {
-    [TRACK_CPU] = {NULL, NULL, 1, 0, STROBE_METRIC_CPU},
-    [TRACK_ALLOC] = {"allocated bytes", "alloc", 0, 3, STROBE_METRIC_ALLOC},
-    [TRACK_FAULTS] = {"page faults", "faults", 0, 2, STROBE_METRIC_FAULTS},
-    [TRACK_SWITCHES] = {"context switches", "switches", 0, 2, STROBE_METRIC_SWITCHES},
-};
-
-enum note { NOTE_SAMPLES, NOTE_ARG, NOTE_UNFINISHED, NOTE_COUNTERS, NOTE_COUNT = NOTE_COUNTERS + STROBE_COUNTER_COUNT };
-static const char *const note_name[NOTE_COUNT] = {
-    [NOTE_SAMPLES] = "samples",
-    [NOTE_ARG] = "arg",
-    [NOTE_UNFINISHED] = "unfinished",
-    [NOTE_COUNTERS + STROBE_COUNTER_ALLOC_BYTES] = "alloc bytes",
-    [NOTE_COUNTERS + STROBE_COUNTER_ALLOCS] = "allocs",
-    [NOTE_COUNTERS + STROBE_COUNTER_MINOR_FAULTS] = "minor faults",
-    [NOTE_COUNTERS + STROBE_COUNTER_MAJOR_FAULTS] = "major faults",
-    [NOTE_COUNTERS + STROBE_COUNTER_SWITCHES] = "switches",
-    [NOTE_COUNTERS + STROBE_COUNTER_PREEMPTIONS] = "preemptions",
-};
-static const char *const class_name[] = {
-    [STROBE_SLICE_FUNCTION] = "function",
-    [STROBE_SLICE_WAIT] = "wait",
-    [STROBE_SLICE_GAP] = "gap",
-    [STROBE_SLICE_PLACEHOLDER] = "placeholder",
-};
+enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES, SOURCE_BYTES_MAX = 64 };   /* less their texts */
 
 struct perfetto {
     struct strobe_sink sink;
@@ -45,14 +18,18 @@ struct perfetto {
     struct strobe_function_tree *tree;
     int failed;                        /* memory ran out */
 
+    /* The process being written. */
+    uint64_t key;                      /* what ids follow from, see perfetto_ids.h */
+    uint32_t tracks_sequence, samples_sequence;
+    uint64_t process_track;
     uint64_t begin_ns;                 /* where all clocks start */
     uint64_t series_track[STROBE_SERIES_COUNT], hitch_track;   /* 0 = not told yet */
-    uint64_t next_track;
+    uint64_t next_track;               /* number of the next track; its id is another */
     struct strobe_perfetto_marks marks;
     unsigned tracks[TRACK_COUNT], track_count;   /* those the session collects */
 
     /* The thread being written. */
-    uint32_t sequence, tid, pid;
+    uint32_t sequence, tid, pid;       /* sequence: the one begun last */
     uint32_t rank;
     uint8_t prefix[16];                /* of each of its packets */
     size_t prefix_bytes;
@@ -91,15 +68,18 @@ static int grow(struct perfetto *w, void *array, size_t needed, size_t *room_now
 
 /* ---- tracks */
 
+static uint64_t new_track(struct perfetto *w)
+{
+    return strobe_perfetto_track(w->key, w->next_track++);
+}
+
 static void describe_process(struct perfetto *w)
 {
     const struct strobe_session_header *h = w->reader->session.header;
-    size_t exe = strnlen(h->exe, sizeof h->exe), command = strnlen(h->command, sizeof h->command);
-    const char *name = h->exe + exe;
-    while (name > h->exe && name[-1] != '/')
-        name--;
+    size_t command = strnlen(h->command, sizeof h->command), name_bytes;
+    const char *name = strobe_sink_process_name(h, &name_bytes);
     uint8_t *p = strobe_packets_room(&w->packets, 8192), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
     p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
     uint8_t *s = p = pb_open(p, PACKET_CLOCK_SNAPSHOT);
@@ -110,15 +90,16 @@ static void describe_process(struct perfetto *w)
     p = strobe_packets_end(&w->packets, packet, p);
 
     packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
-    p = pb_uint(p, 1, w->next_track++);
+    p = pb_uint(p, 1, w->process_track = new_track(w));
     p = pb_uint(p, 11, 3);
     uint8_t *process = p = pb_open(p, 3);
     p = pb_uint(p, 1, w->pid);
     if (command)
         p = pb_bytes(p, 2, h->command, command);
-    p = pb_bytes(p, 6, exe ? name : "program", exe ? (size_t)(h->exe + exe - name) : 7);
+    p = pb_bytes(p, 6, name, name_bytes);
+    p = pb_uint(p, 7, h->begin.boottime_ns);
     p = pb_close(process, p);
     p = pb_close(d, p);
     strobe_packets_end(&w->packets, packet, p);
@@ -127,10 +108,10 @@ static void describe_process(struct perfetto *w)
 static void describe_thread(struct perfetto *w, const struct strobe_reader_thread *t, uint64_t track)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
-    p = pb_uint(p, 5, 1);
+    p = pb_uint(p, 5, w->process_track);
     p = pb_uint(p, 12, w->rank++);
     uint8_t *thread = p = pb_open(p, 4);
     p = pb_uint(p, 1, w->pid);
@@ -144,7 +125,7 @@ static void describe_thread(struct perfetto *w, const struct strobe_reader_threa
 static void describe_counter(struct perfetto *w, unsigned kind, uint64_t track, uint64_t parent)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
     p = pb_uint(p, 5, parent);
@@ -165,7 +146,7 @@ static void describe_counter(struct perfetto *w, unsigned kind, uint64_t track, 
 
 /* ---- threads */
 
-static void start_sequence(struct perfetto *w, uint64_t track)
+static void start_sequence(struct perfetto *w, uint64_t track, const uint64_t *counter_tracks)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, w->sequence);
@@ -177,7 +158,7 @@ static void start_sequence(struct perfetto *w, uint64_t track)
     uint8_t *e = p = pb_open(p, PACKET_TRACK_EVENT);
     p = pb_uint(p, EVENT_TRACK, track);
     for (unsigned i = 0; i < w->track_count; i++)
-        p = pb_uint(p, EVENT_COUNTER_TRACK, track + 1 + i);
+        p = pb_uint(p, EVENT_COUNTER_TRACK, counter_tracks[i]);
     p = pb_close(e, p);
     p = pb_close(d, p);
     strobe_packets_end(&w->packets, packet, p);
@@ -186,8 +167,7 @@ static void start_sequence(struct perfetto *w, uint64_t track)
 static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
 {
     struct perfetto *w = (struct perfetto *)sink;
-    uint64_t track = w->next_track;
-    w->next_track += 1 + w->track_count;
+    uint64_t track = new_track(w), counter_tracks[TRACK_COUNT];
     w->stats->threads++;
     w->sequence++;
     w->tid = t->tid;
@@ -200,8 +180,8 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
     w->sample_bytes = 0;
     describe_thread(w, t, track);
     for (unsigned i = 0; i < w->track_count; i++)
-        describe_counter(w, w->tracks[i], track + 1 + i, track);
-    start_sequence(w, track);
+        describe_counter(w, w->tracks[i], counter_tracks[i] = new_track(w), track);
+    start_sequence(w, track, counter_tracks);
 }
 
 /* The head of a packet of the thread's sequence. */
@@ -240,6 +220,17 @@ static inline uint8_t *counters(struct perfetto *w, uint8_t *p, const struct str
     return p;
 }
 
+/* Where a function is in the source. As a slice's, this is where a sample first met the function. */
+static uint8_t *intern_source(uint8_t *p, uint32_t id, const struct strobe_name *name)
+{
+    uint8_t *source = p = pb_open(p, INTERNED_SOURCE);
+    p = pb_uint(p, 1, id + 1u);
+    p = pb_bytes(p, 2, name->file, strobe_packets_text_bytes(name->file));
+    p = pb_bytes(p, 3, name->text, strobe_packets_text_bytes(name->text));
+    p = pb_uint(p, 4, name->line);
+    return pb_close(source, p);
+}
+
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     struct perfetto *w = (struct perfetto *)sink;
@@ -248,10 +239,14 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     if (!grow(w, &w->named_in, (size_t)s->name + 1, &w->named_room, sizeof *w->named_in))
         return;
     int class_new = !(w->classes_named >> s->class & 1);
+    const struct strobe_name *name = strobe_function_tree_name(w->tree, s->name);
+    int has_source = name->file[0] && name->line;
     if (w->named_in[s->name] != w->sequence) {
         w->named_in[s->name] = w->sequence;
-        text = strobe_function_tree_name(w->tree, s->name)->text;
+        text = name->text;
         text_room = strobe_packets_text_bytes(text);
+        if (has_source)
+            text_room += text_room + strobe_packets_text_bytes(name->file) + SOURCE_BYTES_MAX;
     }
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX + text_room), *packet = p = pb_open(p, TRACE_PACKET);
     p = stamp(w, p, s->begin.time_ns);
@@ -261,6 +256,8 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
             p = strobe_packets_interned(p, INTERNED_CATEGORY, s->class + 1u, class_name[s->class]);
         if (text)
             p = strobe_packets_interned(p, INTERNED_NAME, s->name + 1u, text);
+        if (text && has_source)
+            p = intern_source(p, s->name, name);
         p = pb_close(names, p);
         w->classes_named |= 1u << s->class;
     }
@@ -269,6 +266,8 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     p = pb_uint(p, EVENT_NAME, s->name + 1u);
     p = pb_uint(p, EVENT_CATEGORY, s->class + 1u);
     p = counters(w, p, &s->begin);
+    if (has_source)
+        p = pb_uint(p, EVENT_SOURCE, s->name + 1u);
     p = pb_close(event, p);
     strobe_packets_end(&w->packets, packet, p);
     w->stats->slices++;
@@ -349,12 +348,13 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
         return;
     }
     uint32_t other = w->reader->threads[f->at_waker ? f->waiter : f->waker].tid;
+    uint64_t flow = strobe_perfetto_flow(w->key, f->id);
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = stamp(w, p, f->time_ns);
     uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
     p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
     p = pb_text(p, EVENT_NAME_TEXT, f->at_waker ? "wakes" : "woken");
-    p = strobe_packets_flow(p, f->at_waker ? EVENT_FLOW : EVENT_FLOW_END, f->id);
+    p = strobe_packets_flow(p, f->at_waker ? EVENT_FLOW : EVENT_FLOW_END, flow);
     p = strobe_packets_note(p, "thread", other);
     p = pb_close(event, p);
     strobe_packets_end(&w->packets, packet, p);
@@ -382,7 +382,7 @@ static uint8_t *dictionary_open(struct perfetto *w, size_t bytes, uint8_t **pack
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX + bytes);
     *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
+    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     return *data = pb_open(p, PACKET_INTERNED);
 }
@@ -461,6 +461,7 @@ static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint
         tell_frame(w, ids[count++] = FRAME_LOST, STROBE_NAME_LOST, 0);
     else if (way & STROBE_STACK_CUT)
         tell_frame(w, ids[count++] = FRAME_CUT, STROBE_NAME_CUT, 0);
+    stack = strobe_function_tree_shown_stack(w->tree, stack, way);
     if (!stack || strobe_stack_frames(&w->reader->session.stacks, stack, address, STROBE_STACK_DEPTH_MAX, &depth) !=
                       STROBE_OK) {
         tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
@@ -475,7 +476,7 @@ static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint
 
 static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned way)
 {
-    uint32_t ids[STROBE_STACK_DEPTH_MAX * 4];
+    uint32_t ids[STROBE_STACK_NAMES_MAX];
     uint32_t nodes = strobe_stack_node_count(&w->reader->session.stacks) + 1;
     if (stack >= nodes)
         stack = 0;
@@ -501,7 +502,7 @@ static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned way)
 static void set_sample_clock(struct perfetto *w)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
+    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = strobe_packets_delta_clock(p, w->begin_ns);
     strobe_packets_end(&w->packets, packet, p);
@@ -528,7 +529,7 @@ static void one_sample(struct perfetto *w, uint64_t time_ns)
     if (time_ns < w->sample_ns)
         set_sample_clock(w);
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
+    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, time_ns - w->sample_ns);
     memcpy(p, w->sample, sizeof w->sample);
@@ -555,7 +556,7 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
 static void start_samples(struct perfetto *w)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_SAMPLES);
+    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
     p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
     p = strobe_packets_delta_clock(p, w->begin_ns);
@@ -595,13 +596,13 @@ static void tell_session(struct perfetto *w)
         {"interval of sampler ns", c->async_interval_ns},
     };
     uint8_t *p = strobe_packets_room(&w->packets, 4096), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, w->begin_ns);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
     uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
     p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
-    p = pb_uint(p, EVENT_TRACK, 1);
+    p = pb_uint(p, EVENT_TRACK, w->process_track);
     p = pb_text(p, EVENT_NAME_TEXT, "recorded by strobe");
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         p = strobe_packets_note(p, notes[i].key, notes[i].value);
@@ -616,7 +617,7 @@ static uint8_t *process_event(struct perfetto *w, uint64_t time_ns, uint64_t tra
 {
     uint8_t *p = strobe_packets_room(&w->packets, 4096);
     *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
     p = pb_uint(p, PACKET_TIMESTAMP, time_ns);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
@@ -628,10 +629,10 @@ static uint8_t *process_event(struct perfetto *w, uint64_t time_ns, uint64_t tra
 static void describe_of_process(struct perfetto *w, uint64_t track, const char *name, unsigned unit)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, SEQUENCE_TRACKS);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
-    p = pb_uint(p, 5, 1);
+    p = pb_uint(p, 5, w->process_track);
     p = pb_text(p, 2, name);
     if (unit) {
         uint8_t *c = p = pb_open(p, 8);
@@ -649,7 +650,7 @@ static void value(struct strobe_sink *sink, const struct strobe_value *v)
     struct perfetto *w = (struct perfetto *)sink;
     uint64_t *track = &w->series_track[v->what];
     if (!*track)
-        describe_of_process(w, *track = w->next_track++, strobe_series_name[v->what], unit[v->what]);
+        describe_of_process(w, *track = new_track(w), strobe_series_name[v->what], unit[v->what]);
     uint8_t *packet, *event, *p = process_event(w, v->time_ns, *track, TYPE_COUNTER, &packet, &event);
     p = pb_uint(p, EVENT_VALUE, v->value);
     p = pb_close(event, p);
@@ -661,7 +662,7 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     struct perfetto *w = (struct perfetto *)sink;
     if (!w->hitch_track)
-        describe_of_process(w, w->hitch_track = w->next_track++, "run loop", 0);
+        describe_of_process(w, w->hitch_track = new_track(w), "run loop", 0);
     uint8_t *packet, *event, *p = process_event(w, l->begin_ns, w->hitch_track, TYPE_BEGIN, &packet, &event);
     p = pb_text(p, EVENT_NAME_TEXT, strobe_hitch_name[l->how]);
     p = strobe_packets_note(p, "thread", w->reader->threads[l->thread].tid);
@@ -681,24 +682,75 @@ static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
     w->stats->asyncs += !m->is_counter;
 }
 
+/* Several processes: how long each was there, as a slice. */
+static void tell_life(struct perfetto *w)
+{
+    const struct strobe_session_header *h = w->reader->session.header;
+    uint64_t track = new_track(w), end_ns = strobe_reader_ns(w->reader, w->reader->last_ticks);
+    size_t command = strnlen(h->command, sizeof h->command);
+    describe_of_process(w, track, "process", 0);
+    uint8_t *packet, *event, *p = process_event(w, w->begin_ns, track, TYPE_BEGIN, &packet, &event);
+    p = pb_bytes(p, EVENT_NAME_TEXT, command ? h->command : "program", command ? command : 7);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    p = process_event(w, end_ns > w->begin_ns ? end_ns : w->begin_ns + 1, track, TYPE_END, &packet, &event);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->lives++;
+}
+
+/* Forgets what belongs to the process before: the next has its own stacks, images and samples' dictionary. */
+static void leave_process(struct perfetto *w)
+{
+    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++) {
+        free(w->stack_iid[way]);
+        w->stack_iid[way] = NULL;
+    }
+    free(w->image_known);
+    w->image_known = NULL;
+    if (w->frame_known)
+        memset(w->frame_known, 0, w->frame_room);
+    if (w->function_known)
+        memset(w->function_known, 0, w->function_room);
+    if (w->marks.tracks)
+        memset(w->marks.tracks, 0, w->marks.room * sizeof *w->marks.tracks);
+    memset(w->series_track, 0, sizeof w->series_track);
+    w->hitch_track = 0;
+    w->stack_count = w->track_count = 0;
+    w->sample_bytes = 0;
+}
+
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
 {
     struct perfetto *w = (struct perfetto *)sink;
+    const struct strobe_session_header *h = reader->session.header;
+    leave_process(w);
     w->reader = reader;
     w->tree = tree;
-    w->pid = reader->session.header->pid;
+    w->pid = h->pid;
+    w->key = strobe_perfetto_key(h);
+    if (!w->sequence)
+        w->sequence = strobe_perfetto_first_sequence(w->key) - 1;
+    w->tracks_sequence = ++w->sequence;
+    w->samples_sequence = ++w->sequence;
+    w->next_track = 1;
     w->begin_ns = strobe_reader_ns(reader, 0);
     w->sample_ns = UINT64_MAX;
     w->image_known = calloc((size_t)reader->image_count + 1, 1);
     w->failed |= !w->image_known;
     for (unsigned i = 0; i < TRACK_COUNT; i++)
-        if (reader->session.header->config.metrics & track_kind[i].metric)
+        if (h->config.metrics & track_kind[i].metric)
             w->tracks[w->track_count++] = i;
     describe_process(w);
-    if (reader->session.header->version) {
+    w->marks.sequence = w->tracks_sequence;
+    w->marks.process_track = w->process_track;
+    w->marks.key = w->key;
+    if (h->version) {
         tell_session(w);
         start_samples(w);
     }
+    if (sink->several)
+        tell_life(w);
 }
 
 static enum strobe_status finish(struct strobe_sink *sink)
@@ -730,8 +782,6 @@ struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate
                                    .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
                                    .finish = finish, .value = value, .hitch = hitch, .mark = mark};
     w->stats = stats;
-    w->next_track = 1;
-    w->sequence = SEQUENCE_THREADS - 1;
     if (!strobe_packets_open(&w->packets, out, deflate)) {
         finish(&w->sink);
         return NULL;

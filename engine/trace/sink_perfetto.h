@@ -1,12 +1,16 @@
 /* Writes a timeline as a Perfetto trace (https://perfetto.dev/docs/reference/trace-packet-proto).
  *
- *   track 1          the process, with an instant that tells settings and losses; child tracks count what it used over
+ *   first track      the process, with an instant that tells settings and losses; child tracks count what it used over
  *                    time, and one has a slice for each hitch and hang of its run loop; counters and asynchronous
- *                    slices that the program told have theirs
+ *                    slices that the program told have theirs. Of several processes each has one more, with a slice
+ *                    from its begin to its end
  *   a track each     thread: slices; child tracks count CPU time, allocated bytes, faults, switches
- *   sequence 1       descriptors, and what is the process's
- *   sequence 2       all callstack samples, so that viewers see one profile and one dictionary
- *   sequence 3 ...   one for each thread: own clock (ns since the packet before) and names
+ *   first sequence   descriptors, and what is the process's
+ *   second           all callstack samples of the process, so that viewers see one profile and one dictionary
+ *   third ...        one for each thread: own clock (ns since the packet before) and names
+ *
+ * Ids of tracks, sequences and flows follow from the process (perfetto_ids.h), so that two traces can be joined end to
+ * end.
  *
  * Who ended a wait: a flow from an instant "wakes" on the waker's track to an instant "woken" at the wait's end, each
  * with the other thread's id; "no waker" when it timed out or was interrupted.
@@ -26,6 +30,7 @@ struct strobe_perfetto_stats {
     uint64_t threads, slices, instants, counter_values, samples;
     uint64_t process_values, hitches;   /* on tracks of the process */
     uint64_t counters, asyncs;   /* what the program told: values of counters, asynchronous slices; the same */
+    uint64_t lives;              /* slices of whole processes, where there are several */
     uint64_t flows;              /* from a waker to a wait; their ends are two of the instants */
     uint64_t packets;            /* those inside compressed ones counted singly */
     uint64_t raw_bytes;          /* before deflation */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* JSON objects have no order, so events stream, and what is known last is written last: a profile's end after its
  * events, the frames after all profiles. */
@@ -14,6 +15,7 @@ struct speedscope {
     const char *name;            /* of the thread whose profile is open */
     uint32_t tid;
     int profiles, events;        /* written so far; events of the open profile */
+    int open;                    /* a process has been begun */
 };
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
@@ -21,6 +23,8 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     struct speedscope *s = (struct speedscope *)sink;
     s->reader = reader;
     s->tree = tree;
+    if (s->open++)
+        return;   /* all processes have the clock of the first */
     s->begin_ns = strobe_reader_ns(reader, 0);
     strobe_outfile_text(s->out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                                "\"exporter\":\"strobe\",\"name\":\"");
@@ -61,12 +65,28 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *slice
     event((struct speedscope *)sink, "C", slice->name, now->time_ns);
 }
 
+static void write_process(struct speedscope *s)
+{
+    const struct strobe_session_header *h = s->reader->session.header;
+    char name[STROBE_PATH_BYTES];
+    size_t bytes;
+    const char *from = strobe_sink_process_name(h, &bytes);
+    memcpy(name, from, bytes);
+    name[bytes] = '\0';
+    strobe_outfile_json(s->out, name);
+    strobe_outfile_text(s->out, " ");
+    strobe_outfile_number(s->out, h->pid);
+    strobe_outfile_text(s->out, ": ");
+}
+
 static void thread_end(struct strobe_sink *sink)
 {
     struct speedscope *s = (struct speedscope *)sink;
     strobe_outfile_text(s->out, "\n],\"startValue\":0,\"endValue\":");
     strobe_outfile_number(s->out, s->last_ns);
     strobe_outfile_text(s->out, ",\"name\":\"");
+    if (s->sink.several)
+        write_process(s);
     strobe_outfile_json(s->out, s->name);
     strobe_outfile_text(s->out, " (");
     strobe_outfile_number(s->out, s->tid);

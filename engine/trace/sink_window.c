@@ -15,12 +15,18 @@ struct window {
     struct strobe_slice *open;                     /* open slices, outermost first; all are told when INSIDE */
     size_t depth, room;
     int failed;                                    /* memory ran out */
+    int begun;                                     /* a process has been told */
 };
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
 {
     struct window *w = (struct window *)sink;
     uint64_t begin_ns = strobe_reader_ns(reader, reader->first_ticks);
+    w->inner->several = sink->several;
+    if (w->begun++) {   /* the window is one of the whole trace, not of each process */
+        w->inner->start(w->inner, reader, tree);
+        return;
+    }
     w->from_ns = begin_ns + w->times.from_ns;
     w->to_ns = w->times.to_ns < UINT64_MAX - begin_ns ? begin_ns + w->times.to_ns : UINT64_MAX;
     w->inner->start(w->inner, reader, tree);
@@ -184,6 +190,22 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
     w->inner->samples(w->inner, &in);
 }
 
+/* The part of a share that lies in the window, by time. */
+static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
+{
+    struct window *w = (struct window *)sink;
+    struct strobe_cpu_share in = *s;
+    if (s->end_ns < w->from_ns || s->begin_ns >= w->to_ns)
+        return;
+    in.begin_ns = s->begin_ns > w->from_ns ? s->begin_ns : w->from_ns;
+    in.end_ns = s->end_ns < w->to_ns ? s->end_ns : w->to_ns;
+    if (s->end_ns > s->begin_ns)
+        in.cpu_ns = (uint64_t)((double)s->cpu_ns * (double)(in.end_ns - in.begin_ns) /
+                               (double)(s->end_ns - s->begin_ns));
+    tell_thread(w);
+    w->inner->cpu(w->inner, &in);
+}
+
 static void value(struct strobe_sink *sink, const struct strobe_value *v)
 {
     struct window *w = (struct window *)sink;
@@ -242,7 +264,7 @@ struct strobe_sink *strobe_sink_window(struct strobe_sink *inner, struct strobe_
     w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
                                    .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
                                    .thread_end = thread_end, .finish = finish, .value = value, .hitch = hitch,
-                                   .mark = mark};
+                                   .mark = mark, .cpu = inner->cpu ? cpu : NULL};
     w->inner = inner;
     w->times = times;
     w->stats = stats;

@@ -20,4 +20,11 @@ struct strobe_sink *strobe_sink_speedscope(struct strobe_outfile *out);
  * = that time in us. Keeps the paths of one thread in memory. */
 struct strobe_sink *strobe_sink_folded(struct strobe_outfile *out);
 
+/* What a line's weight is: time on the clock; CPU time; the rest of the time on the clock, when the thread waited, for
+ * whatever; each in us. Or bytes allocated, as allocations.h has them, of the part from `from_ns` to `to_ns` since the
+ * session's begin (UINT64_MAX: to its end); times of that part alone are told by strobe_sink_window. */
+enum strobe_weight { STROBE_WEIGHT_WALL, STROBE_WEIGHT_CPU, STROBE_WEIGHT_OFF_CPU, STROBE_WEIGHT_ALLOC };
+struct strobe_folded_options { enum strobe_weight weight; uint64_t from_ns, to_ns; };
+struct strobe_sink *strobe_sink_folded_by(struct strobe_outfile *out, const struct strobe_folded_options *options);
+
 #endif

@@ -103,6 +103,9 @@ static void find_module(struct strobe_symbol_image *image)
         if (!open_macho(image, &fd))
             return;
         matched = fd >= 0;
+    } else if (image->path[0] && image->path[0] != '[') {
+        image->state = STROBE_IMAGE_MISSING;   /* relative to a folder that is not known any more */
+        return;
     } else {
         image->state = STROBE_IMAGE_NO_FILE;
         fd = !strcmp(image->path, "[vdso]") && image->build_id_bytes ? strobe_vdso_open() : -1;
@@ -265,4 +268,38 @@ size_t strobe_symbol_image_places(struct strobe_symbol_image *image, uint64_t ad
     }
     out[count++] = (struct strobe_inline){NULL, 0, file, line};
     return count;
+}
+
+/* Where the segment has `address`, the bytes of the file from there on, `max` at most. */
+static size_t code_in_segment(const GElf_Phdr *segment, const char *file, size_t file_bytes, uint64_t address,
+                              uint64_t max, const uint8_t **code)
+{
+    if (segment->p_type != PT_LOAD || address < segment->p_vaddr || address - segment->p_vaddr >= segment->p_filesz)
+        return 0;
+    uint64_t within = address - segment->p_vaddr, left = segment->p_filesz - within;
+    uint64_t offset = segment->p_offset + within;
+    if (offset < within || offset >= file_bytes)
+        return 0;
+    left = left < file_bytes - offset ? left : file_bytes - offset;
+    *code = (const uint8_t *)file + offset;
+    return (size_t)(left < max ? left : max);
+}
+
+size_t strobe_symbol_image_code(struct strobe_symbol_image *image, uint64_t from, uint64_t to, const uint8_t **code,
+                                unsigned *machine)
+{
+    GElf_Addr bias;
+    GElf_Ehdr head;
+    size_t file_bytes, segments, found = 0;
+    Elf *elf = image->module ? dwfl_module_getelf(image->module, &bias) : NULL;
+    const char *file = elf ? elf_rawfile(elf, &file_bytes) : NULL;
+    if (!file || !gelf_getehdr(elf, &head) || elf_getphdrnum(elf, &segments) || to <= from)
+        return 0;
+    *machine = head.e_machine;
+    for (size_t i = 0; i < segments && !found; i++) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf, (int)i, &segment))
+            found = code_in_segment(&segment, file, file_bytes, from - bias, to - from, code);
+    }
+    return found;
 }

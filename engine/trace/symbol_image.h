@@ -43,4 +43,9 @@ void strobe_symbol_image_close(struct strobe_symbol_image *image);
 size_t strobe_symbol_image_places(struct strobe_symbol_image *image, uint64_t address, int inlines,
                                   struct strobe_inline *out, size_t max);
 
+/* The code of the file at the loaded addresses [from, to), or of as much from `from` on as one of its segments has. It
+ * belongs to the image. *machine is e_machine of ELF. Returns 0 when the file is not there, or nothing is at `from`. */
+size_t strobe_symbol_image_code(struct strobe_symbol_image *image, uint64_t from, uint64_t to, const uint8_t **code,
+                                unsigned *machine);
+
 #endif

@@ -21,6 +21,11 @@ static enum strobe_status fill(const struct strobe_session *s, const struct stro
     struct strobe_named_address name;
     *out = (struct strobe_symbolized){0};
     for (uint64_t at = 0; strobe_names_next(&s->names, &at, &name);) {
+        if (name.flags & STROBE_NAME_CODE) {
+            if (strobe_names_add_code(&fresh, &name) != STROBE_OK)
+                return STROBE_FULL;
+            continue;
+        }
         char *before = strndup(name.text, name.bytes), *after = NULL;
         if (before)
             after = name.flags & STROBE_NAME_STALE ? strdup(before) : strobe_mapping_method(mapping, before);

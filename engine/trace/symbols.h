@@ -5,7 +5,9 @@
  * (.gnu_debugdata), dynamic symbols; where a function has no name at all, the start that its call frame
  * entry (.eh_frame) gives, so that addresses of one nameless function still belong together. Debug files
  * are looked for on this machine only; nothing is fetched from the network. Before all of these comes what the traced
- * process itself has told (store/names.h): a name for exactly that address, which is in no image.
+ * process itself has told (store/names.h): a name for exactly that address, which is in no image. After the images come
+ * the names of generated machine code that the session holds (code_names.h); code of equal names is one function,
+ * since a runtime compiles a function several times.
  *
  * Reading half: allocates. One symbols object is used by one thread at a time. */
 #ifndef STROBE_TRACE_SYMBOLS_H
@@ -30,11 +32,14 @@ struct strobe_symbol {
     const char *function;        /* demangled name; or placeholder: "libfoo.so+0x1234" with the address in the file,
                                   * "0x7f12..." outside of all files, "[vdso]" when that
                                   * is another kernel's (S-57) */
-    const char *image;           /* path as recorded; "" when no image holds the address */
+    const char *image;           /* path as recorded; "[jit]" for generated code that has a name; "" when no image holds
+                                  * the address */
     const char *file;            /* source file, "" when unknown */
     uint32_t line;               /* 0 when unknown */
-    uint32_t function_id;        /* dense from 0: one per distinct (image, function start, inline identity) (S-59) */
+    uint32_t function_id;        /* dense from 0: one per distinct (image, function start, inline identity) (S-59); of
+                                  * generated code one per name */
     uint64_t function_address;   /* start of the function as loaded; the address itself when unknown */
+    int is_local;                /* known not to be exported by its image */
 };
 
 /* What became of one image of the session. */
@@ -63,6 +68,13 @@ struct strobe_symbols;
 enum strobe_status strobe_symbols_open(const struct strobe_session *session, unsigned options,
                                        struct strobe_symbols **out);
 
+/* The same for several sessions, one after the other: strobe_symbols_enter says whose addresses are asked for. Each
+ * file is opened once, and a function of it has one id, however many processes had it loaded and wherever. */
+enum strobe_status strobe_symbols_open_shared(unsigned options, struct strobe_symbols **out);
+
+/* `session` must stay mapped until the next call, or close. STROBE_IO: out of memory. */
+enum strobe_status strobe_symbols_enter(struct strobe_symbols *symbols, const struct strobe_session *session);
+
 void strobe_symbols_close(struct strobe_symbols *symbols);
 
 /* Frames of a call by its return address, outermost first: the function, and with STROBE_SYMBOLS_INLINES what was
@@ -71,6 +83,11 @@ void strobe_symbols_close(struct strobe_symbols *symbols);
  * how many; at least 1 for max >= 1. */
 size_t strobe_symbols_resolve(struct strobe_symbols *symbols, uint64_t return_address, struct strobe_symbol *out,
                               size_t max);
+
+/* Whether a thread whose stack ends with this return address was in a system call (syscall_site.h) that the name of its
+ * function does not say; the name `read` does. *out is then what to show in the function: "[syscall futex]", or
+ * "[syscall]" when the number of the call is not known. */
+int strobe_symbols_in_syscall(struct strobe_symbols *symbols, uint64_t return_address, struct strobe_symbol *out);
 
 /* Function ids handed out so far: 0 .. count - 1. */
 uint32_t strobe_symbols_function_count(const struct strobe_symbols *symbols);

@@ -1,70 +1,17 @@
 #include "engine/trace/timeline.h"
 
 #include "engine/base/hint.h"
-#include "engine/trace/calls_session.h"
-#include "engine/trace/path.h"
+#include "engine/trace/timeline_between.h"
+#include "engine/trace/timeline_builder.h"
+#include "engine/trace/timeline_items.h"
 #include "engine/trace/timeline_process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096,
-       OFF_CPU_PART = 4, AT_HOOK_NS = 1000, SAMPLED_SPANS = 2 };
+enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096 };
 #define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
-
-/* A blocking call the thread is in. */
-struct call {
-    const struct strobe_item *item;
-    uint32_t caller;          /* node of the frames that made the call, as the stack says */
-    uint32_t wait;            /* node of the wait, as shown */
-    uint32_t depth;           /* of the wait's slice */
-    uint64_t end_ns;
-    int unfinished;
-};
-
-/* A merged record whose samples are not all behind us. Of a run of samples that nothing comes between, only the last is
- * looked at. */
-struct run {
-    const struct strobe_item *item;
-    uint64_t first_ns, last_ns;
-    uint32_t done;            /* samples behind us */
-    uint32_t next;            /* the one to look at next */
-    uint64_t next_ns;
-};
-
-struct builder {
-    const struct strobe_reader *reader;
-    struct strobe_function_tree *tree;
-    const struct strobe_timeline_options *options;
-    int tells_samples;
-    struct strobe_sink *sink;
-    struct strobe_timeline_stats *stats;
-    struct strobe_path path;
-
-    const struct strobe_reader_thread *thread;
-    uint64_t gap_ns, least_ns, wait_ns;
-    uint64_t seen_ns;                  /* when the thread was last seen where it is shown */
-    const struct strobe_item *seen;    /* by which record */
-    uint32_t sampled;                  /* node that the sampler saw last, */
-    uint32_t sampled_message;          /* in this message, */
-    uint64_t sampled_ns;               /* and when; 0 = never */
-    uint32_t message;
-    uint32_t poll;                     /* node of the frames that made the POLL call seen last; 0 = none */
-    uint32_t loop;                     /* the same of the one that last began a message */
-    uint32_t told, told_last;          /* message that the sink was told of and that goes on, 0 = none; and the last */
-    size_t looked;                     /* 1 + the item whose CPU time the path expects next */
-
-    const struct strobe_reader_wake *woken;   /* of the thread's waits that have not ended */
-    size_t woken_count;
-
-    struct call *calls;                /* outermost first; their ends do not increase */
-    size_t call_count, call_room;
-    struct run *runs;                  /* latest first */
-    size_t run_count, run_room;
-    struct strobe_calls_session *exact;
-    int failed;
-};
 
 static int make_room(struct builder *b, void *array, size_t count, size_t *room, size_t item_bytes)
 {
@@ -91,21 +38,10 @@ static uint64_t end_ns(const struct builder *b, const struct strobe_item *item)
     return strobe_reader_ns(b->reader, item->record.ticks + item->record.duration);
 }
 
-static int is_call(const struct strobe_item *item)
+/* A call too short for the thread to have waited in it, that stands for the time spent in such calls. */
+static int stands_for_calls(const struct builder *b, const struct strobe_item *item)
 {
-    return item->record.flags & STROBE_FLAG_SCOPE;
-}
-
-/* Taken at a time that the thread's own doings did not choose. */
-static int is_representative(const struct strobe_item *item)
-{
-    return item->record.kind == STROBE_KIND_ASYNC || item->record.flags & STROBE_FLAG_ASKED;
-}
-
-/* A call so long that the thread waited in it: when it ends, it is left. */
-static int waited(const struct builder *b, const struct strobe_item *item)
-{
-    return is_call(item) && strobe_reader_span_ns(b->reader, item->record.duration) >= b->wait_ns;
+    return is_call(item) && item->record.flags & STROBE_FLAG_ASKED && !waited(b, item);
 }
 
 static unsigned way_of(const struct strobe_record *r)
@@ -124,43 +60,12 @@ static uint32_t node_of(struct builder *b, const struct strobe_item *item)
 
 /* ---- what a record knows of CPU time and counters */
 
-static int knows_begin_cpu(const struct strobe_record *r)
-{
-    unsigned both = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU;
-    return (r->flags & both) == both && r->cpu_span_ns != UINT32_MAX && r->cpu_span_ns <= r->cpu_ns;
-}
-
-/* The first CPU time an item tells: when, and how much. */
-static void first_cpu(const struct builder *b, const struct strobe_item *item, uint64_t *time_ns, uint64_t *cpu_ns)
-{
-    int begin = knows_begin_cpu(&item->record) || !item->record.duration;
-    *time_ns = begin ? begin_ns(b, item) : end_ns(b, item);
-    *cpu_ns = item->record.cpu_ns - (knows_begin_cpu(&item->record) ? item->record.cpu_span_ns : 0);
-}
-
-static uint64_t less(uint64_t total, uint32_t span)
-{
-    return total > span ? total - span : 0;
-}
-
-static void counters_of(const struct builder *b, const struct strobe_item *item, int at_begin, uint64_t *counter)
-{
-    const struct strobe_metrics *m = &b->reader->metrics[item->metrics - 1];
-    uint32_t on = at_begin ? UINT32_MAX : 0;
-    counter[STROBE_COUNTER_ALLOC_BYTES] = less(m->alloc_bytes, m->alloc_bytes_span & on);
-    counter[STROBE_COUNTER_ALLOCS] = less(m->alloc_count, m->alloc_count_span & on);
-    counter[STROBE_COUNTER_MINOR_FAULTS] = less(m->minor_faults, m->minor_faults_span & on);
-    counter[STROBE_COUNTER_MAJOR_FAULTS] = less(m->major_faults, m->major_faults_span & on);
-    counter[STROBE_COUNTER_SWITCHES] = less(m->voluntary_switches, m->voluntary_switches_span & on);
-    counter[STROBE_COUNTER_PREEMPTIONS] = less(m->involuntary_switches, m->involuntary_switches_span & on);
-}
-
 static void take_counters(struct builder *b, const struct strobe_item *item, int at_begin)
 {
     uint64_t counter[STROBE_COUNTER_COUNT];
     if (!item->metrics)
         return;
-    counters_of(b, item, at_begin, counter);
+    strobe_item_counters(b->reader, item, at_begin, counter);
     for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
         if (counter[i] > b->path.now.counter[i])
             b->path.now.counter[i] = counter[i];
@@ -170,7 +75,7 @@ static void take_counters(struct builder *b, const struct strobe_item *item, int
 static void move_to_begin(struct builder *b, const struct strobe_item *item, uint64_t time_ns)
 {
     const struct strobe_record *r = &item->record;
-    if (r->duration && knows_begin_cpu(r))
+    if (r->duration && strobe_item_knows_begin_cpu(r))
         strobe_path_move_known(&b->path, time_ns, r->cpu_ns - r->cpu_span_ns);
     else if (!r->duration && r->flags & STROBE_FLAG_CPU)
         strobe_path_move_known(&b->path, time_ns, r->cpu_ns);
@@ -198,7 +103,7 @@ static void look_ahead(struct builder *b, size_t i)
     while (i < t->item_count && !(t->items[i].record.flags & STROBE_FLAG_CPU))
         i++;
     if (i < t->item_count)
-        first_cpu(b, &t->items[i], &time_ns, &cpu_ns);
+        strobe_item_first_cpu(b->reader, &t->items[i], &time_ns, &cpu_ns);
     strobe_path_expect(&b->path, time_ns, cpu_ns);
     b->looked = i + 1;
 }
@@ -284,7 +189,7 @@ static uint32_t graft(struct builder *b, uint32_t node)
         return node;
     const struct call *c = &b->calls[b->call_count - 1];
     const struct strobe_function_node *n = strobe_function_tree_node(b->tree, node);
-    uint32_t names[STROBE_STACK_DEPTH_MAX * STROBE_SYMBOLS_FRAMES_MAX / 8], count = 0;
+    uint32_t names[STROBE_STACK_NAMES_MAX], count = 0;
     uint32_t caller = c->caller;
     while (strobe_function_tree_node(b->tree, caller)->depth > n->depth)
         caller = strobe_function_tree_node(b->tree, caller)->parent;
@@ -301,148 +206,18 @@ static uint32_t graft(struct builder *b, uint32_t node)
     return shown;
 }
 
-/* What a thread did between two samples too far apart. */
-enum gap { UNSEEN, OFF_CPU, SLOW };
-
-/* Only CPU time takes a thread elsewhere; it tells something when it is really known before and after. */
-static enum gap kind_of_gap(const struct builder *b)
+/* The samples of which CPU time goes to `node`: `count` ticks of the thread's clock, or a stop from outside. */
+static void share_cpu(struct builder *b, const struct strobe_item *item, uint32_t node, uint32_t count)
 {
-    const struct strobe_path *p = &b->path;
-    uint64_t cpu_ns = p->ahead_cpu_ns - p->known_cpu_ns;
-    if (p->ahead_ns <= p->known_ns || p->known_ns > b->seen_ns || p->ahead_cpu_ns < p->known_cpu_ns ||
-        cpu_ns > b->gap_ns)
-        return UNSEEN;
-    return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
-}
-
-/* The thread is busy with message `id` from `time_ns` on, or with none (0). One that has ended does not begin again. */
-static void tell_message(struct builder *b, uint32_t id, uint64_t time_ns)
-{
-    if (!b->sink->message || id == b->told || (id && id == b->told_last))
+    const struct strobe_record *r = &item->record;
+    if (!b->path.divides)
         return;
-    struct strobe_loop_message m = {time_ns > b->path.now.time_ns ? time_ns : b->path.now.time_ns, id};
-    b->sink->message(b->sink, &m);
-    b->told = id;
-    b->told_last = id ? id : b->told_last;
-}
-
-/* Fills the time from the last sample to the next, of `node`, which goes on with `shared` of the open slices. A thread
- * that was off its processor stood still all the time: where the sampler meets it next is where it stood. `ends`: its
- * message does, at some time that was not seen. */
-static void fill_gap(struct builder *b, uint64_t time_ns, uint32_t node, uint32_t shared, int ends)
-{
-    struct strobe_path *p = &b->path;
-    enum gap gap = kind_of_gap(b);
-    if (gap == SLOW)
+    if (r->kind == STROBE_KIND_ASYNC)
+        strobe_cpu_shares_stop(&b->path.shares, node);
+    if (r->kind != STROBE_KIND_CPU || r->flags & STROBE_FLAG_ASKED)
         return;
-    strobe_path_move(p, b->seen_ns + b->least_ns);
-    strobe_path_cut(p, gap == OFF_CPU ? shared : 0);
-    if (gap == UNSEEN && ends)
-        tell_message(b, 0, 0);
-    if (gap == OFF_CPU && node)
-        strobe_path_show(p, node);
-    uint32_t keep = p->depth;
-    strobe_path_push(p, gap == OFF_CPU ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
-    *(gap == OFF_CPU ? &b->stats->offs : &b->stats->gaps) += 1;
-    strobe_path_move(p, time_ns);
-    strobe_path_cut(p, keep);
-}
-
-/* How many of the open slices go on when a message begins with `node`: those of the loop. */
-static uint32_t shared_by_messages(const struct builder *b, uint32_t node)
-{
-    const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);
-    uint32_t shared = strobe_path_shared(&b->path, node), loop = b->loop;
-    while (node != loop) {
-        if (nodes[node].depth > nodes[loop].depth)
-            node = nodes[node].parent;
-        else
-            loop = nodes[loop].parent;
-    }
-    return nodes[loop].depth < shared ? nodes[loop].depth : shared;
-}
-
-/* True when the message of `item` began where the last call ended: in a poll. */
-static int polled_last(const struct builder *b, const struct strobe_item *item)
-{
-    const struct strobe_record *r = b->seen ? &b->seen->record : NULL;
-    return r && r->kind == STROBE_KIND_POLL && r->flags & STROBE_FLAG_SCOPE && r->message != item->record.message;
-}
-
-/* Before anything is shown at `time_ns`: was there a gap, has the message changed? */
-static void arrive(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
-{
-    if (b->call_count)
-        return;
-    int begins = item->record.message != b->message;
-    if (begins && b->poll)
-        b->loop = b->poll;
-    if (b->seen && b->seen != item && time_ns > b->seen_ns && time_ns - b->seen_ns > b->gap_ns)
-        fill_gap(b, time_ns, is_representative(item) && !is_call(item) && !begins ? node : 0,
-                 begins ? shared_by_messages(b, node) : strobe_path_shared(&b->path, node), begins);
-    int polled = begins && polled_last(b, item);
-    if (begins && b->path.depth) {
-        if (!polled)
-            strobe_path_move(&b->path, time_ns);
-        strobe_path_cut(&b->path, shared_by_messages(b, node));
-        b->stats->message_splits++;
-    }
-    /* A poll by which one is known to have begun is the loop's, and lies between the two. */
-    if (!is_call(item) || item->record.kind != STROBE_KIND_POLL)
-        tell_message(b, item->record.message, polled ? 0 : time_ns);
-    else if (begins)
-        tell_message(b, 0, time_ns);
-    b->message = item->record.message;
-    b->poll = 0;
-}
-
-static uint32_t ancestor(const struct builder *b, uint32_t node, uint32_t depth)
-{
-    const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);
-    while (nodes[node].depth > depth)
-        node = nodes[node].parent;
-    return node;
-}
-
-static int sampled_lately(const struct builder *b)
-{
-    return b->sampled_ns && b->seen_ns - b->sampled_ns <= SAMPLED_SPANS * b->gap_ns;
-}
-
-/* Where a thread was between two of its hooks, when the sampler has seen it not long ago: where it was then, if that
- * lies under what both hooks surely have in common, else what they seem to. A message that has just begun was at
- * least in the outermost of what the first hook in it saw. Where no sampler comes, the hook before is the best
- * guess. */
-static uint32_t between_hooks(const struct builder *b, const struct strobe_item *item, uint32_t node)
-{
-    const struct strobe_path *p = &b->path;
-    uint32_t shared = strobe_path_shared(p, node), both = shared ? p->open[shared - 1].node : 0;
-    if (!sampled_lately(b))
-        return p->node;
-    if (polled_last(b, item))
-        return ancestor(b, node, shared + 1);
-    /* What a hook's caller is called by goes on; the caller itself may have returned and been called again. */
-    uint32_t sure = shared && (both == p->node || both == node) ? shared - 1 : shared;
-    if (b->sampled_message == item->record.message && ancestor(b, b->sampled, sure) == ancestor(b, both, sure))
-        return b->sampled;
-    return both;
-}
-
-/* A hook's sample says where the thread was at the hook, which it has left since; an asynchronous one stands for the
- * time around it. So where the first comes before the second, what lies between goes to the second. */
-static void reach_back(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
-{
-    if (b->call_count || !b->seen || b->seen == item || time_ns < b->seen_ns + 2 || time_ns - b->seen_ns > b->gap_ns)
-        return;
-    if (!polled_last(b, item) &&
-        ((is_representative(b->seen) && !waited(b, b->seen)) || b->seen->record.message != item->record.message))
-        return;
-    uint32_t shown = is_representative(item) ? node : between_hooks(b, item, node);
-    uint64_t half = (time_ns - b->seen_ns) / 2;
-    if (shown == b->path.node)
-        return;
-    strobe_path_move(&b->path, b->seen_ns + (half < AT_HOOK_NS ? half : AT_HOOK_NS));
-    strobe_path_show(&b->path, shown);
+    strobe_path_share(&b->path);
+    strobe_cpu_shares_tick(&b->path.shares, node, count);
 }
 
 /* A sample of its own, or the first of a run. */
@@ -451,12 +226,16 @@ static void point(struct builder *b, const struct strobe_item *item, uint64_t ti
     const struct strobe_record *r = &item->record;
     uint32_t node = graft(b, node_of(b, item));
     interrupt_runs(b, time_ns);
-    arrive(b, item, time_ns, node);
-    reach_back(b, item, time_ns, node);
+    strobe_between_arrive(b, item, time_ns, node);
+    strobe_between_reach_back(b, item, time_ns, node);
+    strobe_between_show_off(b, item, time_ns, node);
+    if (r->kind == STROBE_KIND_CPU)
+        b->short_waits = r->arg;
     move_to_begin(b, item, time_ns);
-    strobe_path_show(&b->path, node);
     uint64_t last_ns = r->count > 1 ? end_ns(b, item) : time_ns;
     int run = last_ns > time_ns;
+    share_cpu(b, item, node, run ? 1 : r->count);
+    strobe_path_show(&b->path, node);
     seen(b, item, time_ns, run ? 1 : r->count);
     if (run)
         add_run(b, (struct run){item, time_ns, last_ns, 1, r->count - 1, last_ns});
@@ -468,9 +247,11 @@ static int repeats(const struct builder *b, const struct strobe_item *item, uint
 {
     const struct strobe_record *r = &item->record;
     const unsigned same_flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL | STROBE_FLAG_TABLE_FULL;
-    if (!b->seen || (b->run_count | b->call_count) || (!is_representative(item) && sampled_lately(b)))
+    if (!b->seen || (b->run_count | b->call_count) || (!is_representative(item) && strobe_between_sampled_lately(b)))
         return 0;
     const struct strobe_record *s = &b->seen->record;
+    if (r->kind == STROBE_KIND_CPU && time_ns - b->seen_ns >= r->cpu_ns - s->cpu_ns + RUNNABLE_NS_LEAST)
+        return 0;   /* it was off its processor since */
     return r->stack == s->stack && r->count == 1 && r->message == s->message && s->count == 1 &&
            is_representative(item) == is_representative(b->seen) &&
            !((r->flags ^ s->flags) & same_flags) && !(r->flags & STROBE_FLAG_SCOPE) &&
@@ -482,6 +263,7 @@ static void repeat(struct builder *b, const struct strobe_item *item, uint64_t t
 {
     if (item->record.flags & STROBE_FLAG_CPU || item->metrics)
         move_to_begin(b, item, time_ns);
+    share_cpu(b, item, b->path.node, 1);
     seen(b, item, time_ns, 1);
     tell_samples(b, item, time_ns, time_ns);
 }
@@ -492,12 +274,14 @@ static void run_sample(struct builder *b)
     struct run r = b->runs[--b->run_count];
     uint32_t node = graft(b, node_of(b, r.item));
     interrupt_runs(b, r.next_ns);
-    arrive(b, r.item, r.next_ns, node);
-    reach_back(b, r.item, r.next_ns, node);
-    if (r.next == r.item->record.count - 1)
+    strobe_between_arrive(b, r.item, r.next_ns, node);
+    strobe_between_reach_back(b, r.item, r.next_ns, node);
+    if (r.next == r.item->record.count - 1) {
         move_to_end(b, r.item, r.next_ns);
-    else
+        share_cpu(b, r.item, node, r.next);
+    } else {
         strobe_path_move(&b->path, r.next_ns);
+    }
     strobe_path_show(&b->path, node);
     seen(b, r.item, r.next_ns, r.next + 1 - r.done);
     r.done = r.next + 1;
@@ -508,6 +292,12 @@ static void run_sample(struct builder *b)
 }
 
 /* ---- blocking calls */
+
+/* The node that stands for the short calls of `item`, made by `node`. */
+static uint32_t sampled_call(struct builder *b, uint32_t node, const struct strobe_item *item)
+{
+    return strobe_function_tree_child(b->tree, node, STROBE_NAME_SAMPLED_CALL + item->record.kind);
+}
 
 static void begin_call(struct builder *b, const struct strobe_item *item, int unfinished)
 {
@@ -520,14 +310,16 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
     int polls = item->record.kind == STROBE_KIND_POLL && !b->call_count && caller;
     if (polls && item->record.message != b->message)
         b->poll = caller;
-    arrive(b, item, time_ns, node);
+    strobe_between_arrive(b, item, time_ns, node);
     if (polls)
         b->poll = caller;
-    reach_back(b, item, time_ns, node);
+    int stands = stands_for_calls(b, item);
+    strobe_between_reach_back(b, item, time_ns, stands ? sampled_call(b, node, item) : node);
+    strobe_between_show_off(b, item, time_ns, node);
     move_to_begin(b, item, time_ns);
     strobe_path_show(&b->path, node);
     if (polls && caller == b->loop)
-        tell_message(b, 0, time_ns);
+        strobe_between_tell_message(b, 0, time_ns);
     if (!strobe_path_push(&b->path, item->record.kind, item->record.arg, unfinished))
         return;
     seen(b, item, time_ns, !unfinished);
@@ -537,6 +329,7 @@ static void begin_call(struct builder *b, const struct strobe_item *item, int un
         b->stats->waits_cut++;
     }
     b->calls[b->call_count++] = c;
+    b->path.call = c.wait;
     b->stats->waits++;
 }
 
@@ -566,6 +359,12 @@ static void end_call(struct builder *b)
         strobe_path_woken(&b->path, wake);
     }
     strobe_path_cut(&b->path, c.depth - 1);
+    b->path.call = b->call_count ? b->calls[b->call_count - 1].wait : 0;
+    if (!b->call_count && stands_for_calls(b, c.item)) {
+        strobe_path_push(&b->path, STROBE_NAME_SAMPLED_CALL + c.item->record.kind, 0, 0);
+        if (b->path.divides)
+            strobe_cpu_shares_call(&b->path.shares, b->path.node);
+    }
     b->seen = c.item;
     b->seen_ns = c.end_ns;
     if (!c.unfinished)
@@ -662,15 +461,18 @@ static void start_thread(struct builder *b, uint64_t time_ns)
     const struct strobe_reader_thread *t = b->thread;
     uint64_t counter[STROBE_COUNTER_COUNT] = {0}, known_ns, cpu_ns = 0;
     if (t->first_cpu < t->item_count)
-        first_cpu(b, &t->items[t->first_cpu], &known_ns, &cpu_ns);
+        strobe_item_first_cpu(b->reader, &t->items[t->first_cpu], &known_ns, &cpu_ns);
     if (t->first_metrics < t->item_count)
-        counters_of(b, &t->items[t->first_metrics], t->items[t->first_metrics].record.duration != 0, counter);
+        strobe_item_counters(b->reader, &t->items[t->first_metrics], t->items[t->first_metrics].record.duration != 0,
+                             counter);
     strobe_path_start(&b->path, t, time_ns, cpu_ns, counter);
     b->woken = t->woken;
     b->woken_count = t->woken_count;
     b->seen = NULL;
     b->seen_ns = time_ns;
     b->sampled_ns = 0;
+    b->ticks = t->kind[STROBE_KIND_CPU].present != 0;
+    b->short_waits = 0;
     b->message = 0;
     b->poll = b->loop = 0;
     b->told = b->told_last = 0;
@@ -686,12 +488,16 @@ static void finish_thread(struct builder *b)
     if (ticks > b->reader->last_ticks)
         ticks = b->reader->last_ticks;
     catch_up(b, UINT64_MAX);
+    if (t->final_ticks)
+        strobe_path_expect(p, strobe_reader_ns(b->reader, t->final_ticks), t->final_cpu_ns);
     uint64_t end = ticks ? strobe_reader_ns(b->reader, ticks) : b->seen_ns + b->least_ns;
     if (end > b->seen_ns && end - b->seen_ns > b->gap_ns)
-        fill_gap(b, end, 0, 0, 1);
+        strobe_between_fill_gap(b, end, 0, 0, t->final_ticks ? p->depth : 0, 1);
     strobe_path_move(p, end);
     strobe_path_cut(p, 0);
-    tell_message(b, 0, 0);
+    if (b->path.divides)
+        strobe_cpu_shares_finish(&p->shares);
+    strobe_between_tell_message(b, 0, 0);
 }
 
 /* A thread of which calls are known. Returns 0 when there are none. */
@@ -771,7 +577,9 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
                         .tells_samples = sink->samples && !options->no_samples,
                         .stats = stats ? stats : &unasked};
     memset(b.stats, 0, sizeof *b.stats);
-    b.path = (struct strobe_path){.sink = sink, .reader = reader, .tree = tree, .stats = b.stats};
+    b.path = (struct strobe_path){.sink = sink, .reader = reader, .tree = tree, .stats = b.stats,
+                                  .divides = sink->cpu != NULL};
+    b.path.shares = (struct strobe_cpu_shares){.sink = sink, .tree = tree};
     sink->start(sink, reader, tree);
     strobe_timeline_process(reader, tree, sink, b.stats);
     for (size_t i = 0; i < options->mark_count && sink->mark; i++)
@@ -785,7 +593,7 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
     free(b.calls);
     free(b.runs);
     strobe_calls_session_close(b.exact);
-    enum strobe_status status = sink->finish(sink);
+    enum strobe_status status = options->keep_open ? STROBE_OK : sink->finish(sink);
     if (status == STROBE_OK && (b.failed || b.path.failed || strobe_function_tree_status(tree) != STROBE_OK))
         status = STROBE_IO;
     return status;

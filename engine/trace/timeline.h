@@ -1,9 +1,13 @@
 /* Samples to slices: turns a session's records into a timeline of nested slices for each thread, and tells it to a sink
  * as it goes. Memory is the function tree plus one path of open slices.
  *
- * Between two samples a thread is shown where the earlier one saw it: a slice begins at the first sample that has it
- * and ends at the first that has it no more; what both stacks share stays open. Above that rule:
+ * A slice begins at the first sample that has it and ends at the first that has it no more; what both stacks share
+ * stays open. Above that rule:
  *
+ *   middle   Between two samples that the sampler or the thread's CPU clock took, outside of blocking calls and within
+ *            a message, the thread went from the one place to the other at a time that nobody saw. The change is shown
+ *            in the middle of the CPU time between them: begins and ends of slices are then off by a quarter of an
+ *            interval on average, and neither late nor early.
  *   hooks    A sample taken at a hook, or the end of a blocking call, says where the thread was at the hook, which it
  *            leaves soon: it holds for 1 us or half the time to the next, whichever is less. What follows goes to what
  *            the sampler sees next, within one message and where there is no gap; and between two hooks to what the
@@ -32,7 +36,7 @@
  *            later ones are moved on so that no slice is empty or negative and none is lost (S-53, S-56).
  *   CPU      Counters known at begin and end of a wait are charged to it (S-54). CPU time that ran ahead of wall time,
  *            by the grain of its clock, is held back to it and counted (S-55). Between samples that know their CPU
- *            time it is interpolated.
+ *            time it is interpolated. Which frames CPU time belongs to is told apart from that: cpu_shares.h.
  *   hitches  One that claims to outlast the next one ends where that begins.
  *   calls    A thread of which calls are known (engine/method) is shown by them alone, each from its entry to its exit,
  *            whatever samples say. Calls that a jump or an exception left, or that had not returned at the end of the
@@ -57,6 +61,7 @@ struct strobe_timeline_options {
     uint64_t gap_ns;             /* 0 = four times the thread's interval or the sampler's, at least 5 ms */
     enum strobe_repair repair;   /* of calls */
     int no_samples;              /* don't tell the sink samples, only slices */
+    int keep_open;               /* other sessions follow: the sink's finish is the caller's to call */
     const struct strobe_mark *marks;   /* to be told beside: findings */
     size_t mark_count;
     void (*progress)(void *ctx, uint64_t done, uint64_t all);   /* called now and then; NULL = not wanted */
@@ -70,6 +75,7 @@ struct strobe_timeline_stats {
     uint64_t wakes;              /* waits of which is known who or what ended them */
     uint64_t gaps;               /* "[unseen]" */
     uint64_t offs;               /* "[off cpu]" */
+    uint64_t runnables;          /* "[runnable]" */
     uint64_t instants;
     uint64_t samples;
     uint64_t message_splits;
@@ -83,8 +89,9 @@ struct strobe_timeline_stats {
     uint64_t moved;              /* events moved on so that a slice lasts 1 ns */
 };
 
-/* Builds the timeline of every thread of `reader` and tells it to `sink`, whose finish is called in any case. `tree`
- * folds the reader's stack table. Returns the sink's status, or STROBE_IO when memory ran out. `stats` may be NULL. */
+/* Builds the timeline of every thread of `reader` and tells it to `sink`, whose finish is called in any case, but for
+ * keep_open. `tree` folds the reader's stack table. Returns the sink's status, or STROBE_IO when memory ran out.
+ * `stats` may be NULL. */
 enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, struct strobe_function_tree *tree,
                                          const struct strobe_timeline_options *options, struct strobe_sink *sink,
                                          struct strobe_timeline_stats *stats);

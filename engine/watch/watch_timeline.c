@@ -135,6 +135,7 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
         [STROBE_SLICE_WAIT] = STROBE_WATCH_WAIT,
         [STROBE_SLICE_GAP] = STROBE_WATCH_GAP,
         [STROBE_SLICE_PLACEHOLDER] = STROBE_WATCH_GAP,
+        [STROBE_SLICE_OFF_CPU] = STROBE_WATCH_GAP,
     };
     struct teller *t = (struct teller *)sink;
     if (is_told(t, s->begin.time_ns))

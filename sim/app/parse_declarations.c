@@ -76,6 +76,17 @@ static bool cores(struct sim_parser *p)
     return true;
 }
 
+static bool busy(struct sim_parser *p)
+{
+    uint64_t n;
+    if (!once_here(p, &p->busy_place, "busy"))
+        return false;
+    if (!sim_parse_count(p, "a number of threads", 0, SIM_BUSY_MAX, &n))
+        return false;
+    p->s->busy = (uint32_t)n;
+    return true;
+}
+
 static bool one_word(struct sim_parser *p, const char *what, const char *const *words, unsigned count, uint64_t *out)
 {
     for (unsigned i = 0; i < count; i++)
@@ -413,7 +424,8 @@ static bool expectation(struct sim_parser *p)
 bool sim_parse_declaration(struct sim_parser *p)
 {
     static const struct { const char *word; bool (*read)(struct sim_parser *); } words[] = {
-        {"scenario", scenario}, {"duration", duration}, {"cores", cores}, {"config", config}, {"image", image},
+        {"scenario", scenario}, {"duration", duration}, {"cores", cores}, {"busy", busy}, {"config", config},
+        {"image", image},
         {"method", free_method}, {"mutex", mutex}, {"monitor", monitor}, {"rwlock", rwlock}, {"cond", cond},
         {"semaphore", semaphore}, {"queue", queue}, {"thread", thread}, {"fault", fault}, {"expect", expectation},
         {"include", sim_parse_include},

@@ -87,7 +87,7 @@ struct sim_parser {
     uint32_t held_count, depth;
     bool in_frameless;
 
-    struct sim_place scenario_place, duration_place, cores_place, main_place;   /* source NULL: not said yet */
+    struct sim_place scenario_place, duration_place, cores_place, busy_place, main_place;   /* source NULL: not said */
     uint64_t threads_started;
     uint64_t settings_said;          /* a bit each */
 

@@ -323,6 +323,8 @@ char *sim_scenario_print(const struct sim_scenario *s)
     put(&o, "\nduration ");
     put_value(&o, s->duration_ns, sim_time_units);
     put(&o, "\ncores %u\n", s->cores);
+    if (s->busy)
+        put(&o, "busy %u\n", s->busy);
     put_settings(&o);
     put_objects(&o);
     for (uint32_t i = 0; i < s->method_count; i++)

@@ -146,6 +146,7 @@ struct sim_scenario {
     const char *path;            /* of the file; "random" when generated */
     uint64_t duration_ns;
     uint32_t cores;
+    uint32_t busy;               /* threads of other programs that compute all the time, on the same cores */
     struct strobe_config config; /* the engine's, with what the scenario's `config` lines say */
     struct sim_op *ops;              uint32_t op_count;
     struct sim_block *blocks;        uint32_t block_count;

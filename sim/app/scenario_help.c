@@ -53,6 +53,8 @@ const char sim_scenario_help[] =
     "    scenario NAME \"ABOUT\"    once; NAME is a word\n"
     "    duration TIME            once; the run ends then at the latest\n"
     "    cores N                  processors, 1 to 64 (4)\n"
+    "    busy N                   N threads of other programs compute all the time, on the same\n"
+    "                             processors; no tracer sees them, 0 to 256 (0)\n"
     "    include \"FILE\"           reads the declarations of a file, which lies beside this one\n"
     "    config KEY VALUE         a setting of the engine, see SETTINGS\n"
     "    method NAME [managed|native] [frameless] [frame SIZE] [in IMAGE] { ... }\n"

@@ -1,5 +1,7 @@
 #include "sim/cmd/arguments.h"
 
+#include "sim/cmd/cmd.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,17 +63,19 @@ bool strobe_parse_count(const char *text, uint32_t low, uint32_t high, uint32_t 
     return true;
 }
 
+static const struct {
+    const char *ending;
+    enum strobe_format format;
+} endings[] = {
+    {".perfetto-trace", STROBE_FORMAT_PERFETTO}, {".pftrace", STROBE_FORMAT_PERFETTO},
+    {".perfetto", STROBE_FORMAT_PERFETTO}, {".pb", STROBE_FORMAT_PERFETTO},
+    {".speedscope.json", STROBE_FORMAT_SPEEDSCOPE}, {".speedscope", STROBE_FORMAT_SPEEDSCOPE},
+    {".json", STROBE_FORMAT_CHROME}, {".json-trace", STROBE_FORMAT_CHROME},
+    {".folded", STROBE_FORMAT_FOLDED}, {".collapsed", STROBE_FORMAT_FOLDED}, {".txt", STROBE_FORMAT_FOLDED},
+};
+
 size_t strobe_trace_ending(const char *path, enum strobe_format *format)
 {
-    static const struct {
-        const char *ending;
-        enum strobe_format format;
-    } endings[] = {
-        {".perfetto-trace", STROBE_FORMAT_PERFETTO}, {".pftrace", STROBE_FORMAT_PERFETTO},
-        {".speedscope.json", STROBE_FORMAT_SPEEDSCOPE}, {".speedscope", STROBE_FORMAT_SPEEDSCOPE},
-        {".json", STROBE_FORMAT_CHROME}, {".json-trace", STROBE_FORMAT_CHROME},
-        {".folded", STROBE_FORMAT_FOLDED}, {".collapsed", STROBE_FORMAT_FOLDED}, {".txt", STROBE_FORMAT_FOLDED},
-    };
     size_t bytes = strlen(path);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         size_t n = strlen(endings[i].ending);
@@ -82,6 +86,17 @@ size_t strobe_trace_ending(const char *path, enum strobe_format *format)
     }
     *format = STROBE_FORMAT_PERFETTO;
     return 0;
+}
+
+int strobe_choose_by_ending(const char *path, const char *others, const char *advice, enum strobe_format *format)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    if (strobe_trace_ending(path, format) || !dot || dot == name || !dot[1])
+        return 0;
+    return strobe_complain("%s: %s is the ending of no format; expected .perfetto-trace, .pftrace, .perfetto or .pb "
+                           "(perfetto), .json or .json-trace (chrome), .speedscope or .speedscope.json (speedscope), "
+                           ".folded, .collapsed or .txt (folded)%s; %s",
+                           path, dot, others, advice);
 }
 
 void strobe_print_word(FILE *out, const char *word)

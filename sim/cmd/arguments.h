@@ -24,6 +24,11 @@ bool strobe_parse_count(const char *text, uint32_t low, uint32_t high, uint32_t 
  * says so (0 when there is none). */
 size_t strobe_trace_ending(const char *path, enum strobe_format *format);
 
+/* The same for an output of that name: in *format what it says, perfetto for a name without an ending. Returns 0; for
+ * an ending that no format has it complains and returns STROBE_EXIT_BAD. The complaint lists the endings, then
+ * `others`, which the caller takes beside these ("" or a text that begins with a comma), and `advice`. */
+int strobe_choose_by_ending(const char *path, const char *others, const char *advice, enum strobe_format *format);
+
 /* Prints a word as a shell would have to be given it. */
 void strobe_print_word(FILE *out, const char *word);
 

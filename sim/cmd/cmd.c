@@ -1,11 +1,15 @@
 #include "sim/cmd/cmd.h"
 
+#include "sim/cmd/guess.h"
+
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct strobe_cmd *strobe_cmd_find(const char *name)
 {
@@ -37,12 +41,52 @@ void strobe_output_begin(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+/* Whether the descriptor is a pipe that nobody reads any more. */
+static bool reader_has_ended(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
+}
+
+int strobe_end_of_pipe(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    return 128 + SIGPIPE;
+}
+
 int strobe_output_end(int status)
 {
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout))
         return status;
+    if (errno == EPIPE || (!errno && reader_has_ended(STDOUT_FILENO)))
+        return strobe_end_of_pipe();
     return strobe_complain("standard output: cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
+}
+
+int strobe_no_such_command(const char *name)
+{
+    struct strobe_guess guess = strobe_guess_begin(name);
+    for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
+        strobe_guess_consider(&guess, c->name);
+    if (guess.best)
+        return strobe_complain("no such command: %s; did you mean %s? `strobe help` lists them", name, guess.best);
+    return strobe_complain("no such command: %s; `strobe help` lists them", name);
+}
+
+static void complain_of_option(const char *command, const char *word, const struct option *options)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    struct strobe_guess guess = strobe_guess_begin(name);
+    for (const struct option *o = options; o->name; o++)
+        strobe_guess_consider(&guess, o->name);
+    if (guess.best)
+        strobe_complain("%s: no such option: %s; did you mean --%s? `strobe help %s` lists them", command, word,
+                        guess.best, command);
+    else
+        strobe_complain("%s: no such option: %s; `strobe help %s` lists them", command, word, command);
 }
 
 /* `order`: what getopt does with arguments between options; see getopt(3). */
@@ -71,7 +115,7 @@ static int next_option(int argc, char **argv, const struct option *options, cons
     else if (!is_long || optopt)
         strobe_complain("%s: no such option: -%c; `strobe help %s` lists them", argv[0], optopt, argv[0]);
     else
-        strobe_complain("%s: no such option: %s; `strobe help %s` lists them", argv[0], word, argv[0]);
+        complain_of_option(argv[0], word, options);
     return '?';
 }
 

@@ -4,6 +4,8 @@
 #ifndef STROBE_SIM_CMD_CMD_H
 #define STROBE_SIM_CMD_CMD_H
 
+#include <stdbool.h>
+
 enum { STROBE_EXIT_OK = 0, STROBE_EXIT_CHECK = 1, STROBE_EXIT_BAD = 2 };
 
 /* One subcommand. argv[0] is its name; returns the exit status. */
@@ -12,13 +14,18 @@ struct strobe_cmd {
     int (*run)(int argc, char **argv);
     const char *summary;   /* half a line for the list */
     const char *usage;     /* what `strobe help NAME` prints; names every option */
+    bool of_lab;           /* simulates; the list has these in a group of their own, last */
 };
 
-/* The subcommands, ended by an entry without a name. */
+/* The subcommands, in the order in which they are listed, ended by an entry without a name. */
 extern const struct strobe_cmd strobe_cmds[];
 
 /* The subcommand of that name, or NULL. */
 const struct strobe_cmd *strobe_cmd_find(const char *name);
+
+/* Complains that there is no subcommand of that name, with the one that may have been meant. Returns
+ * STROBE_EXIT_BAD. */
+int strobe_no_such_command(const char *name);
 
 /* Prints the one line `strobe: ...` to standard error and returns STROBE_EXIT_BAD. The text is a printf format and
  * has no newline of its own. */
@@ -29,8 +36,12 @@ __attribute__((format(printf, 1, 2))) int strobe_complain(const char *format, ..
 void strobe_output_begin(void);
 
 /* Writes out what standard output still holds. Returns `status`, or STROBE_EXIT_BAD with a line when not all of the
- * output could be written. */
+ * output could be written. When the reader of a pipe has ended, does what strobe_end_of_pipe does. */
 int strobe_output_end(int status);
+
+/* The reader of a pipe that the command writes to has ended: dies by SIGPIPE, without a word, as other programs do.
+ * Returns the exit status that a shell reports for that where the signal is blocked. */
+int strobe_end_of_pipe(void);
 
 struct option;
 

@@ -1,5 +1,6 @@
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
+#include "sim/cmd/interrupts.h"
 #include "sim/cmd/progress.h"
 #include "sim/cmd/report_findings.h"
 
@@ -7,6 +8,7 @@
 #include "engine/trace/symbols.h"
 #include "engine/watch/findings_marks.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,17 +17,22 @@
 const char strobe_usage_convert[] =
     "usage: strobe convert [OPTIONS] SESSION -o OUT\n"
     "\n"
-    "Makes a trace of a session. Symbols are looked up now, in the files that the program had\n"
-    "loaded and in debug files installed on this machine.\n"
+    "Makes a trace of a session, or one trace of all sessions in a folder (of `record --follow`).\n"
+    "Symbols are looked up now, in the files that the program had loaded and in debug files\n"
+    "installed on this machine.\n"
     "\n"
     "  -o, --output OUT   the trace; `-` is standard output\n"
     "  --format FORMAT    what to write; if not given, OUT's ending says it:\n"
-    "                       perfetto    *.perfetto-trace *.pftrace, and any other\n"
+    "                       perfetto    *.perfetto-trace *.pftrace *.perfetto *.pb, and any name\n"
+    "                                   without an ending\n"
     "                       chrome      *.json *.json-trace        Chrome trace events\n"
     "                       speedscope  *.speedscope *.speedscope.json\n"
     "                       folded      *.folded *.collapsed *.txt stacks for flame graphs\n"
     "  --inlines          show inlined functions as slices of their own\n"
     "  --deflate          compress packets (perfetto only)\n"
+    "  --by WHAT          what folded stacks count: wall (default), time on the clock; cpu, time on a\n"
+    "                     processor; off-cpu, the rest: waits and time without a processor; in us; or\n"
+    "                     alloc, bytes allocated\n"
     "  --gap-ms N         time without a sample after which a thread is shown as unseen\n"
     "                     (default: four times the interval of samples, at least 5 ms)\n"
     "  --repair HOW       when calls ended that did not say so (of `record --method`): last, at\n"
@@ -43,15 +50,29 @@ const char strobe_usage_convert[] =
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
 enum { FINDINGS = 512, FRAMES, REFRESH };
-enum { FORMAT = 256, INLINES, DEFLATE, GAP, REPAIR, FROM, TO };
+enum { FORMAT = 256, INLINES, DEFLATE, BY, GAP, REPAIR, FROM, TO };
 
 struct request {
     struct strobe_convert_options options;
     const char *session, *output, *format;
+    const char *by;              /* what folded stacks are to count; NULL = not given */
     int quiet, findings;
     const char *of_findings;     /* an option of them that was given */
     struct strobe_findings_options look;
 };
+
+static int choose_weight(struct request *q)
+{
+    static const char *const names[] = {[STROBE_WEIGHT_WALL] = "wall", [STROBE_WEIGHT_CPU] = "cpu",
+                                        [STROBE_WEIGHT_OFF_CPU] = "off-cpu", [STROBE_WEIGHT_ALLOC] = "alloc"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(q->by, names[i])) {
+            q->options.weight = (enum strobe_weight)i;
+            return 0;
+        }
+    }
+    return strobe_complain("convert: --by %s: expected wall, cpu, off-cpu or alloc", q->by);
+}
 
 static int take_option(struct request *q, int c)
 {
@@ -67,6 +88,7 @@ static int take_option(struct request *q, int c)
     case FORMAT: q->format = optarg; return 0;
     case INLINES: q->options.symbols |= STROBE_SYMBOLS_INLINES; return 0;
     case DEFLATE: q->options.deflate = 1; return 0;
+    case BY: q->by = optarg; return choose_weight(q);
     case 'f': q->options.replace = 1; return 0;
     case 'q': q->quiet = 1; return 0;
     case GAP:
@@ -89,12 +111,14 @@ static int take_option(struct request *q, int c)
 
 static int choose_format(struct request *q)
 {
-    if (!q->format)
-        strobe_trace_ending(q->output, &q->options.format);
-    else if (strobe_format_of(q->format, &q->options.format) != STROBE_OK)
+    if (!q->format && strobe_choose_by_ending(q->output, "", "--format FORMAT forces one", &q->options.format))
+        return STROBE_EXIT_BAD;
+    if (q->format && strobe_format_of(q->format, &q->options.format) != STROBE_OK)
         return strobe_complain("convert: --format %s: expected perfetto, chrome, speedscope or folded", q->format);
     if (q->options.deflate && q->options.format != STROBE_FORMAT_PERFETTO)
         return strobe_complain("convert: --deflate is for the perfetto format");
+    if (q->by && q->options.format != STROBE_FORMAT_FOLDED)
+        return strobe_complain("convert: --by is for the folded format");
     if (q->of_findings && !q->findings)
         return strobe_complain("convert: --%s is of --findings", q->of_findings);
     if (q->findings && q->options.format != STROBE_FORMAT_PERFETTO && q->options.format != STROBE_FORMAT_CHROME)
@@ -111,6 +135,7 @@ static int convert(const struct request *q)
     struct strobe_convert_options options = q->options;
     struct strobe_progress progress;
     strobe_output_begin();
+    strobe_interrupts_clean(0);
     strobe_progress_begin(&progress, "converting");
     options.timeline.progress = q->quiet ? NULL : strobe_progress_step;
     options.timeline.progress_ctx = &progress;
@@ -118,15 +143,15 @@ static int convert(const struct request *q)
     strobe_progress_end(&progress);
     if (status == STROBE_EXISTS)
         return strobe_complain("%s: exists already; --force overwrites it", q->output);
+    if (status != STROBE_OK && errno == EPIPE)
+        return strobe_end_of_pipe();
     if (status != STROBE_OK)
         return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
     if (!q->quiet && isatty(STDERR_FILENO))   /* like all that only tells of success */
         fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output, (unsigned long long)stats.slices,
                 (unsigned long long)stats.threads, (double)stats.bytes / 1e6);
-    uint64_t nameless = stats.files_changed + stats.files_missing;
-    if (!q->quiet && nameless)
-        fprintf(stderr, "%llu file%s changed or gone since the recording, with no names from there; `strobe report` "
-                        "lists what\n", (unsigned long long)nameless, nameless == 1 ? " is" : "s are");
+    if (!q->quiet)
+        strobe_convert_print_nameless(&stats, stderr);
     return STROBE_EXIT_OK;
 }
 
@@ -157,6 +182,7 @@ int strobe_cmd_convert(int argc, char **argv)
         {"format", required_argument, NULL, FORMAT},
         {"inlines", no_argument, NULL, INLINES},
         {"deflate", no_argument, NULL, DEFLATE},
+        {"by", required_argument, NULL, BY},
         {"gap-ms", required_argument, NULL, GAP},
         {"repair", required_argument, NULL, REPAIR},
         {"findings", no_argument, NULL, FINDINGS},

@@ -1,6 +1,7 @@
 #include "sim/art/runtime.h"
 #include "sim/real/mach/seat.h"
 #include "sim/real/real.h"
+#include "sim/cmd/against.h"
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
 #include "sim/cmd/lab.h"
@@ -26,6 +27,8 @@ const char strobe_usage_run[] =
     "  --policy P         what captures: strobe (default), btrace-android, btrace-ios, async-1ms,\n"
     "                     async-10ms, sync-only, matrix, rheatrace, rheatrace-main, btrace2,\n"
     "                     netease, ideal; or none\n"
+    "  --against P        plays each seed of a swarm under this policy, too, and says how far the first\n"
+    "                     is below it: in how many seeds, and in which ten most, with the causes\n"
     "  --mode MODE        virtual (default): threads and time are simulated; real: the same on\n"
     "                     real threads, captured by the real engine (policy strobe), or with\n"
     "                     real probes in methods (matrix, rheatrace, rheatrace-main, btrace2);\n"
@@ -34,6 +37,10 @@ const char strobe_usage_run[] =
     "                     fakes, fake24 to fake36, in virtual mode unless --mode says real; methods\n"
     "                     are Java's, monitors, waits, parks and memory the runtime's own; or mach:\n"
     "                     an iOS app on the fake Mach, in virtual mode unless --mode says real\n"
+    "  --cores N          on N processors, whatever the scenario says; real mode keeps the app and its\n"
+    "                     tracer on as many of the machine's, and has no more than there are\n"
+    "  --busy N           beside N threads of another program that compute all the time, whatever\n"
+    "                     the scenario says\n"
     "  --schedule S       fair (default), or adversarial: every free choice is drawn from the seed\n"
     "  --random SEED      play a random scenario instead; SEED..SEED: one for each seed\n"
     "  --size N           operations of a random scenario, about (200)\n"
@@ -48,14 +55,30 @@ const char strobe_usage_run[] =
     "\n"
     "Exit status: 0 fine, 1 a promise was broken, 2 bad use or bad input.\n";
 
-enum { SEED = 256, SEEDS, POLICY, MODE, RUNTIME, SCHEDULE, RANDOM, SIZE, PRINT, COSTS, SHARD, JSON };
+enum {
+    SEED = 256,
+    SEEDS,
+    POLICY,
+    AGAINST,
+    MODE,
+    RUNTIME,
+    CORES,
+    BUSY,
+    SCHEDULE,
+    RANDOM,
+    SIZE,
+    PRINT,
+    COSTS,
+    SHARD,
+    JSON
+};
 
 struct request {
     struct sim_trial_options trial;      /* its seed is that of the one trial, or none */
     struct strobe_seeds seeds;
     uint32_t jobs, shard, shards;
     struct sim_costs costs;
-    const char *path, *folder, *costs_path;
+    const char *path, *folder, *costs_path, *against;
     bool many, random, print, json, is_virtual, is_real;
     uint32_t size;
 };
@@ -99,6 +122,10 @@ static int take_option(struct request *q, int c)
         t->policy = optarg;
         return strobe_is_policy(optarg) || sim_real_has(optarg)
                    ? 0 : strobe_complain("run: --policy %s: expected one of %s, none", optarg, strobe_policy_list());
+    case AGAINST:
+        q->against = optarg;
+        return strobe_is_policy(optarg)
+                   ? 0 : strobe_complain("run: --against %s: expected one of %s", optarg, strobe_policy_list());
     case MODE:
         q->is_virtual = !strcmp(optarg, "virtual");
         q->is_real = !strcmp(optarg, "real");
@@ -108,6 +135,13 @@ static int take_option(struct request *q, int c)
         t->runtime = optarg;
         return sim_art_known(optarg, &(int){0}) || !strcmp(optarg, SIM_MACH_NAME)
                    ? 0 : strobe_complain("run: --runtime %s: expected art11, art14, fake24 to fake36, or mach", optarg);
+    case CORES:
+        return strobe_parse_count(optarg, 1, 64, &t->cores)
+                   ? 0 : strobe_complain("run: --cores %s: expected a number from 1 to 64", optarg);
+    case BUSY:
+        t->sets_busy = true;
+        return strobe_parse_count(optarg, 0, 256, &t->busy)
+                   ? 0 : strobe_complain("run: --busy %s: expected a number from 0 to 256", optarg);
     case SCHEDULE:
         return strobe_parse_schedule(optarg, &t->schedule)
                    ? 0 : strobe_complain("run: --schedule %s: expected fair or adversarial", optarg);
@@ -146,6 +180,10 @@ static void print_command(FILE *out, const struct request *q, const char *path, 
         fprintf(out, " --runtime %s", q->trial.runtime);
     if (q->is_real)
         fputs(" --mode real", out);
+    if (q->trial.cores)
+        fprintf(out, " --cores %u", q->trial.cores);
+    if (q->trial.sets_busy)
+        fprintf(out, " --busy %u", q->trial.busy);
     if (q->trial.schedule == SIM_ADVERSARIAL)
         fputs(" --schedule adversarial", out);
     if (q->costs_path) {
@@ -214,8 +252,15 @@ struct swarm {
     const struct sim_scenario *scenario;
     struct sim_summary summary;
     struct strobe_results results;
+    struct strobe_against against;
     enum strobe_status status;
 };
+
+/* Trials a seed: under the policy, and under the one that it is held against. */
+static uint32_t trials_a_seed(const struct request *q)
+{
+    return q->against ? 2 : 1;
+}
 
 /* Places of this shard: those of rank shard - 1, shard - 1 + shards, ... */
 static uint64_t seed_at(const struct request *q, uint64_t place)
@@ -235,16 +280,20 @@ static void trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
     out->scenario = m->scenario;
     out->random_size = m->q->size;
     out->options = m->q->trial;
-    out->options.seed = seed_at(m->q, place);
+    out->options.seed = seed_at(m->q, place / trials_a_seed(m->q));
+    if (place % trials_a_seed(m->q))
+        out->options.policy = m->q->against;
 }
 
 static void reap(void *ctx, uint64_t place, const struct sim_result *result, const char *line)
 {
     struct swarm *m = ctx;
-    (void)place;
+    bool judged = place % trials_a_seed(m->q) == 0;
+    if (m->q->against && m->status == STROBE_OK)
+        m->status = strobe_against_add(&m->against, judged, result);
     if (m->q->json)
         puts(line);
-    else if (m->status == STROBE_OK && m->scenario)
+    else if (m->status == STROBE_OK && m->scenario && judged)
         m->status = sim_summary_add(&m->summary, result);
     if (m->q->folder)
         strobe_results_add(&m->results, line, m->results.count < PAGE_RESULTS);
@@ -259,9 +308,11 @@ static int tell(const struct request *q, struct swarm *m, const struct sim_swarm
     if (!q->json && m->scenario && outcome->played)
         sim_summary_print(&m->summary, stdout);
     if (outcome->broken)
-        return say_broken(q, m->scenario, seed_at(q, outcome->place), outcome->violation);
+        return say_broken(q, m->scenario, seed_at(q, outcome->place / trials_a_seed(q)), outcome->violation);
     if (!q->json)
-        printf("%llu seeds, every promise kept\n", (unsigned long long)outcome->played);
+        printf("%llu seeds, every promise kept\n", (unsigned long long)outcome->played / trials_a_seed(q));
+    if (!q->json)
+        strobe_against_print(&m->against, q->trial.policy, q->against, stdout);
     return STROBE_EXIT_OK;
 }
 
@@ -270,8 +321,13 @@ static int run_swarm(const struct request *q, const struct sim_scenario *s)
     struct strobe_progress progress;
     struct sim_swarm_outcome outcome;
     struct swarm m = {.q = q, .scenario = s};
-    struct sim_swarm_options options = {.count = places(q), .jobs = q->jobs, .line_parts = 4096, .trial = trial_at,
-                                        .each = reap, .ctx = &m, .progress = strobe_progress_step,
+    struct sim_swarm_options options = {.count = places(q) * trials_a_seed(q),
+                                        .jobs = q->jobs,
+                                        .line_parts = 4096,
+                                        .trial = trial_at,
+                                        .each = reap,
+                                        .ctx = &m,
+                                        .progress = strobe_progress_step,
                                         .progress_ctx = &progress};
     char why[1024] = "";
     if (q->folder && strobe_results_open(&m.results))
@@ -285,6 +341,7 @@ static int run_swarm(const struct request *q, const struct sim_scenario *s)
     int exit_status = status == STROBE_OK ? tell(q, &m, &outcome) : strobe_trial_complaint(status, why);
     sim_summary_close(&m.summary);
     strobe_results_close(&m.results);
+    strobe_against_close(&m.against);
     return strobe_output_end(exit_status);
 }
 
@@ -359,6 +416,10 @@ static int check_request(const struct request *q, int words, char **word)
         return strobe_complain("run: --schedule adversarial is for --mode virtual");
     if (!q->many && q->shards > 1)
         return strobe_complain("run: --shard is for --seeds A..B");
+    if (!q->many && q->against)
+        return strobe_complain("run: --against is for --seeds A..B and --random A..B");
+    if (t->real && q->against)
+        return strobe_complain("run: --against is for virtual time, without --runtime");
     if (q->many && q->print)
         return strobe_complain("run: --print takes one scenario");
     return 0;
@@ -396,8 +457,11 @@ int strobe_cmd_run(int argc, char **argv)
         {"seed", required_argument, NULL, SEED},
         {"seeds", required_argument, NULL, SEEDS},
         {"policy", required_argument, NULL, POLICY},
+        {"against", required_argument, NULL, AGAINST},
         {"mode", required_argument, NULL, MODE},
         {"runtime", required_argument, NULL, RUNTIME},
+        {"cores", required_argument, NULL, CORES},
+        {"busy", required_argument, NULL, BUSY},
         {"schedule", required_argument, NULL, SCHEDULE},
         {"random", required_argument, NULL, RANDOM},
         {"size", required_argument, NULL, SIZE},

@@ -1,7 +1,8 @@
 #include "sim/cmd/doctor.h"
+
+#include "engine/backend/linux/cpu_clock.h"
 #include "sim/real/preload.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -103,6 +104,18 @@ static void permissions(struct strobe_findings *f)
                                      : ": only root may run `perf record`");
 }
 
+/* Tried with one of our own: only that tells what a container's filter of system calls allows. */
+static void cpu_clock_ticks(struct strobe_findings *f)
+{
+    int refusal = strobe_linux_clock_refusal();
+    if (refusal)
+        strobe_find(f, STROBE_HEALTH_NOTE, "sampling",
+                    "perf_event_open: %s. Threads can't be sampled by their own CPU clocks, but are stopped from "
+                    "outside: on busy processors stops come late, and more time is [unseen].", strerror(refusal));
+    else
+        strobe_find(f, STROBE_HEALTH_OK, "sampling", "Threads are sampled by their own CPU clocks (perf task clock).");
+}
+
 static void libraries(struct strobe_findings *f)
 {
     char path[PATH_MAX];
@@ -111,16 +124,6 @@ static void libraries(struct strobe_findings *f)
     else
         strobe_find(f, STROBE_HEALTH_MISSING, "engine",
                     "libstrobe-preload.so is neither beside the command nor in ../lib/strobe.");
-    void *unwinder = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
-    if (unwinder)
-        strobe_find(f, STROBE_HEALTH_OK, "libunwind",
-                    "libunwind.so.8 is there: programs without frame pointers can be recorded (--unwind dwarf).");
-    else
-        strobe_find(f, STROBE_HEALTH_NOTE, "libunwind",
-                    "libunwind.so.8 is missing: programs without frame pointers get broken stacks. "
-                    "On Debian: apt-get install libunwind8.");
-    if (unwinder)
-        dlclose(unwinder);
     int debug = !access("/usr/lib/debug/.build-id", R_OK);
     strobe_find(f, debug ? STROBE_HEALTH_OK : STROBE_HEALTH_NOTE, "debug symbols",
                 debug ? "Debug files of installed packages are in /usr/lib/debug."
@@ -134,5 +137,6 @@ void strobe_find_machine(struct strobe_findings *f)
     memory_reading(f);
     clocks(f);
     permissions(f);
+    cpu_clock_ticks(f);
     libraries(f);
 }

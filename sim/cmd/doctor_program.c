@@ -3,7 +3,6 @@
 #include "engine/trace/elf_info.h"
 #include "engine/trace/macho_elf.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,23 +62,16 @@ static void preload(struct strobe_findings *f, const struct strobe_elf_info *inf
 static void unwinding(struct strobe_findings *f, const struct strobe_elf_info *info)
 {
     double share = 100 * strobe_elf_fp_share(info);
-    void *unwinder = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
-    if (unwinder)
-        dlclose(unwinder);
     if (share < 0)
-        strobe_find(f, STROBE_HEALTH_NOTE, "frame pointers",
-                    "No call frame entries tell whether it keeps frame pointers: --unwind auto takes %s.",
-                    unwinder ? "dwarf" : "fp");
-    else if (strobe_elf_has_frame_pointers(info))
-        strobe_find(f, STROBE_HEALTH_OK, "frame pointers",
-                    "%.0f %% of %u functions keep one: --unwind auto takes fp, the "
-                    "fast way.",
-                    share, info->functions);
+        strobe_find(
+            f, STROBE_HEALTH_NOTE, "unwinding",
+            "Has no call frame entries (.eh_frame): its stacks are taken by frame pointers, and are whole only if "
+            "it was built with -fno-omit-frame-pointer.");
     else
-        strobe_find(f, unwinder ? STROBE_HEALTH_OK : STROBE_HEALTH_MISSING, "frame pointers",
-                    "%.0f %% of %u functions keep one: --unwind auto takes dwarf%s", share, info->functions,
-                    unwinder ? ", by libunwind. Build with -fno-omit-frame-pointer for cheaper samples."
-                             : ", which needs libunwind.so.8. On Debian: apt-get install libunwind8.");
+        strobe_find(f, STROBE_HEALTH_OK, "unwinding",
+                    "Stacks are taken by its call frame entries (.eh_frame). %.0f %% of %u functions keep a frame "
+                    "pointer, which --unwind fp needs.",
+                    share, info->functions);
 }
 
 static void symbols(struct strobe_findings *f, const struct strobe_elf_info *info)
@@ -133,6 +125,18 @@ static int macho(struct strobe_findings *f, const char *path)
     return status != STROBE_NO_ENTRY;
 }
 
+static void sanitizer(struct strobe_findings *f, const struct strobe_elf_info *info)
+{
+    const char *how = info->flags & STROBE_ELF_SANITIZER_SHARED ? "a shared runtime" : "a static runtime";
+    if (info->flags & STROBE_ELF_TSAN && !(info->flags & STROBE_ELF_SANITIZER_SHARED))
+        strobe_find(f, STROBE_HEALTH_MISSING, "sanitizer",
+                    "ThreadSanitizer with a static runtime, which does not know threads that a preloaded library "
+                    "begins: not recorded. Link it without -static-libtsan, by gcc.");
+    else if (info->flags & (STROBE_ELF_ASAN | STROBE_ELF_TSAN))
+        strobe_find(f, STROBE_HEALTH_OK, "sanitizer", "%s with %s: recorded. Its reports show the engine's functions.",
+                    info->flags & STROBE_ELF_TSAN ? "ThreadSanitizer" : "AddressSanitizer", how);
+}
+
 void strobe_find_program(struct strobe_findings *f, const char *name)
 {
     char path[STROBE_ELF_PATH_BYTES];
@@ -154,6 +158,8 @@ void strobe_find_program(struct strobe_findings *f, const char *name)
     if (!runs)
         return;
     preload(f, &info);
+    sanitizer(f, &info);
+    strobe_elf_count_frames(path, &info);
     unwinding(f, &info);
     symbols(f, &info);
     if (info.flags & STROBE_ELF_INSTRUMENTED)

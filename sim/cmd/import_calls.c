@@ -3,6 +3,7 @@
 #include "sim/cmd/arguments.h"
 #include "sim/cmd/cmd.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,9 +42,10 @@ static int choose_format(struct strobe_import_calls *q)
             return 0;
         }
     }
-    if (!q->format)
-        strobe_trace_ending(q->output, &q->options.trace);
-    else if (strobe_format_of(q->format, &q->options.trace) != STROBE_OK)
+    if (!q->format && strobe_choose_by_ending(q->output, ", .strobe (session), .ftrace or .btrace2",
+                                              "--format FORMAT forces one", &q->options.trace))
+        return STROBE_EXIT_BAD;
+    if (q->format && strobe_format_of(q->format, &q->options.trace) != STROBE_OK)
         return strobe_complain("import: --format %s: expected perfetto, chrome, speedscope, folded, session, "
                                "ftrace or btrace2", q->format);
     return 0;
@@ -108,6 +110,8 @@ int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe
     enum strobe_status status = strobe_calls_convert(calls, q->output, &q->options, &stats, why, sizeof why);
     if (status == STROBE_EXISTS)
         return strobe_complain("%s; --force overwrites it", why);
+    if (status != STROBE_OK && errno == EPIPE)
+        return strobe_end_of_pipe();
     if (status != STROBE_OK)
         return strobe_complain("%s", why);
     tell_repairs(q, &repaired, orphans);

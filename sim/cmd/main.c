@@ -8,17 +8,20 @@
 #include <string.h>
 
 const struct strobe_cmd strobe_cmds[] = {
-    {"run", strobe_cmd_run, "play a simulated app, capture it, score the capture", strobe_usage_run},
-    {"compare", strobe_cmd_compare, "play scenarios under every capture policy", strobe_usage_compare},
-    {"explore", strobe_cmd_explore, "run small programs in every order a memory model allows", strobe_usage_explore},
-    {"record", strobe_cmd_record, "run a program and take its timeline", strobe_usage_record},
-    {"convert", strobe_cmd_convert, "make a trace of a session, for a viewer", strobe_usage_convert},
-    {"report", strobe_cmd_report, "print threads, hottest methods, longest waits and losses", strobe_usage_report},
-    {"symbolize", strobe_cmd_symbolize, "give renamed methods of a session their names back", strobe_usage_symbolize},
-    {"import", strobe_cmd_import, "read what other tracers wrote", strobe_usage_import},
-    {"doctor", strobe_cmd_doctor, "what this machine allows, and what a program is", strobe_usage_doctor},
-    {"help", strobe_cmd_help, "say what a command does", strobe_usage_help},
-    {NULL, NULL, NULL, NULL},
+    {"record", strobe_cmd_record, "run a program and take its timeline", strobe_usage_record, false},
+    {"report", strobe_cmd_report, "print threads, hottest methods, longest waits and losses", strobe_usage_report,
+     false},
+    {"convert", strobe_cmd_convert, "make a trace of a session, for a viewer", strobe_usage_convert, false},
+    {"doctor", strobe_cmd_doctor, "what this machine allows, and what a program is", strobe_usage_doctor, false},
+    {"symbolize", strobe_cmd_symbolize, "give renamed methods of a session their names back", strobe_usage_symbolize,
+     false},
+    {"import", strobe_cmd_import, "read what other tracers wrote", strobe_usage_import, false},
+    {"help", strobe_cmd_help, "say what a command does", strobe_usage_help, false},
+    {"run", strobe_cmd_run, "play a simulated app, capture it, score the capture", strobe_usage_run, true},
+    {"compare", strobe_cmd_compare, "play scenarios under every capture policy", strobe_usage_compare, true},
+    {"explore", strobe_cmd_explore, "run small programs in every order a memory model allows", strobe_usage_explore,
+     true},
+    {NULL, NULL, NULL, NULL, false},
 };
 
 /* A standard stream that is closed would be the next file opened: output would go into it. What stands in for it fails
@@ -53,6 +56,6 @@ int main(int argc, char **argv)
         name = "help";
     const struct strobe_cmd *c = strobe_cmd_find(name);
     if (!c)
-        return strobe_complain("no such command: %s; `strobe help` lists them", name);
+        return strobe_no_such_command(name);
     return c->run(argc - 1, argv + 1);
 }

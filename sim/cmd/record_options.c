@@ -30,13 +30,15 @@ const char strobe_usage_record[] =
     "                          threads half as often; 0 = never\n"
     "      --scope-min TIME    blocking calls at least this long are always recorded (100us)\n"
     "      --metrics LIST      of cpu, alloc, faults, switches; or all, none (cpu,alloc)\n"
-    "      --unwind HOW        fp: frame pointers; dwarf: call frame information, by libunwind; auto: fp for\n"
-    "                          programs that keep frame pointers, dwarf for others (auto)\n"
+    "      --unwind HOW        fp: frame pointers alone; dwarf, auto: call frame information (.eh_frame) where\n"
+    "                          code has it, frame pointers elsewhere (auto)\n"
     "      --depth N           innermost frames kept of a stack (192, the most)\n"
     "      --delay TIME        take nothing for this long after the start\n"
     "      --loop              each return from poll, select or epoll_wait begins a new message: equal stacks of\n"
     "                          different turns of an event loop are told apart\n"
-    "      --follow            trace children too, each into a session and a trace of its own (.PID in the name)\n"
+    "      --follow[=NAMES]    record children too, into one trace; the session is a folder then, with a file for\n"
+    "                          each process. NAMES: only programs of these file names, separated by commas, where\n"
+    "                          * and ? stand for any text and any character; the COMMAND always is\n"
     "\n"
     "Every call instead (of programs built with -finstrument-functions):\n"
     "      --method            each entry and exit of a function, exactly; no samples\n"
@@ -49,6 +51,10 @@ const char strobe_usage_record[] =
     "      --keep WHICH        newest: overwrite the oldest records, or calls; oldest: stop when full (newest)\n"
     "      --stack-nodes N     stack frames kept, each (caller, address) pair once (1M)\n"
     "      --signal N          signal that stops a thread (the highest real-time signal that is free)\n"
+    "\n"
+    "INT, TERM, HUP and QUIT end the recording as the program takes them: Ctrl-C reaches the program anyway,\n"
+    "what is sent to strobe is passed on. A second one, half a second later, kills the program. A trace is made\n"
+    "either way.\n"
     "\n"
     "Exit status: the program's own; 2 when it could not be run or its trace could not be written.\n";
 
@@ -72,7 +78,7 @@ static const struct option options[] = {
     {"depth", required_argument, NULL, DEPTH},
     {"delay", required_argument, NULL, DELAY},
     {"loop", no_argument, NULL, LOOP},
-    {"follow", no_argument, NULL, FOLLOW},
+    {"follow", optional_argument, NULL, FOLLOW},
     {"method", no_argument, NULL, METHOD},
     {"with-samples", no_argument, NULL, WITH_SAMPLES},
     {"method-clock", required_argument, NULL, METHOD_CLOCK},
@@ -140,6 +146,15 @@ static int take_method(int c, struct strobe_record_options *o)
     }
 }
 
+static int take_names(struct strobe_record_options *o)
+{
+    const char *names = optarg ? optarg : "";
+    if (optarg && (!*names || strchr(names, '/') || strlen(names) >= sizeof o->only))
+        return bad_value("follow", names, "file names of programs, separated by commas");
+    snprintf(o->only, sizeof o->only, "%s", names);
+    return 0;
+}
+
 /* What asks for calls without samples spares the room of these. */
 static int settle_method(struct strobe_record_options *o)
 {
@@ -197,9 +212,8 @@ static int take(int c, struct strobe_record_options *o, const char **output)
                    ? 0
                    : bad_value("metrics", optarg, "a list of cpu, alloc, faults, switches; or all, none");
     case UNWIND:
-        o->unwind_auto = !strcmp(optarg, "auto");
-        k->unwind = !strcmp(optarg, "dwarf") ? STROBE_UNWIND_DWARF : STROBE_UNWIND_FP;
-        return o->unwind_auto || !strcmp(optarg, "fp") || !strcmp(optarg, "dwarf")
+        k->unwind = !strcmp(optarg, "fp") ? STROBE_UNWIND_FP : STROBE_UNWIND_DWARF;
+        return !strcmp(optarg, "auto") || !strcmp(optarg, "fp") || !strcmp(optarg, "dwarf")
                    ? 0
                    : bad_value("unwind", optarg, "auto, fp or dwarf");
     case DEPTH:
@@ -213,7 +227,7 @@ static int take(int c, struct strobe_record_options *o, const char **output)
         return 0;
     case FOLLOW:
         k->follow = 1;
-        return 0;
+        return take_names(o);
     case METHOD:
     case WITH_SAMPLES:
     case METHOD_CLOCK:
@@ -243,8 +257,9 @@ static int take(int c, struct strobe_record_options *o, const char **output)
 int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out, int *first)
 {
     const char *output = NULL;
-    *out = (struct strobe_record_options){.unwind_auto = true, .convert = true};
+    *out = (struct strobe_record_options){.convert = true};
     strobe_config_default(&out->config);
+    out->config.unwind = STROBE_UNWIND_DWARF;
     optind = 1;
     for (int c; (c = strobe_next_option(argc, argv, options)) != -1;) {
         if (c == 'h') {
@@ -272,6 +287,9 @@ int strobe_record_name_files(struct strobe_record_options *o, const char *output
 {
     const char *base = strrchr(command, '/');
     char stem[PATH_MAX];
+    if (o->convert && output && strobe_choose_by_ending(output, "",
+                                                        "with --no-convert -o names the session", &o->format))
+        return STROBE_EXIT_BAD;
     int n = output ? snprintf(stem, sizeof stem, "%s", output)
                    : snprintf(stem, sizeof stem, "%s.%d", base ? base + 1 : command, (int)getpid());
     if (n < 0 || (size_t)n + 32 > sizeof stem)

@@ -33,7 +33,7 @@ static void look_through_env(char *path, size_t path_bytes, const char *argument
         snprintf(path, path_bytes, "%s", found);
 }
 
-int strobe_record_find_program(const char *command, char *path, size_t path_bytes, bool *has_frame_pointers)
+int strobe_record_find_program(const char *command, char *path, size_t path_bytes)
 {
     struct strobe_elf_info info;
     char at[STROBE_ELF_PATH_BYTES];
@@ -50,18 +50,19 @@ int strobe_record_find_program(const char *command, char *path, size_t path_byte
                                    info.flags & STROBE_ELF_SET_UID   ? "set-uid"
                                    : info.flags & STROBE_ELF_SET_GID ? "set-gid"
                                                                      : "has file capabilities");
-        if (info.kind == STROBE_ELF_DYNAMIC) {
-            *has_frame_pointers = strobe_elf_has_frame_pointers(&info);
+        if (info.kind == STROBE_ELF_DYNAMIC && info.flags & STROBE_ELF_TSAN &&
+            !(info.flags & STROBE_ELF_SANITIZER_SHARED))
+            return strobe_complain(
+                "%s: its ThreadSanitizer runtime is linked statically, and does not know threads that "
+                "a preloaded library begins: link it without -static-libtsan, by gcc",
+                at);
+        if (info.kind == STROBE_ELF_DYNAMIC || info.kind == STROBE_ELF_UNREADABLE)
             return 0;
-        }
         if (info.kind == STROBE_ELF_SCRIPT) {
             snprintf(at, sizeof at, "%s", info.interpreter);
             look_through_env(at, sizeof at, info.interpreter_arg);
         } else if (info.kind == STROBE_ELF_TEXT) {
             snprintf(at, sizeof at, "/bin/sh");   /* as execvp(3) does */
-        } else if (info.kind == STROBE_ELF_UNREADABLE) {
-            *has_frame_pointers = false;
-            return 0;
         } else {
             return refuse(at, &info);
         }

@@ -29,8 +29,10 @@ struct sim_core {
     uint32_t index;
     struct sim_thread_inside *thread;    /* on it, or on its way; NULL = idle */
     struct sim_thread_inside *last;      /* that was on it */
+    struct sim_thread_inside *displaced; /* by a realtime thread, which comes back when that one goes */
     bool arriving;                       /* the switch to `thread` still costs */
     uint64_t slice_end_ns;
+    uint64_t idle_since_ns;              /* while it has no thread */
 };
 
 struct sim_thread_inside {
@@ -49,7 +51,17 @@ struct sim_thread_inside {
     uint64_t cpu_ns;
     uint64_t weight, fair_ns;            /* fair_ns: CPU time weighted */
     struct sim_node ready;               /* in the line for a core */
+    struct sim_core *displaced_from;     /* not in the line, but to come back to this one */
+    bool woken_late;                     /* on its way to an idle core, by another thread's call */
     uint64_t rank;                       /* adversary: in the line, by priorities */
+
+    /* Its CPU timer. */
+    struct sim_cpu_timer clock;          /* period_ns == 0: it has none */
+    uint64_t clock_due_ns;               /* of its CPU time */
+    bool clock_rings;                    /* fn is to be called once the thread is in control, in no system call */
+    bool clock_busy;                     /* fn is being called */
+    bool in_kernel;                      /* what it computes is a system call's */
+    struct sim_cpu_timer_stats clock_stats;
 
     /* The wait it is in. */
     enum sim_wait waits;
@@ -58,6 +70,7 @@ struct sim_thread_inside {
     struct sim_thread_inside *next, *previous;
     struct sim_node timer;
     enum sim_wake wake;
+    uint64_t leaves_wait_ns;             /* CPU time that it needs yet to leave its wait */
     bool spurious;                       /* its timer ends the wait for no reason */
     bool delayed;                        /* ready, but not before its timer */
     bool permit;                         /* park's */
@@ -93,7 +106,7 @@ struct sim_kernel {
     struct sim_heap_entry taken;         /* out of the heap already and next; no node: none is */
     struct sim_heap ready;
     struct sim_core cores[64];
-    uint32_t idle_cores;
+    uint32_t idle_cores, displaced;      /* displaced: threads that stand beside a core */
     uint64_t fair_floor_ns;              /* nobody who can run has had less */
     struct sim_fiber outside;
     struct sim_fiber *host;              /* the fiber that executes or takes events */
@@ -110,6 +123,7 @@ struct sim_kernel {
     char why[512];
     struct sim_kernel_stats stats;
     struct sim_random random;            /* adversary */
+    struct sim_random chance;            /* lateness */
     bool by_priority;
     uint64_t fuse_scale, lowest_rank;
 };
@@ -121,8 +135,10 @@ void sim_leave(struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocked);
 void sim_refill(struct sim_kernel *k);
+void sim_leave_line(struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_after_switch(struct sim_kernel *k);
 uint32_t sim_events_most(const struct sim_kernel *k);
+void sim_replan(struct sim_kernel *k, struct sim_core *core);
 void sim_calls_free(struct sim_kernel *k);
 void sim_finish_run(struct sim_kernel *k, enum sim_end end);
 void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t);
@@ -150,6 +166,12 @@ static inline uint64_t sim_later(uint64_t now_ns, uint64_t span_ns)
 {
     return span_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + span_ns;
 }
+
+/* ---- cpu_timer.c */
+
+uint64_t sim_cpu_timer_due(const struct sim_kernel *k, const struct sim_thread_inside *t);
+bool sim_cpu_timer_check(struct sim_thread_inside *t);
+void sim_cpu_timer_call(struct sim_thread_inside *t);
 
 /* ---- sync.c */
 

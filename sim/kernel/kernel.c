@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIVE_MAX = 1 << 20 };
+enum { ALIVE_MAX = 1 << 20, COUNTED_TIDS = 1 << 30 };
+
+static const uint64_t CHANCE_STREAM = 0x6368616e6365;
 
 struct sim_kernel *sim_kernel_current;
 
@@ -34,6 +36,7 @@ struct sim_kernel *sim_kernel_open(const struct sim_kernel_options *options, con
     k->host = &k->outside;
     k->limit.kind = SIM_EVENT_LIMIT;
     sim_heap_put(&k->events, &k->limit, k->options.limit_ns);
+    k->chance = sim_random_seed(options->seed, CHANCE_STREAM);
     if (options->schedule == SIM_ADVERSARIAL)
         sim_adversary_open(k);
     sim_kernel_current = k;
@@ -89,7 +92,7 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
     }
     t->shown = (struct sim_thread){ .tid = options->tid ? options->tid : k->next_tid, .serial = k->count++,
                                     .name = options->name, .user = options->user, .inside = t };
-    if (t->shown.tid >= k->next_tid)
+    if (t->shown.tid >= k->next_tid && t->shown.tid <= COUNTED_TIDS)
         k->next_tid = t->shown.tid + 1;
     t->kernel = k;
     t->entry = options->entry;

@@ -8,7 +8,8 @@
  *   a stop (sim_stop) lies over any of these: the thread keeps its state but does not move until sim_continue
  *
  * Schedulers. FAIR: least virtual run time first (as CFS), weighted by niceness, with a slice; a realtime thread goes
- * before all others; a woken thread preempts one that has run much longer. ADVERSARIAL: every choice that the real
+ * before all others, on the core where it was last, and whom it takes that core from stands until it goes; a woken
+ * thread preempts one that has run much longer. ADVERSARIAL: every choice that the real
  * world leaves open (who runs next, on which core, how long, which waiter is woken, and whether to switch at an atomic
  * operation of the engine, see sim/kernel/atomic.h) is drawn from the seed.
  *
@@ -19,12 +20,24 @@
 #define STROBE_SIM_KERNEL_KERNEL_H
 
 #include "engine/base/status.h"
+#include "sim/kernel/lateness.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum sim_schedule { SIM_FAIR, SIM_ADVERSARIAL };
+
+/* How late a machine is, in the fair schedule; the adversary has its own ways. */
+struct sim_machine {
+    struct sim_span_lateness sleep;  /* the end of a sleep or timeout of an ordinary thread, by its length */
+    struct sim_lateness realtime;    /* the same of a realtime thread */
+    struct sim_span_lateness device; /* the end of a wait for a device, by its length */
+    struct sim_span_lateness wake;   /* a thread that another wakes, by how long the core that it gets was idle */
+    struct sim_span_cost wake_call;  /* CPU time of the one that wakes it, by the same */
+    struct sim_span_cost wait_call;  /* CPU time of the woken thread, in its wait, by the same */
+    struct sim_lateness stop;        /* a stop by signal of a thread that runs on another core; none: signal_ns */
+};
 
 struct sim_kernel_options {
     uint64_t seed;
@@ -34,6 +47,7 @@ struct sim_kernel_options {
     uint64_t switch_ns;          /* what a switch costs the core; charged to nobody */
     uint64_t signal_ns;          /* from sim_stop's request until a running thread stops */
     uint64_t limit_ns;           /* the run ends then at the latest */
+    struct sim_machine machine;
 };
 
 enum sim_end {
@@ -80,7 +94,7 @@ struct sim_thread {
 
 struct sim_thread_options {
     const char *name;            /* kept by pointer */
-    uint32_t tid;                /* 0 = the next never used before, from 1 */
+    uint32_t tid;                /* 0 = the next never used before, from 1; tids above 2^30 are not counted from */
     int nice;                    /* -20 .. 19 */
     bool realtime;
     bool daemon;                 /* the run does not wait for it */
@@ -146,6 +160,49 @@ void sim_charge(uint64_t ns);
 /* CPU time of a thread so far, with the part of a compute under way. Any. */
 uint64_t sim_cpu_ns(const struct sim_thread *t);
 
+/* Uses a core for `ns` inside a system call: as sim_compute, but the thread is in the kernel meanwhile, which a CPU
+ * timer takes note of. Fiber. */
+void sim_compute_in_kernel(uint64_t ns);
+
+/* ---- CPU timers ----
+ *
+ * A thread has at most one. The timer calls `fn` on the thread itself, as a signal handler, each time the thread has
+ * used another period_ns of CPU: in the middle of a sim_compute, or where the thread pays what it was charged. While fn
+ * runs, compute_ns and compute_left_ns of the thread say how far the interrupted compute has come. fn may charge the
+ * thread and compute, but must not block. A period that ends while fn runs is lost. */
+
+enum sim_cpu_timer_way {
+    SIM_CPU_TIMER_EXACT,   /* as a task-clock event that counts user mode only: fires when it is due, but what falls due
+                            * inside a system call is lost */
+    SIM_CPU_TIMER_TICK,    /* as a POSIX timer on a thread's CPU clock: the kernel looks at it only at its ticks, of the
+                            * thread that is on a core then; inside a system call it fires at the call's end */
+};
+
+struct sim_cpu_timer {
+    enum sim_cpu_timer_way way;
+    uint64_t period_ns;          /* of the thread's CPU time, from now on; 0 = no timer any more */
+    uint64_t tick_ns;            /* TICK: the kernel's tick, at multiples of this time; 0 = 4 ms */
+    uint64_t cost_ns;            /* charged to the thread each time before fn: the signal's way in and out */
+    void (*fn)(struct sim_thread *self, void *ctx);
+    void *ctx;
+};
+
+/* Sets, changes or ends (period_ns == 0) the timer of a thread, be it the caller's or another's. Any. STROBE_GONE: the
+ * thread has ended. */
+enum strobe_status sim_cpu_timer(struct sim_thread *t, const struct sim_cpu_timer *timer);
+
+/* Calls the fn that sim_cpu_timer was given last, with a period or without, as soon as the thread has a core again; its
+ * periods go on as before. As a signal to a thread that was preempted. STROBE_UNSUPPORTED: the thread does not wait for
+ * a core in the middle of computing, or no fn was given. STROBE_GONE: it has ended. Any. */
+enum strobe_status sim_cpu_timer_ring(struct sim_thread *t);
+
+/* How often the thread's timer has called fn, and how often a period's end called nothing: it fell into a system call,
+ * or more than one ended before fn could be called. Any. */
+struct sim_cpu_timer_stats { uint64_t fired, missed; };
+struct sim_cpu_timer_stats sim_cpu_timer_stats(const struct sim_thread *t);
+
+/* ---- sleeping and giving way ---- */
+
 /* Sleeps until the absolute time. Fiber. */
 enum sim_wake sim_sleep_until(uint64_t deadline_ns);
 
@@ -194,6 +251,8 @@ struct sim_rwlock {
 };
 enum sim_wake sim_rwlock_read(struct sim_rwlock *l);
 enum sim_wake sim_rwlock_write(struct sim_rwlock *l);
+bool sim_rwlock_try_read(struct sim_rwlock *l);
+bool sim_rwlock_try_write(struct sim_rwlock *l);
 void sim_rwlock_unlock(struct sim_rwlock *l);    /* of the writer, or one of the readers */
 
 /* Waits, the mutex released meanwhile (to whatever depth it is held) and held again at return. THREAD: waker and
@@ -230,6 +289,10 @@ enum sim_stop_way {
  * STROBE_GONE: it has ended. A thread is stopped by one at a time: LATE at once when it is stopped already, or
  * somebody else is about to. Not for oneself. Fiber. */
 enum strobe_status sim_stop(struct sim_thread *t, enum sim_stop_way way, uint64_t timeout_ns);
+
+/* Charges a stopped thread that will run on: it uses that much of a core before it goes on with what it computes.
+ * False: it is not stopped, or waits. Any. */
+bool sim_charge_stopped(struct sim_thread *t, uint64_t ns);
 
 /* Lets it go on. STROBE_NO_ENTRY: it was not stopped. Any. */
 enum strobe_status sim_continue(struct sim_thread *t);

@@ -63,10 +63,16 @@ static void observe(struct sim_kernel *k, struct sim_thread_inside *t, int core,
         k->observer.core(k->observer.ctx, &t->shown, core, blocked, k->now_ns);
 }
 
-/* When the core's thread has had what it asked for, or its slice is over. */
+/* When the core's thread has had what it asked for, its slice is over, or its CPU timer is due. */
 static uint64_t event_time(const struct sim_kernel *k, const struct sim_core *core)
 {
     uint64_t end = sim_later(k->now_ns, core->thread->left_ns);
+    if (core->thread->clock_rings && !core->thread->in_kernel)
+        return k->now_ns;
+    if (core->thread->clock.period_ns) {
+        uint64_t due = sim_cpu_timer_due(k, core->thread);
+        end = due < end ? due : end;
+    }
     if (end > core->slice_end_ns)
         end = core->slice_end_ns > k->now_ns ? core->slice_end_ns : k->now_ns;
     return end;
@@ -97,7 +103,15 @@ static void vacate(struct sim_kernel *k, struct sim_core *core)
     core->thread->core = NULL;
     core->thread = NULL;
     core->arriving = false;
+    core->idle_since_ns = k->now_ns;
     k->idle_cores++;
+}
+
+/* Plans the event of a core again whose thread computes, after what it depends on has changed. */
+void sim_replan(struct sim_kernel *k, struct sim_core *core)
+{
+    unplan(k, core);
+    sim_heap_put(&k->events, &core->event, event_time(k, core));
 }
 
 static void new_slice(struct sim_kernel *k, struct sim_core *core)
@@ -124,19 +138,43 @@ static void arrive(struct sim_kernel *k, struct sim_core *core)
     plan(k, core);
 }
 
+/* What the wake-up of a thread costs the one that wakes it and itself. */
+static void charge_wake(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t idle_ns)
+{
+    const struct sim_machine *m = &k->options.machine;
+    if (k->options.schedule != SIM_FAIR)
+        return;
+    if (k->running)
+        k->running->shown.debt_ns += sim_span_cost_ns(&m->wake_call, idle_ns);
+    t->leaves_wait_ns = sim_span_cost_ns(&m->wait_call, idle_ns);
+}
+
+/* How long the core takes to run a thread that another one woke. */
+__attribute__((noinline)) static uint64_t wake_on_core(struct sim_kernel *k, const struct sim_core *core,
+                                                       struct sim_thread_inside *t)
+{
+    uint64_t idle_ns = k->now_ns - core->idle_since_ns;
+    charge_wake(k, t, idle_ns);
+    return sim_span_lateness_draw(&k->options.machine.wake, idle_ns, &k->chance);
+}
+
 static void place(struct sim_kernel *k, struct sim_core *core, struct sim_thread_inside *t)
 {
     core->thread = t;
     t->core = core;
     k->idle_cores--;
-    if (core->last == t || !k->options.switch_ns) {
+    uint64_t takes_ns = core->last == t ? 0 : k->options.switch_ns;
+    if (t->woken_late)
+        takes_ns += wake_on_core(k, core, t);
+    t->woken_late = false;
+    if (!takes_ns) {
         k->stats.switches += core->last != t;
         arrive(k, core);
         return;
     }
-    k->stats.switches++;
+    k->stats.switches += core->last != t;
     core->arriving = true;
-    sim_heap_put(&k->events, &core->event, sim_later(k->now_ns, k->options.switch_ns));
+    sim_heap_put(&k->events, &core->event, sim_later(k->now_ns, takes_ns));
 }
 
 /* Takes the thread off its core, be it on it or on its way. What is left of its compute is split into the debt, which
@@ -184,9 +222,38 @@ static struct sim_core *idle_core(struct sim_kernel *k, const struct sim_thread_
     return &k->cores[i];
 }
 
+/* Takes the thread out of wherever it waits for a core. */
+void sim_leave_line(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    sim_heap_remove(&k->ready, &t->ready);
+    if (t->displaced_from) {
+        t->displaced_from->displaced = NULL;
+        t->displaced_from = NULL;
+        k->displaced--;
+    }
+}
+
+/* Gives idle cores back to the threads that realtime threads took them from, unless it is another's turn. */
+static void put_displaced_back(struct sim_kernel *k)
+{
+    for (uint32_t i = 0; i < k->options.cores && k->displaced; i++) {
+        struct sim_core *core = &k->cores[i];
+        struct sim_thread_inside *t = core->displaced;
+        if (!t || core->thread)
+            continue;
+        sim_leave_line(k, t);
+        if (k->ready.count && sim_heap_least(&k->ready) < line_key(k, t))
+            queue(k, t);
+        else
+            place(k, core, t);
+    }
+}
+
 /* Gives idle cores to those in the line. */
 void sim_refill(struct sim_kernel *k)
 {
+    if (k->displaced)
+        put_displaced_back(k);
     while (k->idle_cores && k->ready.count) {
         struct sim_thread_inside *t = OWNER(sim_heap_take(&k->ready), struct sim_thread_inside, ready);
         place(k, idle_core(k, t), t);
@@ -219,6 +286,35 @@ static void preempt(struct sim_kernel *k, struct sim_core *core)
     sim_refill(k);
 }
 
+/* A realtime thread takes the core that it was on last. The thread that it finds there stands beside the core: no other
+ * core takes it over in so short a time. */
+static void take_own_core(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    struct sim_core *core = t->last_core;
+    struct sim_thread_inside *other = core->thread;
+    if (!core->arriving) {
+        other->shown.involuntary_switches++;
+        k->stats.preemptions++;
+    }
+    sim_off_core(k, other, false);
+    if (core->displaced) {
+        queue(k, other);
+    } else {
+        core->displaced = other;
+        other->displaced_from = core;
+        k->displaced++;
+    }
+    t->woken_late = false;
+    place(k, core, t);
+}
+
+static bool takes_own_core(const struct sim_kernel *k, const struct sim_thread_inside *t)
+{
+    const struct sim_core *core = t->last_core;
+    return t->realtime && k->options.schedule == SIM_FAIR && core && core->thread && core->thread != k->running &&
+           !core->thread->realtime && !core->thread->errand;
+}
+
 /* The core whose thread has had most. */
 static struct sim_core *core_to_preempt(struct sim_kernel *k)
 {
@@ -241,10 +337,17 @@ void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
         uint64_t least = k->fair_floor_ns > credit ? k->fair_floor_ns - credit : 0;
         t->fair_ns = t->fair_ns > least ? t->fair_ns : least;
     }
+    if (takes_own_core(k, t)) {
+        take_own_core(k, t);
+        return;
+    }
     if (k->idle_cores) {
         place(k, idle_core(k, t), t);
         return;
     }
+    if (t->woken_late)
+        charge_wake(k, t, 0);
+    t->woken_late = false;
     queue(k, t);
     struct sim_core *core = core_to_preempt(k);
     if (core && preempts(k, t, core->thread))
@@ -255,6 +358,12 @@ void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
 static bool gives_way(struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t = core->thread;
+    if (core->displaced) {       /* the realtime thread stays: the other one goes where it can */
+        struct sim_thread_inside *other = core->displaced;
+        sim_leave_line(k, other);
+        queue(k, other);
+        sim_refill(k);
+    }
     if (k->ready.count && !t->realtime && sim_heap_least(&k->ready) <= line_key(k, t))
         return true;
     new_slice(k, core);
@@ -337,9 +446,11 @@ static struct sim_thread_inside *core_event(struct sim_kernel *k, struct sim_cor
     }
     struct sim_thread_inside *t = core->thread;
     account(k, t);
-    if (!t->left_ns)
+    if (!t->left_ns || (t->clock_rings && !t->in_kernel) || (t->clock.period_ns && sim_cpu_timer_check(t)))
         return t;
-    if (gives_way(k, core)) {
+    if (core->slice_end_ns > k->now_ns) {
+        plan(k, core);
+    } else if (gives_way(k, core)) {
         t->shown.involuntary_switches++;
         k->stats.preemptions++;
         sim_off_core(k, t, false);
@@ -434,15 +545,35 @@ void sim_leave(struct sim_kernel *k, struct sim_thread_inside *t)
 
 /* ---- using time */
 
+/* Calls the function of the thread's CPU timer. What it charges is added to what the thread has to compute yet. */
+static void interrupt_compute(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    uint64_t left_ns = t->left_ns, asked_ns = t->shown.compute_ns;
+    t->shown.compute_left_ns = asked_ns < left_ns ? asked_ns : left_ns;
+    sim_cpu_timer_call(t);
+    account(k, t);
+    t->left_ns = left_ns + t->shown.debt_ns;
+    t->shown.debt_ns = 0;
+    t->shown.compute_ns = asked_ns;
+}
+
 /* Has the thread compute what it was charged and `ns` more. */
 static void compute(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
 {
     account(k, t);
     t->left_ns = t->shown.debt_ns + ns;
     t->shown.compute_ns = ns;
-    k->running = NULL;
-    k->taken = sim_heap_exchange(&k->events, &t->core->event, event_time(k, t->core));
-    sim_leave(k, t);
+    for (;;) {
+        k->running = NULL;
+        k->taken = sim_heap_exchange(&k->events, &t->core->event, event_time(k, t->core));
+        sim_leave(k, t);
+        if (t->clock.period_ns)
+            sim_cpu_timer_check(t);
+        if (t->clock_rings && !t->in_kernel)
+            interrupt_compute(k, t);
+        if (!t->left_ns)
+            break;
+    }
     t->shown.compute_ns = 0;
     t->shown.compute_left_ns = 0;
     t->shown.debt_ns = 0;
@@ -453,6 +584,10 @@ static bool passes_quietly(struct sim_kernel *k, struct sim_thread_inside *t, ui
 {
     uint64_t next = sim_heap_least(&k->events);
     uint64_t until = next < t->core->slice_end_ns ? next : t->core->slice_end_ns;
+    if (t->clock.period_ns) {
+        uint64_t due = sim_cpu_timer_due(k, t);
+        until = due < until ? due : until;
+    }
     if (until <= k->now_ns || ns >= until - k->now_ns)
         return false;
     t->shown.debt_ns = 0;
@@ -469,6 +604,16 @@ void sim_compute(uint64_t ns)
         ns = sim_adversary_compute(k, ns);
     if (!passes_quietly(k, t, t->shown.debt_ns + ns))
         compute(k, t, ns);
+}
+
+void sim_compute_in_kernel(uint64_t ns)
+{
+    struct sim_thread_inside *t = sim_enter();
+    t->in_kernel = true;
+    sim_compute(ns);
+    t->in_kernel = false;
+    if (t->clock_rings)
+        compute(t->kernel, t, 0);
 }
 
 void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t)

@@ -55,7 +55,7 @@ void sim_signal_due(struct sim_thread_inside *t)
 static void set_aside(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
-    sim_heap_remove(&k->ready, &t->ready);
+    sim_leave_line(k, t);
     if (t->delayed) {
         sim_heap_remove(&k->events, &t->timer);
         t->delayed = false;
@@ -82,6 +82,14 @@ void sim_stop_withdraw(struct sim_thread_inside *stopper)
     }
 }
 
+/* A thread that is on no core is found where it comes on one, at no cost. */
+static uint64_t fair_signal_ns(struct sim_kernel *k, const struct sim_thread_inside *t)
+{
+    const struct sim_lateness *late = &k->options.machine.stop;
+    return t->shown.state == SIM_RUNNING && !sim_lateness_none(late) ? sim_lateness_draw(late, &k->chance)
+                                                                     : k->options.signal_ns;
+}
+
 enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, uint64_t timeout_ns)
 {
     struct sim_thread_inside *self = sim_enter(), *t = thread->inside;
@@ -99,10 +107,20 @@ enum strobe_status sim_stop(struct sim_thread *thread, enum sim_stop_way way, ui
     }
     t->stopper = self;
     self->stopping = t;
-    uint64_t takes_ns = k->options.schedule == SIM_FAIR ? k->options.signal_ns : sim_adversary_signal(k);
+    uint64_t takes_ns = k->options.schedule == SIM_FAIR ? fair_signal_ns(k, t) : sim_adversary_signal(k);
     sim_heap_put(&k->events, &t->signal, sim_later(k->now_ns, takes_ns));
     sim_block(self, SIM_WAIT_STOP, t, NULL, sim_later(k->now_ns, timeout_ns));
     return self->stop_status;
+}
+
+bool sim_charge_stopped(struct sim_thread *thread, uint64_t ns)
+{
+    struct sim_thread_inside *t = thread->inside;
+    if (!t->stopped || thread->state != SIM_READY)
+        return false;
+    t->left_ns += ns;
+    thread->debt_ns += ns;
+    return true;
 }
 
 static void let_go(struct sim_thread_inside *t)

@@ -17,6 +17,25 @@ static void unlink_from(struct sim_waiters *line, struct sim_thread_inside *t)
     *(t->next ? &t->next->previous : &line->last) = t->previous;
 }
 
+/* How late the end of a wait by time comes. */
+static uint64_t late_ns(struct sim_kernel *k, const struct sim_thread_inside *t, enum sim_wait wait, uint64_t span_ns)
+{
+    const struct sim_machine *m = &k->options.machine;
+    if (k->options.schedule != SIM_FAIR || wait == SIM_WAIT_STOP)
+        return 0;
+    if (t->realtime && wait != SIM_WAIT_IO)
+        return sim_lateness_draw(&m->realtime, &k->chance);
+    return sim_span_lateness_draw(wait == SIM_WAIT_IO ? &m->device : &m->sleep, span_ns, &k->chance);
+}
+
+/* The way out of the system call that a thread waited in, once another has woken it. */
+static void leave_wait(struct sim_thread_inside *t)
+{
+    uint64_t ns = t->leaves_wait_ns;
+    t->leaves_wait_ns = 0;
+    sim_compute_in_kernel(ns);
+}
+
 /* Takes the running thread off its core until sim_rouse; UINT64_MAX = no deadline. */
 enum sim_wake sim_block(struct sim_thread_inside *t, enum sim_wait wait, const void *object, struct sim_waiters *line,
                         uint64_t deadline_ns)
@@ -29,8 +48,10 @@ enum sim_wake sim_block(struct sim_thread_inside *t, enum sim_wait wait, const v
     t->shown.waker = NULL;
     if (line)
         append(line, t);
-    if (deadline_ns != UINT64_MAX)
-        sim_heap_put(&k->events, &t->timer, deadline_ns);
+    if (deadline_ns != UINT64_MAX) {
+        uint64_t span_ns = deadline_ns > k->now_ns ? deadline_ns - k->now_ns : 0;
+        sim_heap_put(&k->events, &t->timer, sim_later(deadline_ns, late_ns(k, t, wait, span_ns)));
+    }
     t->shown.state = SIM_BLOCKED;
     t->shown.voluntary_switches++;
     k->running = NULL;
@@ -38,7 +59,10 @@ enum sim_wake sim_block(struct sim_thread_inside *t, enum sim_wait wait, const v
     sim_refill(k);
     sim_deadlock_check(k, t);
     sim_leave(k, t);
-    return t->wake;
+    enum sim_wake how = t->wake;
+    if (t->leaves_wait_ns)
+        leave_wait(t);
+    return how;
 }
 
 /* Its wait is no more; what it is next is for the caller to say. */
@@ -57,6 +81,7 @@ void sim_end_wait(struct sim_thread_inside *t)
 void sim_rouse(struct sim_thread_inside *t, enum sim_wake how, struct sim_thread_inside *waker)
 {
     struct sim_kernel *k = t->kernel;
+    bool stopped_somebody = t->waits == SIM_WAIT_STOP;   /* its way back is in how late stops are */
     sim_end_wait(t);
     t->wake = how;
     t->shown.waker = waker ? &waker->shown : NULL;
@@ -66,8 +91,10 @@ void sim_rouse(struct sim_thread_inside *t, enum sim_wake how, struct sim_thread
         t->held_since_ns = k->now_ns;
     else if (t->errand)
         t->errand = false;       /* it is in the line already */
-    else
+    else {
+        t->woken_late = waker && waker != t && !stopped_somebody;
         sim_make_ready(k, t);
+    }
 }
 
 /* What wakes from outside all threads is a device. */
@@ -238,6 +265,24 @@ enum sim_wake sim_rwlock_write(struct sim_rwlock *l)
         t->shown.woken_ns = l->released_ns;
     }
     return how;
+}
+
+bool sim_rwlock_try_read(struct sim_rwlock *l)
+{
+    sim_enter();
+    if (l->writer)
+        return false;
+    l->readers++;
+    return true;
+}
+
+bool sim_rwlock_try_write(struct sim_rwlock *l)
+{
+    struct sim_thread_inside *t = sim_enter();
+    if (l->writer || l->readers)
+        return false;
+    l->writer = &t->shown;
+    return true;
 }
 
 void sim_rwlock_unlock(struct sim_rwlock *l)

@@ -49,7 +49,7 @@ const char *const sim_policy_names[] = {"strobe",    "btrace-android", "btrace-i
                                         "sync-only", "matrix",         "rheatrace", "btrace2",
                                         "netease",   "ideal",          NULL};
 
-const char *const sim_policy_more[] = {"rheatrace-main", "none", NULL};
+const char *const sim_policy_more[] = {"strobe-stops", "rheatrace-main", "none", NULL};
 
 enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
 {
@@ -57,6 +57,7 @@ enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
         {"strobe", sim_policy_strobe},       {"btrace-android", sim_policy_btrace_android},
         {"btrace-ios", sim_policy_btrace_ios}, {"async-1ms", async_1ms},
         {"async-10ms", async_10ms},          {"sync-only", sim_policy_sync_only},
+        {"strobe-stops", sim_policy_strobe_stops},
         {"matrix", sim_policy_matrix},
         {"rheatrace", rheatrace},            {"rheatrace-main", rheatrace_main},
         {"btrace2", sim_policy_btrace2},       {"netease", sim_policy_netease},

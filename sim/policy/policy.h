@@ -1,6 +1,8 @@
 /* Capture policies: what decides when to take a stack, and builds a trace of what was taken.
  *
  *   strobe          the engine of this tree, at its defaults
+ *   strobe-stops    the same where CPU clocks of threads can't interrupt them (perf events refused, Android, iOS): the
+ *                   sampler stops threads from outside; not in comparisons unless asked for
  *   btrace-android  hooks only, 1 ms budget, forced kinds, stacks of more than 128 frames dropped; trace by the 10 ns
  *                   rule
  *   btrace-ios      hooks and a suspending sampler that share one budget; activity by cached CPU use; 1 ms tails
@@ -36,6 +38,7 @@ extern const char *const sim_policy_names[], *const sim_policy_more[];
 /* Each policy's own maker. */
 struct sim_tracer *sim_policy_strobe(void);        /* and: */
 struct sim_tracer *sim_policy_async(uint64_t interval_ns);
+struct sim_tracer *sim_policy_strobe_stops(void);
 struct sim_tracer *sim_policy_sync_only(void);
 struct sim_tracer *sim_policy_btrace_android(void);
 struct sim_tracer *sim_policy_btrace_ios(void);

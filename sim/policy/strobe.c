@@ -5,6 +5,7 @@
 #include "engine/capture/guard.h"
 #include "sim/kernel/fiber.h"
 #include "sim/policy/scratch.h"
+#include "sim/runtime/vstack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +33,11 @@ static struct sim_strobe_costs costs_in_ps(const struct sim_costs *c)
         .hook = ps(c->hook), .clock = ps(c->clock), .thread_clock = ps(c->thread_clock), .usage = ps(c->usage),
         .scope = ps(c->scope), .sample = ps(c->sample), .frame = ps(c->frame), .frame_known = ps(c->frame_known),
         .release = ps(c->release), .look = ps(c->look), .suspend = ps(c->suspend),
-        .suspend_target = ps(c->suspend_target), .copy = ps(c->copy), .copy_kib = ps(c->copy_kib),
-        .resume = ps(c->resume), .unwind_frame = ps(c->unwind_frame),
+        .suspend_target = ps(c->suspend_target), .tick = ps(c->tick), .tick_wait = ps(c->tick_wait),
+        .copy = ps(c->copy), .copy_kib = ps(c->copy_kib), .resume = ps(c->resume),
+        .unwind_frame = ps(c->unwind_frame), .stop_far = ps(c->stop_far),
+        .stop_far_target = ps(c->stop_far_target), .resume_far = ps(c->resume_far),
+        .sampler_wake = ps(c->sampler_wake),
     };
 }
 
@@ -152,6 +156,22 @@ static void message(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t i
 
 /* ---- threads ---- */
 
+/* The forced point of a thread's begin or end, as the backends have it, for all threads but main. It is taken in the
+ * hook's function that the thread begins in, which stands below all of the app's. */
+static void tell_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begins)
+{
+    uint64_t outermost = t->v->sp - 16, frame = outermost - 16, code = SIM_HOOK_CODE + 1;
+    if (!s->tracer.point || t->v->is_main)
+        return;
+    sim_stack_word(outermost, 0);
+    sim_stack_word(outermost + 8, 0);
+    sim_stack_word(frame, outermost);
+    sim_stack_word(frame + 8, code);
+    sim_strobe_charge(s, s->costs.hook);
+    strobe_point_forced(t->thread, STROBE_KIND_THREAD, begins, (struct strobe_site){frame, code});
+    charge_sample(s, t);
+}
+
 static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
 {
     struct sim_strobe *s = of(tracer);
@@ -164,6 +184,8 @@ static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
     s->live = t;
     struct strobe_stack_bounds stack = {(uint64_t)(uintptr_t)v->stack_low, (uint64_t)(uintptr_t)v->stack_high, 0};
     t->thread = strobe_thread_attach(&s->engine, v->tid, v->is_main, v->thread->name, &stack);
+    if (t->thread)
+        tell_life(s, t, 1);
 }
 
 static void thread_end(struct sim_tracer *tracer, struct sim_vthread *v)
@@ -172,8 +194,10 @@ static void thread_end(struct sim_tracer *tracer, struct sim_vthread *v)
     struct sim_traced *t = v->tracer, **link = &s->live;
     if (!t)
         return;
-    if (t->thread)
+    if (t->thread) {
+        tell_life(s, t, 0);
         strobe_thread_detach(t->thread);
+    }
     v->tracer = NULL;
     while (*link != t)
         link = &(*link)->next;
@@ -209,10 +233,10 @@ static bool starts_more(const struct sim_scenario *sc)
 }
 
 /* What the scenario leaves at its default is made as large as it can fill, so that a small run costs little. A busy
- * thread writes up to some 16 slots a ms: its samples and blocks, with metrics and wakers. */
+ * thread writes up to some 24 slots a ms: its samples and blocks, with metrics and wakers. */
 static void fit(struct strobe_config *c, const struct sim_scenario *sc)
 {
-    enum { SLOTS_PER_MS = 16, NODES_PER_SLOT = 4, SPAWNED = 8 };
+    enum { SLOTS_PER_MS = 24, NODES_PER_SLOT = 4, SPAWNED = 8 };
     enum { LEAST_SLOTS = 16384, LEAST_NODES = 16384, LEAST_THREADS = 16 };
     struct strobe_config usual;
     uint64_t threads = starts_more(sc) ? SPAWNED : 1;
@@ -285,7 +309,8 @@ static void choose_config(struct sim_strobe *s)
         c->async_interval_ns = s->interval_ns / 2;
     }
     fit(c, s->run->scenario);
-    uint64_t async = 2 * c->async_interval_ns;
+    bool ticks = !s->interval_ns && !s->no_ticks && !s->no_sampler;
+    uint64_t async = (ticks ? 1 : 2) * c->async_interval_ns;
     s->tracer.interval_main_ns = c->interval_main_ns;
     s->tracer.interval_other_ns = async > c->interval_other_ns ? async : c->interval_other_ns;
 }
@@ -314,7 +339,9 @@ static enum strobe_status start(struct sim_tracer *tracer, struct sim_run *run)
         s->memory = NULL;
         return STROBE_IO;
     }
-    strobe_engine_init(&s->engine, &s->session, &s->host, &strobe_unwinder_fp, s->memory);
+    const struct strobe_unwinder *unwinder =
+        s->interval_ns ? &strobe_unwinder_fp : sim_strobe_unwinder_tables(run);
+    strobe_engine_init(&s->engine, &s->session, &s->host, unwinder, s->memory);
     strobe_store_relaxed(&switched, s->config.delay_ns ? STROBE_PAUSED : STROBE_ON);
     strobe_switch = &switched;
     return s->config.async_interval_ns == 0 || start_sampler(s) ? STROBE_OK : STROBE_IO;
@@ -350,6 +377,16 @@ struct sim_tracer *sim_policy_strobe(void)
         .policy = "strobe", .tries_locks_first = true,
     };
     return &s->tracer;
+}
+
+struct sim_tracer *sim_policy_strobe_stops(void)
+{
+    struct sim_tracer *t = sim_policy_strobe();
+    if (!t)
+        return NULL;
+    t->policy = "strobe-stops";
+    of(t)->no_ticks = true;
+    return t;
 }
 
 struct sim_tracer *sim_policy_sync_only(void)

@@ -2,6 +2,7 @@
  *
  *   strobe.c          the session, the tracer's calls, what they cost
  *   strobe_host.c     the engine's view of the machine, with the faults it can meet there
+ *   strobe_unwind.c   unwinding by tables
  *   strobe_claims.c   from the session to claims and files
  *
  * For sim/policy only. */
@@ -21,6 +22,7 @@ struct sim_traced {
     struct sim_strobe *strobe;
     struct sim_vthread *v;
     bool stands;                      /* it was let go, but has not heard of it */
+    uint64_t period_ns;               /* of its CPU clock; 0 = does not tick */
     struct strobe_thread *thread;     /* NULL: the engine has no room for it */
     uint64_t owed_ps;                 /* cost not charged yet: less than 1 ns */
     uint32_t samples;                 /* of its own, when looked at last */
@@ -31,7 +33,8 @@ struct sim_traced {
 /* Costs in ps: their sums are exact and the same everywhere. */
 struct sim_strobe_costs {
     uint64_t hook, clock, thread_clock, usage, scope, sample, frame, frame_known, release, look, suspend,
-        suspend_target, copy, copy_kib, resume, unwind_frame;
+        suspend_target, tick, tick_wait, copy, copy_kib, resume, unwind_frame, stop_far, stop_far_target, resume_far,
+        sampler_wake;
 };
 
 struct sim_strobe {
@@ -52,6 +55,7 @@ struct sim_strobe {
     struct strobe_reader *reader;     /* from claims on */
     uint64_t interval_ns;             /* of a policy that only samples; 0 = hooks are heard */
     bool no_sampler;
+    bool no_ticks;                    /* CPU clocks do not tick: threads are stopped from outside */
     /* the host's */
     int64_t clock_offset_ns;          /* by jumps of the clock */
     struct sim_vthread *held;         /* the thread that is stopped */
@@ -59,6 +63,7 @@ struct sim_strobe {
     uint32_t asked_tid;               /* the thread that is being stopped; 0 = none */
     uint64_t held_since_ns;
     uint32_t standing;                /* threads that stand although they were let go */
+    bool held_far;                    /* the thread that is stopped, or asked to, was on another processor */
     bool watched;                     /* a watchdog's timer is under way */
     bool to_unwind;                   /* a stack was copied whose frames are not charged yet */
     uint32_t asked_cpu_tid;           /* whose CPU clock was read last, and what it said */
@@ -67,6 +72,9 @@ struct sim_strobe {
 
 /* Charges the running thread. Fiber. */
 void sim_strobe_charge(struct sim_strobe *s, uint64_t ps);
+
+/* Unwinding by tables for the code of a run. One run at a time. */
+const struct strobe_unwinder *sim_strobe_unwinder_tables(const struct sim_run *run);
 
 /* Fills in s->host. */
 void sim_strobe_host(struct sim_strobe *s);

@@ -275,9 +275,13 @@ static bool was_busy_with(const struct sim_track *t, uint32_t message, uint64_t 
 static bool names_its_message(const struct sim_strobe *s, const struct sim_track *t, const struct strobe_record *r)
 {
     uint64_t begin = r->ticks - SIM_STROBE_ORIGIN_NS, end = begin + (r->count > 1 ? r->duration : 0);
+    /* The run has ended, but not what a thread was charged last. */
+    begin = begin < t->end_ns ? begin : t->end_ns;
+    end = end < t->end_ns ? end : t->end_ns;
     /* The sampler reads the clock, and then asks the thread to stop: which it may be long about, if it likes. */
     bool late = r->kind == STROBE_KIND_ASYNC && s->run->options.schedule == SIM_ADVERSARIAL;
-    uint64_t after = SLACK_NS + (late ? s->config.suspend_timeout_ns : 0), before = begin < SLACK_NS ? begin : SLACK_NS;
+    uint64_t after = SLACK_NS + (late ? s->config.suspend_timeout_ns : 0);
+    uint64_t before = begin < SLACK_NS ? begin : SLACK_NS;
     return was_busy_with(t, r->message, begin - before, begin + after) &&
            was_busy_with(t, r->message, end - before, end + after);
 }

@@ -1,5 +1,7 @@
 #include "sim/policy/strobe.h"
 
+#include "engine/capture/sample.h"
+
 enum { SETTLE_NS = 100 };
 #define WATCHDOG_NS ((uint64_t)200000000)      /* as of the engine's Linux backend */
 #define JUMP_NS 5000000                        /* of a clock, unless the fault says otherwise */
@@ -118,10 +120,14 @@ static void hold(struct sim_strobe *s, struct sim_vthread *v)
         s->watched = sim_at(s->run->kernel, s->held_since_ns + WATCHDOG_NS, watch, s) == STROBE_OK;
 }
 
-/* What a stopped thread's handler costs it, when it next does something. */
+/* What a stopped thread's handler costs it: at once, or when it next does something if it waits. */
 static void charge_target(struct sim_strobe *s, struct sim_vthread *v)
 {
-    v->owes_ns += s->costs.suspend_target / 1000;
+    uint64_t ns = (s->held_far ? s->costs.stop_far_target : s->costs.suspend_target) / 1000;
+    if (sim_charge_stopped(v->thread, ns))
+        v->tracer_ns += ns;
+    else
+        v->owes_ns += ns;
 }
 
 /* Frames of the stack copied last have been interned by now. */
@@ -173,7 +179,9 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
         return STROBE_GONE;
     if (v->thread->state != SIM_RUNNING && v->thread->state != SIM_READY)
         return STROBE_UNSUPPORTED;
-    sim_strobe_charge(s, s->costs.suspend / 2);   /* the rest is the kernel's time to stop it */
+    /* The thread stands on another processor, unless the sampler took this one from it. */
+    s->held_far = s->costs.stop_far && v->thread->state == SIM_RUNNING;
+    sim_strobe_charge(s, (s->held_far ? s->costs.stop_far : s->costs.suspend) / 2);   /* the rest: below */
     s->asked_tid = tid;
     if (strobe_load_seq_cst(blocked)) {
         s->asked_tid = 0;
@@ -183,6 +191,7 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
     s->asked_tid = 0;
     if (status != STROBE_OK)
         return status;
+    sim_strobe_charge(s, s->held_far ? s->costs.stop_far / 2 : 0);
     hold(s, v);
     charge_target(s, v);
     sim_run_registers(v, out);
@@ -241,7 +250,7 @@ static enum strobe_status resume(void *ctx, uint32_t tid)
     struct sim_strobe *s = ctx;
     struct sim_vthread *v = s->held;
     uint64_t amount;
-    sim_strobe_charge(s, s->costs.resume);
+    sim_strobe_charge(s, s->held_far ? s->costs.resume_far : s->costs.resume);
     if (sim_self()->debt_ns)
         sim_compute(0);   /* what the window cost is time that the thread stands */
     if (!s->held || v->tid != tid)
@@ -251,6 +260,59 @@ static enum strobe_status resume(void *ctx, uint32_t tid)
     else
         let_go(s);
     return STROBE_OK;
+}
+
+/* ---- CPU clocks ---- */
+
+/* The thread's CPU clock has interrupted it: the handler takes the stack, as the engine's Linux backend does. */
+static void on_tick(struct sim_thread *self, void *ctx)
+{
+    struct sim_strobe *s = ctx;
+    struct sim_vthread *v = self->user;
+    struct sim_traced *t = v->tracer;
+    sim_strobe_charge(s, s->costs.tick);
+    if (!t || !t->thread || strobe_switched() == STROBE_OFF)
+        return;
+    struct strobe_regs regs;
+    sim_run_registers(v, &regs);
+    uint64_t sampled = strobe_load_relaxed(&t->thread->sync_samples);
+    strobe_sample_interrupted(t->thread, &regs, strobe_load_relaxed(&t->thread->rung_cpu_ns) != 0);
+    t->samples = strobe_load_relaxed(&t->thread->sync_samples);
+    if (t->samples != sampled)
+        sim_strobe_charge(s, s->costs.sample + t->thread->tick_cursor.depth * s->costs.unwind_frame);
+}
+
+static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken)
+{
+    struct sim_strobe *s = ctx;
+    struct sim_vthread *v = sim_run_thread(s->run, tid);
+    struct sim_traced *t = v ? v->tracer : NULL;
+    (void)index, (void)taken;
+    if (!t || t->period_ns == period_ns)
+        return t ? STROBE_OK : STROBE_UNSUPPORTED;
+    t->period_ns = period_ns;
+    v->wait_cost_ns = s->costs.tick_wait / 1000;
+    struct sim_cpu_timer timer = {.way = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = on_tick, .ctx = s};
+    return sim_cpu_timer(v->thread, &timer);
+}
+
+static enum strobe_status clock_ring(void *ctx, uint32_t index, uint32_t tid)
+{
+    struct sim_strobe *s = ctx;
+    struct sim_vthread *v = sim_run_thread(s->run, tid);
+    (void)index;
+    struct sim_traced *t = v ? v->tracer : NULL;
+    sim_strobe_charge(s, s->costs.suspend / 2);
+    if (!t)
+        return STROBE_GONE;
+    if (!t->period_ns)
+        sim_cpu_timer(v->thread, &(struct sim_cpu_timer){.fn = on_tick, .ctx = s});
+    return sim_cpu_timer_ring(v->thread);
+}
+
+static void clock_end(void *ctx, uint32_t index)
+{
+    (void)ctx, (void)index;   /* the thread has ended, and its timer with it */
 }
 
 /* ---- memory, sleep ---- */
@@ -271,8 +333,11 @@ static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, si
 
 static void sleep_until(void *ctx, uint64_t deadline_ticks)
 {
-    const struct sim_strobe *s = ctx;
+    struct sim_strobe *s = ctx;
     uint64_t origin = sim_strobe_ticks(s, 0);
+    /* What the calls of the pass over one thread are charged is in it. */
+    uint64_t charged = s->costs.look + s->costs.thread_clock + 2 * s->costs.clock;
+    sim_strobe_charge(s, s->costs.sampler_wake > charged ? s->costs.sampler_wake - charged : 0);
     sim_sleep_until(deadline_ticks > origin ? deadline_ticks - origin : 0);
 }
 
@@ -293,4 +358,9 @@ void sim_strobe_host(struct sim_strobe *s)
         .suspend = suspend, .settle = settle, .resume = resume, .read = read_memory, .sleep_until = sleep_until,
         .between_passes = between_passes, .ctx = s, .ticks_per_second = 1000000000u,
     };
+    if (!s->interval_ns && !s->no_ticks) {
+        s->host.clock_keep = clock_keep;
+        s->host.clock_ring = clock_ring;
+        s->host.clock_end = clock_end;
+    }
 }

@@ -126,7 +126,7 @@ static struct sim_actor *cast(struct sim_real_play *p, uint32_t spec, uint32_t i
     a->parent = parent;
     a->spec = spec;
     a->index = index;
-    a->timer = -1;
+    a->device = -1;
     a->is_main = p->scenario->threads[spec].is_main && index == 0;
     a->random = drawn ? *drawn : sim_draws_of_thread(p->seed, spec, index);
     open_cond(&a->notified);
@@ -416,7 +416,10 @@ int sim_real_child(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
         return 2;
     }
-    sim_work_begin();
+    if (!sim_work_begin()) {
+        fprintf(stderr, "mq_open: %s\n", strerror(errno));
+        return 2;
+    }
     if (open_stage(&play, argument, why, sizeof why) != STROBE_OK) {
         fprintf(stderr, "%s\n", why);
         return 2;

@@ -67,7 +67,7 @@ struct sim_real_sem {
     uint64_t posts[SIM_POSTS];
 };
 
-struct sim_real_message { uint64_t due_ns, serial, poster; uint32_t method; int priority; bool is_frame; };
+struct sim_real_message { uint64_t due_ns, serial; uint32_t method; int priority; bool is_frame; };
 
 struct sim_real_queue {
     const struct sim_queue *about;
@@ -76,6 +76,7 @@ struct sim_real_queue {
     uint32_t count, room;
     uint64_t serial, next_frame_ns;       /* next_frame_ns 0: no looper yet */
     int event;                            /* an eventfd that loopers poll */
+    struct sim_actor *waiting;            /* those that poll it, by next_waiter */
 };
 
 struct sim_art_play;                      /* stage_art.c's */
@@ -153,13 +154,13 @@ struct sim_actor {
     _Atomic uint64_t allocations, alloc_bytes;
     struct sim_kept *kept;
     uint32_t kept_count, kept_room;
-    int timer;                            /* sim_work_device's */
+    int device;                           /* sim_work_device's */
     sem_t parking;
     _Atomic uint32_t permit, parked;
     struct sim_handoff unparked;
     pthread_cond_t notified;
     struct sim_actor *next_waiter;
-    _Atomic uint64_t notifier;            /* who ended its wait for a condition; as in struct sim_handoff */
+    _Atomic uint64_t notifier;            /* who ended its wait for a condition or message; as in struct sim_handoff */
     struct sim_real_lock *waits_with;
     struct { enum strobe_kind kind; uint64_t begin_ns; bool told; } wait;
     uint64_t switches;                    /* voluntary ones when they were looked at last */

@@ -1,5 +1,7 @@
 #include "sim/real/preload.h"
 
+#include "engine/backend/linux/preload/environment.h"
+
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,13 +53,21 @@ void sim_preload_drop_name(const struct sim_plain_name *p)
     }
 }
 
-bool sim_preload_set(const char *library, const char *session)
+/* Puts `first` before what the variable has. */
+static bool prepend(const char *name, const char *first)
 {
-    const char *others = getenv("LD_PRELOAD");
-    char *preload = NULL;
-    if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") < 0)
+    const char *rest = getenv(name);
+    char *value = NULL;
+    if (asprintf(&value, "%s%s%s", first, rest && *rest ? ":" : "", rest ? rest : "") < 0)
         return false;
-    bool set = setenv("LD_PRELOAD", preload, 1) == 0 && setenv("STROBE_SESSION", session, 1) == 0;
-    free(preload);
+    bool set = setenv(name, value, 1) == 0;
+    free(value);
     return set;
+}
+
+bool sim_preload_set(const char *library, const char *session, const char *only)
+{
+    bool named = only && *only ? setenv("STROBE_ONLY", only, 1) == 0 : unsetenv("STROBE_ONLY") == 0;
+    return named && prepend("LD_PRELOAD", library) && prepend("ASAN_OPTIONS", STROBE_ASAN_OPTION) &&
+           setenv("STROBE_SESSION", session, 1) == 0;
 }

@@ -21,7 +21,8 @@ bool sim_preload_give_name(struct sim_plain_name *p, char *library, size_t libra
 void sim_preload_drop_name(const struct sim_plain_name *p);
 
 /* Sets the environment for a program to be recorded into the session, with the library first among those that are
- * preloaded anyway. For a process that is about to become that program. */
-bool sim_preload_set(const char *library, const char *session);
+ * preloaded anyway. `only`: programs that are followed; "" or NULL = all. For a process that is about to become that
+ * program. */
+bool sim_preload_set(const char *library, const char *session, const char *only);
 
 #endif

@@ -81,20 +81,49 @@ static uint64_t next_due(const struct sim_real_queue *q)
     return next;
 }
 
-/* ---- posting ---- */
+/* ---- posting; who waits is in a list, with the queue's lock held ---- */
+
+static void join(struct sim_real_queue *q, struct sim_actor *a)
+{
+    atomic_store(&a->notifier, 0);
+    a->next_waiter = q->waiting;
+    q->waiting = a;
+}
+
+static void leave(struct sim_real_queue *q, const struct sim_actor *a)
+{
+    struct sim_actor **at = &q->waiting;
+    while (*at && *at != a)
+        at = &(*at)->next_waiter;
+    if (*at)
+        *at = a->next_waiter;
+}
+
+/* Each post ends the polls of all who wait; the first since a poll's begin is the one that did. */
+static void tell_waiting(const struct sim_actor *a, struct sim_real_queue *q)
+{
+    uint64_t now = sim_handoff_now(a);
+    for (struct sim_actor *b = q->waiting; b; b = b->next_waiter)
+        if (!atomic_load(&b->notifier))
+            atomic_store(&b->notifier, now);
+}
 
 void sim_real_queue_put(struct sim_actor *a, const struct sim_op *op, uint64_t delay_ns)
 {
     struct sim_real_queue *q = &a->play->queues[op->object];
-    uint64_t one = 1;
     struct sim_real_message m = {.due_ns = sim_work_now_ns() + delay_ns, .method = op->method,
-                                 .priority = op->priority, .poster = delay_ns ? 0 : sim_handoff_now(a)};
+                                 .priority = op->priority};
     sim_spin_lock(&q->spin);
     bool added = add(q, m);
+    tell_waiting(a, q);
     sim_spin_unlock(&q->spin);
     if (!added)
         sim_real_fail(a->play, op, "room for messages");
-    syscall(SYS_write, q->event, &one, sizeof one);
+    sim_real_wait_begin(a, STROBE_KIND_WRITE, false);
+    bool posted = eventfd_write(q->event, 1) == 0;
+    sim_real_wait_end(a, 0);
+    if (!posted)
+        sim_real_fail(a->play, op, "an event counter that can be written");
 }
 
 /* ---- looping ---- */
@@ -139,6 +168,7 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
         uint64_t signalled, now = sim_work_now_ns();
         sim_spin_lock(&q->spin);
         uint64_t due = next_due(q);
+        join(q, a);
         sim_spin_unlock(&q->spin);
         struct pollfd p = {.fd = q->event, .events = POLLIN};
         struct timespec patience = until(due, now);
@@ -150,10 +180,11 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
         a->play->stage->poll(a, &p, &patience);
         syscall(SYS_read, q->event, &signalled, sizeof signalled);
         sim_spin_lock(&q->spin);
+        leave(q, a);
         got = take(q, sim_work_now_ns(), &m);
         sim_spin_unlock(&q->spin);
     }
-    sim_real_wait_end(a, m.poster);
+    sim_real_wait_end(a, atomic_load(&a->notifier));
     if (!got)
         return false;
     set_message(a, ++a->message_count, m.is_frame && a->play->scenario->methods[m.method].managed);

@@ -3,6 +3,7 @@
 #include "sim/real/claims.h"
 #include "sim/real/frames.h"
 #include "sim/real/mach/seat.h"
+#include "sim/real/others.h"
 #include "sim/real/preload.h"
 #include "sim/real/witness_claims.h"
 #include "sim/real/work.h"
@@ -125,7 +126,9 @@ _Noreturn static void become(const struct job *j, bool traced, const char *libra
         personality(ADDR_NO_RANDOMIZE);
         execle(j->self, "strobe", on_mach(j) ? SIM_VIRTUAL_MACH_COMMAND : SIM_VIRTUAL_COMMAND, schedule, j->costs,
                j->text, seed, turns, j->notes, runtime, session, policy, (char *)NULL, environment);
-    } else if (!library || sim_preload_set(library, j->session))
+    }
+    sim_real_use_cores(j->scenario->cores);
+    if (!library || sim_preload_set(library, j->session, NULL))
         execl(j->self, "strobe", on_mach(j) ? SIM_REAL_MACH_COMMAND : SIM_REAL_COMMAND, j->text, seed, turns, j->notes,
               runtime, session, policy, (char *)NULL);
     dprintf(STDERR_FILENO, "%s: %s\n", j->self, strerror(errno));
@@ -244,7 +247,7 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
     if (status != STROBE_OK)
         return status;
     if (!instrumented)
-        strobe_session_trim(j->session);
+        strobe_session_trim_closed(j->session);
     status = sim_notes_read(j->notes, j->scenario, head, truth, j->why, j->why_bytes);
     if (status != STROBE_OK)
         return status;
@@ -358,14 +361,22 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
     enum strobe_status status = check(&j);
     if (status != STROBE_OK)
         return status;
-    sim_work_begin();
+    if (!sim_work_begin() && !options->is_virtual)
+        return fail(&j, STROBE_IO, "mq_open", strerror(errno));
     if (!options->is_virtual)
         j.turns_per_ms = sim_work_calibrate();
     status = open_job(&j);
+    pid_t others = 0;
+    if (status == STROBE_OK && !options->is_virtual) {
+        others = sim_real_others_start(scenario->busy, scenario->cores);
+        if (others < 0)
+            status = fail(&j, STROBE_IO, "fork", strerror(errno));
+    }
     if (status == STROBE_OK && !options->is_virtual)
         status = play_alone(&j, &alone);
     if (status == STROBE_OK)
         status = play_traced(&j, folder ? trace : NULL, truth, claim, view, &traced);
+    sim_real_others_end(others);
     if (status == STROBE_OK)
         *cpu = options->is_virtual ? (struct sim_run_cpu){.app_ns = traced.process_cpu_ns - traced.charged_ns,
                                                           .tracer_ns = traced.charged_ns}

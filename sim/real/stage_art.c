@@ -251,7 +251,7 @@ static void collect(struct sim_actor *a, uint64_t amount_ns)
 /* What takes time is native code, so that the calls are the real thing up to there. */
 void sim_real_art_answer(struct sim_actor *a)
 {
-    sim_work_device(&a->timer, a->latency_ns);
+    sim_work_device(&a->device, a->latency_ns);
 }
 
 /* Called from another library, and so always this one, whatever stage the actor is on. */

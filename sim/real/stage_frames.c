@@ -123,7 +123,7 @@ static void wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latenc
     if (w && w->read_begin)
         w->read_begin(a->witness, sim_real_method_name(a));
     sim_real_wait_begin(a, STROBE_KIND_READ, true);
-    sim_work_device(&a->timer, latency_ns);
+    sim_work_device(&a->device, latency_ns);
     sim_real_wait_end(a, 0);
     if (w && w->read_end)
         w->read_end(a->witness);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* To be called once, before threads start. */
-void sim_work_begin(void);
+/* To be called once, before threads start. False with errno when there can be no devices. */
+bool sim_work_begin(void);
 
 /* CLOCK_MONOTONIC, which is the engine's clock too. */
 uint64_t sim_work_now_ns(void);
@@ -20,8 +20,9 @@ uint64_t sim_work_calibrate(void);
 /* Does `ns` of work, at that many turns a millisecond. The same work for the same numbers, however long it takes. */
 void sim_work_do(uint64_t ns, uint64_t turns_per_ms);
 
-/* Waits for a device that takes as long. `timer` is the thread's own, for this; -1 at first. */
-void sim_work_device(int *timer, uint64_t latency_ns);
+/* Waits for a device that takes as long, in one hooked call. `device` is a word of the thread's own, for platforms that
+ * need a device for each; -1 at first. */
+void sim_work_device(int *device, uint64_t latency_ns);
 
 /* CPU time: of the calling thread, of another one of this process (0 when it has ended), of the process. */
 uint64_t sim_work_thread_cpu_ns(void);

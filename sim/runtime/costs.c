@@ -1,6 +1,8 @@
 /* Reads cost tables: one flat JSON object of numbers and texts, and nothing else, so nothing else is understood. */
 #include "sim/runtime/costs.h"
 
+#include "sim/kernel/kernel.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -9,19 +11,55 @@
 #include <string.h>
 
 const struct sim_costs sim_costs_default = {
-    .hook = 3.6, .clock = 19.7, .thread_clock = 215, .usage = 176, .scope = 21.9, .sample = 28.8, .frame = 5,
-    .frame_known = 0.4, .release = 24.7, .look = 6.2, .suspend = 2409, .suspend_target = 1717, .copy = 336,
-    .copy_kib = 51, .resume = 130, .unwind_frame = 6.1, .probe = 1.4, .probe_other = 1.4, .mark = 14,
-    .call_record = 2.9,
+    .hook = 3.4, .clock = 25.8, .thread_clock = 595, .usage = 377, .scope = 26, .sample = 50.5, .frame = 10.4,
+    .frame_known = 0.5, .release = 75.1, .look = 17.1, .suspend = 6782, .suspend_target = 4416, .tick = 40019,
+    .tick_wait = 6221, .copy = 1238, .copy_kib = 118, .resume = 388, .unwind_frame = 7.2, .probe = 2.6,
+    .probe_other = 2, .mark = 21.7, .call_record = 4.1, .stop_far = 28386, .stop_far_target = 28419,
+    .resume_far = 8860, .sampler_wake = 26288, .slice = 3953942,
+    .sleep_call = {{16237, 17054, 19283, 20796, 32497}},
+    .device_call = {{16384, 17373, 18797, 23928, 37655}},
+    .wake_call = {{1720, 2531, 3319, 5848, 12007}},
+    .wait_call = {{2184, 3141, 3664, 5924, 13293}},
+    .sampler_late = {{16713, 20468, 24765, 27779, 33327, 43402, 43402}},
+    .stop_late = {{28903, 31817, 32959, 34452, 36434, 60279, 60279}},
+    .sleep_late = {{
+        {{40205, 67155, 67505, 68427, 72783, 78823, 78823}},
+        {{63634, 65366, 67179, 69012, 72116, 81451, 81451}},
+        {{55089, 68820, 71374, 75370, 78344, 87618, 87618}},
+        {{66587, 77763, 83372, 84774, 90282, 102580, 102580}},
+        {{83833, 93597, 101840, 106266, 113607, 120748, 120748}},
+    }},
+    .device_late = {{
+        {{11672, 14496, 14987, 15998, 17010, 22018, 22018}},
+        {{14451, 14982, 15763, 16504, 18287, 24516, 24516}},
+        {{16112, 17784, 21790, 26408, 29903, 37984, 37984}},
+        {{19426, 25887, 31565, 37133, 39597, 50773, 50773}},
+        {{36191, 43823, 51205, 54479, 61810, 68049, 68049}},
+    }},
+    .wake_late = {{
+        {{2263, 2273, 2274, 2284, 2313, 5628, 5628}},
+        {{2253, 2324, 2825, 3125, 3375, 5267, 5267}},
+        {{2394, 2764, 3055, 3696, 4576, 7371, 7371}},
+        {{5067, 7401, 8192, 8592, 9514, 12008, 12008}},
+        {{18347, 27081, 30846, 32619, 36154, 47421, 47421}},
+    }},
 };
 
-static const struct member { const char *name; size_t offset; } members[] = {
-#define MEMBER(name) {#name, offsetof(struct sim_costs, name)}
+enum shape { NUMBER, SPAN_COST, LATENESS, SPAN_LATENESS };
+
+static const struct member { const char *name; size_t offset; enum shape shape; } members[] = {
+#define MEMBER(name) {#name, offsetof(struct sim_costs, name), NUMBER}
+#define SHAPED(name, shape) {#name, offsetof(struct sim_costs, name), shape}
     MEMBER(hook), MEMBER(clock), MEMBER(thread_clock), MEMBER(usage), MEMBER(scope), MEMBER(sample), MEMBER(frame),
-    MEMBER(frame_known), MEMBER(release), MEMBER(look), MEMBER(suspend), MEMBER(suspend_target), MEMBER(copy),
-    MEMBER(copy_kib), MEMBER(resume), MEMBER(unwind_frame), MEMBER(probe), MEMBER(probe_other), MEMBER(mark),
-    MEMBER(call_record),
+    MEMBER(frame_known), MEMBER(release), MEMBER(look), MEMBER(suspend), MEMBER(suspend_target), MEMBER(tick),
+    MEMBER(tick_wait), MEMBER(copy), MEMBER(copy_kib), MEMBER(resume), MEMBER(unwind_frame), MEMBER(probe),
+    MEMBER(probe_other), MEMBER(mark),
+    MEMBER(call_record), MEMBER(stop_far), MEMBER(stop_far_target), MEMBER(resume_far), MEMBER(sampler_wake),
+    MEMBER(slice), SHAPED(sleep_call, SPAN_COST), SHAPED(device_call, SPAN_COST), SHAPED(wake_call, SPAN_COST),
+    SHAPED(wait_call, SPAN_COST), SHAPED(sampler_late, LATENESS), SHAPED(stop_late, LATENESS),
+    SHAPED(sleep_late, SPAN_LATENESS), SHAPED(device_late, SPAN_LATENESS), SHAPED(wake_late, SPAN_LATENESS),
 #undef MEMBER
+#undef SHAPED
 };
 enum { MEMBERS = sizeof members / sizeof members[0], TABLE_BYTES_MAX = 1 << 16, KEY_BYTES = 64 };
 
@@ -81,6 +119,46 @@ static bool take_number(struct input *in, double *out)
     return *out < 1e9;
 }
 
+static bool take_lateness(struct input *in, struct sim_lateness *out)
+{
+    double before = 0, ns;
+    for (int i = 0; i < SIM_LATENESS_POINTS; i++) {
+        if (!take(in, i ? ',' : '[') || !take_number(in, &ns) || ns < before)
+            return false;
+        out->ns[i] = (uint64_t)ns;
+        before = ns;
+    }
+    return take(in, ']');
+}
+
+static bool take_span_cost(struct input *in, struct sim_span_cost *out)
+{
+    for (int i = 0; i < SIM_WAIT_SPANS; i++)
+        if (!take(in, i ? ',' : '[') || !take_number(in, &out->ns[i]))
+            return false;
+    return take(in, ']');
+}
+
+static bool take_span_lateness(struct input *in, struct sim_span_lateness *out)
+{
+    for (int i = 0; i < SIM_WAIT_SPANS; i++)
+        if (!take(in, i ? ',' : '[') || !take_lateness(in, &out->at[i]))
+            return false;
+    return take(in, ']');
+}
+
+/* What is expected of a member of the shape; NULL when it was there. */
+static const char *take_value(struct input *in, enum shape shape, void *out)
+{
+    switch (shape) {
+    case NUMBER: return take_number(in, out) ? NULL : "a number not below 0 for";
+    case SPAN_COST: return take_span_cost(in, out) ? NULL : "a list of 5 numbers not below 0 for";
+    case LATENESS: return take_lateness(in, out) ? NULL : "a list of 7 numbers that do not fall for";
+    case SPAN_LATENESS: return take_span_lateness(in, out) ? NULL : "5 lists of 7 numbers that do not fall for";
+    }
+    return "another shape for";
+}
+
 static const struct member *member_of(const char *key)
 {
     for (size_t i = 0; i < MEMBERS; i++)
@@ -104,9 +182,8 @@ static enum strobe_status take_member(struct input *in, struct sim_costs *out, b
     if (seen[m - members])
         return expected(in, "only once", key);
     seen[m - members] = true;
-    if (!take_number(in, (double *)((char *)out + m->offset)))
-        return expected(in, "a number not below 0 for", key);
-    return STROBE_OK;
+    const char *missing = take_value(in, m->shape, (char *)out + m->offset);
+    return missing ? expected(in, missing, key) : STROBE_OK;
 }
 
 static enum strobe_status parse(struct input *in, struct sim_costs *out)
@@ -153,4 +230,33 @@ enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, char 
         status = strlen(text) == bytes ? parse(&in, out) : expected(&in, "text", "");
     free(text);
     return status;
+}
+
+/* What a thread does on its way out of the call is charged to it, and so no part of how late it is. */
+static struct sim_lateness without(const struct sim_lateness *late, double charged_ns)
+{
+    struct sim_lateness out;
+    uint64_t ns = (uint64_t)charged_ns;
+    for (int i = 0; i < SIM_LATENESS_POINTS; i++)
+        out.ns[i] = late->ns[i] > ns ? late->ns[i] - ns : 0;
+    return out;
+}
+
+/* The half of a call that follows the wait. */
+static struct sim_span_lateness without_calls(const struct sim_span_lateness *late, const struct sim_span_cost *call)
+{
+    struct sim_span_lateness out;
+    for (int i = 0; i < SIM_WAIT_SPANS; i++)
+        out.at[i] = without(&late->at[i], call->ns[i] / 2);
+    return out;
+}
+
+void sim_costs_machine(const struct sim_costs *costs, struct sim_machine *out)
+{
+    *out = (struct sim_machine){
+        .sleep = without_calls(&costs->sleep_late, &costs->sleep_call), .realtime = costs->sampler_late,
+        .device = without_calls(&costs->device_late, &costs->device_call),
+        .wake = without_calls(&costs->wake_late, &costs->wait_call), .wake_call = costs->wake_call,
+        .wait_call = costs->wait_call, .stop = without(&costs->stop_late, costs->stop_far),
+    };
 }

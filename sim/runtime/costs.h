@@ -1,12 +1,21 @@
 /* What the tracer's work costs the app, ns of one core each: measured on a real machine by bench/costs.c (`make
  * bench` shows them, `make costs` stores them in fixtures/costs), charged in virtual time.
  *
- * A table is a JSON file of one flat object: the members of struct sim_costs by name, numbers not below 0, each once,
- * and the texts "machine" and "measured_with" for people. Nothing else may be in it. */
+ * It also holds how the machine itself takes time: how late threads are woken and stopped, what a call that blocks
+ * costs, how long a thread keeps a processor that others want.
+ *
+ * A table is a JSON file of one object: the members of struct sim_costs by name, each once, and the texts "machine" and
+ * "measured_with" for people. Nothing else may be in the object. A member is, by its type:
+ *
+ *     double                     a number not below 0
+ *     struct sim_span_cost       a list of such numbers, one for each of the SIM_WAIT_SPANS lengths of a wait
+ *     struct sim_lateness        a list of its SIM_LATENESS_POINTS figures: whole numbers of ns that do not fall
+ *     struct sim_span_lateness   a list of such lists, one for each length of a wait */
 #ifndef STROBE_SIM_RUNTIME_COSTS_H
 #define STROBE_SIM_RUNTIME_COSTS_H
 
 #include "engine/base/status.h"
+#include "sim/kernel/lateness.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +33,8 @@ struct sim_costs {
     double look;             /* the sampler's look at one thread, without its clock read */
     double suspend;          /* sampler: request until the thread is stopped */
     double suspend_target;   /* target: handler's entry and exit */
+    double tick;             /* target: a signal of its CPU clock: the timer's interrupt, handler's entry and exit */
+    double tick_wait;        /* target: each switch from a processor and back, of a thread with such a clock */
     double copy;             /* sampler: copy of a stack while the thread is stopped, fixed part */
     double copy_kib;         /* ... for each KiB */
     double resume;
@@ -32,10 +43,28 @@ struct sim_costs {
     double probe_other;      /* ... of a thread that the log does not follow */
     double mark;             /* an enter or exit written with its name into a ring, without its clock read */
     double call_record;      /* a record of a call at its exit, without its clock reads */
+    double stop_far;         /* as suspend, suspend_target and resume, of a thread on another processor */
+    double stop_far_target;
+    double resume_far;
+    double sampler_wake;     /* sampler: a sleep and the pass after it, over one thread that has no news */
+    double slice;            /* how long a thread keeps its processor while another wants it */
+    struct sim_span_cost sleep_call;    /* the app's thread: a sleep, in the kernel */
+    struct sim_span_cost device_call;   /* ... a read that waits */
+    struct sim_span_cost wake_call;     /* ... a call that wakes a thread on an idle processor */
+    struct sim_span_cost wait_call;     /* ... a wait that another thread ends */
+    struct sim_lateness sampler_late;   /* the sampler's wake-up */
+    struct sim_lateness stop_late;      /* from the sampler's request until a thread on another processor stands */
+    struct sim_span_lateness sleep_late;    /* the end of a sleep */
+    struct sim_span_lateness device_late;   /* the end of a wait for a device */
+    struct sim_span_lateness wake_late;     /* a thread that another one wakes */
 };
 
 /* Reads a table; every member must be there. `why` gets "FILE: what was expected". */
 enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, char *why, size_t why_bytes);
+
+/* What the kernel needs of it. */
+struct sim_machine;
+void sim_costs_machine(const struct sim_costs *costs, struct sim_machine *out);
 
 /* The table that is used when none is named: the same as fixtures/costs/x86-64.json, built in. */
 extern const struct sim_costs sim_costs_default;

@@ -1,6 +1,6 @@
 /* The app's memory as a tracer may see it: registers, stacks, code. Code is made up when it is read: prologue, nops,
- * calls, epilogue, which is all that an unwinder looks for. Calls from native to native are direct; managed code
- * calls through pointers, and so does who calls that. */
+ * calls, epilogue, which is all that an unwinder looks for. Calls from native to native are direct. Calls from and to
+ * managed code go through cells that hold the method's address (`call *cell(%rip)`), as .NET's generated code does. */
 #include "engine/host/host.h"
 #include "sim/runtime/player.h"
 
@@ -8,7 +8,6 @@
 
 enum {
     PUSH_RBP = 0x55, POP_RBP = 0x5d, RET = 0xc3, NOP = 0x90,
-    AFTER_PUSH = 1,              /* offset of `mov %rsp,%rbp` */
     INSTRUCTION_NS = 2,          /* of computing that a prologue's or epilogue's instruction stands for */
     HOOK_OFFSET = 0x40,          /* where a thread stands that is stopped in a hook */
 };
@@ -59,7 +58,7 @@ static void stand_in_method(const struct sim_vthread *v, const struct sim_vframe
     if (v->fresh && done < INSTRUCTION_NS)
         stand(r, c->address, at_call, caller_fp);
     else if (v->fresh && done < 2 * INSTRUCTION_NS && !c->frameless)
-        stand(r, c->address + AFTER_PUSH, at_call - 8, caller_fp);
+        stand(r, c->address + SIM_CODE_AFTER_PUSH, at_call - 8, caller_fp);
     else if (v->ends_with_compute && left <= INSTRUCTION_NS)
         stand(r, c->address + c->bytes - 1, at_call, caller_fp);
     else
@@ -106,20 +105,50 @@ static const struct sim_op *caller_in(const struct sim_world *w, const struct si
     return found;
 }
 
-/* A byte of a direct call, or NOP where there is none. */
+/* Cells hold the addresses of methods. Each image has them all, in the memory right before it, as far as a call can
+ * reach. */
+enum { CELLS_BYTES = 1 << 24, CELL_BYTES = 8 };
+
+static uint64_t cell_of(const struct sim_world *w, const struct sim_code *caller, uint32_t method)
+{
+    const struct sim_scenario *s = w->scenario;
+    uint64_t image = s->images[s->methods[caller - w->code].image].start;
+    return image - CELLS_BYTES + (uint64_t)method * CELL_BYTES;
+}
+
+static bool read_cell_byte(const struct sim_world *w, uint64_t address, uint8_t *out)
+{
+    const struct sim_scenario *s = w->scenario;
+    for (uint32_t i = 0; i < s->image_count; i++) {
+        uint64_t offset = address - (s->images[i].start - CELLS_BYTES), method = offset / CELL_BYTES;
+        if (offset >= CELLS_BYTES || method >= s->method_count)
+            continue;
+        *out = (uint8_t)(w->code[method].address >> 8 * (offset % CELL_BYTES));
+        return true;
+    }
+    return false;
+}
+
+/* A byte of a call, or NOP where there is none. The call ends right before its return address. */
 static uint8_t call_byte(const struct sim_world *w, const struct sim_code *c, uint64_t offset)
 {
-    enum { CALL = 0xe8 };
-    if (c->managed || offset < SIM_FIRST_SITE - SIM_CALL_BYTES)
+    enum { CALL = 0xe8, INDIRECT = 0xff, RIP_CELL = 0x15, INDIRECT_BYTES = 6 };
+    if (offset < SIM_FIRST_SITE - SIM_SITE_BYTES)
         return NOP;
-    uint64_t place = offset - (SIM_FIRST_SITE - SIM_CALL_BYTES), byte = place % SIM_SITE_BYTES;
-    uint64_t site = c->address + SIM_FIRST_SITE + (place - byte);
-    uint32_t block = w->scenario->methods[c - w->code].block;
-    const struct sim_op *op = byte < SIM_CALL_BYTES ? caller_in(w, c, block, site) : NULL;
+    uint64_t before = SIM_SITE_BYTES - offset % SIM_SITE_BYTES, site = c->address + offset + before;
+    const struct sim_op *op = before <= INDIRECT_BYTES ? caller_in(w, c, w->scenario->methods[c - w->code].block, site)
+                                                       : NULL;
     const struct sim_code *to = op ? &w->code[op->object] : NULL;
-    if (!to || to->managed || (uint64_t)((int64_t)(to->address - site) + INT32_MAX) > UINT32_MAX - 1u)
+    if (!to)
         return NOP;
-    return byte ? (uint8_t)((to->address - site) >> 8 * (byte - 1)) : CALL;
+    bool in_reach = (uint64_t)((int64_t)(to->address - site) + INT32_MAX) <= UINT32_MAX - 1u;
+    bool direct = in_reach && !c->managed && !to->managed;
+    uint64_t target = direct ? to->address : cell_of(w, c, op->object);
+    if (before <= 4)
+        return (uint8_t)((target - site) >> 8 * (4 - before));
+    if (direct)
+        return before == SIM_CALL_BYTES ? CALL : NOP;
+    return before == INDIRECT_BYTES ? INDIRECT : RIP_CELL;
 }
 
 static uint8_t code_byte(const struct sim_world *w, const struct sim_code *c, uint64_t offset)
@@ -140,7 +169,7 @@ static size_t read_code(const struct sim_run *run, uint64_t address, uint8_t *ou
             out[i] = code_byte(run->world, &run->world->code[method], address - run->world->code[method].address);
         else if (sim_wait_kind(method) || sim_run_is_hook(address))
             out[i] = NOP;
-        else
+        else if (!read_cell_byte(run->world, address, &out[i]))
             break;
     }
     return i;

@@ -64,13 +64,14 @@ void sim_wait_begin(struct sim_player *p, enum strobe_kind kind, uint64_t what)
 {
     struct sim_vthread *v = &p->v;
     struct sim_tracer *tracer = p->run->tracer;
+    p->call_begin_ns = sim_player_now(p);
+    sim_track_call(&p->run->truth, v->track, p->call_begin_ns, p->world->wait_name[kind], SIM_CALL_WAIT);
     if (tracer && tracer->scope_begin && push_own(p, SIM_HOOK_METHOD))
         p->token = tracer->scope_begin(tracer, v, kind, what);
     push_own(p, sim_wait_method(kind));
     v->waits = kind;
     p->wait_begin_ns = sim_player_now(p);
     p->wait_what = what;
-    sim_track_call(&p->run->truth, v->track, p->wait_begin_ns, p->world->wait_name[kind], SIM_CALL_WAIT);
     if (p->world->scenario->fault_count)
         meet_signals(p);
 }
@@ -96,26 +97,62 @@ static void forget_call(struct sim_tracks *truth, uint32_t number)
     track->depth--;
 }
 
-static void tell_wait(struct sim_player *p, enum sim_wake how)
+/* What is known of a wait when the system has ended it. */
+static struct sim_wait ended_wait(const struct sim_player *p, enum sim_wake how)
 {
-    struct sim_vthread *v = &p->v;
+    const struct sim_thread *t = p->v.thread;
+    struct sim_wait w = {.begin_ns = p->call_begin_ns, .end_ns = sim_player_now(p), .kind = p->v.waits,
+                         .what = p->wait_what, .blocked = how != SIM_WAKE_NONE, .waker = SIM_NOBODY};
+    const struct sim_vthread *waker = how == SIM_WAKE_THREAD && t->waker ? t->waker->user : NULL;
+    w.release_ns = w.end_ns;
+    if (waker) {
+        w.waker = (int32_t)waker->track;
+        w.release_ns = t->woken_ns < w.begin_ns ? w.begin_ns : t->woken_ns < w.end_ns ? t->woken_ns : w.end_ns;
+    }
+    return w;
+}
+
+/* The call is left, its hook with it. One that did not wait, nor took time, is none. */
+static void tell_wait(struct sim_player *p, struct sim_wait *w)
+{
     struct sim_tracks *truth = &p->run->truth;
-    uint64_t now = sim_player_now(p);
-    if (how == SIM_WAKE_NONE && now == p->wait_begin_ns) {
-        forget_call(truth, v->track);
+    uint32_t track = p->v.track;
+    if (!w->blocked && w->end_ns == p->wait_begin_ns) {
+        forget_call(truth, track);
         return;
     }
-    struct sim_wait w = {.begin_ns = p->wait_begin_ns, .end_ns = now, .kind = v->waits, .what = p->wait_what,
-                         .blocked = how != SIM_WAKE_NONE, .waker = SIM_NOBODY, .release_ns = now};
-    const struct sim_vthread *waker =
-        how == SIM_WAKE_THREAD && v->thread->waker ? v->thread->waker->user : NULL;
-    if (waker) {
-        uint64_t released = v->thread->woken_ns;
-        w.waker = (int32_t)waker->track;
-        w.release_ns = released < w.begin_ns ? w.begin_ns : released < now ? released : now;
-    }
-    sim_track_return(truth, v->track, now, false);
-    sim_track_wait(truth, v->track, &w);
+    w->end_ns = sim_player_now(p);
+    sim_track_return(truth, track, w->end_ns, false);
+    sim_track_wait(truth, track, w);
+}
+
+/* A call that waits by time uses a processor in the kernel, half of it on the way to sleep. */
+static uint64_t half_call_ns(const struct sim_player *p, bool device)
+{
+    const struct sim_costs *c = &p->run->options.costs;
+    return sim_span_cost_ns(device ? &c->device_call : &c->sleep_call, p->wait_span_ns) / 2;
+}
+
+/* The way to sleep, while the time that the thread waits for passes already. Returns what is left of that: the thread
+ * sleeps even if there is nothing left, and is woken at once. */
+static uint64_t enter_call(struct sim_player *p, bool device, uint64_t span_ns)
+{
+    p->wait_span_ns = span_ns;
+    uint64_t ns = half_call_ns(p, device);
+    if (ns)
+        sim_compute_in_kernel(ns);
+    return span_ns > ns ? span_ns - ns : 1;
+}
+
+static void leave_call(struct sim_player *p, enum sim_wake how)
+{
+    /* The kernel charges a thread that another one wakes: see struct sim_machine. */
+    bool by_time = how != SIM_WAKE_NONE && how != SIM_WAKE_THREAD;
+    uint64_t ns = by_time ? half_call_ns(p, how == SIM_WAKE_DEVICE) : 0;
+    if (how != SIM_WAKE_NONE)
+        sim_tracer_charge(&p->v, p->v.wait_cost_ns);
+    if (ns)
+        sim_compute_in_kernel(ns);
 }
 
 void sim_wait_end(struct sim_player *p, enum sim_wake how)
@@ -123,13 +160,15 @@ void sim_wait_end(struct sim_player *p, enum sim_wake how)
     struct sim_vthread *v = &p->v;
     struct sim_tracer *tracer = p->run->tracer;
     enum strobe_kind kind = v->waits;
-    tell_wait(p, how);
+    leave_call(p, how);
+    struct sim_wait wait = ended_wait(p, how);
     v->waits = STROBE_KIND_NONE;
     sim_frame_pop(v);
     if (tracer && tracer->scope_end)
         tracer->scope_end(tracer, v, p->token, kind, p->wait_what, told_wake(how, v->thread));
     if (tracer && tracer->scope_begin)
         sim_frame_pop(v);
+    tell_wait(p, &wait);
     v->shared = false;
 }
 
@@ -244,7 +283,8 @@ static void join(struct sim_player *p, uint32_t spec)
 static void device(struct sim_player *p, enum strobe_kind kind, uint64_t latency)
 {
     sim_wait_begin(p, kind, 0);
-    sim_wait_end(p, latency ? sim_io(latency) : SIM_WAKE_NONE);
+    uint64_t left = latency ? enter_call(p, true, latency) : 0;
+    sim_wait_end(p, left ? sim_io(left) : SIM_WAKE_NONE);
 }
 
 void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t amount)
@@ -285,6 +325,7 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
     case SIM_OP_LOAD: device(p, STROBE_KIND_LOAD, amount); break;
     case SIM_OP_SLEEP:
         sim_wait_begin(p, STROBE_KIND_SLEEP, 0);
+        amount = amount ? enter_call(p, false, amount) : 0;
         sim_wait_end(p, amount ? sim_sleep_until(sim_now() + amount) : SIM_WAKE_NONE);
         break;
     case SIM_OP_JOIN: join(p, op->object); break;

@@ -36,6 +36,8 @@ struct sim_player {
     uint64_t kept;                   /* allocations not freed */
     uint32_t held;                   /* what others may wait for in vain when it is killed: locks, a collection */
     uint64_t forever_ns;             /* when the FOREVER at hand last began */
+    uint64_t call_begin_ns;          /* of the call that it waits in, its hook included */
+    uint64_t wait_span_ns;           /* of a wait by time: how long it was to last */
     uint64_t wait_begin_ns, wait_what;
     struct sim_sem collected;        /* posted at the end of the collection that it has stopped for */
     struct sim_player *next_stopped;

@@ -1,6 +1,7 @@
 #include "sim/runtime/run.h"
 
 #include "engine/host/host.h"
+#include "sim/runtime/others.h"
 #include "sim/runtime/player.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ static void close_wait(struct sim_run *run, const struct sim_player *p, uint64_t
     if (p->v.waits == STROBE_KIND_NONE)
         return;
     sim_track_wait(&run->truth, p->v.track,
-                   &(struct sim_wait){.begin_ns = p->wait_begin_ns, .end_ns = end_ns, .kind = p->v.waits,
+                   &(struct sim_wait){.begin_ns = p->call_begin_ns, .end_ns = end_ns, .kind = p->v.waits,
                                       .blocked = true, .what = p->wait_what, .waker = SIM_NOBODY,
                                       .release_ns = end_ns});
 }
@@ -92,14 +93,16 @@ static bool open_run(struct sim_run *run)
     struct sim_kernel_options kernel = {
         .seed = run->options.seed, .cores = s->cores, .schedule = run->options.schedule, .switch_ns = SWITCH_NS,
         .signal_ns = (uint64_t)(run->options.costs.suspend / 2), .limit_ns = s->duration_ns,
+        .slice_ns = (uint64_t)run->options.costs.slice,
     };
     struct sim_observer observer = {on_core, run};
+    sim_costs_machine(&run->options.costs, &kernel.machine);
     run->world = malloc(sizeof *run->world);
     run->faults = sim_faults_open(s, run->options.seed);
     if (!run->world || !run->faults || !sim_world_open(run->world, run))
         return false;
     run->kernel = sim_kernel_open(&kernel, &observer);
-    return run->kernel != NULL;
+    return run->kernel && sim_others_start(run->kernel, s->busy);
 }
 
 /* Most likely for the file it keeps; errno tells. */

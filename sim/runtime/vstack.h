@@ -17,6 +17,7 @@ enum {
     SIM_HOOK_CODE = 0x10000,         /* where the tracer's hook stands */
     SIM_WAIT_CODE = 0x20000,         /* where the functions that block stand, by kind */
     SIM_OWN_CODE_BYTES = 0x100,      /* of each of these */
+    SIM_CODE_AFTER_PUSH = 1,         /* of a method: offset of `mov %rsp,%rbp` */
 };
 
 /* A method's code, as the player needs it at hand. */

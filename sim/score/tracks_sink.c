@@ -97,7 +97,7 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     };
     struct recorder *r = (struct recorder *)sink;
     r->last = s->begin;
-    if (s->name == STROBE_NAME_OFF_CPU)
+    if (s->class == STROBE_SLICE_OFF_CPU)
         return;
     uint32_t name = number_of(r, s->name);
     sim_track_call(r->tracks, r->track, when(r, s->begin.time_ns), name, class_of[s->class]);
@@ -116,7 +116,7 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
     struct recorder *r = (struct recorder *)sink;
     uint64_t end_ns = when(r, now->time_ns);
     r->last = *now;
-    if (s->name == STROBE_NAME_OFF_CPU)
+    if (s->class == STROBE_SLICE_OFF_CPU)
         return;
     sim_track_return(r->tracks, r->track, end_ns, false);
     if (s->class != STROBE_SLICE_WAIT)

@@ -59,9 +59,10 @@ static bool is_true_wait(const struct sim_track *truth, const struct sim_wait *c
     return false;
 }
 
-/* Whether the truth can say who ended a wait in a runtime: a wait for a condition ends with the way back into its
- * monitor, which is a wait of its own to the engine there; and who did not block, but got the monitor late for want of
- * a core, was woken by nobody. How a wait ends that is under way at the run's end is not known. */
+/* Whether the truth can say who ended a wait. A thread that found a lock taken, and lost its core before it could
+ * block, gets the lock from whoever released it, but was woken by nobody. In a runtime a wait for a condition ends
+ * with the way back into its monitor, which is a wait of its own to the engine there. How a wait ends that is under
+ * way at the run's end is not known. */
 static bool knows_waker(const struct sim_track *truth, const struct sim_wait *claimed)
 {
     for (size_t i = 0; i < truth->wait_count; i++) {
@@ -75,14 +76,14 @@ static bool knows_waker(const struct sim_track *truth, const struct sim_wait *cl
 
 /* The engine with its hooks promises more: whom it names as a waker was the one. Threads that it has no room for leave
  * no word of what they release, so it must know all. */
-static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim, bool in_runtime,
-                              char *why, size_t why_bytes)
+static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim, char *why,
+                              size_t why_bytes)
 {
     for (size_t i = 0; i < truth->track_count; i++) {
         const struct sim_track *t = &truth->tracks[i], *c = claim_of(claim, t, i);
         for (size_t k = 0; c && k < c->wait_count; k++) {
             const struct sim_wait *w = &c->waits[k];
-            if (w->waker == SIM_NOBODY || !has_certain_waker(w->kind) || (in_runtime && !knows_waker(t, w)) ||
+            if (w->waker == SIM_NOBODY || !has_certain_waker(w->kind) || !knows_waker(t, w) ||
                 is_true_wait(t, w, &claim->tracks[w->waker], truth))
                 continue;
             snprintf(why, why_bytes, "wrong waker: %s did not end the %s of %s from %llu to %llu ns",
@@ -135,7 +136,7 @@ static void judge(const struct sim_scenario *s, struct sim_run *run, const struc
     char why[640] = "";
     bool good = keeps_promises(run, why, sizeof why) &&
                 (!has_our_hooks(r->policy) || clock_jumps(s) || claim->track_count < run->truth.track_count ||
-                 names_true_wakers(&run->truth, claim, false, why, sizeof why)) &&
+                 names_true_wakers(&run->truth, claim, why, sizeof why)) &&
                 meets_expectations(run, r, why, sizeof why);
     if (!good) {
         char *text = strdup(why);
@@ -285,7 +286,7 @@ static enum strobe_status may_write(const struct sim_trial_options *o, char *why
 static void judge_wakers(const struct sim_tracks *truth, const struct sim_tracks *claim, struct sim_result *r)
 {
     char why[640];
-    bool good = claim->track_count < truth->track_count || names_true_wakers(truth, claim, true, why, sizeof why);
+    bool good = claim->track_count < truth->track_count || names_true_wakers(truth, claim, why, sizeof why);
     char *text = good ? NULL : strdup(why);
     if (text) {
         free(r->violation);
@@ -358,20 +359,13 @@ static enum strobe_status open_ideal(const struct sim_scenario *scenario, const 
     return status;
 }
 
-enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                                 struct sim_trial *out, char *why, size_t why_bytes)
+static enum strobe_status play_policy(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                      struct sim_trial *out, char *why, size_t why_bytes)
 {
-    *out = (struct sim_trial){0};
-    if (why_bytes)
-        why[0] = 0;
     struct sim_tracer *tracer = NULL;
     enum strobe_status status = STROBE_OK;
-    if (o->real) {
-        status = play_real(scenario, o, out, why, why_bytes);
-        if (status != STROBE_OK)
-            sim_trial_free(out);
-        return status;
-    }
+    if (o->real)
+        return play_real(scenario, o, out, why, why_bytes);
     if (!strcmp(o->policy, "ideal"))
         status = open_ideal(scenario, o, &tracer, why, why_bytes);
     else if (strcmp(o->policy, "none") != 0)
@@ -380,6 +374,23 @@ enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const stru
         status = play(scenario, o, tracer, out, why, why_bytes);
     if (tracer)
         tracer->close(tracer);
+    return status;
+}
+
+enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                 struct sim_trial *out, char *why, size_t why_bytes)
+{
+    struct sim_scenario changed = *scenario;
+    *out = (struct sim_trial){0};
+    if (why_bytes)
+        why[0] = 0;
+    if (o->cores)
+        changed.cores = o->cores;
+    if (o->sets_busy)
+        changed.busy = o->busy;
+    if (o->cores || o->sets_busy)
+        changed.expect_count = 0;   /* they are meant of the scenario as it is */
+    enum strobe_status status = play_policy(&changed, o, out, why, why_bytes);
     if (status != STROBE_OK)
         sim_trial_free(out);
     if (status == STROBE_IO && why_bytes && !why[0])

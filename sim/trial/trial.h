@@ -18,6 +18,9 @@ struct sim_trial_options {
     const char *folder;          /* an existing folder for session, trace, true trace; NULL = nothing is kept */
     bool replace;                /* overwrite what is there */
     bool findings;               /* look for findings, in truth and claim */
+    uint32_t cores;              /* 0 = as many as the scenario says */
+    bool sets_busy;              /* `busy` threads of other programs beside it, not as many as the scenario says */
+    uint32_t busy;               /* with either of these the scenario's expectations are not judged */
     const uint64_t *ideal_samples;   /* for `ideal`: samples of each thread spec; NULL = as many as `strobe` takes */
 };
 

@@ -83,6 +83,8 @@ int sim_posix_cond_signal(pthread_cond_t *c);
 int sim_posix_cond_broadcast(pthread_cond_t *c);
 int sim_posix_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes);
 int sim_posix_rwlock_rdlock(pthread_rwlock_t *l);
+int sim_posix_rwlock_tryrdlock(pthread_rwlock_t *l);
+int sim_posix_rwlock_trywrlock(pthread_rwlock_t *l);
 int sim_posix_rwlock_wrlock(pthread_rwlock_t *l);
 int sim_posix_rwlock_unlock(pthread_rwlock_t *l);
 int sim_posix_sem_init(sem_t *s, int shared, unsigned value);
@@ -99,6 +101,7 @@ int sim_posix_clock_gettime(clockid_t clock, struct timespec *out);
 int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left);
 int sim_posix_nanosleep(const struct timespec *t, struct timespec *left);
 int sim_posix_eventfd(unsigned value, int flags);
+int sim_posix_eventfd_write(int fd, eventfd_t value);
 int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask);
 int sim_posix_timerfd_create(int clock, int flags);
 int sim_posix_timerfd_settime(int fd, int flags, const struct itimerspec *to, struct itimerspec *was);
@@ -131,6 +134,8 @@ void *sim_posix_dlopen(const char *path, int flags);              /* the kernel'
 #define pthread_cond_broadcast sim_posix_cond_broadcast
 #define pthread_rwlock_init sim_posix_rwlock_init
 #define pthread_rwlock_rdlock sim_posix_rwlock_rdlock
+#define pthread_rwlock_tryrdlock sim_posix_rwlock_tryrdlock
+#define pthread_rwlock_trywrlock sim_posix_rwlock_trywrlock
 #define pthread_rwlock_wrlock sim_posix_rwlock_wrlock
 #define pthread_rwlock_unlock sim_posix_rwlock_unlock
 #define sem_init sim_posix_sem_init
@@ -144,6 +149,7 @@ void *sim_posix_dlopen(const char *path, int flags);              /* the kernel'
 #define nanosleep sim_posix_nanosleep
 #endif
 #define eventfd sim_posix_eventfd
+#define eventfd_write sim_posix_eventfd_write
 #define ppoll sim_posix_ppoll
 #define timerfd_create sim_posix_timerfd_create
 #define timerfd_settime sim_posix_timerfd_settime

@@ -110,6 +110,14 @@ int sim_posix_eventfd(unsigned value, int flags)
     return FIRST_EVENT + event_count++;
 }
 
+int sim_posix_eventfd_write(int fd, eventfd_t value)
+{
+    struct sim_sem *s = event_of(fd);
+    for (eventfd_t i = 0; s && i < value; i++)
+        sim_sem_post(s);
+    return s ? 0 : -1;
+}
+
 /* What is there stays there: it is read next. Of several who wait for one event, each post calls one. */
 int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask)
 {
@@ -183,12 +191,6 @@ static long failed(int error)
     return -1;
 }
 
-static long write_event(struct sim_sem *s)
-{
-    sim_sem_post(s);
-    return sizeof(uint64_t);
-}
-
 static long read_event(struct sim_sem *s)
 {
     if (s->count == 0)
@@ -220,10 +222,9 @@ long sim_posix_syscall(long number, ...)
     case SYS_getrusage: return usage((void *)a[1]);
     case SYS_tgkill: return is_other_thread((uint32_t)a[1]) ? 0 : failed(ESRCH);
     case SYS_process_vm_readv: return syscall(number, (long)getpid(), a[1], a[2], a[3], a[4], a[5]);
-    case SYS_write:
     case SYS_read:
         if (event_of(a[0]))
-            return number == SYS_write ? write_event(event_of(a[0])) : read_event(event_of(a[0]));
+            return read_event(event_of(a[0]));
         break;
     default: break;
     }

@@ -113,6 +113,16 @@ int sim_posix_rwlock_rdlock(pthread_rwlock_t *l)
     return 0;
 }
 
+int sim_posix_rwlock_tryrdlock(pthread_rwlock_t *l)
+{
+    return sim_rwlock_try_read(rwlock(l)) ? 0 : EBUSY;
+}
+
+int sim_posix_rwlock_trywrlock(pthread_rwlock_t *l)
+{
+    return sim_rwlock_try_write(rwlock(l)) ? 0 : EBUSY;
+}
+
 int sim_posix_rwlock_wrlock(pthread_rwlock_t *l)
 {
     sim_rwlock_write(rwlock(l));

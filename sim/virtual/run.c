@@ -1,6 +1,7 @@
 #include "engine/capture/guard.h"
 #include "engine/capture/thread.h"
 #include "sim/kernel/fiber.h"
+#include "sim/runtime/others.h"
 #include "sim/virtual/posix.h"
 #include "sim/virtual/virtual.h"
 
@@ -50,12 +51,14 @@ int sim_virtual_child(int argc, char **argv)
                                          .schedule = (enum sim_schedule)strtoul(argv[SCHEDULE], NULL, 10),
                                          .switch_ns = SWITCH_NS, .limit_ns = scenario->duration_ns + SPARE_NS};
     struct played played = {argc - COSTS, argv + COSTS};
+    uint32_t busy = scenario->busy;
     sim_scenario_free(scenario);
     sim_fiber_stack_bytes(STACK_BYTES);
     sim_fiber_local(&strobe_local, sizeof strobe_local);
     sim_fiber_local(&strobe_guard_window, sizeof strobe_guard_window);
     sim_virtual_locals();
-    if (!sim_kernel_open(&options, NULL) || !sim_posix_start(play, &played))
+    if (!sim_kernel_open(&options, NULL) || !sim_others_start(sim_kernel_current, busy) ||
+        !sim_posix_start(play, &played))
         return refuse("memory", "there is none");
     sim_kernel_run(sim_kernel_current, why, sizeof why);
     /* Else its director has ended the process. What the engine does at an exit is done by a thread that runs. */

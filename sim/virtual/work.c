@@ -6,8 +6,9 @@
 
 #include <sys/mman.h>
 
-void sim_work_begin(void)
+bool sim_work_begin(void)
 {
+    return true;
 }
 
 uint64_t sim_work_now_ns(void)
@@ -28,9 +29,9 @@ void sim_work_do(uint64_t ns, uint64_t turns_per_ms)
         sim_compute(ns);
 }
 
-void sim_work_device(int *timer, uint64_t latency_ns)
+void sim_work_device(int *device, uint64_t latency_ns)
 {
-    (void)timer;
+    (void)device;
     if (latency_ns)
         sim_io(latency_ns);
 }

@@ -18,6 +18,6 @@ timeout "${LIMIT:-100}" "$build/emulate/emulate" --seed "$seed" --session "$sess
     fail "seed $seed ends with status $?"
 grep -qE '[1-9][0-9]* suspends' "$work/$seed.log" || fail "seed $seed: no thread was ever suspended"
 "$build/strobe" report "$session" >>"$work/$seed.log" 2>&1 || fail "seed $seed: its session does not balance"
-"$build/strobe" convert --force -o "$work/$seed.trace" "$session" >>"$work/$seed.log" 2>&1 ||
+"$build/strobe" convert --force -o "$work/$seed.pftrace" "$session" >>"$work/$seed.log" 2>&1 ||
     fail "seed $seed: its session can't be converted"
-rm -f "$session" "$work/$seed.trace"
+rm -f "$session" "$work/$seed.pftrace"

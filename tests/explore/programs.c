@@ -20,6 +20,7 @@ const struct explore_group explore_groups[] = {
     {"ring", explore_ring_programs},
     {"session", explore_session_programs},
     {"thread", explore_thread_programs},
+    {"unwind", explore_unwind_programs},
     {"locks", literature_locks},
     {"futexes", literature_futexes},
     {"queues", literature_queues},

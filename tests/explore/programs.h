@@ -21,5 +21,6 @@ extern const struct explore_program *const explore_table_programs[];
 extern const struct explore_program *const explore_ring_programs[];
 extern const struct explore_program *const explore_session_programs[];
 extern const struct explore_program *const explore_thread_programs[];
+extern const struct explore_program *const explore_unwind_programs[];
 
 #endif

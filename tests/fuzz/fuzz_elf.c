@@ -55,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         edited[((size_t)data[at] << 16 | (size_t)data[at + 1] << 8 | data[at + 2]) % valid_bytes] = data[at + 3];
     must(ftruncate(fd, 0) == 0 && pwrite(fd, edited, end, 0) == (ssize_t)end, "pwrite");
     must(strobe_elf_info(path, &info) == STROBE_OK, "elf_info");
+    strobe_elf_count_frames(path, &info);
     must(info.functions_with_fp <= info.functions, "counts");
     must(memchr(info.interpreter, 0, sizeof info.interpreter) != NULL, "interpreter ends");
     return 0;

@@ -53,6 +53,13 @@ instrumented=(-O1 -g -w -finstrument-functions)
     "${CC:-gcc}" "${instrumented[@]}" -shared -fPIC -o "$scratch/libcalls.so" tests/record/calls_library.c &&
     "$B/strobe" record -q --method -o "$scratch/counted.perfetto-trace" -- \
         "$scratch/calls-program" "$scratch/libcalls.so" 0 >"$scratch/counted.out" || fail 'record --method'
+# Two processes apart, and a family in one trace.
+"$B/strobe" record -q -o "$scratch/one.pftrace" -- sort -R "$scratch/numbers" >/dev/null 2>&1 &&
+    "$B/strobe" record -q -o "$scratch/other.pftrace" -- sort -n "$scratch/numbers" >/dev/null 2>&1 &&
+    "$B/strobe" record -q --follow -o "$scratch/family.pftrace" -- \
+        bash -c 'for i in 1 2 3 4; do sort -R "$0" | head -n 1; done; :' "$scratch/numbers" >/dev/null 2>&1 ||
+    fail 'record of traces to be joined'
+family=$(find "$scratch/family.strobe" -type f -name '*.strobe' | wc -l)
 record calls --method -- "$scratch/calls-program" "$scratch/libcalls.so" 1
 
 if ! "$B/genuine/make_traces" "$scratch" "${recorded[@]}" >"$scratch/wrote.json"; then
@@ -70,6 +77,8 @@ else
     check node tests/genuine/check_calls.mjs "$B/trace-processor" "$scratch/counted.perfetto-trace" \
         "$scratch/counted.out"
     check node tests/genuine/check_import.mjs "$B/trace-processor" "$B/strobe" fixtures/imports "$scratch"
+    check node tests/genuine/check_joined.mjs "$B/trace-processor" "$scratch/one.pftrace" "$scratch/other.pftrace" \
+        "$scratch/family.pftrace" "$family"
     check node tests/genuine/bad_traces.mjs "$B/trace-processor"
     # A genuine Android runtime's: the album scenario is in its own Java methods there.
     if "$B/strobe" run --runtime art11 fixtures/scenarios/album.scn -o "$scratch/art11" >/dev/null 2>"$scratch/why" &&

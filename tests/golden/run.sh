@@ -29,7 +29,7 @@ for packed in "$store"/*.strobe.xz; do
     for ending in folded perfetto-trace json speedscope.json; do
         "$strobe" convert -q -f "$name.strobe" -o "$name.$ending" || exit 2
     done
-    "$strobe" report "$name.strobe" >"$name.report" 2>/dev/null || exit 2
+    "$strobe" report --verbose "$name.strobe" >"$name.report" 2>/dev/null || exit 2
     "$strobe" report --json "$name.strobe" >"$name.report.json" 2>/dev/null || exit 2
     sha256sum "$name.perfetto-trace" "$name.json" "$name.speedscope.json" "$name.report.json" >"$name.sums"
     for kept in "$name.folded" "$name.report" "$name.sums"; do

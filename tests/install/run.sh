@@ -1,6 +1,7 @@
 #!/bin/bash
-# What `make install` leaves is whole: a program that is built with nothing but the installed files reads a
-# session's status texts, the command starts, and `make uninstall` takes everything away again.
+# `make install` works from a fresh clone, installs all or nothing, and everything runs from the prefix. What it leaves
+# is whole: a program that is built with nothing but the installed files reads a session's status texts, the command
+# starts, and `make uninstall` takes everything away again.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=${B:-build}
@@ -63,6 +64,77 @@ uninstalls() {
     ! find "$dir/opt" -type f | grep .
 }
 
+# ---- from a fresh clone
+
+# The sources as they are in this folder, without anything that was built.
+copy_sources() {
+    mkdir -p "$1" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp -a --parents -t "$1"
+}
+
+# Nobody has built anything there; the compiler need not optimize what is only tried for being there.
+installs_from_a_fresh_clone() {
+    copy_sources "$dir/clone" &&
+        (cd "$dir/clone" &&
+            make --no-print-directory CFLAGS=-O0 PREFIX="$dir/the prefix/of strobe" DESTDIR= install)
+}
+
+# what_is_in FOLDER: files and folders, as names.
+what_is_in() {
+    [[ -e $1 ]] && (cd "$1" && find . | sort)
+}
+
+leaves_nothing_on_failure() {
+    local status
+    mkdir -p "$dir/half" && mv "$dir/clone/build/libstrobe-witness.so" "$dir/aside" &&
+        mkdir "$dir/clone/build/libstrobe-witness.so" || return 1
+    (cd "$dir/clone" && B=build DESTDIR= PREFIX="$dir/half" VERSION=0 LIBS= LEVELS=24 ci/install)
+    status=$?
+    rmdir "$dir/clone/build/libstrobe-witness.so"
+    mv "$dir/aside" "$dir/clone/build/libstrobe-witness.so"
+    ((status != 0)) || { echo 'it says that it installed'; return 1; }
+    [[ $(what_is_in "$dir/half") == . ]] || { what_is_in "$dir/half"; return 1; }
+}
+
+# A folder stands where the man page is to go: what was there before stays, and nothing is added.
+puts_back_what_was_there() {
+    mkdir -p "$dir/old/bin" "$dir/old/share/man/man1/strobe.1/in the way"
+    echo earlier >"$dir/old/bin/strobe"
+    local before
+    before=$(what_is_in "$dir/old")
+    (cd "$dir/clone" && B=build DESTDIR= PREFIX="$dir/old" VERSION=0 LIBS= LEVELS=24 ci/install)
+    local status=$?
+    ((status != 0)) || { echo 'it says that it installed'; return 1; }
+    [[ $(<"$dir/old/bin/strobe") == earlier && $(what_is_in "$dir/old") == "$before" ]] ||
+        { diff <(echo "$before") <(what_is_in "$dir/old"); return 1; }
+}
+
+# All from the prefix, with neither sources nor build folder in sight.
+everything_runs_from_the_prefix() {
+    local strobe="$dir/the prefix/of strobe/bin/strobe"
+    mkdir -p "$dir/elsewhere" && cp fixtures/scenarios/lock_convoy.scn "$dir/elsewhere" &&
+        cd "$dir/elsewhere" || return 1
+    mv "$dir/clone" "$dir/gone" || return 1
+    local status=1
+    seq 1 200000 >numbers
+    "$strobe" record -o 'a trace.perfetto-trace' -- sort -R --random-source=numbers -o sorted numbers &&
+        [[ -s 'a trace.perfetto-trace' && $(wc -l <sorted) == 200000 ]] &&
+        "$strobe" report 'a trace.strobe' | grep -q '^[1-9][0-9]* samples' &&
+        "$strobe" report 'a trace.perfetto-trace' | grep -q 'Methods by self time' &&
+        "$strobe" convert -q 'a trace.strobe' -o x.speedscope.json && [[ -s x.speedscope.json ]] &&
+        "$strobe" convert -q 'a trace.strobe' -o x.folded && [[ -s x.folded ]] &&
+        "$strobe" doctor sort >doctor && "$strobe" help record >help &&
+        "$strobe" run lock_convoy.scn --seed 7 -o convoy >played && [[ -s convoy/trace.pftrace ]] &&
+        "$strobe" run lock_convoy.scn --mode real -o real >played && [[ -s real/trace.pftrace ]] &&
+        "$strobe" run --runtime fake30 lock_convoy.scn -o fake >played && [[ -s fake/trace.pftrace ]] &&
+        "$strobe" compare lock_convoy.scn --policy strobe >compared && status=0
+    mv "$dir/gone" "$dir/clone"
+    return $status
+}
+
+check 'make install works from a fresh clone, into a prefix with blanks' installs_from_a_fresh_clone
+check 'everything runs from the prefix' everything_runs_from_the_prefix
+check 'an installation that fails leaves nothing' leaves_nothing_on_failure
+check 'an installation that fails puts back what was there' puts_back_what_was_there
 check 'make install works' installs
 check 'every file is there' has_every_file
 check 'the installed command starts' command_starts

@@ -1,6 +1,7 @@
 #!/bin/bash
 # `strobe run --runtime`: one scenario in the genuine Android runtime and in fakes, captured by the engine for Android,
-# scored. Bounds are wide: the machine may be busy, and what is exact is tested by tests/contract_art.
+# scored. What is exact is tested by tests/contract_art. On a machine that others use, tests/real/judge.py takes the
+# second bounds.
 #
 #   B=DIR tests/runtime/run.sh      prints `N passed, N failed, N skipped` at the end
 #
@@ -58,20 +59,31 @@ refused() {
 }
 
 play() {
-    "$strobe" run "$managed" --mode real --runtime "$1" --seed 3 --json -f -o "$work/out" >"$work/score.json"
+    python3 tests/real/judge.py play "$work/score.json" \
+        "$strobe" run "$managed" --mode real --runtime "$1" --seed 3 --json -f -o "$work/out"
 }
 
-# scores RUNTIME
+# held SCORE QUIET [BUSY]: the score is within the bounds of a quiet machine, or of a busy one.
+held() {
+    python3 tests/real/judge.py hold "$work/score.json" "$@"
+}
+
+# The spread of six runs, `strobe run tests/runtime/managed.scn --mode real --runtime NAME`, with two processors, in
+# art11, fake30 and fake24: agreement 0.824..0.925, error of blocked time up to 0.034, wakers found 0.689..0.949 (fake24
+# 0.522..0.580), allocation 0.018..0.029 off. With `--busy 4`: 0.504..0.831, up to 0.232, 0.704..0.968, up to 0.181.
+# Bounds are beyond what was seen by about as much as that is spread.
 scores() {
+    local least_recall=0.5
+    [[ $1 != fake24 ]] || least_recall=0.45
     check "$1: a scenario plays" play "$1"
     check "$1: threads of truth and claim are the same" threads_match
-    check "$1: most of the time the claim is the truth" in_bounds agreement 0.3 1
-    check "$1: blocked time is known" in_bounds blocked_error 0 0.3
-    check "$1: somebody waits for somebody" in_bounds true_wakers 20 1000
-    check "$1: claimed wakers are right" in_bounds waker_precision 0.9 1
-    check "$1: most wakers are known" in_bounds waker_recall 0.3 1
+    check "$1: most of the time the claim is the truth" held agreement 0.74..1 0.3..1
+    check "$1: blocked time is known" held blocked_error 0..0.07 0..0.4
+    check "$1: somebody waits for somebody" held true_wakers 40..1000 10..1000
+    check "$1: claimed wakers are right" held waker_precision 0.96..1 0.85..1
+    check "$1: most wakers are known" held waker_recall $least_recall..1 0.45..1
     # Android 7 has no allocation listener.
-    [[ $1 == fake24 ]] || check "$1: what managed methods allocate is counted" in_bounds alloc_error 0 0.1
+    [[ $1 == fake24 ]] || check "$1: what managed methods allocate is counted" held alloc_error 0..0.06 0..0.3
     check "$1: none is lost" in_bounds lost 0 0
     check "$1: the trace has the names of Java methods" grep -q 'Cache.fill' "$work/out/trace.pftrace"
     check "$1: frames of the player are in neither" bash -c '! grep -q strobe.Player "$@"' - "$work"/out/t*.pftrace

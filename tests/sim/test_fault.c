@@ -21,7 +21,7 @@ static struct played p;
 static void play_with(const char *fault, uint64_t seed, enum sim_schedule schedule)
 {
     char text[8192];
-    struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = sim_costs_default};
+    struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = punctual_costs()};
     int bytes = snprintf(text, sizeof text, "scenario s \"\"\nduration 60ms\ncores 3\n%s\n%s", fault,
                          app_of_everything);
     assert_true(bytes > 0 && (size_t)bytes < sizeof text);
@@ -85,9 +85,9 @@ static const char busy[] =
 static uint64_t time_of_busy(const char *fault)
 {
     char text[1024];
-    struct sim_run_options options = {.seed = 3, .costs = sim_costs_default};
+    struct sim_run_options options = {.seed = 3, .costs = punctual_costs()};
     snprintf(text, sizeof text, busy, fault);
-    play_as(&p, text, sim_policy_strobe(), &options);
+    play_as(&p, text, sim_policy_strobe_stops(), &options);
     check_promises(fault, 3);
     assert_int_equal(p.run.end, SIM_END_DONE);
     uint64_t ms = p.run.truth.tracks[0].end_ns / MS;

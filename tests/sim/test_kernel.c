@@ -290,6 +290,175 @@ static void who_slept_preempts_who_ran_long_but_not_who_just_began(void **state)
     stage_close();
 }
 
+static struct sim_thread *charged;
+
+static void stops_charges_and_notes(void *arg)
+{
+    (void)arg;
+    sim_compute(3 * US);
+    assert_false(sim_charge_stopped(charged, US));
+    assert_int_equal(sim_stop(charged, SIM_STOP_AT_ONCE, FOREVER), STROBE_OK);
+    assert_true(sim_charge_stopped(charged, 2 * US));
+    note(charged->compute_left_ns);
+    assert_int_equal(sim_continue(charged), STROBE_OK);
+    sim_compute(4 * US);
+    assert_int_equal(sim_stop(charged, SIM_STOP_AT_ONCE, FOREVER), STROBE_OK);
+    note(charged->compute_left_ns);
+    assert_int_equal(sim_continue(charged), STROBE_OK);
+}
+
+static void computes_10(void *arg)
+{
+    (void)arg;
+    sim_compute(10 * US);
+    note(sim_now());
+}
+
+static void what_a_stopped_thread_is_charged_it_uses_before_it_goes_on(void **state)
+{
+    (void)state;
+    stage_cores(2);
+    charged = enter("charged", computes_10, NULL);
+    enter("stopper", stops_charges_and_notes, NULL);
+    play(SIM_END_DONE);
+    const uint64_t expected[] = { 7 * US, 5 * US, 12 * US };
+    assert_int_equal(note_count, 3);
+    assert_memory_equal(notes, expected, sizeof expected);
+    assert_int_equal(sim_cpu_ns(charged), 12 * US);
+    stage_close();
+}
+
+/* --- late machines --- */
+
+static struct sim_lateness always(uint64_t ns)
+{
+    struct sim_lateness l;
+    for (int i = 0; i < SIM_LATENESS_POINTS; i++)
+        l.ns[i] = ns;
+    return l;
+}
+
+static struct sim_span_lateness at_any_length(uint64_t ns)
+{
+    struct sim_span_lateness l;
+    for (int i = 0; i < SIM_WAIT_SPANS; i++)
+        l.at[i] = always(ns);
+    return l;
+}
+
+static struct sim_thread *sleeper;
+
+static void sleeps_waits_and_parks(void *arg)
+{
+    (void)arg;
+    sim_sleep_until(10 * US);
+    note(sim_now());
+    sim_io(10 * US);
+    note(sim_now());
+    sim_park(UINT64_MAX);
+    note(sim_now());
+}
+
+static void unparks_at_40(void *arg)
+{
+    (void)arg;
+    sim_compute(40 * US);
+    sim_unpark(sleeper);
+    sim_compute(10 * US);
+}
+
+static void ends_of_waits_are_as_late_as_the_machine(void **state)
+{
+    (void)state;
+    struct sim_kernel_options options = { .seed = 1, .cores = 2, .limit_ns = UINT64_MAX };
+    options.machine = (struct sim_machine){ .sleep = at_any_length(5 * US), .device = at_any_length(2 * US),
+                                            .wake = at_any_length(700) };
+    stage_open(&options);
+    sleeper = enter("sleeper", sleeps_waits_and_parks, NULL);
+    enter("other", unparks_at_40, NULL);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 15 * US);
+    assert_int_equal(notes[1], 27 * US);
+    assert_int_equal(notes[2], 40 * US + 700);
+    stage_close();
+}
+
+static void parks_and_computes(void *arg)
+{
+    (void)arg;
+    sim_park(UINT64_MAX);
+    sim_compute(10 * US);
+    note(sim_now());
+}
+
+static void unparks_and_notes(void *ns)
+{
+    sim_compute(*(const uint64_t *)ns);
+    sim_unpark(sleeper);
+    note(sim_now());
+}
+
+/* The core of the one that is woken is idle from its begin on. */
+static void a_wake_up_costs_both_threads_what_the_idle_time_of_the_core_says(void **state)
+{
+    static const uint64_t idle_ns[] = { 10 * US, 25 * US, 40 * US };
+    static const uint64_t wake_ns[] = { 1 * US, 2 * US, 3 * US }, wait_ns[] = { 4 * US, 6 * US, 8 * US };
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct sim_kernel_options options = { .seed = 1, .cores = 2, .limit_ns = UINT64_MAX };
+        options.machine.wake_call = (struct sim_span_cost){{ 1 * US, 3 * US, 3 * US, 3 * US, 3 * US }};
+        options.machine.wait_call = (struct sim_span_cost){{ 4 * US, 8 * US, 8 * US, 8 * US, 8 * US }};
+        stage_open(&options);
+        uint64_t ns = idle_ns[i];
+        note_count = 0;
+        sleeper = enter("sleeper", parks_and_computes, NULL);
+        struct sim_thread *other = enter("other", unparks_and_notes, &ns);
+        play(SIM_END_DONE);
+        assert_int_equal(notes[0], ns + wake_ns[i]);
+        assert_int_equal(sim_cpu_ns(other), ns + wake_ns[i]);
+        assert_int_equal(notes[1], ns + wait_ns[i] + 10 * US);
+        assert_int_equal(sim_cpu_ns(sleeper), wait_ns[i] + 10 * US);
+        stage_close();
+    }
+}
+
+static void computes_and_notes_its_end(void *ns)
+{
+    sim_compute(*(const uint64_t *)ns);
+    note(sim_now());
+}
+
+static void starts_later(void *ns)
+{
+    enter("late", computes_and_notes_its_end, ns);
+}
+
+static void computes_sleeps_and_computes(void *arg)
+{
+    (void)arg;
+    sim_compute(1 * US);
+    sim_sleep_until(10 * US);
+    sim_compute(5 * US);
+    note(sim_now());
+}
+
+static void a_realtime_thread_takes_its_own_core_and_whom_it_displaces_waits_for_it(void **state)
+{
+    (void)state;
+    uint64_t ns = 20 * US;
+    const struct sim_thread_options first = { .name = "rt", .realtime = true, .entry = computes_sleeps_and_computes };
+    stage_cores(2);
+    assert_non_null(sim_thread_start(kernel, &first));
+    uint64_t idles = 1 * US;
+    enter("brief", computes_and_notes_its_end, &idles);
+    sim_at(kernel, 2 * US, starts_later, &ns);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 1 * US);      /* brief: the other core is idle from here */
+    assert_int_equal(notes[1], 15 * US);     /* realtime */
+    assert_int_equal(notes[2], 27 * US);     /* 2 + 20, and the 5 that it stood for */
+    stage_close();
+}
+
 static void a_switch_costs_the_core_but_no_thread(void **state)
 {
     (void)state;
@@ -482,6 +651,10 @@ int main(void)
         cmocka_unit_test(nicer_threads_get_as_much_less_as_linux_gives_them),
         cmocka_unit_test(a_realtime_thread_preempts_at_once_and_runs_through),
         cmocka_unit_test(who_slept_preempts_who_ran_long_but_not_who_just_began),
+        cmocka_unit_test(what_a_stopped_thread_is_charged_it_uses_before_it_goes_on),
+        cmocka_unit_test(ends_of_waits_are_as_late_as_the_machine),
+        cmocka_unit_test(a_wake_up_costs_both_threads_what_the_idle_time_of_the_core_says),
+        cmocka_unit_test(a_realtime_thread_takes_its_own_core_and_whom_it_displaces_waits_for_it),
         cmocka_unit_test(a_switch_costs_the_core_but_no_thread),
         cmocka_unit_test(a_yield_goes_to_the_end_of_the_line),
         cmocka_unit_test(thousands_of_threads_come_and_go_or_stay),

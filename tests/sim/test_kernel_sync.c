@@ -186,6 +186,33 @@ static void readers_share_writers_do_not(void **state)
     stage_close();
 }
 
+static void tries_while_others_have_it(void *arg)
+{
+    (void)arg;
+    assert_true(sim_rwlock_try_write(&rw));
+    assert_false(sim_rwlock_try_read(&rw));
+    assert_false(sim_rwlock_try_write(&rw));
+    sim_rwlock_unlock(&rw);
+    assert_true(sim_rwlock_try_read(&rw));
+    assert_true(sim_rwlock_try_read(&rw));
+    assert_false(sim_rwlock_try_write(&rw));
+    sim_rwlock_unlock(&rw);
+    assert_false(sim_rwlock_try_write(&rw));
+    sim_rwlock_unlock(&rw);
+    assert_true(sim_rwlock_try_write(&rw));
+    sim_rwlock_unlock(&rw);
+}
+
+static void a_try_takes_a_readers_lock_only_when_a_wait_would_not_be_needed(void **state)
+{
+    (void)state;
+    fresh(1);
+    enter(NULL, tries_while_others_have_it, NULL);
+    play(SIM_END_DONE);
+    assert_int_equal(sim_now(), 0);
+    stage_close();
+}
+
 static void writes_till_10(void *arg)
 {
     (void)arg;
@@ -523,6 +550,7 @@ int main(void)
         cmocka_unit_test(the_longest_waiter_is_woken_first),
         cmocka_unit_test(a_recursive_mutex_is_free_when_all_its_locks_are),
         cmocka_unit_test(readers_share_writers_do_not),
+        cmocka_unit_test(a_try_takes_a_readers_lock_only_when_a_wait_would_not_be_needed),
         cmocka_unit_test(readers_that_were_quicker_are_nobodys_wakers),
         cmocka_unit_test(a_notified_thread_names_the_notifier_not_who_unlocked),
         cmocka_unit_test(notify_all_wakes_all_in_order),

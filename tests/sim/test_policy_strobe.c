@@ -1,6 +1,7 @@
 /* The real engine under the virtual kernel: the same for the same seed, true to its promises, and no part of the
  * app. */
 #include "sim/policy/policy.h"
+#include "sim/policy/strobe.h"
 #include "sim/score/score.h"
 #include "tests/sim/support/app.h"
 #include "tests/sim/support/played.h"
@@ -236,6 +237,28 @@ static void long_calls_and_waits_are_claimed_as_they_were(void **state)
     played_close(&p);
 }
 
+/* As the backends have it. The main thread was there before the engine. */
+static void begin_and_end_of_a_thread_are_forced_points(void **state)
+{
+    (void)state;
+    struct sim_run_options options = {.seed = 1, .costs = sim_costs_default};
+    play_as(&p,
+            "scenario s \"\"\nduration 20ms\ncores 2\nimage a.so {\nmethod brief { compute 1ms }\n"
+            "method long { forever { compute 1ms } }\n}\n"
+            "thread main main run long\nthread brief run brief\nthread long run long\n",
+            sim_policy_strobe(), &options);
+    const struct strobe_reader *r = ((const struct sim_strobe *)p.tracer)->reader;
+    assert_int_equal(r->thread_count, 3);
+    for (uint32_t i = 0; i < r->thread_count; i++) {
+        const struct strobe_reader_thread *t = &r->threads[i];
+        uint64_t expected = t->is_main ? 0 : !strcmp(t->name, "brief") ? 2 : 1;
+        assert_int_equal(t->kind[STROBE_KIND_THREAD].sampled, expected);
+        assert_int_equal(t->kind[STROBE_KIND_THREAD].requests, expected);
+    }
+    check_promises(1);
+    played_close(&p);
+}
+
 static void a_thread_that_has_a_tid_again_is_another_thread(void **state)
 {
     (void)state;
@@ -318,6 +341,7 @@ int main(void)
         cmocka_unit_test(what_the_engine_does_is_charged),
         cmocka_unit_test(long_calls_and_waits_are_claimed_as_they_were),
         cmocka_unit_test(a_thread_that_has_a_tid_again_is_another_thread),
+        cmocka_unit_test(begin_and_end_of_a_thread_are_forced_points),
         cmocka_unit_test(the_yardstick_takes_as_many_samples_as_it_is_told),
         cmocka_unit_test(a_yardstick_of_endless_samples_is_the_truth),
         cmocka_unit_test(policies_are_known_by_name),

@@ -32,7 +32,7 @@ static const struct strobe_reader *capture_free(const char *name, struct sim_tra
 
 static const struct strobe_reader *capture(const char *name)
 {
-    play_called(&p, name, sim_policy_strobe(), &(struct sim_run_options){.seed = 7, .costs = sim_costs_default});
+    play_called(&p, name, sim_policy_strobe(), &(struct sim_run_options){.seed = 7, .costs = punctual_costs()});
     return captured(&p);
 }
 
@@ -82,7 +82,8 @@ static void sampler_and_hooks_share_one_interval_S1(void **state)
     (void)state;
     const struct strobe_reader *r = capture("s_01_dense_hooks");
     const struct strobe_tally *t = r->threads[0].kind;
-    assert_in_range(t[STROBE_KIND_ASYNC].sampled + t[STROBE_KIND_ALLOC].sampled, 990, 1010);
+    uint64_t sampler = t[STROBE_KIND_ASYNC].sampled + t[STROBE_KIND_CPU].sampled;
+    assert_in_range(sampler + t[STROBE_KIND_ALLOC].sampled, 975, 1010);   /* a new period loses half of one in 32 */
     assert_int_equal(t[STROBE_KIND_ALLOC].requests, p.run.truth.tracks[0].totals.allocations);
     assert_int_equal(t[STROBE_KIND_ALLOC].sampled + t[STROBE_KIND_ALLOC].gated, t[STROBE_KIND_ALLOC].requests);
 }
@@ -193,7 +194,7 @@ static void a_stack_too_deep_is_kept_cut_and_marked_and_no_other_is_S3(void **st
     assert_true(cut > 100 && whole > 100);
     assert_true(calls_of(&p.claims, MAIN, "[stack cut]") > 0);
     assert_int_equal(t->all.unwind_failed + t->all.dropped, 0);
-    assert_in_range(t->samples, 990, 1010);
+    assert_in_range(t->samples, 975, 1010);
 }
 
 static void btrace_drops_it_and_the_interval_with_it_S3(void **state)
@@ -297,13 +298,15 @@ static double share(const struct sim_tracks *t, const char *name)
     return (double)time_in(t, MAIN, name) / (double)time_in(t, MAIN, "main_run");
 }
 
+/* A share of a tenth by 1,000 samples has a standard deviation of 1 %; three of them. A sampler at hooks shows the
+ * allocation alone. */
 static void the_leaf_has_its_share_and_the_hook_no_more_than_its_own_S6(void **state)
 {
     (void)state;
     capture("s_06_hook_bias");
     assert_true(share(&p.run.truth, "leaf") > 0.89);
-    assert_true(share(&p.claims, "leaf") > share(&p.run.truth, "leaf") - 0.01);
-    assert_true(share(&p.claims, "make") > share(&p.run.truth, "make") - 0.01);
+    assert_true(share(&p.claims, "leaf") > share(&p.run.truth, "leaf") - 0.03);
+    assert_true(share(&p.claims, "make") > share(&p.run.truth, "make") - 0.03);
 }
 
 static void btrace_shows_the_allocation_S6(void **state)
@@ -313,7 +316,7 @@ static void btrace_shows_the_allocation_S6(void **state)
     for (int i = 0; i < 2; i++) {
         struct sim_btrace_ios_options options = {.memory_interval = 1, .memory_period_ns = i ? 0 : MS};
         play_called(&p, "s_06_hook_bias", sim_btrace_ios_open(&options),
-                    &(struct sim_run_options){.seed = 7, .costs = sim_costs_default});
+                    &(struct sim_run_options){.seed = 7, .costs = punctual_costs()});
             assert_true(share(&p.claims, "leaf") < most[i]);
         if (i == 0)
             played_close(&p);
@@ -356,7 +359,7 @@ static void btrace_adds_the_time_of_a_pass_to_the_period_S8(void **state)
 {
     (void)state;
     play_called(&p, "s_08_many_threads", sim_policy_btrace_ios(),
-                &(struct sim_run_options){.seed = 7, .costs = sim_costs_default});
+                &(struct sim_run_options){.seed = 7, .costs = punctual_costs()});
     assert_true(track_of(&p.claims, MAIN)->samples < 250);
 }
 

@@ -308,6 +308,22 @@ static uint64_t digest_of(uint64_t seed, enum sim_schedule schedule)
     return h;
 }
 
+static void threads_of_other_programs_take_their_share_and_are_in_no_truth(void **state)
+{
+    (void)state;
+    const char *text = "scenario s \"\"\nduration 90ms\ncores 1\nbusy %d\nimage a.so {\n"
+                       "method f { forever { compute 1ms } }\n}\nthread main main run f\n";
+    for (int busy = 0; busy <= 2; busy++) {
+        char whole[512];
+        snprintf(whole, sizeof whole, text, busy);
+        run_alone(whole, 1, SIM_FAIR);
+        assert_int_equal(p.run.truth.track_count, 1);
+        uint64_t cpu_ns = named("main")->totals.cpu_ns, fair_ns = 90000000 / (1 + (uint64_t)busy);
+        assert_in_range(cpu_ns, fair_ns - 4000000, fair_ns + 4000000);
+        played_close(&p);
+    }
+}
+
 static void a_seed_tells_all_of_a_run(void **state)
 {
     (void)state;
@@ -334,6 +350,7 @@ int main(void)
         cmocka_unit_test(due_messages_go_by_priority_and_then_in_order),
         cmocka_unit_test(a_vsync_posts_a_frame_each_period_unless_one_waits),
         cmocka_unit_test(calls_nest_and_core_time_adds_up_in_any_schedule),
+        cmocka_unit_test(threads_of_other_programs_take_their_share_and_are_in_no_truth),
         cmocka_unit_test(a_seed_tells_all_of_a_run),
     };
     return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);

@@ -112,6 +112,7 @@ static void assert_same(const struct sim_scenario *a, const struct sim_scenario 
     assert_string_equal(a->about, b->about);
     assert_int_equal(a->duration_ns, b->duration_ns);
     assert_int_equal(a->cores, b->cores);
+    assert_int_equal(a->busy, b->busy);
     assert_memory_equal(&a->config, &b->config, sizeof a->config);
     ASSERT_SAME(ops, op_count, same_op);
     ASSERT_SAME(blocks, block_count, same_block);
@@ -143,7 +144,7 @@ static void assert_prints_as_it_reads(const struct sim_scenario *s)
 static const char everything[] =
     "# All of it.\n"
     "scenario all \"with \\\"quotes\\\" and \\\\, in UTF-8: \xc3\xa9\"\n"
-    "duration 1.5s; cores 2\n"
+    "duration 1.5s; cores 2; busy 3\n"
     "config interval_main 500us\nconfig metrics cpu faults\nconfig ring_mode oldest\nconfig ring_slots 4096\n"
     "image app managed { method Main.run frame 128 { call \"-[A b:]\"; jni nat } }\n"
     "image late.so later\n"

@@ -38,6 +38,8 @@ static const struct { const char *text, *why; } refused[] = {
     {"scenario a \"b\"\nscenario a \"b\"", "2:1: expected 'scenario' only once, found another after x.scn:1:1"},
     {"duration 1s\nduration 2s", "2:1: expected 'duration' only once, found another after x.scn:1:1"},
     {"cores 2\ncores 2", "2:1: expected 'cores' only once, found another after x.scn:1:1"},
+    {"busy 2\nbusy 2", "2:1: expected 'busy' only once, found another after x.scn:1:1"},
+    {"busy 257", "1:6: expected a number of threads from 0 to 256, found '257'"},
     {"cores 65", "1:7: expected a number of cores from 1 to 64, found '65'"},
     {"duration 0", "1:10: expected a time from 1ns to 3600000000000000ns, found '0'"},
     {"}", "1:1: expected a declaration (as method or thread), found '}'"},

@@ -178,7 +178,7 @@ static void slices_become_calls_of_their_names_and_classes(void **state)
     s.sink->thread_begin(s.sink, &s.threads[0]);
     s.sink->slice_begin(s.sink, &outer);
     tell(&s, slice(s.name[1], STROBE_SLICE_FUNCTION, 1020), (struct strobe_moment){.time_ns = 1030});
-    tell(&s, slice(STROBE_NAME_OFF_CPU, STROBE_SLICE_GAP, 1030), (struct strobe_moment){.time_ns = 1040});
+    tell(&s, slice(STROBE_NAME_OFF_CPU, STROBE_SLICE_OFF_CPU, 1030), (struct strobe_moment){.time_ns = 1040});
     s.sink->slice_end(s.sink, &outer, &(struct strobe_moment){.time_ns = 1050});
     tell(&s, slice(STROBE_NAME_NO_STACK, STROBE_SLICE_PLACEHOLDER, 1060), (struct strobe_moment){.time_ns = 1070});
     s.sink->thread_end(s.sink);

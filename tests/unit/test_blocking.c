@@ -357,7 +357,7 @@ static void word_of_a_wait_too_short_to_be_recorded_is_counted_as_gated(void **s
     (void)state;
     for (int i = 0; i < 2; i++) {            /* the first is due anyway */
         waits(0, LOCK, STROBE_KIND_MUTEX);
-        time_passes(10 * US);
+        time_passes(5 * US);
         releases(1, LOCK, STROBE_RELEASE_LOCK);
         gets(0, LOCK);
     }

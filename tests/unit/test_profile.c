@@ -64,6 +64,26 @@ static void self_time_is_what_inner_slices_leave(void **state)
     strobe_profile_close(&p);
 }
 
+/* A has called B, which has called A, which has called C. */
+static void cpu_time_of_shares_takes_the_place_of_that_of_slices(void **state)
+{
+    (void)state;
+    strobe_profile_open(&p, 4);
+    p.has_shares = 1;
+    begin(A, 0, 0);
+    begin(B, 10, 10);
+    end(20, 20);
+    end(100, 100);
+    strobe_profile_cpu(&p, (uint32_t[]){C, A, B, A}, 4, 7);
+    strobe_profile_cpu(&p, (uint32_t[]){A}, 1, 20);
+    strobe_profile_finish(&p);
+    check_method(A, 90, 100, 20, 27, 1);
+    check_method(B, 10, 10, 0, 7, 1);
+    check_method(C, 0, 0, 7, 7, 0);
+    assert_int_equal(p.threads[0].cpu_ns, 100);
+    strobe_profile_close(&p);
+}
+
 static void recursion_is_counted_once_for_inclusive_time(void **state)
 {
     (void)state;
@@ -221,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(self_time_is_what_inner_slices_leave),
         cmocka_unit_test(recursion_is_counted_once_for_inclusive_time),
+        cmocka_unit_test(cpu_time_of_shares_takes_the_place_of_that_of_slices),
         cmocka_unit_test(waits_and_unseen_time_are_no_method_s_self_time),
         cmocka_unit_test(the_longest_waits_are_kept_longest_first),
         cmocka_unit_test(what_does_not_match_is_counted_and_ended),

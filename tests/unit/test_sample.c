@@ -313,8 +313,42 @@ static void a_scope_too_short_to_matter_goes_through_the_gate(void **state)
     (void)state;
     rig_point(&rig, STROBE_KIND_ALLOC);
     for (int i = 0; i < 10; i++)
-        scope(STROBE_KIND_READ, 20 * US);
+        scope(STROBE_KIND_READ, 5 * US);
     assert_int_equal(rig_account(&rig, STROBE_KIND_READ).gated, 10);
+}
+
+/* As many as come at once in 20 intervals, every 50 us. */
+static void brief_calls_are_recorded_at_a_rate_of_their_own_and_no_faster(void **state)
+{
+    (void)state;
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    uint64_t interval = rig.thread->gate.interval_ticks, calls = 20 * interval / (50 * US);
+    for (uint64_t i = 0; i < calls; i++) {
+        scope(STROBE_KIND_READ, 20 * US);
+        rig.now += 30 * US;
+    }
+    uint64_t due = 20 * STROBE_BRIEF_PER_INTERVAL + STROBE_BRIEF_BURST;
+    assert_in_range(rig_account(&rig, STROBE_KIND_READ).sampled, due - 1, due + 1);
+}
+
+static void a_loop_of_brief_calls_is_recorded_call_by_call_with_its_CPU_time(void **state)
+{
+    struct strobe_config c = rig_config();
+    (void)state;
+    rig_stop(&rig);
+    c.metrics = STROBE_METRIC_CPU;
+    rig_start(&rig, &c);
+    rig_point(&rig, STROBE_KIND_ALLOC);
+    uint64_t apart = rig.thread->gate.interval_ticks / STROBE_BRIEF_PER_INTERVAL;
+    for (int i = 0; i < 50; i++) {
+        scope(STROBE_KIND_READ, 20 * US);
+        rig.now += apart - 20 * US;
+    }
+    assert_int_equal(rig_account(&rig, STROBE_KIND_READ).sampled, 50);
+    uint32_t n = rig_records(&rig, items, ITEMS);
+    assert_int_equal(n, 51);
+    for (uint32_t i = 2; i < n; i++)
+        assert_true(items[i].record.flags & STROBE_FLAG_BEGIN_CPU);
 }
 
 static void waits_that_are_not_recorded_are_known_in_sum(void **state)
@@ -322,11 +356,11 @@ static void waits_that_are_not_recorded_are_known_in_sum(void **state)
     (void)state;
     rig_point(&rig, STROBE_KIND_ALLOC);
     for (int i = 0; i < 10; i++)
-        scope(STROBE_KIND_READ, 20 * US);
+        scope(STROBE_KIND_READ, 5 * US);
     scope(STROBE_KIND_READ, US / 2);   /* that can't have been a wait */
     scope(STROBE_KIND_READ, MS);       /* recorded */
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_waits), 10);
-    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_wait_ticks), 10 * 20 * US);
+    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_wait_ticks), 10 * 5 * US);
 }
 
 static void an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b(void **state)
@@ -618,7 +652,8 @@ static void slow_usage(void *ctx, struct strobe_usage *out)
     rig.now += 30 * US;
 }
 
-static void the_time_it_takes_to_read_counters_is_no_part_of_the_wait_S54(void **state)
+/* What the hook does is done in the call, never in its caller. */
+static void a_call_lasts_from_its_hooks_entry_until_it_returns(void **state)
 {
     struct strobe_config c = rig_config();
     (void)state;
@@ -628,7 +663,7 @@ static void the_time_it_takes_to_read_counters_is_no_part_of_the_wait_S54(void *
     rig.host.self_usage = slow_usage;
     scope(STROBE_KIND_COND, 20 * MS);
     assert_int_equal(rig_records(&rig, items, ITEMS), 1);
-    assert_int_equal(items[0].record.duration, 20 * MS);
+    assert_int_equal(items[0].record.duration, 20 * MS + 2 * 30 * US);
 }
 
 static void costly_metrics_are_read_at_their_own_rate(void **state)
@@ -720,6 +755,8 @@ int main(void)
         TEST(points_give_way_while_the_sampler_sees_to_the_thread_S6),
         TEST(a_block_right_after_a_sample_is_recorded_S2),
         TEST(a_scope_too_short_to_matter_goes_through_the_gate),
+        TEST(brief_calls_are_recorded_at_a_rate_of_their_own_and_no_faster),
+        TEST(a_loop_of_brief_calls_is_recorded_call_by_call_with_its_CPU_time),
         TEST(waits_that_are_not_recorded_are_known_in_sum),
         TEST(an_outer_scope_keeps_its_record_whatever_its_inside_sampled_S2b),
         TEST(a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown),
@@ -739,7 +776,7 @@ int main(void)
         TEST(main_and_other_threads_have_intervals_of_their_own_S1),
         TEST(what_a_wait_used_is_told_apart_from_what_came_before_and_after_S54),
         TEST(what_was_allocated_in_a_wait_is_told_apart_from_what_was_before_S54),
-        TEST(the_time_it_takes_to_read_counters_is_no_part_of_the_wait_S54),
+        TEST(a_call_lasts_from_its_hooks_entry_until_it_returns),
         TEST(costly_metrics_are_read_at_their_own_rate),
         TEST(any_mix_of_events_is_accounted_for),
     };

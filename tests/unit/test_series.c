@@ -77,6 +77,18 @@ static void values_come_back_by_series_and_time(void **state)
     }
 }
 
+static void the_final_cpu_time_of_a_thread_is_no_value_of_the_process(void **state)
+{
+    (void)state;
+    rig.now += 10 * MS;
+    assert_true(strobe_series_counter(&sampler, 0, STROBE_SERIES_END_CPU_NS, rig.now, 5));
+    read_back();
+    assert_int_equal(reader->counter_count, 0);
+    assert_int_equal(reader->malformed, 0);
+    assert_int_equal(reader->threads[0].final_ticks, rig.now);
+    assert_int_equal(reader->threads[0].final_cpu_ns, 5);
+}
+
 static void values_are_no_samples_of_the_thread_that_they_are_written_for(void **state)
 {
     (void)state;
@@ -228,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(values_come_back_by_series_and_time),
+        TEST(the_final_cpu_time_of_a_thread_is_no_value_of_the_process),
         TEST(values_are_no_samples_of_the_thread_that_they_are_written_for),
         TEST(a_value_between_two_equal_samples_harms_neither),
         TEST(a_turn_of_33_ms_is_a_hitch_and_one_of_250_ms_a_hang),

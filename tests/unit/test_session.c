@@ -407,6 +407,41 @@ static void a_session_whose_process_lives_is_not_trimmed(void **state)
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
 }
 
+/* Its process may attach, and write, while the file is looked through. */
+static void a_session_that_has_not_begun_is_not_trimmed(void **state)
+{
+    (void)state;
+    struct strobe_config c = config_small();
+    struct strobe_session s;
+    const char *path = fresh("begins");
+    assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
+    assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
+    strobe_store_relaxed(&s.header->state, STROBE_SESSION_RUNNING);   /* attaching: its id comes a moment later */
+    assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
+    strobe_session_unmap(&s);
+}
+
+/* Its process has another id here, or none. */
+static void a_session_of_another_namespace_is_not_trimmed(void **state)
+{
+    (void)state;
+    struct strobe_config c = config_small();
+    struct strobe_session s;
+    const char *path = fresh("namespace");
+    pid_t gone = fork();
+    if (gone == 0) _exit(0);
+    assert_int_equal(waitpid(gone, NULL, 0), gone);
+    assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
+    strobe_session_unmap(&s);
+    assert_int_equal(strobe_session_attach(path, (uint32_t)gone, &s), STROBE_OK);
+    assert_true(s.header->pid_namespace == strobe_session_namespace());
+    s.header->pid_namespace++;
+    assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
+    s.header->pid_namespace--;
+    assert_int_not_equal(strobe_session_trim(path), STROBE_EXISTS);
+    strobe_session_unmap(&s);
+}
+
 static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_S20(void **state)
 {
     (void)state;
@@ -505,6 +540,8 @@ int main(void)
         cmocka_unit_test(a_session_cut_anywhere_is_said_to_be_truncated),
         cmocka_unit_test(every_entry_goes_to_one_taker_and_a_full_table_says_so_S45),
         cmocka_unit_test(a_session_whose_process_lives_is_not_trimmed),
+        cmocka_unit_test(a_session_that_has_not_begun_is_not_trimmed),
+        cmocka_unit_test(a_session_of_another_namespace_is_not_trimmed),
         cmocka_unit_test(a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_S20),
         cmocka_unit_test(a_full_disk_is_refused_at_once_and_leaves_nothing),
     };

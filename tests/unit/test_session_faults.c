@@ -386,7 +386,7 @@ static void a_flipped_bit_of_the_header_is_refused_or_harmless(void **state)
     assert_true(sum > 0);
 }
 
-static void a_header_from_before_stops_were_counted_is_read_and_says_nothing_of_them(void **state)
+static void a_header_from_before_stops_or_children_were_counted_says_nothing_of_them(void **state)
 {
     (void)state;
     const char *path = session_with_content();
@@ -394,6 +394,8 @@ static void a_header_from_before_stops_were_counted_is_read_and_says_nothing_of_
     int fd = open(path, O_RDWR);
     const off_t bytes_at = offsetof(struct strobe_session_header, header_bytes);
     const uint32_t now = sizeof(struct strobe_session_header), then = offsetof(struct strobe_session_header, stops);
+    const uint32_t between = offsetof(struct strobe_session_header, pid_namespace), children = 7;
+    const off_t children_at = offsetof(struct strobe_session_header, children_left);
     assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
     strobe_stops_note(&s.header->stops, 5);
     struct strobe_stops stops = s.header->stops;
@@ -402,11 +404,13 @@ static void a_header_from_before_stops_were_counted_is_read_and_says_nothing_of_
     assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
     assert_int_equal(strobe_stops_read(&s.header->stops).count, 1);
     strobe_session_unmap(&s);
+    assert_int_equal(pwrite(fd, &children, sizeof children, children_at), sizeof children);
     for (uint32_t bytes = 0; bytes <= 2 * now; bytes += 4) {
         assert_int_equal(pwrite(fd, &bytes, sizeof bytes, bytes_at), sizeof bytes);
-        bool fits = bytes == now || bytes == then;
+        bool fits = bytes == now || bytes == then || bytes == between;
         assert_int_equal(strobe_session_open(path, &s), fits ? STROBE_OK : STROBE_BAD_INPUT);
-        if (bytes == then) assert_int_equal(strobe_stops_read(&s.header->stops).count, 0);
+        if (fits) assert_int_equal(strobe_stops_read(&s.header->stops).count, bytes != then);
+        if (fits) assert_int_equal(strobe_load_relaxed(&s.header->children_left), bytes == now ? children : 0);
         if (fits) strobe_session_unmap(&s);
     }
     close(fd);
@@ -473,7 +477,7 @@ int main(void)
         cmocka_unit_test(whichever_call_fails_it_is_reported_and_nothing_is_left_behind),
         cmocka_unit_test(a_process_killed_at_any_instant_leaves_a_session_that_adds_up),
         cmocka_unit_test(a_flipped_bit_of_the_header_is_refused_or_harmless),
-        cmocka_unit_test(a_header_from_before_stops_were_counted_is_read_and_says_nothing_of_them),
+        cmocka_unit_test(a_header_from_before_stops_or_children_were_counted_says_nothing_of_them),
         cmocka_unit_test(a_header_that_would_mislead_is_refused),
         cmocka_unit_test(no_damage_anywhere_makes_a_reader_crash),
     };

@@ -182,6 +182,8 @@ static unsigned next(struct cursor *c, struct cursor *bytes, uint64_t *value)
     return (unsigned)(tag >> 3);
 }
 
+static bool sequences_begin;   /* the next packet is the first of its trace */
+
 struct seen { uint64_t packets, begins, ends, instants, values, cpu, samples, names, descriptors, time; };
 
 static void look_at_event(struct cursor event, struct seen *s)
@@ -203,13 +205,27 @@ static void look_at_event(struct cursor event, struct seen *s)
     }
 }
 
+/* The number of a packet's sequence, from 1: the first packet is of the first. */
+static uint64_t sequence_of(struct cursor packet)
+{
+    static uint64_t first;
+    struct cursor in;
+    uint64_t value, id = 0;
+    for (unsigned field; (field = next(&packet, &in, &value));)
+        id = field == 10 ? value : id;
+    if (sequences_begin) {
+        first = id;
+        sequences_begin = false;
+    }
+    return id - first + 1;
+}
+
 static void look_at_packet(struct cursor packet, struct seen *s)
 {
     struct cursor in;
-    uint64_t value, sequence = 0, time = 0;
+    uint64_t value, sequence = sequence_of(packet), time = 0;
     s->packets++;
     for (unsigned field; (field = next(&packet, &in, &value));) {
-        sequence = field == 10 ? value : sequence;
         time = field == 8 ? value : time;
         s->samples += field == 66;
         s->descriptors += field == 60;
@@ -229,6 +245,7 @@ static struct seen look_at_trace(const char *bytes, size_t count)
     struct cursor trace = {(const uint8_t *)bytes, (const uint8_t *)bytes + count}, packet;
     struct seen s = {0};
     uint64_t value;
+    sequences_begin = true;
     for (unsigned field; (field = next(&trace, &packet, &value));) {
         assert_int_equal(field, 1);
         look_at_packet(packet, &s);

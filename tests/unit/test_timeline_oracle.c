@@ -40,7 +40,7 @@ static struct picture pictures[END];
 static int sampled_outside[EVENTS_MAX];   /* by event: the sampler saw the thread outside of calls */
 static uint64_t seed;
 
-enum { WAIT = 1000, UNSEEN = 2000 };   /* names; functions are their letters */
+enum { WAIT = 1000, UNSEEN = 2000, SAMPLED_CALL = 3000 };   /* names; functions are their letters */
 
 /* ---- what is recorded */
 
@@ -188,11 +188,13 @@ static int follows(const struct event *last, const struct event *next)
     return next && last->what == SAMPLE && next->what == SAMPLE && last->record == next->record;
 }
 
-/* Has what the sampler sees at `next` begun at t already, since only a hook saw the thread at `last`? */
+/* Has what the sampler sees at `next` begun at t already, since only a hook saw the thread at `last`, or since the
+ * change between two of the sampler's is shown in the middle? */
 static int reaches_back(uint64_t t, const struct event *last, const struct event *next)
 {
     const struct record *before = &records[last->record], *after = &records[next->record];
-    return next->what != CALL_END && after->representative && !before->representative &&
+    int changes = !before->call && !after->call && !follows(last, next);
+    return next->what != CALL_END && after->representative && (!before->representative || changes) &&
            before->message == after->message && next->at - last->at <= GAP &&
            next->at - last->at >= 2 && t >= last->at + (next->at - last->at) / 2;
 }
@@ -228,6 +230,15 @@ static const char *between_hooks(uint64_t t, const struct event *last, const str
     return sampled->message == after->message && !strncmp(sampled->path, path, sure) ? sampled->path : path;
 }
 
+/* A call that was asked about stands for the time around it, too: its frames, and the call as a frame of its own. All
+ * calls here are shorter than what counts as a wait. */
+static void add_frames_of(struct picture *p, const struct record *r, const char *under, uint32_t epoch)
+{
+    add_frames(p, r->path, under, epoch);
+    if (r->call && r->representative && !under)
+        p->frame[p->depth++] = (struct shown){SAMPLED_CALL + r->kind, epoch};
+}
+
 /* The picture at t, when the last event up to then is `last` (NULL = none yet) and the next one `next` (NULL = none
  * any more). */
 static struct picture paint(uint64_t t, const struct event *last, const struct event *next, uint32_t epoch)
@@ -238,7 +249,7 @@ static struct picture paint(uint64_t t, const struct event *last, const struct e
     if (!last)
         return p;
     if (!count && next && reaches_back(t, last, next)) {
-        add_frames(&p, records[next->record].path, NULL, epoch);
+        add_frames_of(&p, &records[next->record], NULL, epoch);
         return p;
     }
     char path[FRAMES_MAX + 1];
@@ -259,7 +270,7 @@ static struct picture paint(uint64_t t, const struct event *last, const struct e
         under = calls[i]->path;
     }
     if (last->what != CALL_BEGIN)
-        add_frames(&p, records[last->record].path, under, epoch);
+        add_frames_of(&p, &records[last->record], under, epoch);
     return p;
 }
 
@@ -308,11 +319,12 @@ static int name_is(const char *text, const struct shown *frame)
     char name[32];
     if (frame->name == UNSEEN)
         return strcmp(text, "[unseen]") == 0;
+    unsigned kind = (unsigned)(frame->name < SAMPLED_CALL ? frame->name - WAIT : frame->name - SAMPLED_CALL);
     if (frame->name < WAIT) {
         snprintf(name, sizeof name, "f%d", frame->name);
         return strcmp(text, name) == 0;
     }
-    snprintf(name, sizeof name, "[%s wait]", strobe_kind_name((unsigned)frame->name - WAIT));
+    snprintf(name, sizeof name, "[%s wait]", strobe_kind_name(kind));
     return strcmp(text, name) == 0;
 }
 

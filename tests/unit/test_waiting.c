@@ -178,7 +178,8 @@ static enum strobe_status noting_read(void *ctx, uint64_t address, void *out, si
 
 static void a_copy_ends_where_the_stack_or_the_room_for_it_does(void **state)
 {
-    const uint64_t from = hook().frame, above[] = {16, 1024, sizeof sampler.stack, sizeof sampler.stack + 4096};
+    const uint64_t from = hook().frame,
+                   above[] = {16, 1024, STROBE_SAMPLER_STACK_BYTES, STROBE_SAMPLER_STACK_BYTES + 4096};
     (void)state;
     real_read = rig.host.read;
     rig.host.read = noting_read;
@@ -187,7 +188,7 @@ static void a_copy_ends_where_the_stack_or_the_room_for_it_does(void **state)
         uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, hook());
         pass(40);
         assert_int_equal(read_low, from);
-        assert_int_equal(read_bytes, above[i] < sizeof sampler.stack ? above[i] : sizeof sampler.stack);
+        assert_int_equal(read_bytes, above[i] < STROBE_SAMPLER_STACK_BYTES ? above[i] : STROBE_SAMPLER_STACK_BYTES);
         strobe_scope_end(rig.thread, token, hook());
     }
 }
@@ -210,6 +211,33 @@ static void an_unwinder_that_needs_registers_takes_no_stack_of_a_waiting_thread(
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }
 
+static void at_the_end_the_cpu_time_of_a_thread_in_no_call_is_recorded(void **state)
+{
+    (void)state;
+    rig.thread_cpu_ns = 7 * MS;
+    strobe_sampler_finish(&sampler);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    const struct strobe_record *r = &items[0].record;
+    assert_int_equal(r->kind, STROBE_KIND_COUNTER);
+    assert_int_equal(r->cpu_span_ns, STROBE_SERIES_END_CPU_NS);
+    assert_int_equal(r->thread, 0);
+    assert_int_equal(r->arg, 7 * MS);
+    assert_int_equal(r->ticks, rig.now);
+}
+
+/* Another thread has the id by now, or none. */
+static void at_the_end_a_cpu_time_that_went_back_or_cannot_be_read_is_not_recorded(void **state)
+{
+    (void)state;
+    sampler.engine->threads[0].sampled.cpu_seen_ns = 7 * MS;
+    rig.thread_cpu_ns = 6 * MS;
+    strobe_sampler_finish(&sampler);
+    rig.thread_cpu_ns = 8 * MS;
+    rig.clock_says = STROBE_GONE;
+    strobe_sampler_finish(&sampler);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
@@ -223,6 +251,8 @@ int main(void)
         TEST(a_hook_on_a_foreign_stack_is_left_alone),
         TEST(a_copy_ends_where_the_stack_or_the_room_for_it_does),
         TEST(an_unwinder_that_needs_registers_takes_no_stack_of_a_waiting_thread),
+        TEST(at_the_end_the_cpu_time_of_a_thread_in_no_call_is_recorded),
+        TEST(at_the_end_a_cpu_time_that_went_back_or_cannot_be_read_is_not_recorded),
     };
     return cmocka_run_group_tests_name("waiting", tests, NULL, NULL);
 }

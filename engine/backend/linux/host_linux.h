@@ -11,6 +11,8 @@
  *   ignores or handles it   the preloaded sigaction keeps the program's wish aside; instances that are not ours (told
  *                           by sender and value) are passed on to it
  *   steals it by sigwait    ours is left out of the awaited set
+ *   installs a handler by   the sampler asks the kernel before it sends a signal, and sends none when the handler is
+ *   asking the kernel       not ours
  *
  * A signal would end a blocking call with EINTR. So a thread publishes that it blocks before it calls, and the
  * sampler looks at that word after its request is visible; a full fence on either side orders them (settle). The fence
@@ -35,12 +37,20 @@ typedef int strobe_sigaction_fn(int, const struct sigaction *, struct sigaction 
 /* What a signal meant for the program would have met; called with instances that are not ours. */
 typedef void strobe_foreign_signal_fn(int number, siginfo_t *info, void *context);
 
+/* Called in the handler of our signal with an instance that asks for no stop: it comes from the CPU clock of the
+ * calling thread (cpu_clock.h), which was interrupted at `regs`, or is the program's own: false then. `regs` is NULL
+ * where the handler runs on a signal stack with too little room to take a sample. */
+typedef bool strobe_tick_fn(const siginfo_t *info, const struct strobe_regs *regs);
+
 struct strobe_linux {
     struct strobe_host host;          /* hand &linux->host to the engine */
     strobe_clock_fn *clock;           /* the C library's own, not a hook's */
     uint32_t pid;
     int signal;                       /* 0 until strobe_linux_take_signal */
+    uintptr_t handler;                /* what the kernel has for it since, see strobe_linux_owns_signal */
+    strobe_a32 signal_taken;          /* 1: the kernel has another handler for it; no thread is stopped any more */
     strobe_foreign_signal_fn *foreign;
+    strobe_tick_fn *tick;             /* NULL: no CPU clock ticks */
 };
 
 /* Fills in a host for this process. `clock` must not be hooked. Start only. */

@@ -1,5 +1,6 @@
 #include "engine/backend/linux/images.h"
 
+#include "engine/backend/linux/maps.h"
 #include "engine/base/mix.h"
 
 #include <elf.h>
@@ -9,9 +10,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { PENDING_MAX = 64 };
+
 struct walk {
     const struct strobe_session *session;
     uint64_t now_ticks;
+    bool reads_files;
+    /* Entries whose path is still to be looked up, by one reading of the process's mappings. They are not published. */
+    struct strobe_image_entry *pending[PENDING_MAX];
+    unsigned pending_count;
 };
 
 static void find_span(const struct dl_phdr_info *info, uint64_t *start, uint64_t *end)
@@ -30,24 +37,42 @@ static void find_span(const struct dl_phdr_info *info, uint64_t *start, uint64_t
     }
 }
 
+/* Notes are padded to words of four bytes. 64 bits: the sum of sizes of 32 bits does not wrap. */
+static uint64_t padded(uint32_t bytes)
+{
+    return ((uint64_t)bytes + 3) & ~(uint64_t)3;
+}
+
+uint32_t strobe_linux_build_id(const void *notes, size_t bytes, uint8_t out[STROBE_BUILD_ID_BYTES])
+{
+    const uint8_t *at = notes;
+    ElfW(Nhdr) n;
+    while (bytes >= sizeof n) {
+        memcpy(&n, at, sizeof n);
+        const uint64_t name_bytes = padded(n.n_namesz), desc_bytes = padded(n.n_descsz), left = bytes - sizeof n;
+        if (name_bytes > left || n.n_descsz > left - name_bytes)
+            return 0;
+        const uint8_t *name = at + sizeof n, *desc = name + name_bytes;
+        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(name, "GNU", 4) &&
+            n.n_descsz <= STROBE_BUILD_ID_BYTES) {
+            memcpy(out, desc, n.n_descsz);
+            return n.n_descsz;
+        }
+        if (desc_bytes > left - name_bytes)
+            return 0;   /* the last note, without its padding */
+        at = desc + desc_bytes;
+        bytes = (size_t)(left - name_bytes - desc_bytes);
+    }
+    return 0;
+}
+
 static void copy_build_id(const struct dl_phdr_info *info, struct strobe_image_entry *out)
 {
-    for (int i = 0; i < info->dlpi_phnum; i++) {
+    for (int i = 0; i < info->dlpi_phnum && !out->build_id_bytes; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type != PT_NOTE)
-            continue;
-        const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
-        while ((size_t)(end - at) > sizeof(ElfW(Nhdr))) {
-            const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)at;
-            const char *name = at + sizeof *n, *desc = name + ((n->n_namesz + 3u) & ~3u);
-            if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(name, "GNU", 4) &&
-                n->n_descsz <= STROBE_BUILD_ID_BYTES) {
-                memcpy(out->build_id, desc, n->n_descsz);
-                out->build_id_bytes = n->n_descsz;
-                return;
-            }
-            at = desc + ((n->n_descsz + 3u) & ~3u);
-        }
+        if (p->p_type == PT_NOTE)
+            out->build_id_bytes = strobe_linux_build_id((const void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz,
+                                                        out->build_id);
     }
 }
 
@@ -69,27 +94,54 @@ static void copy_path(const struct dl_phdr_info *info, bool is_program, struct s
         memcpy(out->path, "[vdso]", sizeof "[vdso]");
 }
 
-static bool listed(const struct strobe_session *s, uint64_t start, uint64_t end, const char *name)
+/* The dynamic linker's name of a library is relative to the folder that the process was in when it loaded it, where the
+ * library was opened, or searched for, by a relative path. */
+static bool is_relative(const char *name)
+{
+    return name[0] && name[0] != '/' && strncmp(name, "linux-vdso", 10) != 0;
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_path_of(const struct strobe_image_entry *e, const char *name)
+{
+    return e->path_cut || !strcmp(e->path, name) || (is_relative(name) && !strcmp(base_of(e->path), base_of(name)));
+}
+
+static struct strobe_image_entry *find_listed(const struct strobe_session *s, uint64_t start, uint64_t end,
+                                              const char *name)
 {
     uint32_t count = strobe_session_image_count(s);
     for (uint32_t i = 0; i < count; i++) {
-        const struct strobe_image_entry *e = &s->images[i];
+        struct strobe_image_entry *e = &s->images[i];
         if (strobe_load_acquire(&e->published) && e->start == start && e->end == end &&
-            (i == 0 || !strcmp(name, "linux-vdso.so.1") || e->path_cut || !strcmp(e->path, name)))
-            return true;
+            (i == 0 || !strcmp(name, "linux-vdso.so.1") || is_path_of(e, name)))
+            return e;
     }
-    return false;
+    return NULL;
 }
 
 static int note(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
-    const struct walk *w = arg;
+    struct walk *w = arg;
     uint64_t start, end;
     (void)bytes;
     find_span(info, &start, &end);
-    if (start >= end || listed(w->session, start, end, info->dlpi_name))
+    struct strobe_image_entry *e = start < end ? find_listed(w->session, start, end, info->dlpi_name) : NULL;
+    bool is_pending = w->reads_files && is_relative(info->dlpi_name) && (!e || is_relative(e->path));
+    if (start >= end || (e && !is_pending))
         return 0;
-    struct strobe_image_entry *e = strobe_session_add_image(w->session);
+    if (is_pending && w->pending_count == PENDING_MAX)
+        return 1;
+    if (e) {   /* was listed when no file could be read */
+        w->pending[w->pending_count++] = e;
+        return 0;
+    }
+    e = strobe_session_add_image(w->session);
     if (!e)
         return 1;
     e->start = start;
@@ -98,17 +150,72 @@ static int note(struct dl_phdr_info *info, size_t bytes, void *arg)
     e->load_ticks = w->now_ticks;
     copy_build_id(info, e);
     copy_path(info, info->dlpi_name[0] == '\0', e);
-    strobe_store_release(&e->published, 1);
+    if (is_pending)
+        w->pending[w->pending_count++] = e;
+    else
+        strobe_store_release(&e->published, 1);
     return 0;
 }
 
-void strobe_linux_note_images(const struct strobe_session *s, uint64_t now_ticks)
+/* A process maps the jitdump file that it writes, so that it can be found. */
+static bool is_jitdump(const struct walk *w, const char *path)
+{
+    const char *at = base_of(path);
+    uint32_t pid = 0;
+    if (strncmp(at, "jit-", 4))
+        return false;
+    for (at += 4; *at >= '0' && *at <= '9'; at++)
+        pid = pid * 10 + (uint32_t)(*at - '0');
+    return pid == w->session->header->pid && !strcmp(at, ".dump");
+}
+
+static void note_jitdump(const struct walk *w, const struct strobe_linux_map *map)
+{
+    struct strobe_image_entry *e =
+        find_listed(w->session, map->start, map->end, map->path) ? NULL : strobe_session_add_image(w->session);
+    if (!e)
+        return;
+    e->start = e->bias = map->start;
+    e->end = map->end;
+    e->load_ticks = w->now_ticks;
+    memcpy(e->path, map->path, sizeof e->path);
+    e->path_cut = map->path_cut;
+    strobe_store_release(&e->published, 1);
+}
+
+static bool look_at_map(void *ctx, const struct strobe_linux_map *map)
+{
+    const struct walk *w = ctx;
+    if (map->path[0] != '/')
+        return true;
+    for (unsigned i = 0; i < w->pending_count; i++) {
+        struct strobe_image_entry *e = w->pending[i];
+        if (e->start >= map->start && e->start < map->end && !strcmp(base_of(map->path), base_of(e->path))) {
+            memcpy(e->path, map->path, sizeof e->path);
+            e->path_cut = map->path_cut;
+        }
+    }
+    if (is_jitdump(w, map->path))
+        note_jitdump(w, map);
+    return true;
+}
+
+void strobe_linux_note_images(const struct strobe_session *s, uint64_t now_ticks, bool reads_files)
 {
     static strobe_a32 busy;
-    struct walk w = {s, now_ticks};
+    bool more = true;
     if (strobe_exchange_acq_rel(&busy, 1))
         return;
-    dl_iterate_phdr(note, &w);
+    while (more) {
+        struct walk w = {.session = s, .now_ticks = now_ticks, .reads_files = reads_files};
+        bool is_first = strobe_session_image_count(s) == 0;
+        dl_iterate_phdr(note, &w);
+        if (reads_files && (w.pending_count || !is_first))
+            strobe_linux_visit_maps(look_at_map, &w);
+        for (unsigned i = 0; i < w.pending_count; i++)
+            strobe_store_release(&w.pending[i]->published, 1);
+        more = w.pending_count == PENDING_MAX;
+    }
     strobe_store_release(&busy, 0);
 }
 

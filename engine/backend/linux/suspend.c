@@ -73,6 +73,28 @@ static void save_registers(struct strobe_regs *r, const ucontext_t *u)
 #endif
 }
 
+/* A signal stack is the program's: a tick is only counted where the program has little left of it. */
+enum { TICK_STACK_BYTES = 4096 };
+
+static bool has_room_for_tick(const ucontext_t *u)
+{
+    uint64_t low = (uint64_t)(uintptr_t)u->uc_stack.ss_sp, here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    bool on_it = here >= low && here - low < u->uc_stack.ss_size;
+    return !on_it || here - low >= TICK_STACK_BYTES;
+}
+
+/* Hands an instance that no stop has sent to the ticks of CPU clocks. False when it is none of theirs. */
+static bool take_tick(const struct strobe_linux *l, const siginfo_t *info, const ucontext_t *context)
+{
+    struct strobe_regs regs;
+    if (!l->tick)
+        return false;
+    if (!has_room_for_tick(context))
+        return l->tick(info, NULL);
+    save_registers(&regs, context);
+    return l->tick(info, &regs);
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct strobe_linux *l = signal_owner;
@@ -80,7 +102,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &request && (uint32_t)info->si_pid == l->pid;
     uint32_t claimed;
     if (!ours) {
-        if (l->foreign)
+        if (!take_tick(l, info, context) && l->foreign)
             l->foreign(number, info, context);
     } else if (strobe_handshake_claim(&request, (uint32_t)syscall(SYS_gettid), &claimed)) {
         save_registers(&request.regs, context);
@@ -173,12 +195,37 @@ static bool cpu_clock_moves(struct strobe_linux *l, uint32_t tid)
            second != first;
 }
 
+bool strobe_linux_waits_for_processor(struct strobe_linux *l, uint32_t tid)
+{
+    return knows_states && !cpu_clock_moves(l, tid) && runs(tid);
+}
+
+/* The handler that the kernel has for our signal: the first word of what it tells; 0 when it tells nothing. It is
+ * ours, or that of a runtime which calls ours (ThreadSanitizer's). */
+static uintptr_t kernel_handler(const struct strobe_linux *l)
+{
+    uintptr_t now[8] = {0};
+    return syscall(SYS_rt_sigaction, (long)l->signal, NULL, now, 8l) == 0 ? now[0] : 0;
+}
+
+/* Dispositions are the process's, so any thread may ask. */
+bool strobe_linux_owns_signal(struct strobe_linux *l)
+{
+    if (strobe_load_relaxed(&l->signal_taken))
+        return false;
+    if (kernel_handler(l) == l->handler)
+        return true;
+    strobe_store_relaxed(&l->signal_taken, 1);
+    return false;
+}
+
 enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                         struct strobe_regs *out)
 {
     struct strobe_linux *l = ctx;
     uint32_t asked;
-    if ((!cpu_clock_moves(l, tid) && !runs(tid)) || !strobe_handshake_ask(&request, tid, blocked, &asked))
+    if (!strobe_linux_owns_signal(l) || (!cpu_clock_moves(l, tid) && !runs(tid)) ||
+        !strobe_handshake_ask(&request, tid, blocked, &asked))
         return STROBE_UNSUPPORTED;
     siginfo_t info = {.si_signo = l->signal, .si_code = SI_QUEUE};
     info.si_pid = (pid_t)l->pid;
@@ -206,7 +253,8 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
                                             strobe_foreign_signal_fn *foreign)
 {
     struct sigaction now, ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    sigfillset(&ours.sa_mask);
+    /* All of them: sigfillset leaves out the C library's own, by which it would cancel the thread in the handler. */
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
     int highest = number ? number : SIGRTMAX, lowest = number ? number : SIGRTMIN;
     l->foreign = foreign;
     signal_owner = l;
@@ -214,8 +262,10 @@ enum strobe_status strobe_linux_take_signal(struct strobe_linux *l, int number, 
         if (action(s, NULL, &now) != 0 || now.sa_handler != SIG_DFL)
             continue;
         l->signal = s;
-        if (action(s, &ours, NULL) == 0)
+        if (action(s, &ours, NULL) == 0) {
+            l->handler = kernel_handler(l);
             return STROBE_OK;
+        }
     }
     l->signal = 0;
     return STROBE_UNSUPPORTED;

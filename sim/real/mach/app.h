@@ -32,6 +32,7 @@
 #undef sem_post
 #undef sem_getvalue
 #undef eventfd
+#undef eventfd_write
 #undef ppoll
 #undef syscall
 
@@ -56,6 +57,7 @@
 #define sem_post sim_mach_sem_post
 #define sem_getvalue sim_mach_sem_getvalue
 #define eventfd sim_mach_eventfd
+#define eventfd_write sim_mach_eventfd_write
 #define ppoll sim_mach_ppoll
 #define syscall sim_mach_syscall
 #define sim_work_device sim_mach_device

@@ -11,6 +11,7 @@
 #include "sim/mach/app.h"
 
 #include <semaphore.h>
+#include <sys/eventfd.h>
 
 int sim_mach_sem_init(sem_t *s, int shared, unsigned value);
 int sim_mach_sem_wait(sem_t *s);
@@ -18,8 +19,9 @@ int sim_mach_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *unt
 int sim_mach_sem_post(sem_t *s);
 int sim_mach_sem_getvalue(sem_t *s, int *value);
 int sim_mach_eventfd(unsigned value, int flags);
+int sim_mach_eventfd_write(int i, eventfd_t value);
 int sim_mach_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask);
-long sim_mach_syscall(long number, ...);               /* writes to, and reads from, what sim_mach_eventfd made */
+long sim_mach_syscall(long number, ...);               /* reads of what sim_mach_eventfd made */
 void sim_mach_device(int *timer, uint64_t latency_ns);
 
 #endif

@@ -181,7 +181,10 @@ int main(int count, char **arguments)
         fine = watch_compare(o.session);
     if (o.kills) {
         bool killed = watch_killed(&stood);
-        printf("%s, stood for %llu us; ", killed ? "killed" : "never killed", (unsigned long long)(stood / 1000));
+        if (killed)
+            printf("killed, stood for %llu us; ", (unsigned long long)(stood / 1000));
+        else
+            printf("never killed, first stop of %llu instructions; ", (unsigned long long)watch_first_stop());
     }
     printf("seed %llu: %s, guest's status %llu, %llu instructions, %llu us, %llu suspends, %llu resumes, %llu states "
            "read\n", (unsigned long long)o.seed, fine ? "fine" : "not fine", (unsigned long long)k->status,

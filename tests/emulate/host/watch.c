@@ -160,13 +160,17 @@ bool watch_compare(const char *session_path)
 
 static struct {
     uint64_t instructions, at_ns, stood_ns;
+    uint64_t held, first;   /* instructions with a thread stopped so far, and up to the first resume */
     const struct thread *sampler, *stopped;
 } lost;
 
 static void kill_in_window(struct kernel *k, struct thread *t, uint64_t pc)
 {
     (void)pc;
-    if (!t->holds || lost.sampler || lost.instructions--)
+    if (!t->holds || lost.sampler)
+        return;
+    lost.held++;
+    if (lost.instructions--)
         return;
     lost.sampler = t;
     lost.at_ns = kernel_now(k);
@@ -178,6 +182,8 @@ static void note_stop(struct kernel *k, enum emulated_call call, struct thread *
 {
     if (call == CALL_THREAD_SUSPEND && !lost.sampler && by != of)
         lost.stopped = of;
+    if (call == CALL_THREAD_RESUME && !lost.first)
+        lost.first = lost.held;
     if (call == CALL_THREAD_RESUME && lost.sampler && of == lost.stopped && lost.stood_ns == NEVER)
         lost.stood_ns = kernel_now(k) - lost.at_ns;
 }
@@ -194,4 +200,9 @@ bool watch_killed(uint64_t *stood_ns)
 {
     *stood_ns = lost.stood_ns;
     return lost.sampler;
+}
+
+uint64_t watch_first_stop(void)
+{
+    return lost.first;
 }

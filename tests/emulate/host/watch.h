@@ -18,4 +18,7 @@ void watch_kill(struct kernel *k, uint64_t instructions);
 /* Whether that came true; and how long the thread that it had stopped then stood, in ns, NEVER: it stands yet. */
 bool watch_killed(uint64_t *stood_ns);
 
+/* How many instructions the sampler does in its first stop of a thread, up to the system's resume. After watch_kill. */
+uint64_t watch_first_stop(void);
+
 #endif

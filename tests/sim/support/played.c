@@ -84,6 +84,19 @@ const struct strobe_reader *captured(struct played *p)
     return ((const struct sim_strobe *)p->tracer)->reader;
 }
 
+struct sim_costs punctual_costs(void)
+{
+    static const struct sim_lateness never;
+    static const struct sim_span_lateness never_at_all;
+    static const struct sim_span_cost nothing;
+    struct sim_costs c = sim_costs_default;
+    c.stop_far = c.stop_far_target = c.resume_far = c.sampler_wake = c.slice = 0;
+    c.sleep_call = c.device_call = c.wake_call = c.wait_call = nothing;
+    c.sampler_late = c.stop_late = never;
+    c.sleep_late = c.device_late = c.wake_late = never_at_all;
+    return c;
+}
+
 void play(struct played *p, const char *text, struct sim_tracer *tracer, const struct sim_costs *costs)
 {
     struct sim_run_options options = {.seed = 7};

@@ -13,6 +13,10 @@ struct played {
     struct sim_tracks claims;
 };
 
+/* The default table on a machine that is never late: what the tracer does costs what it costs, and a rule of the engine
+ * can be tested to the pass. */
+struct sim_costs punctual_costs(void);
+
 /* Plays `text` under the tracer, which is closed with the rest, at those costs; NULL: nothing costs anything. */
 void play(struct played *p, const char *text, struct sim_tracer *tracer, const struct sim_costs *costs);
 /* The same with options of one's own; tracer NULL: the app runs alone, and there are no claims. */

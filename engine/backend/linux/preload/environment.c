@@ -1,5 +1,6 @@
 #include "engine/backend/linux/preload/environment.h"
 
+#include "engine/backend/linux/preload/followed.h"
 #include "engine/backend/linux/preload/preload.h"
 
 #include <errno.h>
@@ -16,8 +17,13 @@ enum { PRELOAD_BYTES = 8192, ENTRIES_MAX = 4096, EXECS_MAX = 1000 };
 static char session_path[PATH_MAX];
 static char preload_value[PRELOAD_BYTES];       /* LD_PRELOAD as the program would have had it, "" for unset */
 static char library_path[PATH_MAX];             /* ours, as the command named it */
+static char only_names[NAME_MAX + 1];           /* programs to follow, see followed.h; "" = all */
 
-static const char preload_name[] = "LD_PRELOAD=", session_name[] = STROBE_ENV_SESSION "=";
+static char asan_value[PRELOAD_BYTES];          /* ASAN_OPTIONS, in the same way */
+
+static const char preload_name[] = "LD_PRELOAD=", session_name[] = STROBE_ENV_SESSION "=",
+                  asan_name[] = "ASAN_OPTIONS=", asan_ours[] = STROBE_ASAN_OPTION;
+static const char only_name[] = STROBE_ENV_ONLY "=";
 
 /* ---- taking the variables out ---- */
 
@@ -55,16 +61,52 @@ static bool split_preload(const char *value)
                 strlen(rest));
 }
 
-static void hide(void)
+/* ASAN_OPTIONS without the option that the command put at its begin; nothing when it did not. */
+static void split_asan_options(const char *value)
 {
+    size_t ours = sizeof asan_ours - 1;
+    if (strncmp(value, asan_ours, ours) || (value[ours] && value[ours] != ':'))
+        return;
+    const char *rest = value[ours] ? value + ours + 1 : "";
+    memcpy(asan_value, asan_name, sizeof asan_name - 1);
+    if (!copy(asan_value + sizeof asan_name - 1, sizeof asan_value - sizeof asan_name + 1, rest, strlen(rest)))
+        asan_value[0] = '\0';
+}
+
+static void hide_asan_option(void)
+{
+    char **asan = asan_value[0] ? find(environ, asan_name) : NULL;
+    if (asan && asan_value[sizeof asan_name - 1])
+        *asan = asan_value;
+    else if (asan)
+        drop(asan);
+}
+
+static void drop_named(const char *name)
+{
+    char **entry = find(environ, name);
+    if (entry)
+        drop(entry);
+}
+
+void strobe_environment_hide(void)
+{
+    hide_asan_option();
     char **preload = find(environ, preload_name);
     if (preload && preload_value[sizeof preload_name - 1])
         *preload = preload_value;
     else if (preload)
         drop(preload);
-    char **session = find(environ, session_name);
-    if (session)
-        drop(session);
+    drop_named(session_name);
+    drop_named(only_name);
+}
+
+static void copy_value(const char *name, char *out, size_t room)
+{
+    char **entry = find(environ, name);
+    const char *value = entry ? *entry + strlen(name) : "";
+    if (!copy(out, room, value, strlen(value)))
+        out[0] = '\0';
 }
 
 void strobe_environment_take(void)
@@ -73,14 +115,16 @@ void strobe_environment_take(void)
     if (!preload || !session || !split_preload(*preload + sizeof preload_name - 1))
         return;
     memcpy(preload_value, preload_name, sizeof preload_name - 1);
-    const char *path = *session + sizeof session_name - 1;
-    if (!copy(session_path, sizeof session_path, path, strlen(path)))
-        session_path[0] = '\0';
+    char **asan = find(environ, asan_name);
+    if (asan)
+        split_asan_options(*asan + sizeof asan_name - 1);
+    copy_value(session_name, session_path, sizeof session_path);
+    copy_value(only_name, only_names, sizeof only_names);
 }
 
 /* ---- which session ---- */
 
-static void read_command(char *out, size_t room)
+void strobe_environment_command(char *out, size_t room)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
     long n = fd < 0 ? 0 : syscall(SYS_read, fd, out, room - 1);
@@ -98,7 +142,7 @@ static bool make(const char *path, uint32_t pid, const struct strobe_config *con
 {
     struct strobe_session made;
     char command[1024];
-    read_command(command, sizeof command);
+    strobe_environment_command(command, sizeof command);
     if (strobe_session_create(path, config, command, 0, &made) != STROBE_OK)
         return false;
     if (made.fd >= 0)
@@ -121,38 +165,59 @@ static bool move_aside(const char *path)
     return false;
 }
 
+/* The config and the process of the session at `path`. No view of it is made: a followed process asks at its start. */
+static bool read_header(const char *path, struct strobe_session_header *out)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    long n = fd < 0 ? 0 : syscall(SYS_read, fd, out, sizeof *out);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return n == (long)sizeof *out && out->version == STROBE_SESSION_VERSION &&
+           !memcmp(&out->magic, STROBE_SESSION_MAGIC, sizeof out->magic);
+}
+
 /* The session at `path` has been attached to before: by this process before an exec, or by another one. */
 static bool succeed(const char *path, uint32_t pid, struct strobe_session *out)
 {
-    struct strobe_session old;
-    if (strobe_session_open(path, &old) != STROBE_OK)
+    struct strobe_session_header first;
+    if (!read_header(path, &first))
         return false;
-    struct strobe_config config = old.header->config;
-    bool own = old.header->pid == pid;
-    strobe_session_unmap(&old);
-    if (own)
-        return move_aside(path) && make(path, pid, &config, out);
-    return config.follow && strobe_environment_child_session(pid, &config, out);
+    if (first.config.follow)
+        return strobe_followed_wants(only_names) && strobe_followed_open(path, pid, &first.config, out);
+    return first.pid == pid && move_aside(path) && make(path, pid, &first.config, out);
+}
+
+/* Whether programs are followed that this one starts, traced itself or not. */
+static bool goes_on(bool traced, const struct strobe_session *session)
+{
+    struct strobe_session_header first;
+    return traced ? session->header->config.follow : read_header(session_path, &first) && first.config.follow;
+}
+
+/* Of a followed program only the header is read, which tells that the session is taken: mapping all of it would cost
+ * more than the program's own start. */
+static bool attach(uint32_t pid, struct strobe_session *out)
+{
+    struct strobe_session_header first;
+    bool taken = read_header(session_path, &first) && first.config.follow &&
+                 strobe_load_relaxed(&first.state) != STROBE_SESSION_CREATED;
+    enum strobe_status s = taken ? STROBE_EXISTS : strobe_session_attach(session_path, pid, out);
+    return s == STROBE_OK || (s == STROBE_EXISTS && succeed(session_path, pid, out));
 }
 
 bool strobe_environment_open_session(uint32_t pid, struct strobe_session *out)
 {
     if (!session_path[0])
         return false;
-    enum strobe_status s = strobe_session_attach(session_path, pid, out);
-    bool traced = s == STROBE_OK || (s == STROBE_EXISTS && succeed(session_path, pid, out));
-    if (!traced || !out->header->config.follow)
-        hide();
+    bool traced = attach(pid, out);
+    if (!goes_on(traced, out))
+        strobe_environment_hide();
     return traced;
 }
 
 bool strobe_environment_child_session(uint32_t pid, const struct strobe_config *config, struct strobe_session *out)
 {
-    char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s.%u", session_path, pid);
-    if (access(path, F_OK) == 0 && !move_aside(path))
-        return false;
-    return make(path, pid, config, out);
+    return strobe_followed_open(session_path, pid, config, out);
 }
 
 /* ---- handing the variables on ---- */
@@ -160,25 +225,36 @@ bool strobe_environment_child_session(uint32_t pid, const struct strobe_config *
 char *const *strobe_environment_for_exec(char *const *from)
 {
     static char *list[ENTRIES_MAX];
-    static char preload[PRELOAD_BYTES], session[PATH_MAX + sizeof session_name];
-    const char *theirs = "";
+    static char preload[PRELOAD_BYTES], session[PATH_MAX + sizeof session_name], asan[PRELOAD_BYTES];
+    static char only[NAME_MAX + sizeof only_name];
+    const char *theirs = "", *asan_theirs = "";
     size_t n = 0;
     for (char *const *e = from; e && *e; e++) {
-        if (n + 3 >= ENTRIES_MAX)
+        if (n + 5 >= ENTRIES_MAX)
             return from;
         if (!strncmp(*e, preload_name, sizeof preload_name - 1))
             theirs = *e + sizeof preload_name - 1;
-        else if (strncmp(*e, session_name, sizeof session_name - 1))
+        else if (!strncmp(*e, asan_name, sizeof asan_name - 1))
+            asan_theirs = *e + sizeof asan_name - 1;
+        else if (strncmp(*e, session_name, sizeof session_name - 1) &&
+                 strncmp(*e, only_name, sizeof only_name - 1))
             list[n++] = *e;
     }
     bool ours_already = !strncmp(theirs, library_path, strlen(library_path));
     int used = snprintf(preload, sizeof preload, "%s%s%s%s", preload_name, ours_already ? "" : library_path,
                         *theirs && !ours_already ? ":" : "", theirs);
     snprintf(session, sizeof session, "%s%s", session_name, session_path);
-    if (used < 0 || (size_t)used >= sizeof preload)
+    bool asan_already = !strncmp(asan_theirs, asan_ours, sizeof asan_ours - 1);
+    int asan_used = snprintf(asan, sizeof asan, "%s%s%s%s", asan_name, asan_already ? "" : asan_ours,
+                             *asan_theirs && !asan_already ? ":" : "", asan_theirs);
+    if (used < 0 || (size_t)used >= sizeof preload || asan_used < 0 || (size_t)asan_used >= sizeof asan)
         return from;
     list[n++] = preload;
+    list[n++] = asan;
     list[n++] = session;
+    snprintf(only, sizeof only, "%s%s", only_name, only_names);
+    if (only_names[0])
+        list[n++] = only;
     list[n] = NULL;
     return list;
 }

@@ -86,11 +86,21 @@ static inline void strobe_hook_woken(const struct strobe_hook_scope *s, uint64_t
         strobe_wait_end(s->thread, what, how, shared);
 }
 
-/* Right before a release of `what`: true when somebody waits for it, and the event has been taken with that. */
-static STROBE_ALWAYS_INLINE bool strobe_hook_hands_over(uint64_t what, enum strobe_release how, struct strobe_site site)
+/* Right before a release of `what`: not 0 when somebody waits for it, and the event has been taken with that. */
+static STROBE_ALWAYS_INLINE uint64_t strobe_hook_hands_over(uint64_t what, enum strobe_release how,
+                                                            struct strobe_site site)
 {
     struct strobe_thread *t = strobe_local.thread;
-    return t && strobe_switched() != STROBE_OFF && strobe_hand_over(t, what, how, site);
+    return t && strobe_switched() != STROBE_OFF ? strobe_hand_over(t, what, how, site) : 0;
+}
+
+/* Right after it, with what strobe_hook_hands_over has returned. */
+static STROBE_ALWAYS_INLINE void strobe_hook_released(uint64_t what, uint64_t begin_ticks, struct strobe_site site)
+{
+    if (!strobe_unlikely(begin_ticks))
+        strobe_hook_point(STROBE_KIND_UNLOCK, what, site);
+    else if (strobe_local.thread && strobe_switched() != STROBE_OFF)
+        strobe_release_end(strobe_local.thread, what, begin_ticks, site);
 }
 
 /* To be called first by hooks of functions that may wait for a lock: aborts in the suspended window. */

@@ -1,4 +1,4 @@
-/* The C side of hooks_call.S. */
+/* The C side of hooks_jump.S. */
 #include "engine/backend/linux/preload/hook.h"
 
 #include <errno.h>

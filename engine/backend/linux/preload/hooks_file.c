@@ -1,6 +1,6 @@
 /* Files: reads, writes and flushes may wait, so they are scopes; open and close too. On LP64 the 64-bit names and the
  * plain ones are one function. */
-#include "engine/backend/linux/preload/hook.h"
+#include "engine/backend/linux/preload/channels.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -16,14 +16,14 @@ int __open64_2(const char *path, int flags);
 
 HOOK ssize_t read(int fd, void *to, size_t bytes)
 {
-    SCOPE(STROBE_KIND_READ, FD(fd));
-    return strobe_real()->read(fd, to, bytes);
+    READ_SCOPE(STROBE_KIND_READ, fd);
+    READ_RETURNS(ssize_t, fd, strobe_real()->read(fd, to, bytes));
 }
 
 HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
 {
-    SCOPE(STROBE_KIND_READ, FD(fd));
-    return strobe_real()->__read_chk(fd, to, bytes, room);
+    READ_SCOPE(STROBE_KIND_READ, fd);
+    READ_RETURNS(ssize_t, fd, strobe_real()->__read_chk(fd, to, bytes, room));
 }
 
 HOOK ssize_t pread64(int fd, void *to, size_t bytes, off64_t at)
@@ -52,13 +52,13 @@ HOOK ssize_t __pread_chk(int fd, void *to, size_t bytes, off_t at, size_t room)
 
 HOOK ssize_t readv(int fd, const struct iovec *to, int count)
 {
-    SCOPE(STROBE_KIND_READ, FD(fd));
-    return strobe_real()->readv(fd, to, count);
+    READ_SCOPE(STROBE_KIND_READ, fd);
+    READ_RETURNS(ssize_t, fd, strobe_real()->readv(fd, to, count));
 }
 
 HOOK ssize_t write(int fd, const void *from, size_t bytes)
 {
-    SCOPE(STROBE_KIND_WRITE, FD(fd));
+    WRITE_SCOPE(STROBE_KIND_WRITE, fd);
     return strobe_real()->write(fd, from, bytes);
 }
 
@@ -76,7 +76,7 @@ HOOK ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
 
 HOOK ssize_t writev(int fd, const struct iovec *from, int count)
 {
-    SCOPE(STROBE_KIND_WRITE, FD(fd));
+    WRITE_SCOPE(STROBE_KIND_WRITE, fd);
     return strobe_real()->writev(fd, from, count);
 }
 
@@ -160,5 +160,6 @@ HOOK int fdatasync(int fd)
 HOOK int close(int fd)
 {
     SCOPE(STROBE_KIND_CLOSE, FD(fd));
+    strobe_channel_close(fd);
     return strobe_real()->close(fd);
 }

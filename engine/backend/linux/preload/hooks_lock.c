@@ -56,10 +56,9 @@ HOOK int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const stru
 
 HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-    bool told = strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
+    uint64_t begin = strobe_hook_hands_over(OBJECT(m), STROBE_RELEASE_LOCK, HERE);
     int r = strobe_real()->pthread_mutex_unlock(m);
-    if (!told)
-        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(m), HERE);
+    strobe_hook_released(OBJECT(m), begin, HERE);
     return r;
 }
 
@@ -117,10 +116,9 @@ HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
     /* Who has the lock while there is a writer is the writer. */
     enum strobe_release how = l->__data.__cur_writer ? STROBE_RELEASE_LOCK : STROBE_RELEASE_SHARED;
-    bool told = strobe_hook_hands_over(OBJECT(l), how, HERE);
+    uint64_t begin = strobe_hook_hands_over(OBJECT(l), how, HERE);
     int r = strobe_real()->pthread_rwlock_unlock(l);
-    if (!told)
-        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(l), HERE);
+    strobe_hook_released(OBJECT(l), begin, HERE);
     return r;
 }
 
@@ -154,19 +152,17 @@ HOOK int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t
 
 HOOK int pthread_cond_signal(pthread_cond_t *c)
 {
-    bool told = strobe_hook_hands_over(OBJECT(c), STROBE_RELEASE_ONE, HERE);
+    uint64_t begin = strobe_hook_hands_over(OBJECT(c), STROBE_RELEASE_ONE, HERE);
     int r = strobe_real()->pthread_cond_signal(c);
-    if (!told)
-        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(c), HERE);
+    strobe_hook_released(OBJECT(c), begin, HERE);
     return r;
 }
 
 HOOK int pthread_cond_broadcast(pthread_cond_t *c)
 {
-    bool told = strobe_hook_hands_over(OBJECT(c), STROBE_RELEASE_ALL, HERE);
+    uint64_t begin = strobe_hook_hands_over(OBJECT(c), STROBE_RELEASE_ALL, HERE);
     int r = strobe_real()->pthread_cond_broadcast(c);
-    if (!told)
-        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(c), HERE);
+    strobe_hook_released(OBJECT(c), begin, HERE);
     return r;
 }
 
@@ -213,9 +209,8 @@ HOOK int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 
 HOOK int sem_post(sem_t *s)
 {
-    bool told = strobe_hook_hands_over(OBJECT(s), STROBE_RELEASE_ONE, HERE);
+    uint64_t begin = strobe_hook_hands_over(OBJECT(s), STROBE_RELEASE_ONE, HERE);
     int r = strobe_real()->sem_post(s);
-    if (!told)
-        strobe_hook_point(STROBE_KIND_UNLOCK, OBJECT(s), HERE);
+    strobe_hook_released(OBJECT(s), begin, HERE);
     return r;
 }

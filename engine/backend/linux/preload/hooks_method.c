@@ -6,6 +6,8 @@
 
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/preload/hook.h"
+#include "engine/backend/linux/preload/own_threads.h"
+#include "engine/backend/linux/preload/restrict.h"
 #include "engine/method/entry.h"
 
 #include <dlfcn.h>
@@ -30,11 +32,16 @@ void __cyg_profile_func_exit(void *function, void *site)
     strobe_entry_tell((uint64_t)(uintptr_t)function | STROBE_CALL_EXIT, (uintptr_t)__builtin_frame_address(0));
 }
 
+static uint64_t now_ticks(void)
+{
+    return strobe_preload.host.host.ticks(&strobe_preload.host);
+}
+
 /* A library that goes is looked at before it does: its names are needed as long as the log. */
 HOOK int dlclose(void *handle)
 {
-    if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF)
-        strobe_linux_note_images(&strobe_preload.engine.session, strobe_preload.host.host.ticks(&strobe_preload.host));
+    if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && !strobe_restricted)
+        strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), false);
     return strobe_real()->dlclose(handle);
 }
 
@@ -50,6 +57,8 @@ enum { ROUNDS = 4 };
 static void sign_off(void *round)
 {
     uintptr_t n = (uintptr_t)round;
+    if (strobe_restricted)
+        return;
     if (n < ROUNDS && pthread_setspecific(key, (void *)(n + 1)) == 0)
         return;
     if (strobe_load_relaxed(strobe_entry_switch) == STROBE_OFF || !strobe_entry_local.thread)
@@ -85,6 +94,8 @@ static enum strobe_status find_place(uint32_t *thread)
 
 static enum strobe_status attach(uint32_t *thread)
 {
+    if (strobe_restricted)
+        return STROBE_FULL;
     enum strobe_status status = find_place(thread);
     if (status == STROBE_OK && has_key)
         pthread_setspecific(key, (void *)1);
@@ -96,7 +107,7 @@ static enum strobe_status attach(uint32_t *thread)
 static bool is_left(uintptr_t frame, uintptr_t now)
 {
     stack_t s;
-    if (sigaltstack(NULL, &s) != 0 || s.ss_flags & SS_DISABLE)
+    if (strobe_restricted || sigaltstack(NULL, &s) != 0 || s.ss_flags & SS_DISABLE)
         return frame <= now;
     uintptr_t low = (uintptr_t)s.ss_sp;
     bool was_there = frame - low < s.ss_size, is_there = now - low < s.ss_size;
@@ -109,26 +120,19 @@ enum { LOOK_NS = 20 * 1000 * 1000 };
 
 static strobe_a64 *clock_word;   /* on the page of the switch */
 
-static uint64_t now_ticks(void)
-{
-    return strobe_preload.host.host.ticks(&strobe_preload.host);
-}
-
 static void note_images(void)
 {
     if (strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF && strobe_linux_images_changed())
-        strobe_linux_note_images(&strobe_preload.engine.session, now_ticks());
+        strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), false);
 }
 
-static void *keep_clock(void *unused)
+static void keep_clock(void)
 {
-    (void)unused;
-    strobe_local.busy = 1;   /* ours: its hooks call through */
     prctl(PR_SET_NAME, "strobe-calls");
     bool coarse = strobe_preload.engine.config.calls & STROBE_CALLS_COARSE;
     const struct strobe_host *host = &strobe_preload.host.host;
     uint64_t next = now_ticks(), look = next;
-    for (;;) {
+    while (!strobe_load_relaxed(&strobe_preload.engine.sampler_stop)) {
         next += coarse ? STROBE_ENTRY_CLOCK_NS : LOOK_NS;
         host->sleep_until(host->ctx, next);
         uint64_t now = now_ticks();
@@ -143,18 +147,7 @@ static void *keep_clock(void *unused)
             note_images();
         }
     }
-    return NULL;
-}
-
-static void start_clock(void)
-{
-    sigset_t all, before;
-    pthread_t thread;
-    sigfillset(&all);
-    strobe_real()->pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (strobe_real()->pthread_create(&thread, NULL, keep_clock, NULL) == 0)
-        pthread_detach(thread);
-    strobe_real()->pthread_sigmask(SIG_SETMASK, &before, NULL);
+    strobe_preload_close();
 }
 
 /* ---- start and end ---- */
@@ -177,7 +170,7 @@ bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_pa
     strobe_store_relaxed(&page->clock, 0);
     strobe_entry_switch = &page->on;
     strobe_entry_clock = clock_word = &page->clock;
-    start_clock();
+    strobe_own_thread_start(keep_clock);
     return true;
 }
 

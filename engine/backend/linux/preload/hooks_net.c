@@ -1,5 +1,6 @@
-/* Sockets, and waiting for descriptors: scopes. Masks that a call sets for its own time leave our stop signal out. */
-#include "engine/backend/linux/preload/hook.h"
+/* Sockets, message queues, and waiting for descriptors: scopes. Masks that a call sets for its own time leave our stop
+ * signal out. */
+#include "engine/backend/linux/preload/channels.h"
 #include "engine/backend/linux/preload/signals.h"
 
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
@@ -9,23 +10,47 @@ ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, s
 
 #define FD(fd) ((uint64_t)(unsigned)(fd))
 
+/* A poll of a channel has its descriptor for argument, another one the number of descriptors. */
+#define POLL_SCOPE                                                                                                     \
+    int polled_ = strobe_channel_polled(fds, count);                                                                   \
+    SCOPE(STROBE_KIND_POLL, polled_ >= 0 ? FD(polled_) : count);                                                       \
+    if (polled_ >= 0)                                                                                                  \
+        strobe_hook_waits(&scope_, FD(polled_))
+
+#define POLL_RETURNS(call)                                                                                             \
+    do {                                                                                                               \
+        int ready_ = (call);                                                                                           \
+        if (polled_ >= 0)                                                                                              \
+            strobe_channel_poll_woken(&scope_, fds, count, polled_, ready_);                                           \
+        return ready_;                                                                                                 \
+    } while (0)
+
+/* Of an epoll set that is known (channels.h). */
+#define SET_RETURNS(call)                                                                                              \
+    do {                                                                                                               \
+        int ready_ = (call);                                                                                           \
+        if (is_channel_)                                                                                               \
+            strobe_channel_set_woken(&scope_, fd, events, ready_);                                                     \
+        return ready_;                                                                                                 \
+    } while (0)
+
 HOOK int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-    SCOPE(STROBE_KIND_POLL, count);
-    return strobe_real()->poll(fds, count, timeout);
+    POLL_SCOPE;
+    POLL_RETURNS(strobe_real()->poll(fds, count, timeout));
 }
 
 HOOK int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
 {
-    SCOPE(STROBE_KIND_POLL, count);
-    return strobe_real()->__poll_chk(fds, count, timeout, room);
+    POLL_SCOPE;
+    POLL_RETURNS(strobe_real()->__poll_chk(fds, count, timeout, room));
 }
 
 HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
 {
     sigset_t room;
-    SCOPE(STROBE_KIND_POLL, count);
-    return strobe_real()->ppoll(fds, count, timeout, strobe_signals_without_ours(mask, &room));
+    POLL_SCOPE;
+    POLL_RETURNS(strobe_real()->ppoll(fds, count, timeout, strobe_signals_without_ours(mask, &room)));
 }
 
 HOOK int select(int count, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
@@ -43,15 +68,15 @@ HOOK int pselect(int count, fd_set *r, fd_set *w, fd_set *e, const struct timesp
 
 HOOK int epoll_wait(int fd, struct epoll_event *events, int count, int timeout)
 {
-    SCOPE(STROBE_KIND_POLL, FD(fd));
-    return strobe_real()->epoll_wait(fd, events, count, timeout);
+    READ_SCOPE(STROBE_KIND_POLL, fd);
+    SET_RETURNS(strobe_real()->epoll_wait(fd, events, count, timeout));
 }
 
 HOOK int epoll_pwait(int fd, struct epoll_event *events, int count, int timeout, const sigset_t *mask)
 {
     sigset_t room;
-    SCOPE(STROBE_KIND_POLL, FD(fd));
-    return strobe_real()->epoll_pwait(fd, events, count, timeout, strobe_signals_without_ours(mask, &room));
+    READ_SCOPE(STROBE_KIND_POLL, fd);
+    SET_RETURNS(strobe_real()->epoll_pwait(fd, events, count, timeout, strobe_signals_without_ours(mask, &room)));
 }
 
 HOOK int connect(int fd, const struct sockaddr *to, socklen_t length)
@@ -74,61 +99,87 @@ HOOK int accept4(int fd, struct sockaddr *from, socklen_t *length, int flags)
 
 HOOK ssize_t send(int fd, const void *from, size_t bytes, int flags)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
+    WRITE_SCOPE(STROBE_KIND_NET, fd);
     return strobe_real()->send(fd, from, bytes, flags);
 }
 
 HOOK ssize_t sendto(int fd, const void *from, size_t bytes, int flags, const struct sockaddr *to, socklen_t length)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
+    WRITE_SCOPE(STROBE_KIND_NET, fd);
     return strobe_real()->sendto(fd, from, bytes, flags, to, length);
 }
 
 HOOK ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
+    WRITE_SCOPE(STROBE_KIND_NET, fd);
     return strobe_real()->sendmsg(fd, message, flags);
 }
 
 HOOK int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
+    WRITE_SCOPE(STROBE_KIND_NET, fd);
     return strobe_real()->sendmmsg(fd, messages, count, flags);
 }
 
 HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
-    return strobe_real()->recv(fd, to, bytes, flags);
+    READ_SCOPE(STROBE_KIND_NET, fd);
+    READ_RETURNS(ssize_t, fd, strobe_real()->recv(fd, to, bytes, flags));
 }
 
 HOOK ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
-    return strobe_real()->__recv_chk(fd, to, bytes, room, flags);
+    READ_SCOPE(STROBE_KIND_NET, fd);
+    READ_RETURNS(ssize_t, fd, strobe_real()->__recv_chk(fd, to, bytes, room, flags));
 }
 
 HOOK ssize_t recvfrom(int fd, void *to, size_t bytes, int flags, struct sockaddr *from, socklen_t *length)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
-    return strobe_real()->recvfrom(fd, to, bytes, flags, from, length);
+    READ_SCOPE(STROBE_KIND_NET, fd);
+    READ_RETURNS(ssize_t, fd, strobe_real()->recvfrom(fd, to, bytes, flags, from, length));
 }
 
 HOOK ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, struct sockaddr *from,
                             socklen_t *length)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
-    return strobe_real()->__recvfrom_chk(fd, to, bytes, room, flags, from, length);
+    READ_SCOPE(STROBE_KIND_NET, fd);
+    READ_RETURNS(ssize_t, fd, strobe_real()->__recvfrom_chk(fd, to, bytes, room, flags, from, length));
 }
 
 HOOK ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
-    return strobe_real()->recvmsg(fd, message, flags);
+    READ_SCOPE(STROBE_KIND_NET, fd);
+    READ_RETURNS(ssize_t, fd, strobe_real()->recvmsg(fd, message, flags));
 }
 
 HOOK int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
 {
-    SCOPE(STROBE_KIND_NET, FD(fd));
-    return strobe_real()->recvmmsg(fd, messages, count, flags, timeout);
+    READ_SCOPE(STROBE_KIND_NET, fd);
+    READ_RETURNS(int, fd, strobe_real()->recvmmsg(fd, messages, count, flags, timeout));
+}
+
+/* ---- message queues, whose descriptors are files on Linux ---- */
+
+HOOK ssize_t mq_receive(mqd_t queue, char *to, size_t bytes, unsigned *priority)
+{
+    SCOPE(STROBE_KIND_READ, FD(queue));
+    return strobe_real()->mq_receive(queue, to, bytes, priority);
+}
+
+HOOK ssize_t mq_timedreceive(mqd_t queue, char *to, size_t bytes, unsigned *priority, const struct timespec *until)
+{
+    SCOPE(STROBE_KIND_READ, FD(queue));
+    return strobe_real()->mq_timedreceive(queue, to, bytes, priority, until);
+}
+
+HOOK int mq_send(mqd_t queue, const char *from, size_t bytes, unsigned priority)
+{
+    SCOPE(STROBE_KIND_WRITE, FD(queue));
+    return strobe_real()->mq_send(queue, from, bytes, priority);
+}
+
+HOOK int mq_timedsend(mqd_t queue, const char *from, size_t bytes, unsigned priority, const struct timespec *until)
+{
+    SCOPE(STROBE_KIND_WRITE, FD(queue));
+    return strobe_real()->mq_timedsend(queue, from, bytes, priority, until);
 }

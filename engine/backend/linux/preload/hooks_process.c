@@ -16,11 +16,10 @@
 /* Closes the session and returns the environment to go with, when this is the recorded process. */
 static char *const *depart(bool *departs, char *const *environment)
 {
-    *departs = strobe_preload_is_recorded_process();
+    *departs = strobe_preload_close_for_exec();
     if (!*departs)
-        return environment;
-    strobe_preload_close();
-    return strobe_environment_for_exec(environment);
+        strobe_preload_count_vforked();
+    return *departs ? strobe_environment_for_exec(environment) : environment;
 }
 
 static void stay(bool departed)

@@ -8,10 +8,42 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* What the program believes is installed for the stop signal. Written by sigaction calls, read by the handler; a
- * handler that runs meanwhile sees the old or the new one whole. */
-static struct sigaction wished[2];
+/* What the program believes is installed for the stop signal: the slot whose index `wish` has. Any number of threads
+ * and handlers exchange and read it at a time, and each sees one whole:
+ *
+ *   exchange  claims a slot that is not used (0 -> USED), fills it, and puts its index into `wish`. The slot that was
+ *   there
+ *             is this caller's to copy and give back.
+ *   read      counts itself into the slot, and looks whether it still is the one; a slot with readers is not claimed
+ */
+enum { WISHES = 64 };
+#define USED 0x80000000u
+static struct { strobe_a32 state; struct sigaction action; } wished[WISHES] = {[0] = {.state = USED}};
 static strobe_a32 wish;
+
+static struct sigaction read_wish(void)
+{
+    for (;;) {
+        uint32_t at = strobe_load_acquire(&wish);
+        strobe_add_acq_rel(&wished[at].state, 1);
+        struct sigaction action;
+        bool still = strobe_load_seq_cst(&wish) == at;
+        if (still)
+            action = wished[at].action;
+        strobe_add_acq_rel(&wished[at].state, UINT32_MAX);
+        if (still)
+            return action;
+    }
+}
+
+static uint32_t claim_wish(void)
+{
+    for (uint32_t at = 0;; at = (at + 1) % WISHES) {
+        uint32_t unused = 0;
+        if (strobe_cas_acq_rel(&wished[at].state, &unused, USED))
+            return at;
+    }
+}
 
 static bool is_ours(int number)
 {
@@ -30,7 +62,7 @@ const sigset_t *strobe_signals_without_ours(const sigset_t *mask, sigset_t *room
 
 void strobe_signals_foreign(int number, siginfo_t *info, void *context)
 {
-    struct sigaction now = wished[strobe_load_acquire(&wish) & 1];
+    struct sigaction now = read_wish();
     if (now.sa_flags & SA_SIGINFO) {
         now.sa_sigaction(number, info, context);
     } else if (now.sa_handler == SIG_DFL) {
@@ -46,21 +78,31 @@ void strobe_signals_foreign(int number, siginfo_t *info, void *context)
     }
 }
 
+/* The last ticks may still be pending for threads that wait for a processor. To ignore a signal discards them, in all
+ * threads; the default action would end the process. */
 void strobe_signals_restore(void)
 {
-    if (strobe_preload.host.signal)
-        strobe_real()->sigaction(strobe_preload.host.signal, &wished[strobe_load_acquire(&wish) & 1], NULL);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, now = wished[strobe_load_acquire(&wish)].action;
+    if (!strobe_preload.host.signal)
+        return;
+    strobe_real()->sigaction(strobe_preload.host.signal, &ignore, NULL);
+    strobe_real()->sigaction(strobe_preload.host.signal, &now, NULL);
 }
 
 static void exchange_wish(const struct sigaction *wanted, struct sigaction *before)
 {
-    uint32_t at = strobe_load_acquire(&wish);
-    if (before)
-        *before = wished[at & 1];
+    struct sigaction was;
     if (wanted) {
-        wished[(at + 1) & 1] = *wanted;
-        strobe_store_release(&wish, at + 1);
+        uint32_t at = claim_wish();
+        wished[at].action = *wanted;
+        uint32_t old = strobe_exchange_acq_rel(&wish, at);
+        was = wished[old].action;
+        strobe_add_acq_rel(&wished[old].state, USED);   /* USED + USED: no longer */
+    } else {
+        was = read_wish();
     }
+    if (before)
+        *before = was;
 }
 
 HOOK int sigaction(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)

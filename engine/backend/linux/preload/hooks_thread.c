@@ -2,6 +2,8 @@
  * pthread_create is registered before its own code runs, and signs off however it ends: return, pthread_exit or
  * cancellation. */
 #include "engine/backend/linux/preload/hook.h"
+#include "engine/backend/linux/preload/own_threads.h"
+#include "engine/backend/linux/preload/restrict.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,12 +11,30 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-struct birth { void *(*routine)(void *); void *argument; };
+struct birth { void *(*routine)(void *); void *argument; bool restricted; };
+
+/* A thread that was cancelled asynchronously inside the engine leaves a request without an outcome: it is dropped.
+ * Kinds that the sampler writes are left to it. */
+static void settle_interrupted(struct strobe_thread *t)
+{
+    for (unsigned kind = STROBE_KIND_NONE + 1; kind < STROBE_KIND_COUNT; kind++) {
+        struct strobe_account *a = &t->entry->account[kind];
+        if (kind == STROBE_KIND_ASYNC || kind == STROBE_KIND_COUNTER || kind == STROBE_KIND_HITCH)
+            continue;
+        uint64_t outcomes = strobe_load_relaxed(&a->sampled) + strobe_load_relaxed(&a->gated) +
+                            strobe_load_relaxed(&a->paused) + strobe_load_relaxed(&a->unwind_failed) +
+                            strobe_load_relaxed(&a->dropped);
+        uint64_t requests = strobe_load_relaxed(&a->requests);
+        if (requests > outcomes)
+            strobe_bump(&a->dropped, requests - outcomes);
+    }
+}
 
 static void sign_off(int *unused)
 {
     struct strobe_thread *t = strobe_local.thread;
     (void)unused;
+    strobe_own_threads_note_exit(0);
     if (!t || strobe_switched() == STROBE_OFF)
         return;
     char name[16] = "";
@@ -22,16 +42,25 @@ static void sign_off(int *unused)
     strobe_thread_rename(t, name);
     strobe_point_forced(t, STROBE_KIND_THREAD, 0, HERE);
     strobe_hand_over(t, (uint64_t)pthread_self(), STROBE_RELEASE_ALL, HERE);
+    if (strobe_load_relaxed(&t->inside))
+        settle_interrupted(t);
     strobe_thread_detach(t);
 }
 
 static void *live(void *p)
 {
     struct birth b = *(struct birth *)p;
+    if (b.restricted)
+        strobe_restrict_inherit();
+    /* An allocator may set itself up for this thread here, with calls that are hooked. The thread is not registered by
+     * them: it would be registered twice. */
+    strobe_local.busy = 1;
+    strobe_fence_signal();
     strobe_real()->free(p);
-    if (strobe_switched() == STROBE_OFF)
-        return b.routine(b.argument);
-    struct strobe_thread *t = strobe_preload_attach_known(false);
+    strobe_fence_signal();
+    strobe_local.busy = b.restricted;
+    struct strobe_thread *t =
+        b.restricted || strobe_switched() == STROBE_OFF ? NULL : strobe_preload_attach_known(false);
     if (t)
         strobe_point_forced(t, STROBE_KIND_THREAD, 1, HERE);
     int ends __attribute__((cleanup(sign_off))) = 0;
@@ -43,10 +72,12 @@ HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, voi
 {
     strobe_hook_forbidden("pthread_create");
     struct strobe_real *real = strobe_real();
-    struct birth *b = strobe_switched() == STROBE_OFF ? NULL : real->malloc(sizeof *b);
+    if (strobe_own_thread_starts)
+        return real->pthread_create(thread, attributes, routine, argument);
+    struct birth *b = strobe_preload.started ? real->malloc(sizeof *b) : NULL;
     if (!b)
         return real->pthread_create(thread, attributes, routine, argument);
-    *b = (struct birth){routine, argument};
+    *b = (struct birth){routine, argument, strobe_restricted};
     int r = real->pthread_create(thread, attributes, live, b);
     if (r)
         real->free(b);
@@ -89,7 +120,12 @@ HOOK int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         a[i] = va_arg(arguments, unsigned long);
     va_end(arguments);
+    bool restricts = strobe_restrict_by_prctl(option, a[0]);
+    if (restricts)
+        strobe_restrict_begin(false);
     int r = strobe_real()->prctl(option, a[0], a[1], a[2], a[3]);
+    if (restricts)
+        strobe_restrict_end(false, r == 0);
     if (r == 0 && option == PR_SET_NAME && strobe_local.thread)
         strobe_thread_rename(strobe_local.thread, (const char *)a[0]);
     return r;

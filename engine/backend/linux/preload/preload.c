@@ -1,13 +1,21 @@
 #include "engine/backend/linux/preload/preload.h"
 
+#include "engine/backend/linux/cpu_clock.h"
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/preload/environment.h"
+#include "engine/backend/linux/preload/followed.h"
+#include "engine/backend/linux/preload/forked.h"
 #include "engine/backend/linux/preload/method.h"
+#include "engine/backend/linux/preload/own_threads.h"
 #include "engine/backend/linux/preload/process.h"
 #include "engine/backend/linux/preload/real.h"
+#include "engine/backend/linux/preload/restrict.h"
 #include "engine/backend/linux/preload/signals.h"
-#include "engine/backend/linux/unwind_dwarf.h"
+#include "engine/backend/linux/unwind_images.h"
+#include "engine/backend/linux/unwind_table.h"
+#include "engine/capture/blocking.h"
 #include "engine/capture/guard.h"
+#include "engine/capture/sample.h"
 #include "engine/capture/sampler.h"
 #include "engine/method/entry.h"
 
@@ -24,6 +32,12 @@
 struct strobe_preload strobe_preload;
 
 static struct strobe_sampler sampler;
+
+static struct strobe_unwind_index *unwind_index;   /* NULL: stacks are taken by frame pointers alone */
+
+/* One thread closes the session. Another one that comes meanwhile may be about to end the process, and waits. */
+enum { NOT_CLOSED = 0, CLOSING = 1, CLOSED = 2 };
+static strobe_a32 closed;
 
 static uint32_t self_tid(void)
 {
@@ -58,6 +72,9 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main)
     pthread_attr_t attributes;
     void *low = NULL;
     size_t bytes = 0;
+    /* A hooked call of a sanitizer's thread start, say, has registered the thread on the way here. */
+    if (strobe_local.thread)
+        return strobe_local.thread;
     strobe_local.busy = 1;   /* what follows may allocate, and so come back here */
     strobe_fence_signal();
     if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
@@ -72,6 +89,8 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main)
     struct strobe_thread *t = attach(is_main, &stack);
     strobe_fence_signal();
     strobe_local.busy = t == NULL;
+    if (!t)
+        strobe_add_relaxed(&strobe_preload.engine.session.header->events_untracked, 1);
     return t;
 }
 
@@ -80,56 +99,110 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
     if (strobe_local.busy)
         return NULL;
     strobe_local.busy = 1;
-    struct strobe_thread *t = attach(false, &(struct strobe_stack_bounds){0});
+    struct strobe_preload *p = &strobe_preload;
+    bool is_main = p->forked && self_tid() == strobe_forked.pid;
+    struct strobe_thread *t = attach(is_main, is_main ? &strobe_forked.stack : &(struct strobe_stack_bounds){0});
+    if (is_main && t)
+        p->main_thread = t->index;
     strobe_local.busy = 0;
     if (!t)
         strobe_add_relaxed(&strobe_preload.engine.session.header->events_untracked, 1);
     return t;
 }
 
-/* Libraries come and go with dlopen; looking now and then is cheap, and their code is met only after they are loaded.
- * */
+/* Libraries come and go with dlopen. The sampler looks for them now and then, and at once after code was met that is in
+ * no image known. */
 enum { PASSES_BETWEEN_LOOKS = 16 };
+
+static bool met_unknown_code(void)
+{
+    return unwind_index && strobe_load_relaxed(&unwind_index->missed) &&
+           strobe_exchange_acq_rel(&unwind_index->missed, 0);
+}
 
 static void look_for_images(void *ctx)
 {
     static uint32_t passes;
     (void)ctx;
-    if (++passes % PASSES_BETWEEN_LOOKS == 0 && strobe_linux_images_changed())
-        strobe_linux_note_images(&strobe_preload.engine.session, now_ticks());
+    if ((++passes % PASSES_BETWEEN_LOOKS != 0 && !met_unknown_code()) || !strobe_linux_images_changed())
+        return;
+    if (unwind_index)
+        strobe_unwind_images_update(&strobe_preload.host.host);
+    strobe_linux_note_images(&strobe_preload.engine.session, now_ticks(), true);
+}
+
+/* The main thread of a forked child registers at its first hook. One that calls none is asked to by a signal, while it
+ * runs: its CPU clock moves between two looks. */
+static char greeting;
+
+static void greet_main_thread(struct strobe_preload *p)
+{
+    uint32_t pid = strobe_forked.pid;
+    uint64_t first, second;
+    const struct strobe_host *h = &p->host.host;
+    if (!p->host.signal || h->thread_cpu_ns(h->ctx, pid, &first) != STROBE_OK ||
+        h->thread_cpu_ns(h->ctx, pid, &second) != STROBE_OK || first == second)
+        return;
+    siginfo_t info = {.si_signo = p->host.signal, .si_code = SI_QUEUE};
+    info.si_pid = (pid_t)pid;
+    info.si_value.sival_ptr = &greeting;
+    syscall(SYS_rt_tgsigqueueinfo, (long)pid, (long)pid, (long)p->host.signal, &info);
+}
+
+static void on_other_signal(int number, siginfo_t *info, void *context)
+{
+    bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &greeting &&
+                (uint32_t)info->si_pid == strobe_preload.host.pid;
+    if (!ours)
+        strobe_signals_foreign(number, info, context);
+    else if (!strobe_local.thread && !strobe_restricted && strobe_switched() != STROBE_OFF)
+        strobe_preload_attach_unknown();
 }
 
 static void between_passes(void *ctx)
 {
     struct strobe_preload *p = &strobe_preload;
     look_for_images(ctx);
-    if (strobe_series_due(&sampler, &p->series_due_ticks, now_ticks()))
+    if (strobe_load_relaxed(&p->host.signal_taken))
+        strobe_store_relaxed(&p->engine.session.header->signal_taken, (uint32_t)p->host.signal);
+    if (p->forked && p->main_thread == UINT32_MAX)
+        greet_main_thread(p);
+    strobe_followed_reserve(&p->engine.session, now_ticks() - p->engine.session.header->begin.ticks);
+    if (p->main_thread != UINT32_MAX && strobe_series_due(&sampler, &p->series_due_ticks, now_ticks()))
         strobe_process_tell(&p->host, &sampler, p->main_thread, true);
 }
 
-static void *run_sampler(void *unused)
+static void become_sampler(void)
 {
-    (void)unused;
-    strobe_local.busy = 1;   /* this thread is ours: its hooks call through */
     prctl(PR_SET_NAME, "strobe-sampler");
     strobe_linux_sampler_begins();
-    strobe_sampler_init(&sampler, &strobe_preload.engine, self_tid());
-    strobe_sampler_run(&sampler);
-    return NULL;
 }
 
-/* All signals stay blocked there: none of the program's is ever delivered to the sampler. */
-static bool start_sampler(void)
+static void sample_to_the_end(void)
 {
-    sigset_t all, before;
-    pthread_t thread;
-    sigfillset(&all);
-    strobe_real()->pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = strobe_real()->pthread_create(&thread, NULL, run_sampler, NULL) == 0;
-    strobe_real()->pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started)
-        pthread_detach(thread);
-    return started;
+    strobe_sampler_init(&sampler, &strobe_preload.engine, self_tid());
+    strobe_sampler_run(&sampler);
+    strobe_preload_close();
+}
+
+static void run_sampler(void)
+{
+    become_sampler();
+    sample_to_the_end();
+}
+
+/* ---- ticks of CPU clocks ---- */
+
+/* A thread that has signed off may tick once more. */
+static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
+{
+    struct strobe_thread *t = strobe_local.thread;
+    if (!strobe_linux_clock_sent(&strobe_preload.host, info) || (t && !strobe_linux_clock_is_of(t->index, info)))
+        return false;
+    bool takes = !strobe_local.busy && strobe_switched() != STROBE_OFF;
+    if (t)
+        strobe_sample_interrupted(t, takes ? regs : NULL, strobe_linux_clock_rang(info));
+    return true;
 }
 
 /* ---- the switch: a page that a forked child finds wiped ---- */
@@ -163,8 +236,9 @@ static void switch_on(void)
 
 static const struct strobe_unwinder *choose_unwinder(const struct strobe_config *c)
 {
-    const struct strobe_unwinder *dwarf = c->unwind == STROBE_UNWIND_DWARF ? strobe_linux_unwinder_dwarf() : NULL;
-    return dwarf ? dwarf : &strobe_unwinder_fp;
+    unwind_index = c->unwind == STROBE_UNWIND_DWARF ? strobe_unwind_images_update(&strobe_preload.host.host) : NULL;
+    strobe_unwind_table_use(unwind_index);
+    return unwind_index ? &strobe_unwinder_table : &strobe_unwinder_fp;
 }
 
 static void fill_header(struct strobe_session_header *h)
@@ -177,32 +251,60 @@ static void fill_header(struct strobe_session_header *h)
     h->exe[n > 0 ? n : 0] = '\0';
 }
 
-/* Begins a capture into an attached session. On failure the program runs on, untraced. */
-static void start(const struct strobe_session *session)
+/* The state of threads is what is behind the first part. Each thread touches three pages of its own; from the hundredth
+ * thread or so on they come in large pages: thousands of page faults less for 2,000 threads. */
+static void *map_engine_memory(const struct strobe_config *c)
+{
+    enum { SMALL_PAGES_BYTES = sizeof(struct strobe_blocking) + (2 << 20) };
+    size_t bytes = strobe_engine_memory_bytes(c);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (bytes > SMALL_PAGES_BYTES)
+        madvise(memory + (SMALL_PAGES_BYTES & ~4095), bytes - SMALL_PAGES_BYTES, MADV_HUGEPAGE);
+    return memory;
+}
+
+/* Lays the engine out over an attached session. On failure the program runs on, untraced. *stops: threads can be
+ * stopped, and a sampler is wanted. */
+static bool lay_out(const struct strobe_session *session, bool *stops)
 {
     struct strobe_preload *p = &strobe_preload;
     const struct strobe_config *c = &session->header->config;
-    size_t bytes = strobe_engine_memory_bytes(c);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED || !place_switch())
-        return;
+    void *memory = map_engine_memory(c);
+    if (!memory || !place_switch())
+        return false;
     strobe_local.busy = 1;
     strobe_linux_init(&p->host, strobe_real()->clock_gettime);
     p->host.host.between_passes = between_passes;
+    strobe_own_threads_watch(&p->host.host);
     fill_header(session->header);
     strobe_engine_init(&p->engine, session, &p->host.host, choose_unwinder(c), memory);
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
     strobe_method_start(p, &page->method);
-    bool stops = p->samples && c->async_interval_ns && strobe_linux_take_signal(&p->host, (int)c->suspend_signal,
+    *stops = p->samples && c->async_interval_ns && strobe_linux_take_signal(&p->host, (int)c->suspend_signal,
                                                                   strobe_real()->sigaction,
-                                                                  strobe_signals_foreign) == STROBE_OK;
+                                                                  on_other_signal) == STROBE_OK;
     p->started = true;
-    strobe_linux_note_images(session, now_ticks());
+    p->main_thread = UINT32_MAX;
+    strobe_linux_note_images(session, now_ticks(), true);
+    if (*stops && strobe_linux_clocks_begin(&p->host, c->threads_max))
+        p->host.tick = on_tick;
+    return true;
+}
+
+/* Begins a capture into an attached session. */
+static void start(const struct strobe_session *session)
+{
+    struct strobe_preload *p = &strobe_preload;
+    bool stops;
+    if (!lay_out(session, &stops))
+        return;
     const struct strobe_thread *main_thread = p->samples ? strobe_preload_attach_known(true) : NULL;
     p->main_thread = main_thread ? main_thread->index : UINT32_MAX;
     if (stops)
-        start_sampler();
+        strobe_own_thread_start(run_sampler);
     switch_on();
 }
 
@@ -217,28 +319,108 @@ __attribute__((constructor)) static void enter(void)
 
 /* ---- fork ---- */
 
+void strobe_preload_count_child(void)
+{
+    const struct strobe_preload *p = &strobe_preload;
+    if (p->started && !p->follow)
+        strobe_add_relaxed(&p->engine.session.header->children_left, 1);
+}
+
+void strobe_preload_count_vforked(void)
+{
+    static strobe_a32 counted;   /* the child counted last: one may try several files */
+    const struct strobe_preload *p = &strobe_preload;
+    uint32_t pid = self_pid();
+    if (p->started && p->engine.session.header->pid != pid && strobe_exchange_acq_rel(&counted, pid) != pid)
+        strobe_preload_count_child();
+}
+
+static void forget_parent(void)
+{
+    memset(&strobe_preload, 0, sizeof strobe_preload);
+    memset(&sampler, 0, sizeof sampler);
+    strobe_store_relaxed(&closed, NOT_CLOSED);
+}
+
+/* The thread of a forked child that begins its capture, and is its sampler then. */
+static void run_forked(void)
+{
+    struct strobe_session session;
+    bool stops = false;
+    become_sampler();
+    if (!strobe_forked_wait())
+        return;
+    if (strobe_environment_child_session(strobe_forked.pid, &strobe_forked.config, &session)) {
+        forget_parent();
+        strobe_preload.forked = lay_out(&session, &stops);
+        session.header->begin = strobe_forked.begin;
+    }
+    if (strobe_preload.forked)
+        switch_on();
+    strobe_forked_started();
+    if (stops)
+        sample_to_the_end();
+}
+
+/* Where each call is recorded, capture goes on at once: the calls before an exec count, too. */
+static void follow_at_once(void)
+{
+    struct strobe_session session;
+    if (!strobe_environment_child_session(self_pid(), &strobe_forked.config, &session))
+        return;
+    forget_parent();
+    start(&session);
+}
+
+/* What the child has to know of its parent: the bounds of its only thread's stack, for one. */
+static void keep_for_child(void)
+{
+    const struct strobe_thread *t = strobe_local.thread;
+    strobe_forked.config = strobe_preload.engine.config;
+    strobe_forked.stack = t ? (struct strobe_stack_bounds){t->stack_low, t->stack_high, t->root_frame}
+                            : (struct strobe_stack_bounds){0};
+}
+
+static void follow(void)
+{
+    if (strobe_forked.config.calls) {
+        follow_at_once();
+        return;
+    }
+    strobe_forked_begin();
+    if (!strobe_own_thread_start(run_forked))
+        strobe_forked_end();
+}
+
 static void in_child(void)
 {
-    if (!strobe_preload.started)
+    struct strobe_preload *p = &strobe_preload;
+    bool inherits = strobe_forked_inherit();   /* first: the state is the parent's */
+    if (!p->started && !inherits)
         return;
+    if (!inherits) {
+        strobe_preload_count_child();
+        keep_for_child();
+    }
+    strobe_forked_read_clocks(&strobe_forked.begin);
+    bool follows = inherits || p->follow;
     strobe_store_relaxed(strobe_switch, STROBE_OFF);
-    strobe_preload.started = false;
+    p->started = false;
+    if (strobe_restricted)
+        return;
     strobe_method_forget();
+    strobe_own_threads_forget();
     strobe_signals_restore();
     strobe_local.thread = NULL;
     strobe_local.busy = 0;
-    struct strobe_session session;
-    if (strobe_preload.follow &&
-        strobe_environment_child_session(self_pid(), &strobe_preload.engine.config, &session)) {
-        memset(&strobe_preload, 0, sizeof strobe_preload);
-        memset(&sampler, 0, sizeof sampler);
-        start(&session);
-    }
+    if (follows)
+        follow();
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void watch_forks_and_exits(void)
 {
     pthread_atfork(NULL, NULL, in_child);
+    at_quick_exit(strobe_preload_close);
 }
 
 /* ---- end ---- */
@@ -247,14 +429,30 @@ bool strobe_preload_is_recorded_process(void)
 {
     const struct strobe_preload *p = &strobe_preload;
     bool on = strobe_switched() != STROBE_OFF || strobe_load_relaxed(strobe_entry_switch) != STROBE_OFF;
-    return p->started && on && p->engine.session.header->pid == self_pid();
+    return p->started && on && !strobe_restricted && p->engine.session.header->pid == self_pid();
+}
+
+/* A thread that ended inside the engine, by SYS_exit from a signal handler or killed by a filter, never leaves it. */
+static void forget_dead_threads(void)
+{
+    struct strobe_engine *e = &strobe_preload.engine;
+    uint32_t count = strobe_session_thread_count(&e->session);
+    for (uint32_t i = 0; i < count; i++)
+        if (strobe_load_acquire(&e->threads[i].inside) &&
+            syscall(SYS_tgkill, (long)strobe_preload.host.pid, (long)e->session.threads[i].tid, 0l) != 0 &&
+            errno == ESRCH)
+            strobe_store_release(&e->threads[i].inside, 0);
 }
 
 /* Threads leave the engine within microseconds unless they are descheduled. */
+enum { QUIET_STEPS = 500, QUIET_STEPS_OF_LIVING = 25 };
+
 static bool wait_until_quiet(void)
 {
     struct timespec pause = {0, 200 * 1000};
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < QUIET_STEPS; i++) {
+        if (i == QUIET_STEPS_OF_LIVING)
+            forget_dead_threads();
         if (strobe_engine_quiet(&strobe_preload.engine) && strobe_entry_quiet())
             return true;
         syscall(SYS_nanosleep, &pause, NULL);
@@ -262,17 +460,26 @@ static bool wait_until_quiet(void)
     return false;
 }
 
-void strobe_preload_close(void)
+static void finish_session(void)
 {
     struct strobe_preload *p = &strobe_preload;
     struct strobe_session *s = &p->engine.session;
-    if (!strobe_preload_is_recorded_process())
-        return;
-    int saved = errno;
+    struct strobe_clock_pair end;
+    if (sampler.engine) {
+        strobe_sampler_finish(&sampler);
+        strobe_process_tell(&p->host, &sampler, p->main_thread, false);
+    }
+    strobe_linux_clock_pair(&p->host, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
+    strobe_session_finish(s, &end);
+}
+
+static void close_session(void)
+{
+    struct strobe_preload *p = &strobe_preload;
+    struct strobe_session *s = &p->engine.session;
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
     strobe_method_switch(STROBE_OFF);
-    strobe_local.busy = 1;
-    strobe_linux_note_images(s, now_ticks());
+    strobe_linux_note_images(s, now_ticks(), !strobe_restricted);
     if (strobe_entry_local.thread && !p->samples)
         prctl(PR_GET_NAME, s->threads[strobe_entry_local.thread - 1].name);
     if (strobe_local.thread) {
@@ -280,25 +487,61 @@ void strobe_preload_close(void)
         prctl(PR_GET_NAME, name);
         strobe_thread_rename(strobe_local.thread, name);
     }
-    if (wait_until_quiet()) {
-        struct strobe_clock_pair end;
-        if (sampler.engine) {
-            strobe_sampler_finish(&sampler);
-            strobe_process_tell(&p->host, &sampler, p->main_thread, false);
-        }
-        strobe_linux_clock_pair(&p->host, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
-        strobe_session_finish(s, &end);
+    if (wait_until_quiet())
+        finish_session();
+}
+
+static void wait_until_closed(void)
+{
+    struct timespec pause = {0, 200 * 1000};
+    for (int i = 0; i < 1000 && strobe_load_acquire(&closed) == CLOSING; i++)
+        syscall(SYS_nanosleep, &pause, NULL);
+}
+
+void strobe_preload_close(void)
+{
+    const struct strobe_preload *p = &strobe_preload;
+    uint32_t before = NOT_CLOSED, busy = strobe_local.busy;
+    int saved = errno;
+    if (strobe_restricted)
+        strobe_restrict_close();
+    else if (strobe_forked_stop())
+        strobe_forked_leave_session();
+    if (!p->started || strobe_restricted || p->engine.session.header->pid != self_pid())
+        return;
+    strobe_local.busy = 1;
+    if (strobe_cas_acq_rel(&closed, &before, CLOSING)) {
+        close_session();
+        strobe_store_release(&closed, CLOSED);
+    } else if (before == CLOSING) {
+        wait_until_closed();
     }
-    strobe_local.busy = 0;
+    strobe_local.busy = busy;
     errno = saved;
+}
+
+bool strobe_preload_is_closed(void)
+{
+    return strobe_load_acquire(&closed) == CLOSED;
+}
+
+bool strobe_preload_close_for_exec(void)
+{
+    if (strobe_forked_stop())
+        return true;
+    if (!strobe_preload_is_recorded_process())
+        return false;
+    strobe_preload_close();
+    return true;
 }
 
 void strobe_preload_reopen(void)
 {
     struct strobe_preload *p = &strobe_preload;
-    if (!p->started || p->engine.session.header->pid != self_pid())
+    if (strobe_forked_go_on() || !p->started || p->engine.session.header->pid != self_pid())
         return;
     strobe_store_release(&p->engine.session.header->state, STROBE_SESSION_RUNNING);
+    strobe_store_release(&closed, NOT_CLOSED);
     switch_on();
 }
 

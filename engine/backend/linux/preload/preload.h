@@ -7,8 +7,9 @@
 
 #include <stdbool.h>
 
-/* Environment by which the command and the library agree. STROBE_SESSION is the session file's absolute path. */
+/* Environment by which the command and the library agree, see environment.h. */
 #define STROBE_ENV_SESSION "STROBE_SESSION"
+#define STROBE_ENV_ONLY    "STROBE_ONLY"
 
 struct strobe_preload {
     struct strobe_engine engine;
@@ -18,6 +19,7 @@ struct strobe_preload {
     uint32_t main_thread;      /* for which time series are written; index in the session's table */
     uint64_t series_due_ticks;
     bool samples;              /* taken at all, or calls only */
+    bool forked;               /* the capture began some time after a fork, not at an exec (forked.h) */
 };
 extern struct strobe_preload strobe_preload;
 
@@ -31,8 +33,22 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main);
 /* Ends the capture in order: no event is taken after it returns. Idempotent. */
 void strobe_preload_close(void);
 
+/* True once the session is closed, or could not be. Any context. */
+bool strobe_preload_is_closed(void);
+
+/* The same before an exec, also of a forked child whose capture has not begun. False when this process is neither. */
+bool strobe_preload_close_for_exec(void);
+
 /* Takes it up again after an exec that failed. */
 void strobe_preload_reopen(void);
+
+/* Counts a child process that was started and is not followed. In the recorded process, or in that child as long as it
+ * shares the session's mapping. Any context. */
+void strobe_preload_count_child(void);
+
+/* The same for the caller of an exec, when it is a child by vfork of the recorded process: such a child runs in the
+ * memory of its parent, and nothing but its exec is seen. */
+void strobe_preload_count_vforked(void);
 
 /* Says who did what in the suspended window, and aborts. */
 _Noreturn void strobe_preload_offender(const char *name);

@@ -33,8 +33,14 @@ static uint64_t footprint_bytes(void)
     return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+/* Threads of the process that are the engine's: the sampler, and the one that keeps the clock of calls. */
+static uint64_t own_threads(const struct strobe_sampler *s)
+{
+    return s->engine->config.calls ? 2 : 1;
+}
+
 /* The kernel counts a task directory's links as two and one a thread. 0 when it does not say. */
-static uint64_t thread_count(void)
+uint64_t strobe_process_thread_count(void)
 {
     struct statx x = {0};
     if (syscall(SYS_statx, AT_FDCWD, "/proc/self/task", 0, STATX_NLINK, &x) != 0 || x.stx_nlink < 3)
@@ -55,8 +61,10 @@ void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s,
     uint64_t now = h->ticks(h->ctx), value[STROBE_SERIES_COUNT] = {
         [STROBE_SERIES_CPU_NS] = cpu_ns(l),
         [STROBE_SERIES_FOOTPRINT_BYTES] = own_files ? footprint_bytes() : 0,
-        [STROBE_SERIES_THREADS] = thread_count(),
+        [STROBE_SERIES_THREADS] = strobe_process_thread_count(),
     };
+    uint64_t own = own_threads(s);
+    value[STROBE_SERIES_THREADS] -= value[STROBE_SERIES_THREADS] > own ? own : value[STROBE_SERIES_THREADS];
     for (unsigned what = 0; what < STROBE_SERIES_COUNT; what++)
         if (value[what])
             strobe_series_counter(s, thread, (enum strobe_series)what, now, value[what]);

@@ -16,4 +16,7 @@
  * descriptor table is the program's (not the sampler thread's own), `own_files` is false and the footprint left out. */
 void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s, uint32_t thread, bool own_files);
 
+/* Threads of the process, a leader that has ended among them; 0 when the system does not tell. */
+uint64_t strobe_process_thread_count(void);
+
 #endif

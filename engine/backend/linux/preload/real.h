@@ -4,13 +4,17 @@
 
 #include "engine/base/hint.h"
 
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -70,6 +74,19 @@ struct strobe_real {
     int (*fsync)(int);
     int (*fdatasync)(int);
     int (*close)(int);
+    /* hooks_descriptors.c */
+    int (*pipe2)(int[2], int);
+    int (*pipe)(int[2]);
+    int (*socketpair)(int, int, int, int[2]);
+    int (*eventfd)(unsigned, int);
+    int (*eventfd_read)(int, eventfd_t *);
+    int (*eventfd_write)(int, eventfd_t);
+    int (*epoll_create)(int);
+    int (*epoll_create1)(int);
+    int (*epoll_ctl)(int, int, int, struct epoll_event *);
+    int (*dup)(int);
+    int (*dup2)(int, int);
+    int (*dup3)(int, int, int);
     /* hooks_net.c */
     int (*poll)(struct pollfd *, nfds_t, int);
     int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -91,6 +108,10 @@ struct strobe_real {
     ssize_t (*__recvfrom_chk)(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *);
     ssize_t (*recvmsg)(int, struct msghdr *, int);
     int (*recvmmsg)(int, struct mmsghdr *, unsigned, int, struct timespec *);
+    ssize_t (*mq_receive)(mqd_t, char *, size_t, unsigned *);
+    ssize_t (*mq_timedreceive)(mqd_t, char *, size_t, unsigned *, const struct timespec *);
+    int (*mq_send)(mqd_t, const char *, size_t, unsigned);
+    int (*mq_timedsend)(mqd_t, const char *, size_t, unsigned, const struct timespec *);
     /* hooks_time.c */
     int (*nanosleep)(const struct timespec *, struct timespec *);
     int (*clock_nanosleep)(clockid_t, int, const struct timespec *, struct timespec *);
@@ -115,7 +136,7 @@ struct strobe_real {
     int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
     int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
     int (*signalfd)(int, const sigset_t *, int);
-    /* hooks_process.c, hooks_asm.S */
+    /* hooks_process.c, hooks_jump.S */
     void *(*dlopen)(const char *, int);
     int (*dlclose)(void *);
     int (*execve)(const char *, char *const[], char *const[]);
@@ -126,6 +147,13 @@ struct strobe_real {
     pid_t (*waitpid)(pid_t, int *, int);
     pid_t (*wait)(int *);
     int (*waitid)(int, id_t, siginfo_t *, int);
+    /* hooks_spawn.c */
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                       char *const[], char *const[]);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                        char *const[], char *const[]);
+    int (*system)(const char *);
+    FILE *(*popen)(const char *, const char *);
 };
 
 extern struct strobe_real strobe_real_table;

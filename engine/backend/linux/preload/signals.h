@@ -10,7 +10,8 @@ const sigset_t *strobe_signals_without_ours(const sigset_t *mask, sigset_t *room
 /* Passes an instance of the stop signal that is not ours on to the program's own disposition of it. In the handler. */
 void strobe_signals_foreign(int number, siginfo_t *info, void *context);
 
-/* Gives the program's own disposition back to the kernel, in a forked child that is not traced. */
+/* Gives the program's own disposition back to the kernel, and discards what is pending of the engine's: in a forked
+ * child that is not traced, or when the capture has ended and no thread of the engine sends signals any more. */
 void strobe_signals_restore(void);
 
 #endif

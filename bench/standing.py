@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Where the engine stands: the table of README, and the `expect` lines of scenarios.
+
+    standing.py STROBE table [SCENARIO...]      prints README's table: medians of five seeds in virtual time
+    standing.py STROBE expects [SCENARIO...]    plays 40 seeds of each and widens those `expect` lines of policies
+                                                that a seed breaks, or comes close to; says which
+
+Run `table` after a change of the engine or of the machine's costs, and `expects` after one that is meant to change
+scores: a line that becomes wider must have a reason.
+"""
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+FIXTURES = "fixtures/scenarios"
+ONE_SEED = ("long_run",)                                   # the same at any
+FEW_SEEDS = ("cold_start", "thread_churn", "hang")         # they take long
+POLICIES = ("strobe", "ideal", "btrace-android", "btrace-ios")
+MARGIN = 0.4                                               # of the spread that was seen, beyond it
+
+
+def results(strobe, path, policy, seeds):
+    """As many results of the scenario as it is; its expectations are not judged when the cores are given."""
+    printed = subprocess.run([strobe, "run", path, "--print"], capture_output=True, text=True, check=True).stdout
+    cores = re.search(r"^cores (\d+)", printed, re.M).group(1)
+    command = [strobe, "run", path, "--policy", policy, "--cores", cores, "--json"]
+    if seeds > 1:
+        command += ["--seeds", f"1..{seeds}", "-j", str(os.cpu_count())]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        print(f"standing: {path}: {run.stderr.strip()}", file=sys.stderr)
+        sys.exit(1)
+    return [json.loads(line) for line in run.stdout.splitlines()] if seeds > 1 else [json.loads(run.stdout)]
+
+
+def print_row(strobe, path):
+    name = os.path.basename(path)[:-4]
+    seeds = 1 if name in ONE_SEED else 5
+    played = {policy: results(strobe, path, policy, seeds) for policy in POLICIES}
+
+    def median(policy, score):
+        return 100 * statistics.median(r[score] for r in played[policy])
+    print(f"    {name:<27} {median('strobe', 'agreement'):7.1f} % {median('ideal', 'agreement'):6.1f} % "
+          f"{median('btrace-android', 'agreement'):13.1f} % {median('btrace-ios', 'agreement'):9.1f} % "
+          f"{median('strobe', 'agreement_resolved'):8.1f} % {median('strobe', 'overhead'):8.2f} %", flush=True)
+
+
+def widened(score, values, low, high):
+    """Bounds that hold all values, in hundredths; of errors and overheads in finer steps."""
+    least, most = min(values), max(values)
+    margin = MARGIN * max(most - least, 0.002)
+    step = 1000 if float(high) < 0.5 else 100
+    if float(low) > 0 and least < float(low) + margin / 3:
+        low = f"{max(0, math.floor(step * (least - margin)) / step):g}"
+    if float(high) < 1 and most > float(high) and score != "false_merges":
+        high = f"{min(1, math.ceil(step * (most + margin)) / step):g}"
+    return low, high
+
+
+def update_expects(strobe, path):
+    name = os.path.basename(path)[:-4]
+    seeds = 1 if name in ONE_SEED else 8 if name in FEW_SEEDS else 40
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    played = {}
+    for line, score, policy, low, high in re.findall(r"^(expect (\S+) (\S+) ([\d.]+)\.\.([\d.]+))$", text, re.M):
+        if policy not in played:
+            played[policy] = results(strobe, path, policy, seeds)
+        values = [r[score] for r in played[policy]]
+        bounds = widened(score, values, low, high)
+        if bounds != (low, high):
+            print(f"{path}: {score} of {policy} is {min(values):.4g}..{max(values):.4g}: {low}..{high} becomes "
+                  f"{bounds[0]}..{bounds[1]}", flush=True)
+            text = text.replace(line + "\n", f"expect {score} {policy} {bounds[0]}..{bounds[1]}\n")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[2] not in ("table", "expects"):
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
+    strobe, what, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
+    paths = paths or sorted(f"{FIXTURES}/{f}" for f in os.listdir(FIXTURES) if f.endswith(".scn"))
+    for path in paths:
+        (print_row if what == "table" else update_expects)(strobe, path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+/* Reader of call frame information (.eh_frame, found through .eh_frame_hdr): for a program counter, the rule that leads
+ * from a function's frame to its caller's.
+ *
+ * Formats: Linux Standard Base 5.0, chapters "DWARF Extensions" and "Exception Frames"; DWARF 5, section 6.4;
+ * the registers' numbers are those of the System V x86-64 psABI (figure 3.36) and of AADWARF64 (section 4.1).
+ *
+ * The reader works on bytes in memory that may be a copy. It reads only inside the bytes that it was given, whatever
+ * they hold, also while other threads overwrite them. It calls nothing, takes no memory and uses less than 1 KiB of
+ * stack, so every function here may be called in any context. */
+#ifndef STROBE_BACKEND_LINUX_EH_FRAME_H
+#define STROBE_BACKEND_LINUX_EH_FRAME_H
+
+#include "engine/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* DWARF numbers of the registers that frames are found by. STROBE_EH_BX is x86-64's rbx, which is kept across calls and
+ * by which the dynamic linker's lazy binding, alone of all code that calls, finds its frame. */
+enum {
+#if defined(__x86_64__)
+    STROBE_EH_FP = 6, STROBE_EH_SP = 7, STROBE_EH_RA = 16, STROBE_EH_BX = 3,
+#elif defined(__aarch64__)
+    STROBE_EH_FP = 29, STROBE_EH_SP = 31, STROBE_EH_RA = 30, STROBE_EH_BX = 255,   /* no such register */
+#else
+#error "the numbers of this machine's registers are not known"
+#endif
+};
+
+enum strobe_unwind_kind {
+    STROBE_UNWIND_NONE = 0,   /* no rule, or one that cannot be expressed here */
+    STROBE_UNWIND_FRAME,      /* CFA = register `base` + `cfa` */
+    STROBE_UNWIND_DEREF,      /* CFA = word at (register `base` + `cfa`) + `more` */
+    STROBE_UNWIND_PLT,        /* CFA = sp + `cfa`, and 8 more where (pc & 15) >= `more`: lazy linkage stubs */
+    STROBE_UNWIND_END,        /* outermost function: it has no caller */
+    STROBE_UNWIND_BY_FP,      /* no rule, but code that keeps frame pointers as far as is known (set by the index) */
+};
+
+/* Where a register of the caller, or the return address, is. Offsets count words of 8 bytes. */
+enum strobe_unwind_saved {
+    STROBE_SAVED_SAME = 0,    /* still in its register */
+    STROBE_SAVED_AT_CFA,      /* word at CFA + offset */
+    STROBE_SAVED_AT_FP,       /* word at frame pointer + offset */
+    STROBE_SAVED_AT_SP,       /* word at stack pointer + offset */
+    STROBE_SAVED_LOST,        /* nowhere, or where it cannot be expressed */
+    STROBE_SAVED_UNDEFINED,   /* nowhere, and the tables say so: of a return address, the end of the stack */
+};
+
+enum { STROBE_UNWIND_SIGNAL = 1 };   /* flag: the frame of a signal handler's return; its caller was interrupted */
+
+/* How to get from a frame to its caller's. */
+struct strobe_unwind_rule {
+    uint8_t kind;             /* enum strobe_unwind_kind */
+    uint8_t base;             /* DWARF number of the register that the CFA is computed from */
+    uint8_t fp : 4, ra : 4;   /* enum strobe_unwind_saved */
+    uint8_t bx : 4, flags : 4;
+    int32_t cfa;              /* bytes */
+    int16_t fp_at, ra_at, bx_at;   /* words */
+    int16_t more;             /* bytes, see enum strobe_unwind_kind */
+};
+_Static_assert(sizeof(struct strobe_unwind_rule) == 16, "a rule is two words");
+
+/* Call frame information of one image. */
+struct strobe_eh_frame {
+    const uint8_t *bytes;     /* where it can be read: from .eh_frame_hdr or .eh_frame up, both inside */
+    uint64_t size;
+    uint64_t address;         /* of bytes[0] in the traced program */
+    uint64_t table;           /* offset in bytes of .eh_frame_hdr's sorted table */
+    uint64_t base;            /* address that the table's entries are relative to */
+    uint64_t count;           /* entries of the table */
+};
+
+/* Opens what lies in bytes[0 .. size), of which bytes[0] has the address `address` in the program; .eh_frame_hdr is at
+ * address `header`. STROBE_BAD_INPUT when there is no header of a known form, or its table passes the end;
+ * STROBE_UNSUPPORTED when the header has no sorted table. */
+enum strobe_status strobe_eh_frame_open(const void *bytes, uint64_t size, uint64_t address, uint64_t header,
+                                        struct strobe_eh_frame *out);
+
+/* Address of .eh_frame by the first `size` bytes of a header at address `header`; 0 when they do not tell it. */
+uint64_t strobe_eh_frame_start(const void *bytes, uint64_t size, uint64_t header);
+
+/* The rule for the instruction at `pc`. Its kind is STROBE_UNWIND_NONE when no entry covers pc, or the entry is
+ * damaged or cannot be expressed. */
+struct strobe_unwind_rule strobe_eh_frame_rule(const struct strobe_eh_frame *e, uint64_t pc);
+
+/* Whether functions keep frame pointers: at least 3 of 4 of some dozen that are spread over the table. */
+bool strobe_eh_frame_keeps_fp(const struct strobe_eh_frame *e);
+
+/* Address range of the entry `index` of the table (0 .. count - 1). False when the entry is damaged. For tests and
+ * statistics. */
+bool strobe_eh_frame_range(const struct strobe_eh_frame *e, uint64_t index, uint64_t *start, uint64_t *end);
+
+#endif

@@ -1,0 +1,228 @@
+#include "engine/backend/linux/preload/own_threads.h"
+
+#include "engine/backend/linux/preload/preload.h"
+#include "engine/backend/linux/preload/process.h"
+#include "engine/backend/linux/preload/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+long strobe_syscall_raw(long number, ...);   /* hooks_jump.S */
+
+enum {
+    LOOK_NS = 4000000,      /* between two looks for other threads */
+    SLEEP_NS = 20000000,    /* longest sleep without a look */
+    OWN_THREADS_MAX = 2,
+    STOP_STEPS = 10000,     /* of 200 us: as long is waited for own threads to end */
+};
+
+_Thread_local bool strobe_own_thread_starts;
+
+static strobe_a32 own_count, own_tid[OWN_THREADS_MAX];
+static void (*sleep_until)(void *ctx, uint64_t deadline_ticks);   /* the host's own */
+static strobe_a32 stays;    /* 1: an engine thread that has closed the session waits until it is alone */
+static strobe_a64 noted;    /* how many ends were noted << 32 | the last one's status */
+static strobe_a64 noted_before_leader = 1;   /* `noted` + 1 when only the leader was left; 0: others were there */
+static bool counted;        /* the C library counts the engine's threads among the program's */
+
+/* ---- whether others are left ---- */
+
+/* The leader of a process is kept as a zombie until the last thread ends; a zombie has no program file. Looking for the
+ * file needs no descriptor. */
+static bool is_leader_gone(void)
+{
+    char byte;
+    return syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", &byte, 1ul) < 0 && errno == ENOENT;
+}
+
+/* Where /proc is missing the count is 0, and nothing is concluded. */
+static bool is_alone(void)
+{
+    bool leader_gone = is_leader_gone();
+    uint64_t threads = strobe_process_thread_count();
+    bool others_gone = threads > 1 && threads <= 1 + (uint64_t)strobe_load_relaxed(&own_count);
+    if (!leader_gone)
+        strobe_store_relaxed(&noted_before_leader, others_gone ? strobe_load_relaxed(&noted) + 1 : 0);
+    return leader_gone && others_gone;
+}
+
+/* ---- start and end ---- */
+
+/* The calling thread is counted itself, so the count cannot reach 0 meanwhile. */
+static void take_out_of_count(void)
+{
+    unsigned *threads = dlsym(RTLD_DEFAULT, "__nptl_nthreads");
+    counted = threads == NULL;
+    if (threads)
+        __atomic_fetch_sub(threads, 1, __ATOMIC_RELAXED);
+}
+
+/* How the leader ended, as wait(2) has it: the last number of its stat (proc(5)). */
+static uint32_t leader_status(void)
+{
+    char text[1024];
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+    long bytes = fd < 0 ? 0 : syscall(SYS_read, fd, text, sizeof text - 1);
+    if (bytes <= 0)
+        return 0;
+    text[bytes] = '\0';
+    const char *last = strrchr(text, ' ');
+    return last ? (uint32_t)strtoul(last, NULL, 10) : 0;
+}
+
+/* How the program's thread ended that ended last, as wait(2) has it. An end that was not noted is the leader's when
+ * only the leader was left at the look before; a thread of the C library that was never traced ends with 0. */
+static uint32_t last_status(void)
+{
+    uint64_t last = strobe_load_relaxed(&noted);
+    return strobe_load_relaxed(&noted_before_leader) == last + 1 ? leader_status() : ((uint32_t)last & 0xff) << 8;
+}
+
+/* A thread that a seccomp filter or strict mode kills leaves a signal in its status; of the last thread's, the process
+ * dies. The engine's thread has no other that could be meant. */
+static void end_process_as(uint32_t status)
+{
+    int number = status & 0x7f;
+    if (number) {
+        struct sigaction fatal = {.sa_handler = SIG_DFL};
+        sigset_t only;
+        sigemptyset(&only);
+        sigaddset(&only, number);
+        strobe_real()->sigaction(number, &fatal, NULL);
+        strobe_real()->pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+        syscall(SYS_tgkill, (long)strobe_preload.host.pid, syscall(SYS_gettid), (long)number);
+    }
+    strobe_syscall_raw(SYS_exit, (long)(status >> 8));
+}
+
+/* Were it to end before the last thread of the program, but after that one's status is decided, the process would have
+ * the wrong one. */
+static void wait_until_alone(void)
+{
+    struct timespec pause = {0, LOOK_NS};
+    while (strobe_load_relaxed(&stays) && !is_alone())
+        syscall(SYS_nanosleep, &pause, NULL);
+}
+
+static void *run_own_thread(void *p)
+{
+    void (*routine)(void);
+    *(void **)&routine = p;
+    strobe_local.busy = 1;   /* hooks on it call through */
+    for (int i = 0; i < OWN_THREADS_MAX; i++) {
+        uint32_t none = 0;
+        if (strobe_cas_relaxed(&own_tid[i], &none, (uint32_t)syscall(SYS_gettid)))
+            break;
+    }
+    routine();
+    wait_until_alone();
+    strobe_add_relaxed(&own_count, UINT32_MAX);
+    if (!counted)
+        end_process_as(last_status());
+    return NULL;
+}
+
+/* By the first pthread_create of all: a sanitizer's runtime that is linked into the program needs to know every thread.
+ * The hook, which comes later, calls through. */
+bool strobe_own_thread_start(void (*routine)(void))
+{
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    strobe_add_relaxed(&own_count, 1);
+    strobe_own_thread_starts = true;
+    strobe_real()->pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&thread, NULL, run_own_thread, *(void **)&routine) == 0;
+    strobe_own_thread_starts = false;
+    strobe_real()->pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started) {
+        take_out_of_count();
+        pthread_detach(thread);
+    } else {
+        strobe_add_relaxed(&own_count, UINT32_MAX);
+    }
+    return started;
+}
+
+void strobe_own_threads_ask_to_close(void)
+{
+    strobe_store_relaxed(&stays, 1);
+    strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
+}
+
+bool strobe_own_threads_running(void)
+{
+    return strobe_load_relaxed(&own_count) != 0;
+}
+
+static bool is_gone(uint32_t tid)
+{
+    return !tid || (syscall(SYS_tgkill, (long)strobe_preload.host.pid, (long)tid, 0l) != 0 && errno == ESRCH);
+}
+
+void strobe_own_threads_stop(void)
+{
+    struct timespec pause = {0, 200 * 1000};
+    strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
+    for (int step = 0; step < STOP_STEPS; step++) {
+        bool gone = !strobe_own_threads_running();
+        for (int i = 0; i < OWN_THREADS_MAX; i++)
+            gone = gone && is_gone(strobe_load_relaxed(&own_tid[i]));
+        if (gone)
+            return;
+        syscall(SYS_nanosleep, &pause, NULL);
+    }
+}
+
+void strobe_own_threads_note_exit(uint32_t status)
+{
+    uint64_t before = strobe_load_relaxed(&noted);
+    while (!strobe_cas_relaxed(&noted, &before, ((before >> 32) + 1) << 32 | status))
+        continue;
+}
+
+void strobe_own_threads_forget(void)
+{
+    strobe_store_relaxed(&own_count, 0);
+    for (int i = 0; i < OWN_THREADS_MAX; i++)
+        strobe_store_relaxed(&own_tid[i], 0);
+    strobe_store_relaxed(&stays, 0);
+    strobe_store_relaxed(&noted, 0);
+    strobe_store_relaxed(&noted_before_leader, 1);
+}
+
+/* ---- looking at times ---- */
+
+static void look_for_others(uint64_t now)
+{
+    static strobe_a64 look_ticks;
+    if (now < strobe_load_relaxed(&look_ticks))
+        return;
+    strobe_store_relaxed(&look_ticks, now + LOOK_NS);
+    if (is_alone())
+        strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
+}
+
+static void sleep_and_look(void *ctx, uint64_t deadline_ticks)
+{
+    const struct strobe_host *h = &strobe_preload.host.host;
+    for (;;) {
+        uint64_t now = h->ticks(ctx), step = now + SLEEP_NS;
+        look_for_others(now);
+        if (now >= deadline_ticks || strobe_load_relaxed(&strobe_preload.engine.sampler_stop))
+            return;
+        sleep_until(ctx, deadline_ticks < step ? deadline_ticks : step);
+    }
+}
+
+void strobe_own_threads_watch(struct strobe_host *host)
+{
+    sleep_until = host->sleep_until;
+    host->sleep_until = sleep_and_look;
+}

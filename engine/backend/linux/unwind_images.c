@@ -1,0 +1,306 @@
+#include "engine/backend/linux/unwind_images.h"
+
+#include "engine/base/mix.h"
+
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* An image as the dynamic linker tells of it. */
+struct loaded {
+    uint64_t start, end;          /* addresses of its loaded segments */
+    uint64_t header;              /* address of .eh_frame_hdr, or 0 */
+    uint64_t low, high;           /* the segment that holds the header */
+    uint64_t key;                 /* of its name and program headers */
+    uint64_t bias;
+    const char *name;             /* valid during the first update only, as is the next */
+    const ElfW(Dyn) *dynamic;
+    bool known;                   /* it is in the index */
+    bool stays;                   /* it is never unloaded */
+};
+
+/* An image in the index. */
+struct indexed {
+    struct loaded image;
+    uint32_t slot;
+    bool used, seen;
+};
+
+/* A piece of the memory of copies. */
+struct piece {
+    uint64_t offset, bytes;
+    uint32_t owner;               /* index in indexed[] + 1, or 0 when it is free */
+};
+
+static struct {
+    struct strobe_unwind_index *index;
+    uint8_t *copies;
+    uint64_t copied;              /* bytes of copies that belong to pieces */
+    uint32_t pieces;
+    uint32_t highest;             /* entries of indexed[] that were ever used */
+    uint64_t changes;             /* of the dynamic linker's list, when it was read */
+    uint32_t count;               /* in found[] */
+    struct loaded found[STROBE_UNWIND_IMAGES];
+    struct indexed indexed[STROBE_UNWIND_IMAGES];
+    struct piece piece[STROBE_UNWIND_IMAGES];
+} state;
+
+static void *map_memory(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* ---- the dynamic linker's list ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
+{
+    for (const uint8_t *at = bytes; count--; at++)
+        hash = (hash ^ *at) * 0x100000001b3u;
+    return hash;
+}
+
+static void describe_image(const struct dl_phdr_info *info, struct loaded *out)
+{
+    *out = (struct loaded){.start = UINT64_MAX, .bias = info->dlpi_addr, .name = info->dlpi_name};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_GNU_EH_FRAME)
+            out->header = at;
+        if (p->p_type == PT_DYNAMIC)
+            out->dynamic = (const ElfW(Dyn) *)(uintptr_t)at;
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (at < out->start)
+            out->start = at;
+        if (at + p->p_memsz > out->end)
+            out->end = at + p->p_memsz;
+    }
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && out->header - at < p->p_filesz) {
+            out->low = at;
+            out->high = at + p->p_filesz;
+        }
+    }
+    out->key = hash_bytes(strobe_mix64(info->dlpi_phnum), info->dlpi_name, strlen(info->dlpi_name));
+    out->key = hash_bytes(out->key, info->dlpi_phdr, sizeof *info->dlpi_phdr * info->dlpi_phnum);
+}
+
+static uint64_t list_changes(const struct dl_phdr_info *info)
+{
+    return info->dlpi_adds + info->dlpi_subs;
+}
+
+static int collect_image(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+    (void)bytes, (void)unused;
+    state.changes = list_changes(info);
+    if (state.count == STROBE_UNWIND_IMAGES)
+        return 1;
+    struct loaded *one = &state.found[state.count];
+    describe_image(info, one);
+    state.count += one->start < one->end;
+    return 0;
+}
+
+static int read_changes(struct dl_phdr_info *info, size_t bytes, void *out)
+{
+    (void)bytes;
+    *(uint64_t *)out = list_changes(info);
+    return 1;
+}
+
+static bool list_unchanged(void)
+{
+    uint64_t now = 0;
+    dl_iterate_phdr(read_changes, &now);
+    return now == state.changes;
+}
+
+/* ---- images that are never unloaded ---- */
+
+/* The dynamic linker unloads only what dlopen() has loaded. A constructor that ran before ours may have called it, so
+ * the program, this library, and what they need are told from other images by the names of what each needs. */
+
+static const char *dynamic_strings(const struct loaded *image)
+{
+    for (const ElfW(Dyn) *d = image->dynamic; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)   /* an address that the dynamic linker may have relocated already */
+            return (const char *)(uintptr_t)(d->d_un.d_ptr + (d->d_un.d_ptr < image->bias ? image->bias : 0));
+    return NULL;
+}
+
+static bool image_is_named(const struct loaded *image, const char *name)
+{
+    const char *slash = strrchr(image->name, '/'), *strings = dynamic_strings(image);
+    if (!strcmp(slash ? slash + 1 : image->name, name) || !strcmp(image->name, name))
+        return true;
+    for (const ElfW(Dyn) *d = image->dynamic; strings && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_SONAME)
+            return !strcmp(strings + d->d_un.d_val, name);
+    return false;
+}
+
+/* Marks what the image needs; returns whether an image was marked that was not before. */
+static bool mark_needed(const struct loaded *image)
+{
+    const char *strings = dynamic_strings(image);
+    bool marked = false;
+    for (const ElfW(Dyn) *d = image->dynamic; strings && d->d_tag != DT_NULL; d++)
+        for (uint32_t i = 0; d->d_tag == DT_NEEDED && i < state.count; i++)
+            if (!state.found[i].stays && image_is_named(&state.found[i], strings + d->d_un.d_val))
+                state.found[i].stays = marked = true;
+    return marked;
+}
+
+static void mark_staying(void)
+{
+    const uint64_t here = (uint64_t)(uintptr_t)&state;
+    for (uint32_t i = 0; i < state.count; i++) {
+        struct loaded *one = &state.found[i];
+        one->stays = i == 0 || !strncmp(one->name, "linux-vdso", 10) || here - one->start < one->end - one->start;
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < state.count; i++)
+            more |= state.found[i].stays && mark_needed(&state.found[i]);
+    }
+}
+
+/* ---- call frame information ---- */
+
+/* A piece for `bytes`: of those that are free the smallest that suffices, else a new one. NULL: there is no room. */
+static struct piece *take_piece(uint64_t bytes)
+{
+    struct piece *best = NULL;
+    for (uint32_t i = 0; i < state.pieces; i++) {
+        struct piece *p = &state.piece[i];
+        if (!p->owner && p->bytes >= bytes && (!best || p->bytes < best->bytes))
+            best = p;
+    }
+    if (best)
+        return best;
+    bytes = (bytes + 4095) & ~(uint64_t)4095;
+    if (state.pieces == STROBE_UNWIND_IMAGES || bytes > STROBE_UNWIND_COPIES_BYTES - state.copied)
+        return NULL;
+    if (!state.copies && !(state.copies = map_memory(STROBE_UNWIND_COPIES_BYTES)))
+        return NULL;
+    best = &state.piece[state.pieces++];
+    *best = (struct piece){.offset = state.copied, .bytes = bytes};
+    state.copied += bytes;
+    return best;
+}
+
+static bool copy_frames(const struct strobe_host *host, const struct loaded *image, uint32_t owner,
+                        struct strobe_eh_frame *out)
+{
+    uint8_t head[16];
+    size_t copied = 0;
+    if (host->read(host->ctx, image->header, head, sizeof head, &copied) != STROBE_OK)
+        return false;
+    uint64_t start = strobe_eh_frame_start(head, copied, image->header);
+    uint64_t from = start >= image->low && start < image->header ? start : image->header;
+    uint64_t bytes = image->high - from;
+    struct piece *piece = bytes <= STROBE_UNWIND_COPIES_BYTES ? take_piece(bytes) : NULL;
+    if (!piece)
+        return false;
+    uint8_t *copy = state.copies + piece->offset;
+    if (host->read(host->ctx, from, copy, (size_t)bytes, &copied) != STROBE_OK || copied != bytes ||
+        strobe_eh_frame_open(copy, bytes, from, image->header, out) != STROBE_OK)
+        return false;
+    piece->owner = owner + 1;
+    return true;
+}
+
+static bool open_frames(const struct strobe_host *host, const struct loaded *image, uint32_t owner,
+                        struct strobe_eh_frame *out)
+{
+    if (!image->header || image->high <= image->header)
+        return false;
+    if (!image->stays)
+        return copy_frames(host, image, owner, out);
+    return strobe_eh_frame_open((const void *)(uintptr_t)image->low, image->high - image->low, image->low,
+                                image->header, out) == STROBE_OK;
+}
+
+/* ---- changes ---- */
+
+static void release_pieces(uint32_t owner)
+{
+    for (uint32_t i = 0; i < state.pieces; i++)
+        if (state.piece[i].owner == owner + 1)
+            state.piece[i].owner = 0;
+}
+
+static void remove_unloaded(void)
+{
+    for (uint32_t i = 0; i < state.highest; i++) {
+        struct indexed *one = &state.indexed[i];
+        if (one->used && !one->seen) {
+            strobe_unwind_index_remove(state.index, one->slot);
+            release_pieces(i);
+            one->used = false;
+        }
+    }
+}
+
+static bool same_image(const struct loaded *a, const struct loaded *b)
+{
+    return a->start == b->start && a->end == b->end && a->key == b->key;
+}
+
+static void match_images(void)
+{
+    for (uint32_t i = 0; i < state.highest; i++) {
+        struct indexed *one = &state.indexed[i];
+        one->seen = false;
+        for (uint32_t k = 0; one->used && k < state.count && !one->seen; k++)
+            if (!state.found[k].known && same_image(&one->image, &state.found[k]))
+                one->seen = state.found[k].known = true;
+    }
+}
+
+static bool add_image(const struct strobe_host *host, const struct loaded *image)
+{
+    uint32_t i = 0;
+    while (i < STROBE_UNWIND_IMAGES && state.indexed[i].used)
+        i++;
+    if (i == STROBE_UNWIND_IMAGES)
+        return true;
+    struct strobe_unwind_image entry = {.start = image->start, .end = image->end};
+    bool has_frames = open_frames(host, image, i, &entry.frames);
+    if (!has_frames)
+        entry.frames = (struct strobe_eh_frame){0};
+    /* What was copied may be of an image that is gone by now. */
+    if (!image->stays && !list_unchanged()) {
+        release_pieces(i);
+        return false;
+    }
+    struct indexed *one = &state.indexed[i];
+    *one = (struct indexed){.image = *image, .seen = true};
+    one->used = strobe_unwind_index_add(state.index, &entry, &one->slot) == STROBE_OK;
+    state.highest = i < state.highest ? state.highest : i + 1;
+    return true;
+}
+
+struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host *host)
+{
+    bool first = !state.index;
+    if (first && !(state.index = map_memory(sizeof *state.index)))
+        return NULL;
+    state.count = 0;
+    dl_iterate_phdr(collect_image, NULL);
+    if (first)
+        mark_staying();
+    match_images();
+    remove_unloaded();
+    for (uint32_t i = 0; i < state.count; i++)
+        if (!state.found[i].known && !add_image(host, &state.found[i])) {
+            strobe_store_relaxed(&state.index->missed, 1);   /* the list changed: looked at again in the next pass */
+            break;
+        }
+    return state.index;
+}

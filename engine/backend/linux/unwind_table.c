@@ -1,0 +1,295 @@
+#include "engine/backend/linux/unwind_table.h"
+
+#include "engine/base/hint.h"
+#include "engine/capture/leaf.h"
+
+/* ---- a frame ---- */
+
+enum sort { INNERMOST, CALLER, INTERRUPTED };
+
+struct frame {
+    uint64_t pc, sp, fp, lr, bx;
+    const uint64_t *general;   /* all registers; NULL when only those above are known */
+    enum sort sort;
+    bool fp_known, sp_known, bx_known;
+    bool doubtful;             /* a step was taken that nothing proves */
+};
+
+enum step { STEPPED, AT_END, OUT_OF_WINDOW, NO_WAY };
+
+static STROBE_READS_STACKS inline bool read_word(const struct strobe_window *w, uint64_t address, uint64_t *out)
+{
+    if (address - w->low >= w->high - w->low || w->high - address < 8 || address & 7)
+        return false;
+    *out = *(const uint64_t *)(uintptr_t)(address + w->bias);
+    return true;
+}
+
+static bool base_value(const struct frame *f, uint8_t reg, uint64_t *out)
+{
+    if (reg == STROBE_EH_SP) {
+        *out = f->sp;
+        return f->sp_known;
+    }
+    if (reg == STROBE_EH_FP) {
+        *out = f->fp;
+        return f->fp_known;
+    }
+    if (reg == STROBE_EH_BX) {
+        *out = f->bx;
+        return f->bx_known;
+    }
+    *out = f->general && reg < STROBE_REGS_GENERAL ? f->general[reg] : 0;
+    return f->general && reg < STROBE_REGS_GENERAL;
+}
+
+static enum step missing(const struct strobe_window *w, uint64_t address)
+{
+    return address >= w->high || address + 8 > w->high ? OUT_OF_WINDOW : NO_WAY;
+}
+
+/* Canonical frame address: the caller's stack pointer. */
+static enum step find_cfa(const struct strobe_unwind_rule *r, const struct frame *f, const struct strobe_window *w,
+                          uint64_t *cfa)
+{
+    uint64_t base, word;
+    if (!base_value(f, r->base, &base))
+        return NO_WAY;
+    uint64_t at = base + (uint64_t)(int64_t)r->cfa;
+    switch (r->kind) {
+    case STROBE_UNWIND_FRAME:
+        *cfa = at;
+        return STEPPED;
+    case STROBE_UNWIND_PLT:
+        *cfa = at + ((f->pc & 15) >= (uint64_t)r->more ? 8 : 0);
+        return STEPPED;
+    case STROBE_UNWIND_DEREF:
+        if (!read_word(w, at, &word))
+            return missing(w, at);
+        *cfa = word + (uint64_t)(int64_t)r->more;
+        return STEPPED;
+    }
+    return NO_WAY;
+}
+
+/* The word that a rule says a register of the caller is saved in. */
+static enum step read_saved(uint8_t saved, int16_t words, const struct frame *f, uint64_t cfa,
+                            const struct strobe_window *w, uint64_t *out)
+{
+    uint64_t base = saved == STROBE_SAVED_AT_CFA ? cfa : saved == STROBE_SAVED_AT_FP ? f->fp : f->sp;
+    if ((saved == STROBE_SAVED_AT_FP && !f->fp_known) || (saved == STROBE_SAVED_AT_SP && !f->sp_known))
+        return NO_WAY;
+    uint64_t at = base + (uint64_t)((int64_t)words * 8);
+    return read_word(w, at, out) ? STEPPED : missing(w, at);
+}
+
+/* The caller's value of a register that is kept across calls; *known says whether it and the old value are known.
+ * Compilers do not tell of registers that a function's end has restored: such a register's place is below the stack
+ * pointer, and its value in the register. */
+static void restore_kept(uint8_t saved, int16_t words, const struct frame *f, uint64_t cfa,
+                         const struct strobe_window *w, uint64_t *value, bool *known)
+{
+    if (saved == STROBE_SAVED_LOST || saved == STROBE_SAVED_UNDEFINED)
+        *known = false;
+    else if (saved != STROBE_SAVED_SAME && read_saved(saved, words, f, cfa, w, value) != STEPPED)
+        *known = *known && f->sort != CALLER && saved == STROBE_SAVED_AT_CFA &&
+                 cfa + (uint64_t)((int64_t)words * 8) < f->sp;
+}
+
+static void leave_frame(struct frame *f, bool by_signal, uint64_t pc, uint64_t sp)
+{
+    f->pc = strobe_frame_strip(pc);
+    f->sp = sp;
+    f->sp_known = true;
+    f->general = NULL;
+    f->sort = by_signal ? INTERRUPTED : CALLER;
+}
+
+#ifdef __aarch64__
+enum { SIGNAL_LR_AT = 69 };   /* words from sp: see signal_rule in eh_frame.c */
+#endif
+
+static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *f, const struct strobe_window *w)
+{
+    const bool by_signal = r->flags & STROBE_UNWIND_SIGNAL;
+    uint64_t cfa, pc = f->lr, fp = f->fp, bx = f->bx, lr = 0;
+    bool fp_known = f->fp_known, bx_known = f->bx_known;
+    enum step how = find_cfa(r, f, w, &cfa);
+    if (how != STEPPED)
+        return how;
+    if (!by_signal && (cfa < f->sp || (cfa == f->sp && f->sort == CALLER)) && f->sp_known)
+        return NO_WAY;
+    if (r->ra == STROBE_SAVED_SAME)
+        how = STROBE_EH_RA == 16 || f->sort == CALLER ? NO_WAY : STEPPED;
+    else
+        how = read_saved(r->ra, r->ra_at, f, cfa, w, &pc);
+    if (how != STEPPED)
+        return how;
+    restore_kept(r->fp, r->fp_at, f, cfa, w, &fp, &fp_known);
+    restore_kept(r->bx, r->bx_at, f, cfa, w, &bx, &bx_known);
+#ifdef __aarch64__
+    if (by_signal && read_saved(STROBE_SAVED_AT_SP, SIGNAL_LR_AT, f, cfa, w, &lr) != STEPPED)
+        return NO_WAY;
+#endif
+    if (strobe_frame_strip(pc) == 0)
+        return AT_END;
+    leave_frame(f, by_signal, pc, cfa);
+    f->fp = fp;
+    f->fp_known = fp_known;
+    f->bx = bx;
+    f->bx_known = bx_known;
+    f->lr = strobe_frame_strip(lr);
+    return STEPPED;
+}
+
+/* ---- by the frame pointer ---- */
+
+static enum step step_by_fp(struct frame *f, const struct strobe_window *w)
+{
+    uint64_t fp = strobe_frame_pointer(f->fp), next, pc;
+    if (!f->fp_known || fp < f->sp)
+        return fp == 0 && f->fp_known ? AT_END : NO_WAY;
+    if (!read_word(w, fp, &next) || !read_word(w, fp + 8, &pc))
+        return missing(w, fp + 8);
+    if (strobe_frame_strip(pc) == 0)
+        return AT_END;
+    leave_frame(f, false, pc, fp + 16);
+    f->bx_known = false;
+    f->sp_known = STROBE_EH_RA == 16;   /* arm64: records may stand anywhere in their frames */
+    f->fp = next;
+    return STEPPED;
+}
+
+#ifndef __aarch64__
+
+/* A function that has just begun or is about to return has no frame record: the instruction at hand says so. */
+static bool step_by_code(const struct strobe_host *host, struct frame *f, const struct strobe_window *w)
+{
+    uint8_t code[4];
+    size_t bytes;
+    uint64_t slot, pc, fp = f->fp;
+    if (!host || host->read(host->ctx, f->pc, code, sizeof code, &bytes) != STROBE_OK ||
+        !strobe_walk_leaf_slot(f->sp, code, bytes, &slot) || !read_word(w, slot, &pc) || pc == 0)
+        return false;
+    if (slot != f->sp && !read_word(w, f->sp, &fp))
+        return false;
+    leave_frame(f, false, pc, slot + 8);
+    f->fp = fp;
+    return true;
+}
+
+/* A leaf function without a frame record has its return address on top of the stack, and its caller's frame pointer.
+ * Generated code has no rules, so the code itself must prove that this is one. */
+static bool step_from_leaf(const struct strobe_host *host, struct frame *f, const struct strobe_window *w)
+{
+    uint64_t pc;
+    if (!host || !f->sp_known || !read_word(w, f->sp, &pc) || pc - w->low < w->high - w->low ||
+        !strobe_leaf_proven(host, f->pc, pc))
+        return false;
+    leave_frame(f, false, pc, f->sp + 8);
+    return true;
+}
+
+#endif
+
+static enum step step_without_rule(const struct strobe_unwind_rule *r, const struct strobe_host *host, struct frame *f,
+                                   const struct strobe_window *w)
+{
+#ifndef __aarch64__
+    if (f->sort != CALLER && (step_by_code(host, f, w) || step_from_leaf(host, f, w)))
+        return STEPPED;
+    bool proven = r->kind == STROBE_UNWIND_BY_FP;
+#else
+    (void)host;
+    bool proven = r->kind == STROBE_UNWIND_BY_FP && f->sort == CALLER;   /* leaf functions have no record */
+#endif
+    if (!proven)
+        f->doubtful = true;
+    return step_by_fp(f, w);
+}
+
+/* ---- walks ---- */
+
+static enum step step_once(struct strobe_unwind_index *x, const struct strobe_host *host, struct frame *f,
+                           const struct strobe_window *w)
+{
+    struct strobe_unwind_rule r = strobe_unwind_index_find(x, f->pc - (f->sort == CALLER));
+    if (strobe_unlikely(r.kind == STROBE_UNWIND_NONE || r.kind == STROBE_UNWIND_BY_FP))
+        return step_without_rule(&r, host, f, w);
+    return r.kind == STROBE_UNWIND_END ? AT_END : step_by_rule(&r, f, w);
+}
+
+static enum strobe_walk_end walk_end(enum step how, const struct frame *f, const struct strobe_window *w)
+{
+    if (f->doubtful)
+        return STROBE_WALK_DOUBTFUL;
+    if (how == AT_END || (w->root && f->sp >= w->root))
+        return STROBE_WALK_ROOT;
+    return how == OUT_OF_WINDOW ? STROBE_WALK_CUT : STROBE_WALK_DOUBTFUL;
+}
+
+static enum strobe_walk_end walk_frames(struct strobe_unwind_index *x, const struct strobe_host *host,
+                                        struct frame *f, const struct strobe_window *w, uint64_t *frames_end,
+                                        uint32_t max, uint32_t *count)
+{
+    uint32_t n = 0;
+    enum step how = STEPPED;
+    while (n < max && how == STEPPED) {
+        frames_end[-(ptrdiff_t)++n] = f->sort == CALLER ? f->pc : f->pc + 1;
+        how = step_once(x, host, f, w);
+    }
+    *count = n;
+    return how == STEPPED ? STROBE_WALK_CUT : walk_end(how, f, w);
+}
+
+enum strobe_walk_end strobe_walk_table(struct strobe_unwind_index *x, const struct strobe_host *host,
+                                       const struct strobe_regs *regs, const struct strobe_window *window,
+                                       uint64_t *frames_end, uint32_t max, uint32_t *count)
+{
+    struct frame f = {.pc = strobe_frame_strip(regs->pc), .sp = regs->sp, .fp = regs->fp,
+                      .lr = strobe_frame_strip(regs->lr), .general = regs->general, .sort = INNERMOST,
+                      .fp_known = true, .sp_known = true};
+#ifdef __x86_64__
+    f.bx = regs->general[STROBE_EH_BX];
+    f.bx_known = true;
+#endif
+    return walk_frames(x, host, &f, window, frames_end, max, count);
+}
+
+/* ---- the unwinder ---- */
+
+static struct strobe_unwind_index *used_index;
+
+void strobe_unwind_table_use(struct strobe_unwind_index *x)
+{
+    used_index = x;
+}
+
+static enum strobe_walk_end walk_copied(const struct strobe_host *host, const struct strobe_regs *regs,
+                                        const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
+                                        uint32_t *count)
+{
+    return strobe_walk_table(used_index, host, regs, stack, frames_end, max, count);
+}
+
+/* A hook's frame record leads to its caller: the engine is built with frame pointers. */
+static enum strobe_walk_end walk_hooked(uint64_t frame, const struct strobe_window *stack, uint64_t *frames_end,
+                                        uint32_t max, uint32_t *count)
+{
+    struct frame f = {.sp = frame, .fp = frame, .sort = CALLER, .fp_known = true};
+    enum step how = step_by_fp(&f, stack);
+    *count = 0;
+    return how == STEPPED ? walk_frames(used_index, NULL, &f, stack, frames_end, max, count)
+                          : walk_end(how, &f, stack);
+}
+
+static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
+                                      uint64_t *frames_end, uint32_t max, uint32_t *count)
+{
+    (void)caller;
+    return walk_hooked(frame, stack, frames_end, max, count);
+}
+
+const struct strobe_unwinder strobe_unwinder_table = {
+    .self = walk_self, .hooked = walk_hooked, .copied = walk_copied,
+};

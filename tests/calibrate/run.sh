@@ -1,0 +1,65 @@
+#!/bin/bash
+# The quick half of `make calibrate`: virtual time predicts real threads, within the bounds of bench/calibrate.py; and a
+# table of costs in which nothing costs anything does not.
+#
+#   B=DIR tests/calibrate/run.sh      prints `N passed, N failed, N skipped` at the end
+#
+# alone: real threads are compared with virtual time, with costs that are measured right before. A scenario whose
+# runs were disturbed by other processes is skipped, and a line says so.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(realpath "${B:-build}")
+strobe=$B/strobe
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+# sums FILE: adds the counts of its last line.
+sums() {
+    local p f s
+    read -r p f s < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$1" | tail -n 1)
+    ((passed += ${p:-0}, failed += ${f:-1}, skipped += ${s:-0}))
+}
+
+# The table, in which nothing costs anything and nothing is late.
+make_free() {
+    python3 - "$work/costs.json" >"$work/free.json" <<'PYTHON'
+import json, sys
+def nothing(value):
+    return [nothing(v) for v in value] if isinstance(value, list) else value if isinstance(value, str) else 0
+table = json.load(open(sys.argv[1]))
+json.dump({key: value if key == "slice" else nothing(value) for key, value in table.items()}, sys.stdout)
+PYTHON
+}
+
+if ! "$B/bench/strobe-costs" -n 11 -o "$work/costs.json" >"$work/costs.txt"; then
+    echo '0 passed, 1 failed, 0 skipped'
+    exit 1
+fi
+bench/calibrate.py "$strobe" --quick --costs "$work/costs.json" --keep "$work/real.json" >"$work/quick"
+if (($? > 1)); then
+    ((++failed))
+    echo 'FAIL nothing could be played in both modes'
+    cat "$work/quick"
+fi
+grep -E '^(  FAIL|SKIP|[a-z_]+, )' "$work/quick"
+sums "$work/quick"
+
+# The same real runs against virtual time that charges nothing. A single cost that is missing shows in `make calibrate`
+# only, whose bounds are narrower.
+if grep -q '^event_loop, quiet' "$work/quick"; then
+    make_free
+    bench/calibrate.py "$strobe" --quick --costs "$work/free.json" --again "$work/real.json" \
+        fixtures/scenarios/event_loop.scn >"$work/free"
+    if grep -q '^  FAIL *overhead charged' "$work/free"; then
+        ((++passed))
+    else
+        ((++failed))
+        echo 'FAIL virtual time that charges nothing: still as real threads'
+        cat "$work/free"
+    fi
+else
+    ((++skipped))
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))

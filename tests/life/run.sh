@@ -1,0 +1,302 @@
+#!/bin/bash
+# Programs that end in unusual ways, or forbid the engine what it needs: recorded, each behaves and ends as in a bare
+# run.
+#
+#   B=DIR tests/life/run.sh [NAME...]   prints `N passed, N failed, N skipped` at the end; NAMEs select tables
+#   ROUNDS=N                            recordings of each row (default 5; nightly 1000)
+#   HANG_SECONDS=N                      a recording that takes longer hangs (default 60)
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(realpath "${B:-build}")
+strobe=$B/strobe
+here=$PWD/tests/life
+own=$B/tests/life
+work=$(mktemp -d)
+rounds=${ROUNDS:-5}
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() {
+    ((passed++))
+}
+
+fail() {
+    ((failed++))
+    printf 'FAIL %s\n' "$*"
+}
+
+skip() {
+    ((skipped++))
+    printf 'SKIP %s\n' "$*"
+}
+
+mkdir -p "$own"
+# build NAME [OPTIONS]: from NAME.c, with the instrumentation that --method reads.
+build() {
+    [[ $own/$1 -nt $here/$1.c ]] ||
+        ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread \
+            -o "$own/$1" "$here/$1.c" "${@:2}" ||
+        fail "$1 does not build"
+}
+
+# A recording that has not ended by then hangs. A bare run of each takes milliseconds.
+limit=${HANG_SECONDS:-60}
+
+# run_bare COMMAND...: leaves bare.out, bare.err and bare_status.
+run_bare() {
+    { timeout -s KILL "$limit" "$@" >"$work/bare.out" 2>"$work/bare.err" </dev/null; } 2>/dev/null
+    bare_status=$?
+}
+
+# record_alike NAME CLOSED OPTIONS -- COMMAND...: one recording has the output and status of the bare run before, and
+# its session is consistent and, where CLOSED is 1, closed. Sets `fault`.
+record_alike() {
+    local closed=$2 options=() status
+    shift 2
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    fault=
+    rm -rf "$work"/s.*
+    {
+        timeout -s KILL "$limit" "$strobe" record -q -f --no-convert -o "$work/s.strobe" "${options[@]}" -- "$@" \
+            >"$work/rec.out" 2>"$work/rec.err" </dev/null
+    } 2>/dev/null
+    status=$?
+    if ((status != bare_status)); then
+        fault="status $status, bare $bare_status; $(tail -n 1 "$work/rec.err")"
+    elif ! cmp -s "$work/bare.out" "$work/rec.out"; then
+        fault="other output: $(diff "$work/bare.out" "$work/rec.out" | head -n 3 | tr '\n' ' ')"
+    elif ! cmp -s "$work/bare.err" <(grep -v ': no calls: was it built with' "$work/rec.err"); then
+        fault="other errors: $(diff "$work/bare.err" "$work/rec.err" | head -n 3 | tr '\n' ' ')"
+    elif ! "$strobe" report --json "$work/s.strobe" >"$work/report.json" 2>"$work/report.err"; then
+        fault="no report: $(<"$work/report.err")"
+    elif ! grep -q '"balanced": true' "$work/report.json"; then
+        fault="the accounting is inconsistent: $(grep verdict "$work/report.json")"
+    elif ((closed)) && ! grep -q '"closed": true' "$work/report.json"; then
+        fault="the session is not closed"
+    fi
+}
+
+# Each round takes the next of these ways to record.
+variants=('' '--follow' '--method --with-samples' '--method' '--unwind fp' '--async-interval 100us'
+    '--async-interval 1s'
+    '--interval 0 --metrics all' '--async-interval 0')
+
+# alike NAME CLOSED COMMAND...
+alike() {
+    local name=$1 closed=$2 bad=0 i options
+    shift 2
+    run_bare "$@"
+    for ((i = 0; i < rounds; i++)); do
+        options=${variants[i % ${#variants[@]}]}
+        # shellcheck disable=SC2086  # options are words
+        record_alike "$name" "$closed" $options -- "$@"
+        [[ $fault ]] || continue
+        ((++bad <= 3)) && printf '%s, round %d [%s]: %s\n' "$name" $i "$options" "$fault"
+    done
+    if ((bad)); then fail "$name: $bad of $rounds rounds"; else pass; fi
+}
+
+# ---- how a process ends
+
+ends() {
+    local way
+    build ends
+    # The last two columns: 1 = the session is closed; 1 = the status does not depend on which thread ends last.
+    while read -r way closed any_order; do
+        alike "ends_as_bare_$way" "$closed" "$own/ends" "$way"
+        ((any_order)) && alike "ends_as_bare_at_once_$way" "$closed" "$own/ends" "$way" 0
+    done <<'END'
+main_exits_worker_returns       1 1
+main_exits_workers_return       1 1
+main_exits_worker_exits_thread  1 1
+main_exits_alone                1 1
+main_raw_exit_worker_returns    0 0
+main_raw_exit_alone             0 1
+main_exit_instruction_alone     0 1
+main_exits_worker_raw_exit      0 0
+main_exits_worker_calls_exit    1 1
+process_exits_by_raw_exit_group 1 1
+two_workers_call_exit_at_once   1 1
+main_is_cancelled               1 1
+main_returns_workers_live       1 1
+main_exits_quickly              1 1
+forked_from_worker              1 1
+END
+}
+
+# ---- programs that restrict their system calls
+
+restricted() {
+    local way closed name
+    build restricted
+    # The column: 1 = the session is closed.
+    while read -r way closed; do
+        alike "restricted_as_bare_$way" "$closed" "$own/restricted" "$way"
+    done <<'END'
+strict_ends_by_exit_call            0
+strict_by_seccomp_call              0
+strict_killed_at_exit               0
+strict_beside_worker                0
+strict_refused                      0
+filter_kills_process_at_other_calls 0
+filter_kills_thread_at_other_calls  0
+filter_traps_other_calls            0
+filter_and_new_threads              0
+filter_and_fork                     0
+filter_for_all_threads              1
+filter_for_all_threads_traps        1
+killed_by_filter_process            0
+killed_by_filter_thread             0
+killed_by_filter_for_all            1
+END
+    # With a sampler the engine closes a session that its restricted threads cannot close.
+    for way in strict_ends_by_exit_call strict_killed_at_exit filter_traps_other_calls killed_by_filter_thread; do
+        name=restricted_session_is_closed_and_says_so_$way
+        run_bare "$own/restricted" "$way"
+        record_alike "$name" 1 -- "$own/restricted" "$way"
+        if [[ $fault ]]; then
+            fail "$name: $fault"
+        elif ! grep -q '"restricted_ns": [1-9]' "$work/report.json"; then
+            fail "$name: the report does not say that recording ended"
+        else
+            pass
+        fi
+    done
+    "$strobe" report "$work/s.strobe" >"$work/report.txt" 2>&1
+    if grep -Eq '\(main\) \(not recorded after [0-9.]+ ms: seccomp\)' "$work/report.txt"; then
+        pass
+    else
+        fail "restricted_thread_is_named_in_the_report"
+    fi
+}
+
+# ---- programs built with a sanitizer
+
+# Stacks by frame pointers: which unwinder takes them otherwise is another test's.
+sanitized() {
+    local name compiler options bin libraries
+    libraries=$(dirname "$(clang -print-file-name=libclang_rt.asan-x86_64.so 2>/dev/null)")
+    while read -r name compiler options; do
+        bin=$own/sanitized_$name
+        # shellcheck disable=SC2086  # options are words
+        if ! command -v "$compiler" >/dev/null ||
+            ! "$compiler" -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -pthread -o "$bin" \
+                "$here/sanitized.c" $options 2>"$work/cc.err"; then
+            skip "sanitized_as_bare_$name: $compiler cannot build it here"
+            continue
+        fi
+        export LD_LIBRARY_PATH=$libraries
+        if [[ $name == tsan_*static ]]; then
+            refuses "sanitized_refused_$name" 'ThreadSanitizer runtime is linked statically' "$bin"
+        else
+            local variants=('--unwind fp' '--unwind fp --follow' '--unwind fp --method --with-samples' '--method')
+            alike "sanitized_as_bare_$name" 1 "$bin"
+            fails_alike "sanitized_error_is_found_$name" "$bin" error
+        fi
+        "$strobe" doctor "$bin" >"$work/doctor.out" 2>&1
+        case $name in
+        tsan_*static) expected='ThreadSanitizer with a static runtime.*not recorded' ;;
+        tsan*) expected='ThreadSanitizer with a shared runtime' ;;
+        asan_*static) expected='AddressSanitizer with a static runtime' ;;
+        asan*) expected='AddressSanitizer with a shared runtime' ;;
+        *) expected= ;;
+        esac
+        if tr '\n' ' ' <"$work/doctor.out" | tr -s ' ' | grep -q "$expected"; then
+            pass
+        else
+            fail "sanitized_is_known_to_doctor_$name"
+        fi
+        unset LD_LIBRARY_PATH
+    done <<'END'
+asan_gcc_shared    gcc   -fsanitize=address
+asan_gcc_static    gcc   -fsanitize=address -static-libasan
+asan_clang_shared  clang -fsanitize=address -shared-libsan
+asan_clang_static  clang -fsanitize=address
+tsan_gcc_shared    gcc   -fsanitize=thread
+tsan_gcc_static    gcc   -fsanitize=thread -static-libtsan
+tsan_clang_static  clang -fsanitize=thread
+ubsan_gcc          gcc   -fsanitize=undefined
+ubsan_clang        clang -fsanitize=undefined
+END
+    # The program and its children see their own ASAN_OPTIONS.
+    local seen
+    for options in '' 'detect_leaks=0:color=never'; do
+        seen=$(ASAN_OPTIONS=$options "$strobe" record -q -f --no-convert -o "$work/s.strobe" -- \
+            bash -c 'echo "$ASAN_OPTIONS"; exec env' | grep -v '^_=')
+        if [[ $(head -n 1 <<<"$seen") == "$options" && $seen != *verify_asan* ]]; then
+            pass
+        else
+            fail "sanitized_options_are_the_users [$options]: $(grep ASAN <<<"$seen")"
+        fi
+    done
+}
+
+# refuses NAME PATTERN COMMAND...: one line, status 2, no session.
+refuses() {
+    local name=$1 pattern=$2 status
+    shift 2
+    rm -rf "$work"/s.*
+    "$strobe" record -f --no-convert -o "$work/s.strobe" -- "$@" >"$work/refuse.out" 2>"$work/refuse.err" </dev/null
+    status=$?
+    if ((status == 2)) && [[ $(wc -l <"$work/refuse.err") == 1 && ! -e $work/s.strobe ]] &&
+        grep -Eq "$pattern" "$work/refuse.err"; then
+        pass
+    else
+        fail "$name: status $status: $(head -c 300 "$work/refuse.err")"
+    fi
+}
+
+# fails_alike NAME COMMAND...: the status of a bare run, in which a sanitizer finds an error, and its summary line.
+fails_alike() {
+    local name=$1 bare summary status
+    shift
+    "$@" >/dev/null 2>"$work/bare.err"
+    bare=$?
+    summary=$(grep -o 'SUMMARY: .*' "$work/bare.err")
+    "$strobe" record -q -f --no-convert --unwind fp -o "$work/s.strobe" -- "$@" >/dev/null 2>"$work/rec.err"
+    status=$?
+    if ((status == bare)) && [[ $(grep -o 'SUMMARY: .*' "$work/rec.err") == "$summary" ]]; then
+        pass
+    else
+        fail "$name: status $status, bare $bare: $(head -n 1 "$work/rec.err")"
+    fi
+}
+
+# ---- programs that use every signal
+
+signals() {
+    local way
+    build signals
+    for way in handled handled_raw ignored_raw blocked_raw taken_by_descriptor waited_for exchanged; do
+        alike "signals_as_bare_$way" 1 "$own/signals" "$way"
+    done
+    run_bare "$own/signals" handled_raw
+    record_alike signals_taken 1 -- "$own/signals" handled_raw
+    if grep -q '"signal_taken": [1-9]' "$work/report.json" &&
+        "$strobe" report "$work/s.strobe" | grep -q 'recorded by hooks only'; then
+        pass
+    else
+        fail "signals_taken_by_the_program_are_reported: $fault"
+    fi
+}
+
+# ---- cancelled threads
+
+# Stacks by frame pointers, as above.
+cancelled() {
+    local way variants=('--unwind fp' '--unwind fp --follow' '--unwind fp --interval 0 --metrics all'
+        '--unwind fp --async-interval 100us')
+    build cancelled
+    for way in asleep_asynchronously computing_asynchronously in_cancellation_points outside_of_points; do
+        alike "cancelled_as_bare_$way" 1 "$own/cancelled" "$way"
+    done
+}
+
+tables=(ends restricted sanitized signals cancelled)
+for table in "${@:-${tables[@]}}"; do $table; done
+printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
+((failed == 0))

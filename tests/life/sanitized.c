@@ -1,0 +1,66 @@
+/* Threads that allocate, lock, read the clock and sleep; with the argument `error`, an error of the kind that the
+ * sanitizer it is built with finds. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS = 6, ROUNDS = 2, STEPS = 4000 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long total, unlocked;
+static int wrong;
+
+static void *work(void *unused)
+{
+    long sum = 0;
+    for (int i = 0; i < STEPS; i++) {
+        struct timespec now;
+        char *text = malloc(10 + (size_t)(i % 1000));
+        memset(text, i % 100, 10);
+        sum += text[3];
+        free(text);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    usleep(1000);
+    pthread_mutex_lock(&lock);
+    total += sum;
+    pthread_mutex_unlock(&lock);
+    if (wrong)
+        for (int i = 0; i < 1000; i++)
+            unlocked++;
+    return unused;
+}
+
+static void make_error(int count)
+{
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+    char *text = malloc(8);
+    free(text);
+    printf("%d\n", text[count]);
+#else
+    int most = 0x7fffffff;
+    printf("%d\n", most + count);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    wrong = argc > 1 && !strcmp(argv[1], "error");
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t thread[THREADS];
+        for (int i = 0; i < THREADS; i++)
+            pthread_create(&thread[i], NULL, work, NULL);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(thread[i], NULL);
+    }
+    if (wrong)
+        make_error(argc);
+    printf("%ld\n", total);
+    return 5;
+}

@@ -1,0 +1,162 @@
+#!/bin/bash
+# Names of functions in whole programs under `strobe record`: of generated code, of libraries with relative paths, and
+# of system calls.
+#
+#   B=DIR tests/names/run.sh      prints `N passed, N failed, N skipped` at the end
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=$(realpath "${B:-build}")
+strobe=$B/strobe
+here=$PWD/tests/names
+own=$B/tests/names
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() {
+    ((passed++))
+}
+
+fail() {
+    ((failed++))
+    printf 'FAIL %s\n' "$*"
+}
+
+mkdir -p "$own"
+build() {
+    local name=$1
+    shift
+    [[ $own/$name -nt $here/${name%.so}.c ]] ||
+        ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
+            -o "$own/$name" "$here/${name%.so}.c" "$@" || fail "$name does not build"
+}
+build jit
+build relative
+build library.so -shared -fPIC
+build syscalls
+
+# record NAME COMMAND...: records in $work; leaves NAME.strobe, NAME.txt (the report) and NAME.said (standard error).
+record() {
+    local name=$1
+    shift
+    (cd "$work" && exec "$strobe" record -f -o "$name.perfetto-trace" -- "$@") >"$work/$name.out" 2>"$work/$name.said" \
+        </dev/null || fail "$name: status $?: $(cat "$work/$name.said")"
+    "$strobe" report --by cpu --top 0 "$work/$name.strobe" >"$work/$name.txt" 2>&1
+}
+
+# share NAME TEXT: the share of CPU time, by self time and in whole percent, of all methods that have the text.
+share() {
+    awk -v wanted="$2" '/^Methods by self/ { on = 1; next } /^Methods by incl/ { on = 0 }
+        on && index($0, wanted) { found += $1 } END { print int(found) }' "$work/$1.txt"
+}
+
+# at_least PERCENT NAME TEXT
+at_least() {
+    local found
+    found=$(share "$2" "$3")
+    if ((found >= $1)); then pass; else fail "$2: $3 has $found % of the CPU time, expected $1 at least"; fi
+}
+
+said() {
+    if grep -Eq "$2" "$work/$1"; then pass; else fail "$1: no line like: $2"; fi
+}
+
+unsaid() {
+    if grep -Eq "$2" "$work/$1"; then fail "$1: $(grep -E -m 1 "$2" "$work/$1")"; else pass; fi
+}
+
+# ---- generated code
+
+record map "$own/jit" map
+at_least 35 map 'loop one  [jit]'
+at_least 35 map 'loop two  [jit]'
+unsaid map.txt 'what stood here before|generated code without names'
+said map.said 'perf-[0-9]+\.map:2: expected a name of generated code \(1 such places'
+rm -f "/tmp/perf-$(sed -n 's/^process \([0-9]*\),.*/\1/p' "$work/map.txt").map"
+
+# Names can be given later, too.
+echo '1000 7ffffffff000 whatever is there' >"$work/late.map"
+if "$strobe" symbolize --jit "$work/late.map" "$work/map.strobe" -o "$work/late.strobe" 2>"$work/late.said"; then
+    "$strobe" report --by cpu "$work/late.strobe" >"$work/late.txt" 2>&1
+    at_least 80 late 'whatever is there  [jit]'
+    unsaid late.txt 'loop one'
+else
+    fail "symbolize --jit: $(cat "$work/late.said")"
+fi
+echo '1 2 nothing' >"$work/none.map"
+"$strobe" symbolize --jit "$work/none.map" "$work/map.strobe" -o "$work/not.strobe" 2>"$work/not.said"
+if [[ $? == 2 && ! -e $work/not.strobe ]]; then pass
+else fail "a list without a name of the session is not refused"; fi
+
+record dump "$own/jit" dump
+at_least 35 dump 'first tenant  [jit]'
+at_least 35 dump 'second tenant  [jit]'
+
+# Where the file is known by its mapping alone.
+mkdir "$work/elsewhere"
+record mapped sh -c "cd elsewhere && exec $own/jit dump"
+at_least 35 mapped 'second tenant  [jit]'
+
+record none "$own/jit" none
+said none.txt '[0-9.]+ ms \(([89][0-9]\.[0-9]|100\.0) %\) are in generated code without names; .*--perf-basic-prof'
+
+cat >"$work/hot.js" <<'EOF'
+function digest(n) { let h = 7; for (let i = 0; i < n; i++) h = (h * 31 + i) | 0; return h; }
+let sum = 0;
+const end = process.cpuUsage().user + 3e6;
+while (process.cpuUsage().user < end) for (let i = 0; i < 100; i++) sum += digest(10000);
+EOF
+if command -v node >/dev/null; then
+    # The loop takes many times what node's start does, also beside other work; digest would be inlined meanwhile.
+    node=(node --max-inlined-bytecode-size=0)
+    record node "${node[@]}" --perf-basic-prof hot.js
+    at_least 80 node 'hot.js'
+    at_least 20 node 'JS:*digest'
+    unsaid node.txt 'generated code without names'
+    rm -f "/tmp/perf-$(sed -n 's/^process \([0-9]*\),.*/\1/p' "$work/node.txt").map"
+    record nodedump "${node[@]}" --perf-prof hot.js
+    at_least 80 nodedump 'hot.js'
+    at_least 20 nodedump 'JS:*digest'
+    rm -f "/tmp/perf-$(sed -n 's/^process \([0-9]*\),.*/\1/p' "$work/nodedump.txt").map"
+else
+    ((skipped++))
+    echo "SKIP node is not installed"
+fi
+
+# ---- libraries
+
+cp "$own/library.so" "$work/library.so"
+record relative "$own/relative" ./library.so
+at_least 80 relative compute_in_library
+unsaid relative.said 'missing'
+record searched env LD_LIBRARY_PATH=. "$own/relative" library.so
+at_least 80 searched compute_in_library
+
+rm "$work/library.so"
+"$strobe" convert -f "$work/relative.strobe" -o "$work/relative.folded" 2>"$work/gone"
+said gone 'library\.so is missing or has changed since the recording: its functions have no names'
+
+# ---- system calls
+
+record direct "$own/syscalls" direct
+in_call=$(share direct '[syscall getpid]') outside=$(share direct call_directly)
+if ((in_call > 2 * outside && in_call >= 10)); then
+    pass
+else
+    fail "direct: $in_call % in [syscall getpid], $outside % outside"
+fi
+record library "$own/syscalls" library
+at_least 10 library '[syscall]'
+if (($(share library '[syscall]') > 2 * $(share library call_by_library))); then
+    pass
+else
+    fail "library: $(grep -E 'call_by_library|\[syscall\]' "$work/library.txt" | head -n 2)"
+fi
+record random "$own/syscalls" random
+unsaid random.txt '\[syscall( [a-z0-9_]+)?\]'
+record compute "$own/syscalls" compute
+at_least 50 compute 'compute  ['
+unsaid compute.txt '\[syscall( [a-z0-9_]+)?\]'
+
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))

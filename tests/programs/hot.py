@@ -1,0 +1,144 @@
+"""Compares where the processor time of one run went, by strobe and by perf, which have watched it together.
+
+perf samples user time alone, the whole tree of processes; samples in the engine are left out, and in what it makes
+its system calls with, the C library's `syscall`.
+Of strobe's report the self CPU time counts, without the names in brackets, which are of calls into the kernel or say
+that nothing is known. The ten functions that perf finds hottest must have the same share in both, within the sampling
+error: two shares p of n and m samples differ by less than 4 sqrt(p (1 - p) (1/n + 1/m)) in all but one of 16,000 cases.
+Half a point is added for what the two count differently. `unseen` is the share of CPU time that no sample covers; at
+most 5 % may be. Strobe takes at least 45 % of the samples that the user time and its interval come to: threads beside
+the main one are sampled half as often."""
+import math
+import re
+import subprocess
+from collections import Counter
+
+from images import cut_version, open_image, shorten
+
+OURS = re.compile(r"libstrobe-preload|libunwind|/strobe$")
+ITS_CALLS = "syscall"
+UNKNOWN = ("[unseen]", "[off cpu]")
+HALF_A_POINT = 0.005
+MOST_UNSEEN = 0.05
+LEAST_TAKEN = 0.45
+PERF_PERIOD_NS = 997001  # not a multiple of ours: the two do not keep step
+FEWEST = 100
+SAMPLE = re.compile(r"^\s*(.*?)\s+(-?\d+)/(-?\d+)\s+([0-9a-f]+) (.*) \((.*)\)\s*$")
+MMAP = re.compile(r"PERF_RECORD_MMAP2? (-?\d+)/-?\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*?\]: \S+ (.*)$")
+FORK = re.compile(r"PERF_RECORD_FORK\((\d+):(\d+)\):\((\d+):(\d+)\)")
+EXEC = re.compile(r"PERF_RECORD_COMM exec: .*:(\d+)/\d+$")
+
+
+class Perf:
+    """User samples by function, each function a tuple of names that it may be shown by."""
+
+    def __init__(self, data):
+        self.functions, self.pids, self.of_engine = Counter(), set(), 0
+        self.maps, self.cache = {}, {}
+        text = subprocess.run(["perf", "script", "-f", "-i", data, "-F", "comm,pid,tid,ip,sym,dso", "--show-mmap-events",
+                               "--show-task-events"], capture_output=True, text=True, errors="replace",
+                              check=False).stdout
+        for line in text.splitlines():
+            self._read_line(line)
+        self.count = sum(self.functions.values())
+
+    def _read_line(self, line):
+        if "PERF_RECORD_" in line:
+            if found := MMAP.search(line):
+                pid, start, size, offset, path = found.groups()
+                self.maps.setdefault(pid, []).insert(0, (int(start, 16), int(size, 16), int(offset, 16), path))
+            elif found := FORK.search(line):
+                child, _, parent, _ = found.groups()
+                if child != parent:
+                    self.maps[child] = list(self.maps.get(parent, []))
+            elif found := EXEC.search(line):
+                self.maps[found[1]] = []
+            return
+        found = SAMPLE.match(line)
+        if not found:
+            return
+        comm, pid, _, ip, symbol, dso = found.groups()
+        if comm in ("strobe", "perf", "perf-exec", "measure"):
+            return
+        if OURS.search(dso) or comm.startswith("strobe"):
+            self.of_engine += 1
+            return
+        self.pids.add(int(pid))
+        names = self._find_names(pid, int(ip, 16), symbol, dso)
+        if names == (ITS_CALLS,):
+            self.of_engine += 1
+        else:
+            self.functions[names] += 1
+
+    def _find_names(self, pid, ip, symbol, dso):
+        if dso == "[vdso]":
+            return ("[vdso]",)
+        for start, size, offset, path in self.maps.get(pid, []):
+            if start <= ip < start + size:
+                if path.startswith("/") and not path.startswith(("//", "/memfd:", "/dev/")):
+                    return tuple(open_image(path).find_function(ip - start + offset))
+                break
+        return (shorten(re.sub(r"\+0x[0-9a-f]+$", "", symbol)) if symbol != "[unknown]" else "(no image)",)
+
+
+class Ours:
+    """Self CPU time by function, of the reports (`strobe report --json --top 1000000`) of all processes recorded."""
+
+    def __init__(self, reports, interval_ns):
+        self.functions, self.calls, self.unseen, self.of_engine = Counter(), 0, 0, 0
+        sampled = 0
+        for report in reports:
+            sampled += report["events"]["sampled"]
+            for method in report["methods"]:
+                name, spent, image = method["name"], method["self_cpu_ns"], method.get("image") or ""
+                if name in UNKNOWN:
+                    self.unseen += spent
+                elif name.startswith("[") and not name.startswith("[vdso"):
+                    self.calls += spent
+                elif OURS.search(image) or name == ITS_CALLS:
+                    self.of_engine += spent
+                elif "vdso" in image or "vdso" in name:
+                    self.functions["[vdso]"] += spent
+                else:
+                    self.functions[cut_version(name) if "+0x" in name else shorten(name)] += spent
+        self.time = sum(self.functions.values())
+        self.all = self.time + self.calls + self.unseen + self.of_engine
+        self.count = int(min(sampled, self.time / interval_ns))
+
+
+def compare_profiles(reports, perf, interval_ns):
+    """Returns (verdict, short text, lines): verdict True, False, or None where there is too little to compare."""
+    ours = Ours(reports, interval_ns)
+    n, m = perf.count, ours.count
+    head = f"{n} samples of perf and {perf.of_engine} of the engine, {m} of ours"
+    if n < FEWEST:
+        return None, "-", [f"hot: too few samples: {head}"]
+    unseen = ours.unseen / ours.all if ours.all else 1.0
+    lines, odd, worst = [], 0, 0.0
+    shares = Counter()
+    for names, count in perf.functions.items():
+        known = [name for name in names if name in ours.functions]
+        shares[known[0] if known else names[0]] += count
+    for name, count in shares.most_common(10):
+        p = count / n
+        q = ours.functions[name] / ours.time if ours.time else 0.0
+        mean = (p + q) / 2
+        bound = 4 * math.sqrt(mean * (1 - mean) * (1 / n + 1 / max(m, 1))) + HALF_A_POINT
+        outside = abs(p - q) > bound
+        odd += outside
+        worst = max(worst, abs(p - q) / bound)
+        lines.append(f"{100 * p:6.2f} % {100 * q:6.2f} % bound {100 * bound:5.2f}  {name[:70]}"
+                     f"{'   OUTSIDE' if outside else ''}")
+    in_list = {name for name, _ in shares.most_common(10)}
+    for name, spent in ours.functions.most_common(10):
+        if name not in in_list and spent > 0.02 * ours.time:
+            lines.append(f"{100 * shares[name] / n:6.2f} % {100 * spent / ours.time:6.2f} %              {name[:70]}"
+                         "   (not among perf's ten)")
+    head += f"; {100 * unseen:.1f} % unseen, {100 * ours.calls / max(ours.all, 1):.1f} % in calls"
+    expected = n * PERF_PERIOD_NS / interval_ns
+    taken = m >= LEAST_TAKEN * expected
+    if expected < FEWEST and not odd:
+        return None, "-", [f"hot: too few samples: {head}"]
+    good = not odd and unseen <= MOST_UNSEEN and taken
+    short = f"{worst:.1f}" + (f" u{100 * unseen:.0f}%" if unseen > MOST_UNSEEN else "") + ("" if taken else " few")
+    return good, short, [f"hot: {head}", "       perf   strobe", *("     " + line for line in lines)]

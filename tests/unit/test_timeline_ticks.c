@@ -1,0 +1,211 @@
+/* How ticks of CPU clocks become slices: what is shown of the time that a thread was off its processor. */
+#include "tests/unit/support/letters.h"
+
+/* A tick at `ns`, when the thread has used `cpu_ns` in all. */
+static void tick(uint64_t ns, uint64_t cpu_ns, const char *path, unsigned flags)
+{
+    write_record((struct strobe_record){.ticks = ns, .cpu_ns = cpu_ns, .stack = stack(path), .thread = thread,
+                                        .kind = STROBE_KIND_CPU, .flags = (uint16_t)(STROBE_FLAG_CPU | flags)});
+}
+
+static void time_that_others_had_the_processor_is_runnable_under_the_same_frames(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(4 * MS, 1 * MS, "ab", 0);
+    end(5 * MS);
+    expect("a[0,5000) .b[0,5000) ..[runnable][500,3500)");
+    assert_int_equal(tape.stats.runnables, 1);
+    assert_int_equal(tape.stats.gaps, 0);
+}
+
+static void however_long_it_is_it_is_not_unseen(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(500 * MS, 1 * MS, "ab", 0);
+    end(501 * MS);
+    expect("a[0,501000) .b[0,501000) ..[runnable][500,499500)");
+}
+
+static void a_thread_that_gave_its_processor_away_unseen_was_off_cpu(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(4 * MS, 1 * MS, "ac", STROBE_FLAG_GAVE_WAY);
+    end(5 * MS);
+    expect("a[0,5000) .b[0,3500) ..[off cpu][500,3500) .c[3500,5000)");
+}
+
+static void a_thread_that_stood_is_shown_where_it_stood(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(4 * MS, 1 * MS, "ac", STROBE_FLAG_STOOD);
+    end(5 * MS);
+    expect("a[0,5000) .b[0,500) .c[500,5000) ..[runnable][1000,4000)");
+}
+
+static void a_change_between_two_ticks_is_shown_in_the_middle(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(1 * MS, 1 * MS, "ab", 0);
+    tick(2 * MS, 2 * MS, "ac", 0);
+    tick(3 * MS, 3 * MS, "d", 0);
+    end(4 * MS);
+    expect("a[0,2500) .b[0,1500) .c[1500,2500) d[2500,4000)");
+}
+
+static void a_change_amid_time_off_the_processor_divides_the_rest_evenly(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(5 * MS, 2 * MS, "ac", 0);
+    end(6 * MS);
+    expect("a[0,6000) .b[0,4000) ..[runnable][1000,4000) .c[4000,6000)");
+}
+
+static void cpu_time_that_no_sample_covers_is_unseen_and_the_rest_is_runnable(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(100 * MS, 40 * MS, "ab", 0);
+    end(101 * MS);
+    expect("a[0,1000) .b[0,1000) [unseen][1000,40000) [runnable][40000,100000) a[100000,101000) .b[100000,101000)");
+}
+
+static void unseen_time_ends_where_the_thread_stood_before_it_was_seen_again(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(100 * MS, 40 * MS, "ac", STROBE_FLAG_STOOD);
+    end(101 * MS);
+    expect("a[0,1000) .b[0,1000) [unseen][1000,40000) a[40000,101000) .c[40000,101000) ..[runnable][40000,100000)");
+}
+
+static void a_thread_that_stood_for_long_had_come_there_in_the_middle_of_its_cpu_time(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(100 * MS, 2 * MS, "ac", STROBE_FLAG_STOOD);
+    end(101 * MS);
+    expect("a[0,101000) .b[0,1000) .c[1000,101000) ..[runnable][2000,100000)");
+}
+
+static void unseen_time_before_a_delayed_tick_ends_at_the_tick(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(100 * MS, 100 * MS - 199999, "ab", 0);   /* too short for a slice of its own */
+    end(101 * MS);
+    expect("a[0,1000) .b[0,1000) [unseen][1000,100000) a[100000,101000) .b[100000,101000)");
+}
+
+static void short_waits_that_were_counted_are_not_runnable(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    write_record((struct strobe_record){.ticks = 4 * MS, .cpu_ns = 1 * MS, .stack = stack("ab"), .thread = thread,
+                                        .arg = 2900000, .kind = STROBE_KIND_CPU, .flags = STROBE_FLAG_CPU});
+    end(5 * MS);
+    expect("a[0,5000) .b[0,5000)");
+}
+
+static void the_delay_of_a_tick_is_not_runnable(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    tick(1 * MS + 199999, 1 * MS, "ab", 0);
+    tick(2 * MS + 399999, 2 * MS, "ab", 0);
+    end(3 * MS);
+    assert_int_equal(tape.stats.runnables, 1);   /* the second: 200 us and no less */
+    strobe_tape_free(&tape);
+}
+
+static void self_time_by_the_clock_is_cpu_time(void **state)
+{
+    (void)state;
+    begin();
+    for (uint64_t i = 0; i <= 10; i++)
+        tick(i * 4 * MS, i * MS, "ab", 0);
+    end(40 * MS);
+    uint64_t runnable_ns = 0;
+    for (size_t i = 0; i < tape.slice_count; i++)
+        if (!strcmp(tape.slices[i].name, "[runnable]"))
+            runnable_ns += tape.slices[i].end_ns - tape.slices[i].begin_ns;
+    assert_int_equal(runnable_ns, 30 * MS);
+    strobe_tape_free(&tape);
+}
+
+/* The CPU time of the thread as its session ended, read at `ns`. */
+static void final_cpu(uint64_t ns, uint64_t cpu_ns)
+{
+    write_record((struct strobe_record){.ticks = ns, .arg = cpu_ns, .thread = thread, .kind = STROBE_KIND_COUNTER,
+                                        .cpu_span_ns = STROBE_SERIES_END_CPU_NS});
+}
+
+static void a_thread_that_never_ran_again_stood_where_it_was_until_the_end(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 1 * MS, "ab", 0);
+    final_cpu(500 * MS, 1 * MS);
+    end(500 * MS);
+    expect("a[0,500000) .b[0,500000) ..[off cpu][1000,500000)");
+}
+
+static void a_thread_that_ran_on_until_the_end_is_unseen_there(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 1 * MS, "ab", 0);
+    final_cpu(500 * MS, 400 * MS);
+    end(500 * MS);
+    expect("a[0,1000) .b[0,1000) [unseen][1000,500000)");
+}
+
+static void a_final_cpu_time_from_before_the_last_sample_says_nothing(void **state)
+{
+    (void)state;
+    begin();
+    final_cpu(0, 1 * MS);
+    tick(10 * MS, 1 * MS, "ab", 0);
+    end(500 * MS);
+    expect("a[10000,11000) .b[10000,11000) [unseen][11000,500000)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_that_others_had_the_processor_is_runnable_under_the_same_frames),
+        cmocka_unit_test(however_long_it_is_it_is_not_unseen),
+        cmocka_unit_test(a_thread_that_gave_its_processor_away_unseen_was_off_cpu),
+        cmocka_unit_test(a_thread_that_stood_is_shown_where_it_stood),
+        cmocka_unit_test(a_change_between_two_ticks_is_shown_in_the_middle),
+        cmocka_unit_test(a_change_amid_time_off_the_processor_divides_the_rest_evenly),
+        cmocka_unit_test(cpu_time_that_no_sample_covers_is_unseen_and_the_rest_is_runnable),
+        cmocka_unit_test(unseen_time_ends_where_the_thread_stood_before_it_was_seen_again),
+        cmocka_unit_test(a_thread_that_stood_for_long_had_come_there_in_the_middle_of_its_cpu_time),
+        cmocka_unit_test(unseen_time_before_a_delayed_tick_ends_at_the_tick),
+        cmocka_unit_test(short_waits_that_were_counted_are_not_runnable),
+        cmocka_unit_test(the_delay_of_a_tick_is_not_runnable),
+        cmocka_unit_test(self_time_by_the_clock_is_cpu_time),
+        cmocka_unit_test(a_thread_that_never_ran_again_stood_where_it_was_until_the_end),
+        cmocka_unit_test(a_thread_that_ran_on_until_the_end_is_unseen_there),
+        cmocka_unit_test(a_final_cpu_time_from_before_the_last_sample_says_nothing),
+    };
+    return cmocka_run_group_tests_name("ticks in the timeline", tests, strobe_workshop_open, strobe_workshop_close);
+}
