@@ -74,10 +74,11 @@ static struct strobe_matrix_map *open_empty(void)
     return m;
 }
 
+static const char dispatch[] = "android.os.Handler dispatchMessage (Landroid.os.Message;)V";
+
 static bool add_dispatch(struct strobe_matrix_map *m)
 {
-    static const char name[] = "android.os.Handler dispatchMessage (Landroid.os.Message;)V";
-    return m->by_id[STROBE_MATRIX_DISPATCH] || add(m, STROBE_MATRIX_DISPATCH, 1, name, sizeof name - 1);
+    return m->by_id[STROBE_MATRIX_DISPATCH] || add(m, STROBE_MATRIX_DISPATCH, 1, dispatch, sizeof dispatch - 1);
 }
 
 struct strobe_matrix_map *strobe_matrix_map_open(void)
@@ -176,8 +177,11 @@ static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, 
         return no_memory(p);
     dotted(name);
     size_t known = m->names.count;
-    enum strobe_status status = strobe_text_number(&m->names, name, strlen(name)) < known ?
-                                    expected(p, "a method that is not there already") : STROBE_OK;
+    enum strobe_status status = STROBE_OK;
+    if (id != STROBE_MATRIX_DISPATCH && !strcmp(name, dispatch))
+        status = expected(p, "the id 1048574 for the dispatch of messages");
+    else if (strobe_text_number(&m->names, name, strlen(name)) < known)
+        status = expected(p, "a method that is not there already");
     if (status == STROBE_OK && !add(m, (uint32_t)id, (uint32_t)access, name, strlen(name)))
         status = no_memory(p);
     free(name);

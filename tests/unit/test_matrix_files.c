@@ -207,6 +207,7 @@ static void what_is_no_mapping_is_refused_by_its_line(void **state)
         { "1,1,a b\tc", "map:1: expected a class" },
         { "1,1,a b ()V\n1,1,a c ()V", "map:2: expected an id that is not" },
         { "1,1,a.c b ()V\n2,1,a/c b ()V", "map:2: expected a method that is not" },
+        { "7,1,android/os/Handler dispatchMessage (Landroid.os.Message;)V", "map:1: expected the id 1048574" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct strobe_matrix_map *m;
