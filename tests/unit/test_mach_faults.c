@@ -193,21 +193,21 @@ static void a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_th
     }
 }
 
-/* Else a look would take it for one of the app's, and have it stop itself. */
+/* Else a look would take it for one of the app's, and have it stop itself. The first call is made for the thread that
+ * starts the capture, the next two for the watchdog and the sampler. */
 static void a_sampler_that_is_not_told_who_it_is_does_not_begin(void **state)
 {
     uint64_t calls;
     bool began = false;
     (void)state;
-    for (uint64_t nth = 1; !began && nth < 16; nth++) {
+    for (uint64_t nth = 2; !began && nth < 16; nth++) {
         create_session();
         fake_mach_fail("pthread_threadid_np", nth, 1, KERN_FAILURE);
         calls = fake_mach_calls("pthread_threadid_np");
         began = capture("pthread_threadid_np");
         is_as_it_was("pthread_threadid_np", nth);
         assert_true(fake_mach_calls("pthread_threadid_np") > calls);
-        if (nth == 1)
-            assert_false(began);
+        assert_true(nth > 3 || !began);
     }
     assert_true(began);
 }

@@ -80,6 +80,10 @@ size_t strobe_mach_claims_bytes(uint32_t threads_max, uint32_t *mask);
 /* The key: false: there is none, so there can be no capture. Then, and until the end, the introspection hook. Start and
  * end. */
 bool strobe_mach_threads_begin(void);
+
+/* Registers the calling thread before the sampler could: its first event would be untracked while the sampler enters
+ * it. Start, before the sampler's thread is made. */
+void strobe_mach_threads_enter(void);
 void strobe_mach_threads_watch(void);
 void strobe_mach_threads_end(void);
 

@@ -313,6 +313,11 @@ bool strobe_mach_threads_begin(void)
     return true;
 }
 
+void strobe_mach_threads_enter(void)
+{
+    registers();
+}
+
 void strobe_mach_threads_watch(void)
 {
     if (!installed)

@@ -249,9 +249,11 @@ static enum strobe_status start(const struct strobe_mach_options *o, char *why, 
     a->capture++;
     struct strobe_rebound *rebound = lay_out();
     fill_header(a->engine.session.header);
+    strobe_mach_threads_enter();
     bool samples = a->engine.config.async_interval_ns;
     if (samples && !strobe_mach_own_threads_start()) {
         struct strobe_clock_pair now = clock_pair();
+        strobe_mach_threads_leave();
         strobe_session_finish(&a->engine.session, &now);
         return refuse(STROBE_IO, why, why_bytes, "the sampler's threads can't be made");
     }
