@@ -287,7 +287,7 @@ static bool header_fits(const struct strobe_session_header *h)
 static enum strobe_status check_header(const struct strobe_session_header *h)
 {
     if (!header_fits(h) || !h->ticks_per_second || !config_is_valid(&h->config) ||
-        strobe_load_relaxed(&h->state) > STROBE_SESSION_CLOSED)
+        strobe_load_relaxed(&h->state) > STROBE_SESSION_KILLED)
         return STROBE_BAD_INPUT;
     struct layout l = layout_of(&h->config);
     if (memcmp(l.region, h->region, sizeof l.region) != 0 || l.file_bytes != h->file_bytes) return STROBE_BAD_INPUT;
@@ -415,6 +415,17 @@ void strobe_session_finish(struct strobe_session *s, const struct strobe_clock_p
 {
     s->header->end = *end;
     strobe_store_release(&s->header->state, STROBE_SESSION_CLOSED);
+}
+
+enum strobe_status strobe_session_note_end(const char *path, enum strobe_session_state how)
+{
+    struct strobe_session s;
+    enum strobe_status status = open_file(path, O_RDWR, MAP_SHARED, &s);
+    if (status) return status;
+    uint32_t running = STROBE_SESSION_RUNNING;
+    strobe_cas_relaxed(&s.header->state, &running, how);
+    strobe_session_unmap(&s);
+    return STROBE_OK;
 }
 
 /* --- a limited session --- */

@@ -112,6 +112,8 @@ enum strobe_session_state {
     STROBE_SESSION_CREATED = 0,   /* no process has attached yet */
     STROBE_SESSION_RUNNING = 1,   /* being written, or its process died */
     STROBE_SESSION_CLOSED = 2,    /* ended in order */
+    STROBE_SESSION_EXITED = 3,    /* not closed; its process has exited, by a system call of its own */
+    STROBE_SESSION_KILLED = 4,    /* not closed; a signal has ended its process */
 };
 
 struct strobe_session_header {
@@ -297,6 +299,10 @@ enum strobe_status strobe_session_open(const char *path, struct strobe_session *
 
 /* Marks the session CLOSED with its final clock pair. At the end, by its process. */
 void strobe_session_finish(struct strobe_session *s, const struct strobe_clock_pair *end);
+
+/* Says of a RUNNING session how its process has ended: EXITED or KILLED. No other session is changed. By whoever has
+ * waited for the process; not a moment earlier. Errors as those of strobe_session_attach. */
+enum strobe_status strobe_session_note_end(const char *path, enum strobe_session_state how);
 
 /* Unmaps. Does not change the file. */
 void strobe_session_unmap(struct strobe_session *s);

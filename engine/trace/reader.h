@@ -102,7 +102,7 @@ struct strobe_reader_thread {
 
 struct strobe_reader {
     struct strobe_session session;
-    int closed;                           /* ended in order; else killed or still running */
+    int closed;                           /* ended in order; else see session.header->state */
     struct strobe_reader_thread *threads; /* index = struct strobe_record.thread */
     uint32_t thread_count;
     uint32_t image_count;                 /* of session.images, all published; see strobe_reader_image */

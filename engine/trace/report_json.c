@@ -190,8 +190,11 @@ void strobe_report_print_json(const struct strobe_report *r, FILE *out)
     strobe_json_text(j, "command", r->command);
     strobe_json_text(j, "exe", r->exe);
     strobe_json_uint(j, "pid", r->pid);
-    if (session)
+    if (session) {
         strobe_json_bool(j, "closed", r->closed);
+        strobe_json_bool(j, "exited", r->exited);
+        strobe_json_bool(j, "killed", r->killed);
+    }
     strobe_json_uint(j, "begin_ns", r->begin_ns);
     strobe_json_uint(j, "wall_ns", r->wall_ns);
     strobe_json_uint(j, "cpu_ns", r->cpu_ns);

@@ -204,6 +204,8 @@ static void take_header(struct strobe_report *r, const struct strobe_reader *rea
     r->exe = keep(r, text);
     r->pid = h->pid;
     r->closed = reader->closed;
+    r->exited = strobe_load_relaxed(&h->state) == STROBE_SESSION_EXITED;
+    r->killed = strobe_load_relaxed(&h->state) == STROBE_SESSION_KILLED;
     r->begin_ns = strobe_reader_ns(reader, reader->first_ticks);
     r->wall_ns = strobe_reader_span_ns(reader, reader->last_ticks - reader->first_ticks);
 }
@@ -340,8 +342,8 @@ static enum strobe_status warn_of_stacks(struct strobe_report *r, const struct s
     uint64_t interval_ns = config->calls & STROBE_CALLS_ONLY ? 0 : config->async_interval_ns;
     if (status == STROBE_OK && interval_ns && !r->passes && r->wall_ns / 100 > interval_ns)
         status = strobe_report_warn(r, "the sampler did not run: it found no free signal, or could make no thread");
-    if (status == STROBE_OK && !r->closed)
-        status = strobe_report_warn(r, STROBE_REPORT_NOT_ENDED);
+    if (status == STROBE_OK && !r->closed && !r->exited)
+        status = strobe_report_warn(r, "%s", r->killed ? STROBE_REPORT_KILLED : STROBE_REPORT_NOT_ENDED);
     return status;
 }
 

@@ -17,6 +17,13 @@ static const char *base(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static const char *end_of(const struct strobe_report *r)
+{
+    if (r->closed)
+        return "ended in order";
+    return r->exited ? "exited" : r->killed ? "killed" : "still running, or killed";
+}
+
 static void heading(const struct strobe_report *r, FILE *out)
 {
     for (const char *p = r->command; *p; p++)   /* arguments may be whole scripts */
@@ -26,7 +33,7 @@ static void heading(const struct strobe_report *r, FILE *out)
     fprintf(out, "process %" PRIu32 ", %s on the clock, %s of CPU, %zu threads", r->pid,
             strobe_cell_span(r->wall_ns).text, strobe_cell_span(r->cpu_ns).text, r->thread_count);
     if (!strcmp(r->source, "session"))
-        fprintf(out, ", %s", r->closed ? "ended in order" : "still running, or killed");
+        fprintf(out, ", %s", end_of(r));
     putc('\n', out);
     strobe_report_print_part(r, out);
 }

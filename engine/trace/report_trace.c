@@ -253,6 +253,7 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
 {
     struct strobe_report *r = j->report;
     struct strobe_report_names names = {name_of, image_of, j, NULL};
+    bool not_closed = false;
     enum strobe_status status = strobe_profile_finish(&j->profile);
     if (status != STROBE_OK || j->failed)
         return STROBE_IO;
@@ -265,9 +266,12 @@ static enum strobe_status finish(struct job *j, const struct strobe_import_stats
     if (j->process.place_depth)
         r->process.longest_in = name_of(j, j->process.place);
     status = strobe_report_rank(r, &j->profile, &names);
-    for (size_t i = 0; i < r->fact_count && status == STROBE_OK; i++)
-        if (!strcmp(r->facts[i].key, "closed in order") && !r->facts[i].value)
-            status = strobe_report_warn(r, STROBE_REPORT_NOT_ENDED);
+    for (size_t i = 0; i < r->fact_count; i++) {
+        not_closed |= !strcmp(r->facts[i].key, "closed in order") && !r->facts[i].value;
+        r->exited |= !strcmp(r->facts[i].key, "exited") && r->facts[i].value;
+    }
+    if (status == STROBE_OK && not_closed && !r->exited)
+        status = strobe_report_warn(r, STROBE_REPORT_NOT_ENDED);
     uint64_t odd = j->profile.unmatched + stats->unknown_names + stats->unstated;
     if (status == STROBE_OK && odd)
         status =

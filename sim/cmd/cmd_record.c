@@ -100,7 +100,7 @@ static void say_children_left(const struct strobe_session_set *sessions, bool fo
 }
 
 /* Makes the trace, and says what the recording has missed. */
-static int keep(const struct strobe_record_options *o, const char *program, const char *session)
+static int keep(const struct strobe_record_options *o, const char *program, const char *session, int wait_status)
 {
     struct strobe_session_set sessions;
     if (!was_attached(session))
@@ -108,6 +108,7 @@ static int keep(const struct strobe_record_options *o, const char *program, cons
     int status = strobe_record_list(o, session, &sessions);
     if (status)
         return status;
+    strobe_record_note_end(&sessions, session, wait_status);
     for (size_t i = 0; i < sessions.count; i++)
         keep_jit_names(o, sessions.paths[i]);
     if (o->convert)
@@ -135,7 +136,7 @@ int strobe_cmd_record(int argc, char **argv)
         strobe_record_discard(&o, session);
         return status;
     }
-    int converted = keep(&o, program, session);
+    int converted = keep(&o, program, session, wait_status);
     int ended = strobe_record_end_as(wait_status);
     return ended ? ended : converted;
 }

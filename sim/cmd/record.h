@@ -46,6 +46,10 @@ void strobe_record_discard(const struct strobe_record_options *options, const ch
  * STROBE_EXIT_BAD after a complaint. */
 int strobe_record_list(const struct strobe_record_options *options, const char *first, struct strobe_session_set *out);
 
+/* Says in the last of the sessions of the process that was waited for how that process ended, unless it has closed its
+ * session itself. */
+void strobe_record_note_end(const struct strobe_session_set *sessions, const char *first, int wait_status);
+
 /* Runs argv with the library preloaded into it, waits for it to end, and stores the wait status. SIGINT, SIGQUIT,
  * SIGTERM and SIGHUP from the terminal are left to the program, which gets them, too; others are passed on. Another one
  * half a second later kills it. From its end on they end this process, see interrupts.h. Returns 0, or

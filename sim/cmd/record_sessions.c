@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { TRIM_FROM_BLOCKS = 8192 };   /* of 512 bytes: what takes less is sparse already */
@@ -184,4 +185,30 @@ int strobe_record_list(const struct strobe_record_options *o, const char *first,
     for (size_t i = 0; i < out->count; i++)
         trim(out->paths[i], !strcmp(out->paths[i], first));
     return 0;
+}
+
+struct begin { uint32_t pid; uint64_t ns; };
+
+static struct begin begin_of(const char *path)
+{
+    struct strobe_session s;
+    if (strobe_session_open(path, &s) != STROBE_OK)
+        return (struct begin){0};
+    struct begin b = {s.header->pid, s.header->begin.monotonic_ns};
+    strobe_session_unmap(&s);
+    return b;
+}
+
+void strobe_record_note_end(const struct strobe_session_set *sessions, const char *first, int wait_status)
+{
+    struct begin last = begin_of(first);
+    const char *path = first;
+    for (size_t i = 0; i < sessions->count; i++) {
+        struct begin b = begin_of(sessions->paths[i]);
+        if (b.pid == last.pid && b.ns > last.ns) {
+            last = b;
+            path = sessions->paths[i];
+        }
+    }
+    strobe_session_note_end(path, WIFSIGNALED(wait_status) ? STROBE_SESSION_KILLED : STROBE_SESSION_EXITED);
 }

@@ -16,7 +16,8 @@ struct process {
     const char *path;
     uint32_t pid, threads;
     uint64_t begin_ns, wall_ns, cpu_ns, samples;   /* begin: since that of the first process */
-    bool closed, balanced;
+    bool balanced;
+    uint32_t state;              /* enum strobe_session_state */
 };
 
 struct program { const char *name; uint64_t processes, wall_ns, cpu_ns, samples; };
@@ -61,7 +62,8 @@ static int read_process(const char *path, uint64_t first_ns, struct process *out
     *out = (struct process){.path = path, .pid = r->session.header->pid, .threads = r->thread_count,
                             .begin_ns = strobe_reader_ns(r, 0) - first_ns, .cpu_ns = cpu_of(r),
                             .wall_ns = strobe_reader_span_ns(r, r->last_ticks - r->first_ticks),
-                            .samples = r->samples, .closed = r->closed};
+                            .samples = r->samples,
+                            .state = strobe_load_relaxed(&r->session.header->state)};
     snprintf(out->program, sizeof out->program, "%.*s", (int)bytes, name);
     out->balanced = strobe_reader_check(r, out->verdict, sizeof out->verdict);
     strobe_reader_close(r);
@@ -143,6 +145,17 @@ static void print_rest(size_t count, size_t printed)
         printf("   ... %zu more\n", count - printed);
 }
 
+/* Nobody says of followed children how they ended. */
+static const char *end_of(const struct process *p)
+{
+    return p->state == STROBE_SESSION_RUNNING ? " (not closed)" : p->state == STROBE_SESSION_KILLED ? " (killed)" : "";
+}
+
+static const char *json_is(const struct process *p, enum strobe_session_state state)
+{
+    return p->state == state ? "true" : "false";
+}
+
 static void print_text(const struct sum *s, uint32_t top)
 {
     size_t programs = shown(s->program_count, top), processes = shown(s->count, top);
@@ -158,7 +171,7 @@ static void print_text(const struct sum *s, uint32_t top)
         const struct process *p = &s->processes[i];
         printf("%11" PRIu32 " %10.2f %10.2f %10.2f %8" PRIu32 " %9" PRIu64 "  %s%s\n", p->pid, ms(p->begin_ns),
                ms(p->wall_ns), ms(p->cpu_ns), p->threads, p->samples, p->program,
-               p->closed ? "" : " (killed, or running)");
+               end_of(p));
     }
     print_rest(s->count, processes);
     printf("\n");
@@ -195,9 +208,9 @@ static void print_json(const struct sum *s)
         printf(", \"pid\": %" PRIu32 ", \"program\": ", p->pid);
         print_string(p->program);
         printf(", \"begin_ns\": %" PRIu64 ", \"wall_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"threads\": %" PRIu32
-               ", \"samples\": %" PRIu64 ", \"closed\": %s, \"balanced\": %s}",
-               p->begin_ns, p->wall_ns, p->cpu_ns, p->threads, p->samples, p->closed ? "true" : "false",
-               p->balanced ? "true" : "false");
+               ", \"samples\": %" PRIu64 ", \"closed\": %s, \"exited\": %s, \"killed\": %s, \"balanced\": %s}",
+               p->begin_ns, p->wall_ns, p->cpu_ns, p->threads, p->samples, json_is(p, STROBE_SESSION_CLOSED),
+               json_is(p, STROBE_SESSION_EXITED), json_is(p, STROBE_SESSION_KILLED), p->balanced ? "true" : "false");
     }
     printf("\n  ]\n}\n");
 }

@@ -76,12 +76,12 @@ static void *loop_for_ever(void *unused)
 }
 
 /* As a program without a C library does it. */
-static void exit_by_instruction(long status)
+static void exit_by_instruction(long number, long status)
 {
 #if defined(__x86_64__)
-    __asm__ volatile("syscall" : : "a"(SYS_exit), "D"(status) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall" : : "a"(number), "D"(status) : "rcx", "r11", "memory");
 #else
-    syscall(SYS_exit, status);
+    syscall(number, status);
 #endif
 }
 
@@ -139,7 +139,11 @@ int main(int argc, char **argv)
     } else if (!strcmp(way, "main_exit_instruction_alone")) {
         fflush(stdout);
         usleep(20000);
-        exit_by_instruction(12);
+        exit_by_instruction(SYS_exit, 12);
+    } else if (!strcmp(way, "process_exits_by_instruction")) {
+        start(loop_for_ever, 2, 0);
+        fflush(stdout);
+        exit_by_instruction(SYS_exit_group, 14);
     } else if (!strcmp(way, "process_exits_by_raw_exit_group")) {
         start(loop_for_ever, 2, 0);
         syscall(SYS_exit_group, 13);

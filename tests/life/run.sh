@@ -48,8 +48,16 @@ run_bare() {
     bare_status=$?
 }
 
+# says_how_it_ended STATUS: of one session; a report of several has a list.
+says_how_it_ended() {
+    local how=exited
+    (($1 > 128)) && how=killed
+    grep -qE '"closed": true|"'$how'": true|"processes": \[' "$work/report.json"
+}
+
 # record_alike NAME CLOSED OPTIONS -- COMMAND...: one recording has the output and status of the bare run before, and
-# its session is consistent and, where CLOSED is 1, closed. Sets `fault`.
+# its session is consistent and, where CLOSED is 1, closed; else it says that the process has exited, or was killed. Sets
+# `fault`.
 record_alike() {
     local closed=$2 options=() status
     shift 2
@@ -77,6 +85,8 @@ record_alike() {
         fault="the accounting is inconsistent: $(grep verdict "$work/report.json")"
     elif ((closed)) && ! grep -q '"closed": true' "$work/report.json"; then
         fault="the session is not closed"
+    elif ! ((closed)) && ! says_how_it_ended "$status"; then
+        fault="the session is not closed, and does not say how the process ended: $(head -n 8 "$work/report.json")"
     fi
 }
 
@@ -120,6 +130,7 @@ main_exit_instruction_alone     0 1
 main_exits_worker_raw_exit      0 0
 main_exits_worker_calls_exit    1 1
 process_exits_by_raw_exit_group 1 1
+process_exits_by_instruction    0 1
 two_workers_call_exit_at_once   1 1
 main_is_cancelled               1 1
 main_returns_workers_live       1 1

@@ -2,8 +2,8 @@
 
     end     the recorded program and all its children end, within 25 s or 15 times what the bare run took
     out     stdout, stderr and exit status are those of the bare run (`same` in the table may say less)
-    acc     each session is closed and `strobe report` finds its accounting consistent; it has as many threads as the
-            table says
+    acc     each session is closed, or its program has exited without the C library; `strobe report` finds the
+            accounting consistent, and as many threads as the table says
     cpu     CPU time, user and system, of the whole process tree under `strobe record`, over that of the bare run:
             the median of pairs of runs, one of each, next to each other. Limits: 1.05 with --unwind fp, 1.15 with dwarf,
             for auto by `frames` in the table. Three pairs are played; where the limit is between the least ratio and
@@ -141,7 +141,8 @@ class Suite:
             events = report.get("events", {})
             consistent = report.get("balanced", events.get("balanced", report.get("consistent")))
             replaced = ".exec" in session.name
-            if consistent is not True or not (report.get("closed") or replaced):
+            ended = report.get("closed") or report.get("exited")   # by a system call of its own, as Go programs do
+            if consistent is not True or not (ended or replaced):
                 row.judge("acc", False, note=f"{session.name} ({report.get('command')}): closed {report.get('closed')}, "
                           f"accounting consistent {consistent}")
             else:

@@ -109,6 +109,36 @@ static void what_the_traced_process_wrote_is_what_a_reader_finds(void **state)
     strobe_session_unmap(&r);
 }
 
+static uint32_t state_of(const char *path)
+{
+    struct strobe_session s;
+    assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
+    uint32_t is = strobe_load_relaxed(&s.header->state);
+    strobe_session_unmap(&s);
+    return is;
+}
+
+static void how_a_process_ended_is_noted_in_a_session_that_it_has_not_closed_only(void **state)
+{
+    (void)state;
+    const char *path = fresh("noted");
+    struct strobe_config config = config_small();
+    struct strobe_session s;
+    assert_int_equal(strobe_session_create(path, &config, NULL, 0, &s), STROBE_OK);
+    assert_int_equal(strobe_session_note_end(path, STROBE_SESSION_EXITED), STROBE_OK);
+    assert_int_equal(state_of(path), STROBE_SESSION_CREATED);
+    assert_int_equal(strobe_session_begin(&s, 77), STROBE_OK);
+    assert_int_equal(strobe_session_note_end(path, STROBE_SESSION_KILLED), STROBE_OK);
+    assert_int_equal(state_of(path), STROBE_SESSION_KILLED);
+    assert_int_equal(strobe_session_note_end(path, STROBE_SESSION_EXITED), STROBE_OK);
+    assert_int_equal(state_of(path), STROBE_SESSION_KILLED);
+    strobe_session_finish(&s, &(struct strobe_clock_pair){ 1, 2, 3, 4 });
+    assert_int_equal(strobe_session_note_end(path, STROBE_SESSION_EXITED), STROBE_OK);
+    assert_int_equal(state_of(path), STROBE_SESSION_CLOSED);
+    strobe_session_unmap(&s);
+    assert_int_equal(strobe_session_note_end(fresh("none"), STROBE_SESSION_EXITED), STROBE_IO);
+}
+
 static void the_defaults_are_valid_and_take_under_100_megabytes(void **state)
 {
     (void)state;
@@ -531,6 +561,7 @@ int main(void)
     seed = strobe_workshop_seed("test_session");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_traced_process_wrote_is_what_a_reader_finds),
+        cmocka_unit_test(how_a_process_ended_is_noted_in_a_session_that_it_has_not_closed_only),
         cmocka_unit_test(the_defaults_are_valid_and_take_under_100_megabytes),
         cmocka_unit_test(what_is_not_asked_for_is_as_published_tracers_have_it),
         cmocka_unit_test(a_process_without_standard_input_can_be_recorded),
