@@ -115,12 +115,33 @@ static enum strobe_status read_frames(Dwfl_Module *module, struct strobe_functio
     return STROBE_OK;
 }
 
+static enum strobe_status read_sections(Dwfl_Module *module, struct strobe_function_index *out)
+{
+    GElf_Addr bias;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    size_t count;
+    if (!elf || elf_getshdrnum(elf, &count) != 0 || !count)
+        return STROBE_OK;
+    out->sections = malloc(count * sizeof *out->sections);
+    if (!out->sections)
+        return STROBE_IO;
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section; section = elf_nextscn(elf, section)) {
+        GElf_Shdr head;
+        if (gelf_getshdr(section, &head) && head.sh_flags & SHF_EXECINSTR && out->section_count < count)
+            out->sections[out->section_count++] =
+                (struct strobe_function){.start = head.sh_addr + bias, .end = head.sh_addr + head.sh_size + bias};
+    }
+    return STROBE_OK;
+}
+
 enum strobe_status strobe_function_index_build(Dwfl_Module *module, struct strobe_function_index *out)
 {
     *out = (struct strobe_function_index){0};
     enum strobe_status status = read_symbols(module, out);
     if (status == STROBE_OK)
         status = read_frames(module, out);
+    if (status == STROBE_OK)
+        status = read_sections(module, out);
     if (status != STROBE_OK)
         strobe_function_index_free(out);
     return status;
@@ -130,12 +151,15 @@ void strobe_function_index_free(struct strobe_function_index *index)
 {
     free(index->named);
     free(index->framed);
+    free(index->sections);
     *index = (struct strobe_function_index){0};
 }
 
-/* The entry with the greatest start at or below the address that also reaches over it. Entries may lie inside
- * others (a label in a function), so a few before the nearest are tried as well. */
-static const struct strobe_function *search(const struct strobe_function *list, size_t count, uint64_t address)
+/* Entries may lie inside others (a label in a function): so many before the nearest are looked at. */
+enum { NEAR = 16 };
+
+/* How many entries begin at or before the address. */
+static size_t begun_by(const struct strobe_function *list, size_t count, uint64_t address)
 {
     size_t low = 0, high = count;
     while (low < high) {
@@ -145,10 +169,41 @@ static const struct strobe_function *search(const struct strobe_function *list, 
         else
             high = middle;
     }
-    for (size_t back = 0; back < 16 && back < low; back++)
-        if (address < list[low - 1 - back].end)
-            return &list[low - 1 - back];
+    return low;
+}
+
+/* The entry with the greatest start at or below the address that also reaches over it. */
+static const struct strobe_function *search(const struct strobe_function *list, size_t count, uint64_t address)
+{
+    size_t begun = begun_by(list, count, address);
+    for (size_t back = 0; back < NEAR && back < begun; back++)
+        if (address < list[begun - 1 - back].end)
+            return &list[begun - 1 - back];
     return NULL;
+}
+
+/* Narrows `gap`, which holds the address, to what lies between the entries around it; none of them holds it. */
+static void narrow(const struct strobe_function *list, size_t count, uint64_t address, struct strobe_function *gap)
+{
+    size_t begun = begun_by(list, count, address);
+    for (size_t back = 0; back < NEAR && back < begun; back++)
+        if (list[begun - 1 - back].end > gap->start)
+            gap->start = list[begun - 1 - back].end;
+    if (begun < count && list[begun].start < gap->end)
+        gap->end = list[begun].start;
+}
+
+static int gap_at(const struct strobe_function_index *index, uint64_t address, struct strobe_function *out)
+{
+    const struct strobe_function *section = index->sections, *end = section + index->section_count;
+    while (section < end && (address < section->start || address >= section->end))
+        section++;
+    if (section == end)
+        return 0;
+    *out = *section;
+    narrow(index->named, index->named_count, address, out);
+    narrow(index->framed, index->framed_count, address, out);
+    return 1;
 }
 
 int strobe_function_at(const struct strobe_function_index *index, uint64_t address, struct strobe_function *out)
@@ -159,7 +214,7 @@ int strobe_function_at(const struct strobe_function_index *index, uint64_t addre
     if (named && framed && named->guessed && named->start < framed->start)
         named = NULL;
     if (!named && !framed)
-        return 0;
+        return gap_at(index, address, out);
     *out = named ? *named : *framed;
     return 1;
 }

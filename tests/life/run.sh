@@ -56,8 +56,8 @@ says_how_it_ended() {
 }
 
 # record_alike NAME CLOSED OPTIONS -- COMMAND...: one recording has the output and status of the bare run before, and
-# its session is consistent and, where CLOSED is 1, closed; else it says that the process has exited, or was killed. Sets
-# `fault`.
+# its session is consistent and, where CLOSED is 1, closed; else it says that the process has exited, or was killed.
+# Sets `fault`.
 record_alike() {
     local closed=$2 options=() status
     shift 2

@@ -100,10 +100,18 @@ class Ours:
                 elif "vdso" in image or "vdso" in name:
                     self.functions["[vdso]"] += spent
                 else:
-                    self.functions[cut_version(name) if "+0x" in name else shorten(name)] += spent
+                    self.functions[self._find_name(name, image)] += spent
         self.time = sum(self.functions.values())
         self.all = self.time + self.calls + self.unseen + self.of_engine
         self.count = int(min(sampled, self.time / interval_ns))
+
+    @staticmethod
+    def _find_name(name, image):
+        """The one that Perf has for it: code without a name counts for the last function known before it."""
+        place = re.fullmatch(r".*\+0x([0-9a-f]+)", name)
+        if not place:
+            return shorten(name)
+        return open_image(image).find_at(int(place[1], 16))[0] if image.startswith("/") else cut_version(name)
 
 
 def compare_profiles(reports, perf, interval_ns):

@@ -123,6 +123,10 @@ class Image:
                 break
         else:
             return [f"{self.base}+?"]
+        return self.find_at(at)
+
+    def find_at(self, at):
+        """The same of an address in the file's own numbering."""
         i = bisect.bisect_right(self.starts, at) - 1
         if i >= 0 and at < self.ends[i]:
             return sorted({shorten(name) for name in self.names[self.starts[i]]})

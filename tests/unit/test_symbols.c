@@ -524,6 +524,34 @@ static void a_label_without_size_does_not_claim_nameless_functions_behind_it(voi
     done(s);
 }
 
+/* Hand-written code often has neither symbols nor call frames. Named by their addresses, its samples would be as many
+ * functions. */
+static void code_between_two_known_functions_is_one_function(void **state)
+{
+    (void)state;
+    static const char source[] = ".text\n.type one,@function\none: .cfi_startproc\n nop\n ret\n.cfi_endproc\n"
+                                 "middle: nop\n nop\n nop\n ret\n"
+                                 ".type two,@function\ntwo: .cfi_startproc\n nop\n ret\n.cfi_endproc\n"
+                                 "last: nop\n ret\n.section .other,\"ax\",@progbits\nalone: nop\n nop\n ret\n"
+                                 ".section .note.GNU-stack,\"\",@progbits\n";
+    strobe_workshop_write("gaps.s", source, sizeof source - 1, 0644);
+    strobe_workshop_run("$CC -shared -nostdlib -o gaps.so gaps.s && strip -o bare.so gaps.so");
+    static const struct { const char *label; uint64_t last; } gaps[] = {{"middle", 3}, {"last", 1}, {"alone", 2}};
+    struct strobe_symbols *s = open_one("bare.so", 0);
+    for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
+        uint64_t begin = address_of("gaps.so", gaps[i].label);
+        struct strobe_symbol first = one(s, begin), last = one(s, begin + gaps[i].last);
+        char expected[64];
+        snprintf(expected, sizeof expected, "bare.so+0x%" PRIx64, begin - BIAS);
+        assert_string_equal(first.function, expected);
+        assert_string_equal(last.function, expected);
+        assert_int_equal(first.function_id, last.function_id);
+        assert_true(last.function_address == begin);
+    }
+    assert_true(one(s, address_of("gaps.so", "two")).function_address == address_of("gaps.so", "two"));
+    done(s);
+}
+
 /* Programs that are not position-independent have no bias. */
 static void a_program_linked_at_fixed_addresses_is_resolved(void **state)
 {
@@ -565,6 +593,7 @@ int main(void)
         cmocka_unit_test(cplusplus_and_rust_names_are_readable),
         cmocka_unit_test(of_several_names_the_plain_one_is_shown),
         cmocka_unit_test(a_label_without_size_does_not_claim_nameless_functions_behind_it),
+        cmocka_unit_test(code_between_two_known_functions_is_one_function),
         cmocka_unit_test(a_program_linked_at_fixed_addresses_is_resolved),
     };
     return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
