@@ -444,8 +444,9 @@ static void forget_dead_threads(void)
             strobe_store_release(&e->threads[i].inside, 0);
 }
 
-/* Threads leave the engine within microseconds unless they are descheduled. */
-enum { QUIET_STEPS = 500, QUIET_STEPS_OF_LIVING = 25 };
+/* Threads leave the engine within microseconds of a processor's time. On a crowded machine one may wait for that for a
+ * good part of a second. */
+enum { QUIET_STEPS = 5000, QUIET_STEPS_OF_LIVING = 25 };
 
 static bool wait_until_quiet(void)
 {
