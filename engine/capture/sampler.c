@@ -106,6 +106,20 @@ static void bury(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
     strobe_store_release(&t->entry->state, inside ? STROBE_THREAD_CUT_SHORT : STROBE_THREAD_ENDED);
 }
 
+/* The CPU time of the thread, read once in each look at it. */
+static enum strobe_status read_cpu(struct strobe_sampler *s, const struct strobe_thread *t, uint64_t *cpu_ns)
+{
+    const struct strobe_host *h = s->engine->host;
+    if (s->cpu_read_of == t) {
+        *cpu_ns = s->cpu_read_ns;
+        return STROBE_OK;
+    }
+    enum strobe_status status = h->thread_cpu_ns(h->ctx, t->entry->tid, cpu_ns);
+    s->cpu_read_of = status == STROBE_OK ? t : NULL;
+    s->cpu_read_ns = *cpu_ns;
+    return status;
+}
+
 /* ---- CPU clocks that tick ---- */
 
 enum { TICKS_OF_A_PERIOD = 32 };   /* a clock's period changes after so many ticks */
@@ -123,21 +137,21 @@ static void change_period(struct strobe_sampler *s, struct strobe_sampled *m, ui
 /* A thread gets a clock that ticks once it has used half of what a tick stands for: to make one and to give it back
  * costs more than such a thread's work, and each switch to the thread costs more from then on. Stops see it until
  * then. Its CPU clock is read at each pass, since stops look at most threads in every second pass only. */
-static bool is_worth_a_clock(const struct strobe_engine *e, const struct strobe_thread *t)
+static bool is_worth_a_clock(struct strobe_sampler *s, const struct strobe_thread *t)
 {
-    uint64_t least = e->config.async_interval_ns / 2, cpu;
+    uint64_t least = s->engine->config.async_interval_ns / 2, cpu = 0;
     if (t->sampled.period_ns || t->sampled.cpu_seen_ns >= least)
         return true;
-    return !blocks(t) && e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu) == STROBE_OK && cpu >= least;
+    return !blocks(t) && read_cpu(s, t, &cpu) == STROBE_OK && cpu >= least;
 }
 
 /* The host's clock is kept ticking. Threads whose clock can't tick are left to stops from outside. */
 static void keep_ticking(struct strobe_sampler *s, struct strobe_thread *t)
 {
-    const struct strobe_engine *e = s->engine;
-    const struct strobe_host *h = e->host;
-    if (!h->clock_keep || t->sampled.tickless || !is_worth_a_clock(e, t))
+    const struct strobe_host *h = s->engine->host;
+    if (!h->clock_keep || t->sampled.tickless || !is_worth_a_clock(s, t))
         return;
+    s->cpu_read_of = NULL;   /* to make a clock takes its time */
     uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
     s->needed |= !t->sampled.period_ns;
     if (!t->sampled.period_ns || taken - t->sampled.period_began >= TICKS_OF_A_PERIOD)
@@ -284,8 +298,8 @@ static bool wanted(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     strobe_gate_wake(&t->gate);
     if (still_waits(t))
         return false;
-    uint64_t cpu;
-    enum strobe_status told = e->host->thread_cpu_ns(e->host->ctx, t->entry->tid, &cpu);
+    uint64_t cpu = 0;
+    enum strobe_status told = read_cpu(s, t, &cpu);
     if (told == STROBE_GONE)
         bury(e, t, now);
     if (told != STROBE_OK)
@@ -297,7 +311,7 @@ static bool wanted(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     bool ticking = strobe_load_relaxed(&t->ticking), ticked = !m->cpu_seen_ns && m->looked_ticks && ticking;
     uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->looked_ticks, active = active_ns(e, t);
     uint64_t missing = ticking ? cpu - m->cpu_ticked_ns : used;
-    s->needed |= ticking ? !ticked && missing >= active : used != 0;
+    s->needed |= ticking ? !ticked && missing >= active && !blocks(t) : used != 0;
     m->cpu_seen_ns = cpu;
     m->looked_ticks = now;
     if (ticked)
@@ -625,6 +639,7 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         }
         budget--;
         size_t taken;
+        s->cpu_read_of = NULL;
         keep_ticking(s, t);
         take_waiting(s, t, now_ticks, refresh_ns(e, t));
         if (left_to_ticks(s, t, now_ticks) || !wanted(s, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))

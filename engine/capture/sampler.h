@@ -52,6 +52,8 @@ struct strobe_sampler {
     struct strobe_stack_cursor cursor;
     struct strobe_pending pending;
     uint32_t next_thread;                     /* where the next pass begins */
+    const struct strobe_thread *cpu_read_of;  /* the thread whose CPU time has been read in this look at it */
+    uint64_t cpu_read_ns;
     uint64_t resume_ticks;                    /* end of the start delay */
     uint64_t pass_ticks;                      /* begin of the pass under way */
     uint64_t interval_ticks, grid_ticks;      /* the next deadline is grid_ticks + offset_ticks */
@@ -77,8 +79,9 @@ void strobe_sampler_run(struct strobe_sampler *s);
 /* The time of the first deadline, or of the next: the first on the grid that is later than `now`; missed ones are not
  * made up for. Deadlines are one interval apart. They are up to four intervals apart, and at most 4 ms, when the last
  * eight passes met no thread that depends on passes: no new thread, none that uses CPU time without a clock that ticks,
- * none whose ticks are missing. They are two intervals apart when one of these passes asked a thread for a tick that
- * waited for a processor: such waits are as short as a time slice. Sampler thread; also for tests. */
+ * none whose ticks are missing outside of hooked calls (in such a call it is not stopped). They are two intervals apart
+ * when one of these passes asked a thread for a tick that waited for a processor: such waits are as short as a time
+ * slice. Sampler thread; also for tests. */
 uint64_t strobe_sampler_deadline(const struct strobe_sampler *s);
 void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now_ticks);
 

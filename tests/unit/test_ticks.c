@@ -544,6 +544,18 @@ static void a_thread_that_blocks_the_signal_waits_for_it_once(void **state)
     strobe_scope_end(rig.thread, token, here());
 }
 
+/* Of 2,000 threads that take turns, the sampler's looks are a fifth of the CPU time of the process. */
+static void a_look_at_a_thread_without_a_clock_reads_its_cpu_time_once(void **state)
+{
+    (void)state;
+    pass(1, 0);
+    rig.cpu_cost = 1;   /* the clock moves at each read */
+    for (int i = 1; i <= 4; i++) {
+        pass(2, 0);
+        assert_int_equal(rig.thread_cpu_ns, i);
+    }
+}
+
 static void the_clock_of_a_thread_that_has_ended_is_given_back_once(void **state)
 {
     (void)state;
@@ -622,6 +634,23 @@ static void a_thread_that_uses_cpu_time_without_ticks_is_passed_over_in_each_int
     assert_int_equal(intervals_to_next_pass(), 1);
 }
 
+/* A thread that works in the system has no ticks. While it does so in a call that hooks saw, it is not stopped. */
+static void passes_are_rarer_while_ticks_are_missing_in_calls(void **state)
+{
+    (void)state;
+    uint64_t intervals = 0;
+    intervals_after_passes_over_ticks(20);
+    for (int i = 0; i < 16; i++) {
+        uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here());
+        pass(4, 400);
+        intervals = intervals_to_next_pass();
+        strobe_scope_end(rig.thread, token, here());
+    }
+    assert_int_equal(intervals, 4);
+    pass(4, 400);
+    assert_int_equal(intervals_to_next_pass(), 1);
+}
+
 static void a_new_thread_is_passed_over_in_each_interval(void **state)
 {
     (void)state;
@@ -692,11 +721,13 @@ int main(void)
         RIGGED(a_thread_that_runs_and_does_not_answer_is_not_asked_again_but_stopped),
         RIGGED(missing_ticks_are_counted_over_many_looks),
         RIGGED(a_thread_that_blocks_the_signal_waits_for_it_once),
+        RIGGED(a_look_at_a_thread_without_a_clock_reads_its_cpu_time_once),
         RIGGED(the_clock_of_a_thread_that_has_ended_is_given_back_once),
         RIGGED(a_cpu_clock_that_goes_back_is_that_of_another_thread_S45),
         RIGGED(passes_are_rarer_while_each_thread_that_runs_ticks),
         RIGGED(passes_are_rarer_while_threads_wait_in_calls),
         RIGGED(a_thread_that_uses_cpu_time_without_ticks_is_passed_over_in_each_interval),
+        RIGGED(passes_are_rarer_while_ticks_are_missing_in_calls),
         RIGGED(a_new_thread_is_passed_over_in_each_interval),
         RIGGED(passes_come_every_second_interval_while_threads_wait_for_a_processor),
         RIGGED(passes_are_not_rarer_where_no_clock_can_tick),
