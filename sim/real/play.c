@@ -126,7 +126,7 @@ static struct sim_actor *cast(struct sim_real_play *p, uint32_t spec, uint32_t i
     a->parent = parent;
     a->spec = spec;
     a->index = index;
-    a->device = -1;
+    a->device = a->event = -1;
     a->is_main = p->scenario->threads[spec].is_main && index == 0;
     a->random = drawn ? *drawn : sim_draws_of_thread(p->seed, spec, index);
     open_cond(&a->notified);
@@ -343,8 +343,7 @@ static bool open_play(struct sim_real_play *p)
     for (uint32_t i = 0; i < s->sem_count; i++)
         open_sem(&p->sems[i], s->sems[i].count);
     for (uint32_t i = 0; i < s->queue_count; i++)
-        if (!sim_real_queue_open(&p->queues[i], &s->queues[i]))
-            return false;
+        p->queues[i].about = &s->queues[i];
     pthread_mutex_init(&p->collector, NULL);
     return true;
 }

@@ -75,8 +75,7 @@ struct sim_real_queue {
     struct sim_real_message *at;          /* in no order */
     uint32_t count, room;
     uint64_t serial, next_frame_ns;       /* next_frame_ns 0: no looper yet */
-    int event;                            /* an eventfd that loopers poll */
-    struct sim_actor *waiting;            /* those that poll it, by next_waiter */
+    struct sim_actor *waiting;            /* loopers that poll, the longest first, by next_waiter; not those called */
 };
 
 struct sim_art_play;                      /* stage_art.c's */
@@ -155,6 +154,7 @@ struct sim_actor {
     struct sim_kept *kept;
     uint32_t kept_count, kept_room;
     int device;                           /* sim_work_device's */
+    int event;                            /* an eventfd that it polls as a looper; -1 = it is none */
     sem_t parking;
     _Atomic uint32_t permit, parked;
     struct sim_handoff unparked;
@@ -229,8 +229,6 @@ uint64_t sim_handed(struct sim_handoff *h);
 
 /* ---- queue.c ---- */
 
-/* False: no memory, or no descriptor. */
-bool sim_real_queue_open(struct sim_real_queue *q, const struct sim_queue *about);
 void sim_real_queue_put(struct sim_actor *a, const struct sim_op *op, uint64_t delay_ns);
 void sim_real_queue_begin_loop(struct sim_actor *a, struct sim_real_queue *q);
 

@@ -1,6 +1,9 @@
 /* Message queues and who loops over them, by the rules of virtual mode: a message has a time before which it is not
  * run; of those that are due the one of highest priority goes first; a frame goes before all else. Each wait for a
- * message is one poll, also when one is there already, so that the engine can tell messages apart by polls. */
+ * message is one poll, also when one is there already, so that the engine can tell messages apart by polls.
+ *
+ * Each looper polls an event of its own, as Android's do. A post writes to the event of the looper that has waited
+ * longest, and only when a looper waits that has not been called yet and has something to do earlier than it knows. */
 #include "sim/real/play.h"
 
 #include <limits.h>
@@ -10,13 +13,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-bool sim_real_queue_open(struct sim_real_queue *q, const struct sim_queue *about)
-{
-    q->about = about;
-    q->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-    return q->event >= 0;
-}
 
 /* ---- what is in it; with its lock held ---- */
 
@@ -85,9 +81,12 @@ static uint64_t next_due(const struct sim_real_queue *q)
 
 static void join(struct sim_real_queue *q, struct sim_actor *a)
 {
+    struct sim_actor **at = &q->waiting;
     atomic_store(&a->notifier, 0);
-    a->next_waiter = q->waiting;
-    q->waiting = a;
+    while (*at)
+        at = &(*at)->next_waiter;
+    a->next_waiter = NULL;
+    *at = a;
 }
 
 static void leave(struct sim_real_queue *q, const struct sim_actor *a)
@@ -99,13 +98,24 @@ static void leave(struct sim_real_queue *q, const struct sim_actor *a)
         *at = a->next_waiter;
 }
 
-/* Each post ends the polls of all who wait; the first since a poll's begin is the one that did. */
-static void tell_waiting(const struct sim_actor *a, struct sim_real_queue *q)
+/* Takes the looper out of the list that a message is to call, if one is. From then on it is called. */
+static struct sim_actor *take_waiter(const struct sim_actor *a, struct sim_real_queue *q)
 {
-    uint64_t now = sim_handoff_now(a);
-    for (struct sim_actor *b = q->waiting; b; b = b->next_waiter)
-        if (!atomic_load(&b->notifier))
-            atomic_store(&b->notifier, now);
+    struct sim_actor *b = q->waiting;
+    if (b) {
+        q->waiting = b->next_waiter;
+        atomic_store(&b->notifier, sim_handoff_now(a));
+    }
+    return b;
+}
+
+static void call_looper(struct sim_actor *a, const struct sim_op *op, const struct sim_actor *looper)
+{
+    sim_real_wait_begin(a, STROBE_KIND_WRITE, false);
+    bool called = eventfd_write(looper->event, 1) == 0;
+    sim_real_wait_end(a, 0);
+    if (!called)
+        sim_real_fail(a->play, op, "an event counter that can be written");
 }
 
 void sim_real_queue_put(struct sim_actor *a, const struct sim_op *op, uint64_t delay_ns)
@@ -114,16 +124,13 @@ void sim_real_queue_put(struct sim_actor *a, const struct sim_op *op, uint64_t d
     struct sim_real_message m = {.due_ns = sim_work_now_ns() + delay_ns, .method = op->method,
                                  .priority = op->priority};
     sim_spin_lock(&q->spin);
-    bool added = add(q, m);
-    tell_waiting(a, q);
+    bool calls = delay_ns == 0 || m.due_ns < next_due(q), added = add(q, m);
+    const struct sim_actor *looper = calls ? take_waiter(a, q) : NULL;
     sim_spin_unlock(&q->spin);
     if (!added)
         sim_real_fail(a->play, op, "room for messages");
-    sim_real_wait_begin(a, STROBE_KIND_WRITE, false);
-    bool posted = eventfd_write(q->event, 1) == 0;
-    sim_real_wait_end(a, 0);
-    if (!posted)
-        sim_real_fail(a->play, op, "an event counter that can be written");
+    if (looper)
+        call_looper(a, op, looper);
 }
 
 /* ---- looping ---- */
@@ -131,6 +138,10 @@ void sim_real_queue_put(struct sim_actor *a, const struct sim_op *op, uint64_t d
 void sim_real_queue_begin_loop(struct sim_actor *a, struct sim_real_queue *q)
 {
     uint64_t period = q->about->vsync_period_ns;
+    if (a->event < 0)
+        a->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (a->event < 0)
+        sim_real_fail(a->play, NULL, "one more event counter");
     sim_spin_lock(&q->spin);
     if (period && !q->next_frame_ns) {
         uint64_t since = sim_work_now_ns() - a->play->begin_ns;
@@ -170,7 +181,7 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
         uint64_t due = next_due(q);
         join(q, a);
         sim_spin_unlock(&q->spin);
-        struct pollfd p = {.fd = q->event, .events = POLLIN};
+        struct pollfd p = {.fd = a->event, .events = POLLIN};
         struct timespec patience = until(due, now);
         if (first)
             sim_real_wait_begin(a, STROBE_KIND_POLL, due > now);
@@ -178,7 +189,7 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
             sim_real_wait_goes_on(a);
         first = false;
         a->play->stage->poll(a, &p, &patience);
-        syscall(SYS_read, q->event, &signalled, sizeof signalled);
+        syscall(SYS_read, a->event, &signalled, sizeof signalled);
         sim_spin_lock(&q->spin);
         leave(q, a);
         got = take(q, sim_work_now_ns(), &m);
