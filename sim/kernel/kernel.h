@@ -220,9 +220,13 @@ void sim_interrupt(struct sim_thread *t);
 
 /* ---- locks and waits: fiber, unless said otherwise ----
  *
- * Objects are zero at first use but for their name, and live until the kernel closes. Mutexes free on release and wake
- * the longest waiter, which may be overtaken (as futexes do). A timeout of UINT64_MAX waits for ever; timeouts are
- * spans. */
+ * Objects are zero at first use but for their name, and live until the kernel closes. A timeout of UINT64_MAX waits for
+ * ever; timeouts are spans.
+ *
+ * Mutexes are those of the GNU C library (nptl/lowlevellock.h), whose word says whether a thread may wait. A release
+ * frees the mutex and, when a thread may wait, wakes the longest waiter. A thread that takes the free mutex meanwhile
+ * overtakes that waiter, and its own releases wake nobody until the waiter has come, found the mutex taken and said so
+ * again. So at most one waiter of a mutex is on its way at a time. */
 
 struct sim_waiters { struct sim_thread_inside *first, *last; };
 
@@ -231,6 +235,7 @@ struct sim_mutex {
     bool recursive;
     struct sim_thread *owner;
     uint32_t depth;
+    bool contended;                   /* a release is to wake a waiter */
     struct sim_thread *released_by;   /* last, NULL at first */
     uint64_t released_ns;
     struct sim_waiters waiters;

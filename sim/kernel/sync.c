@@ -158,6 +158,13 @@ static void mutex_own(struct sim_mutex *m, struct sim_thread_inside *t)
     t->taking = SIM_WAIT_NONE;
 }
 
+/* Other waiters may be left. */
+static void mutex_own_after_wait(struct sim_mutex *m, struct sim_thread_inside *t)
+{
+    mutex_own(m, t);
+    m->contended = true;
+}
+
 static void mutex_invite(struct sim_mutex *m, struct sim_kernel *k, struct sim_thread_inside *by)
 {
     if (m->waiters.first)
@@ -170,7 +177,10 @@ static void mutex_free(struct sim_mutex *m, struct sim_thread_inside *t)
     m->depth = 0;
     m->released_by = &t->shown;
     m->released_ns = t->kernel->now_ns;
-    mutex_invite(m, t->kernel, t);
+    if (m->contended) {
+        m->contended = false;
+        mutex_invite(m, t->kernel, t);
+    }
 }
 
 static enum sim_wake mutex_take(struct sim_mutex *m, struct sim_thread_inside *t)
@@ -179,10 +189,11 @@ static enum sim_wake mutex_take(struct sim_mutex *m, struct sim_thread_inside *t
         mutex_own(m, t);
         return SIM_WAKE_NONE;
     }
-    do
+    do {
+        m->contended = true;
         sim_block(t, SIM_WAIT_MUTEX, m, &m->waiters, UINT64_MAX);
-    while (m->owner);
-    mutex_own(m, t);
+    } while (m->owner);
+    mutex_own_after_wait(m, t);
     t->shown.waker = m->released_by;
     t->shown.woken_ns = m->released_ns;
     return SIM_WAKE_THREAD;
@@ -321,6 +332,7 @@ enum sim_wake sim_cond_wait(struct sim_cond *c, struct sim_mutex *m, uint64_t ti
     struct sim_thread *waker = t->shown.waker;
     uint64_t woken_ns = t->shown.woken_ns;
     mutex_take(m, t);
+    m->contended = true;      /* a thread that comes out of a condition does not look whether others wait */
     m->depth = depth;
     t->shown.waker = waker;
     t->shown.woken_ns = woken_ns;
@@ -400,7 +412,9 @@ void sim_pass_on(struct sim_thread_inside *t)
     t->taking = SIM_WAIT_NONE;
     if (wait == SIM_WAIT_MUTEX) {
         struct sim_mutex *m = t->taken;
-        if (!m->owner)
+        if (m->owner)
+            m->contended = true;
+        else
             mutex_invite(m, t->kernel, NULL);
     } else if (wait == SIM_WAIT_READ || wait == SIM_WAIT_WRITE) {
         struct sim_rwlock *l = t->taken;

@@ -93,6 +93,80 @@ static void a_waiter_overtaken_on_its_way_waits_again(void **state)
     stage_close();
 }
 
+/* Comes back for the mutex while the waiter that its release has woken is on its way, and releases again. */
+static void releases_twice(void *arg)
+{
+    (void)arg;
+    sim_mutex_lock(&m);
+    sim_compute(10 * US);
+    sim_mutex_unlock(&m);
+    assert_int_equal(sim_mutex_lock(&m), SIM_WAKE_NONE);
+    sim_compute(1 * US);
+    sim_mutex_unlock(&m);
+}
+
+static void holds_for_5(void *arg)
+{
+    sim_sleep_until((uint64_t)(uintptr_t)arg * US);
+    assert_int_equal(sim_mutex_lock(&m), SIM_WAKE_THREAD);
+    note(sim_now());
+    note(sim_self()->voluntary_switches);
+    sim_compute(5 * US);
+    sim_mutex_unlock(&m);
+}
+
+static void a_release_wakes_nobody_while_a_waiter_is_on_its_way(void **state)
+{
+    (void)state;
+    struct sim_kernel_options options = { .seed = 1, .cores = 3, .limit_ns = UINT64_MAX };
+    for (int span = 0; span < SIM_WAIT_SPANS; span++)
+        for (int point = 0; point < SIM_LATENESS_POINTS; point++)
+            options.machine.wake.at[span].ns[point] = 3 * US;
+    fresh(3);
+    stage_close();
+    stage_open(&options);
+    enter(NULL, releases_twice, NULL);
+    enter(NULL, holds_for_5, (void *)(uintptr_t)1);
+    enter(NULL, holds_for_5, (void *)(uintptr_t)2);
+    play(SIM_END_DONE);
+    /* The second waiter sleeps on at 11 us, and is woken by the first. */
+    const uint64_t expected[] = { 13 * US, 2, 21 * US, 2 };
+    assert_memory_equal(notes, expected, sizeof expected);
+    stage_close();
+}
+
+static void ends_in_a_moment(void *arg)
+{
+    (void)arg;
+    sim_sleep_until(1 * US);
+    sim_mutex_lock(&m);
+    fail_msg("it was to be killed on its way");
+}
+
+static void releases_and_kills_whom_it_woke(void *victim)
+{
+    sim_mutex_lock(&m);
+    sim_compute(10 * US);
+    sim_mutex_unlock(&m);
+    sim_mutex_lock(&m);
+    sim_kill(*(struct sim_thread **)victim);
+    sim_compute(1 * US);
+    sim_mutex_unlock(&m);
+}
+
+static void a_waiter_that_is_killed_on_its_way_leaves_the_mutex_to_the_next(void **state)
+{
+    (void)state;
+    static struct sim_thread *victim;
+    fresh(3);
+    enter(NULL, releases_and_kills_whom_it_woke, &victim);
+    victim = enter("victim", ends_in_a_moment, NULL);
+    enter(NULL, holds_for_5, (void *)(uintptr_t)2);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 11 * US);
+    stage_close();
+}
+
 static void locks_at(void *at)
 {
     wait_until(*(const uint64_t *)at);
@@ -547,6 +621,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_waiter_is_told_who_released_and_when),
         cmocka_unit_test(a_waiter_overtaken_on_its_way_waits_again),
+        cmocka_unit_test(a_release_wakes_nobody_while_a_waiter_is_on_its_way),
+        cmocka_unit_test(a_waiter_that_is_killed_on_its_way_leaves_the_mutex_to_the_next),
         cmocka_unit_test(the_longest_waiter_is_woken_first),
         cmocka_unit_test(a_recursive_mutex_is_free_when_all_its_locks_are),
         cmocka_unit_test(readers_share_writers_do_not),
