@@ -52,6 +52,13 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(stop_far_target, "  the thread's handler"),
     MEMBER(resume_far, "  sampler lets it go"),
     MEMBER(sampler_wake, "sampler's pass over one thread, with the sleep before"),
+    MEMBER(start_call, "start of a thread, by another"),
+    MEMBER(start_own, "  the thread, before its own code"),
+    MEMBER(end_own, "  after it"),
+    MEMBER(attach, "recorded thread's begin"),
+    MEMBER(detach, "  its end"),
+    MEMBER(clock_start, "sampler gives a thread a CPU clock"),
+    MEMBER(clock_end, "  takes it back after the thread's end"),
     MEMBER(slice, "slice of two threads on one processor"),
     SPANS(sleep_call, "sleep, in the kernel"),
     SPANS(device_call, "read that waits, in the kernel"),
@@ -235,10 +242,34 @@ static void sum_up_lateness(int i, const struct sim_costs *rounds, int round_cou
     }
 }
 
+/* Members that a recorded process measures. */
+static struct in_child { const char *name; size_t offset; double figures[COSTS_CHILD_ROUNDS]; } in_child[] = {
+    {"hook", offsetof(struct sim_costs, hook), {0}},
+    {"pass", offsetof(struct sim_costs, sampler_wake), {0}},
+    {"attach", offsetof(struct sim_costs, attach), {0}},
+    {"detach", offsetof(struct sim_costs, detach), {0}},
+};
+enum { IN_CHILD = sizeof in_child / sizeof *in_child };
+
+static double *child_figures(size_t offset)
+{
+    for (int i = 0; i < IN_CHILD; i++)
+        if (in_child[i].offset == offset)
+            return in_child[i].figures;
+    return NULL;
+}
+
+static bool measure_in_child(const char *self)
+{
+    for (int i = 0; i < IN_CHILD; i++)
+        if (!costs_child_measure(self, in_child[i].name, in_child[i].figures))
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static struct sim_costs rounds[ROUNDS];
-    static double hook[COSTS_CHILD_ROUNDS], pass[COSTS_CHILD_ROUNDS];
     static struct measured measured;
     const char *json = "costs.json";
     int option, round_count = ROUNDS;
@@ -253,8 +284,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "strobe-costs: -n: expected a number of rounds from 1 to %d\n", ROUNDS);
         return 2;
     }
-    if (!costs_child_measure(argv[0], "hook", hook) || !costs_child_measure(argv[0], "pass", pass)) {
-        fprintf(stderr, "strobe-costs: cannot measure hook and sampler: `strobe record` failed, or is not built\n");
+    if (!measure_in_child(argv[0])) {
+        fprintf(stderr, "strobe-costs: cannot measure what is recorded: `strobe record` failed, or is not built\n");
         return 2;
     }
     costs_engine_prepare();
@@ -266,14 +297,13 @@ int main(int argc, char **argv)
         costs_engine_round(&rounds[i]);
         costs_stop_round(&rounds[i]);
         costs_tick_round(&rounds[i]);
+        costs_start_round(&rounds[i]);
         costs_method_round(&rounds[i]);
         costs_wake_round(&rounds[i]);
     }
     printf("%-56s %10s %10s %10s  ns\n", "cost", "quartile", "median", "quartile");
     for (int i = 0; i < MEMBERS; i++)
-        sum_up_member(&members[i], rounds, round_count, members[i].offset == offsetof(struct sim_costs, hook) ? hook
-                      : members[i].offset == offsetof(struct sim_costs, sampler_wake) ? pass : NULL,
-                      measured.figures[i]);
+        sum_up_member(&members[i], rounds, round_count, child_figures(members[i].offset), measured.figures[i]);
     printf("\n%-56s", "late, ns: in how many of a thousand at most");
     for (int point = 0; point < SIM_LATENESS_POINTS; point++)
         printf(" %9u", sim_lateness_at[point]);

@@ -22,6 +22,13 @@ void costs_stop_round(struct sim_costs *out);
 void costs_tick_prepare(void);
 void costs_tick_round(struct sim_costs *out);
 
+/* The start and the end of a thread: of the thread that starts it, and of itself before and after its own code. */
+struct costs_start { double call, begin, end; };
+void costs_start_round(struct sim_costs *out);
+
+/* In a recorded process: what the engine adds. False: it is none. */
+bool costs_start_recorded(struct costs_start *out);
+
 /* Probes of instrumented methods. */
 void costs_method_prepare(void);
 void costs_method_round(struct sim_costs *out);
@@ -31,7 +38,8 @@ void costs_wake_prepare(void);
 void costs_wake_round(struct sim_costs *out);
 
 /* What takes a process of its own with the library preloaded: `self` run again, under `strobe record` from the folder
- * above. `what`: "hook", the hook itself; "pass", the sampler's pass with the sleep before it. False when it failed. */
+ * above. `what`: "hook", the hook itself; "pass", the sampler's pass with the sleep before it; "attach" and "detach", a
+ * thread's begin and end. False when it failed. */
 enum { COSTS_CHILD_ROUNDS = 201 };
 bool costs_child_measure(const char *self, const char *what, double figures[COSTS_CHILD_ROUNDS]);
 

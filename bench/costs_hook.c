@@ -4,7 +4,9 @@
  * in one process and in turn. The gate is shut for an hour, so nearly all events are skipped by count.
  *
  * Of the sampler's pass: the CPU time of the engine's own sampler beside a thread that computes. Its code and data have
- * left the caches when it wakes, so that a pass takes longer than the sum of what it does. */
+ * left the caches when it wakes, so that a pass takes longer than the sum of what it does.
+ *
+ * Of a thread's begin and end: threads that the hook starts against threads that the C library starts, in turn. */
 #include "bench/bench.h"
 #include "bench/child.h"
 #include "bench/costs.h"
@@ -112,12 +114,52 @@ static bool measure_passes(double *figures)
     return done;
 }
 
+/* ---- threads */
+
+static bool measure_attach(double *figures)
+{
+    struct costs_start cost;
+    for (int i = 0; i < COSTS_CHILD_ROUNDS; i++) {
+        if (!costs_start_recorded(&cost))
+            return false;
+        figures[i] = cost.begin;
+    }
+    return true;
+}
+
+static bool measure_detach(double *figures)
+{
+    struct costs_start cost;
+    for (int i = 0; i < COSTS_CHILD_ROUNDS; i++) {
+        if (!costs_start_recorded(&cost))
+            return false;
+        figures[i] = cost.end;
+    }
+    return true;
+}
+
 /* ---- the recorded process */
+
+static const struct measure { const char *what; bool (*figures)(double *out); bool samples; } measures[] = {
+    {"hook", measure_hooks, false},
+    {"pass", measure_passes, true},
+    {"attach", measure_attach, false},
+    {"detach", measure_detach, false},
+};
+
+static const struct measure *measure_of(const char *what)
+{
+    const struct measure *m = measures;
+    while (strcmp(m->what, what) != 0)
+        if (++m == measures + sizeof measures / sizeof *measures)
+            abort();
+    return m;
+}
 
 int costs_child(const char *what, const char *path)
 {
     static double figures[COSTS_CHILD_ROUNDS];
-    if (!(strcmp(what, "hook") ? measure_passes(figures) : measure_hooks(figures)))
+    if (!measure_of(what)->figures(figures))
         return 2;
     FILE *f = fopen(path, "w");
     if (!f || fwrite(figures, sizeof figures, 1, f) != 1)
@@ -127,7 +169,7 @@ int costs_child(const char *what, const char *path)
 
 static bool run_child(const char *self, const char *what, const char *session, const char *path)
 {
-    bool passes = strcmp(what, "hook") != 0;
+    bool passes = measure_of(what)->samples;
     char whole[PATH_MAX], folder[PATH_MAX], strobe[PATH_MAX + 16];
     struct child child;
     if (!realpath(self, whole))

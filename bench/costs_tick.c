@@ -1,5 +1,6 @@
 /* What a CPU clock that sends signals costs its thread: each signal, and each wait, before which the kernel stops the
- * clock's timer and after which it starts it again.
+ * clock's timer and after which it starts it again; and what it costs the sampler to give a thread one, and to take it
+ * back after the thread's end.
  *
  * A signal begins with the timer's interrupt. On a virtual machine that is handled by the hypervisor first, in time
  * that the thread's CPU clock takes for the thread's own. So a thread that does nothing but read the clock measures the
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -30,11 +32,11 @@ static void count_tick(int signal)
     ticks++;
 }
 
-/* The clock of the calling thread, which runs from now on; -1 where there is none. */
-static int start_clock(uint64_t period_ns)
+/* The clock of a thread, which runs from now on; -1 where there is none. */
+static int start_clock(pid_t tid, uint64_t period_ns)
 {
-    int fd = strobe_linux_open_task_clock(0, period_ns);
-    struct f_owner_ex owner = {F_OWNER_TID, gettid()};
+    int fd = strobe_linux_open_task_clock((uint32_t)tid, period_ns);
+    struct f_owner_ex owner = {F_OWNER_TID, tid};
     if (fd < 0)
         return -1;
     if (fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) || fcntl(fd, F_SETSIG, tick_signal) ||
@@ -60,7 +62,7 @@ static double tick_ns(void)
 {
     double gaps[TICKS];
     int count = 0;
-    int fd = start_clock(PERIOD_NS);
+    int fd = start_clock(gettid(), PERIOD_NS);
     uint64_t begin = now_ns(), before = begin;
     for (sig_atomic_t seen = ticks; count < TICKS && before - begin < 4ull * TICKS * PERIOD_NS;) {
         uint64_t now = now_ns();
@@ -98,7 +100,7 @@ static double tick_wait_ns(double tick)
         abort();
     wait_ns(timer);
     double without = wait_ns(timer);
-    int fd = start_clock(PERIOD_NS);
+    int fd = start_clock(gettid(), PERIOD_NS);
     sig_atomic_t seen = ticks;
     double with = wait_ns(timer) - (double)(ticks - seen) * tick / WAITS;
     if (fd >= 0)
@@ -106,6 +108,44 @@ static double tick_wait_ns(double tick)
     without = (without + wait_ns(timer)) / 2;
     close(timer);
     return with - without;
+}
+
+/* ---- the sampler's part */
+
+static struct { strobe_a32 tid, over; } ticked;
+
+static void *compute_till_over(void *unused)
+{
+    strobe_store_release(&ticked.tid, (uint32_t)gettid());
+    while (!strobe_load_relaxed(&ticked.over))
+        continue;
+    return unused;
+}
+
+static void measure_clocks(struct sim_costs *out)
+{
+    enum { CLOCKS = 4 };
+    uint64_t starting = 0, ending = 0;
+    for (int i = 0; i < CLOCKS; i++) {
+        pthread_t thread;
+        strobe_store_relaxed(&ticked.tid, 0);
+        strobe_store_relaxed(&ticked.over, 0);
+        if (pthread_create(&thread, NULL, compute_till_over, NULL))
+            abort();
+        while (!strobe_load_acquire(&ticked.tid))
+            usleep(100);
+        uint64_t begin = bench_cpu_ns();
+        int fd = start_clock((pid_t)strobe_load_relaxed(&ticked.tid), PERIOD_NS);
+        starting += bench_cpu_ns() - begin;
+        strobe_store_relaxed(&ticked.over, 1);
+        pthread_join(thread, NULL);
+        begin = bench_cpu_ns();
+        if (fd >= 0)
+            close(fd);
+        ending += bench_cpu_ns() - begin;
+    }
+    out->clock_start = (double)starting / CLOCKS - out->thread_clock;
+    out->clock_end = (double)ending / CLOCKS - out->thread_clock;
 }
 
 void costs_tick_prepare(void)
@@ -118,4 +158,5 @@ void costs_tick_round(struct sim_costs *out)
 {
     out->tick = tick_ns();
     out->tick_wait = tick_wait_ns(out->tick);
+    measure_clocks(out);
 }

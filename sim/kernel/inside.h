@@ -43,6 +43,7 @@ struct sim_thread_inside {
     void (*entry)(void *arg);
     void *arg;
     bool realtime, daemon;
+    bool was_started;                    /* by another thread, not before the run */
 
     /* Processor time. */
     struct sim_core *core, *last_core;

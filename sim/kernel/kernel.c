@@ -66,8 +66,14 @@ static void live(void *thread)
 {
     struct sim_thread_inside *t = thread;
     struct sim_kernel *k = t->kernel;
+    const struct sim_machine *m = &k->options.machine;
+    bool costs = k->options.schedule == SIM_FAIR && t->was_started;
     sim_after_switch(k);
+    if (costs && m->start_own_ns)
+        sim_compute_in_kernel(m->start_own_ns);
     t->entry(t->arg);
+    if (costs && m->end_own_ns)
+        sim_compute_in_kernel(m->end_own_ns);
     sim_enter();
     k->running = NULL;
     sim_off_core(k, t, false);
@@ -109,7 +115,9 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
     if (k->options.schedule == SIM_ADVERSARIAL)
         sim_adversary_meet(k, t);
     t->shown.state = SIM_READY;
+    t->was_started = t->woken_late = k->running != NULL;
     sim_make_ready(k, t);
+    t->leaves_wait_ns = 0;       /* it was in no wait */
     return &t->shown;
 }
 

@@ -37,6 +37,8 @@ struct sim_machine {
     struct sim_span_cost wake_call;  /* CPU time of the one that wakes it, by the same */
     struct sim_span_cost wait_call;  /* CPU time of the woken thread, in its wait, by the same */
     struct sim_lateness stop;        /* a stop by signal of a thread that runs on another core; none: signal_ns */
+    uint64_t start_own_ns;           /* CPU time of a thread that another one starts, before its own code */
+    uint64_t end_own_ns;             /* ... of a thread at its end, after its own code */
 };
 
 struct sim_kernel_options {
@@ -117,7 +119,8 @@ struct sim_kernel *sim_kernel_open(const struct sim_kernel_options *options, con
 /* Frees the kernel and all threads; fibers that have not returned are dropped as they stand. */
 void sim_kernel_close(struct sim_kernel *k);
 
-/* Starts a thread. Any. NULL: out of memory, or more than 2^20 alive. */
+/* Starts a thread. In the fair schedule a thread that another one starts takes as long to come on an idle core as one
+ * that is woken. Any. NULL: out of memory, or more than 2^20 alive. */
 struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_thread_options *options);
 
 /* Runs until the end; `why` then tells it in one line: for a deadlock the cycle, with threads and locks by name. */

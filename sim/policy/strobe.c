@@ -37,7 +37,8 @@ static struct sim_strobe_costs costs_in_ps(const struct sim_costs *c)
         .copy = ps(c->copy), .copy_kib = ps(c->copy_kib), .resume = ps(c->resume),
         .unwind_frame = ps(c->unwind_frame), .stop_far = ps(c->stop_far),
         .stop_far_target = ps(c->stop_far_target), .resume_far = ps(c->resume_far),
-        .sampler_wake = ps(c->sampler_wake),
+        .sampler_wake = ps(c->sampler_wake), .attach = ps(c->attach), .detach = ps(c->detach),
+        .clock_start = ps(c->clock_start), .clock_end = ps(c->clock_end),
     };
 }
 
@@ -167,9 +168,15 @@ static void tell_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begin
     sim_stack_word(outermost + 8, 0);
     sim_stack_word(frame, outermost);
     sim_stack_word(frame + 8, code);
-    sim_strobe_charge(s, s->costs.hook);
     strobe_point_forced(t->thread, STROBE_KIND_THREAD, begins, (struct strobe_site){frame, code});
     charge_sample(s, t);
+}
+
+/* Charges what is left of a cost of the running thread, some of which it was charged since. */
+static void charge_rest(struct sim_strobe *s, const struct sim_traced *t, uint64_t before_ps, uint64_t cost_ps)
+{
+    uint64_t charged_ps = t->v->tracer_ns * 1000 + t->owed_ps - before_ps;
+    sim_strobe_charge(s, cost_ps > charged_ps ? cost_ps - charged_ps : 0);
 }
 
 static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
@@ -183,9 +190,13 @@ static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
     *t = (struct sim_traced){.next = s->live, .strobe = s, .v = v};
     s->live = t;
     struct strobe_stack_bounds stack = {(uint64_t)(uintptr_t)v->stack_low, (uint64_t)(uintptr_t)v->stack_high, 0};
+    uint64_t before_ps = v->tracer_ns * 1000;
     t->thread = strobe_thread_attach(&s->engine, v->tid, v->is_main, v->thread->name, &stack);
-    if (t->thread)
-        tell_life(s, t, 1);
+    if (!t->thread)
+        return;
+    tell_life(s, t, 1);
+    if (!v->is_main)
+        charge_rest(s, t, before_ps, s->costs.attach);
 }
 
 static void thread_end(struct sim_tracer *tracer, struct sim_vthread *v)
@@ -195,8 +206,10 @@ static void thread_end(struct sim_tracer *tracer, struct sim_vthread *v)
     if (!t)
         return;
     if (t->thread) {
+        uint64_t before_ps = v->tracer_ns * 1000 + t->owed_ps;
         tell_life(s, t, 0);
         strobe_thread_detach(t->thread);
+        charge_rest(s, t, before_ps, s->costs.detach);
     }
     v->tracer = NULL;
     while (*link != t)
@@ -374,7 +387,7 @@ struct sim_tracer *sim_policy_strobe(void)
         .start = start, .thread_begin = thread_begin, .thread_end = thread_end, .point = point,
         .scope_begin = scope_begin, .scope_end = scope_end, .release = release, .message = message,
         .claims = sim_strobe_claims, .save = sim_strobe_save, .check = sim_strobe_check, .close = close_strobe,
-        .policy = "strobe", .tries_locks_first = true,
+        .policy = "strobe", .hears_posts = true, .tries_locks_first = true,
     };
     return &s->tracer;
 }

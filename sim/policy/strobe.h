@@ -34,7 +34,7 @@ struct sim_traced {
 struct sim_strobe_costs {
     uint64_t hook, clock, thread_clock, usage, scope, sample, frame, frame_known, release, look, suspend,
         suspend_target, tick, tick_wait, copy, copy_kib, resume, unwind_frame, stop_far, stop_far_target, resume_far,
-        sampler_wake;
+        sampler_wake, attach, detach, clock_start, clock_end;
 };
 
 struct sim_strobe {

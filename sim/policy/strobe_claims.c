@@ -271,11 +271,20 @@ static bool was_busy_with(const struct sim_track *t, uint32_t message, uint64_t 
     return message == 0 && !within;
 }
 
+/* A message that the run's end cut off where it began: it has no span. */
+static bool was_cut_off(const struct sim_track *t, uint32_t message)
+{
+    const struct sim_loop_turn *last = t->turn_count ? &t->turns[t->turn_count - 1] : NULL;
+    return last && last->id == message && last->begin_ns == t->end_ns;
+}
+
 /* A sample names the message its thread was busy with, and one that stands for several is of one message (S-50). */
 static bool names_its_message(const struct sim_strobe *s, const struct sim_track *t, const struct strobe_record *r)
 {
     uint64_t begin = r->ticks - SIM_STROBE_ORIGIN_NS, end = begin + (r->count > 1 ? r->duration : 0);
     /* The run has ended, but not what a thread was charged last. */
+    if (begin >= t->end_ns && was_cut_off(t, r->message))
+        return true;
     begin = begin < t->end_ns ? begin : t->end_ns;
     end = end < t->end_ns ? end : t->end_ns;
     /* The sampler reads the clock, and then asks the thread to stop: which it may be long about, if it likes. */

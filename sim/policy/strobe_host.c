@@ -290,6 +290,8 @@ static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, ui
     (void)index, (void)taken;
     if (!t || t->period_ns == period_ns)
         return t ? STROBE_OK : STROBE_UNSUPPORTED;
+    if (!t->period_ns)
+        sim_strobe_charge(s, s->costs.clock_start);
     t->period_ns = period_ns;
     v->wait_cost_ns = s->costs.tick_wait / 1000;
     struct sim_cpu_timer timer = {.way = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = on_tick, .ctx = s};
@@ -312,7 +314,9 @@ static enum strobe_status clock_ring(void *ctx, uint32_t index, uint32_t tid)
 
 static void clock_end(void *ctx, uint32_t index)
 {
-    (void)ctx, (void)index;   /* the thread has ended, and its timer with it */
+    struct sim_strobe *s = ctx;
+    (void)index;              /* the thread has ended, and its timer with it */
+    sim_strobe_charge(s, s->costs.clock_end);
 }
 
 /* ---- memory, sleep ---- */

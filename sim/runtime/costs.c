@@ -15,7 +15,8 @@ const struct sim_costs sim_costs_default = {
     .frame_known = 0.5, .release = 75.1, .look = 17.1, .suspend = 6782, .suspend_target = 4416, .tick = 40019,
     .tick_wait = 6221, .copy = 1238, .copy_kib = 118, .resume = 388, .unwind_frame = 7.2, .probe = 2.6,
     .probe_other = 2, .mark = 21.7, .call_record = 4.1, .stop_far = 28386, .stop_far_target = 28419,
-    .resume_far = 8860, .sampler_wake = 26288, .slice = 3953942,
+    .resume_far = 8860, .sampler_wake = 26288, .start_call = 40235, .start_own = 7311, .end_own = 9995,
+    .attach = 12827, .detach = 1882, .clock_start = 24293, .clock_end = 7408, .slice = 3953942,
     .sleep_call = {{16237, 17054, 19283, 20796, 32497}},
     .device_call = {{16384, 17373, 18797, 23928, 37655}},
     .wake_call = {{1720, 2531, 3319, 5848, 12007}},
@@ -55,8 +56,10 @@ static const struct member { const char *name; size_t offset; enum shape shape; 
     MEMBER(tick_wait), MEMBER(copy), MEMBER(copy_kib), MEMBER(resume), MEMBER(unwind_frame), MEMBER(probe),
     MEMBER(probe_other), MEMBER(mark),
     MEMBER(call_record), MEMBER(stop_far), MEMBER(stop_far_target), MEMBER(resume_far), MEMBER(sampler_wake),
-    MEMBER(slice), SHAPED(sleep_call, SPAN_COST), SHAPED(device_call, SPAN_COST), SHAPED(wake_call, SPAN_COST),
-    SHAPED(wait_call, SPAN_COST), SHAPED(sampler_late, LATENESS), SHAPED(stop_late, LATENESS),
+    MEMBER(start_call), MEMBER(start_own), MEMBER(end_own), MEMBER(attach), MEMBER(detach), MEMBER(clock_start),
+    MEMBER(clock_end), MEMBER(slice), SHAPED(sleep_call, SPAN_COST), SHAPED(device_call, SPAN_COST),
+    SHAPED(wake_call, SPAN_COST), SHAPED(wait_call, SPAN_COST), SHAPED(sampler_late, LATENESS),
+    SHAPED(stop_late, LATENESS),
     SHAPED(sleep_late, SPAN_LATENESS), SHAPED(device_late, SPAN_LATENESS), SHAPED(wake_late, SPAN_LATENESS),
 #undef MEMBER
 #undef SHAPED
@@ -258,5 +261,6 @@ void sim_costs_machine(const struct sim_costs *costs, struct sim_machine *out)
         .device = without_calls(&costs->device_late, &costs->device_call),
         .wake = without_calls(&costs->wake_late, &costs->wait_call), .wake_call = costs->wake_call,
         .wait_call = costs->wait_call, .stop = without(&costs->stop_late, costs->stop_far),
+        .start_own_ns = (uint64_t)costs->start_own, .end_own_ns = (uint64_t)costs->end_own,
     };
 }

@@ -47,6 +47,13 @@ struct sim_costs {
     double stop_far_target;
     double resume_far;
     double sampler_wake;     /* sampler: a sleep and the pass after it, over one thread that has no news */
+    double start_call;       /* the start of a thread: of the one that starts it */
+    double start_own;        /* ... of the thread itself, before its own code */
+    double end_own;          /* ... and after it; both in the kernel for the most part */
+    double attach;           /* a recorded thread's begin: it is registered, with the sample that is taken then */
+    double detach;           /* its end, with the sample that is taken then */
+    double clock_start;      /* sampler: gives a thread a CPU clock that ticks */
+    double clock_end;        /* ... takes it back after the thread's end */
     double slice;            /* how long a thread keeps its processor while another wants it */
     struct sim_span_cost sleep_call;    /* the app's thread: a sleep, in the kernel */
     struct sim_span_cost device_call;   /* ... a read that waits */

@@ -228,6 +228,15 @@ static void loop(struct sim_player *p, const struct sim_op *op)
         sim_world_fail(p->world, STROBE_IO, NULL, "out of memory");
 }
 
+static void spawn(struct sim_player *p, uint32_t spec)
+{
+    uint64_t ns = (uint64_t)p->run->options.costs.start_call;
+    if (ns)
+        sim_compute_in_kernel(ns);
+    sim_world_spawn(p->world, spec, &p->v);
+    sim_tell_point(p, STROBE_KIND_THREAD, 0);
+}
+
 static void call_native(struct sim_player *p, const struct sim_op *op)
 {
     sim_tell_point(p, STROBE_KIND_JNI, op->object);
@@ -261,7 +270,7 @@ static void play(struct sim_player *p, const struct sim_op *op)
     case SIM_OP_THROW: throw(p); break;
     case SIM_OP_CATCH: push(p, SIM_ACT_CATCH, op->block); break;
     case SIM_OP_GC: sim_play_collect(p, amount); break;
-    case SIM_OP_SPAWN: sim_world_spawn(p->world, op->object, &p->v); break;
+    case SIM_OP_SPAWN: spawn(p, op->object); break;
     case SIM_OP_EXIT: leave_all(p); break;
     case SIM_OP_SPIN: spin(p, op, amount); break;
     case SIM_OP_FAULT: sim_faults_arm(p->run->faults, op->object); break;
@@ -295,6 +304,18 @@ static void play_all(struct sim_player *p)
     }
 }
 
+static void begin_life(struct sim_player *p)
+{
+    struct sim_tracks *truth = &p->run->truth;
+    uint64_t now = sim_player_now(p);
+    p->v.life = SIM_LIFE_IN_CODE;
+    p->v.cpu_ns = sim_cpu_ns(p->v.thread);
+    if (truth->failed)
+        return;
+    truth->tracks[p->v.track].begin_ns = now;
+    sim_track_core(truth, p->v.track, now, p->v.core);
+}
+
 void sim_player_main(void *arg)
 {
     struct sim_player *p = arg;
@@ -303,14 +324,17 @@ void sim_player_main(void *arg)
     uint64_t self = sim_what(SIM_WHAT_THREAD, v->thread->serial);
     if (tracer && tracer->thread_begin)
         tracer->thread_begin(tracer, v);
+    begin_life(p);
     call(p, p->world->scenario->threads[v->spec].entry, 1);
     play_all(p);
     if (p->world->failed)
         return;
+    sim_track_end(&p->run->truth, v->track, sim_player_now(p));
+    v->cpu_ns = sim_run_own_cpu_ns(v);
+    v->life = SIM_LIFE_AFTER;
     sim_tell_release(p, self, STROBE_RELEASE_ALL);
     if (tracer && tracer->thread_end)
         tracer->thread_end(tracer, v);
-    sim_track_end(&p->run->truth, v->track, sim_player_now(p));
     v->ended = true;
     sim_stack_give(&p->world->stacks, v);
 }

@@ -99,7 +99,10 @@ void sim_queue_post(struct sim_message_queue *q, struct sim_message m, struct si
     if (from && due)
         sim_tell_release(from->player, sim_what(SIM_WHAT_QUEUE, q->number),
                          q->loopers > 1 ? STROBE_RELEASE_ONE : STROBE_RELEASE_TARGET);
-    sim_sem_post(&q->wake);
+    if (from)
+        sim_play_call_looper(from->player, &q->wake);
+    else
+        sim_sem_post(&q->wake);
 }
 
 void sim_play_post(struct sim_player *p, const struct sim_op *op, uint64_t delay_ns)

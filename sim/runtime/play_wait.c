@@ -66,7 +66,8 @@ void sim_wait_begin(struct sim_player *p, enum strobe_kind kind, uint64_t what)
     struct sim_tracer *tracer = p->run->tracer;
     p->call_begin_ns = sim_player_now(p);
     sim_track_call(&p->run->truth, v->track, p->call_begin_ns, p->world->wait_name[kind], SIM_CALL_WAIT);
-    if (tracer && tracer->scope_begin && push_own(p, SIM_HOOK_METHOD))
+    p->heard = tracer && tracer->scope_begin && (!p->calls_looper || tracer->hears_posts);
+    if (p->heard && push_own(p, SIM_HOOK_METHOD))
         p->token = tracer->scope_begin(tracer, v, kind, what);
     push_own(p, sim_wait_method(kind));
     v->waits = kind;
@@ -164,12 +165,21 @@ void sim_wait_end(struct sim_player *p, enum sim_wake how)
     struct sim_wait wait = ended_wait(p, how);
     v->waits = STROBE_KIND_NONE;
     sim_frame_pop(v);
-    if (tracer && tracer->scope_end)
+    if (p->heard && tracer->scope_end)
         tracer->scope_end(tracer, v, p->token, kind, p->wait_what, told_wake(how, v->thread));
-    if (tracer && tracer->scope_begin)
+    if (p->heard)
         sim_frame_pop(v);
     tell_wait(p, &wait);
     v->shared = false;
+}
+
+void sim_play_call_looper(struct sim_player *p, struct sim_sem *event)
+{
+    p->calls_looper = true;
+    sim_wait_begin(p, STROBE_KIND_WRITE, 0);
+    sim_sem_post(event);
+    sim_wait_end(p, SIM_WAKE_NONE);
+    p->calls_looper = false;
 }
 
 /* ---- locks ---- */

@@ -42,6 +42,8 @@ struct sim_player {
     struct sim_sem collected;        /* posted at the end of the collection that it has stopped for */
     struct sim_player *next_stopped;
     uint32_t token;                  /* the tracer's, for the scope under way */
+    bool heard;                      /* the tracer was told of it */
+    bool calls_looper;               /* what it is about to do is a post's call of a looper */
     char name[32];
 };
 
@@ -68,6 +70,9 @@ void sim_tell_point(struct sim_player *p, enum strobe_kind kind, uint64_t arg);
 bool sim_play_lock(struct sim_player *p, const struct sim_op *op);
 void sim_play_unlock(struct sim_player *p, const struct sim_op *op);
 void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t amount);
+
+/* Calls a looper by its event: a write that takes as long as it takes to wake the looper. */
+void sim_play_call_looper(struct sim_player *p, struct sim_sem *event);
 
 /* Takes the next message; false when the thread is to end. */
 void sim_play_next_message(struct sim_player *p, uint32_t queue, uint32_t *method);

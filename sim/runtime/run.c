@@ -16,9 +16,12 @@ enum { SWITCH_NS = 1000 };
 static void on_core(void *ctx, struct sim_thread *t, int core, bool blocked, uint64_t now_ns)
 {
     struct sim_run *run = ctx;
-    const struct sim_vthread *v = t->user;
+    struct sim_vthread *v = t->user;
     (void)blocked;
-    if (!v || v->ended || run->truth.failed)
+    if (!v)
+        return;
+    v->core = core;
+    if (v->life != SIM_LIFE_IN_CODE || run->truth.failed)
         return;
     uint64_t told = run->truth.tracks[v->track].end_ns;
     sim_track_core(&run->truth, v->track, now_ns > told ? now_ns : told, core);
@@ -61,20 +64,32 @@ static void close_wait(struct sim_run *run, const struct sim_player *p, uint64_t
                                       .release_ns = end_ns});
 }
 
+uint64_t sim_run_own_cpu_ns(const struct sim_vthread *v)
+{
+    switch (v->life) {
+    case SIM_LIFE_BEFORE: return 0;
+    case SIM_LIFE_IN_CODE: return sim_cpu_ns(v->thread) - v->cpu_ns;
+    case SIM_LIFE_AFTER: return v->cpu_ns;
+    }
+    return 0;
+}
+
 static void close_truth(struct sim_run *run)
 {
     for (uint32_t i = 0; i < run->thread_count && !run->truth.failed; i++) {
         const struct sim_vthread *v = run->threads[i];
         struct sim_track *track = &run->truth.tracks[v->track];
         track->totals = (struct sim_totals){
-            .cpu_ns = v->thread ? sim_cpu_ns(v->thread) : 0,
+            .cpu_ns = sim_run_own_cpu_ns(v),
             .allocations = v->allocations, .alloc_bytes = v->alloc_bytes,
             .voluntary_switches = v->thread ? v->thread->voluntary_switches : 0,
             .involuntary_switches = v->thread ? v->thread->involuntary_switches : 0,
         };
-        if (v->ended)
+        if (v->life == SIM_LIFE_AFTER)
             continue;
         uint64_t end_ns = run->end_ns > track->end_ns ? run->end_ns : track->end_ns;
+        if (v->life == SIM_LIFE_BEFORE)
+            track->begin_ns = end_ns;
         close_wait(run, v->player, end_ns);
         sim_track_end(&run->truth, v->track, end_ns);
     }
@@ -173,9 +188,13 @@ bool sim_run_kill(struct sim_run *run, struct sim_vthread *v)
     sim_kill(v->thread);
     if (v->ended)
         return false;
-    uint64_t now = sim_player_now(p);
-    close_wait(run, p, now);
-    sim_track_end(&run->truth, v->track, now);
+    if (v->life != SIM_LIFE_AFTER) {
+        uint64_t now = sim_player_now(p);
+        close_wait(run, p, now);
+        sim_track_end(&run->truth, v->track, now);
+    }
+    v->cpu_ns = sim_run_own_cpu_ns(v);
+    v->life = SIM_LIFE_AFTER;
     v->ended = true;
     sim_stack_give(&run->world->stacks, v);
     return true;

@@ -56,6 +56,9 @@ enum strobe_status sim_run_read(struct sim_run *run, uint64_t address, void *out
  * others would wait for in vain. Any but the thread itself. */
 bool sim_run_kill(struct sim_run *run, struct sim_vthread *v);
 
+/* CPU time of a thread in its own code. */
+uint64_t sim_run_own_cpu_ns(const struct sim_vthread *v);
+
 /* CPU of the app's own work so far, and what the tracer took: charges in app threads, its own threads, time held. */
 struct sim_run_cpu { uint64_t app_ns, tracer_ns, held_ns; };
 struct sim_run_cpu sim_run_cpu(const struct sim_run *run);

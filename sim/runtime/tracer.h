@@ -96,6 +96,7 @@ struct sim_tracer {
 
     void (*close)(struct sim_tracer *);
 
+    bool hears_posts;                               /* a post that calls a looper is a scope to it, of kind WRITE */
     bool tries_locks_first;                         /* a mutex that is free is no scope to it but a point: see there */
     const char *policy;
     uint64_t interval_main_ns, interval_other_ns;   /* what the score takes for its interval */

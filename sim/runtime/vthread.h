@@ -43,8 +43,14 @@ static inline enum strobe_kind sim_wait_kind(uint32_t method)
     return kind < STROBE_KIND_COUNT ? (enum strobe_kind)kind : STROBE_KIND_NONE;
 }
 
+/* The truth of a thread is that of its own code: not of what the system and the tracer do before and after it. */
+enum sim_life { SIM_LIFE_BEFORE, SIM_LIFE_IN_CODE, SIM_LIFE_AFTER };
+
 struct sim_vthread {
     struct sim_thread *thread;   /* of the kernel */
+    enum sim_life life;
+    uint64_t cpu_ns;             /* before its own code; from the end of that on: in its own code */
+    int core;                    /* that it is on; -1 = none */
     uint32_t track;              /* in the truth */
     uint32_t spec;               /* in the scenario */
     uint32_t tid, generation;    /* together unique; generation counts from 1 per tid */

@@ -258,6 +258,7 @@ struct sim_vthread *sim_world_start(struct sim_world *w, const struct sim_start 
         p->collected.name = "collector";
         p->random = start->random;
         p->v.player = p;
+        p->v.core = -1;
         p->v.spec = start->spec;
         p->v.is_main = spec->is_main;
         p->v.tid = choose_tid(w, start->spec);

@@ -422,6 +422,42 @@ static void a_wake_up_costs_both_threads_what_the_idle_time_of_the_core_says(voi
     }
 }
 
+static void notes_its_begin_and_computes(void *arg)
+{
+    (void)arg;
+    note(sim_now());
+    sim_compute(10 * US);
+}
+
+static void starts_and_joins(void *arg)
+{
+    (void)arg;
+    sim_compute(40 * US);
+    struct sim_thread *t = enter("started", notes_its_begin_and_computes, NULL);
+    sim_compute(0);
+    note(sim_now());
+    sim_join(t);
+    note(sim_now());
+    note(sim_cpu_ns(t));
+}
+
+/* The core of the one that is started is idle from the begin on. */
+static void a_thread_that_another_starts_costs_both_and_comes_as_late_as_one_that_is_woken(void **state)
+{
+    (void)state;
+    struct sim_kernel_options options = { .seed = 1, .cores = 2, .limit_ns = UINT64_MAX };
+    options.machine = (struct sim_machine){ .wake = at_any_length(7 * US), .start_own_ns = 20 * US,
+                                            .end_own_ns = 5 * US,
+                                            .wake_call = {{ 3 * US, 3 * US, 3 * US, 3 * US, 3 * US }} };
+    stage_open(&options);
+    struct sim_thread *starter = enter("starter", starts_and_joins, NULL);
+    play(SIM_END_DONE);
+    const uint64_t expected[] = { 43 * US, 67 * US, 89 * US, 35 * US };
+    assert_memory_equal(notes, expected, sizeof expected);
+    assert_int_equal(sim_cpu_ns(starter), 43 * US);   /* that it is started itself costs nobody */
+    stage_close();
+}
+
 static void computes_and_notes_its_end(void *ns)
 {
     sim_compute(*(const uint64_t *)ns);
@@ -654,6 +690,7 @@ int main(void)
         cmocka_unit_test(what_a_stopped_thread_is_charged_it_uses_before_it_goes_on),
         cmocka_unit_test(ends_of_waits_are_as_late_as_the_machine),
         cmocka_unit_test(a_wake_up_costs_both_threads_what_the_idle_time_of_the_core_says),
+        cmocka_unit_test(a_thread_that_another_starts_costs_both_and_comes_as_late_as_one_that_is_woken),
         cmocka_unit_test(a_realtime_thread_takes_its_own_core_and_whom_it_displaces_waits_for_it),
         cmocka_unit_test(a_switch_costs_the_core_but_no_thread),
         cmocka_unit_test(a_yield_goes_to_the_end_of_the_line),

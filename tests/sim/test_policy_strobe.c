@@ -209,6 +209,32 @@ static void what_the_engine_does_is_charged(void **state)
     assert_true(tracer_ns[2] > 3000);
 }
 
+/* Another thread's begin and end, and its clock where it lives long enough to have one. */
+static void each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock(void **state)
+{
+    (void)state;
+    static const struct { double attach, detach, clock_start, clock_end; uint64_t least_ns; } cases[] = {
+        {0, 0, 0, 0, 0}, {50e3, 0, 0, 0, 5 * 50000}, {0, 20e3, 0, 0, 5 * 20000}, {0, 0, 30e3, 0, 5 * 30000},
+        {0, 0, 0, 10e3, 4 * 10000},
+    };
+    uint64_t nothing_ns = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sim_run_options options = {.seed = 2};
+        options.costs.attach = cases[i].attach;
+        options.costs.detach = cases[i].detach;
+        options.costs.clock_start = cases[i].clock_start;
+        options.costs.clock_end = cases[i].clock_end;
+        play_as(&p,
+                "scenario s \"\"\nduration 100ms\ncores 2\nimage a.so {\nmethod f { compute 10ms }\n"
+                "method top { repeat 5 { spawn w; join w } }\n}\nthread main main run top\nthread w x0 run f\n",
+                sim_policy_strobe(), &options);
+        uint64_t tracer_ns = sim_run_cpu(&p.run).tracer_ns;
+        nothing_ns = i ? nothing_ns : tracer_ns;
+        assert_in_range(tracer_ns - nothing_ns, cases[i].least_ns, cases[i].least_ns * 3 / 2);
+        played_close(&p);
+    }
+}
+
 /* ---- what it claims ---- */
 
 static struct sim_score score(void)
@@ -339,6 +365,7 @@ int main(void)
         cmocka_unit_test(every_policy_over_the_engine_keeps_its_promises),
         cmocka_unit_test(an_engine_that_costs_nothing_changes_nothing),
         cmocka_unit_test(what_the_engine_does_is_charged),
+        cmocka_unit_test(each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock),
         cmocka_unit_test(long_calls_and_waits_are_claimed_as_they_were),
         cmocka_unit_test(a_thread_that_has_a_tid_again_is_another_thread),
         cmocka_unit_test(begin_and_end_of_a_thread_are_forced_points),

@@ -131,6 +131,14 @@ static void check_waker(const char *waiter, enum strobe_kind kind, const char *w
     assert_true(w->begin_ns <= w->release_ns && w->release_ns <= w->end_ns);
 }
 
+/* Of the looper of a_post_is_a_write_where_it_calls_a_looper. */
+static void check_waker_of_first_poll(void)
+{
+    const struct sim_track *t = named("looper");
+    assert_true(t->wait_count > 0 && t->waits[0].kind == STROBE_KIND_POLL && t->waits[0].waker >= 0);
+    assert_string_equal(p.run.truth.tracks[t->waits[0].waker].name, "main");
+}
+
 static void the_truth_names_who_let_a_waiter_go(void **state)
 {
     (void)state;
@@ -206,6 +214,43 @@ static void a_tid_used_again_has_the_next_generation(void **state)
             assert_int_equal(t->generation, ++generation);
     }
     assert_int_equal(generation, 3);
+    played_close(&p);
+}
+
+static void a_thread_that_is_started_costs_both_and_its_story_is_that_of_its_own_code(void **state)
+{
+    (void)state;
+    struct sim_run_options options = {.seed = 1, .costs = {.start_call = 30e3, .start_own = 20e3, .end_own = 5e3}};
+    play_as(&p,
+            "scenario s \"\"\nduration 1ms\ncores 2\nimage a.so {\nmethod f { compute 10us }\n"
+            "method top { compute 1us; spawn w; compute 100us }\n}\nthread main main run top\nthread w x0 run f\n",
+            NULL, &options);
+    const struct sim_track *w = named("w-1");
+    assert_string_equal(story("main"), "1 top  132 .");
+    assert_string_equal(story("w-1"), "53 f  63 .");
+    assert_int_equal(w->begin_ns / US, 53);
+    assert_int_equal(w->end_ns / US, 63);
+    assert_int_equal(w->totals.cpu_ns, 10 * US);
+    assert_int_equal(w->cpu_count, 1);
+    assert_int_equal(w->cpu[0].end_ns - w->cpu[0].begin_ns, 10 * US);
+    assert_int_equal(sim_run_cpu(&p.run).app_ns, (131 + 35) * US);
+    played_close(&p);
+}
+
+static void a_post_is_a_write_where_it_calls_a_looper(void **state)
+{
+    (void)state;
+    struct sim_run_options options = {.seed = 1, .costs = {.wake_call = {{3e3, 3e3, 3e3, 3e3, 3e3}}}};
+    play_as(&p,
+            "scenario s \"\"\nduration 1ms\ncores 2\nqueue q\nimage a.so {\nmethod f { compute 20us }\n"
+            "method drain { loop q }\n"
+            "method top { compute 10us; post f to q; compute 10us; post f to q; compute 50us }\n"
+            "}\nthread main main run top\nthread looper run drain\n",
+            NULL, &options);
+    assert_string_equal(story("main"), "1 top  11 [write]  14 .  74 .");
+    assert_int_equal(named("main")->wait_count, 1);
+    assert_false(named("main")->waits[0].blocked);
+    check_waker_of_first_poll();
     played_close(&p);
 }
 
@@ -347,6 +392,8 @@ int main(void)
         cmocka_unit_test(a_wait_that_the_run_ends_in_lasts_until_then),
         cmocka_unit_test(the_collector_stops_managed_threads_at_their_next_operation),
         cmocka_unit_test(a_tid_used_again_has_the_next_generation),
+        cmocka_unit_test(a_thread_that_is_started_costs_both_and_its_story_is_that_of_its_own_code),
+        cmocka_unit_test(a_post_is_a_write_where_it_calls_a_looper),
         cmocka_unit_test(due_messages_go_by_priority_and_then_in_order),
         cmocka_unit_test(a_vsync_posts_a_frame_each_period_unless_one_waits),
         cmocka_unit_test(calls_nest_and_core_time_adds_up_in_any_schedule),
