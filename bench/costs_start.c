@@ -72,7 +72,7 @@ static struct costs_start start_threads(create_fn *create)
     }
     pthread_attr_destroy(&attributes);
     return (struct costs_start){.call = (double)calling / THREADS, .begin = (double)begins / THREADS,
-                                .end = (double)(all - caller - ends) / THREADS};
+                                .end = ((double)all - (double)caller - (double)ends) / THREADS};
 }
 
 static struct costs_start on_one_processor(create_fn *create)

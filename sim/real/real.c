@@ -210,7 +210,7 @@ static enum strobe_status play_alone(const struct job *j, struct sim_notes_head 
 static struct sim_run_cpu shares(const struct sim_notes_head *alone, const struct sim_notes_head *traced)
 {
     double part = alone->work_ns ? (double)traced->work_ns / (double)alone->work_ns : 1;
-    struct sim_run_cpu cpu = {.app_ns = (uint64_t)((double)alone->process_cpu_ns * part)};
+    struct sim_run_cpu cpu = {.app_ns = (uint64_t)((double)alone->process_cpu_ns * part), .work_ns = traced->work_ns};
     cpu.tracer_ns = traced->process_cpu_ns > cpu.app_ns ? traced->process_cpu_ns - cpu.app_ns : 0;
     return cpu;
 }
@@ -379,7 +379,8 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
     sim_real_others_end(others);
     if (status == STROBE_OK)
         *cpu = options->is_virtual ? (struct sim_run_cpu){.app_ns = traced.process_cpu_ns - traced.charged_ns,
-                                                          .tracer_ns = traced.charged_ns}
+                                                          .tracer_ns = traced.charged_ns,
+                                                          .work_ns = traced.work_ns}
                                    : shares(&alone, &traced);
     close_job(&j, folder != NULL);
     return status;

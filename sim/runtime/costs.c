@@ -16,7 +16,7 @@ const struct sim_costs sim_costs_default = {
     .tick_wait = 6221, .copy = 1238, .copy_kib = 118, .resume = 388, .unwind_frame = 7.2, .probe = 2.6,
     .probe_other = 2, .mark = 21.7, .call_record = 4.1, .stop_far = 28386, .stop_far_target = 28419,
     .resume_far = 8860, .sampler_wake = 26288, .start_call = 40235, .start_own = 7311, .end_own = 9995,
-    .attach = 12827, .detach = 1882, .clock_start = 24293, .clock_end = 7408, .slice = 3953942,
+    .attach = 54654, .detach = 1882, .clock_start = 24293, .clock_end = 7408, .slice = 3953942,
     .sleep_call = {{16237, 17054, 19283, 20796, 32497}},
     .device_call = {{16384, 17373, 18797, 23928, 37655}},
     .wake_call = {{1720, 2531, 3319, 5848, 12007}},

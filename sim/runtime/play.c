@@ -16,6 +16,12 @@ uint64_t sim_player_now(const struct sim_player *p)
     return now > told ? now : told;
 }
 
+void sim_play_work(struct sim_player *p, uint64_t ns)
+{
+    p->run->work_ns += ns;
+    sim_compute(ns);
+}
+
 /* ---- activations ---- */
 
 static struct sim_act *push(struct sim_player *p, enum sim_act_kind kind, uint32_t block)
@@ -139,7 +145,7 @@ static void finish(struct sim_player *p)
         break;
     case SIM_ACT_FOREVER:
         if (sim_now() == p->forever_ns)
-            sim_compute(IDLE_ROUND_NS);
+            sim_play_work(p, IDLE_ROUND_NS);
         p->forever_ns = sim_now();
         a->next = a->first;
         break;
@@ -179,7 +185,7 @@ static void compute(struct sim_player *p, uint64_t ns)
     if (ns == 0)
         return;
     v->ends_with_compute = p->world->last_of_body[v->op];
-    sim_compute(ns);
+    sim_play_work(p, ns);
     v->ends_with_compute = false;
 }
 
@@ -206,7 +212,7 @@ static void lock(struct sim_player *p, const struct sim_op *op)
 static void spin(struct sim_player *p, const struct sim_op *op, uint64_t amount)
 {
     while (!sim_mutex_trylock(&p->world->mutexes[op->object]))
-        sim_compute(amount ? amount : SPIN_LEAST_NS);
+        sim_play_work(p, amount ? amount : SPIN_LEAST_NS);
     p->held++;
     push(p, SIM_ACT_LOCKED, op->block);
 }

@@ -353,7 +353,7 @@ void sim_play_collect(struct sim_player *p, uint64_t amount)
     if (w->collecting++ == 0)
         w->collection++;
     p->held++;
-    sim_compute(amount);
+    sim_play_work(p, amount);
     p->held--;
     if (--w->collecting)
         return;

@@ -55,6 +55,9 @@ void sim_player_main(void *arg);
 /* The thread's time for the truth: charges let a thread run ahead of its core's slices, which must not go back. */
 uint64_t sim_player_now(const struct sim_player *p);
 
+/* What an operation asks for. */
+void sim_play_work(struct sim_player *p, uint64_t ns);
+
 /* ---- waits (play_wait.c) ---- */
 
 /* A call that may block, around the kernel's: tells tracer and truth, lays frames. What did not block and took no time

@@ -202,7 +202,7 @@ bool sim_run_kill(struct sim_run *run, struct sim_vthread *v)
 
 struct sim_run_cpu sim_run_cpu(const struct sim_run *run)
 {
-    struct sim_run_cpu cpu = {0};
+    struct sim_run_cpu cpu = {.work_ns = run->work_ns};
     for (uint32_t i = 0; i < run->thread_count; i++) {
         const struct sim_vthread *v = run->threads[i];
         uint64_t all = sim_cpu_ns(v->thread), ours = v->tracer_ns < all ? v->tracer_ns : all;

@@ -23,6 +23,7 @@ struct sim_run {
     struct sim_vthread **threads;    /* of the app, all that ever were, in order of start: index = track of the truth */
     uint32_t thread_count, thread_room;
     uint64_t end_ns;             /* when the run ended */
+    uint64_t work_ns;            /* that the scenario's operations have asked for so far */
     struct sim_world *world;     /* locks, queues, stacks, code: the runtime's own */
     enum sim_end end;
     char end_why[512];
@@ -59,8 +60,9 @@ bool sim_run_kill(struct sim_run *run, struct sim_vthread *v);
 /* CPU time of a thread in its own code. */
 uint64_t sim_run_own_cpu_ns(const struct sim_vthread *v);
 
-/* CPU of the app's own work so far, and what the tracer took: charges in app threads, its own threads, time held. */
-struct sim_run_cpu { uint64_t app_ns, tracer_ns, held_ns; };
+/* CPU of the app's own work so far, and what the tracer took: charges in app threads, its own threads, time held;
+ * and the work that the scenario's operations have asked for. */
+struct sim_run_cpu { uint64_t app_ns, tracer_ns, held_ns, work_ns; };
 struct sim_run_cpu sim_run_cpu(const struct sim_run *run);
 
 #endif

@@ -56,6 +56,7 @@ const struct sim_field sim_fields[SIM_FIELD_COUNT_ALL] = {
     WHOLE(app_cpu_ns, SIM_FIELD_NS),
     WHOLE(tracer_cpu_ns, SIM_FIELD_NS),
     WHOLE(held_ns, SIM_FIELD_NS),
+    WHOLE(work_ns, SIM_FIELD_NS),
 };
 
 double sim_field_value(const struct sim_field *f, const struct sim_score *s)

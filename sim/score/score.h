@@ -82,6 +82,7 @@ struct sim_score {
     uint64_t methods_in, methods_out, code_bytes;
     /* see sim_score_costs */
     uint64_t app_cpu_ns, tracer_cpu_ns, held_ns;
+    uint64_t work_ns;            /* that the scenario's operations have asked for */
     double overhead;             /* (tracer's CPU in app threads and its own + time held) / app's CPU */
     struct sim_method_score *methods; size_t method_count;   /* largest error of self time first; without those neither
                                                                 called nor claimed */
