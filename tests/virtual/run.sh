@@ -71,8 +71,8 @@ sys.exit(not low <= value <= high)
 PYTHON
 }
 
-# each_wait LEVEL: of each kind that hooks hear of there are some, and nearly as much is claimed as is true, of six seeds
-# together: polls are few, and the shortest waits are known in sum only.
+# each_wait LEVEL: of each kind that hooks hear of there are some, and nearly as much is claimed as is true. Over six
+# seeds together: polls are few, and the shortest waits are known in sum only.
 each_wait() {
     local seed
     for seed in 1 2 3 4 5 6; do
