@@ -19,13 +19,15 @@ fail() {
 command -v npm >/dev/null || fail 'npm is not installed'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-(cd "$scratch" && timeout 60 npm pack --silent "$package" >/dev/null 2>&1) || fail "npm can't get $package"
+# One retry, soon. With npm's own delays a machine without a network waits for a minute.
+options=(--silent --prefer-offline --fetch-retries=1 --fetch-retry-mintimeout=2000)
+(cd "$scratch" && timeout 60 npm pack "${options[@]}" "$package" >/dev/null 2>&1) || fail "npm can't get $package"
 echo "$sum  $scratch/speedscope-1.25.0.tgz" | sha256sum --check --status ||
     fail "what npm got is not $package as it was pinned"
 mkdir "$scratch/new"
 tar -xzf "$scratch"/*.tgz -C "$scratch/new" --strip-components=3 package/dist/release/file-format-schema.json ||
     fail "$package holds no schema"
-timeout 60 npm install --silent --ignore-scripts --no-audit --no-fund --prefix "$scratch/new" "$validator" \
+timeout 60 npm install "${options[@]}" --ignore-scripts --no-audit --no-fund --prefix "$scratch/new" "$validator" \
     >/dev/null 2>&1 || fail "npm can't get $validator"
 mkdir -p "$(dirname "$dir")"
 rm -rf "$dir"
