@@ -1,9 +1,10 @@
 /* Rows of properties on the Mach backend that need a capture of their own: hooks met inside of the engine, another
- * logger beside it, and waits for the end of threads. What samples say of time is scored in virtual time:
- * tests/mach. */
+ * logger beside it, waits for the end of threads, and turns of the main loop by a clock of the test's own. What samples
+ * say of time is scored in virtual time: tests/mach. */
 #include "engine/backend/mach/events.h"
 #include "engine/trace/reader.h"
 #include "sim/mach/app.h"
+#include "sim/mach/system.h"
 
 #include <malloc_logger.h>
 #include <setjmp.h>
@@ -146,6 +147,92 @@ static void who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75(vo
     assert_in_range(main_seen()->kind[STROBE_KIND_THREAD].sampled, 1, ROUNDS);   /* the others were no waits */
 }
 
+/* ---- the loop's turns, and series */
+
+static void receive(void)
+{
+    struct { mach_msg_header_t header; char rest[64]; } message;
+    app->mach_msg(&message.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, MACH_PORT_NULL, 0,
+                  MACH_PORT_NULL);
+}
+
+/* A clock that stands, unless the test moves it: how long a turn takes does not depend on who else is busy. */
+static _Atomic uint64_t clock_ns;          /* 0: it goes, ahead of the system's by: */
+static _Atomic uint64_t clock_ahead_ns;
+static _Atomic uint64_t sampler_sleeps_ns; /* until then; 0: it is awake */
+
+static uint64_t clock_now(void)
+{
+    uint64_t stands = atomic_load(&clock_ns);
+    return stands ? stands : fake_mach_pthreads.now_ns() + atomic_load(&clock_ahead_ns);
+}
+
+/* Only the sampler sleeps so. */
+static void sleep_until_clock(uint64_t at)
+{
+    atomic_store(&sampler_sleeps_ns, at);
+    while (clock_now() < at)
+        usleep(50);
+    atomic_store(&sampler_sleeps_ns, 0);
+}
+
+static void stop_clock(struct fake_mach_system *system)
+{
+    *system = fake_mach_pthreads;
+    system->now_ns = clock_now;
+    system->sleep_until_ns = sleep_until_clock;
+    atomic_store(&clock_ns, fake_mach_pthreads.now_ns());
+    fake_mach_use_system(system);
+}
+
+/* In steps of 5 ms. After each the sampler has had the passes that were due. */
+static void pass_ms(unsigned ms)
+{
+    for (unsigned i = 0; i < ms; i += 5) {
+        atomic_fetch_add(&clock_ns, 5000000);
+        while (atomic_load(&sampler_sleeps_ns) <= atomic_load(&clock_ns))
+            usleep(50);
+    }
+}
+
+static void start_clock(void)
+{
+    atomic_store(&clock_ahead_ns, atomic_load(&clock_ns) - fake_mach_pthreads.now_ns());
+    atomic_store(&clock_ns, 0);
+}
+
+static void turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not(void **state)
+{
+    struct fake_mach_system stopped;
+    (void)state;
+    stop_clock(&stopped);
+    begin();
+    receive();
+    pass_ms(5);
+    receive();
+    pass_ms(60);
+    receive();
+    pass_ms(400);   /* the hang is told while it lasts */
+    start_clock();
+    end();
+    fake_mach_use_system(&fake_mach_pthreads);
+    assert_int_equal(seen->hitch_count, 2);
+    assert_int_equal(seen->hitches[0].how, STROBE_HITCH_FRAME);
+    assert_int_equal(seen->hitches[1].how, STROBE_HITCH_HANG);
+    uint64_t hitch_ns = strobe_reader_span_ns(seen, seen->hitches[0].end_ticks - seen->hitches[0].begin_ticks);
+    assert_in_range(hitch_ns, 60000000 - 100, 60000000 + 100);   /* to two ticks of 42 ns */
+    assert_true(strobe_reader_span_ns(seen, seen->hitches[1].end_ticks - seen->hitches[1].begin_ticks) >= 250000000);
+    uint64_t values[STROBE_SERIES_COUNT] = {0};
+    for (size_t i = 0; i < seen->counter_count; i++) {
+        const struct strobe_reader_counter *c = &seen->counters[i];
+        assert_true(c->value > 0 && c->value >= (c->what == STROBE_SERIES_THREADS ? 3 : 1));
+        values[c->what]++;
+    }
+    for (int i = 0; i < STROBE_SERIES_COUNT; i++)
+        assert_int_equal(values[i], 6);   /* one each 100 ms of 465, and one at the end */
+    assert_int_equal(main_seen()->kind[STROBE_KIND_POLL].requests, 3);
+}
+
 /* ---- beside others */
 
 static uint32_t logged;
@@ -173,6 +260,8 @@ static void another_logger_is_told_beside_ours_and_is_there_afterwards(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(hooks_met_inside_the_engine_are_counted_and_take_nothing_S7, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_logger_is_told_beside_ours_and_is_there_afterwards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75, set_up,
