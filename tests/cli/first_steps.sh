@@ -82,9 +82,12 @@ ends_quietly() {
     shift
     wanted "$name" || return 0
     # The reader is gone before the first byte is written.
-    { sleep 0.2; timeout 60 "$strobe" "$@" 2>err </dev/null; echo $? >status; } | true
-    local fault
-    fault="status $(<status): $(<err)"
+    local fault unread
+    exec {unread}> >(:)
+    wait $!
+    timeout 60 "$strobe" "$@" >&$unread 2>err </dev/null
+    fault="status $?: $(<err)"
+    exec {unread}>&-
     [[ $fault == "status 141: " ]] && fault=
     verdict "$name" "$fault"
 }

@@ -31,6 +31,17 @@ run() {
     status=$?
 }
 
+# until_caught PID SIGNAL: waits, twenty seconds at most, until the process has a handler for the signal.
+until_caught() {
+    local t caught bit=$((1 << ($(kill -l "$2") - 1)))
+    for ((t = 0; t < 2000; t++)); do
+        caught=$(sed -n 's/^SigCgt:\s*//p' "/proc/$1/status" 2>/dev/null)
+        ((0x${caught:-0} & bit)) && return
+        sleep 0.01
+    done
+    return 1
+}
+
 # Says what is wrong unless the last run was refused as it should be: status 2 and one line that begins with
 # "strobe: " and holds TEXT.
 refused() {

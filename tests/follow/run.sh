@@ -3,6 +3,8 @@
 #
 #   B=DIR tests/follow/run.sh      prints `N passed, N failed, N skipped` at the end
 #   CHILDREN=N                     how many short children one script has (default 200; nightly 2000)
+#
+# takes: 9 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(realpath "${B:-build}")
@@ -124,7 +126,7 @@ done
 "$families" fork_outlives 1 >/dev/null
 follow late --follow -o late.perfetto-trace -- "$families" fork_outlives 2
 check 'children that outlive their parent do not hold us up' 'fork_outlives 2: 0 bad' "$(<late.out)"
-sleep 1.5
+for ((t = 0; t < 2000; t++)); do pgrep -f "$families fork_outlives" >/dev/null || break; sleep 0.01; done
 check 'and are recorded to their end' 3 "$(processes late)"
 if balanced late; then pass; else fail 'children that outlive their parent: each session adds up'; fi
 
@@ -221,8 +223,11 @@ check 'said by no quiet recording' '' "$(<c.err)"
 setsid env --default-signal=INT "$strobe" record --follow -o i.perfetto-trace -- \
     bash -c 'trap "echo caught; exit 3" INT; /bin/echo on; sleep 30; :' >i.out 2>&1 &
 recorder=$!
-for ((t = 0; t < 500; t++)); do [[ -s i.out ]] && break; sleep 0.01; done
-sleep 0.2
+# Until the third program, sleep, is recorded. It is the second one that echo's output tells of.
+for ((t = 0; t < 2000; t++)); do
+    pgrep -g $recorder -x sleep >/dev/null && (($(sessions i) == 3)) && break
+    sleep 0.01
+done
 kill -INT -- -$recorder
 wait $recorder
 check 'an interrupt is the programs own' $'3 on\ncaught' "$? $(<i.out)"

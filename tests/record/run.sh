@@ -3,6 +3,8 @@
 #
 #   B=DIR tests/record/run.sh      prints `N passed, N failed, N skipped` at the end
 #   KILLS=N                        how many instants to kill at (default 25; by night 200)
+#
+# takes: 35 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(realpath "${B:-build}")
@@ -296,11 +298,11 @@ mkdir -p "$work/planted"
 cp "$strobe" "$work/planted"
 sed 's/^    bool still_fit = /    void *volatile planted = malloc(1);\n    free(planted);\n&/; 1i #include <stdlib.h>' \
     engine/capture/sampler.c >"$work/planted/sampler.c"
+compile=$(<"$B/flags")
 if grep -q 'free(planted);' "$work/planted/sampler.c" &&
-    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -I. -O1 -fno-omit-frame-pointer -fPIC -fvisibility=hidden -fexceptions \
-        -pthread -shared -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" engine/store/*.c \
-        engine/method/*.c engine/backend/linux/*.c engine/backend/linux/preload/*.[cS] \
-        $(ls engine/capture/*.c | grep -v sampler.c) -ldl; then
+    $compile -Wno-error -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec -shared \
+        -o "$work/planted/libstrobe-preload.so" "$work/planted/sampler.c" \
+        $(find "$B/pic/engine/"{store,capture,method,backend/linux} -name '*.o' ! -name sampler.o) -ldl; then
     # Without room for signals no CPU clock ticks, so that threads are stopped.
     (ulimit -i 100 && exec "$work/planted/strobe" record --no-convert -o "$work/planted/s.strobe" -- \
         "$own/blocking_calls") >"$work/planted.out" 2>&1
