@@ -12,6 +12,8 @@
 #
 # With FULL=1, as by night, all run whole in all modes. A case that takes more than about 100 ms of processor time is
 # marked CONTRACT_HEAVY: all that `make test` runs here should stay under 45 s of that.
+#
+# takes: 38 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}

@@ -3,6 +3,8 @@
 # one passes it to the instruction; a baseline of another compiler is not compared with.
 #
 # Slower engines are made by planting a loop into a copy of a source file and linking it before the library.
+#
+# takes: 29 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}

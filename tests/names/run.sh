@@ -3,6 +3,8 @@
 # of system calls.
 #
 #   B=DIR tests/names/run.sh      prints `N passed, N failed, N skipped` at the end
+#
+# takes: 13 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(realpath "${B:-build}")

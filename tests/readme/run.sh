@@ -1,6 +1,8 @@
 #!/bin/bash
 # README tells the truth: its `build/strobe` commands run as written, in their order; each path and each make target
 # it names is there.
+#
+# takes: 17 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 home=$PWD B=${B:-build}

@@ -1,5 +1,7 @@
 #!/bin/bash
 # tests/run itself: it sums what suites count, and no way of failing goes unseen; and .ci/run over it.
+#
+# takes: 11 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0
@@ -60,6 +62,8 @@ program skips 'echo "[  PASSED  ] 1 test(s)."; echo "[  SKIPPED ] 2 test(s), lis
 
 expect 'sums over suites' 0 '17 passed, 0 failed, 2 skipped' good/run.sh old/run.sh groups
 says 'names what was skipped' 'skipped: no perf'
+script counted 'echo "$2 passed, 0 failed"'
+expect 'a script may have arguments' 0 '7 passed, 0 failed, 0 skipped' 'counted/run.sh these 7'
 expect 'counts failures of a script' 1 '5 passed, 1 failed, 2 skipped' good/run.sh bad/run.sh
 says 'says how to repeat' "repeat with: B=$dir $dir/bad/run.sh"
 expect 'counts failures of a program' 1 '4 passed, 2 failed, 0 skipped' broken
@@ -95,6 +99,19 @@ $company; ((alone == 1)) && echo '1 passed, 0 failed'"
 program tests/unit/test_suspend "$company; ((alone == 1)) && echo '[  PASSED  ] 1 test(s).'"
 JOBS=4 expect 'what wants to be alone is' 0 '5 passed, 0 failed, 0 skipped' \
     hermit1/run.sh crowd1/run.sh tests/unit/test_suspend hermit2/run.sh crowd2/run.sh
+
+# What says that it takes long begins before what does not, and scripts before programs.
+for name in soon:0 long:30 longer:120; do
+    text=
+    [[ $name == soon:* ]] || text="# takes: ${name#*:} s, so it says"
+    script "${name%:*}" "$text
+echo ${name%:*} >>$dir/order; echo '1 passed, 0 failed'"
+done
+program tests/unit/test_base "echo program >>$dir/order; echo '[  PASSED  ] 1 test(s).'"
+JOBS=1 expect 'the longest begin first' 0 '4 passed, 0 failed, 0 skipped' \
+    tests/unit/test_base soon/run.sh long/run.sh longer/run.sh
+last=$(tr '\n' ' ' <"$dir/order")
+says 'in the order of what they say' 'longer long soon program '
 
 chatty=()
 for i in {1..8}; do

@@ -1,5 +1,6 @@
 /* Faults strike where they can, and the engine keeps its promises through all of them: its accounts add up, nobody
- * stays stopped, the app goes on. */
+ * stays stopped, the app goes on.
+ * takes: 4 s */
 #include "sim/policy/policy.h"
 #include "tests/sim/support/app.h"
 #include "tests/sim/support/played.h"

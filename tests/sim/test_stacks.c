@@ -1,5 +1,6 @@
 /* Virtual stacks are memory: wherever a thread is stopped, the engine's own unwinder, which sees nothing but
- * registers and bytes, finds the path of methods that the player knows (S-43). */
+ * registers and bytes, finds the path of methods that the player knows (S-43).
+ * takes: 3 s */
 #include "engine/capture/engine.h"
 #include "tests/sim/support/played.h"
 

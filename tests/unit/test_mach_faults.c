@@ -1,5 +1,6 @@
 /* Whatever call of the system's fails while a capture lasts, from its start to its end: it ends in order, and the app
- * is as it was. STROBE_STRESS_SECONDS: how long to go on; 2 when it is not set. */
+ * is as it was. STROBE_STRESS_SECONDS: how long to go on; 2 when it is not set.
+ * takes: 5 s */
 #include "engine/backend/mach/events.h"
 #include "engine/trace/reader.h"
 #include "sim/mach/app.h"
