@@ -3,6 +3,7 @@
 #   B=DIR     where things are built (default build)
 #   CC=clang  another compiler
 #   SAN=address,undefined | thread    a sanitized build (give it a B of its own)
+#   HASTE=yes compiles sooner, code that runs slower: all but what goes into shared libraries
 #   PREFIX=/usr/local DESTDIR=        where `make install` puts things
 #   V=1       shows whole commands
 
@@ -51,6 +52,9 @@ sysroot_libs := $(addprefix $(SYSROOT),/usr/lib/$(TRIPLET) /lib/$(TRIPLET))
 cflags       += $(addprefix -isystem $(SYSROOT),/usr/include /usr/include/$(TRIPLET))
 ldflags      += $(addprefix -L,$(sysroot_libs)) $(addprefix -Wl$(comma)-rpath-link$(comma),$(sysroot_libs))
 endif
+# In little more than half the time. Not for another choice of CFLAGS.
+hasty        := $(if $(filter -O2,$(CFLAGS)),-O1 -g1)
+haste         = $(if $(HASTE),$(hasty))
 compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste)
 link          = $(CC) $(ldflags) $(LDFLAGS)
 
@@ -133,8 +137,10 @@ $B/libstrobe-trace.a: $(trace_obj)
 $B/libstrobe-preload.so: $(preload_obj)
 	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-preload.so -Wl,-z,now -o $@ $^ $(preload_libs)
 
-# A test's own code need not be fast: it is compiled in little more than half the time.
-$B/obj/tests/unit/%.o $B/sim/tests/sim/%.o: private haste := $(if $(filter -O2,$(CFLAGS)),-O1 -g1)
+# A test's own code need not be fast.
+hasty_parts := $(addprefix $B/obj/tests/,unit contract_art contract_mach deadlock) $B/sim/tests/sim $B/explore
+$(hasty_parts:%=%/%.o): private haste := $(hasty)
+$B/pic/%.o: private haste :=
 
 $B/obj/%.o: %.c $B/flags
 	@mkdir -p $(@D)
@@ -200,9 +206,11 @@ $B/tests/unit/test_watch_memory: private ldflags += $(patsubst %,-Wl$(comma)--wr
 
 $(unit_src:%.c=$B/obj/%.o) $(support_obj) $(lab_src:%.c=$B/sim/%.o) $(lab_obj): | deps-unit
 
-# Another compiler or other flags in the same B build everything anew.
+# Another compiler or other flags in the same B build everything anew. The file is what compiles without haste.
+$B/flags: private haste :=
 $B/flags: FORCE | deps-build
 	@mkdir -p $B
+	@echo '$(HASTE)' | cmp -s - $B/haste || { echo '$(HASTE)' >$B/haste; rm -f $@; }
 	@echo '$(compile)' | cmp -s - $@ || echo '$(compile)' >$@
 
 deps-build deps-unit deps-run deps-test deps-programs deps-programs-full: deps-%:
@@ -236,7 +244,7 @@ sources: ; @printf '%s\n' $(sort $(sources))
 
 units: $(unit_bin)
 
-tests: all units $B/stress
+tests: all units $(if $(filter no,$(STRESS)),,$B/stress)
 
 test: tests | deps-test ## runs the tests: unit tests, whole-command suites, style
 	@B=$B tests/run $(unit_bin) $(suites)

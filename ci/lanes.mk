@@ -15,6 +15,8 @@ asan: | deps-sanitize ## unit tests and the Android contract under the address a
 	$(lane) $(quickly) SAN=address,undefined contract
 	$(lane) $(quickly) SAN=address,undefined mach-stress
 
+# A program with threads that live on would sleep for a second at its end, for races with these. Nightly it does.
+tsan: private light += $(if $(FULL),,TSAN_OPTIONS=atexit_sleep_ms=0)
 tsan: | deps-sanitize ## unit tests, the Android contract and stress under the thread sanitizer
 	$(lane) $(quickly) SAN=thread unit
 	$(lane) $(quickly) SAN=thread contract
@@ -44,11 +46,14 @@ translated := %/test_art_detour %/test_mach_guard %/test_cpu_clock %/test_unwind
 # Tests that wait for what real threads come to in their time: it comes too late where all runs by turns.
 paced      := %/test_mach_capture %/test_mach_host %/test_mach_rows %/test_mach_faults
 
+# Plays whole fixtures, for half a minute under valgrind. The watchers that it judges have tests of their own here.
+fixtures   := $(if $(FULL),,%/test_findings)
+
 # Tests whose time is spent in what they start, or in libraries of others.
-elsewhere  := $(if $(FULL),,%/test_art_module %/test_art_moved %/test_import %/test_x86_code)
+elsewhere  := $(if $(FULL),,%/test_art_module %/test_art_moved %/test_import %/test_x86_code %/test_unwind_rules)
 
 memcheck: $(unit_bin) | deps-sanitize ## unit tests under valgrind: no bad access, no leak
-	@B=$B WRAP='$(memcheck)' $(run_long) $(filter-out $(translated) $(paced) $(elsewhere),$(shortened))
+	@B=$B WRAP='$(memcheck)' $(run_long) $(filter-out $(translated) $(paced) $(elsewhere) $(fixtures),$(shortened))
 
 helgrind: $(unit_bin) | deps-sanitize ## unit tests under valgrind: locks and threads used as they must be
 	@B=$B WRAP='$(helgrind)' $(run_long) $(filter-out $(translated) $(paced) $(elsewhere),$(threaded))
@@ -60,8 +65,10 @@ arm64_root    := $(abspath $(arm64))/sysroot
 arm64_debs    := libcmocka-dev libcmocka0 libdw-dev libdw1 libelf-dev libelf1 zlib1g-dev zlib1g \
                  libunwind-dev libunwind8 libiberty-dev liblzma5 libbz2-1.0
 arm64_tool    := aarch64-linux-gnu-
+# Unless FULL=1, all but the shared libraries is compiled in haste, and without the programs of the explorer and of
+# stress, which no emulated test plays. The libraries are those that are released and that tests/arm64 reviews.
 arm64_make    := B=$(arm64) CC=$(arm64_tool)gcc AR=$(arm64_tool)ar LD=$(arm64_tool)ld OBJCOPY=$(arm64_tool)objcopy \
-                 SYSROOT=$(arm64_root) TRIPLET=aarch64-linux-gnu
+                 SYSROOT=$(arm64_root) TRIPLET=aarch64-linux-gnu $(if $(FULL),,HASTE=yes EXPLORE=no STRESS=no)
 
 cross: darwin | deps-cross ## builds everything for arm64 Linux, tests included, and the libraries for Darwin
 	@ci/sysroot arm64 $(arm64_root) $(arm64_debs)
@@ -75,16 +82,14 @@ cross: darwin | deps-cross ## builds everything for arm64 Linux, tests included,
 unwinding := %/test_unwind_walk %/test_unwind_rules %/test_generated_leaf
 emulated  := $(filter-out %/test_real %/test_real_frames %/test_cpu_clock $(unwinding) \
               $(addprefix %/test_mach_,capture fake faults host libsystem rebind rows threads),$(shortened))
-# Its lab has to play as this one does, and its code to have the memory orders that were reviewed.
+# Its lab has to play as this one does, and its code to have the memory orders that were reviewed. Then the libraries
+# for Android and iOS, and the backend for Mach.
+emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe ci/emulated $(arm64) $(arm64)/strobe' \
+                 'tests/arm64/orders.py $(arm64)' 'tests/android/emulate.sh $B $(arm64)' 'tests/darwin/headers.sh $B' \
+                 'tests/gnumach/lane.sh $B' 'tests/emulate/emulate.sh $B' 'tests/emulate/frames/run.sh $B'
 emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
-	@B=$(arm64) WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%)
-	@LIGHT=1 tests/compilers/plays_alike.sh arm64 $B/strobe ci/emulated $(arm64) $(arm64)/strobe
-	@tests/arm64/orders.py $(arm64)
-	@tests/android/emulate.sh $B $(arm64)
-	@tests/darwin/headers.sh $B
-	@tests/gnumach/lane.sh $B
-	@tests/emulate/emulate.sh $B
-	@tests/emulate/frames/run.sh $B
+	@B=$(arm64) LIGHT=1 WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%) \
+	    $(emulate_suites)
 
 # ---- swarms
 

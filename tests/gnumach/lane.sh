@@ -5,6 +5,8 @@
 #   tests/gnumach/lane.sh B     B: a build's folder; what is fetched and built is kept in B-gnumach
 #
 # What can't be had is named, and skips it. VERBOSE=1 shows all that the machine says.
+#
+# takes: 12 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 dir=$1-gnumach kernel=gnumach-1.8-486
