@@ -207,7 +207,7 @@ sanitized() {
             refuses "sanitized_refused_$name" 'ThreadSanitizer runtime is linked statically' "$bin"
         else
             local variants=('--unwind fp' '--unwind fp --follow' '--unwind fp --method --with-samples' '--method')
-            # By default a program with ThreadSanitizer sleeps for a second at its end: here and below once each is enough.
+            # By default a program with ThreadSanitizer sleeps for a second at its end. The next test does so.
             TSAN_OPTIONS=atexit_sleep_ms=0 alike "sanitized_as_bare_$name" 1 "$bin"
             fails_alike "sanitized_error_is_found_$name" "$bin" error
         fi
