@@ -90,7 +90,7 @@ installs_from_a_fresh_clone() {
         copy_objects "$dir/clone/build" || return 1
     fi
     (cd "$dir/clone" &&
-        make --no-print-directory "${quickly[@]}" PREFIX="$dir/the prefix/of strobe" DESTDIR= install)
+        make --no-print-directory B=build "${quickly[@]}" PREFIX="$dir/the prefix/of strobe" DESTDIR= install)
 }
 
 # what_is_in FOLDER: files and folders, as names.
