@@ -149,6 +149,14 @@ class Player:
             return [*words, "--follow", "-o", f"{folder}/s.perfetto-trace", "--"]
         return [*words, "--no-convert", "-o", f"{folder}/s.strobe", "--"]
 
+    def floor_words(self):
+        """What a program is run by that has ticks of 1 ms and an empty handler for them."""
+        library = self.bin / "libticks.so"
+        if not library.exists():
+            subprocess.run([*self.environment["cc"].split(), "-shared", "-fPIC", "-o", library, self.src / "ticks.c"],
+                           check=True)
+        return ["env", f"LD_PRELOAD={library}"]
+
     def run(self, program, size, folder, prefix=(), user=False, patience=None, dump=None, settings=None):
         """Runs a program in a new `folder`, its directory; `prefix`: words put before it. `dump`: the file for stacks of
         what has not ended after `patience` seconds. `settings`: more environment."""

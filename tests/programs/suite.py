@@ -14,7 +14,10 @@
             time is unseen. perf watches the same run. Shown: the largest difference, in bounds; over 1.0 is a failure.
 
 Modes: UNWIND-INTERVAL, with -follow; -user, by an ordinary user when this one is root; -load, while stress-ng keeps all
-processors busy. Sessions, profiles and stacks of failures are kept in out/programs."""
+processors busy. Sessions, profiles and stacks of failures are kept in out/programs.
+
+--floor records nothing. It shows what no tracer that samples by signals of CPU clocks can go below: CPU time and rate of
+each program with such a clock of 1 ms for each thread and an empty handler (src/ticks.c), beside bare runs."""
 import argparse
 import json
 import os
@@ -227,6 +230,31 @@ class Suite:
             if path.is_file():
                 subprocess.run(["cp", "--sparse=always", path, kept / path.name], check=False)
 
+    # ---- the floor
+
+    def play_floor(self, program):
+        size, player, ratios, rates = self.size_of(program), self.player, [], []
+        problem = program.missing_package() or (player.build(program) if size != "-" else None)
+        if size == "-":
+            return
+        if problem:
+            self.skip(program.name, problem)
+            return
+        for _ in range(PAIRS):
+            bare = player.run(program, size, player.work / "bare", user=self.root and program.is_user)
+            run = player.run(program, size, player.work / "ticks", player.floor_words(), self.root and program.is_user,
+                             patience_for(bare))
+            if not run.ended or run.status != bare.status or not run.cpu or not bare.cpu:
+                self.counts["failed"] += 1
+                print(f"FAIL {program.name}: with ticks alone: ended {run.ended}, status {run.status}", flush=True)
+                return
+            ratios.append(run.cpu / bare.cpu)
+            if bare.rate and run.rate:
+                rates.append(bare.rate / run.rate)
+        self.counts["passed"] += 1
+        rate = f"{statistics.median(rates):.2f}" if rates else "-"
+        print(f"{program.name:19} {'bare ticks':20} {statistics.median(ratios):12.2f} {rate:>12}", flush=True)
+
     # ---- all
 
     def play_program(self, program, modes):
@@ -253,6 +281,11 @@ class Suite:
             row.show(self.repeat(row))
 
     def play(self, programs, modes):
+        if self.options.floor:
+            print(f"{'program':19} {'':20} {'cpu':>12} {'rate':>12}")
+            for program in programs:
+                self.play_floor(program)
+            return
         if self.perf:
             self.skip("the hottest functions", self.perf)
         print(f"{'program':19} {'mode':20} {'end':5} {'out':5} {'acc':5} {'cpu':>12} {'rate':>12} {'hot':>10}")
@@ -291,6 +324,7 @@ def main():
     parser.add_argument("--full", action="store_true", help="all programs, in all modes, for seconds each")
     parser.add_argument("--only", metavar="NAME,...", help="these programs")
     parser.add_argument("--mode", metavar="MODE,...", help="these modes")
+    parser.add_argument("--floor", action="store_true", help="record nothing: what bare ticks cost")
     parser.add_argument("--list", action="store_true", help="print the programs' names")
     options = parser.parse_args()
     programs = choose(read_table(), options.only)
