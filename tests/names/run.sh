@@ -140,6 +140,13 @@ said gone 'library\.so is missing or has changed since the recording: its functi
 
 # ---- system calls
 
+# no_calls NAME: code that computes is not taken for a system call. A tick may come in one of the C library's, at the
+# start or the end.
+no_calls() {
+    local found=$(($(share "$1" '[syscall]') + $(share "$1" '[syscall ')))
+    if ((found <= 2)); then pass; else fail "$1: system calls have $found % of the CPU time, expected 2 at most"; fi
+}
+
 record direct "$own/syscalls" direct
 in_call=$(share direct '[syscall getpid]') outside=$(share direct call_directly)
 if ((in_call > 2 * outside && in_call >= 10)); then
@@ -155,10 +162,10 @@ else
     fail "library: $(grep -E 'call_by_library|\[syscall\]' "$work/library.txt" | head -n 2)"
 fi
 record random "$own/syscalls" random
-unsaid random.txt '\[syscall( [a-z0-9_]+)?\]'
+no_calls random
 record compute "$own/syscalls" compute
 at_least 50 compute 'compute  ['
-unsaid compute.txt '\[syscall( [a-z0-9_]+)?\]'
+no_calls compute
 
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))
