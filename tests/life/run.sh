@@ -50,11 +50,11 @@ run_bare() {
     bare_status=$?
 }
 
-# says_how_it_ended STATUS: of one session; a report of several has a list.
+# says_how_it_ended STATUS: of the process that was run, when it has not closed its session.
 says_how_it_ended() {
     local how=exited
     (($1 > 128)) && how=killed
-    grep -qE '"closed": true|"'$how'": true|"processes": \[' "$work/report.json"
+    grep -qE '"closed": true|"'$how'": true' "$work/report.json"
 }
 
 # record_alike NAME CLOSED OPTIONS -- COMMAND...: one recording has the output and status of the bare run before, and
@@ -138,6 +138,20 @@ main_is_cancelled               1 1
 main_returns_workers_live       1 1
 main_exits_quickly              1 1
 forked_from_worker              1 1
+END
+}
+
+# A trace says it, too: only that of a program that was killed, or may run yet, is warned of.
+ends_in_traces() {
+    local way warned command
+    while read -r way warned command; do
+        { "$strobe" record -q -f -o "$work/t.perfetto-trace" -- bash -c "$command" >/dev/null 2>&1; } 2>/dev/null
+        if [[ $("$strobe" report "$work/t.perfetto-trace" | grep -c 'did not end in order') == "$warned" ]]; then pass
+        else fail "trace_of_a_program_that_$way"; fi
+    done <<END
+returned 0 true
+has_exited_without_the_c_library 0 exec "$own/ends" process_exits_by_instruction
+was_killed 1 kill -9 \$\$
 END
 }
 
@@ -310,7 +324,7 @@ cancelled() {
     done
 }
 
-tables=(ends restricted sanitized signals cancelled)
+tables=(ends ends_in_traces restricted sanitized signals cancelled)
 for table in "${@:-${tables[@]}}"; do $table; done
 printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
 ((failed == 0))
