@@ -23,9 +23,26 @@ void strobe_cpu_shares_start(struct strobe_cpu_shares *c, const struct strobe_re
     c->interval_ns = ticks->present ? reader->session.header->config.async_interval_ns : 0;
     c->engine_part = ticks->sampled ? (double)ticks->reentrant / (double)ticks->sampled : 0;
     c->since = *now;
-    c->call_ns = c->tick_cpu_ns = 0;
+    c->call_ns = c->tick_cpu_ns = c->young_ns = 0;
+    c->in_call = false;
     c->tick_node = c->syscall_node = c->wanting_count = 0;
     c->kernel_ns = 0;
+}
+
+static void hold(struct strobe_cpu_shares *c, uint64_t begin_ns, uint32_t node, uint64_t cpu_ns)
+{
+    if (!c->young_ns)
+        c->young_begin_ns = begin_ns;
+    c->young_ns += cpu_ns;
+    c->young_node = node;
+}
+
+/* Gives `node` what came before the first tick, up to `most_ns`. */
+static void pay_young(struct strobe_cpu_shares *c, uint32_t node, uint64_t most_ns)
+{
+    uint64_t ns = c->young_ns < most_ns ? c->young_ns : most_ns;
+    emit_share(c, c->young_begin_ns, node, ns);
+    c->young_ns -= ns;
 }
 
 void strobe_cpu_shares_move(struct strobe_cpu_shares *c, const struct strobe_moment *now, uint32_t node,
@@ -33,11 +50,14 @@ void strobe_cpu_shares_move(struct strobe_cpu_shares *c, const struct strobe_mom
 {
     uint64_t cpu_ns = now->cpu_ns - c->since.cpu_ns, begin_ns = c->since.time_ns;
     c->since = *now;
-    if (!c->tick_node) {
+    c->in_call = call != 0;
+    if (!c->interval_ns) {
         emit_share(c, begin_ns, node, cpu_ns);
     } else if (call || class == STROBE_SLICE_GAP) {
         emit_share(c, begin_ns, call ? call : node, cpu_ns);
         c->call_ns += cpu_ns;
+    } else if (!c->tick_node) {
+        hold(c, begin_ns, node, cpu_ns);
     }
 }
 
@@ -120,6 +140,8 @@ void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t
         c->kernel_ns += kernel_ns;
         if (c->kernel_ns < -most_ns)
             c->kernel_ns = -most_ns;
+    } else {
+        pay_young(c, node, UINT64_MAX);
     }
     c->tick_node = node;
     pay_calls(c);
@@ -132,6 +154,8 @@ void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t
 
 void strobe_cpu_shares_stop(struct strobe_cpu_shares *c, uint32_t node)
 {
+    if (!c->tick_node && !c->in_call)
+        pay_young(c, node, UINT64_MAX);
     if (c->tick_node && is_syscall(c, node))
         c->syscall_node = node;
 }
@@ -139,8 +163,10 @@ void strobe_cpu_shares_stop(struct strobe_cpu_shares *c, uint32_t node)
 void strobe_cpu_shares_call(struct strobe_cpu_shares *c, uint32_t node)
 {
     uint32_t i = 0;
-    if (!c->tick_node)
+    if (!c->tick_node) {
+        pay_young(c, node, c->interval_ns);
         return;
+    }
     while (i < c->wanting_count && c->wanting[i].node != node)
         i++;
     if (i == STROBE_CPU_SHARES_CALLS)
@@ -156,8 +182,10 @@ void strobe_cpu_shares_call(struct strobe_cpu_shares *c, uint32_t node)
 /* The CPU time after the last tick is user time up to a period. */
 void strobe_cpu_shares_finish(struct strobe_cpu_shares *c)
 {
-    if (!c->tick_node)
+    if (!c->tick_node) {
+        pay_young(c, c->young_node, UINT64_MAX);
         return;
+    }
     uint64_t cpu_ns = c->since.cpu_ns - c->tick_cpu_ns;
     cpu_ns = cpu_ns > c->call_ns ? cpu_ns - c->call_ns : 0;
     uint64_t user_ns = cpu_ns < c->interval_ns ? cpu_ns : c->interval_ns;

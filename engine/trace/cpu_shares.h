@@ -17,7 +17,11 @@
  * interrupted the engine leave no record: their share of the rest is the engine's own and goes to no frames. So the
  * shares of a thread add up to its CPU time, less the engine's.
  *
- * Before the first tick of a thread, and of a thread that has none, slices say it: CPU time goes to the innermost.
+ * Before a thread's first tick, the sampler's stops stand in for ticks: CPU time that is in no recorded call goes to the
+ * frames of the next stop or tick, and up to an interval of it to each record of short calls. (The caller of the last
+ * hooked call, which slices show until then, would be given all of it. Of a thread that lives for 15 ms that is a tenth.)
+ *
+ * Of a thread that has no ticks slices say it: CPU time goes to the innermost.
  *
  * Not thread-safe; the tree allocates. Reading half only. */
 #ifndef STROBE_TRACE_CPU_SHARES_H
@@ -25,6 +29,7 @@
 
 #include "engine/trace/sink.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { STROBE_CPU_SHARES_CALLS = 8 };
@@ -35,6 +40,10 @@ struct strobe_cpu_shares {
     uint64_t interval_ns;            /* of the clock; 0 = the thread's clock does not tick */
     double engine_part;              /* ticks in the engine, for each that was recorded */
     struct strobe_moment since;      /* CPU time is divided up to here */
+    uint64_t young_ns;               /* CPU time before the first tick, which goes to no frames yet, */
+    uint64_t young_begin_ns;         /* from here on; */
+    uint32_t young_node;             /* and the slice that it came to an end in */
+    bool in_call;                    /* a recorded one */
     uint64_t call_ns;                /* CPU time in calls and gaps since the last tick */
     uint64_t tick_cpu_ns;            /* the thread's at the last tick */
     uint32_t tick_node;              /* of the last tick; 0 = none yet */

@@ -212,8 +212,10 @@ static void share_cpu(struct builder *b, const struct strobe_item *item, uint32_
     const struct strobe_record *r = &item->record;
     if (!b->path.divides)
         return;
-    if (r->kind == STROBE_KIND_ASYNC)
+    if (r->kind == STROBE_KIND_ASYNC) {
+        strobe_path_share(&b->path);
         strobe_cpu_shares_stop(&b->path.shares, node);
+    }
     if (r->kind != STROBE_KIND_CPU || r->flags & STROBE_FLAG_ASKED)
         return;
     strobe_path_share(&b->path);

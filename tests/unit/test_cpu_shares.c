@@ -141,6 +141,13 @@ static void ticks(uint64_t first_ns, uint64_t first_cpu_ns, uint32_t count, cons
                                         .flags = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
 }
 
+/* A stop from outside. */
+static void async_cpu(uint64_t ns, const char *path, uint64_t cpu_ns)
+{
+    write_record((struct strobe_record){.ticks = ns, .cpu_ns = cpu_ns, .stack = stack(path), .thread = thread,
+                                        .kind = STROBE_KIND_ASYNC, .flags = STROBE_FLAG_CPU});
+}
+
 /* A call that knows its CPU time at both ends. */
 static void call_cpu(uint64_t from, uint64_t to, uint64_t begin_cpu_ns, uint64_t end_cpu_ns, const char *path)
 {
@@ -326,6 +333,59 @@ static void cpu_time_that_no_sample_covers_is_unseen(void **state)
     assert_int_equal(sum_of("ab"), 2 * MS);
 }
 
+/* A hooked call's sample at the begin, a stop after 3 ms and the first tick after 5: what the hooked call returned to is
+ * not where the thread was from then on. */
+static void until_the_first_tick_cpu_time_goes_to_the_next_stop_or_tick(void **state)
+{
+    (void)state;
+    begin_ticking();
+    sample_cpu(0, "ah", 0);
+    async_cpu(3 * MS, "ab", 3 * MS);
+    tick(5 * MS, 5 * MS, "ac", 0);
+    add_up(5 * MS, &adder);
+    assert_int_equal(sum_of("ah"), 0);
+    assert_int_equal(sum_of("ab"), 3 * MS);
+    assert_int_equal(sum_of("ac"), 2 * MS);
+}
+
+static void a_call_before_the_first_tick_has_its_own_cpu_time(void **state)
+{
+    (void)state;
+    begin_ticking();
+    sample_cpu(0, "ah", 0);
+    call_cpu(1 * MS, 3 * MS, 1 * MS, 2 * MS, "ac");
+    tick(5 * MS, 4 * MS, "ab", 0);
+    add_up(5 * MS, &adder);
+    assert_int_equal(sum_of("ac[cond wait]"), 1 * MS);
+    assert_int_equal(sum_of("ab"), 3 * MS);
+}
+
+/* The sampler looks at a thread that waits, and records where. */
+static void a_look_at_a_call_under_way_before_the_first_tick_takes_no_cpu_time(void **state)
+{
+    (void)state;
+    begin_ticking();
+    sample_cpu(0, "ah", 0);
+    call_cpu(1 * MS, 9 * MS, 1 * MS, 1 * MS, "ac");
+    async_cpu(5 * MS, "ac", 1 * MS);
+    tick(10 * MS, 2 * MS, "ab", 0);
+    add_up(10 * MS, &adder);
+    assert_int_equal(sum_of("ac"), 0);
+    assert_int_equal(sum_of("ab"), 2 * MS);
+}
+
+static void short_calls_before_the_first_tick_have_up_to_an_interval_each(void **state)
+{
+    (void)state;
+    begin_ticking();
+    sample_cpu(0, "ah", 0);
+    short_call(3 * MS, STROBE_KIND_WRITE, "aw");
+    tick(4 * MS, 4 * MS, "ab", 0);
+    add_up(4 * MS, &adder);
+    assert_in_range(sum_of("aw[write]"), 1 * MS, 1 * MS + 5 * US);
+    assert_int_equal(sum_of("ab") + sum_of("aw[write]"), 4 * MS);
+}
+
 static void without_ticks_slices_have_their_cpu_time(void **state)
 {
     (void)state;
@@ -383,6 +443,10 @@ int main(void)
         cmocka_unit_test(time_in_the_kernel_after_a_tick_in_a_system_call_goes_to_that),
         cmocka_unit_test(time_in_the_kernel_goes_to_the_system_call_that_the_sampler_saw),
         cmocka_unit_test(cpu_time_that_no_sample_covers_is_unseen),
+        cmocka_unit_test(until_the_first_tick_cpu_time_goes_to_the_next_stop_or_tick),
+        cmocka_unit_test(a_call_before_the_first_tick_has_its_own_cpu_time),
+        cmocka_unit_test(a_look_at_a_call_under_way_before_the_first_tick_takes_no_cpu_time),
+        cmocka_unit_test(short_calls_before_the_first_tick_have_up_to_an_interval_each),
         cmocka_unit_test(without_ticks_slices_have_their_cpu_time),
         cmocka_unit_test(a_part_of_the_time_has_the_ticks_in_it_and_the_parts_of_slices),
         cmocka_unit_test(one_thread_has_its_own_cpu_time_alone),
