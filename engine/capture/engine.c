@@ -20,6 +20,7 @@ void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *se
     e->blocking = memory;
     e->threads = (struct strobe_thread *)(e->blocking + 1);
     strobe_store_relaxed(&e->sampler_stop, 0);
+    strobe_store_relaxed(&e->sampler_rest, STROBE_SAMPLER_IDLE);
 }
 
 bool strobe_engine_quiet(const struct strobe_engine *e)

@@ -86,6 +86,10 @@ static inline enum strobe_walk_end strobe_unwind_hooked(const struct strobe_unwi
 struct strobe_thread;
 struct strobe_blocking;
 
+/* Whether the sampler sleeps for longer than an interval, which a new thread ends. A thread that is attached sets
+ * NEWCOMER; the sampler goes from IDLE to RESTS, and from anything to IDLE when it begins a pass. */
+enum strobe_sampler_rest { STROBE_SAMPLER_IDLE, STROBE_SAMPLER_RESTS, STROBE_SAMPLER_NEWCOMER };
+
 struct strobe_engine {
     struct strobe_session session;
     struct strobe_config config;
@@ -95,6 +99,7 @@ struct strobe_engine {
     struct strobe_blocking *blocking;   /* who waits for what, see blocking.h */
     strobe_a32 sampler_busy;            /* 1 while a pass is under way */
     strobe_a32 sampler_stop;
+    strobe_a32 sampler_rest;            /* enum strobe_sampler_rest */
 };
 
 /* Bytes of private memory that an engine with this config needs. Any context. */

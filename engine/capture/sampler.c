@@ -46,23 +46,54 @@ static uint64_t intervals_to_next_pass(const struct strobe_sampler *s)
     return s->quiet_passes < QUIET_PASSES || !rest ? 1 : rest;
 }
 
-/* Whether the pass was needed counts for the time until the next one. */
-static void judge_pass(struct strobe_sampler *s, uint32_t threads)
+/* New threads that come from here on are for the next pass. */
+static void begin_pass(struct strobe_sampler *s, uint64_t now)
 {
-    bool needed = s->needed || !s->engine->host->clock_keep || threads != s->threads_known;
-    s->quiet_passes = needed ? 0 : s->quiet_passes + 1;
+    s->pass_ticks = now;
+    s->needed = strobe_exchange_acq_rel(&s->engine->sampler_rest, STROBE_SAMPLER_IDLE) == STROBE_SAMPLER_NEWCOMER;
+    s->rang = false;
+}
+
+/* Whether the pass was needed counts for the time until the next one. */
+static void end_pass(struct strobe_sampler *s)
+{
+    s->quiet_passes = s->needed || !s->engine->host->clock_keep ? 0 : s->quiet_passes + 1;
     s->passes_unrung = s->rang ? 0 : s->passes_unrung + 1;
-    s->threads_known = threads;
-    s->needed = s->rang = false;
+}
+
+/* False when a thread has come since the last pass began. */
+static bool begin_rest(const struct strobe_sampler *s)
+{
+    uint32_t idle = STROBE_SAMPLER_IDLE;
+    return strobe_cas_acq_rel(&s->engine->sampler_rest, &idle, STROBE_SAMPLER_RESTS);
 }
 
 void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now)
 {
-    s->grid_ticks += s->interval_ticks * intervals_to_next_pass(s);
+    uint64_t intervals = intervals_to_next_pass(s);
+    s->rests = intervals > 1 && begin_rest(s);
+    s->grid_ticks += s->interval_ticks * (s->rests ? intervals : 1);
     wander(s);
     uint64_t deadline = strobe_sampler_deadline(s);
     if (s->interval_ticks && deadline <= now)
         s->grid_ticks += (now - deadline) / s->interval_ticks * s->interval_ticks + s->interval_ticks;
+}
+
+uint64_t strobe_sampler_sleep(struct strobe_sampler *s)
+{
+    struct strobe_engine *e = s->engine;
+    const struct strobe_host *h = e->host;
+    uint64_t deadline = strobe_sampler_deadline(s);
+    if (s->rests) {
+        h->rest_until(h->ctx, deadline, &e->sampler_rest, STROBE_SAMPLER_RESTS);
+        uint64_t now = h->ticks(h->ctx);
+        if (strobe_load_acquire(&e->sampler_rest) != STROBE_SAMPLER_NEWCOMER || now >= deadline)
+            return deadline;
+        s->grid_ticks -= (deadline - now) / s->interval_ticks * s->interval_ticks;
+        deadline = strobe_sampler_deadline(s);
+    }
+    h->sleep_until(h->ctx, deadline);
+    return deadline;
 }
 
 void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint32_t tid)
@@ -625,7 +656,7 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
 {
     struct strobe_engine *e = s->engine;
     uint32_t count = strobe_session_thread_count(&e->session);
-    s->pass_ticks = now_ticks;
+    begin_pass(s, now_ticks);
     uint32_t budget = count < STROBE_SAMPLER_PASS_THREADS ? count : STROBE_SAMPLER_PASS_THREADS;
     for (uint32_t looked = 0; looked < count && budget; looked++) {
         uint32_t i = s->next_thread < count ? s->next_thread : 0;
@@ -650,7 +681,7 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         else if (grab(s, t, &at, &taken))
             take_stopped(s, t, at, taken);
     }
-    judge_pass(s, count);
+    end_pass(s);
 }
 
 static void end_delay(struct strobe_sampler *s, uint64_t now)
@@ -676,8 +707,7 @@ void strobe_sampler_run(struct strobe_sampler *s)
     struct strobe_session_header *head = e->session.header;
     strobe_guard_leave();   /* where thread-local words get their memory at first use, not first in the window */
     while (!strobe_load_relaxed(&e->sampler_stop)) {
-        uint64_t deadline = strobe_sampler_deadline(s);
-        e->host->sleep_until(e->host->ctx, deadline);
+        uint64_t deadline = strobe_sampler_sleep(s);
         uint64_t now = e->host->ticks(e->host->ctx);
         uint64_t late = now > deadline ? now - deadline : 0;
         strobe_bump(&head->async_passes, 1);

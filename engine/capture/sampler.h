@@ -67,7 +67,7 @@ struct strobe_sampler {
     uint64_t below;   /* bytes of `stack` that were below the stack pointer */
     bool needed, rang;                        /* the pass under way met what strobe_sampler_go_on says */
     uint32_t quiet_passes, passes_unrung;     /* since the last pass that did */
-    uint32_t threads_known;                   /* at the last pass */
+    bool rests;                               /* until the next deadline, or until a new thread comes */
 };
 
 /* Prepares a sampler. `tid` is the sampler thread's own. Start only. */
@@ -81,9 +81,13 @@ void strobe_sampler_run(struct strobe_sampler *s);
  * eight passes met no thread that depends on passes: no new thread, none that uses CPU time without a clock that ticks,
  * none whose ticks are missing outside of hooked calls (in such a call it is not stopped). They are two intervals apart
  * when one of these passes asked a thread for a tick that waited for a processor: such waits are as short as a time
- * slice. Sampler thread; also for tests. */
+ * slice. A thread that comes meanwhile brings the deadline back to the next of the grid (strobe_sampler_sleep). Sampler
+ * thread; also for tests. */
 uint64_t strobe_sampler_deadline(const struct strobe_sampler *s);
 void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now_ticks);
+
+/* Sleeps until the deadline, and returns it. Sampler thread; also for tests. */
+uint64_t strobe_sampler_sleep(struct strobe_sampler *s);
 
 /* Looks at all threads that wait, however short. At the end, with the switch off and the engine quiet; any thread. */
 void strobe_sampler_finish(struct strobe_sampler *s);

@@ -12,6 +12,13 @@ enum {
                      1 << STROBE_KIND_PARK | 1 << STROBE_KIND_GC | 1 << STROBE_KIND_IPC
 };
 
+/* A new thread is looked at within an interval: until its first sample only its hooked calls say where it is. */
+static void end_rest_of_sampler(struct strobe_engine *e)
+{
+    if (strobe_exchange_acq_rel(&e->sampler_rest, STROBE_SAMPLER_NEWCOMER) == STROBE_SAMPLER_RESTS)
+        e->host->rouse(e->host->ctx, &e->sampler_rest);
+}
+
 struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,
                                            const struct strobe_stack_bounds *stack)
 {
@@ -35,6 +42,7 @@ struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid
     strobe_thread_rename(t, name);
     strobe_store_release(&t->ready, 1);
     strobe_local.thread = t;
+    end_rest_of_sampler(e);
     return t;
 }
 

@@ -86,6 +86,11 @@ struct strobe_host {
     /* Sleeps until the absolute time `deadline` in ticks, or until woken or interrupted. Any. */
     void (*sleep_until)(void *ctx, uint64_t deadline_ticks);
 
+    /* Sleeps as sleep_until does, but no longer than *word is `value`: `rouse` wakes the sleeper after the word has
+     * changed. NULL where clock_keep is. rest_until: sampler; rouse: any. */
+    void (*rest_until)(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value);
+    void (*rouse)(void *ctx, strobe_a32 *word);
+
     /* The host's own housekeeping, after each pass of the sampler; may be NULL. Sampler, no thread stopped. */
     void (*between_passes)(void *ctx);
 

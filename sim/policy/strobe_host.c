@@ -335,14 +335,37 @@ static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, si
     return status;
 }
 
-static void sleep_until(void *ctx, uint64_t deadline_ticks)
+/* Each sleep ends in a switch to the sampler. */
+static void charge_wake(struct sim_strobe *s)
 {
-    struct sim_strobe *s = ctx;
-    uint64_t origin = sim_strobe_ticks(s, 0);
     /* What the calls of the pass over one thread are charged is in it. */
     uint64_t charged = s->costs.look + s->costs.thread_clock + 2 * s->costs.clock;
     sim_strobe_charge(s, s->costs.sampler_wake > charged ? s->costs.sampler_wake - charged : 0);
+}
+
+static void sleep_until(void *ctx, uint64_t deadline_ticks)
+{
+    struct sim_strobe *s = ctx;
+    charge_wake(s);
+    uint64_t origin = sim_strobe_ticks(s, 0);
     sim_sleep_until(deadline_ticks > origin ? deadline_ticks - origin : 0);
+}
+
+/* sim_interrupt ends a sleep that has begun: from the look at the word to the sleep no other thread runs. */
+static void rest_until(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
+{
+    struct sim_strobe *s = ctx;
+    charge_wake(s);
+    uint64_t origin = sim_strobe_ticks(s, 0);
+    if (atomic_load_explicit(word, memory_order_acquire) == value)
+        sim_sleep_until(deadline_ticks > origin ? deadline_ticks - origin : 0);
+}
+
+static void rouse(void *ctx, strobe_a32 *word)
+{
+    struct sim_strobe *s = ctx;
+    (void)word;
+    sim_interrupt(s->sampler_thread);
 }
 
 static void between_passes(void *ctx)
@@ -366,5 +389,7 @@ void sim_strobe_host(struct sim_strobe *s)
         s->host.clock_keep = clock_keep;
         s->host.clock_ring = clock_ring;
         s->host.clock_end = clock_end;
+        s->host.rest_until = rest_until;
+        s->host.rouse = rouse;
     }
 }

@@ -47,6 +47,31 @@ static void end(void *ctx, uint32_t index)
     asked.ends++;
 }
 
+/* A rest, during which a thread comes when that time lies in it. */
+static uint64_t comes_at;
+static int rests, rouses;
+
+static void rest_until(void *ctx, uint64_t deadline, strobe_a32 *word, uint32_t value)
+{
+    struct rig *r = ctx;
+    rests++;
+    if (strobe_load_acquire(word) == value && comes_at < deadline) {
+        struct strobe_stack_bounds unknown = {0};
+        struct strobe_local mine = strobe_local;
+        r->now = comes_at;
+        assert_non_null(strobe_thread_attach(&r->engine, 2001, false, "new", &unknown));
+        strobe_local = mine;
+    }
+    if (strobe_load_acquire(word) == value)
+        r->now = deadline;
+}
+
+static void rouse(void *ctx, strobe_a32 *word)
+{
+    (void)ctx, (void)word;
+    rouses++;
+}
+
 static int start(void **state)
 {
     struct strobe_config c = rig_config();
@@ -55,9 +80,13 @@ static int start(void **state)
     rig.host.clock_keep = keep;
     rig.host.clock_ring = ring;
     rig.host.clock_end = end;
+    rig.host.rest_until = rest_until;
+    rig.host.rouse = rouse;
     keep_says = STROBE_OK;
     ring_says = STROBE_UNSUPPORTED;
     memset(&asked, 0, sizeof asked);
+    comes_at = UINT64_MAX;
+    rests = rouses = 0;
     sampler = (struct strobe_sampler){0};
     strobe_sampler_init(&sampler, &rig.engine, 99);
     rig_stack(&rig, 3, 0x1000);
@@ -661,6 +690,52 @@ static void a_new_thread_is_passed_over_in_each_interval(void **state)
     assert_int_equal(intervals_to_next_pass(), 1);
 }
 
+/* Brings the sampler to rest. */
+static void begin_to_rest(void)
+{
+    intervals_after_passes_over_ticks(20);
+    assert_true(strobe_sampler_deadline(&sampler) > rig.now + 2 * sampler.interval_ticks);
+}
+
+static void a_new_thread_ends_the_rest_of_the_sampler_at_the_next_deadline_of_its_grid(void **state)
+{
+    (void)state;
+    begin_to_rest();
+    uint64_t end_of_rest = strobe_sampler_deadline(&sampler);
+    comes_at = end_of_rest - 5 * sampler.interval_ticks / 2;
+    uint64_t deadline = strobe_sampler_sleep(&sampler);
+    assert_int_equal(rouses, 1);
+    assert_int_equal(deadline, end_of_rest - 2 * sampler.interval_ticks);
+    assert_int_equal(rig.now, deadline);
+    strobe_sampler_pass(&sampler, rig.now);
+    assert_int_equal(intervals_to_next_pass(), 1);
+}
+
+static void a_rest_in_which_no_thread_comes_lasts_to_its_deadline(void **state)
+{
+    (void)state;
+    begin_to_rest();
+    uint64_t end_of_rest = strobe_sampler_deadline(&sampler);
+    assert_int_equal(strobe_sampler_sleep(&sampler), end_of_rest);
+    assert_int_equal(rig.now, end_of_rest);
+    assert_int_equal(rests, 1);
+    assert_int_equal(rouses, 0);
+}
+
+/* Between the pass, which did not see it, and the rest. */
+static void the_sampler_does_not_rest_when_a_thread_has_come_since_its_pass_began(void **state)
+{
+    (void)state;
+    intervals_after_passes_over_ticks(20);
+    tick(0, 1000);
+    pass(1, 1000);
+    assert_non_null(strobe_thread_attach(&rig.engine, 2001, false, "new", &(struct strobe_stack_bounds){0}));
+    assert_int_equal(rouses, 0);
+    assert_int_equal(intervals_to_next_pass(), 1);
+    strobe_sampler_sleep(&sampler);
+    assert_int_equal(rests, 0);
+}
+
 static void passes_come_every_second_interval_while_threads_wait_for_a_processor(void **state)
 {
     (void)state;
@@ -708,6 +783,9 @@ int main(void)
         RIGGED(a_release_that_takes_long_says_nothing_of_time_in_the_system),
         RIGGED(releases_of_a_thread_without_ticks_are_not_recorded_as_calls),
         RIGGED(a_tick_that_was_asked_for_is_told_from_one_of_the_clock),
+        RIGGED(a_new_thread_ends_the_rest_of_the_sampler_at_the_next_deadline_of_its_grid),
+        RIGGED(a_rest_in_which_no_thread_comes_lasts_to_its_deadline),
+        RIGGED(the_sampler_does_not_rest_when_a_thread_has_come_since_its_pass_began),
         RIGGED(a_thread_that_ticks_is_stopped_once_when_new_and_never_again),
         RIGGED(a_thread_that_uses_its_processor_and_does_not_tick_is_stopped),
         RIGGED(a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped),

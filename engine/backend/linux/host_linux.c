@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -112,11 +113,30 @@ static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, si
 
 /* ---- sleeping, fences, start ---- */
 
+static struct timespec timespec_of(uint64_t ticks)
+{
+    return (struct timespec){(time_t)(ticks / 1000000000u), (long)(ticks % 1000000000u)};
+}
+
 static void sleep_until(void *ctx, uint64_t deadline_ticks)
 {
     (void)ctx;
-    struct timespec t = {(time_t)(deadline_ticks / 1000000000u), (long)(deadline_ticks % 1000000000u)};
+    struct timespec t = timespec_of(deadline_ticks);
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+/* A wait for a word takes an absolute time where it names the bits that it waits for: all. */
+static void rest_until(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
+{
+    struct timespec t = timespec_of(deadline_ticks);
+    while (strobe_load_acquire(word) == value && ticks(ctx) < deadline_ticks)
+        syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value, &t, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void rouse(void *ctx, strobe_a32 *word)
+{
+    (void)ctx;
+    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
 /* The kernel's own clock_gettime, mapped into every process. The C library's does nothing but check the arguments and
@@ -141,8 +161,8 @@ void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
     *l = (struct strobe_linux){
         .host = {.ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage,
                  .thread_cpu_ns = thread_cpu_ns, .suspend = strobe_linux_suspend, .settle = strobe_linux_settle,
-                 .resume = strobe_linux_resume, .read = read_memory, .sleep_until = sleep_until, .ctx = l,
-                 .ticks_per_second = 1000000000u},
+                 .resume = strobe_linux_resume, .read = read_memory, .sleep_until = sleep_until,
+                 .rest_until = rest_until, .rouse = rouse, .ctx = l, .ticks_per_second = 1000000000u},
         .clock = fast ? fast : clock,
         .pid = (uint32_t)getpid(),
     };

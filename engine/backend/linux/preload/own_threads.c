@@ -25,7 +25,8 @@ enum {
 _Thread_local bool strobe_own_thread_starts;
 
 static strobe_a32 own_count, own_tid[OWN_THREADS_MAX];
-static void (*sleep_until)(void *ctx, uint64_t deadline_ticks);   /* the host's own */
+static void (*sleep_until)(void *ctx, uint64_t deadline_ticks);   /* the host's own, both */
+static void (*rest_until)(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value);
 static strobe_a32 stays;    /* 1: an engine thread that has closed the session waits until it is alone */
 static strobe_a64 noted;    /* how many ends were noted << 32 | the last one's status */
 static strobe_a64 noted_before_leader = 1;   /* `noted` + 1 when only the leader was left; 0: others were there */
@@ -221,8 +222,18 @@ static void sleep_and_look(void *ctx, uint64_t deadline_ticks)
     }
 }
 
+/* A rest is short. */
+static void rest_and_look(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
+{
+    look_for_others(strobe_preload.host.host.ticks(ctx));
+    if (!strobe_load_relaxed(&strobe_preload.engine.sampler_stop))
+        rest_until(ctx, deadline_ticks, word, value);
+}
+
 void strobe_own_threads_watch(struct strobe_host *host)
 {
     sleep_until = host->sleep_until;
+    rest_until = host->rest_until;
     host->sleep_until = sleep_and_look;
+    host->rest_until = rest_and_look;
 }
