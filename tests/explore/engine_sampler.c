@@ -12,7 +12,7 @@ struct sampler_state {
     uint64_t signed_off_ticks;
     uint32_t stops, passes;
     uint32_t in_engine;          /* written by all who take samples, and by who thinks that nobody does */
-    bool quiet;
+    bool quiet, roused;
 };
 
 static struct sampler_state *the_state;
@@ -287,6 +287,54 @@ static const struct explore_program asked_program = {
     .thread = {end_and_call, pass}, .check = check_asked, .quick = 1, .nightly = 1,
 };
 
+/* ---- sampler/rest */
+
+static enum strobe_status keep_no_clock(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken)
+{
+    (void)ctx, (void)index, (void)tid, (void)period_ns, (void)taken;
+    return STROBE_UNSUPPORTED;
+}
+
+static void note_rouse(void *ctx, strobe_a32 *word)
+{
+    (void)ctx, (void)word;
+    the_state->roused = true;
+}
+
+static void setup_rest(void *state)
+{
+    struct sampler_state *s = state;
+    make(state, 0);
+    s->rig.host.clock_keep = keep_no_clock;
+    s->rig.host.rouse = note_rouse;
+    s->rig.sampler.quiet_passes = s->rig.sampler.passes_unrung = 100;
+}
+
+static void come(void *state)
+{
+    struct sampler_state *s = state;
+    rig_attach(&s->rig, 1);
+}
+
+static void pass_and_rest(void *state)
+{
+    struct sampler_state *s = state;
+    pass(state);
+    strobe_sampler_go_on(&s->rig.sampler, PASS_TICKS);
+}
+
+static void check_rest(void *state)
+{
+    struct sampler_state *s = state;
+    explore_require(!s->rig.sampler.rests || s->roused);
+}
+
+static const struct explore_program rest_program = {
+    .name = "sampler/rest", .what = "a thread that comes around a pass is met by the next one at once, or ends the rest",
+    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_rest,
+    .thread = {come, pass_and_rest}, .check = check_rest, .quick = 1, .nightly = 1,
+};
+
 /* ---- sampler/quiet-*: the end of a capture. in_engine is plain: two at it at once are a race. */
 
 static enum strobe_walk_end walk_marking(uint64_t at, uint64_t caller, const struct strobe_window *stack, uint64_t *end,
@@ -411,6 +459,6 @@ static const struct explore_program delay_program = {
 
 const struct explore_program *const explore_sampler_programs[] = {
     &life_program, &signed_off_program, &buried_program, &waiting_program, &last_look_program,
-    &asked_program, &quiet_point_program,
+    &asked_program, &rest_program, &quiet_point_program,
     &quiet_forced_program, &quiet_scope_program, &quiet_pass_program, &delay_program, NULL,
 };
