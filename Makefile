@@ -79,7 +79,7 @@ stress_src  := tests/explore/support/stress.c
 support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 # Suites that judge the tools rather than the engine have a target of their own.
-tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants profile readme runner)
+tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner)
 # These two have one each, too: they take longer than all others, and have the machine to themselves.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh))
