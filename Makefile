@@ -249,7 +249,7 @@ tests: all units $(if $(filter no,$(STRESS)),,$B/stress)
 test: tests | deps-test ## runs the tests: unit tests, whole-command suites, style
 	@B=$B tests/run $(unit_bin) $(suites)
 
-test-tools: all | deps-test ## the second compiler, perf beside us, README's commands; that runner, gate, mutants bite
+test-tools: all | deps-test ## the second compiler, README's commands; that runner, gate, mutants bite
 	@B=$B tests/run $(tool_suites)
 
 test-calibrate: all $B/bench/strobe-costs | deps-test ## virtual time predicts real threads, on four scenarios
