@@ -147,23 +147,35 @@ check 'btrace2: calls are as long as they were' in_bounds call_error_ns 0 2e6
 check 'netease: without a runtime there is nothing to suspend' refused 2 '--runtime art11' \
     "$strobe" run "$probes" --mode real --policy netease
 
-# An iOS app on the fake Mach. A machine that others keep busy has three tries to see most of it. Who is told to have
-# woken a thread at a port sent it a message, which need not be who posted the block that it then runs: not judged here.
+# An iOS app on the fake Mach, with five seeds: medians. 106 runs had agreements of 0.89 to 0.99, and errors of blocked
+# time of at most 0.01, beside other work and without. Who is told to have woken a thread at a port sent it a message,
+# which need not be who posted the block that it then runs: not judged here.
 mach() {
-    local try
-    for try in 1 2 3; do
-        "$strobe" run "$work/launch.scn" --runtime mach --mode real --seed $try --json -f -o "$work/mach" \
-            >"$work/score.json" || return 1
-        in_bounds agreement 0.9 1 && in_bounds blocked_error 0 0.05 && return
+    local seed
+    for seed in 1 2 3 4 5; do
+        "$strobe" run "$work/launch.scn" --runtime mach --mode real --seed $seed --json -f -o "$work/mach" \
+            >"$work/score-$seed.json" || return 1
     done
-    return 1
+    cp "$work/score-5.json" "$work/score.json"
+}
+
+# median_in_bounds SCORE LOW HIGH: of the five.
+median_in_bounds() {
+    python3 - "$work" "$@" <<'PYTHON'
+import json, statistics, sys
+work, score, low, high = sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4])
+values = [json.load(open(f"{work}/score-{seed}.json"))[score] for seed in range(1, 6)]
+print(f"{values}, expected a median of {low} .. {high}")
+sys.exit(not low <= statistics.median(values) <= high)
+PYTHON
 }
 mkdir "$work/mach"
 sed 's/^duration .*/duration 700ms/' fixtures/scenarios/ios_launch.scn >"$work/launch.scn"
 check 'an iOS app plays on the fake Mach on real threads' mach
-check 'many samples of it are taken' in_bounds samples 50 1000000
-# One of some fifteen runs of this suite, beside others on a busy machine, lost one; which record that was is not known.
-check 'and none is lost, or one on a busy machine' in_bounds lost 0 1
+check 'most of its time is seen' median_in_bounds agreement 0.9 1
+check 'its calls take as long as they were' median_in_bounds blocked_error 0 0.02
+check 'many samples of it are taken' median_in_bounds samples 300 1000
+check 'and as a rule none is lost' median_in_bounds lost 0 0
 check 'the books of that session balance' bash -c '"$1" report --json "$2" | grep -q "\"balanced\": true"' - \
     "$strobe" "$work/mach/session.strobe"
 
