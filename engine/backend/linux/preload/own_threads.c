@@ -27,6 +27,7 @@ _Thread_local bool strobe_own_thread_starts;
 static strobe_a32 own_count, own_tid[OWN_THREADS_MAX];
 static void (*sleep_until)(void *ctx, uint64_t deadline_ticks);   /* the host's own, both */
 static void (*rest_until)(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value);
+static strobe_a32 newborn;  /* engine threads that have not come to run_own_thread yet */
 static strobe_a32 stays;    /* 1: an engine thread that has closed the session waits until it is alone */
 static strobe_a64 noted;    /* how many ends were noted << 32 | the last one's status */
 static strobe_a64 noted_before_leader = 1;   /* `noted` + 1 when only the leader was left; 0: others were there */
@@ -116,6 +117,7 @@ static void *run_own_thread(void *p)
     void (*routine)(void);
     *(void **)&routine = p;
     strobe_local.busy = 1;   /* hooks on it call through */
+    strobe_add_relaxed(&newborn, UINT32_MAX);
     for (int i = 0; i < OWN_THREADS_MAX; i++) {
         uint32_t none = 0;
         if (strobe_cas_relaxed(&own_tid[i], &none, (uint32_t)syscall(SYS_gettid)))
@@ -137,6 +139,7 @@ bool strobe_own_thread_start(void (*routine)(void))
     pthread_t thread;
     sigfillset(&all);
     strobe_add_relaxed(&own_count, 1);
+    strobe_add_relaxed(&newborn, 1);
     strobe_own_thread_starts = true;
     strobe_real()->pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = pthread_create(&thread, NULL, run_own_thread, *(void **)&routine) == 0;
@@ -147,6 +150,7 @@ bool strobe_own_thread_start(void (*routine)(void))
         pthread_detach(thread);
     } else {
         strobe_add_relaxed(&own_count, UINT32_MAX);
+        strobe_add_relaxed(&newborn, UINT32_MAX);
     }
     return started;
 }
@@ -155,6 +159,11 @@ void strobe_own_threads_ask_to_close(void)
 {
     strobe_store_relaxed(&stays, 1);
     strobe_store_relaxed(&strobe_preload.engine.sampler_stop, 1);
+}
+
+bool strobe_own_thread_newborn(void)
+{
+    return strobe_load_relaxed(&newborn) != 0;
 }
 
 bool strobe_own_threads_running(void)
@@ -191,6 +200,7 @@ void strobe_own_threads_note_exit(uint32_t status)
 void strobe_own_threads_forget(void)
 {
     strobe_store_relaxed(&own_count, 0);
+    strobe_store_relaxed(&newborn, 0);
     for (int i = 0; i < OWN_THREADS_MAX; i++)
         strobe_store_relaxed(&own_tid[i], 0);
     strobe_store_relaxed(&stays, 0);

@@ -26,6 +26,10 @@ extern _Thread_local bool strobe_own_thread_starts;
  * most two at a time. Start only. */
 bool strobe_own_thread_start(void (*routine)(void));
 
+/* True from the start of such a thread until its hooks call through. A sanitizer's runtime makes hooked calls before: a
+ * thread that is not known is not to be registered meanwhile, for it may be this one. Any context. */
+bool strobe_own_thread_newborn(void);
+
 /* True while such a thread has not come to its end. Any context. */
 bool strobe_own_threads_running(void);
 
@@ -36,9 +40,9 @@ void strobe_own_threads_ask_to_close(void);
  * 2 s). Not on an engine thread. */
 void strobe_own_threads_stop(void);
 
-/* Has the host's sleep_until and rest_until, which only the engine's threads call, look for other threads of the process now and then:
- * it sets sampler_stop of strobe_preload.engine and returns early once only the engine's threads are left. A sleep is
- * cut into steps of 20 ms for that; a look takes about 2 us, every 4 ms at most. Start only. */
+/* Has the host's sleep_until and rest_until, which only the engine's threads call, look for other threads of the process
+ * now and then: they set sampler_stop of strobe_preload.engine and return early once only the engine's threads are left.
+ * A sleep is cut into steps of 20 ms for that; a look takes about 2 us, every 4 ms at most. Start only. */
 void strobe_own_threads_watch(struct strobe_host *host);
 
 /* The calling thread of the program is about to end by SYS_exit with this status. Newer kernels (since 5.16) give the

@@ -96,7 +96,7 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main)
 
 struct strobe_thread *strobe_preload_attach_unknown(void)
 {
-    if (strobe_local.busy)
+    if (strobe_local.busy || strobe_own_thread_newborn())
         return NULL;
     strobe_local.busy = 1;
     struct strobe_preload *p = &strobe_preload;
