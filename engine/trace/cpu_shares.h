@@ -17,9 +17,10 @@
  * interrupted the engine leave no record: their share of the rest is the engine's own and goes to no frames. So the
  * shares of a thread add up to its CPU time, less the engine's.
  *
- * Before a thread's first tick, the sampler's stops stand in for ticks: CPU time that is in no recorded call goes to the
- * frames of the next stop or tick, and up to an interval of it to each record of short calls. (The caller of the last
- * hooked call, which slices show until then, would be given all of it. Of a thread that lives for 15 ms that is a tenth.)
+ * Before a thread's first tick, the sampler's stops stand in for ticks: CPU time that is in no recorded call goes to
+ * the frames of the next stop or tick, and up to an interval of it to each record of short calls. (The caller of the
+ * last hooked call, which slices show until then, would be given all of it. Of a thread that lives for 15 ms that is a
+ * tenth.)
  *
  * Of a thread that has no ticks slices say it: CPU time goes to the innermost.
  *

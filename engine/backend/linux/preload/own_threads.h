@@ -40,9 +40,9 @@ void strobe_own_threads_ask_to_close(void);
  * 2 s). Not on an engine thread. */
 void strobe_own_threads_stop(void);
 
-/* Has the host's sleep_until and rest_until, which only the engine's threads call, look for other threads of the process
- * now and then: they set sampler_stop of strobe_preload.engine and return early once only the engine's threads are left.
- * A sleep is cut into steps of 20 ms for that; a look takes about 2 us, every 4 ms at most. Start only. */
+/* Has the host's sleep_until and rest_until, which only the engine's threads call, look for other threads of the
+ * process now and then: they set sampler_stop of strobe_preload.engine and return early once only the engine's threads
+ * are left. A sleep is cut into steps of 20 ms for that; a look takes about 2 us, every 4 ms at most. Start only. */
 void strobe_own_threads_watch(struct strobe_host *host);
 
 /* The calling thread of the program is about to end by SYS_exit with this status. Newer kernels (since 5.16) give the
