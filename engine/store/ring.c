@@ -177,6 +177,7 @@ static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, u
     if (found & 1 || draw < (found >> 1) || (found && draw - (found >> 1) < min_age)) return false;
     strobe_store_relaxed(&w->ticket, draw + 1);
     strobe_store_relaxed(&w->chunk, chunk + 1);
+    w->fresh = !found;
     if (strobe_cas_acquire(state, &found, (draw + 1) << 1 | 1)) return true;
     strobe_store_relaxed(&w->chunk, 0);
     return false;
@@ -315,8 +316,10 @@ enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct stro
     if (!room_for(ring, w, slots)) return STROBE_FULL;
     uint32_t index = (strobe_load_relaxed(&w->chunk) - 1) * STROBE_CHUNK_SLOTS + w->used;
     struct strobe_slot *slot = &ring->slots[index];
-    w->overwrote += samples_in(&slot[0]);
-    if (metrics) w->overwrote += samples_in(&slot[1]);
+    if (!w->fresh) {   /* memory that is read before it is written takes two page faults, not one */
+        w->overwrote += samples_in(&slot[0]);
+        if (metrics) w->overwrote += samples_in(&slot[1]);
+    }
     fill(slot, strobe_load_relaxed(&w->ticket) << TICKET_SHIFT, record, metrics);
     w->used += slots;
     w->last = index + 1;

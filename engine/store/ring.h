@@ -96,6 +96,7 @@ struct strobe_ring_writer {
     strobe_a32 chunk;              /* index of the open chunk + 1, or 0 */
     uint32_t used;                 /* slots of it in use */
     uint32_t last;                 /* slot index + 1 of the record written last, while its chunk is open; else 0 */
+    uint32_t fresh;                /* 1: no writer had the open chunk before, and its slots hold nothing */
     strobe_a64 ticket;             /* of the open chunk */
     uint64_t overwrote;            /* samples (not records) that this writer's writes have overwritten */
 };

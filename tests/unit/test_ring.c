@@ -99,6 +99,28 @@ static void one_writer_finds_exactly_the_newest_records_S12(void **state)
     }
 }
 
+/* What such memory holds is nobody's: here, what would look like records. To read it first would cost the writer a second
+ * page fault for each page of a file. */
+static void the_first_writer_of_a_chunk_reads_nothing_of_its_slots(void **state)
+{
+    (void)state;
+    struct strobe_ring ring = strobe_sample_ring(4 * STROBE_CHUNK_SLOTS, 1, STROBE_KEEP_NEWEST);
+    struct strobe_ring_writer w = writer_new(&ring, 1);
+    uint32_t slots = strobe_ring_slot_count(&ring);
+    for (uint32_t i = 0; i < slots; i++) {
+        const uint64_t count = 7;
+        strobe_store_relaxed(&ring.slots[i].seq, 1 << 2);
+        strobe_store_relaxed(&ring.slots[i].u.word[5], count << 32);
+    }
+    for (uint32_t i = 0; i < slots / 2; i++)
+        assert_int_equal(strobe_sample_write(&ring, &w, i, 1, 0, true), STROBE_OK);
+    assert_int_equal(w.overwrote, 0);
+    for (uint32_t i = 0; i < slots / 2; i++)
+        assert_int_equal(strobe_sample_write(&ring, &w, slots + i, 1, 0, true), STROBE_OK);
+    assert_int_equal(w.overwrote, slots / 2);
+    strobe_sample_ring_free(&ring);
+}
+
 /* What the ring should hold and what it should have counted, kept by the dullest means. */
 struct ledger {
     uint32_t *count;          /* of each number written, as last written; 0 when it is known to be refused */
@@ -590,6 +612,7 @@ int main(void)
         cmocka_unit_test(a_record_comes_back_field_by_field),
         cmocka_unit_test(ticks_and_durations_past_32_bits_survive_S19),
         cmocka_unit_test(one_writer_finds_exactly_the_newest_records_S12),
+        cmocka_unit_test(the_first_writer_of_a_chunk_reads_nothing_of_its_slots),
         cmocka_unit_test(what_was_written_is_present_or_counted_as_overwritten_S11_S12),
         cmocka_unit_test(keeping_the_oldest_overwrites_nothing_S14),
         cmocka_unit_test(every_slot_can_be_filled_before_the_ring_says_full_S14),
