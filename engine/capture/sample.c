@@ -12,11 +12,12 @@ static uint32_t saturated(uint64_t v)
 
 /* ---- metrics: costly to read, so they have a rate of their own ---- */
 
-static void read_metrics(struct strobe_thread *t, struct strobe_snapshot *s)
+/* `cpu_known`: the caller has read the CPU time, and put it into s->cpu_ns. */
+static void read_metrics(struct strobe_thread *t, struct strobe_snapshot *s, bool cpu_known)
 {
     const struct strobe_engine *e = t->engine;
     s->has = e->config.metrics;
-    if (s->has & STROBE_METRIC_CPU)
+    if (s->has & STROBE_METRIC_CPU && !cpu_known)
         s->cpu_ns = e->host->self_cpu_ns(e->host->ctx);
     if (s->has & (STROBE_METRIC_FAULTS | STROBE_METRIC_SWITCHES))
         e->host->self_usage(e->host->ctx, &s->usage);
@@ -221,8 +222,8 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
     struct strobe_metrics metrics;
     bool with_metrics = false;
     if (fresh_metrics || metrics_due(t, now)) {
-        struct strobe_snapshot end = {0};
-        read_metrics(t, &end);
+        struct strobe_snapshot end = {.cpu_ns = r->cpu_ns};
+        read_metrics(t, &end, r->flags & STROBE_FLAG_CPU);
         if (!at->regs)   /* ticks have a rate of their own: they take no scope its counters at the begin */
             put_metrics_off(t, now);
         if (end.has & STROBE_METRIC_CPU) {
@@ -479,7 +480,7 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     s->begin_ticks = e->host->ticks(e->host->ctx);
     bool often = e->config.metrics && (t->blocking_kinds | ALWAYS_WAITS) >> kind & 1;
     if (often || metrics_due(t, s->begin_ticks)) {
-        read_metrics(t, &s->begin);
+        read_metrics(t, &s->begin, false);
         put_metrics_off(t, s->begin_ticks);
     }
     uint32_t token = ++t->scope_count;

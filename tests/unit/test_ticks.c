@@ -125,6 +125,29 @@ static void pass(uint64_t ms, uint64_t cpu_us)
 
 /* ---- what a tick records */
 
+static uint32_t cpu_reads;
+static uint64_t (*read_cpu)(void *ctx);
+
+static uint64_t count_cpu_read(void *ctx)
+{
+    cpu_reads++;
+    return read_cpu(ctx);
+}
+
+/* To read it is a system call, which takes as long as the rest of a tick. */
+static void a_tick_reads_its_cpu_time_once(void **state)
+{
+    (void)state;
+    rig.engine.config.metrics = STROBE_METRIC_CPU;
+    cpu_reads = 0;
+    read_cpu = rig.host.self_cpu_ns;
+    rig.host.self_cpu_ns = count_cpu_read;
+    tick(1000, 1000);
+    assert_int_equal(cpu_reads, 1);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(items[0].record.cpu_ns, rig.cpu_ns);
+}
+
 static void ticks_of_one_stack_are_one_record_that_knows_their_cpu_time(void **state)
 {
     (void)state;
@@ -765,6 +788,7 @@ static void passes_are_not_rarer_where_no_clock_can_tick(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        RIGGED(a_tick_reads_its_cpu_time_once),
         RIGGED(ticks_of_one_stack_are_one_record_that_knows_their_cpu_time),
         RIGGED(ticks_are_not_merged_over_time_off_the_processor),
         RIGGED(a_tick_says_when_the_thread_gave_its_processor_away_where_no_hook_saw_it),
