@@ -43,15 +43,22 @@ static bool is_leader_gone(void)
     return syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", &byte, 1ul) < 0 && errno == ENOENT;
 }
 
-/* Where /proc is missing the count is 0, and nothing is concluded. */
+/* True when the engine's threads and at most one other are left. Where /proc is missing the count is 0, and nothing is
+ * concluded. */
+static bool are_others_gone(void)
+{
+    uint64_t threads = strobe_process_thread_count();
+    return threads > 1 && threads <= 1 + (uint64_t)strobe_load_relaxed(&own_count);
+}
+
+/* The look for the leader costs several times what the count does, and is made only when no other thread is left. A
+ * leader may have started a thread just before it ended, so the count is taken again: after its end it starts none. */
 static bool is_alone(void)
 {
-    bool leader_gone = is_leader_gone();
-    uint64_t threads = strobe_process_thread_count();
-    bool others_gone = threads > 1 && threads <= 1 + (uint64_t)strobe_load_relaxed(&own_count);
+    bool others_gone = are_others_gone(), leader_gone = others_gone && is_leader_gone();
     if (!leader_gone)
         strobe_store_relaxed(&noted_before_leader, others_gone ? strobe_load_relaxed(&noted) + 1 : 0);
-    return leader_gone && others_gone;
+    return leader_gone && are_others_gone();
 }
 
 /* ---- start and end ---- */
