@@ -10,6 +10,7 @@
 #include "sim/real/stage.h"
 #include "sim/real/witness.h"
 #include "sim/real/work.h"
+#include "sim/runtime/message_heap.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -67,15 +68,12 @@ struct sim_real_sem {
     uint64_t posts[SIM_POSTS];
 };
 
-struct sim_real_message { uint64_t due_ns, serial; uint32_t method; int priority; bool is_frame; };
-
 struct sim_real_queue {
     const struct sim_queue *about;
     struct sim_spin spin;
-    struct sim_real_message *at;          /* in no order */
-    uint32_t count, room;
-    uint64_t serial, next_frame_ns;       /* next_frame_ns 0: no looper yet */
-    struct sim_actor *waiting;            /* loopers that poll, the longest first, by next_waiter; not those called */
+    struct sim_messages messages;
+    uint64_t next_frame_ns;               /* 0: no looper yet */
+    struct sim_actor *waiting;            /* loopers that wait, the longest first, by next_waiter; not those called */
 };
 
 struct sim_art_play;                      /* stage_art.c's */

@@ -1,14 +1,14 @@
-/* Message queues and who loops over them, by the rules of virtual mode: a message has a time before which it is not
- * run; of those that are due the one of highest priority goes first; a frame goes before all else. Each wait for a
- * message is one poll, also when one is there already, so that the engine can tell messages apart by polls.
+/* Message queues and who loops over them, by the rules of virtual mode (sim/runtime/message_heap.h); a frame goes
+ * before all else. Each wait for a message is one poll, also when one is there already, so that the engine can tell
+ * messages apart by polls.
  *
  * Each looper polls an event of its own, as Android's do. A post writes to the event of the looper that has waited
- * longest, and only when a looper waits that has not been called yet and has something to do earlier than it knows. */
+ * longest, and only when a looper waits that has not been called yet and has something to do earlier than it knows. A
+ * looper that polls although a message is due does not wait. */
 #include "sim/real/play.h"
 
-#include <limits.h>
 #include <poll.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -16,65 +16,42 @@
 
 /* ---- what is in it; with its lock held ---- */
 
-static bool add(struct sim_real_queue *q, struct sim_real_message m)
+/* By pages, since the engine hooks the allocator. */
+static bool make_room(struct sim_messages *q)
 {
-    if (q->count == q->room) {
-        uint32_t room = q->room ? q->room * 2 : 256;
-        struct sim_real_message *at = sim_work_pages(room * sizeof *at);
+    enum { AT_FIRST = 256 };
+    for (struct sim_message_heap *h; (h = sim_messages_full(q));) {
+        uint32_t room = h->room ? h->room * 2 : AT_FIRST;
+        struct sim_message *at = sim_work_pages(room * sizeof *at);
         if (!at)
             return false;
-        for (uint32_t i = 0; i < q->count; i++)
-            at[i] = q->at[i];
-        if (q->at)
-            munmap(q->at, q->room * sizeof *at);
-        q->at = at;
-        q->room = room;
+        if (h->at) {
+            memcpy(at, h->at, h->count * sizeof *at);
+            munmap(h->at, h->room * sizeof *at);
+        }
+        h->at = at;
+        h->room = room;
     }
-    m.serial = ++q->serial;
-    q->at[q->count++] = m;
     return true;
 }
 
-static bool goes_before(const struct sim_real_message *a, const struct sim_real_message *b)
-{
-    if (a->priority != b->priority)
-        return a->priority > b->priority;
-    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->serial < b->serial;
-}
-
 /* A display that ticks: a frame is due at its tick, and those that nobody took are not made up for. */
-static bool take_frame(struct sim_real_queue *q, uint64_t now_ns, struct sim_real_message *out)
+static bool take_frame(struct sim_real_queue *q, uint64_t now_ns)
 {
     uint64_t period = q->about->vsync_period_ns;
     if (!period || now_ns < q->next_frame_ns)
         return false;
-    *out = (struct sim_real_message){.due_ns = q->next_frame_ns, .method = q->about->frame_method,
-                                     .is_frame = true};
     q->next_frame_ns += ((now_ns - q->next_frame_ns) / period + 1) * period;
-    return true;
-}
-
-static bool take(struct sim_real_queue *q, uint64_t now_ns, struct sim_real_message *out)
-{
-    uint32_t best = UINT32_MAX;
-    if (take_frame(q, now_ns, out))
-        return true;
-    for (uint32_t i = 0; i < q->count; i++)
-        if (q->at[i].due_ns <= now_ns && (best == UINT32_MAX || goes_before(&q->at[i], &q->at[best])))
-            best = i;
-    if (best == UINT32_MAX)
-        return false;
-    *out = q->at[best];
-    q->at[best] = q->at[--q->count];
     return true;
 }
 
 static uint64_t next_due(const struct sim_real_queue *q)
 {
     uint64_t next = q->about->vsync_period_ns ? q->next_frame_ns : UINT64_MAX;
-    for (uint32_t i = 0; i < q->count; i++)
-        next = q->at[i].due_ns < next ? q->at[i].due_ns : next;
-    return next;
+    const struct sim_message_heap *due = &q->messages.due, *later = &q->messages.later;
+    if (due->count)
+        return 0;
+    return later->count && later->at[0].due_ns < next ? later->at[0].due_ns : next;
 }
 
 /* ---- posting; who waits is in a list, with the queue's lock held ---- */
@@ -121,10 +98,12 @@ static void call_looper(struct sim_actor *a, const struct sim_op *op, const stru
 void sim_real_queue_put(struct sim_actor *a, const struct sim_op *op, uint64_t delay_ns)
 {
     struct sim_real_queue *q = &a->play->queues[op->object];
-    struct sim_real_message m = {.due_ns = sim_work_now_ns() + delay_ns, .method = op->method,
-                                 .priority = op->priority};
+    uint64_t now = sim_work_now_ns();
+    struct sim_message m = {.due_ns = now + delay_ns, .method = op->method, .priority = op->priority};
     sim_spin_lock(&q->spin);
-    bool calls = delay_ns == 0 || m.due_ns < next_due(q), added = add(q, m);
+    bool calls = delay_ns == 0 || m.due_ns < next_due(q), added = make_room(&q->messages);
+    if (added)
+        sim_messages_put(&q->messages, m, now);
     const struct sim_actor *looper = calls ? take_waiter(a, q) : NULL;
     sim_spin_unlock(&q->spin);
     if (!added)
@@ -169,36 +148,65 @@ static struct timespec until(uint64_t due_ns, uint64_t now_ns)
     return (struct timespec){(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
 }
 
+/* What a looper finds when it looks into its queue. */
+struct look { uint64_t now_ns, due_ns; };
+
+/* The looper joins those that wait unless a message is due. The time is read with the queue's lock held: a message that
+ * was posted before is then due. */
+static struct look look(struct sim_actor *a, struct sim_real_queue *q)
+{
+    sim_spin_lock(&q->spin);
+    struct look l = {.now_ns = sim_work_now_ns()};
+    l.due_ns = next_due(q);
+    if (l.due_ns > l.now_ns)
+        join(q, a);
+    sim_spin_unlock(&q->spin);
+    return l;
+}
+
+static bool take(struct sim_actor *a, struct sim_real_queue *q, uint32_t *method, bool *is_frame)
+{
+    struct sim_message m;
+    sim_spin_lock(&q->spin);
+    leave(q, a);
+    uint64_t now = sim_work_now_ns();
+    *is_frame = take_frame(q, now);
+    bool got = *is_frame || sim_messages_take(&q->messages, now, &m);
+    sim_spin_unlock(&q->spin);
+    if (got)
+        *method = *is_frame ? q->about->frame_method : m.method;
+    return got;
+}
+
+/* As Android's loopers, which reset their event only when the poll says that it was written. */
+static void poll_event(struct sim_actor *a, const struct look *l)
+{
+    uint64_t signalled;
+    struct pollfd p = {.fd = a->event, .events = POLLIN};
+    struct timespec patience = until(l->due_ns, l->now_ns);
+    a->play->stage->poll(a, &p, &patience);
+    if (p.revents & POLLIN)
+        syscall(SYS_read, a->event, &signalled, sizeof signalled);
+}
+
 bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t *method)
 {
-    struct sim_real_message m = {0};
-    bool first = true, got = false;
+    bool first = true, got = false, is_frame = false;
     if (a->message)
         set_message(a, 0, false);
+    atomic_store(&a->notifier, 0);
     while (!got && !atomic_load_explicit(&a->play->over, memory_order_relaxed)) {
-        uint64_t signalled, now = sim_work_now_ns();
-        sim_spin_lock(&q->spin);
-        uint64_t due = next_due(q);
-        join(q, a);
-        sim_spin_unlock(&q->spin);
-        struct pollfd p = {.fd = a->event, .events = POLLIN};
-        struct timespec patience = until(due, now);
+        struct look l = look(a, q);
         if (first)
-            sim_real_wait_begin(a, STROBE_KIND_POLL, due > now);
-        else if (due > now)   /* another looper was faster */
+            sim_real_wait_begin(a, STROBE_KIND_POLL, l.due_ns > l.now_ns);
+        else if (l.due_ns > l.now_ns)   /* another looper was faster */
             sim_real_wait_goes_on(a);
         first = false;
-        a->play->stage->poll(a, &p, &patience);
-        syscall(SYS_read, a->event, &signalled, sizeof signalled);
-        sim_spin_lock(&q->spin);
-        leave(q, a);
-        got = take(q, sim_work_now_ns(), &m);
-        sim_spin_unlock(&q->spin);
+        poll_event(a, &l);
+        got = take(a, q, method, &is_frame);
     }
     sim_real_wait_end(a, atomic_load(&a->notifier));
-    if (!got)
-        return false;
-    set_message(a, ++a->message_count, m.is_frame && a->play->scenario->methods[m.method].managed);
-    *method = m.method;
-    return true;
+    if (got)
+        set_message(a, ++a->message_count, is_frame && a->play->scenario->methods[*method].managed);
+    return got;
 }

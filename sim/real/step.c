@@ -226,7 +226,7 @@ static struct sim_next play(struct sim_actor *a, uint32_t number)
 {
     const struct sim_op *op = op_at(a, number);
     const struct sim_scenario *s = a->play->scenario;
-    uint64_t amount = sim_dist_draw(&op->amount, &a->random);
+    uint64_t amount = sim_draw_amount(op, &a->random);
     switch (op->kind) {
     case SIM_OP_COMPUTE: sim_real_work(a, amount); break;
     case SIM_OP_CALL: case SIM_OP_JNI: return call(a, op->object, 0, op);

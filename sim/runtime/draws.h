@@ -2,7 +2,8 @@
  * the same work wherever it is played.
  *
  * Each thread draws from a stream of its own, in the order in which it does things: first its start, when the scenario
- * starts it (not when another thread does); then for each operation its amount, and for a choice then its arm.
+ * starts it (not when another thread does); then for each operation its amount, for one of a device then its size, and
+ * for a choice then its arm.
  * Constants draw nothing. Repeated blocks draw anew each time. */
 #ifndef STROBE_SIM_RUNTIME_DRAWS_H
 #define STROBE_SIM_RUNTIME_DRAWS_H
@@ -14,6 +15,15 @@
 static inline struct sim_random sim_draws_of_thread(uint64_t seed, uint32_t spec, uint32_t index)
 {
     return sim_random_seed(seed, 1 + ((uint64_t)spec << 32 | index));
+}
+
+/* What an operation asks for. Its size is drawn, but changes nothing: a device is as slow as the scenario says. */
+static inline uint64_t sim_draw_amount(const struct sim_op *op, struct sim_random *r)
+{
+    uint64_t amount = sim_dist_draw(&op->amount, r);
+    if (op->size.kind != SIM_DIST_CONSTANT)
+        sim_dist_draw(&op->size, r);
+    return amount;
 }
 
 /* The arm of a CHOOSE: its number in scenario->arms. Weights add up to at least 1. */

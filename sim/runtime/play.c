@@ -251,9 +251,7 @@ static void call_native(struct sim_player *p, const struct sim_op *op)
 
 static void play(struct sim_player *p, const struct sim_op *op)
 {
-    uint64_t amount = sim_dist_draw(&op->amount, &p->random);
-    if (op->size.kind != SIM_DIST_CONSTANT)
-        sim_dist_draw(&op->size, &p->random);   /* a device is as slow as it is told to be: only the stream moves on */
+    uint64_t amount = sim_draw_amount(op, &p->random);
     switch (op->kind) {
     case SIM_OP_COMPUTE: compute(p, amount); break;
     case SIM_OP_CALL: call(p, op->object, 1); return;

@@ -6,53 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* ---- heaps ---- */
-
-typedef bool before_fn(const struct sim_message *a, const struct sim_message *b);
-
-static bool is_earlier(const struct sim_message *a, const struct sim_message *b)
-{
-    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->serial < b->serial;
-}
-
-static bool is_dearer(const struct sim_message *a, const struct sim_message *b)
-{
-    return a->priority != b->priority ? a->priority > b->priority : is_earlier(a, b);
-}
-
-static bool heap_add(struct sim_message_heap *h, const struct sim_message *m, before_fn *before)
-{
-    if (h->count == h->room) {
-        uint32_t room = h->room ? h->room * 2 : 16;
-        struct sim_message *at = realloc(h->at, room * sizeof *at);
-        if (!at)
-            return false;
-        h->at = at;
-        h->room = room;
-    }
-    uint32_t i = h->count++;
-    for (; i && before(m, &h->at[(i - 1) / 2]); i = (i - 1) / 2)
-        h->at[i] = h->at[(i - 1) / 2];
-    h->at[i] = *m;
-    return true;
-}
-
-static struct sim_message heap_take(struct sim_message_heap *h, before_fn *before)
-{
-    struct sim_message first = h->at[0], last = h->at[--h->count];
-    uint32_t i = 0, child;
-    while ((child = 2 * i + 1) < h->count) {
-        if (child + 1 < h->count && before(&h->at[child + 1], &h->at[child]))
-            child++;
-        if (!before(&h->at[child], &last))
-            break;
-        h->at[i] = h->at[child];
-        i = child;
-    }
-    h->at[i] = last;
-    return first;
-}
-
 /* ---- queues ---- */
 
 static void out_of_memory(struct sim_message_queue *q)
@@ -60,27 +13,28 @@ static void out_of_memory(struct sim_message_queue *q)
     sim_world_fail(q->world, STROBE_IO, NULL, "out of memory");
 }
 
-static void move_due(struct sim_message_queue *q, uint64_t now_ns)
+static bool make_room(struct sim_messages *q)
 {
-    while (q->later.count && q->later.at[0].due_ns <= now_ns) {
-        struct sim_message m = heap_take(&q->later, is_earlier);
-        if (!heap_add(&q->due, &m, is_dearer))
-            out_of_memory(q);
+    enum { AT_FIRST = 16 };
+    for (struct sim_message_heap *h; (h = sim_messages_full(q));) {
+        uint32_t room = h->room ? h->room * 2 : AT_FIRST;
+        struct sim_message *at = realloc(h->at, room * sizeof *at);
+        if (!at)
+            return false;
+        h->at = at;
+        h->room = room;
     }
+    return true;
 }
 
 bool sim_queue_take(struct sim_message_queue *q, uint64_t now_ns, struct sim_message *out)
 {
-    move_due(q, now_ns);
-    if (!q->due.count)
-        return false;
-    *out = heap_take(&q->due, is_dearer);
-    return true;
+    return sim_messages_take(&q->messages, now_ns, out);
 }
 
 uint64_t sim_queue_next_ns(const struct sim_message_queue *q)
 {
-    return q->later.count ? q->later.at[0].due_ns : UINT64_MAX;
+    return q->messages.later.count ? q->messages.later.at[0].due_ns : UINT64_MAX;
 }
 
 /* A looper asleep is called for a message that is due, and to sleep less long for one that comes before all others. */
@@ -88,11 +42,11 @@ void sim_queue_post(struct sim_message_queue *q, struct sim_message m, struct si
 {
     uint64_t now = sim_now();
     bool due = m.due_ns <= now, first = m.due_ns < sim_queue_next_ns(q);
-    m.serial = ++q->serial;
-    if (!heap_add(due ? &q->due : &q->later, &m, due ? is_dearer : is_earlier)) {
+    if (!make_room(&q->messages)) {
         out_of_memory(q);
         return;
     }
+    sim_messages_put(&q->messages, m, now);
     if (q->waiting <= q->woken || (!due && !first))
         return;
     q->woken++;

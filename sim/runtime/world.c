@@ -131,8 +131,8 @@ bool sim_world_open(struct sim_world *w, struct sim_run *run)
 void sim_world_close(struct sim_world *w)
 {
     for (uint32_t i = 0; w->queues && i < w->scenario->queue_count; i++) {
-        free(w->queues[i].due.at);
-        free(w->queues[i].later.at);
+        free(w->queues[i].messages.due.at);
+        free(w->queues[i].messages.later.at);
     }
     sim_stacks_close(&w->stacks);
     free(w->code);

@@ -3,26 +3,20 @@
 #ifndef STROBE_SIM_RUNTIME_WORLD_H
 #define STROBE_SIM_RUNTIME_WORLD_H
 
+#include "sim/runtime/message_heap.h"
 #include "sim/runtime/run.h"
 #include "sim/runtime/vstack.h"
 
 #define SIM_STARTER_TID UINT32_C(0xfffffff1)   /* of the thread that starts others later; none of the app's */
 
-struct sim_message { uint64_t due_ns, serial; uint32_t method; int priority; };
-
-/* A binary heap of messages; the order is the user's. */
-struct sim_message_heap { struct sim_message *at; uint32_t count, room; };
-
 struct sim_message_queue {
     struct sim_world *world;
     const struct sim_queue *about;
     uint32_t number;
-    struct sim_message_heap due;       /* by priority, then by time and order */
-    struct sim_message_heap later;     /* by time and order */
+    struct sim_messages messages;
     struct sim_sem wake;
     uint32_t waiting, woken;           /* loopers asleep, and of those, how many are called */
     uint32_t loopers;                  /* threads that loop over it */
-    uint64_t serial;
     bool ticks;                        /* its source of frames has started */
     bool frame_pending;                /* a frame is posted only when the one before has begun */
 };

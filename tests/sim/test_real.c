@@ -110,7 +110,7 @@ static const char drawn[] = HEAD
     "image app {\n"
     "method Leaf frameless { compute 1us..9us }\n"
     "method Deep { call Leaf; compute exp(2us) }\n"
-    "method Thrower { choose { 2 { throw } 3 { call Leaf } } }\n"
+    "method Thrower { read 1KiB..9KiB takes 1us..3us; choose { 2 { throw } 3 { call Leaf } } }\n"
     "method Between { lock m { call Thrower }; synchronized o { synchronized o { call Leaf } } }\n"
     "method Careful { try { call Between } catch { call Leaf; recurse Deep 3 } }\n"
     "method Main { repeat 3..9 { call Careful; choose { 1 { } 1 { alloc 16..64; recurse Deep 1..4 } } }\n"
@@ -231,6 +231,27 @@ static void messages_of_a_queue_run_one_by_one_each_with_an_id(void **state)
     close_played(&p);
 }
 
+static uint64_t cpu_ns_of_messages(unsigned count)
+{
+    char text[512];
+    struct played p;
+    snprintf(text, sizeof text, HEAD "queue q\nimage app {\nmethod Message { }\nmethod Last { exit }\n"
+             "method Looper { repeat %u { post Message to q }; post Last to q priority -1; loop q }\n}\n"
+             "thread looper main run Looper\n", count);
+    play(&p, text, "1");
+    assert_int_equal(track(&p.truth, "looper")->message_count, count + 1);
+    uint64_t cpu_ns = p.head.process_cpu_ns;
+    close_played(&p);
+    return cpu_ns;
+}
+
+/* Four times as many messages would take sixteen times as long if each post and poll looked at all that wait. */
+static void a_message_costs_the_player_the_same_however_many_wait(void **state)
+{
+    (void)state;
+    assert_true(cpu_ns_of_messages(40000) < 8 * cpu_ns_of_messages(10000));
+}
+
 /* Its end is that of the scenario, not of its threads. */
 static void what_waits_for_ever_ends_with_the_scenario(void **state)
 {
@@ -304,6 +325,7 @@ int main(void)
         PLAYED(threads_are_real_ones_with_ids_of_their_own),
         PLAYED(a_wait_was_ended_by_the_one_who_let_go),
         PLAYED(messages_of_a_queue_run_one_by_one_each_with_an_id),
+        PLAYED(a_message_costs_the_player_the_same_however_many_wait),
         PLAYED(what_waits_for_ever_ends_with_the_scenario),
         cmocka_unit_test(more_methods_than_there_are_frames_are_refused),
         PLAYED(when_the_main_thread_has_ended_its_process_costs_nothing),
