@@ -60,6 +60,7 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(clock_start, "sampler gives a thread a CPU clock"),
     MEMBER(clock_end, "  takes it back after the thread's end"),
     MEMBER(slice, "slice of two threads on one processor"),
+    MEMBER(turn, "what a thread asks a processor for at a time"),
     SPANS(sleep_call, "sleep, in the kernel"),
     SPANS(device_call, "read that waits, in the kernel"),
     SPANS(wake_call, "call that wakes a thread, in the kernel"),
@@ -300,6 +301,7 @@ int main(int argc, char **argv)
         costs_start_round(&rounds[i]);
         costs_method_round(&rounds[i]);
         costs_wake_round(&rounds[i]);
+        costs_line_round(&rounds[i]);
     }
     printf("%-56s %10s %10s %10s  ns\n", "cost", "quartile", "median", "quartile");
     for (int i = 0; i < MEMBERS; i++)

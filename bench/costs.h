@@ -37,6 +37,9 @@ void costs_method_round(struct sim_costs *out);
 void costs_wake_prepare(void);
 void costs_wake_round(struct sim_costs *out);
 
+/* How the kernel shares processors. */
+void costs_line_round(struct sim_costs *out);
+
 /* What takes a process of its own with the library preloaded: `self` run again, under `strobe record` from the folder
  * above. `what`: "hook", the hook itself; "pass", the sampler's pass with the sleep before it; "attach" and "detach", a
  * thread's begin and end. False when it failed. */

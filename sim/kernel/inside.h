@@ -33,6 +33,14 @@ struct sim_core {
     bool arriving;                       /* the switch to `thread` still costs */
     uint64_t slice_end_ns;
     uint64_t idle_since_ns;              /* while it has no thread */
+
+    /* Its line, in a schedule with a line for each core (lines.c). */
+    struct sim_thread_inside *line_first, *line_last;
+    uint32_t line_ready;                 /* threads in it that could run */
+    uint64_t average_ns;                 /* what each of its threads is due, when it was looked at last */
+    uint64_t balance_ns;                 /* when it compares its line with others again */
+    bool fell_idle;                      /* it has not looked at other lines since */
+    bool gives_way;                      /* a thread that preempts its thread has come to the line */
 };
 
 struct sim_thread_inside {
@@ -55,6 +63,12 @@ struct sim_thread_inside {
     struct sim_core *displaced_from;     /* not in the line, but to come back to this one */
     bool woken_late;                     /* on its way to an idle core, by another thread's call */
     uint64_t rank;                       /* adversary: in the line, by priorities */
+    struct sim_core *in_line;            /* of the core: see lines.c; NULL = in none */
+    struct sim_thread_inside *line_next, *line_previous;
+    uint64_t deadline_ns, turn_end_ns;   /* of fair_ns */
+    int64_t lag_ns;                      /* when it left its line: what it was due and had not had */
+    uint64_t left_core_ns;
+    bool lingers;                        /* in a line although it waits */
 
     /* Its CPU timer. */
     struct sim_cpu_timer clock;          /* period_ns == 0: it has none */
@@ -125,6 +139,8 @@ struct sim_kernel {
     struct sim_kernel_stats stats;
     struct sim_random random;            /* adversary */
     struct sim_random chance;            /* lateness */
+    int64_t busy_average;                /* cores that are busy, on average, in 2^-20 of one (lines.c) */
+    uint64_t busy_since_ns;              /* up to here */
     bool by_priority;
     uint64_t fuse_scale, lowest_rank;
 };
@@ -132,6 +148,7 @@ struct sim_kernel {
 /* ---- schedule.c */
 
 uint64_t sim_weight(int nice);
+void sim_account(const struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_leave(struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t);
 void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocked);
@@ -167,6 +184,20 @@ static inline uint64_t sim_later(uint64_t now_ns, uint64_t span_ns)
 {
     return span_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + span_ns;
 }
+
+/* ---- lines.c */
+
+void sim_line_open(struct sim_core *core);
+void sim_line_add(struct sim_core *core, struct sim_thread_inside *t);
+void sim_line_drop(struct sim_thread_inside *t);
+struct sim_thread_inside *sim_line_take(const struct sim_kernel *k, struct sim_core *core);
+bool sim_line_gives_way(const struct sim_kernel *k, struct sim_core *core, bool asked);
+bool sim_line_preempts(const struct sim_kernel *k, struct sim_core *core, const struct sim_thread_inside *t);
+void sim_line_leave(const struct sim_kernel *k, struct sim_thread_inside *t, bool blocked);
+struct sim_core *sim_line_come(struct sim_kernel *k, struct sim_thread_inside *t);
+struct sim_thread_inside *sim_line_pull(struct sim_kernel *k, struct sim_core *core);
+void sim_line_note_busy(struct sim_kernel *k);
+void sim_line_balance(struct sim_kernel *k, struct sim_core *core);
 
 /* ---- cpu_timer.c */
 

@@ -30,8 +30,10 @@ struct sim_kernel *sim_kernel_open(const struct sim_kernel_options *options, con
     k->all_end = &k->all;
     k->next_tid = 1;
     k->idle_cores = options->cores;
-    for (uint32_t i = 0; i < options->cores; i++)
+    for (uint32_t i = 0; i < options->cores; i++) {
         k->cores[i] = (struct sim_core){ .event.kind = SIM_EVENT_CORE, .index = i };
+        sim_line_open(&k->cores[i]);
+    }
     sim_fiber_adopt(&k->outside);
     k->host = &k->outside;
     k->limit.kind = SIM_EVENT_LIMIT;

@@ -7,11 +7,12 @@
  *   NEW -> READY <-> RUNNING -> BLOCKED -> READY ...        -> ENDED
  *   a stop (sim_stop) lies over any of these: the thread keeps its state but does not move until sim_continue
  *
- * Schedulers. FAIR: least virtual run time first (as CFS), weighted by niceness, with a slice; a realtime thread goes
- * before all others, on the core where it was last, and whom it takes that core from stands until it goes; a woken
- * thread preempts one that has run much longer. ADVERSARIAL: every choice that the real
- * world leaves open (who runs next, on which core, how long, which waiter is woken, and whether to switch at an atomic
- * operation of the engine, see sim/kernel/atomic.h) is drawn from the seed.
+ * Schedulers. FAIR: a realtime thread goes before all others, on the core where it was last. Of the others, where the
+ * machine's turn_ns is 0: least virtual run time first (as CFS), weighted by niceness, with a slice, from one line for
+ * all cores; the thread that a realtime thread takes a core from stands until that one goes; a woken thread preempts
+ * one that has run much longer. Else each core has a line of its own, as in EEVDF (lines.c). ADVERSARIAL: every choice
+ * that the real world leaves open (who runs next, on which core, how long, which waiter is woken, and whether to switch
+ * at an atomic operation of the engine, see sim/kernel/atomic.h) is drawn from the seed.
  *
  * All of it is one operating-system thread: not thread-safe; one kernel runs at a time. Calls marked "fiber" are made
  * by the virtual thread that is running; "any" also from outside and from timer callbacks. Units: ns of virtual
@@ -39,6 +40,7 @@ struct sim_machine {
     struct sim_lateness stop;        /* a stop by signal of a thread that runs on another core; none: signal_ns */
     uint64_t start_own_ns;           /* CPU time of a thread that another one starts, before its own code */
     uint64_t end_own_ns;             /* ... of a thread at its end, after its own code */
+    uint64_t turn_ns;                /* a thread's turn where each core has a line of its own; 0: all share one line */
 };
 
 struct sim_kernel_options {
@@ -214,6 +216,10 @@ enum sim_wake sim_io(uint64_t latency_ns);
 
 /* Gives the core away, to the end of the line. Fiber. */
 void sim_yield(void);
+
+/* Uses the core for what the running thread was charged; a thread that it has woken and that preempts it has the core
+ * first. To be called where a system call that wakes threads returns. Fiber. */
+void sim_leave_kernel(void);
 
 /* Calls fn(ctx) at that time, between fibers. Any. STROBE_IO: out of memory. */
 enum strobe_status sim_at(struct sim_kernel *k, uint64_t time_ns, void (*fn)(void *ctx), void *ctx);

@@ -1,8 +1,8 @@
 /* Who is on which core, and what happens next.
  *
- * Fair schedule, after the Linux kernel's CFS (I. Molnar, 2007): of all that could run, next is who has had the least
- * CPU time, weighted by niceness; who wakes after a long sleep is put half a slice before the others, not further. All
- * cores share one line. */
+ * Fair schedule where the cores share one line, after the Linux kernel's CFS (I. Molnar, 2007): of all that could run,
+ * next is who has had the least CPU time, weighted by niceness; who wakes after a long sleep is put half a slice before
+ * the others, not further. Where each core has a line, lines.c says who is next. */
 #include "sim/kernel/inside.h"
 
 #include <stddef.h>
@@ -27,7 +27,7 @@ uint64_t sim_weight(int nice)
 }
 
 /* Notes the time since the last account. The thread is on a core. */
-static void account(const struct sim_kernel *k, struct sim_thread_inside *t)
+void sim_account(const struct sim_kernel *k, struct sim_thread_inside *t)
 {
     uint64_t ns = k->now_ns - t->since_ns;
     t->since_ns = k->now_ns;
@@ -44,7 +44,7 @@ static void raise_floor(struct sim_kernel *k)
         if (!t || t->realtime)
             continue;
         if (!k->cores[i].arriving)
-            account(k, t);
+            sim_account(k, t);
         least = t->fair_ns < least ? t->fair_ns : least;
     }
     if (k->ready.count && sim_heap_least(&k->ready) >= NOT_REALTIME) {
@@ -96,6 +96,12 @@ static void unplan(struct sim_kernel *k, struct sim_core *core)
         sim_heap_remove(&k->events, &core->event);
 }
 
+/* Each core has a line of its own. */
+static bool has_lines(const struct sim_kernel *k)
+{
+    return k->options.machine.turn_ns && k->options.schedule == SIM_FAIR;
+}
+
 static void vacate(struct sim_kernel *k, struct sim_core *core)
 {
     unplan(k, core);
@@ -104,6 +110,10 @@ static void vacate(struct sim_kernel *k, struct sim_core *core)
     core->thread = NULL;
     core->arriving = false;
     core->idle_since_ns = k->now_ns;
+    core->fell_idle = true;
+    core->gives_way = false;
+    if (has_lines(k))
+        sim_line_note_busy(k);
     k->idle_cores++;
 }
 
@@ -116,6 +126,10 @@ void sim_replan(struct sim_kernel *k, struct sim_core *core)
 
 static void new_slice(struct sim_kernel *k, struct sim_core *core)
 {
+    if (has_lines(k)) {      /* the next tick */
+        core->slice_end_ns = (k->now_ns / k->options.slice_ns + 1) * k->options.slice_ns;
+        return;
+    }
     core->slice_end_ns = sim_later(k->now_ns, k->options.schedule == SIM_FAIR ? k->options.slice_ns
                                                                              : sim_adversary_slice(k));
 }
@@ -162,6 +176,8 @@ static void place(struct sim_kernel *k, struct sim_core *core, struct sim_thread
 {
     core->thread = t;
     t->core = core;
+    if (has_lines(k))
+        sim_line_note_busy(k);
     k->idle_cores--;
     uint64_t takes_ns = core->last == t ? 0 : k->options.switch_ns;
     if (t->woken_late)
@@ -182,11 +198,13 @@ static void place(struct sim_kernel *k, struct sim_core *core, struct sim_thread
 void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocked)
 {
     struct sim_core *core = t->core;
+    if (has_lines(k) && !t->realtime)
+        sim_line_leave(k, t, blocked);
     if (core->arriving) {
         vacate(k, core);
         return;
     }
-    account(k, t);
+    sim_account(k, t);
     vacate(k, core);
     uint64_t computes = t->shown.compute_ns < t->left_ns ? t->shown.compute_ns : t->left_ns;
     t->shown.compute_left_ns = computes;
@@ -207,6 +225,10 @@ static uint64_t line_key(struct sim_kernel *k, struct sim_thread_inside *t)
 
 static void queue(struct sim_kernel *k, struct sim_thread_inside *t)
 {
+    if (has_lines(k) && !t->realtime) {
+        sim_line_add(t->last_core, t);
+        return;
+    }
     sim_heap_put(&k->ready, &t->ready, line_key(k, t));
 }
 
@@ -226,6 +248,8 @@ static struct sim_core *idle_core(struct sim_kernel *k, const struct sim_thread_
 void sim_leave_line(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     sim_heap_remove(&k->ready, &t->ready);
+    if (t->in_line)
+        sim_line_drop(t);
     if (t->displaced_from) {
         t->displaced_from->displaced = NULL;
         t->displaced_from = NULL;
@@ -249,6 +273,17 @@ static void put_displaced_back(struct sim_kernel *k)
     }
 }
 
+/* Gives an idle core to the first in its line, or, when it has just become idle, to one of another line. */
+static void fill_from_lines(struct sim_kernel *k, struct sim_core *core)
+{
+    struct sim_thread_inside *t = core->thread ? NULL : sim_line_take(k, core);
+    if (!t && !core->thread && core->fell_idle)
+        t = sim_line_pull(k, core);
+    core->fell_idle = false;
+    if (t)
+        place(k, core, t);
+}
+
 /* Gives idle cores to those in the line. */
 void sim_refill(struct sim_kernel *k)
 {
@@ -258,6 +293,8 @@ void sim_refill(struct sim_kernel *k)
         struct sim_thread_inside *t = OWNER(sim_heap_take(&k->ready), struct sim_thread_inside, ready);
         place(k, idle_core(k, t), t);
     }
+    for (uint32_t i = 0; has_lines(k) && i < k->options.cores && k->idle_cores; i++)
+        fill_from_lines(k, &k->cores[i]);
 }
 
 static bool preempts(struct sim_kernel *k, const struct sim_thread_inside *woken,
@@ -275,6 +312,7 @@ static void preempt(struct sim_kernel *k, struct sim_core *core)
     struct sim_thread_inside *t = core->thread;
     if (t == k->running) {
         core->slice_end_ns = k->now_ns;      /* it goes when it next uses time */
+        core->gives_way = true;
         return;
     }
     if (!core->arriving) {
@@ -297,7 +335,7 @@ static void take_own_core(struct sim_kernel *k, struct sim_thread_inside *t)
         k->stats.preemptions++;
     }
     sim_off_core(k, other, false);
-    if (core->displaced) {
+    if (core->displaced || has_lines(k)) {
         queue(k, other);
     } else {
         core->displaced = other;
@@ -328,9 +366,28 @@ static struct sim_core *core_to_preempt(struct sim_kernel *k)
     return most;
 }
 
+static void make_ready_in_line(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    struct sim_core *core = sim_line_come(k, t);
+    if (!core->thread) {
+        sim_line_drop(t);
+        place(k, core, t);
+        return;
+    }
+    if (t->woken_late)
+        charge_wake(k, t, 0);
+    t->woken_late = false;
+    if (!core->thread->errand && sim_line_preempts(k, core, t))
+        preempt(k, core);
+}
+
 /* A thread that can run comes to the line, or on a core at once. One that is stopped does so later. */
 void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
 {
+    if (has_lines(k) && !t->realtime) {
+        make_ready_in_line(k, t);
+        return;
+    }
     raise_floor(k);
     if (!t->realtime) {
         uint64_t credit = k->options.slice_ns / 2;
@@ -354,10 +411,31 @@ void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
         preempt(k, core);
 }
 
+/* At a tick: idle cores may take what waits in this line. */
+static bool line_gives_way(struct sim_kernel *k, struct sim_core *core)
+{
+    bool asked = core->gives_way;
+    core->gives_way = false;
+    if (k->ready.count && !core->thread->realtime)
+        return true;
+    for (uint32_t i = 0; i < k->options.cores && k->idle_cores && core->line_ready; i++) {
+        struct sim_thread_inside *t = k->cores[i].thread ? NULL : sim_line_pull(k, &k->cores[i]);
+        if (t)
+            place(k, &k->cores[i], t);
+    }
+    sim_line_balance(k, core);
+    if (sim_line_gives_way(k, core, asked))
+        return true;
+    new_slice(k, core);
+    return false;
+}
+
 /* The slice is over: does the first in the line go before? */
 static bool gives_way(struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t = core->thread;
+    if (has_lines(k))
+        return line_gives_way(k, core);
     if (core->displaced) {       /* the realtime thread stays: the other one goes where it can */
         struct sim_thread_inside *other = core->displaced;
         sim_leave_line(k, other);
@@ -445,7 +523,7 @@ static struct sim_thread_inside *core_event(struct sim_kernel *k, struct sim_cor
         return NULL;
     }
     struct sim_thread_inside *t = core->thread;
-    account(k, t);
+    sim_account(k, t);
     if (!t->left_ns || (t->clock_rings && !t->in_kernel) || (t->clock.period_ns && sim_cpu_timer_check(t)))
         return t;
     if (core->slice_end_ns > k->now_ns) {
@@ -454,7 +532,8 @@ static struct sim_thread_inside *core_event(struct sim_kernel *k, struct sim_cor
         t->shown.involuntary_switches++;
         k->stats.preemptions++;
         sim_off_core(k, t, false);
-        sim_refill(k);
+        if (!has_lines(k))
+            sim_refill(k);
         queue(k, t);
         sim_refill(k);
     } else {
@@ -551,7 +630,7 @@ static void interrupt_compute(struct sim_kernel *k, struct sim_thread_inside *t)
     uint64_t left_ns = t->left_ns, asked_ns = t->shown.compute_ns;
     t->shown.compute_left_ns = asked_ns < left_ns ? asked_ns : left_ns;
     sim_cpu_timer_call(t);
-    account(k, t);
+    sim_account(k, t);
     t->left_ns = left_ns + t->shown.debt_ns;
     t->shown.debt_ns = 0;
     t->shown.compute_ns = asked_ns;
@@ -560,7 +639,7 @@ static void interrupt_compute(struct sim_kernel *k, struct sim_thread_inside *t)
 /* Has the thread compute what it was charged and `ns` more. */
 static void compute(struct sim_kernel *k, struct sim_thread_inside *t, uint64_t ns)
 {
-    account(k, t);
+    sim_account(k, t);
     t->left_ns = t->shown.debt_ns + ns;
     t->shown.compute_ns = ns;
     for (;;) {
@@ -616,6 +695,14 @@ void sim_compute_in_kernel(uint64_t ns)
         compute(t->kernel, t, 0);
 }
 
+void sim_leave_kernel(void)
+{
+    struct sim_kernel *k = sim_kernel_current;
+    assert(k && k->running);
+    if (k->running->shown.debt_ns)
+        sim_compute_in_kernel(0);
+}
+
 void sim_pay_debt(struct sim_kernel *k, struct sim_thread_inside *t)
 {
     if (!passes_quietly(k, t, t->shown.debt_ns))
@@ -626,8 +713,10 @@ void sim_yield(void)
 {
     struct sim_thread_inside *t = sim_enter();
     struct sim_kernel *k = t->kernel;
-    if (!k->ready.count)
+    if (!k->ready.count && !(has_lines(k) && t->core->line_ready))
         return;
+    if (has_lines(k))
+        t->fair_ns = t->deadline_ns;
     for (uint32_t i = 1; i <= k->ready.count && k->options.schedule == SIM_FAIR; i++) {
         uint64_t key = k->ready.entries[i].key;
         if (key >= NOT_REALTIME && key - NOT_REALTIME > t->fair_ns)
@@ -636,7 +725,8 @@ void sim_yield(void)
     t->shown.involuntary_switches++;
     k->running = NULL;
     sim_off_core(k, t, false);
-    sim_refill(k);
+    if (!has_lines(k))
+        sim_refill(k);
     queue(k, t);
     sim_refill(k);
     sim_leave(k, t);

@@ -17,6 +17,7 @@ const struct sim_costs sim_costs_default = {
     .probe_other = 2, .mark = 21.7, .call_record = 4.1, .stop_far = 28386, .stop_far_target = 28419,
     .resume_far = 8860, .sampler_wake = 26288, .start_call = 40235, .start_own = 7311, .end_own = 9995,
     .attach = 54654, .detach = 1882, .clock_start = 24293, .clock_end = 7408, .slice = 3953942,
+    .turn = 1400000,
     .sleep_call = {{16237, 17054, 19283, 20796, 32497}},
     .device_call = {{16384, 17373, 18797, 23928, 37655}},
     .wake_call = {{1720, 2531, 3319, 5848, 12007}},
@@ -57,7 +58,8 @@ static const struct member { const char *name; size_t offset; enum shape shape; 
     MEMBER(probe_other), MEMBER(mark),
     MEMBER(call_record), MEMBER(stop_far), MEMBER(stop_far_target), MEMBER(resume_far), MEMBER(sampler_wake),
     MEMBER(start_call), MEMBER(start_own), MEMBER(end_own), MEMBER(attach), MEMBER(detach), MEMBER(clock_start),
-    MEMBER(clock_end), MEMBER(slice), SHAPED(sleep_call, SPAN_COST), SHAPED(device_call, SPAN_COST),
+    MEMBER(clock_end), MEMBER(slice), MEMBER(turn),
+    SHAPED(sleep_call, SPAN_COST), SHAPED(device_call, SPAN_COST),
     SHAPED(wake_call, SPAN_COST), SHAPED(wait_call, SPAN_COST), SHAPED(sampler_late, LATENESS),
     SHAPED(stop_late, LATENESS),
     SHAPED(sleep_late, SPAN_LATENESS), SHAPED(device_late, SPAN_LATENESS), SHAPED(wake_late, SPAN_LATENESS),
@@ -262,5 +264,6 @@ void sim_costs_machine(const struct sim_costs *costs, struct sim_machine *out)
         .wake = without_calls(&costs->wake_late, &costs->wait_call), .wake_call = costs->wake_call,
         .wait_call = costs->wait_call, .stop = without(&costs->stop_late, costs->stop_far),
         .start_own_ns = (uint64_t)costs->start_own, .end_own_ns = (uint64_t)costs->end_own,
+        .turn_ns = (uint64_t)costs->turn,
     };
 }

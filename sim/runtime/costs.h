@@ -55,6 +55,7 @@ struct sim_costs {
     double clock_start;      /* sampler: gives a thread a CPU clock that ticks */
     double clock_end;        /* ... takes it back after the thread's end */
     double slice;            /* how long a thread keeps its processor while another wants it */
+    double turn;             /* what a thread asks its processor for at a time; 0: the processors share one line */
     struct sim_span_cost sleep_call;    /* the app's thread: a sleep, in the kernel */
     struct sim_span_cost device_call;   /* ... a read that waits */
     struct sim_span_cost wake_call;     /* ... a call that wakes a thread on an idle processor */

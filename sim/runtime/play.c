@@ -240,6 +240,7 @@ static void spawn(struct sim_player *p, uint32_t spec)
     if (ns)
         sim_compute_in_kernel(ns);
     sim_world_spawn(p->world, spec, &p->v);
+    sim_leave_kernel();
     sim_tell_point(p, STROBE_KIND_THREAD, 0);
 }
 

@@ -178,6 +178,7 @@ void sim_play_call_looper(struct sim_player *p, struct sim_sem *event)
     p->calls_looper = true;
     sim_wait_begin(p, STROBE_KIND_WRITE, 0);
     sim_sem_post(event);
+    sim_leave_kernel();
     sim_wait_end(p, SIM_WAKE_NONE);
     p->calls_looper = false;
 }
@@ -230,11 +231,13 @@ void sim_play_unlock(struct sim_player *p, const struct sim_op *op)
     if (op->kind == SIM_OP_READ_LOCK || op->kind == SIM_OP_WRITE_LOCK) {
         sim_tell_release(p, lock_id(op), op->kind == SIM_OP_READ_LOCK ? STROBE_RELEASE_SHARED : STROBE_RELEASE_LOCK);
         sim_rwlock_unlock(&p->world->rwlocks[op->object]);
+        sim_leave_kernel();
         return;
     }
     if (m->depth <= 1)
         sim_tell_release(p, lock_id(op), STROBE_RELEASE_LOCK);
     sim_mutex_unlock(m);
+    sim_leave_kernel();
 }
 
 /* A wait lets go of its lock first, and whoever waits for that learns it from us. */
@@ -274,6 +277,7 @@ static void unpark(struct sim_player *p, uint32_t spec)
         return;
     sim_tell_release(p, sim_what(SIM_WHAT_PARK, v->thread->serial), STROBE_RELEASE_TARGET);
     sim_unpark(v->thread);
+    sim_leave_kernel();
 }
 
 static void join(struct sim_player *p, uint32_t spec)
@@ -308,10 +312,12 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
     case SIM_OP_NOTIFY:
         sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ONE);
         sim_cond_notify(&w->conds[op->object]);
+        sim_leave_kernel();
         break;
     case SIM_OP_NOTIFY_ALL:
         sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ALL);
         sim_cond_notify_all(&w->conds[op->object]);
+        sim_leave_kernel();
         break;
     case SIM_OP_SEM_WAIT:
         sim_wait_begin(p, STROBE_KIND_SEM, sim_what(SIM_WHAT_SEM, op->object));
@@ -320,6 +326,7 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
     case SIM_OP_SEM_POST:
         sim_tell_release(p, sim_what(SIM_WHAT_SEM, op->object), STROBE_RELEASE_ONE);
         sim_sem_post(&w->sems[op->object]);
+        sim_leave_kernel();
         break;
     case SIM_OP_PARK:
         sim_wait_begin(p, STROBE_KIND_PARK, sim_what(SIM_WHAT_PARK, p->v.thread->serial));

@@ -80,6 +80,7 @@ static void each_member_must_be_there_once(void **state)
         "suspend", "suspend_target", "tick", "tick_wait", "copy", "copy_kib", "resume", "unwind_frame", "probe",
         "probe_other", "mark", "call_record", "stop_far", "stop_far_target", "resume_far", "sampler_wake",
         "start_call", "start_own", "end_own", "attach", "detach", "clock_start", "clock_end", "slice",
+        "turn",
         "sleep_call", "device_call", "wake_call", "wait_call", "sampler_late", "stop_late", "sleep_late", "device_late",
         "wake_late",
     };

@@ -133,6 +133,8 @@ static void acts(void *self)
 
 static uint64_t seed_playing;
 
+static uint64_t turn_ns;   /* 0: all cores share one line */
+
 static void play_seed(uint64_t seed, enum sim_schedule schedule, uint32_t cores)
 {
     seed_playing = seed;
@@ -144,7 +146,8 @@ static void play_seed(uint64_t seed, enum sim_schedule schedule, uint32_t cores)
     queued = taken = put = tokens_taken = tokens_put = added = 0;
     counter = 0;
     stage_open(&(struct sim_kernel_options){ .seed = seed, .cores = cores, .schedule = schedule, .switch_ns = 1500,
-                                             .signal_ns = 3 * US, .limit_ns = 10000 * MS });
+                                             .signal_ns = 3 * US, .limit_ns = 10000 * MS,
+                                             .machine = { .turn_ns = turn_ns } });
     for (uint32_t i = 0; i < ACTORS; i++)
         actors[i] = sim_thread_start(kernel, &(struct sim_thread_options){ .realtime = i == ACTORS - 1, .entry = acts,
                                                                       .nice = (int)i % 3, .arg = &actors[i] });
@@ -172,6 +175,19 @@ static void one_seed_does_the_same_twice(void **state)
         play_seed(seed, schedule, 1 + seed % 4);
         assert_int_equal(log_hash, first);
     }
+}
+
+static void a_line_for_each_core_loses_nobody_and_does_the_same_twice(void **state)
+{
+    (void)state;
+    turn_ns = 200 * US;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        play_seed(seed, SIM_FAIR, 1 + seed % 4);
+        uint64_t first = log_hash;
+        play_seed(seed, SIM_FAIR, 1 + seed % 4);
+        assert_int_equal(log_hash, first);
+    }
+    turn_ns = 0;
 }
 
 static void the_adversary_does_otherwise_for_another_seed(void **state)
@@ -297,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_seed_does_the_same_twice),
+        cmocka_unit_test(a_line_for_each_core_loses_nobody_and_does_the_same_twice),
         cmocka_unit_test(the_adversary_does_otherwise_for_another_seed),
         cmocka_unit_test(compilers_and_machines_agree),
         cmocka_unit_test_teardown(whatever_the_adversary_chooses_nothing_is_lost, tell_seed),

@@ -254,6 +254,23 @@ static void a_post_is_a_write_where_it_calls_a_looper(void **state)
     played_close(&p);
 }
 
+/* The looper is due, since it waited while main computed: it has the only core before main's write returns. */
+static void whom_a_post_calls_may_have_the_core_before_the_write_returns(void **state)
+{
+    (void)state;
+    struct sim_run_options options = {.seed = 1, .costs = {.wake_call = {{3e3, 3e3, 3e3, 3e3, 3e3}}, .turn = 1400000}};
+    play_as(&p,
+            "scenario s \"\"\nduration 3ms\ncores 1\nqueue q\nimage a.so {\nmethod f { compute 20us }\n"
+            "method drain { loop q }\n"
+            "method top { compute 1ms; post f to q; compute 100us }\n"
+            "}\nthread looper main run drain\nthread main run top\n",
+            NULL, &options);
+    const struct sim_track *t = named("main");
+    assert_int_equal(t->event_count, 4);   /* top, [write], its end, the end */
+    assert_in_range(t->events[2].time_ns - t->events[1].time_ns, 23000, 30000);
+    played_close(&p);
+}
+
 static void due_messages_go_by_priority_and_then_in_order(void **state)
 {
     (void)state;
@@ -394,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_tid_used_again_has_the_next_generation),
         cmocka_unit_test(a_thread_that_is_started_costs_both_and_its_story_is_that_of_its_own_code),
         cmocka_unit_test(a_post_is_a_write_where_it_calls_a_looper),
+        cmocka_unit_test(whom_a_post_calls_may_have_the_core_before_the_write_returns),
         cmocka_unit_test(due_messages_go_by_priority_and_then_in_order),
         cmocka_unit_test(a_vsync_posts_a_frame_each_period_unless_one_waits),
         cmocka_unit_test(calls_nest_and_core_time_adds_up_in_any_schedule),

@@ -1,0 +1,309 @@
+/* The fair schedule where each core has a line of its own: EEVDF, as Linux has it since 6.12 (kernel/sched/fair.c; the
+ * name is that of the paper by I. Stoica and H. Abdel-Wahab, 1995).
+ *
+ * A thread's `fair_ns` is its CPU time, weighted. The average over a core's threads is what each of them is due. A
+ * thread is eligible that has had no more than that. Of the eligible threads the one of the earliest deadline is next;
+ * a deadline is a share of the core (turn_ns, weighted) from where the thread's turn began.
+ *
+ *     turn       a thread keeps its core until its deadline as long as it is eligible. The kernel looks at its ticks
+ *                (slice_ns) whether the deadline has passed, and whenever a thread joins the line
+ *     wake-up    a thread that comes to the line takes the core at once if it would be next
+ *     delay      a thread that waits for something although it has had more than it is due stays in its core's line
+ *                until it is eligible. One that is woken before that stays on that core, even if another one is idle
+ *     lag        a thread that has had less than it is due when it leaves a line has as much ahead in the next one
+ *     balance    a woken thread goes to its own core when that is idle, and else, unless most are busy, to an idle
+ *                one. A core that becomes idle takes a thread out of another core's line, and one that is idle does so
+ *                at the ticks of the other; but none that has run there within HOT_NS. At some ticks a core takes a
+ *                thread from a line that is longer by two
+ *
+ * Realtime threads are not in these lines. */
+#include "sim/kernel/inside.h"
+
+#define HOT_NS ((uint64_t)500000)            /* sysctl_sched_migration_cost */
+#define BALANCE_NS ((uint64_t)32000000)      /* between busy cores */
+#define AVERAGE_AT_FIRST ((uint64_t)1 << 40)
+
+static uint64_t weighted(const struct sim_thread_inside *t, uint64_t ns)
+{
+    return t->weight == 1024 ? ns : ns * 1024 / t->weight;
+}
+
+static uint64_t turn_of(const struct sim_thread_inside *t)
+{
+    return weighted(t, t->kernel->options.machine.turn_ns);
+}
+
+/* ---- who is in a line */
+
+void sim_line_open(struct sim_core *core)
+{
+    core->average_ns = AVERAGE_AT_FIRST;
+}
+
+void sim_line_add(struct sim_core *core, struct sim_thread_inside *t)
+{
+    assert(!t->in_line);
+    t->in_line = core;
+    t->line_previous = core->line_last;
+    t->line_next = NULL;
+    *(core->line_last ? &core->line_last->line_next : &core->line_first) = t;
+    core->line_last = t;
+    core->line_ready += !t->lingers;
+}
+
+void sim_line_drop(struct sim_thread_inside *t)
+{
+    struct sim_core *core = t->in_line;
+    *(t->line_previous ? &t->line_previous->line_next : &core->line_first) = t->line_next;
+    *(t->line_next ? &t->line_next->line_previous : &core->line_last) = t->line_previous;
+    core->line_ready -= !t->lingers;
+    t->in_line = NULL;
+    t->lingers = false;
+}
+
+/* The thread on the core, when it takes part. */
+static struct sim_thread_inside *current(const struct sim_core *core)
+{
+    return core->thread && !core->thread->realtime ? core->thread : NULL;
+}
+
+static uint64_t weight_of(const struct sim_core *core)
+{
+    const struct sim_thread_inside *on = current(core);
+    uint64_t weight = on ? on->weight : 0;
+    for (const struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
+        weight += t->weight;
+    return weight;
+}
+
+/* What each thread of the core is due. */
+static uint64_t average(const struct sim_kernel *k, struct sim_core *core)
+{
+    struct sim_thread_inside *on = current(core);
+    int64_t sum = 0, weight = 0;
+    if (on && !core->arriving)
+        sim_account(k, on);
+    for (const struct sim_thread_inside *t = core->line_first; t; t = t->line_next) {
+        sum += (int64_t)(t->fair_ns - core->average_ns) * (int64_t)t->weight;
+        weight += (int64_t)t->weight;
+    }
+    if (on) {
+        sum += (int64_t)(on->fair_ns - core->average_ns) * (int64_t)on->weight;
+        weight += (int64_t)on->weight;
+    }
+    if (weight)
+        core->average_ns += (uint64_t)((sum - (sum < 0 ? weight - 1 : 0)) / weight);
+    return core->average_ns;
+}
+
+/* ---- who is next */
+
+/* The thread that is to have the core: the one on it as long as its turn lasts; NULL: there is none. */
+static struct sim_thread_inside *first(const struct sim_kernel *k, struct sim_core *core)
+{
+    uint64_t due = average(k, core);
+    struct sim_thread_inside *on = current(core), *best = on && on->fair_ns <= due ? on : NULL;
+    if (best && best->fair_ns < best->turn_end_ns)
+        return best;
+    for (struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
+        if (t->fair_ns <= due && (!best || t->deadline_ns < best->deadline_ns + (best == on)))
+            best = t;
+    return best ? best : on;
+}
+
+/* The first in the line of an idle core, taken out of it. Threads that wait leave the line when they are first. */
+struct sim_thread_inside *sim_line_take(const struct sim_kernel *k, struct sim_core *core)
+{
+    struct sim_thread_inside *t;
+    while ((t = first(k, core))) {
+        bool lingers = t->lingers;
+        sim_line_drop(t);
+        if (!lingers)
+            break;
+        t->lag_ns = 0;
+    }
+    if (t)
+        t->turn_end_ns = t->deadline_ns;
+    return t;
+}
+
+/* True when the thread has had its share; its deadline is then the next. */
+static bool renew(struct sim_thread_inside *t)
+{
+    if (t->fair_ns < t->deadline_ns)
+        return false;
+    t->deadline_ns = t->fair_ns + turn_of(t);
+    return true;
+}
+
+/* Whether the thread on the core is to go. Called at ticks, and when a thread has come to the line. */
+bool sim_line_gives_way(const struct sim_kernel *k, struct sim_core *core, bool asked)
+{
+    struct sim_thread_inside *on = current(core);
+    if (!on)
+        return false;
+    if (!core->arriving)
+        sim_account(k, on);
+    bool over = renew(on);
+    if ((over || asked) && first(k, core) != on)
+        return true;
+    if (on->fair_ns >= on->turn_end_ns)
+        on->turn_end_ns = on->deadline_ns;
+    return false;
+}
+
+/* Whether a thread that has come to the line is to have the core now. */
+bool sim_line_preempts(const struct sim_kernel *k, struct sim_core *core, const struct sim_thread_inside *t)
+{
+    struct sim_thread_inside *on = current(core);
+    if (!on)
+        return false;
+    if (!core->arriving)
+        sim_account(k, on);
+    return renew(on) ? first(k, core) != on : first(k, core) == t;
+}
+
+/* ---- leaving and coming */
+
+/* The thread is about to leave its core. */
+void sim_line_leave(const struct sim_kernel *k, struct sim_thread_inside *t, bool blocked)
+{
+    struct sim_core *core = t->core;
+    uint64_t due = average(k, core);
+    int64_t lag = (int64_t)(due - t->fair_ns), tick = (int64_t)weighted(t, k->options.slice_ns);
+    int64_t most = (int64_t)turn_of(t) * 2 > tick ? (int64_t)turn_of(t) * 2 : tick;
+    renew(t);
+    t->lag_ns = lag > most ? most : lag < -most ? -most : lag;
+    t->left_core_ns = k->now_ns;
+    t->lingers = blocked && lag < 0;
+    if (t->lingers)
+        sim_line_add(core, t);
+}
+
+/* Where a thread begins in a line: its lag from the average, which its coming moves. */
+static void begin(const struct sim_kernel *k, struct sim_core *core, struct sim_thread_inside *t, bool is_new)
+{
+    int64_t weight = (int64_t)weight_of(core), own = (int64_t)t->weight;
+    uint64_t due = average(k, core);
+    t->fair_ns = weight ? due - (uint64_t)(t->lag_ns * (weight + own) / weight) : due;
+    t->deadline_ns = t->fair_ns + (is_new ? turn_of(t) / 2 : turn_of(t));
+    t->turn_end_ns = t->deadline_ns;
+}
+
+static struct sim_core *lightest(struct sim_kernel *k)
+{
+    struct sim_core *best = &k->cores[0];
+    for (uint32_t i = 1; i < k->options.cores; i++)
+        if (weight_of(&k->cores[i]) < weight_of(best))
+            best = &k->cores[i];
+    return best;
+}
+
+/* Keeps the average number of busy cores, whose past counts half after 32 ms, as the kernel's does (PELT). Called before
+ * the number of idle cores changes. */
+void sim_line_note_busy(struct sim_kernel *k)
+{
+    const uint64_t decay_ns = 46166000;      /* 32 ms / ln 2 */
+    uint64_t ns = k->now_ns - k->busy_since_ns;
+    int64_t busy = (int64_t)(k->options.cores - k->idle_cores) << 20;
+    k->busy_since_ns = k->now_ns;
+    for (; ns; ns -= ns < decay_ns / 8 ? ns : decay_ns / 8) {
+        uint64_t step = ns < decay_ns / 8 ? ns : decay_ns / 8;
+        k->busy_average += (busy - k->busy_average) * (int64_t)(step / 64) / (int64_t)(decay_ns / 64);
+        if (step == decay_ns / 8 && k->busy_average - busy < 1024 && busy - k->busy_average < 1024)
+            break;       /* however much longer it was so */
+    }
+}
+
+/* Whether the kernel looks for an idle core for a thread whose own is busy: not when the cores are so busy on average
+ * that it expects to find none (update_idle_cpu_scan; 117 is the domain's imbalance_pct). */
+static bool looks_for_idle(struct sim_kernel *k)
+{
+    int64_t cores = k->options.cores;
+    sim_line_note_busy(k);
+    int64_t used = k->busy_average / cores >> 10, scaled = used * 117 / 100;   /* of a core, in 1024ths */
+    return cores * (1024 - scaled * scaled / 1024) / 1024 >= 1;
+}
+
+/* Its own core when that is idle, perhaps an idle one; else its own, unless the waker's has clearly less to do. */
+static struct sim_core *choose(struct sim_kernel *k, const struct sim_thread_inside *t)
+{
+    struct sim_core *last = t->last_core, *wakers = k->running ? k->running->core : NULL;
+    if (last && !last->thread)
+        return last;
+    bool looks = k->idle_cores && (!last || looks_for_idle(k));
+    for (uint32_t i = 0; looks && i < k->options.cores; i++)
+        if (!k->cores[i].thread)
+            return &k->cores[i];
+    if (!last)
+        return lightest(k);
+    if (wakers && wakers != last && (weight_of(wakers) + t->weight) * 100 < weight_of(last) * 112)
+        return wakers;
+    return last;
+}
+
+/* A thread that can run comes to a line, whose core is returned. */
+struct sim_core *sim_line_come(struct sim_kernel *k, struct sim_thread_inside *t)
+{
+    struct sim_core *core = t->in_line;
+    if (core) {
+        uint64_t due = average(k, core);
+        bool rested = t->fair_ns <= due;
+        sim_line_drop(t);
+        t->lag_ns = 0;
+        if (rested)
+            begin(k, core, t, false);
+    } else {
+        core = choose(k, t);
+        begin(k, core, t, !t->last_core);
+    }
+    sim_line_add(core, t);
+    return core;
+}
+
+/* ---- balance */
+
+static struct sim_thread_inside *cold(const struct sim_kernel *k, const struct sim_core *core)
+{
+    for (struct sim_thread_inside *t = core->line_first; t; t = t->line_next)
+        if (!t->lingers && (!t->last_core || k->now_ns - t->left_core_ns >= HOT_NS))
+            return t;
+    return NULL;
+}
+
+/* Takes a thread out of another core's line that is longer by at least so much; NULL: there is none. */
+static struct sim_thread_inside *pull(struct sim_kernel *k, struct sim_core *core, uint32_t by)
+{
+    struct sim_thread_inside *t = NULL;
+    uint32_t own = core->line_ready + (core->thread != NULL);
+    for (uint32_t i = 0; i < k->options.cores && !t; i++) {
+        struct sim_core *other = &k->cores[i];
+        uint32_t has = other->line_ready + (other->thread != NULL);
+        if (other == core || !other->line_ready || !other->thread || has < own + by || !(t = cold(k, other)))
+            continue;
+        int64_t lag = (int64_t)(average(k, other) - t->fair_ns);
+        uint64_t left = t->deadline_ns - t->fair_ns;
+        sim_line_drop(t);
+        t->lag_ns = lag;
+        begin(k, core, t, false);
+        t->deadline_ns = t->turn_end_ns = t->fair_ns + left;
+    }
+    return t;
+}
+
+/* The core has just become idle, or another one's tick asks it to look. */
+struct sim_thread_inside *sim_line_pull(struct sim_kernel *k, struct sim_core *core)
+{
+    return pull(k, core, 1);
+}
+
+/* At a tick of a busy core. */
+void sim_line_balance(struct sim_kernel *k, struct sim_core *core)
+{
+    if (k->now_ns < core->balance_ns)
+        return;
+    core->balance_ns = k->now_ns + BALANCE_NS;
+    struct sim_thread_inside *t = pull(k, core, 2);
+    if (t)
+        sim_line_add(core, t);
+}

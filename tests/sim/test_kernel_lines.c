@@ -1,0 +1,198 @@
+/* The fair schedule with a line for each core (sim/kernel/lines.c): who has a core next, and on which. */
+#include "tests/sim/support/stage.h"
+
+static const uint64_t TURN = 1400000, TICK = 4000000;
+
+static void stage_lines(uint32_t cores, uint64_t limit_ns)
+{
+    stage_open(&(struct sim_kernel_options){
+        .seed = 1, .cores = cores, .slice_ns = TICK, .limit_ns = limit_ns,
+        .machine = { .turn_ns = TURN, .wake_call = { { 1000, 1000, 1000, 1000, 1000 } } } });
+}
+
+static uint64_t core_of_self(void)
+{
+    uint64_t core = 0;
+    while (on_core[core] != sim_self())
+        core++;
+    return core;
+}
+
+static void computes_for_ever(void *unused)
+{
+    (void)unused;
+    for (;;)
+        sim_compute(100 * US);
+}
+
+static void computes(void *ns)
+{
+    sim_compute(*(const uint64_t *)ns);
+    note(sim_now());
+}
+
+/* ---- shares of a core */
+
+static void threads_share_a_core_by_their_weights_and_change_at_ticks(void **state)
+{
+    (void)state;
+    static const int nice[] = { 0, 5, -5, 19 };
+    static const double weight[] = { 1024, 335, 3121, 15 };
+    struct sim_thread *t[4];
+    uint64_t switches = 0;
+    stage_lines(1, 20000 * MS);
+    for (uint32_t i = 0; i < 4; i++)
+        t[i] = sim_thread_start(kernel, &(struct sim_thread_options){ .nice = nice[i], .entry = computes_for_ever });
+    play(SIM_END_LIMIT);
+    for (uint32_t i = 0; i < 4; i++) {
+        double share = 20e9 * weight[i] / (1024 + 335 + 3121 + 15), has = (double)sim_cpu_ns(t[i]);
+        assert_true(has > share * 0.96 - 8e6 && has < share * 1.04 + 8e6);
+        switches += t[i]->involuntary_switches;
+    }
+    assert_in_range(switches, 100, 20000 * MS / TICK);
+    stage_close();
+}
+
+static void two_threads_take_turns_at_each_tick(void **state)
+{
+    (void)state;
+    uint64_t ns = 10 * MS;
+    stage_lines(1, FOREVER);
+    enter("a", computes, &ns);
+    enter("b", computes, &ns);
+    play(SIM_END_DONE);
+    const uint64_t expected[] = { 18 * MS, 20 * MS };    /* a: 0 to 4, 8 to 12, 16 to 18 */
+    assert_memory_equal(notes, expected, sizeof expected);
+    stage_close();
+}
+
+/* ---- wake-ups */
+
+static struct sim_sem posted;
+
+static void waits_then_notes(void *unused)
+{
+    (void)unused;
+    sim_sem_wait(&posted, FOREVER);
+    note(1);
+    note(sim_now());
+    sim_compute(100 * US);
+}
+
+static void computes_then_posts(void *ns)
+{
+    sim_compute(*(const uint64_t *)ns);
+    sim_sem_post(&posted);
+    sim_leave_kernel();
+    note(2);
+    note(sim_now());
+}
+
+static void a_woken_thread_that_is_due_has_the_core_before_its_wakers_call_returns(void **state)
+{
+    (void)state;
+    uint64_t ns = 2 * MS;
+    posted = (struct sim_sem){ .name = "posted" };
+    stage_lines(1, FOREVER);
+    enter("waits", waits_then_notes, NULL);
+    enter("posts", computes_then_posts, &ns);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 1);
+    assert_in_range(notes[1], 2 * MS, 2 * MS + 10 * US);
+    assert_int_equal(notes[2], 2);
+    assert_in_range(notes[3], notes[1] + 100 * US, notes[1] + 110 * US);
+    stage_close();
+}
+
+static void runs_long_then_waits(void *ns)
+{
+    sim_compute(*(const uint64_t *)ns);
+    sim_sem_wait(&posted, FOREVER);
+    note(sim_now());
+    note(core_of_self());
+}
+
+/* "long" and "other" share core 0, "waker" is alone on core 1 and leaves it when it has posted. When "long" begins to
+ * wait, at 10 ms, it has had 6 ms and "other" 4. */
+static void a_thread_that_had_more_than_its_due_waits_in_its_cores_line_even_if_another_core_is_idle(void **state)
+{
+    (void)state;
+    uint64_t had = 6 * MS, until = 10 * MS + 50 * US, other = 20 * MS;
+    posted = (struct sim_sem){ .name = "posted" };
+    stage_lines(2, FOREVER);
+    enter("long", runs_long_then_waits, &had);
+    enter("waker", computes_then_posts, &until);
+    enter("other", computes, &other);
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 2);
+    assert_in_range(notes[1], until, until + 10 * US);
+    assert_int_equal(notes[2], 12 * MS);      /* at the next tick, not when it was woken */
+    stage_close();
+}
+
+/* ---- which core */
+
+static void an_idle_core_takes_a_thread_that_waits_in_another_line(void **state)
+{
+    (void)state;
+    uint64_t ns[] = { 20 * MS, 5 * MS, 20 * MS };
+    stage_lines(2, FOREVER);
+    enter("a", computes, &ns[0]);
+    enter("short", computes, &ns[1]);
+    enter("b", computes, &ns[2]);      /* shares a's core: both are as loaded */
+    play(SIM_END_DONE);
+    assert_int_equal(notes[0], 5 * MS);
+    assert_in_range(notes[2], 22 * MS, 28 * MS);   /* 40 ms alone */
+    stage_close();
+}
+
+static uint64_t slept_from;
+
+static void sleeps_then_notes_its_core(void *unused)
+{
+    (void)unused;
+    sim_compute(slept_from);
+    sim_sleep_until(slept_from + 3 * MS);
+    note(core_of_self());
+}
+
+static void starts_another(void *ns)
+{
+    sim_compute(slept_from + 500 * US);
+    enter("long", computes, ns);      /* on core 0, which is idle */
+}
+
+/* Core 1 is idle when the sleeper, which was on core 0, wakes up. Another thread computes on core 0 by then. Before
+ * that both cores were busy for `busy_ns`. */
+static uint64_t core_of_sleeper(uint64_t busy_ns)
+{
+    uint64_t ns = 10 * MS;
+    slept_from = busy_ns;
+    stage_open(&(struct sim_kernel_options){ .seed = 1, .cores = 2, .slice_ns = TICK, .limit_ns = UINT64_MAX,
+                                             .machine = { .turn_ns = TURN } });
+    enter("sleeper", sleeps_then_notes_its_core, NULL);
+    enter("starter", starts_another, &ns);
+    play(SIM_END_DONE);
+    stage_close();
+    return notes[0];
+}
+
+static void a_woken_thread_goes_to_an_idle_core_unless_most_were_busy(void **state)
+{
+    (void)state;
+    assert_int_equal(core_of_sleeper(100 * US), 1);
+    assert_int_equal(core_of_sleeper(100 * MS), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_share_a_core_by_their_weights_and_change_at_ticks),
+        cmocka_unit_test(two_threads_take_turns_at_each_tick),
+        cmocka_unit_test(a_woken_thread_that_is_due_has_the_core_before_its_wakers_call_returns),
+        cmocka_unit_test(a_thread_that_had_more_than_its_due_waits_in_its_cores_line_even_if_another_core_is_idle),
+        cmocka_unit_test(an_idle_core_takes_a_thread_that_waits_in_another_line),
+        cmocka_unit_test(a_woken_thread_goes_to_an_idle_core_unless_most_were_busy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
