@@ -39,7 +39,7 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(suspend, "sampler stops a thread"),
     MEMBER(suspend_target, "  the thread's handler"),
     MEMBER(tick, "signal of a thread's CPU clock, without sample"),
-    MEMBER(tick_wait, "  a wait of such a thread, beside its call"),
+    MEMBER(tick_sample, "  the engine's handler, without clocks and frames"),
     MEMBER(copy, "copy of a stack"),
     MEMBER(copy_kib, "  a KiB of it"),
     MEMBER(resume, "sampler lets it go"),
@@ -51,7 +51,8 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(stop_far, "sampler stops a thread on another processor"),
     MEMBER(stop_far_target, "  the thread's handler"),
     MEMBER(resume_far, "  sampler lets it go"),
-    MEMBER(sampler_wake, "sampler's pass over one thread, with the sleep before"),
+    MEMBER(sampler_wake, "sampler's pass over one thread, after 4 ms of sleep"),
+    MEMBER(sampler_wake_soon, "  after 1 ms of sleep"),
     MEMBER(start_call, "start of a thread, by another"),
     MEMBER(start_own, "  the thread, before its own code"),
     MEMBER(end_own, "  after it"),
@@ -61,6 +62,8 @@ static const struct member { const char *name; size_t offset; const char *what; 
     MEMBER(clock_end, "  takes it back after the thread's end"),
     MEMBER(slice, "slice of two threads on one processor"),
     MEMBER(turn, "what a thread asks a processor for at a time"),
+    SPANS(wait_record, "hooks of a wait"),
+    SPANS(tick_wait, "wait of a thread with a CPU clock, beside its call"),
     SPANS(sleep_call, "sleep, in the kernel"),
     SPANS(device_call, "read that waits, in the kernel"),
     SPANS(wake_call, "call that wakes a thread, in the kernel"),
@@ -213,14 +216,37 @@ static void print_what(const struct member *m, int span)
     printf("%-56s", m->spans > 1 ? what : m->what);
 }
 
-/* `child`: what a recorded process measured of it, NULL = the rounds have it. */
-static void sum_up_member(const struct member *m, const struct sim_costs *rounds, int round_count, double *child,
+/* Members that a recorded process measures. */
+static struct in_child { const char *name; size_t offset; double figures[COSTS_CHILD_ROUNDS]; } in_child[] = {
+    {"hook", offsetof(struct sim_costs, hook), {0}},
+    {"pass", offsetof(struct sim_costs, sampler_wake), {0}},
+    {"soon", offsetof(struct sim_costs, sampler_wake_soon), {0}},
+    {"wait 0", offsetof(struct sim_costs, wait_record.ns[0]), {0}},
+    {"wait 1", offsetof(struct sim_costs, wait_record.ns[1]), {0}},
+    {"wait 2", offsetof(struct sim_costs, wait_record.ns[2]), {0}},
+    {"wait 3", offsetof(struct sim_costs, wait_record.ns[3]), {0}},
+    {"wait 4", offsetof(struct sim_costs, wait_record.ns[4]), {0}},
+    {"attach", offsetof(struct sim_costs, attach), {0}},
+    {"detach", offsetof(struct sim_costs, detach), {0}},
+};
+enum { IN_CHILD = sizeof in_child / sizeof *in_child };
+
+static double *child_figures(size_t offset)
+{
+    for (int i = 0; i < IN_CHILD; i++)
+        if (in_child[i].offset == offset)
+            return in_child[i].figures;
+    return NULL;
+}
+
+static void sum_up_member(const struct member *m, const struct sim_costs *rounds, int round_count,
                           struct figure *out)
 {
     static double column[ROUNDS];
     for (int span = 0; span < m->spans; span++) {
         for (int r = 0; r < round_count; r++)
             column[r] = member_of(&rounds[r], m, span);
+        double *child = child_figures(m->offset + (size_t)span * sizeof *column);
         out[span] = child ? summed_up(child, COSTS_CHILD_ROUNDS) : summed_up(column, (size_t)round_count);
         if (out[span].median < 0)
             out[span].median = 0;   /* a difference that is lost in the noise */
@@ -241,23 +267,6 @@ static void sum_up_lateness(int i, const struct sim_costs *rounds, int round_cou
             printf(" %9llu", (unsigned long long)out[span].ns[point]);
         puts("");
     }
-}
-
-/* Members that a recorded process measures. */
-static struct in_child { const char *name; size_t offset; double figures[COSTS_CHILD_ROUNDS]; } in_child[] = {
-    {"hook", offsetof(struct sim_costs, hook), {0}},
-    {"pass", offsetof(struct sim_costs, sampler_wake), {0}},
-    {"attach", offsetof(struct sim_costs, attach), {0}},
-    {"detach", offsetof(struct sim_costs, detach), {0}},
-};
-enum { IN_CHILD = sizeof in_child / sizeof *in_child };
-
-static double *child_figures(size_t offset)
-{
-    for (int i = 0; i < IN_CHILD; i++)
-        if (in_child[i].offset == offset)
-            return in_child[i].figures;
-    return NULL;
 }
 
 static bool measure_in_child(const char *self)
@@ -291,9 +300,9 @@ int main(int argc, char **argv)
     }
     costs_engine_prepare();
     costs_stop_prepare();
-    costs_tick_prepare();
     costs_method_prepare();
     costs_wake_prepare();
+    costs_tick_prepare();
     for (int i = 0; i < round_count; i++) {
         costs_engine_round(&rounds[i]);
         costs_stop_round(&rounds[i]);
@@ -305,7 +314,7 @@ int main(int argc, char **argv)
     }
     printf("%-56s %10s %10s %10s  ns\n", "cost", "quartile", "median", "quartile");
     for (int i = 0; i < MEMBERS; i++)
-        sum_up_member(&members[i], rounds, round_count, child_figures(members[i].offset), measured.figures[i]);
+        sum_up_member(&members[i], rounds, round_count, measured.figures[i]);
     printf("\n%-56s", "late, ns: in how many of a thousand at most");
     for (int point = 0; point < SIM_LATENESS_POINTS; point++)
         printf(" %9u", sim_lateness_at[point]);

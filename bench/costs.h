@@ -41,8 +41,12 @@ void costs_wake_round(struct sim_costs *out);
 void costs_line_round(struct sim_costs *out);
 
 /* What takes a process of its own with the library preloaded: `self` run again, under `strobe record` from the folder
- * above. `what`: "hook", the hook itself; "pass", the sampler's pass with the sleep before it; "attach" and "detach", a
- * thread's begin and end. False when it failed. */
+ * above. False when it failed. `what`:
+ *
+ *   hook               the hook itself
+ *   pass, soon         the sampler's pass, with a sleep of 4 ms or 1 ms before it
+ *   wait 0 ... wait 4  the engine's part of a wait of one of the SIM_WAIT_SPANS lengths
+ *   attach, detach     a thread's begin and end */
 enum { COSTS_CHILD_ROUNDS = 201 };
 bool costs_child_measure(const char *self, const char *what, double figures[COSTS_CHILD_ROUNDS]);
 

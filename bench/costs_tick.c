@@ -1,14 +1,25 @@
-/* What a CPU clock that sends signals costs its thread: each signal, and each wait, before which the kernel stops the
- * clock's timer and after which it starts it again; and what it costs the sampler to give a thread one, and to take it
- * back after the thread's end.
+/* What a CPU clock that sends signals costs its thread: each signal, the engine in its handler, and each wait. The
+ * kernel stops the clock's timer before a wait and starts it again afterwards. And what it costs the sampler to give a
+ * thread a clock, and to take it back after the thread's end.
  *
  * A signal begins with the timer's interrupt. On a virtual machine that is handled by the hypervisor first, in time
  * that the thread's CPU clock takes for the thread's own. So a thread that does nothing but read the clock measures the
- * gap in its time that each signal leaves. */
+ * gap in its time that each signal leaves.
+ *
+ * The engine's part of a tick is measured in the handler, at ticks that are a period of computing apart. By then the
+ * kernel and the hypervisor have used the caches and the branch predictor, so the engine takes some hundred times as
+ * long as for samples one after the other (costs_engine.c).
+ *
+ * Gaps and handlers are not alike: some last many times as long as most. What many of them take together is what is
+ * charged, so a round's figure is their mean, not their median. */
 #include "bench/bench.h"
 #include "bench/costs.h"
+#include "bench/deep.h"
+#include "bench/rig.h"
 
 #include "engine/backend/linux/cpu_clock.h"
+#include "engine/backend/linux/suspend.h"
+#include "engine/capture/sample.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,15 +32,34 @@
 #include <unistd.h>
 
 /* At the period that the engine asks for: under a hypervisor shorter timers are dearer. */
-enum { TICKS = 40, PERIOD_NS = 1000000, CREDIT = 1 << 20, WAITS = 40, WAIT_NS = 100000 };
+enum { TICKS = 40, WARM_TICKS = 5, PERIOD_NS = 1000000, CREDIT = 1 << 20, DEPTH = 8 };
 
-static int tick_signal;
+/* Long waits are tried less often. */
+static const int span_tries[SIM_WAIT_SPANS] = {40, 40, 40, 24, 12};
+
+static struct strobe_linux tick_host;
+static struct rig *tick_rig;
 static volatile sig_atomic_t ticks;
+static volatile bool ticks_are_sampled;
+static uint64_t sampling_ns;                /* in ticks that count */
 
-static void count_tick(int signal)
+static uint64_t now_ns(void)
 {
-    (void)signal;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
+{
+    (void)info;
     ticks++;
+    if (!ticks_are_sampled)
+        return true;
+    uint64_t begin = now_ns();
+    strobe_sample_interrupted(tick_rig->thread, regs, false);
+    sampling_ns += now_ns() - begin;
+    return true;
 }
 
 /* The clock of a thread, which runs from now on; -1 where there is none. */
@@ -39,75 +69,85 @@ static int start_clock(pid_t tid, uint64_t period_ns)
     struct f_owner_ex owner = {F_OWNER_TID, tid};
     if (fd < 0)
         return -1;
-    if (fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) || fcntl(fd, F_SETSIG, tick_signal) ||
+    if (fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) || fcntl(fd, F_SETSIG, tick_host.signal) ||
         fcntl(fd, F_SETOWN_EX, &owner) || ioctl(fd, PERF_EVENT_IOC_REFRESH, CREDIT))
         abort();
     return fd;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+/* ---- ticks */
 
-static int by_value(const void *a, const void *b)
+/* Computes for TICKS ticks after some that do not count, or for long enough without. Stores the mean of the gaps that
+ * they leave. */
+static void meet_ticks(const struct deep_place *place, void *mean_ns)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double tick_ns(void)
-{
-    double gaps[TICKS];
-    int count = 0;
+    double sum = 0;
+    int count = -WARM_TICKS;
+    (void)place;
     int fd = start_clock(gettid(), PERIOD_NS);
     uint64_t begin = now_ns(), before = begin;
     for (sig_atomic_t seen = ticks; count < TICKS && before - begin < 4ull * TICKS * PERIOD_NS;) {
         uint64_t now = now_ns();
         if (ticks != seen) {
             now = now_ns();   /* the clock may have been read before the signal came */
-            gaps[count++] = (double)(now - before);
+            sum += count++ < 0 ? 0 : (double)(now - before);
+            sampling_ns = count > 0 ? sampling_ns : 0;
             seen = ticks;
         }
         before = now;
     }
     if (fd >= 0)
         close(fd);
-    qsort(gaps, (size_t)count, sizeof *gaps, by_value);
-    return count ? gaps[count / 2] : 0;
+    *(double *)mean_ns = count > 0 ? sum / count : 0;
 }
 
-static double wait_ns(int timer)
+static void measure_ticks(struct sim_costs *out)
+{
+    double with_sample;
+    deep_call(DEPTH, meet_ticks, &out->tick);
+    ticks_are_sampled = true;
+    deep_call(DEPTH, meet_ticks, &with_sample);
+    ticks_are_sampled = false;
+    /* Clocks that the engine reads, and frames, are charged apart. */
+    double apart = out->thread_clock + out->clock + tick_rig->thread->tick_cursor.depth * out->unwind_frame;
+    out->tick_sample = (double)sampling_ns / TICKS - apart;
+}
+
+/* ---- waits */
+
+static double wait_ns(int timer, uint64_t span_ns, int tries)
 {
     uint64_t begin = bench_cpu_ns(), expired;
-    for (int i = 0; i < WAITS; i++) {
-        struct itimerspec t = {.it_value = {0, WAIT_NS}};
+    for (int i = 0; i < tries; i++) {
+        struct itimerspec t = {.it_value = {0, (long)span_ns}};
         timerfd_settime(timer, 0, &t, NULL);
         if (read(timer, &expired, sizeof expired) != sizeof expired)
             abort();
     }
-    return (double)(bench_cpu_ns() - begin) / WAITS;
+    return (double)(bench_cpu_ns() - begin) / tries;
 }
 
 /* The clock has the period that the engine asks for, for its timer is then often the next one to expire, and the
  * processor's own timer is set anew at each switch. The signals that come meanwhile are charged apart. */
-static double tick_wait_ns(double tick)
+static double tick_wait_ns(int timer, uint64_t span_ns, int tries, double tick)
+{
+    double without = wait_ns(timer, span_ns, tries);
+    int fd = start_clock(gettid(), PERIOD_NS);
+    sig_atomic_t seen = ticks;
+    double with = wait_ns(timer, span_ns, tries) - (double)(ticks - seen) * tick / tries;
+    if (fd >= 0)
+        close(fd);
+    return with - without;
+}
+
+static void measure_waits(struct sim_costs *out)
 {
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     if (timer < 0)
         abort();
-    wait_ns(timer);
-    double without = wait_ns(timer);
-    int fd = start_clock(gettid(), PERIOD_NS);
-    sig_atomic_t seen = ticks;
-    double with = wait_ns(timer) - (double)(ticks - seen) * tick / WAITS;
-    if (fd >= 0)
-        close(fd);
-    without = (without + wait_ns(timer)) / 2;
+    for (int span = 0; span < SIM_WAIT_SPANS; span++)
+        out->tick_wait.ns[span] = tick_wait_ns(timer, sim_wait_spans_ns[span], span_tries[span], out->tick);
     close(timer);
-    return with - without;
 }
 
 /* ---- the sampler's part */
@@ -148,15 +188,21 @@ static void measure_clocks(struct sim_costs *out)
     out->clock_end = (double)ending / CLOCKS - out->thread_clock;
 }
 
+/* After whatever else takes a signal for stops: ticks are handed to who was the last to take one. */
 void costs_tick_prepare(void)
 {
-    tick_signal = SIGRTMIN + 5;
-    signal(tick_signal, count_tick);
+    struct strobe_config config = rig_config();
+    config.metrics = STROBE_METRIC_CPU | STROBE_METRIC_ALLOC;
+    tick_rig = rig_new(&config);
+    strobe_linux_init(&tick_host, clock_gettime);
+    tick_host.tick = on_tick;
+    if (strobe_linux_take_signal(&tick_host, 0, sigaction, NULL) != STROBE_OK)
+        abort();
 }
 
 void costs_tick_round(struct sim_costs *out)
 {
-    out->tick = tick_ns();
-    out->tick_wait = tick_wait_ns(out->tick);
+    measure_ticks(out);
+    measure_waits(out);
     measure_clocks(out);
 }

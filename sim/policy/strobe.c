@@ -33,11 +33,12 @@ static struct sim_strobe_costs costs_in_ps(const struct sim_costs *c)
         .hook = ps(c->hook), .clock = ps(c->clock), .thread_clock = ps(c->thread_clock), .usage = ps(c->usage),
         .scope = ps(c->scope), .sample = ps(c->sample), .frame = ps(c->frame), .frame_known = ps(c->frame_known),
         .release = ps(c->release), .look = ps(c->look), .suspend = ps(c->suspend),
-        .suspend_target = ps(c->suspend_target), .tick = ps(c->tick), .tick_wait = ps(c->tick_wait),
+        .suspend_target = ps(c->suspend_target), .tick = ps(c->tick), .tick_sample = ps(c->tick_sample),
         .copy = ps(c->copy), .copy_kib = ps(c->copy_kib), .resume = ps(c->resume),
         .unwind_frame = ps(c->unwind_frame), .stop_far = ps(c->stop_far),
         .stop_far_target = ps(c->stop_far_target), .resume_far = ps(c->resume_far),
-        .sampler_wake = ps(c->sampler_wake), .attach = ps(c->attach), .detach = ps(c->detach),
+        .sampler_wake = ps(c->sampler_wake), .sampler_wake_soon = ps(c->sampler_wake_soon),
+        .attach = ps(c->attach), .detach = ps(c->detach),
         .clock_start = ps(c->clock_start), .clock_end = ps(c->clock_end),
     };
 }
@@ -75,6 +76,18 @@ static void charge_sample(struct sim_strobe *s, struct sim_traced *t)
     sim_strobe_charge(s, s->costs.sample + known * s->costs.frame_known + (c->depth - known) * s->costs.frame);
 }
 
+static uint64_t charged_ps(const struct sim_traced *t)
+{
+    return t->v->tracer_ns * 1000 + t->owed_ps;
+}
+
+/* Charges what is left of a cost of the running thread, some of which it was charged since. */
+static void charge_rest(struct sim_strobe *s, const struct sim_traced *t, uint64_t before_ps, uint64_t cost_ps)
+{
+    uint64_t since_ps = charged_ps(t) - before_ps;
+    sim_strobe_charge(s, cost_ps > since_ps ? cost_ps - since_ps : 0);
+}
+
 /* ---- hooks ---- */
 
 static struct strobe_site site(const struct sim_vthread *v)
@@ -106,9 +119,29 @@ static void point(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_
     charge_sample(s, t);
 }
 
+/* The hooks of a wait run before and after it. Both together take what was measured for a wait of that length: the rest
+ * of it is charged when a wait has ended in which the thread gave its processor away. */
+static void leave_hook_of_wait(struct sim_traced *t, uint64_t before_ps)
+{
+    t->wait_began_ns = sim_now();
+    t->wait_switches = t->v->thread->voluntary_switches;
+    t->wait_charged_ps = charged_ps(t) - before_ps;
+}
+
+static void charge_wait(struct sim_strobe *s, struct sim_traced *t, uint64_t waited_ns, uint64_t before_ps)
+{
+    if (t->v->thread->voluntary_switches == t->wait_switches)
+        return;
+    uint64_t cost_ns = sim_span_cost_ns(&s->run->options.costs.wait_record, waited_ns);
+    charge_rest(s, t, before_ps - t->wait_charged_ps, cost_ns * 1000);
+    t->wait_switches = t->v->thread->voluntary_switches;   /* a call around this one has not waited beside it */
+}
+
 static uint32_t scope_begin(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
 {
     struct sim_strobe *s = of(tracer);
+    const struct sim_traced *known = v->tracer;
+    uint64_t before_ps = known ? charged_ps(known) : 0;
     struct sim_traced *t = heard(s, v);
     if (!t)
         return 0;
@@ -116,6 +149,7 @@ static uint32_t scope_begin(struct sim_tracer *tracer, struct sim_vthread *v, en
     uint32_t token = strobe_scope_begin(t->thread, kind, what, site(v));
     if (what && token)
         strobe_wait_begin(t->thread, what);
+    leave_hook_of_wait(t, before_ps);
     return token;
 }
 
@@ -127,11 +161,13 @@ static void scope_end(struct sim_tracer *tracer, struct sim_vthread *v, uint32_t
     (void)kind;
     if (!t || !t->thread)
         return;
+    uint64_t waited_ns = sim_now() - t->wait_began_ns, before_ps = charged_ps(t);
     if (what && token)
         strobe_wait_end(t->thread, what, how, v->shared);
     sim_strobe_charge(s, s->costs.scope / 2);
     strobe_scope_end(t->thread, token, site(v));
     charge_sample(s, t);
+    charge_wait(s, t, waited_ns, before_ps);
 }
 
 static void release(struct sim_tracer *tracer, struct sim_vthread *v, uint64_t what, enum strobe_release how)
@@ -172,13 +208,6 @@ static void tell_life(struct sim_strobe *s, struct sim_traced *t, uint64_t begin
     charge_sample(s, t);
 }
 
-/* Charges what is left of a cost of the running thread, some of which it was charged since. */
-static void charge_rest(struct sim_strobe *s, const struct sim_traced *t, uint64_t before_ps, uint64_t cost_ps)
-{
-    uint64_t charged_ps = t->v->tracer_ns * 1000 + t->owed_ps - before_ps;
-    sim_strobe_charge(s, cost_ps > charged_ps ? cost_ps - charged_ps : 0);
-}
-
 static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
 {
     struct sim_strobe *s = of(tracer);
@@ -190,7 +219,7 @@ static void thread_begin(struct sim_tracer *tracer, struct sim_vthread *v)
     *t = (struct sim_traced){.next = s->live, .strobe = s, .v = v};
     s->live = t;
     struct strobe_stack_bounds stack = {(uint64_t)(uintptr_t)v->stack_low, (uint64_t)(uintptr_t)v->stack_high, 0};
-    uint64_t before_ps = v->tracer_ns * 1000;
+    uint64_t before_ps = charged_ps(t);
     t->thread = strobe_thread_attach(&s->engine, v->tid, v->is_main, v->thread->name, &stack);
     if (!t->thread)
         return;
@@ -206,7 +235,7 @@ static void thread_end(struct sim_tracer *tracer, struct sim_vthread *v)
     if (!t)
         return;
     if (t->thread) {
-        uint64_t before_ps = v->tracer_ns * 1000 + t->owed_ps;
+        uint64_t before_ps = charged_ps(t);
         tell_life(s, t, 0);
         strobe_thread_detach(t->thread);
         charge_rest(s, t, before_ps, s->costs.detach);

@@ -25,6 +25,8 @@ struct sim_traced {
     uint64_t period_ns;               /* of its CPU clock; 0 = does not tick */
     struct strobe_thread *thread;     /* NULL: the engine has no room for it */
     uint64_t owed_ps;                 /* cost not charged yet: less than 1 ns */
+    uint64_t wait_began_ns, wait_switches;      /* of the call under way, as its hook was left */
+    uint64_t wait_charged_ps;         /* ... and what that hook cost */
     uint32_t samples;                 /* of its own, when looked at last */
     uint32_t depth;
     uint64_t address[STROBE_STACK_DEPTH_MAX];   /* its stack then */
@@ -33,8 +35,8 @@ struct sim_traced {
 /* Costs in ps: their sums are exact and the same everywhere. */
 struct sim_strobe_costs {
     uint64_t hook, clock, thread_clock, usage, scope, sample, frame, frame_known, release, look, suspend,
-        suspend_target, tick, tick_wait, copy, copy_kib, resume, unwind_frame, stop_far, stop_far_target, resume_far,
-        sampler_wake, attach, detach, clock_start, clock_end;
+        suspend_target, tick, tick_sample, copy, copy_kib, resume, unwind_frame, stop_far, stop_far_target,
+        resume_far, sampler_wake, sampler_wake_soon, attach, detach, clock_start, clock_end;
 };
 
 struct sim_strobe {

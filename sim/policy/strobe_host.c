@@ -279,7 +279,7 @@ static void on_tick(struct sim_thread *self, void *ctx)
     strobe_sample_interrupted(t->thread, &regs, strobe_load_relaxed(&t->thread->rung_cpu_ns) != 0);
     t->samples = strobe_load_relaxed(&t->thread->sync_samples);
     if (t->samples != sampled)
-        sim_strobe_charge(s, s->costs.sample + t->thread->tick_cursor.depth * s->costs.unwind_frame);
+        sim_strobe_charge(s, s->costs.tick_sample + t->thread->tick_cursor.depth * s->costs.unwind_frame);
 }
 
 static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken)
@@ -293,7 +293,7 @@ static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, ui
     if (!t->period_ns)
         sim_strobe_charge(s, s->costs.clock_start);
     t->period_ns = period_ns;
-    v->wait_cost_ns = s->costs.tick_wait / 1000;
+    v->wait_cost = &s->run->options.costs.tick_wait;
     struct sim_cpu_timer timer = {.way = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = on_tick, .ctx = s};
     return sim_cpu_timer(v->thread, &timer);
 }
@@ -335,30 +335,39 @@ static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, si
     return status;
 }
 
-/* Each sleep ends in a switch to the sampler. */
-static void charge_wake(struct sim_strobe *s)
+/* What a pass costs after a sleep of that length: of 1 ms, of 4 ms, or between them. */
+static uint64_t wake_ps(const struct sim_strobe *s, uint64_t slept_ns)
 {
+    const uint64_t soon_ns = 1000000, late_ns = 4000000;
+    uint64_t soon = s->costs.sampler_wake_soon, late = s->costs.sampler_wake;
+    if (slept_ns <= soon_ns || late <= soon)
+        return soon;
+    return slept_ns < late_ns ? soon + (late - soon) * (slept_ns - soon_ns) / (late_ns - soon_ns) : late;
+}
+
+/* Each sleep ends in a switch to the sampler. Returns the deadline in virtual time. */
+static uint64_t charge_sleep(struct sim_strobe *s, uint64_t deadline_ticks)
+{
+    uint64_t origin = sim_strobe_ticks(s, 0), now = sim_now();
+    uint64_t deadline = deadline_ticks > origin ? deadline_ticks - origin : 0;
+    uint64_t wake = wake_ps(s, deadline > now ? deadline - now : 0);
     /* What the calls of the pass over one thread are charged is in it. */
     uint64_t charged = s->costs.look + s->costs.thread_clock + 2 * s->costs.clock;
-    sim_strobe_charge(s, s->costs.sampler_wake > charged ? s->costs.sampler_wake - charged : 0);
+    sim_strobe_charge(s, wake > charged ? wake - charged : 0);
+    return deadline;
 }
 
 static void sleep_until(void *ctx, uint64_t deadline_ticks)
 {
-    struct sim_strobe *s = ctx;
-    charge_wake(s);
-    uint64_t origin = sim_strobe_ticks(s, 0);
-    sim_sleep_until(deadline_ticks > origin ? deadline_ticks - origin : 0);
+    sim_sleep_until(charge_sleep(ctx, deadline_ticks));
 }
 
 /* sim_interrupt ends a sleep that has begun: from the look at the word to the sleep no other thread runs. */
 static void rest_until(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value)
 {
-    struct sim_strobe *s = ctx;
-    charge_wake(s);
-    uint64_t origin = sim_strobe_ticks(s, 0);
+    uint64_t deadline = charge_sleep(ctx, deadline_ticks);
     if (atomic_load_explicit(word, memory_order_acquire) == value)
-        sim_sleep_until(deadline_ticks > origin ? deadline_ticks - origin : 0);
+        sim_sleep_until(deadline);
 }
 
 static void rouse(void *ctx, strobe_a32 *word)

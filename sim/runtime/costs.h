@@ -34,7 +34,8 @@ struct sim_costs {
     double suspend;          /* sampler: request until the thread is stopped */
     double suspend_target;   /* target: handler's entry and exit */
     double tick;             /* target: a signal of its CPU clock: the timer's interrupt, handler's entry and exit */
-    double tick_wait;        /* target: each switch from a processor and back, of a thread with such a clock */
+    double tick_sample;      /* ... the engine in that handler, whose code and data the caches have lost since the tick
+                              * before; without its clock reads and frames */
     double copy;             /* sampler: copy of a stack while the thread is stopped, fixed part */
     double copy_kib;         /* ... for each KiB */
     double resume;
@@ -46,7 +47,8 @@ struct sim_costs {
     double stop_far;         /* as suspend, suspend_target and resume, of a thread on another processor */
     double stop_far_target;
     double resume_far;
-    double sampler_wake;     /* sampler: a sleep and the pass after it, over one thread that has no news */
+    double sampler_wake;     /* sampler: a sleep of 4 ms and the pass after it, over one thread that has no news */
+    double sampler_wake_soon;   /* ... of 1 ms: the caches hold more of what a pass needs */
     double start_call;       /* the start of a thread: of the one that starts it */
     double start_own;        /* ... of the thread itself, before its own code */
     double end_own;          /* ... and after it; both in the kernel for the most part */
@@ -56,6 +58,8 @@ struct sim_costs {
     double clock_end;        /* ... takes it back after the thread's end */
     double slice;            /* how long a thread keeps its processor while another wants it */
     double turn;             /* what a thread asks its processor for at a time; 0: the processors share one line */
+    struct sim_span_cost wait_record;   /* the hooks of a wait, all in all: the caches lose their code meanwhile */
+    struct sim_span_cost tick_wait;     /* a wait of a thread with a CPU clock, whose timer is stopped and set again */
     struct sim_span_cost sleep_call;    /* the app's thread: a sleep, in the kernel */
     struct sim_span_cost device_call;   /* ... a read that waits */
     struct sim_span_cost wake_call;     /* ... a call that wakes a thread on an idle processor */

@@ -65,7 +65,8 @@ struct sim_vthread {
     uint32_t message;            /* id of the message it is busy with; 0 = none */
     uint64_t allocations, alloc_bytes;
     uint64_t tracer_ns;          /* CPU charged to it by the tracer */
-    uint64_t wait_cost_ns;       /* what the tracer adds to each wait in the kernel; its to set */
+    const struct sim_span_cost *wait_cost;   /* what the tracer adds to each wait in the kernel, by its length; its to
+                                              * set; NULL = nothing */
     uint64_t owes_ns;            /* what a stop has cost it, charged when it next does something */
     enum strobe_kind waits;      /* blocking call it is in; NONE */
     bool shared;                 /* ... as a reader, which other readers don't let go on */

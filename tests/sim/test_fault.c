@@ -19,14 +19,19 @@
 
 static struct played p;
 
-static void play_with(const char *fault, uint64_t seed, enum sim_schedule schedule)
+static void play_under(struct sim_tracer *policy, const char *fault, uint64_t seed, enum sim_schedule schedule)
 {
     char text[8192];
     struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = punctual_costs()};
     int bytes = snprintf(text, sizeof text, "scenario s \"\"\nduration 60ms\ncores 3\n%s\n%s", fault,
                          app_of_everything);
     assert_true(bytes > 0 && (size_t)bytes < sizeof text);
-    play_as(&p, text, sim_policy_strobe(), &options);
+    play_as(&p, text, policy, &options);
+}
+
+static void play_with(const char *fault, uint64_t seed, enum sim_schedule schedule)
+{
+    play_under(sim_policy_strobe(), fault, seed, schedule);
 }
 
 static void check_promises(const char *fault, uint64_t seed)
@@ -120,19 +125,25 @@ static void a_sampler_that_stalls_holds_nobody_longer_than_the_watchdog(void **s
 
 /* ---- when ---- */
 
+/* The sampler stops each thread each ms: chances enough. */
+static void play_stops(const char *fault)
+{
+    play_under(sim_policy_async(MS), fault, 5, SIM_FAIR);
+}
+
 static void a_fault_strikes_from_its_time_on_as_often_as_it_may(void **state)
 {
     (void)state;
-    play_with("fault suspend_refused at 30ms times 3", 5, SIM_FAIR);
+    play_stops("fault suspend_refused at 30ms times 3");
     assert_int_equal(struck(SIM_FAULT_SUSPEND_REFUSED), 3);
     played_close(&p);
-    play_with("fault suspend_refused at 70ms", 5, SIM_FAIR);
+    play_stops("fault suspend_refused at 70ms");
     assert_int_equal(struck(SIM_FAULT_SUSPEND_REFUSED), 0);
     played_close(&p);
-    play_with("fault suspend_refused thread gc", 5, SIM_FAIR);
+    play_stops("fault suspend_refused thread gc");
     uint64_t of_gc = struck(SIM_FAULT_SUSPEND_REFUSED);
     played_close(&p);
-    play_with("fault suspend_refused", 5, SIM_FAIR);
+    play_stops("fault suspend_refused");
     assert_true(struck(SIM_FAULT_SUSPEND_REFUSED) > of_gc);
     played_close(&p);
 }

@@ -235,6 +235,72 @@ static void each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_cl
     }
 }
 
+static uint64_t tracer_ns_of(const char *app, const struct sim_costs *costs)
+{
+    struct sim_run_options options = {.seed = 2, .costs = *costs};
+    play_as(&p, app, sim_policy_strobe(), &options);
+    uint64_t tracer_ns = sim_run_cpu(&p.run).tracer_ns;
+    played_close(&p);
+    return tracer_ns;
+}
+
+/* The thread uses 100 ms, and its clock ticks once in each ms. The handler's sample has its own price, not that of a
+ * sample at a hook. */
+static void each_tick_is_charged_the_handler_that_takes_its_sample(void **state)
+{
+    (void)state;
+    static const char app[] = "scenario s \"\"\nduration 100ms\ncores 2\nimage a.so {\n"
+                              "method f { forever { compute 7ms } }\n}\nthread main main run f\n";
+    struct sim_costs costs = {.tick_sample = 5000}, hooks = {.sample = 5000};
+    assert_in_range(tracer_ns_of(app, &costs), 90 * 5000, 100 * 5000);
+    assert_true(tracer_ns_of(app, &hooks) < 10 * 5000);
+}
+
+/* 40 sleeps of `sleep` between calls too short to be seen. */
+static uint64_t charged_for_sleeps(const char *sleep, const struct sim_costs *costs)
+{
+    char app[256];
+    snprintf(app, sizeof app, "scenario s \"\"\nduration 300ms\ncores 2\nimage a.so {\n"
+             "method f { compute 2ms; repeat 40 { compute 100us; sleep %s } }\n}\nthread main main run f\n", sleep);
+    return tracer_ns_of(app, costs);
+}
+
+/* The price of its hooks and of its clock's timer, between the two lengths that were measured beside it. */
+static void a_wait_is_charged_by_its_length(void **state)
+{
+    (void)state;
+    struct sim_costs hooks = {.wait_record = {{1000, 1000, 2000, 4000, 20000}}};
+    assert_int_equal(charged_for_sleeps("160us", &hooks), 40 * 2000);
+    assert_int_equal(charged_for_sleeps("580us", &hooks), 40 * 3000);
+    assert_int_equal(charged_for_sleeps("5ms", &hooks), 40 * 20000);
+    struct sim_costs timers = {.tick_wait = {{1000, 1000, 2000, 4000, 20000}}};
+    assert_int_equal(charged_for_sleeps("1ms", &timers), 40 * 4000);
+    assert_int_equal(charged_for_sleeps("5ms", &timers), 40 * 20000);
+}
+
+/* What the calls of its hooks are charged is a part of it. */
+static void the_hooks_of_a_wait_are_charged_once(void **state)
+{
+    (void)state;
+    struct sim_costs costs = {.wait_record = {{9000, 9000, 9000, 9000, 9000}}, .hook = 300, .scope = 200, .clock = 30,
+                              .sample = 500, .frame = 10};
+    uint64_t sampler_ns = 30 * 1000, all_ns = charged_for_sleeps("1ms", &costs);
+    assert_in_range(all_ns, 40 * 9000, 40 * 9000 + sampler_ns);
+}
+
+/* The thread computes for a second beside the sampler, whose passes are soon 4 ms apart. */
+static void a_pass_is_charged_by_how_long_the_sampler_has_slept(void **state)
+{
+    (void)state;
+    static const char app[] = "scenario s \"\"\nduration 1s\ncores 2\nimage a.so {\n"
+                              "method f { forever { compute 7ms } }\n}\nthread main main run f\n";
+    struct sim_costs soon = {.sampler_wake = 10000, .sampler_wake_soon = 10000}, both = soon;
+    both.sampler_wake = 40000;
+    uint64_t passes = tracer_ns_of(app, &soon) / 10000;
+    assert_in_range(passes, 250, 290);
+    assert_in_range(tracer_ns_of(app, &both), (passes - 20) * 40000, passes * 40000);
+}
+
 /* ---- what it claims ---- */
 
 static struct sim_score score(void)
@@ -366,6 +432,10 @@ int main(void)
         cmocka_unit_test(an_engine_that_costs_nothing_changes_nothing),
         cmocka_unit_test(what_the_engine_does_is_charged),
         cmocka_unit_test(each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock),
+        cmocka_unit_test(each_tick_is_charged_the_handler_that_takes_its_sample),
+        cmocka_unit_test(a_wait_is_charged_by_its_length),
+        cmocka_unit_test(the_hooks_of_a_wait_are_charged_once),
+        cmocka_unit_test(a_pass_is_charged_by_how_long_the_sampler_has_slept),
         cmocka_unit_test(long_calls_and_waits_are_claimed_as_they_were),
         cmocka_unit_test(a_thread_that_has_a_tid_again_is_another_thread),
         cmocka_unit_test(begin_and_end_of_a_thread_are_forced_points),

@@ -290,7 +290,7 @@ static void workers_know_who_blocked_them_S75(void **state)
 {
     (void)state;
     capture("s_75_worker_blocks_worker", 7, SIM_FAIR);
-    assert_wakers(300);
+    assert_wakers(250);
     for (uint32_t tid = 2; tid <= 3; tid++) {
         const struct sim_track *t = track_of(&p.claims, tid);
         uint32_t woken = 0;

@@ -90,9 +90,9 @@ struct sim_costs punctual_costs(void)
     static const struct sim_span_lateness never_at_all;
     static const struct sim_span_cost nothing;
     struct sim_costs c = sim_costs_default;
-    c.stop_far = c.stop_far_target = c.resume_far = c.sampler_wake = c.slice = 0;
+    c.stop_far = c.stop_far_target = c.resume_far = c.sampler_wake = c.sampler_wake_soon = c.slice = 0;
     c.start_call = c.start_own = c.end_own = c.attach = c.detach = c.clock_start = c.clock_end = 0;
-    c.sleep_call = c.device_call = c.wake_call = c.wait_call = nothing;
+    c.wait_record = c.sleep_call = c.device_call = c.wake_call = c.wait_call = nothing;
     c.sampler_late = c.stop_late = never;
     c.sleep_late = c.device_late = c.wake_late = never_at_all;
     return c;
