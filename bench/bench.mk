@@ -105,11 +105,10 @@ costs: $B/bench/strobe-costs all ## measures what the simulator charges, into fi
 	@[ "$$(uname -m)" = x86_64 ] || { echo 'costs: this is no x86-64 machine'; exit 1; }
 	@$< -o fixtures/costs/x86-64.json
 
-# Virtual time charges what this machine takes, measured first. RUNS=N, SCENARIOS='FILE...', QUICK=yes: a few scenarios,
-# quiet only.
+# Virtual time charges what this machine takes, measured beside the real runs of each scenario. RUNS=N,
+# SCENARIOS='FILE...', QUICK=yes: a few scenarios, quiet only.
 calibrate: $B/bench/strobe-costs all ## holds virtual time against real threads: scores and shares of methods in both
-	@$< -n $(if $(QUICK),11,101) -o $B/costs.json >$B/costs.txt
-	@bench/calibrate.py $B/strobe --costs $B/costs.json $(if $(RUNS),--runs $(RUNS)) $(if $(QUICK),--quick) \
+	@bench/calibrate.py $B/strobe --measure $< $(if $(RUNS),--runs $(RUNS)) $(if $(QUICK),--quick) \
 	    -o $B/calibrate.json $(SCENARIOS)
 
 standing: all ## prints the README's table of scores

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds virtual time against real threads: plays scenarios in both modes and compares what is scored.
 
-    calibrate.py STROBE [--runs N] [--quick] [--costs FILE] [--busy N] [--seed N]
+    calibrate.py STROBE [--runs N] [--quick] [--costs FILE | --measure PROGRAM] [--busy N] [--seed N]
                  [--keep FILE | --again FILE] [-o FILE] [SCENARIO...]
 
 Each scenario is played with seeds 1 to N in virtual time and on real threads, in turns, quiet and then beside the
@@ -21,8 +21,12 @@ A real run measures the scenario only while nothing else takes processors. Work 
 a virtual machine steals, is read from /proc/stat beside each run; a run that was disturbed is not used. A scenario with
 more disturbed runs than it was asked to have undisturbed ones is skipped, and the table says so.
 
---keep stores what the real runs came to, and --again takes them from there instead of playing them: another table of
-costs is held against the same runs.
+What a tick, a pass of the sampler or a wake-up takes is not the same all the time on a virtual machine: within minutes
+it changes by half, as the work of the host's other guests does. With --measure PROGRAM (strobe-costs), costs are
+measured before and after the real runs of each scenario, and virtual time charges the mean of both tables.
+
+--keep stores what the real runs came to, with the costs measured beside them, and --again takes them from there instead
+of playing them: another table of costs, or another model, is held against the same runs.
 
 Before the last line is README's table, the medians of both modes. Last line: `N passed, N failed, N skipped`. Exit
 status 0: none failed; 1: some did; 2: could not be played.
@@ -35,6 +39,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 FIXTURES = "fixtures/scenarios"
@@ -43,6 +48,7 @@ TOO_LONG = ("long_run",)                 # 12 hours; real time can't be made sho
 BUSY_THREADS = 4
 METHODS = 10
 DRAWS = 2000
+MEASURED_ROUNDS = 5  # of strobe-costs, before and after a scenario
 DISTURBED = 0.1      # of a processor, taken by others while a scenario was played
 
 # Score, how it is shown, the most that medians of the modes may differ by; all in percent of its unit.
@@ -91,20 +97,70 @@ class Draws:
         return QUICK_OVERHEAD if self.intervals and score == "overhead" else bound
 
 
+class Costs:
+    """The table that virtual time charges: one for all scenarios, or measured beside the real runs of each."""
+
+    def __init__(self, program, path):
+        self.program, self.before, self.path, self.own = program, None, path, None
+        if not path:
+            handle, self.own = tempfile.mkstemp(prefix="strobe-costs-", suffix=".json")
+            os.close(handle)
+
+    def measure(self):
+        command = [self.program, "-n", str(MEASURED_ROUNDS), "-o", self.own]
+        if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
+            die(f"{' '.join(command)}: failed")
+        with open(self.own, encoding="utf-8") as text:
+            return json.load(text)
+
+    def begin(self):
+        if self.program and not self.before:
+            self.before = self.measure()
+
+    def end(self):
+        """What was charged, on the average, since begin; None when nothing is measured."""
+        if not self.program:
+            return None
+        before, self.before = self.before, self.measure()
+        return mean_of(before, self.before)
+
+    def options(self, table):
+        """What virtual time is to charge; a table that was given comes before one that was measured."""
+        if self.path or not table:
+            return ["--costs", self.path] if self.path else []
+        with open(self.own, "w", encoding="utf-8") as out:
+            json.dump(table, out)
+        return ["--costs", self.own]
+
+    def close(self):
+        if self.own:
+            os.unlink(self.own)
+
+
+def mean_of(a, b):
+    """Of two tables of costs, member by member. Figures of lateness are whole numbers."""
+    if isinstance(a, dict):
+        return {name: mean_of(a[name], b[name]) for name in a}
+    if isinstance(a, list):
+        return [mean_of(x, y) for x, y in zip(a, b)]
+    return (a + b) // 2 if isinstance(a, int) and isinstance(b, int) else a if isinstance(a, str) else (a + b) / 2
+
+
 class RealRuns:
     """Real runs: played, or taken from a file that holds those of an earlier call."""
 
-    def __init__(self, path):
-        self.kept, self.again = {}, path is not None
+    def __init__(self, path, costs):
+        self.kept, self.again, self.costs = {}, path is not None, costs
         if path:
             with open(path, encoding="utf-8") as text:
                 self.kept = json.load(text)
 
     def play(self, strobe, path, options, runs):
-        """Results by seed. Too few when the machine was disturbed."""
+        """Results by seed, too few when the machine was disturbed; and the costs that were measured beside them."""
         key = " ".join([os.path.basename(path), *options])
         if self.again:
-            return self.kept.get(key, {})
+            return self.kept.get(key, {}), self.kept.get("costs", {}).get(key)
+        self.costs.begin()
         results, seed, disturbed = {}, 0, 0
         while len(results) < runs and disturbed <= runs:
             seed += 1
@@ -112,8 +168,10 @@ class RealRuns:
             disturbed += played is None
             if played:
                 results[str(seed)] = {name: played[name] for name in (*(s[0] for s in SCORES), "methods", "thread_ns")}
+        table = self.costs.end()
         self.kept[key] = results
-        return results
+        self.kept.setdefault("costs", {})[key] = table
+        return results, table
 
 
 def play(strobe, path, mode, seed, options):
@@ -224,14 +282,15 @@ def calibrate(strobe, path, costs, busy, runs, draws, real_runs):
         options += ["--cores", str(os.cpu_count())]
     if busy and not own_busy:
         options += ["--busy", str(busy)]
-    played = real_runs.play(strobe, path, options, runs)
+    played, measured = real_runs.play(strobe, path, options, runs)
     real = list(played.values())
     name = os.path.splitext(os.path.basename(path))[0]
     load = busy or own_busy
     if len(real) < runs:
         raise Disturbed(f"{name}, {load} threads beside: more than {runs} runs were disturbed by other "
                         f"processes, {len(real)} were not")
-    virtual = [play_virtual(strobe, path, int(seed), options + costs) for seed in played]
+    options_of_costs = costs.options(measured)
+    virtual = [play_virtual(strobe, path, int(seed), options + options_of_costs) for seed in played]
     print(f"\n{name}, {f'beside {load} threads' if load else 'quiet'}, {' '.join(options) or 'as it is'}, {runs} runs")
     print(f"       {'':<34} {'virtual':>8} {'real':>8} {'differs':>8}  {'95 %':^20} bound   true shares differ")
     rows = rows_of(virtual, real, draws)
@@ -266,6 +325,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="few scenarios, quiet only, in about two minutes")
     parser.add_argument("--busy", type=int, help=f"threads of the other program ({BUSY_THREADS}); 0: quiet only")
     parser.add_argument("--costs", help="what virtual time charges: a table measured on this machine by `make costs`")
+    parser.add_argument("--measure", help="strobe-costs: costs are measured beside the real runs of each scenario")
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
     parser.add_argument("--keep", help="a file for what the real runs came to")
     parser.add_argument("--again", help="such a file, whose runs are compared again")
@@ -273,12 +333,14 @@ def main():
     asked = parser.parse_intermixed_args()
     runs = asked.runs or (5 if asked.quick else 9)
     busy = asked.busy if asked.busy is not None else 0 if asked.quick else BUSY_THREADS
-    costs = ["--costs", asked.costs] if asked.costs else []
+    if asked.measure and (asked.costs or asked.again):
+        parser.error("--measure goes with neither --costs nor --again")
+    costs = Costs(asked.measure, asked.costs)
     draws = Draws(asked.seed, asked.quick)
     print(f"{runs} runs of each mode; bootstrap with seed {asked.seed}; {os.cpu_count()} processors, "
           f"load {os.getloadavg()[0]:.1f} at the begin")
     done, refused, disturbed = [], [], []
-    real_runs = RealRuns(asked.again)
+    real_runs = RealRuns(asked.again, costs)
     for load in dict.fromkeys((0, busy)):
         for path in asked.scenario or scenarios(asked.quick):
             try:
@@ -287,6 +349,7 @@ def main():
                 refused.append(f"{path}: {e}")
             except Disturbed as e:
                 disturbed.append(str(e))
+    costs.close()
     if refused:
         print("\nnot played in both modes:")
         for line in dict.fromkeys(refused):

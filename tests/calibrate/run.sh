@@ -4,8 +4,8 @@
 #
 #   B=DIR tests/calibrate/run.sh      prints `N passed, N failed, N skipped` at the end
 #
-# alone: real threads are compared with virtual time, with costs that are measured right before. A scenario whose
-# runs were disturbed by other processes is skipped, and a line says so.
+# alone: real threads are compared with virtual time, with costs that are measured beside each scenario. A scenario
+# whose runs were disturbed by other processes is skipped, and a line says so.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(realpath "${B:-build}")
@@ -21,22 +21,18 @@ sums() {
     ((passed += ${p:-0}, failed += ${f:-1}, skipped += ${s:-0}))
 }
 
-# The table, in which nothing costs anything and nothing is late.
+# A table, in which nothing costs anything and nothing is late.
 make_free() {
-    python3 - "$work/costs.json" >"$work/free.json" <<'PYTHON'
+    python3 - "$work/real.json" >"$work/free.json" <<'PYTHON'
 import json, sys
 def nothing(value):
     return [nothing(v) for v in value] if isinstance(value, list) else value if isinstance(value, str) else 0
-table = json.load(open(sys.argv[1]))
+table = next(table for table in json.load(open(sys.argv[1]))["costs"].values() if table)
 json.dump({key: value if key == "slice" else nothing(value) for key, value in table.items()}, sys.stdout)
 PYTHON
 }
 
-if ! "$B/bench/strobe-costs" -n 11 -o "$work/costs.json" >"$work/costs.txt"; then
-    echo '0 passed, 1 failed, 0 skipped'
-    exit 1
-fi
-bench/calibrate.py "$strobe" --quick --costs "$work/costs.json" --keep "$work/real.json" >"$work/quick"
+bench/calibrate.py "$strobe" --quick --measure "$B/bench/strobe-costs" --keep "$work/real.json" >"$work/quick"
 if (($? > 1)); then
     ((++failed))
     echo 'FAIL nothing could be played in both modes'
