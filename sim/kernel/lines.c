@@ -199,8 +199,8 @@ static struct sim_core *lightest(struct sim_kernel *k)
     return best;
 }
 
-/* Keeps the average number of busy cores, whose past counts half after 32 ms, as the kernel's does (PELT). Called before
- * the number of idle cores changes. */
+/* Keeps the average number of busy cores, whose past counts half after 32 ms, as the kernel's does (PELT). Called
+ * before the number of idle cores changes. */
 void sim_line_note_busy(struct sim_kernel *k)
 {
     const uint64_t decay_ns = 46166000;      /* 32 ms / ln 2 */

@@ -330,7 +330,8 @@ static void check_rest(void *state)
 }
 
 static const struct explore_program rest_program = {
-    .name = "sampler/rest", .what = "a thread that comes around a pass is met by the next one at once, or ends the rest",
+    .name = "sampler/rest",
+    .what = "a thread that comes around a pass is met by the next one at once, or ends the rest",
     .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_rest,
     .thread = {come, pass_and_rest}, .check = check_rest, .quick = 1, .nightly = 1,
 };

@@ -80,8 +80,8 @@ static void each_member_must_be_there_once(void **state)
         "suspend", "suspend_target", "tick", "tick_sample", "copy", "copy_kib", "resume", "unwind_frame", "probe",
         "probe_other", "mark", "call_record", "stop_far", "stop_far_target", "resume_far", "sampler_wake",
         "sampler_wake_soon", "start_call", "start_own", "end_own", "attach", "detach", "clock_start", "clock_end",
-        "slice", "turn", "wait_record", "tick_wait", "sleep_call", "device_call", "wake_call", "wait_call", "sampler_late",
-        "stop_late", "sleep_late", "device_late", "wake_late",
+        "slice", "turn", "wait_record", "tick_wait", "sleep_call", "device_call", "wake_call", "wait_call",
+        "sampler_late", "stop_late", "sleep_late", "device_late", "wake_late",
     };
     enum { SPAN_COSTS = 6, LATENESSES = 2, SPAN_LATENESSES = 3 };
     size_t numbers = sizeof members / sizeof *members - SPAN_COSTS - LATENESSES - SPAN_LATENESSES;

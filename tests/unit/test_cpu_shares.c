@@ -333,8 +333,8 @@ static void cpu_time_that_no_sample_covers_is_unseen(void **state)
     assert_int_equal(sum_of("ab"), 2 * MS);
 }
 
-/* A hooked call's sample at the begin, a stop after 3 ms and the first tick after 5: what the hooked call returned to is
- * not where the thread was from then on. */
+/* A hooked call's sample at the begin, a stop after 3 ms and the first tick after 5: what the hooked call returned to
+ * is not where the thread was from then on. */
 static void until_the_first_tick_cpu_time_goes_to_the_next_stop_or_tick(void **state)
 {
     (void)state;

@@ -99,8 +99,8 @@ static void one_writer_finds_exactly_the_newest_records_S12(void **state)
     }
 }
 
-/* What such memory holds is nobody's: here, what would look like records. To read it first would cost the writer a second
- * page fault for each page of a file. */
+/* What such memory holds is nobody's: here, what would look like records. To read it first would cost the writer a
+ * second page fault for each page of a file. */
 static void the_first_writer_of_a_chunk_reads_nothing_of_its_slots(void **state)
 {
     (void)state;

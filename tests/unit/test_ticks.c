@@ -1,127 +1,17 @@
 /* Ticks of CPU clocks: what a thread records when its clock has interrupted it, what the sampler asks of the host that
- * drives the clocks, and what becomes of points meanwhile. Time, stacks and the host's clocks are the test's. */
+ * drives the clocks, and what becomes of points meanwhile. */
 #include "engine/capture/blocking.h"
-#include "tests/unit/support/capture_rig.h"
+#include "tests/unit/support/ticking.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-enum { US = 1000, MS = 1000000, ITEMS = 512, MAIN_TID_PASSES = 40 };
+enum { ITEMS = 512, MAIN_TID_PASSES = 40 };
 
-static struct rig rig;
-static struct strobe_sampler sampler;
 static struct strobe_ring_item items[ITEMS];
-
-/* What the host was asked for. */
-static struct { uint32_t keeps, rings, ends, periods; uint64_t period_ns, least_ns, most_ns, sum_ns; } asked;
-static enum strobe_status keep_says, ring_says;
-
-static enum strobe_status keep(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken)
-{
-    (void)ctx, (void)index, (void)tid, (void)taken;
-    asked.keeps++;
-    if (period_ns != asked.period_ns) {
-        asked.periods++;
-        asked.sum_ns += period_ns;
-        asked.least_ns = !asked.least_ns || period_ns < asked.least_ns ? period_ns : asked.least_ns;
-        asked.most_ns = period_ns > asked.most_ns ? period_ns : asked.most_ns;
-    }
-    asked.period_ns = period_ns;
-    return keep_says;
-}
-
-static enum strobe_status ring(void *ctx, uint32_t index, uint32_t tid)
-{
-    (void)ctx, (void)index, (void)tid;
-    asked.rings++;
-    return ring_says;
-}
-
-static void end(void *ctx, uint32_t index)
-{
-    (void)ctx, (void)index;
-    asked.ends++;
-}
-
-/* A rest, during which a thread comes when that time lies in it. */
-static uint64_t comes_at;
-static int rests, rouses;
-
-static void rest_until(void *ctx, uint64_t deadline, strobe_a32 *word, uint32_t value)
-{
-    struct rig *r = ctx;
-    rests++;
-    if (strobe_load_acquire(word) == value && comes_at < deadline) {
-        struct strobe_stack_bounds unknown = {0};
-        struct strobe_local mine = strobe_local;
-        r->now = comes_at;
-        assert_non_null(strobe_thread_attach(&r->engine, 2001, false, "new", &unknown));
-        strobe_local = mine;
-    }
-    if (strobe_load_acquire(word) == value)
-        r->now = deadline;
-}
-
-static void rouse(void *ctx, strobe_a32 *word)
-{
-    (void)ctx, (void)word;
-    rouses++;
-}
-
-static int start(void **state)
-{
-    struct strobe_config c = rig_config();
-    (void)state;
-    rig_start(&rig, &c);
-    rig.host.clock_keep = keep;
-    rig.host.clock_ring = ring;
-    rig.host.clock_end = end;
-    rig.host.rest_until = rest_until;
-    rig.host.rouse = rouse;
-    keep_says = STROBE_OK;
-    ring_says = STROBE_UNSUPPORTED;
-    memset(&asked, 0, sizeof asked);
-    comes_at = UINT64_MAX;
-    rests = rouses = 0;
-    sampler = (struct strobe_sampler){0};
-    strobe_sampler_init(&sampler, &rig.engine, 99);
-    rig_stack(&rig, 3, 0x1000);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    rig_assert_balanced(&rig);
-    rig_stop(&rig);
-    return 0;
-}
-
-/* A hook on the calling thread's own stack. */
-static struct strobe_site here(void)
-{
-    return (struct strobe_site){(uint64_t)(uintptr_t)__builtin_frame_address(0), 1};
-}
-
-/* The clock interrupts the thread `wall_us` later, in which it has used `cpu_us` of CPU time. */
-static void tick(uint64_t wall_us, uint64_t cpu_us)
-{
-    rig.now += wall_us * US;
-    rig.cpu_ns += cpu_us * US;
-    rig.regs.sp = (uint64_t)(uintptr_t)rig.stack;
-    strobe_sample_interrupted(rig.thread, &rig.regs, strobe_load_relaxed(&rig.thread->rung_cpu_ns) != 0);
-}
-
-static void pass(uint64_t ms, uint64_t cpu_us)
-{
-    rig.now += ms * MS;
-    rig.thread_cpu_ns += cpu_us * US;
-    strobe_sampler_pass(&sampler, rig.now);
-}
 
 /* ---- what a tick records */
 
@@ -138,14 +28,14 @@ static uint64_t count_cpu_read(void *ctx)
 static void a_tick_reads_its_cpu_time_once(void **state)
 {
     (void)state;
-    rig.engine.config.metrics = STROBE_METRIC_CPU;
+    ticking.engine.config.metrics = STROBE_METRIC_CPU;
     cpu_reads = 0;
-    read_cpu = rig.host.self_cpu_ns;
-    rig.host.self_cpu_ns = count_cpu_read;
+    read_cpu = ticking.host.self_cpu_ns;
+    ticking.host.self_cpu_ns = count_cpu_read;
     tick(1000, 1000);
     assert_int_equal(cpu_reads, 1);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
-    assert_int_equal(items[0].record.cpu_ns, rig.cpu_ns);
+    assert_int_equal(rig_records(&ticking, items, ITEMS), 1);
+    assert_int_equal(items[0].record.cpu_ns, ticking.cpu_ns);
 }
 
 static void ticks_of_one_stack_are_one_record_that_knows_their_cpu_time(void **state)
@@ -153,8 +43,8 @@ static void ticks_of_one_stack_are_one_record_that_knows_their_cpu_time(void **s
     (void)state;
     for (int i = 0; i < 20; i++)
         tick(1000, 1000);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_CPU).sampled, 20);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 1);
+    assert_int_equal(rig_account(&ticking, STROBE_KIND_CPU).sampled, 20);
+    assert_int_equal(rig_records(&ticking, items, ITEMS), 1);
     assert_int_equal(items[0].record.count, 20);
     assert_int_equal(items[0].record.cpu_span_ns, 19 * MS);
     assert_int_equal(items[0].record.duration, 19 * MS);
@@ -166,7 +56,7 @@ static void ticks_are_not_merged_over_time_off_the_processor(void **state)
     tick(1000, 1000);
     tick(1000, 1000);
     tick(1300, 1000);   /* 300 us off */
-    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    assert_int_equal(rig_records(&ticking, items, ITEMS), 2);
     assert_int_equal(items[0].record.count, 2);
     assert_int_equal(items[1].record.count, 1);
     assert_false(items[1].record.flags & STROBE_FLAG_GAVE_WAY);
@@ -176,9 +66,9 @@ static void a_tick_says_when_the_thread_gave_its_processor_away_where_no_hook_sa
 {
     (void)state;
     tick(1000, 1000);
-    rig.usage.voluntary_switches++;
+    ticking.usage.voluntary_switches++;
     tick(5000, 1000);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    assert_int_equal(rig_records(&ticking, items, ITEMS), 2);
     assert_true(items[1].record.flags & STROBE_FLAG_GAVE_WAY);
 }
 
@@ -186,12 +76,12 @@ static void switches_in_calls_that_hooks_saw_do_not_count_as_unseen(void **state
 {
     (void)state;
     tick(1000, 1000);
-    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here());
-    rig.usage.voluntary_switches++;
-    rig.now += 50 * US;
-    strobe_scope_end(rig.thread, token, here());
+    uint32_t token = strobe_scope_begin(ticking.thread, STROBE_KIND_READ, 0, here());
+    ticking.usage.voluntary_switches++;
+    ticking.now += 50 * US;
+    strobe_scope_end(ticking.thread, token, here());
     tick(5000, 1000);
-    uint32_t count = rig_records(&rig, items, ITEMS);
+    uint32_t count = rig_records(&ticking, items, ITEMS);
     assert_int_equal(items[count - 1].record.kind, STROBE_KIND_CPU);
     assert_false(items[count - 1].record.flags & STROBE_FLAG_GAVE_WAY);
 }
@@ -199,22 +89,22 @@ static void switches_in_calls_that_hooks_saw_do_not_count_as_unseen(void **state
 static void a_tick_in_the_engine_takes_nothing_and_is_counted(void **state)
 {
     (void)state;
-    strobe_store_relaxed(&rig.thread->inside, 1);
+    strobe_store_relaxed(&ticking.thread->inside, 1);
     tick(1000, 1000);
-    strobe_store_relaxed(&rig.thread->inside, 0);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_CPU).reentrant, 1);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_CPU).sampled, 0);
-    assert_int_equal(strobe_load_relaxed(&rig.thread->ticks_taken), 1);
+    strobe_store_relaxed(&ticking.thread->inside, 0);
+    assert_int_equal(rig_account(&ticking, STROBE_KIND_CPU).reentrant, 1);
+    assert_int_equal(rig_account(&ticking, STROBE_KIND_CPU).sampled, 0);
+    assert_int_equal(strobe_load_relaxed(&ticking.thread->ticks_taken), 1);
 }
 
 static void ticks_that_were_asked_for_say_that_the_thread_stood(void **state)
 {
     (void)state;
     tick(1000, 1000);
-    strobe_store_relaxed(&rig.thread->rung_cpu_ns, rig.cpu_ns);
+    strobe_store_relaxed(&ticking.thread->rung_cpu_ns, ticking.cpu_ns);
     tick(8000, 10);
     tick(1000, 1000);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 3);
+    assert_int_equal(rig_records(&ticking, items, ITEMS), 3);
     assert_false(items[0].record.flags & STROBE_FLAG_STOOD);
     assert_true(items[1].record.flags & STROBE_FLAG_STOOD);
     assert_false(items[2].record.flags & STROBE_FLAG_STOOD);
@@ -224,9 +114,9 @@ static void a_tick_long_after_it_was_asked_for_says_nothing_of_where_the_thread_
 {
     (void)state;
     tick(1000, 1000);
-    strobe_store_relaxed(&rig.thread->rung_cpu_ns, rig.cpu_ns);
+    strobe_store_relaxed(&ticking.thread->rung_cpu_ns, ticking.cpu_ns);
     tick(8000, 900);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    assert_int_equal(rig_records(&ticking, items, ITEMS), 2);
     assert_false(items[1].record.flags & STROBE_FLAG_STOOD);
 }
 
@@ -236,38 +126,38 @@ static uint32_t pauses;
 static void pause_until_interrupted(void *ctx, uint64_t deadline)
 {
     (void)ctx;
-    rig.now = deadline;
+    ticking.now = deadline;
     if (++pauses == 3)
-        strobe_sample_interrupted(rig.thread, &rig.regs, true);
+        strobe_sample_interrupted(ticking.thread, &ticking.regs, true);
 }
 
 static void a_call_that_may_block_begins_after_the_tick_that_was_asked_for(void **state)
 {
     (void)state;
     pauses = 0;
-    rig.host.sleep_until = pause_until_interrupted;
-    strobe_store_relaxed(&rig.thread->rung_cpu_ns, MS);
-    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, here());
+    ticking.host.sleep_until = pause_until_interrupted;
+    strobe_store_relaxed(&ticking.thread->rung_cpu_ns, MS);
+    uint32_t token = strobe_scope_begin(ticking.thread, STROBE_KIND_POLL, 0, here());
     assert_int_equal(pauses, 3);
-    assert_int_equal(strobe_load_relaxed(&rig.thread->rung_cpu_ns), 0);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_CPU).reentrant, 1);
-    strobe_scope_end(rig.thread, token, here());
+    assert_int_equal(strobe_load_relaxed(&ticking.thread->rung_cpu_ns), 0);
+    assert_int_equal(rig_account(&ticking, STROBE_KIND_CPU).reentrant, 1);
+    strobe_scope_end(ticking.thread, token, here());
 }
 
 static void a_thread_that_is_about_to_block_is_not_asked_for_a_tick(void **state)
 {
     (void)state;
     pass(1, 1000);
-    strobe_bump(&rig.thread->ticks_taken, 1);
+    strobe_bump(&ticking.thread->ticks_taken, 1);
     pass(1, 1000);
     ring_says = STROBE_OK;
     asked.rings = 0;
-    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, here());
+    uint32_t token = strobe_scope_begin(ticking.thread, STROBE_KIND_POLL, 0, here());
     for (int i = 0; i < 20; i++)
         pass(1, 0);
     assert_int_equal(asked.rings, 0);
-    assert_int_equal(strobe_load_relaxed(&rig.thread->rung_cpu_ns), 0);
-    strobe_scope_end(rig.thread, token, here());
+    assert_int_equal(strobe_load_relaxed(&ticking.thread->rung_cpu_ns), 0);
+    strobe_scope_end(ticking.thread, token, here());
 }
 
 /* ---- points and calls meanwhile */
@@ -275,37 +165,37 @@ static void a_thread_that_is_about_to_block_is_not_asked_for_a_tick(void **state
 static void points_give_way_to_ticks_within_a_message_and_no_longer(void **state)
 {
     (void)state;
-    strobe_store_relaxed(&rig.thread->ticking, 1);
+    strobe_store_relaxed(&ticking.thread->ticking, 1);
     tick(1000, 1000);
-    rig.now += MS;
-    rig_point(&rig, STROBE_KIND_ALLOC);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).gated, 1);
-    strobe_store_relaxed(&rig.thread->entry->message, 7);
-    rig.now += MS;   /* two intervals after the tick, of the four that it holds points back */
-    rig_point(&rig, STROBE_KIND_ALLOC);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).sampled, 1);
+    ticking.now += MS;
+    rig_point(&ticking, STROBE_KIND_ALLOC);
+    assert_int_equal(rig_account(&ticking, STROBE_KIND_ALLOC).gated, 1);
+    strobe_store_relaxed(&ticking.thread->entry->message, 7);
+    ticking.now += MS;   /* two intervals after the tick, of the four that it holds points back */
+    rig_point(&ticking, STROBE_KIND_ALLOC);
+    assert_int_equal(rig_account(&ticking, STROBE_KIND_ALLOC).sampled, 1);
 }
 
 static void points_of_a_thread_that_has_not_ticked_yet_are_taken(void **state)
 {
     (void)state;
-    strobe_store_relaxed(&rig.thread->ticking, 1);
-    rig.now += 2 * MS;
-    rig_point(&rig, STROBE_KIND_ALLOC);
-    assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).sampled, 1);
+    strobe_store_relaxed(&ticking.thread->ticking, 1);
+    ticking.now += 2 * MS;
+    rig_point(&ticking, STROBE_KIND_ALLOC);
+    assert_int_equal(rig_account(&ticking, STROBE_KIND_ALLOC).sampled, 1);
 }
 
 /* Of calls of 9 us, which are too short to be recorded one by one, the gate takes none in this time. */
 static void short_calls_are_sampled_by_the_time_that_they_add_up_to(void **state)
 {
     (void)state;
-    strobe_store_relaxed(&rig.thread->ticking, 1);
+    strobe_store_relaxed(&ticking.thread->ticking, 1);
     for (int i = 0; i < 500; i++) {
-        uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_WRITE, 0, here());
-        rig.now += 9 * US;
-        strobe_scope_end(rig.thread, token, here());
+        uint32_t token = strobe_scope_begin(ticking.thread, STROBE_KIND_WRITE, 0, here());
+        ticking.now += 9 * US;
+        strobe_scope_end(ticking.thread, token, here());
     }
-    uint32_t count = rig_records(&rig, items, ITEMS), stand = 0;
+    uint32_t count = rig_records(&ticking, items, ITEMS), stand = 0;
     for (uint32_t i = 0; i < count; i++)
         stand += (items[i].record.flags & STROBE_FLAG_ASKED) != 0;
     assert_int_equal(stand, 4);   /* 4.5 ms in all, at an interval of 1 ms */
@@ -314,13 +204,13 @@ static void short_calls_are_sampled_by_the_time_that_they_add_up_to(void **state
 static void waits_for_locks_add_up_to_no_sample(void **state)
 {
     (void)state;
-    strobe_store_relaxed(&rig.thread->ticking, 1);
+    strobe_store_relaxed(&ticking.thread->ticking, 1);
     for (int i = 0; i < 500; i++) {
-        uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_MUTEX, 0, here());
-        rig.now += 10 * US;
-        strobe_scope_end(rig.thread, token, here());
+        uint32_t token = strobe_scope_begin(ticking.thread, STROBE_KIND_MUTEX, 0, here());
+        ticking.now += 10 * US;
+        strobe_scope_end(ticking.thread, token, here());
     }
-    uint32_t count = rig_records(&rig, items, ITEMS);
+    uint32_t count = rig_records(&ticking, items, ITEMS);
     for (uint32_t i = 0; i < count; i++)
         assert_false(items[i].record.flags & STROBE_FLAG_ASKED);
 }
@@ -328,16 +218,16 @@ static void waits_for_locks_add_up_to_no_sample(void **state)
 /* A release of `what` that takes so long. */
 static void release(uint64_t what, uint64_t us)
 {
-    uint64_t begin = strobe_hand_over(rig.thread, what, STROBE_RELEASE_LOCK, here());
-    rig.now += us * US;
+    uint64_t begin = strobe_hand_over(ticking.thread, what, STROBE_RELEASE_LOCK, here());
+    ticking.now += us * US;
     if (begin)
-        strobe_release_end(rig.thread, what, begin, here());
+        strobe_release_end(ticking.thread, what, begin, here());
 }
 
 /* Records of kind UNLOCK that stand for releases, and their duration. */
 static uint32_t releases_recorded(uint64_t *duration_ns)
 {
-    uint32_t count = rig_records(&rig, items, ITEMS), found = 0;
+    uint32_t count = rig_records(&ticking, items, ITEMS), found = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct strobe_record *r = &items[i].record;
         if (r->kind != STROBE_KIND_UNLOCK || !(r->flags & STROBE_FLAG_SCOPE))
@@ -351,15 +241,15 @@ static uint32_t releases_recorded(uint64_t *duration_ns)
 
 static void wait_for(struct strobe_thread *waiter, uint64_t what)
 {
-    struct strobe_site site = {rig.thread->stack_low + (1 << 19), 0};
+    struct strobe_site site = {ticking.thread->stack_low + (1 << 19), 0};
     strobe_scope_begin(waiter, STROBE_KIND_MUTEX, what, site);
     strobe_wait_begin(waiter, what);
 }
 
 static struct strobe_thread *add_waiter(uint64_t what)
 {
-    struct strobe_stack_bounds bounds = {rig.thread->stack_low, rig.thread->stack_high, 0};
-    struct strobe_thread *waiter = strobe_thread_attach(&rig.engine, 2001, false, "waiter", &bounds);
+    struct strobe_stack_bounds bounds = {ticking.thread->stack_low, ticking.thread->stack_high, 0};
+    struct strobe_thread *waiter = strobe_thread_attach(&ticking.engine, 2001, false, "waiter", &bounds);
     assert_non_null(waiter);
     wait_for(waiter, what);
     return waiter;
@@ -370,7 +260,7 @@ static void releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up
 {
     (void)state;
     uint64_t duration_ns = 0;
-    strobe_store_relaxed(&rig.thread->ticking, 1);
+    strobe_store_relaxed(&ticking.thread->ticking, 1);
     struct strobe_thread *waiter = add_waiter(0x1230);
     for (int i = 0; i < 500; i++)
         release(0x1230, 10);
@@ -383,11 +273,11 @@ static void releases_that_nobody_waits_for_are_not_timed(void **state)
 {
     (void)state;
     uint64_t duration_ns;
-    strobe_store_relaxed(&rig.thread->ticking, 1);
-    uint64_t reads = rig.clock_reads;
+    strobe_store_relaxed(&ticking.thread->ticking, 1);
+    uint64_t reads = ticking.clock_reads;
     for (int i = 0; i < 500; i++)
         release(0x1230, 10);
-    assert_int_equal(rig.clock_reads, reads);
+    assert_int_equal(ticking.clock_reads, reads);
     assert_int_equal(releases_recorded(&duration_ns), 0);
 }
 
@@ -396,7 +286,7 @@ static void a_release_that_takes_long_says_nothing_of_time_in_the_system(void **
 {
     (void)state;
     uint64_t duration_ns;
-    strobe_store_relaxed(&rig.thread->ticking, 1);
+    strobe_store_relaxed(&ticking.thread->ticking, 1);
     struct strobe_thread *waiter = add_waiter(0x1230);
     for (int i = 0; i < 20; i++)
         release(0x1230, 500);
@@ -419,10 +309,10 @@ static void a_tick_that_was_asked_for_is_told_from_one_of_the_clock(void **state
 {
     (void)state;
     tick(1000, 1000);
-    strobe_store_relaxed(&rig.thread->rung_cpu_ns, 1 * MS);
+    strobe_store_relaxed(&ticking.thread->rung_cpu_ns, 1 * MS);
     tick(1000, 500);
     tick(1000, 500);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 3);
+    assert_int_equal(rig_records(&ticking, items, ITEMS), 3);
     assert_false(items[0].record.flags & STROBE_FLAG_ASKED);
     assert_true(items[1].record.flags & STROBE_FLAG_ASKED);
     assert_false(items[2].record.flags & STROBE_FLAG_ASKED);
@@ -435,10 +325,10 @@ static void a_thread_that_ticks_is_stopped_once_when_new_and_never_again(void **
     (void)state;
     for (int i = 0; i < MAIN_TID_PASSES; i++) {
         pass(1, 1000);
-        strobe_bump(&rig.thread->ticks_taken, 1);
+        strobe_bump(&ticking.thread->ticks_taken, 1);
     }
     assert_int_equal(asked.keeps, MAIN_TID_PASSES);
-    assert_int_equal(rig.suspends, 1);
+    assert_int_equal(ticking.suspends, 1);
 }
 
 static void a_thread_that_uses_its_processor_and_does_not_tick_is_stopped(void **state)
@@ -446,7 +336,7 @@ static void a_thread_that_uses_its_processor_and_does_not_tick_is_stopped(void *
     (void)state;
     for (int i = 0; i < MAIN_TID_PASSES; i++)
         pass(1, 1000);
-    assert_in_range(rig.suspends, MAIN_TID_PASSES / 4, MAIN_TID_PASSES / 2);   /* a look in every second pass */
+    assert_in_range(ticking.suspends, MAIN_TID_PASSES / 4, MAIN_TID_PASSES / 2);   /* a look in every second pass */
 }
 
 static void a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped(void **state)
@@ -456,19 +346,19 @@ static void a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped(v
     for (int i = 0; i < MAIN_TID_PASSES; i++)
         pass(1, 1000);
     assert_int_equal(asked.keeps, 1);
-    assert_int_equal(strobe_load_relaxed(&rig.thread->ticking), 0);
-    assert_int_equal(rig.suspends, MAIN_TID_PASSES);
+    assert_int_equal(strobe_load_relaxed(&ticking.thread->ticking), 0);
+    assert_int_equal(ticking.suspends, MAIN_TID_PASSES);
 }
 
 /* Threads that live for a moment, thousands of them, would each have a clock opened and closed that never ticks. */
 static void a_thread_gets_its_clock_once_it_has_used_half_of_a_tick(void **state)
 {
     (void)state;
-    rig.thread_cpu_ns = 0;
+    ticking.thread_cpu_ns = 0;
     for (int i = 0; i < 4; i++)
         pass(2, 100);
     assert_int_equal(asked.keeps, 0);
-    assert_true(rig.suspends >= 1);
+    assert_true(ticking.suspends >= 1);
     pass(2, 100);
     assert_int_equal(asked.keeps, 1);
     pass(2, 0);
@@ -479,12 +369,12 @@ static void a_thread_gets_its_clock_once_it_has_used_half_of_a_tick(void **state
 static void the_cpu_clock_of_a_thread_in_a_call_is_not_read_for_that(void **state)
 {
     (void)state;
-    rig.thread_cpu_ns = 0;
+    ticking.thread_cpu_ns = 0;
     pass(2, 100);
-    strobe_store_relaxed(&rig.thread->entry->scope_kind, STROBE_KIND_POLL);
+    strobe_store_relaxed(&ticking.thread->entry->scope_kind, STROBE_KIND_POLL);
     pass(0, 1000);
     assert_int_equal(asked.keeps, 0);
-    strobe_store_relaxed(&rig.thread->entry->scope_kind, STROBE_KIND_NONE);
+    strobe_store_relaxed(&ticking.thread->entry->scope_kind, STROBE_KIND_NONE);
     pass(0, 0);
     assert_int_equal(asked.keeps, 1);
 }
@@ -495,7 +385,7 @@ static void periods_change_and_their_mean_is_the_interval(void **state)
     pass(1, 1000);
     for (int i = 0; i < 33 * 64; i++) {
         pass(1, 0);
-        strobe_bump(&rig.thread->ticks_taken, 1);
+        strobe_bump(&ticking.thread->ticks_taken, 1);
     }
     assert_in_range(asked.periods, 60, 66);
     assert_true(asked.least_ns >= MS - MS / 8 && asked.least_ns < MS - MS / 16);
@@ -507,21 +397,21 @@ static void a_thread_that_waits_for_a_processor_is_asked_for_one_tick(void **sta
 {
     (void)state;
     pass(1, 1000);
-    strobe_bump(&rig.thread->ticks_taken, 1);
+    strobe_bump(&ticking.thread->ticks_taken, 1);
     pass(1, 1000);
     ring_says = STROBE_OK;
     asked.rings = 0;
     for (int i = 0; i < 20; i++)
         pass(1, 0);
     assert_int_equal(asked.rings, 1);
-    assert_int_equal(strobe_load_relaxed(&rig.thread->rung_cpu_ns), rig.thread_cpu_ns);
+    assert_int_equal(strobe_load_relaxed(&ticking.thread->rung_cpu_ns), ticking.thread_cpu_ns);
 }
 
 static void a_thread_without_a_tick_for_an_interval_is_looked_at_in_the_next_pass(void **state)
 {
     (void)state;
     pass(1, 1000);
-    strobe_bump(&rig.thread->ticks_taken, 1);
+    strobe_bump(&ticking.thread->ticks_taken, 1);
     pass(1, 1000);
     ring_says = STROBE_OK;
     asked.rings = 0;
@@ -533,42 +423,42 @@ static void a_thread_without_a_tick_for_an_interval_is_looked_at_in_the_next_pas
 static void a_thread_that_waits_for_a_processor_before_it_has_a_clock_is_asked_for_a_tick(void **state)
 {
     (void)state;
-    rig.thread_cpu_ns = 0;
+    ticking.thread_cpu_ns = 0;
     ring_says = STROBE_OK;
     pass(2, 100);
     for (int i = 0; i < 20; i++)
         pass(1, 0);
     assert_int_equal(asked.keeps, 0);
     assert_int_equal(asked.rings, 1);
-    assert_int_equal(rig.suspends, 0);
+    assert_int_equal(ticking.suspends, 0);
 }
 
 static void a_thread_without_a_clock_that_waits_in_a_call_is_not_asked_for_a_tick(void **state)
 {
     (void)state;
-    rig.thread_cpu_ns = 0;
+    ticking.thread_cpu_ns = 0;
     ring_says = STROBE_OK;
-    strobe_store_relaxed(&rig.thread->entry->scope_kind, STROBE_KIND_POLL);
+    strobe_store_relaxed(&ticking.thread->entry->scope_kind, STROBE_KIND_POLL);
     pass(2, 100);
     assert_int_equal(asked.rings, 0);
-    strobe_store_relaxed(&rig.thread->entry->scope_kind, STROBE_KIND_NONE);
+    strobe_store_relaxed(&ticking.thread->entry->scope_kind, STROBE_KIND_NONE);
 }
 
 static void a_thread_that_runs_and_does_not_answer_is_not_asked_again_but_stopped(void **state)
 {
     (void)state;
     pass(1, 1000);
-    strobe_bump(&rig.thread->ticks_taken, 1);
+    strobe_bump(&ticking.thread->ticks_taken, 1);
     pass(1, 1000);
     ring_says = STROBE_OK;
     asked.rings = 0;
-    uint32_t suspends = rig.suspends;
+    uint32_t suspends = ticking.suspends;
     for (int i = 0; i < 20; i++)
         pass(2, 2000);
     assert_int_equal(asked.rings, 1);
-    assert_true(rig.suspends > suspends);
+    assert_true(ticking.suspends > suspends);
     /* It answers at last. */
-    strobe_bump(&rig.thread->ticks_taken, 1);
+    strobe_bump(&ticking.thread->ticks_taken, 1);
     for (int i = 0; i < 20; i++)
         pass(2, 2000);
     assert_int_equal(asked.rings, 2);
@@ -578,22 +468,22 @@ static void missing_ticks_are_counted_over_many_looks(void **state)
 {
     (void)state;
     pass(1, 1000);
-    strobe_bump(&rig.thread->ticks_taken, 1);
+    strobe_bump(&ticking.thread->ticks_taken, 1);
     pass(1, 1000);
-    uint32_t suspends = rig.suspends;
-    rig.cpu_cost = 100;   /* it runs: its CPU clock moves between two reads */
+    uint32_t suspends = ticking.suspends;
+    ticking.cpu_cost = 100;   /* it runs: its CPU clock moves between two reads */
     for (int i = 0; i < 20; i++)
         pass(2, 1000);   /* it has half of a processor, so between two looks it never uses a whole period */
-    assert_in_range(rig.suspends - suspends, 8, 16);
+    assert_in_range(ticking.suspends - suspends, 8, 16);
 }
 
 static void a_thread_that_blocks_the_signal_waits_for_it_once(void **state)
 {
     (void)state;
-    strobe_store_relaxed(&rig.thread->rung_cpu_ns, 1);
-    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here());
-    assert_int_equal(strobe_load_relaxed(&rig.thread->rung_cpu_ns), 0);
-    strobe_scope_end(rig.thread, token, here());
+    strobe_store_relaxed(&ticking.thread->rung_cpu_ns, 1);
+    uint32_t token = strobe_scope_begin(ticking.thread, STROBE_KIND_READ, 0, here());
+    assert_int_equal(strobe_load_relaxed(&ticking.thread->rung_cpu_ns), 0);
+    strobe_scope_end(ticking.thread, token, here());
 }
 
 /* Of 2,000 threads that take turns, the sampler's looks are a fifth of the CPU time of the process. */
@@ -601,10 +491,10 @@ static void a_look_at_a_thread_without_a_clock_reads_its_cpu_time_once(void **st
 {
     (void)state;
     pass(1, 0);
-    rig.cpu_cost = 1;   /* the clock moves at each read */
+    ticking.cpu_cost = 1;   /* the clock moves at each read */
     for (int i = 1; i <= 4; i++) {
         pass(2, 0);
-        assert_int_equal(rig.thread_cpu_ns, i);
+        assert_int_equal(ticking.thread_cpu_ns, i);
     }
 }
 
@@ -612,7 +502,7 @@ static void the_clock_of_a_thread_that_has_ended_is_given_back_once(void **state
 {
     (void)state;
     pass(1, 1000);
-    strobe_store_relaxed(&rig.thread->entry->state, STROBE_THREAD_ENDED);
+    strobe_store_relaxed(&ticking.thread->entry->state, STROBE_THREAD_ENDED);
     pass(1, 0);
     pass(1, 0);
     assert_int_equal(asked.ends, 1);
@@ -625,214 +515,51 @@ static void a_cpu_clock_that_goes_back_is_that_of_another_thread_S45(void **stat
     (void)state;
     keep_says = STROBE_UNSUPPORTED;
     pass(1, 5000);
-    rig.thread_cpu_ns = 10 * US;
-    uint32_t suspends = rig.suspends;
+    ticking.thread_cpu_ns = 10 * US;
+    uint32_t suspends = ticking.suspends;
     pass(5, 100);
-    assert_int_equal(rig.suspends, suspends);
-    assert_int_equal(strobe_load_relaxed(&rig.thread->entry->state), STROBE_THREAD_ENDED);
+    assert_int_equal(ticking.suspends, suspends);
+    assert_int_equal(strobe_load_relaxed(&ticking.thread->entry->state), STROBE_THREAD_ENDED);
 }
-
-/* ---- how long the sampler rests */
-
-/* Intervals between the last pass and the next. */
-static uint64_t intervals_to_next_pass(void)
-{
-    uint64_t before = sampler.grid_ticks;
-    strobe_sampler_go_on(&sampler, 0);
-    return (sampler.grid_ticks - before) / sampler.interval_ticks;
-}
-
-/* The thread ticks in each of these passes. */
-static uint64_t intervals_after_passes_over_ticks(int passes)
-{
-    uint64_t intervals = 0;
-    for (int i = 0; i < passes; i++) {
-        tick(0, 1000);
-        pass(1, 1000);
-        intervals = intervals_to_next_pass();
-    }
-    return intervals;
-}
-
-static void passes_are_rarer_while_each_thread_that_runs_ticks(void **state)
-{
-    (void)state;
-    assert_int_equal(intervals_after_passes_over_ticks(4), 1);
-    assert_int_equal(intervals_after_passes_over_ticks(16), 4);
-    rig.engine.config.async_interval_ns = 10 * MS;
-    assert_int_equal(intervals_to_next_pass(), 1);   /* 4 ms at most */
-}
-
-static void passes_are_rarer_while_threads_wait_in_calls(void **state)
-{
-    (void)state;
-    uint64_t intervals = 0;
-    uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here());
-    for (int i = 0; i < 16; i++) {
-        pass(1, 0);
-        intervals = intervals_to_next_pass();
-    }
-    strobe_scope_end(rig.thread, token, here());
-    assert_int_equal(intervals, 4);
-}
-
-static void a_thread_that_uses_cpu_time_without_ticks_is_passed_over_in_each_interval(void **state)
-{
-    (void)state;
-    intervals_after_passes_over_ticks(20);
-    pass(4, 4000);   /* the thread is known to have ticked before */
-    intervals_to_next_pass();
-    pass(4, 4000);
-    assert_int_equal(intervals_to_next_pass(), 1);
-}
-
-/* A thread that works in the system has no ticks. While it does so in a call that hooks saw, it is not stopped. */
-static void passes_are_rarer_while_ticks_are_missing_in_calls(void **state)
-{
-    (void)state;
-    uint64_t intervals = 0;
-    intervals_after_passes_over_ticks(20);
-    for (int i = 0; i < 16; i++) {
-        uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here());
-        pass(4, 400);
-        intervals = intervals_to_next_pass();
-        strobe_scope_end(rig.thread, token, here());
-    }
-    assert_int_equal(intervals, 4);
-    pass(4, 400);
-    assert_int_equal(intervals_to_next_pass(), 1);
-}
-
-static void a_new_thread_is_passed_over_in_each_interval(void **state)
-{
-    (void)state;
-    intervals_after_passes_over_ticks(20);
-    assert_non_null(strobe_thread_attach(&rig.engine, 2001, false, "new", &(struct strobe_stack_bounds){0}));
-    tick(0, 1000);
-    pass(1, 1000);
-    assert_int_equal(intervals_to_next_pass(), 1);
-}
-
-/* Brings the sampler to rest. */
-static void begin_to_rest(void)
-{
-    intervals_after_passes_over_ticks(20);
-    assert_true(strobe_sampler_deadline(&sampler) > rig.now + 2 * sampler.interval_ticks);
-}
-
-static void a_new_thread_ends_the_rest_of_the_sampler_at_the_next_deadline_of_its_grid(void **state)
-{
-    (void)state;
-    begin_to_rest();
-    uint64_t end_of_rest = strobe_sampler_deadline(&sampler);
-    comes_at = end_of_rest - 5 * sampler.interval_ticks / 2;
-    uint64_t deadline = strobe_sampler_sleep(&sampler);
-    assert_int_equal(rouses, 1);
-    assert_int_equal(deadline, end_of_rest - 2 * sampler.interval_ticks);
-    assert_int_equal(rig.now, deadline);
-    strobe_sampler_pass(&sampler, rig.now);
-    assert_int_equal(intervals_to_next_pass(), 1);
-}
-
-static void a_rest_in_which_no_thread_comes_lasts_to_its_deadline(void **state)
-{
-    (void)state;
-    begin_to_rest();
-    uint64_t end_of_rest = strobe_sampler_deadline(&sampler);
-    assert_int_equal(strobe_sampler_sleep(&sampler), end_of_rest);
-    assert_int_equal(rig.now, end_of_rest);
-    assert_int_equal(rests, 1);
-    assert_int_equal(rouses, 0);
-}
-
-/* Between the pass, which did not see it, and the rest. */
-static void the_sampler_does_not_rest_when_a_thread_has_come_since_its_pass_began(void **state)
-{
-    (void)state;
-    intervals_after_passes_over_ticks(20);
-    tick(0, 1000);
-    pass(1, 1000);
-    assert_non_null(strobe_thread_attach(&rig.engine, 2001, false, "new", &(struct strobe_stack_bounds){0}));
-    assert_int_equal(rouses, 0);
-    assert_int_equal(intervals_to_next_pass(), 1);
-    strobe_sampler_sleep(&sampler);
-    assert_int_equal(rests, 0);
-}
-
-static void passes_come_every_second_interval_while_threads_wait_for_a_processor(void **state)
-{
-    (void)state;
-    ring_says = STROBE_OK;
-    intervals_after_passes_over_ticks(20);
-    for (int i = 0; i < 3 && !asked.rings; i++)
-        pass(1, 0);
-    assert_int_equal(asked.rings, 1);
-    assert_int_equal(intervals_to_next_pass(), 2);
-    assert_int_equal(intervals_after_passes_over_ticks(20), 4);
-}
-
-static void passes_are_not_rarer_where_no_clock_can_tick(void **state)
-{
-    (void)state;
-    uint64_t intervals = 0;
-    rig.host.clock_keep = NULL;
-    for (int i = 0; i < 16; i++) {
-        pass(1, 0);
-        intervals = intervals_to_next_pass();
-    }
-    assert_int_equal(intervals, 1);
-}
-
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RIGGED(a_tick_reads_its_cpu_time_once),
-        RIGGED(ticks_of_one_stack_are_one_record_that_knows_their_cpu_time),
-        RIGGED(ticks_are_not_merged_over_time_off_the_processor),
-        RIGGED(a_tick_says_when_the_thread_gave_its_processor_away_where_no_hook_saw_it),
-        RIGGED(switches_in_calls_that_hooks_saw_do_not_count_as_unseen),
-        RIGGED(a_tick_in_the_engine_takes_nothing_and_is_counted),
-        RIGGED(ticks_that_were_asked_for_say_that_the_thread_stood),
-        RIGGED(a_tick_long_after_it_was_asked_for_says_nothing_of_where_the_thread_stood),
-        RIGGED(a_call_that_may_block_begins_after_the_tick_that_was_asked_for),
-        RIGGED(a_thread_that_is_about_to_block_is_not_asked_for_a_tick),
-        RIGGED(points_give_way_to_ticks_within_a_message_and_no_longer),
-        RIGGED(points_of_a_thread_that_has_not_ticked_yet_are_taken),
-        RIGGED(short_calls_are_sampled_by_the_time_that_they_add_up_to),
-        RIGGED(waits_for_locks_add_up_to_no_sample),
-        RIGGED(releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up_to),
-        RIGGED(releases_that_nobody_waits_for_are_not_timed),
-        RIGGED(a_release_that_takes_long_says_nothing_of_time_in_the_system),
-        RIGGED(releases_of_a_thread_without_ticks_are_not_recorded_as_calls),
-        RIGGED(a_tick_that_was_asked_for_is_told_from_one_of_the_clock),
-        RIGGED(a_new_thread_ends_the_rest_of_the_sampler_at_the_next_deadline_of_its_grid),
-        RIGGED(a_rest_in_which_no_thread_comes_lasts_to_its_deadline),
-        RIGGED(the_sampler_does_not_rest_when_a_thread_has_come_since_its_pass_began),
-        RIGGED(a_thread_that_ticks_is_stopped_once_when_new_and_never_again),
-        RIGGED(a_thread_that_uses_its_processor_and_does_not_tick_is_stopped),
-        RIGGED(a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped),
-        RIGGED(a_thread_gets_its_clock_once_it_has_used_half_of_a_tick),
-        RIGGED(the_cpu_clock_of_a_thread_in_a_call_is_not_read_for_that),
-        RIGGED(periods_change_and_their_mean_is_the_interval),
-        RIGGED(a_thread_that_waits_for_a_processor_is_asked_for_one_tick),
-        RIGGED(a_thread_without_a_tick_for_an_interval_is_looked_at_in_the_next_pass),
-        RIGGED(a_thread_that_waits_for_a_processor_before_it_has_a_clock_is_asked_for_a_tick),
-        RIGGED(a_thread_without_a_clock_that_waits_in_a_call_is_not_asked_for_a_tick),
-        RIGGED(a_thread_that_runs_and_does_not_answer_is_not_asked_again_but_stopped),
-        RIGGED(missing_ticks_are_counted_over_many_looks),
-        RIGGED(a_thread_that_blocks_the_signal_waits_for_it_once),
-        RIGGED(a_look_at_a_thread_without_a_clock_reads_its_cpu_time_once),
-        RIGGED(the_clock_of_a_thread_that_has_ended_is_given_back_once),
-        RIGGED(a_cpu_clock_that_goes_back_is_that_of_another_thread_S45),
-        RIGGED(passes_are_rarer_while_each_thread_that_runs_ticks),
-        RIGGED(passes_are_rarer_while_threads_wait_in_calls),
-        RIGGED(a_thread_that_uses_cpu_time_without_ticks_is_passed_over_in_each_interval),
-        RIGGED(passes_are_rarer_while_ticks_are_missing_in_calls),
-        RIGGED(a_new_thread_is_passed_over_in_each_interval),
-        RIGGED(passes_come_every_second_interval_while_threads_wait_for_a_processor),
-        RIGGED(passes_are_not_rarer_where_no_clock_can_tick),
+        TICKING(a_tick_reads_its_cpu_time_once),
+        TICKING(ticks_of_one_stack_are_one_record_that_knows_their_cpu_time),
+        TICKING(ticks_are_not_merged_over_time_off_the_processor),
+        TICKING(a_tick_says_when_the_thread_gave_its_processor_away_where_no_hook_saw_it),
+        TICKING(switches_in_calls_that_hooks_saw_do_not_count_as_unseen),
+        TICKING(a_tick_in_the_engine_takes_nothing_and_is_counted),
+        TICKING(ticks_that_were_asked_for_say_that_the_thread_stood),
+        TICKING(a_tick_long_after_it_was_asked_for_says_nothing_of_where_the_thread_stood),
+        TICKING(a_call_that_may_block_begins_after_the_tick_that_was_asked_for),
+        TICKING(a_thread_that_is_about_to_block_is_not_asked_for_a_tick),
+        TICKING(points_give_way_to_ticks_within_a_message_and_no_longer),
+        TICKING(points_of_a_thread_that_has_not_ticked_yet_are_taken),
+        TICKING(short_calls_are_sampled_by_the_time_that_they_add_up_to),
+        TICKING(waits_for_locks_add_up_to_no_sample),
+        TICKING(releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up_to),
+        TICKING(releases_that_nobody_waits_for_are_not_timed),
+        TICKING(a_release_that_takes_long_says_nothing_of_time_in_the_system),
+        TICKING(releases_of_a_thread_without_ticks_are_not_recorded_as_calls),
+        TICKING(a_tick_that_was_asked_for_is_told_from_one_of_the_clock),
+        TICKING(a_thread_that_ticks_is_stopped_once_when_new_and_never_again),
+        TICKING(a_thread_that_uses_its_processor_and_does_not_tick_is_stopped),
+        TICKING(a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped),
+        TICKING(a_thread_gets_its_clock_once_it_has_used_half_of_a_tick),
+        TICKING(the_cpu_clock_of_a_thread_in_a_call_is_not_read_for_that),
+        TICKING(periods_change_and_their_mean_is_the_interval),
+        TICKING(a_thread_that_waits_for_a_processor_is_asked_for_one_tick),
+        TICKING(a_thread_without_a_tick_for_an_interval_is_looked_at_in_the_next_pass),
+        TICKING(a_thread_that_waits_for_a_processor_before_it_has_a_clock_is_asked_for_a_tick),
+        TICKING(a_thread_without_a_clock_that_waits_in_a_call_is_not_asked_for_a_tick),
+        TICKING(a_thread_that_runs_and_does_not_answer_is_not_asked_again_but_stopped),
+        TICKING(missing_ticks_are_counted_over_many_looks),
+        TICKING(a_thread_that_blocks_the_signal_waits_for_it_once),
+        TICKING(a_look_at_a_thread_without_a_clock_reads_its_cpu_time_once),
+        TICKING(the_clock_of_a_thread_that_has_ended_is_given_back_once),
+        TICKING(a_cpu_clock_that_goes_back_is_that_of_another_thread_S45),
     };
     return cmocka_run_group_tests_name("ticks", tests, NULL, NULL);
 }
