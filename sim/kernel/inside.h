@@ -121,6 +121,7 @@ struct sim_kernel {
     struct sim_heap_entry taken;         /* out of the heap already and next; no node: none is */
     struct sim_heap ready;
     struct sim_core cores[64];
+    bool has_lines;                      /* each core has a line of its own */
     uint32_t idle_cores, displaced;      /* displaced: threads that stand beside a core */
     uint64_t fair_floor_ns;              /* nobody who can run has had less */
     struct sim_fiber outside;

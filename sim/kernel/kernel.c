@@ -29,6 +29,7 @@ struct sim_kernel *sim_kernel_open(const struct sim_kernel_options *options, con
         k->observer = *observer;
     k->all_end = &k->all;
     k->next_tid = 1;
+    k->has_lines = options->machine.turn_ns && options->schedule == SIM_FAIR;
     k->idle_cores = options->cores;
     for (uint32_t i = 0; i < options->cores; i++) {
         k->cores[i] = (struct sim_core){ .event.kind = SIM_EVENT_CORE, .index = i };

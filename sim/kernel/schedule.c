@@ -96,12 +96,6 @@ static void unplan(struct sim_kernel *k, struct sim_core *core)
         sim_heap_remove(&k->events, &core->event);
 }
 
-/* Each core has a line of its own. */
-static bool has_lines(const struct sim_kernel *k)
-{
-    return k->options.machine.turn_ns && k->options.schedule == SIM_FAIR;
-}
-
 static void vacate(struct sim_kernel *k, struct sim_core *core)
 {
     unplan(k, core);
@@ -112,7 +106,7 @@ static void vacate(struct sim_kernel *k, struct sim_core *core)
     core->idle_since_ns = k->now_ns;
     core->fell_idle = true;
     core->gives_way = false;
-    if (has_lines(k))
+    if (k->has_lines)
         sim_line_note_busy(k);
     k->idle_cores++;
 }
@@ -126,7 +120,7 @@ void sim_replan(struct sim_kernel *k, struct sim_core *core)
 
 static void new_slice(struct sim_kernel *k, struct sim_core *core)
 {
-    if (has_lines(k)) {      /* the next tick */
+    if (k->has_lines) {      /* the next tick */
         core->slice_end_ns = (k->now_ns / k->options.slice_ns + 1) * k->options.slice_ns;
         return;
     }
@@ -176,7 +170,7 @@ static void place(struct sim_kernel *k, struct sim_core *core, struct sim_thread
 {
     core->thread = t;
     t->core = core;
-    if (has_lines(k))
+    if (k->has_lines)
         sim_line_note_busy(k);
     k->idle_cores--;
     uint64_t takes_ns = core->last == t ? 0 : k->options.switch_ns;
@@ -198,7 +192,7 @@ static void place(struct sim_kernel *k, struct sim_core *core, struct sim_thread
 void sim_off_core(struct sim_kernel *k, struct sim_thread_inside *t, bool blocked)
 {
     struct sim_core *core = t->core;
-    if (has_lines(k) && !t->realtime)
+    if (k->has_lines && !t->realtime)
         sim_line_leave(k, t, blocked);
     if (core->arriving) {
         vacate(k, core);
@@ -225,7 +219,7 @@ static uint64_t line_key(struct sim_kernel *k, struct sim_thread_inside *t)
 
 static void queue(struct sim_kernel *k, struct sim_thread_inside *t)
 {
-    if (has_lines(k) && !t->realtime) {
+    if (k->has_lines && !t->realtime) {
         sim_line_add(t->last_core, t);
         return;
     }
@@ -293,7 +287,7 @@ void sim_refill(struct sim_kernel *k)
         struct sim_thread_inside *t = OWNER(sim_heap_take(&k->ready), struct sim_thread_inside, ready);
         place(k, idle_core(k, t), t);
     }
-    for (uint32_t i = 0; has_lines(k) && i < k->options.cores && k->idle_cores; i++)
+    for (uint32_t i = 0; k->has_lines && i < k->options.cores && k->idle_cores; i++)
         fill_from_lines(k, &k->cores[i]);
 }
 
@@ -335,7 +329,7 @@ static void take_own_core(struct sim_kernel *k, struct sim_thread_inside *t)
         k->stats.preemptions++;
     }
     sim_off_core(k, other, false);
-    if (core->displaced || has_lines(k)) {
+    if (core->displaced || k->has_lines) {
         queue(k, other);
     } else {
         core->displaced = other;
@@ -384,7 +378,7 @@ static void make_ready_in_line(struct sim_kernel *k, struct sim_thread_inside *t
 /* A thread that can run comes to the line, or on a core at once. One that is stopped does so later. */
 void sim_make_ready(struct sim_kernel *k, struct sim_thread_inside *t)
 {
-    if (has_lines(k) && !t->realtime) {
+    if (k->has_lines && !t->realtime) {
         make_ready_in_line(k, t);
         return;
     }
@@ -434,7 +428,7 @@ static bool line_gives_way(struct sim_kernel *k, struct sim_core *core)
 static bool gives_way(struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t = core->thread;
-    if (has_lines(k))
+    if (k->has_lines)
         return line_gives_way(k, core);
     if (core->displaced) {       /* the realtime thread stays: the other one goes where it can */
         struct sim_thread_inside *other = core->displaced;
@@ -532,7 +526,7 @@ static struct sim_thread_inside *core_event(struct sim_kernel *k, struct sim_cor
         t->shown.involuntary_switches++;
         k->stats.preemptions++;
         sim_off_core(k, t, false);
-        if (!has_lines(k))
+        if (!k->has_lines)
             sim_refill(k);
         queue(k, t);
         sim_refill(k);
@@ -713,9 +707,9 @@ void sim_yield(void)
 {
     struct sim_thread_inside *t = sim_enter();
     struct sim_kernel *k = t->kernel;
-    if (!k->ready.count && !(has_lines(k) && t->core->line_ready))
+    if (!k->ready.count && !(k->has_lines && t->core->line_ready))
         return;
-    if (has_lines(k))
+    if (k->has_lines)
         t->fair_ns = t->deadline_ns;
     for (uint32_t i = 1; i <= k->ready.count && k->options.schedule == SIM_FAIR; i++) {
         uint64_t key = k->ready.entries[i].key;
@@ -725,7 +719,7 @@ void sim_yield(void)
     t->shown.involuntary_switches++;
     k->running = NULL;
     sim_off_core(k, t, false);
-    if (!has_lines(k))
+    if (!k->has_lines)
         sim_refill(k);
     queue(k, t);
     sim_refill(k);
