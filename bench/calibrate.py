@@ -4,10 +4,10 @@
     calibrate.py STROBE [--runs N] [--quick] [--costs FILE | --measure PROGRAM] [--busy N] [--seed N]
                  [--keep FILE | --again FILE] [-o FILE] [SCENARIO...]
 
-Each scenario is played with seeds 1 to N in virtual time and on real threads, in turns, quiet and then beside the
-threads of another program that compute all the time. For each score, and for each of the ten methods that take most,
-the table has the median of both modes, the difference real minus virtual, and the interval that holds the difference
-with 95 % confidence (bootstrap of the medians; the seed of its draws is printed).
+Each scenario is played with seeds 1 to N on real threads and in virtual time, quiet and then beside the threads of
+another program that compute all the time. For each score, and for each of the ten methods that take most, the table has
+the median of both modes, the difference real minus virtual, and the interval that holds the difference with 95 %
+confidence (bootstrap of the medians; the seed of its draws is printed).
 
 A difference of medians beyond its bound is a failure; with --quick, one whose interval lies wholly beyond it. The bound
 of the overhead is wider there: see QUICK_OVERHEAD.
@@ -23,7 +23,7 @@ more disturbed runs than it was asked to have undisturbed ones is skipped, and t
 
 What a tick, a pass of the sampler or a wake-up takes is not the same all the time on a virtual machine: within minutes
 it changes by half, as the work of the host's other guests does. With --measure PROGRAM (strobe-costs), costs are
-measured before and after the real runs of each scenario, and virtual time charges the mean of both tables.
+measured after the real runs of each scenario, and virtual time charges the median of the last three tables.
 
 --keep stores what the real runs came to, with the costs measured beside them, and --again takes them from there instead
 of playing them: another table of costs, or another model, is held against the same runs.
@@ -32,6 +32,7 @@ Before the last line is README's table, the medians of both modes. Last line: `N
 status 0: none failed; 1: some did; 2: could not be played.
 """
 import argparse
+import collections
 import json
 import os
 import random
@@ -48,7 +49,8 @@ TOO_LONG = ("long_run",)                 # 12 hours; real time can't be made sho
 BUSY_THREADS = 4
 METHODS = 10
 DRAWS = 2000
-MEASURED_ROUNDS = 5  # of strobe-costs, before and after a scenario
+MEASURED_ROUNDS = 5  # of strobe-costs, after each scenario
+MEASURED_TABLES = 3  # virtual time charges their median
 DISTURBED = 0.1      # of a processor, taken by others while a scenario was played
 
 # Score, how it is shown, the most that medians of the modes may differ by; all in percent of its unit.
@@ -101,7 +103,8 @@ class Costs:
     """The table that virtual time charges: one for all scenarios, or measured beside the real runs of each."""
 
     def __init__(self, program, path):
-        self.program, self.before, self.path, self.own = program, None, path, None
+        self.program, self.path, self.own = program, path, None
+        self.tables = collections.deque(maxlen=MEASURED_TABLES)
         if not path:
             handle, self.own = tempfile.mkstemp(prefix="strobe-costs-", suffix=".json")
             os.close(handle)
@@ -111,18 +114,19 @@ class Costs:
         if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
             die(f"{' '.join(command)}: failed")
         with open(self.own, encoding="utf-8") as text:
-            return json.load(text)
+            self.tables.append(json.load(text))
 
     def begin(self):
-        if self.program and not self.before:
-            self.before = self.measure()
+        while self.program and len(self.tables) < MEASURED_TABLES - 1:
+            self.measure()
 
     def end(self):
-        """What was charged, on the average, since begin; None when nothing is measured."""
+        """What was charged lately, the scenario's own time included; None when nothing is measured. It is the median
+        of tables: what a virtual machine's host takes away during one of them is in it."""
         if not self.program:
             return None
-        before, self.before = self.before, self.measure()
-        return mean_of(before, self.before)
+        self.measure()
+        return median_table(list(self.tables))
 
     def options(self, table):
         """What virtual time is to charge; a table that was given comes before one that was measured."""
@@ -137,13 +141,13 @@ class Costs:
             os.unlink(self.own)
 
 
-def mean_of(a, b):
-    """Of two tables of costs, member by member. Figures of lateness are whole numbers."""
-    if isinstance(a, dict):
-        return {name: mean_of(a[name], b[name]) for name in a}
-    if isinstance(a, list):
-        return [mean_of(x, y) for x, y in zip(a, b)]
-    return (a + b) // 2 if isinstance(a, int) and isinstance(b, int) else a if isinstance(a, str) else (a + b) / 2
+def median_table(tables):
+    """Of tables of costs, member by member. Figures of lateness are whole numbers, and stay so."""
+    if isinstance(tables[0], dict):
+        return {name: median_table([t[name] for t in tables]) for name in tables[0]}
+    if isinstance(tables[0], list):
+        return [median_table(column) for column in zip(*tables)]
+    return tables[0] if isinstance(tables[0], str) else statistics.median_low(tables)
 
 
 class RealRuns:

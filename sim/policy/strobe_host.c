@@ -264,19 +264,21 @@ static enum strobe_status resume(void *ctx, uint32_t tid)
 
 /* ---- CPU clocks ---- */
 
-/* The thread's CPU clock has interrupted it: the handler takes the stack, as the engine's Linux backend does. */
+/* The thread's CPU clock has interrupted it, or the sampler's signal, which takes no timer's interrupt: the handler takes
+ * the stack, as the engine's Linux backend does. */
 static void on_tick(struct sim_thread *self, void *ctx)
 {
     struct sim_strobe *s = ctx;
     struct sim_vthread *v = self->user;
     struct sim_traced *t = v->tracer;
-    sim_strobe_charge(s, s->costs.tick);
+    bool asked = t && t->thread && strobe_load_relaxed(&t->thread->rung_cpu_ns) != 0;
+    sim_strobe_charge(s, asked ? s->costs.suspend_target : s->costs.tick);
     if (!t || !t->thread || strobe_switched() == STROBE_OFF)
         return;
     struct strobe_regs regs;
     sim_run_registers(v, &regs);
     uint64_t sampled = strobe_load_relaxed(&t->thread->sync_samples);
-    strobe_sample_interrupted(t->thread, &regs, strobe_load_relaxed(&t->thread->rung_cpu_ns) != 0);
+    strobe_sample_interrupted(t->thread, &regs, asked);
     t->samples = strobe_load_relaxed(&t->thread->sync_samples);
     if (t->samples != sampled)
         sim_strobe_charge(s, s->costs.tick_sample + t->thread->tick_cursor.depth * s->costs.unwind_frame);

@@ -256,6 +256,18 @@ static void each_tick_is_charged_the_handler_that_takes_its_sample(void **state)
     assert_true(tracer_ns_of(app, &hooks) < 10 * 5000);
 }
 
+/* Two threads share a processor for 100 ms. The sampler asks for a tick whenever one of them has lost it: those ticks are
+ * signals and no more. */
+static void a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer(void **state)
+{
+    (void)state;
+    static const char app[] = "scenario s \"\"\nduration 100ms\ncores 1\nimage a.so {\n"
+                              "method f { forever { compute 7ms } }\n}\nthread main main run f\nthread t run f\n";
+    struct sim_costs ticks = {.tick = 5000, .slice = 4e6}, signals = {.suspend_target = 5000, .slice = 4e6};
+    assert_in_range(tracer_ns_of(app, &ticks), 90 * 5000, 100 * 5000);
+    assert_in_range(tracer_ns_of(app, &signals), 20 * 5000, 60 * 5000);
+}
+
 /* 40 sleeps of `sleep` between calls too short to be seen. */
 static uint64_t charged_for_sleeps(const char *sleep, const struct sim_costs *costs)
 {
@@ -433,6 +445,7 @@ int main(void)
         cmocka_unit_test(what_the_engine_does_is_charged),
         cmocka_unit_test(each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock),
         cmocka_unit_test(each_tick_is_charged_the_handler_that_takes_its_sample),
+        cmocka_unit_test(a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer),
         cmocka_unit_test(a_wait_is_charged_by_its_length),
         cmocka_unit_test(the_hooks_of_a_wait_are_charged_once),
         cmocka_unit_test(a_pass_is_charged_by_how_long_the_sampler_has_slept),
