@@ -63,9 +63,10 @@ SCORES = (
     ("unseen", "unseen", None),
 )
 SHARE_BOUND = 2
+
 # What --quick takes for a bound of the overhead. `calibrate.py build/strobe --runs 5 --busy 0`, on two processors of a
-# virtual machine, found differences of -2.8 (event_loop), -2.1, -0.5 and 2.2 points in its scenarios, and intervals of 4
-# to 7 points. A tick that costs nothing adds 4.8 points.
+# virtual machine, found differences of -2.8 (event_loop), -2.1, -0.5 and 2.2 points in its scenarios, and intervals of
+# 4 to 7 points. A tick that costs nothing adds 4.8 points.
 QUICK_OVERHEAD = 5
 
 # Real mode has one device for all operations that wait for one: its calls are reads. Its monitors are mutexes, and its
