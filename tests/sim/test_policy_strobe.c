@@ -256,8 +256,8 @@ static void each_tick_is_charged_the_handler_that_takes_its_sample(void **state)
     assert_true(tracer_ns_of(app, &hooks) < 10 * 5000);
 }
 
-/* Two threads share a processor for 100 ms. The sampler asks for a tick whenever one of them has lost it: those ticks are
- * signals and no more. */
+/* Two threads share a processor for 100 ms. The sampler asks for a tick whenever one of them has lost it: those ticks
+ * are signals and no more. */
 static void a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer(void **state)
 {
     (void)state;
