@@ -264,8 +264,8 @@ static enum strobe_status resume(void *ctx, uint32_t tid)
 
 /* ---- CPU clocks ---- */
 
-/* The thread's CPU clock has interrupted it, or the sampler's signal, which takes no timer's interrupt: the handler takes
- * the stack, as the engine's Linux backend does. */
+/* The thread's CPU clock has interrupted it, or the sampler's signal, which takes no timer's interrupt: the handler
+ * takes the stack, as the engine's Linux backend does. */
 static void on_tick(struct sim_thread *self, void *ctx)
 {
     struct sim_strobe *s = ctx;
