@@ -195,12 +195,12 @@ static void narrow(const struct strobe_function *list, size_t count, uint64_t ad
 
 static int gap_at(const struct strobe_function_index *index, uint64_t address, struct strobe_function *out)
 {
-    const struct strobe_function *section = index->sections, *end = section + index->section_count;
-    while (section < end && (address < section->start || address >= section->end))
-        section++;
-    if (section == end)
+    size_t i = 0;
+    while (i < index->section_count && (address < index->sections[i].start || address >= index->sections[i].end))
+        i++;
+    if (i == index->section_count)
         return 0;
-    *out = *section;
+    *out = index->sections[i];
     narrow(index->named, index->named_count, address, out);
     narrow(index->framed, index->framed_count, address, out);
     return 1;
