@@ -45,6 +45,7 @@ struct record {
     pthread_t thread;                   /* 0: not known */
     uint64_t start;                     /* of the thread, in the system's ticks: tells it from others of its number */
     uint32_t uses, next;
+    uint32_t listed;                    /* the listing that it was last in */
     struct fake_mach_place from;
     fake_mach_registers registers;
     uint64_t cpu_ns;                    /* when it last came to stand */
@@ -52,7 +53,7 @@ struct record {
 };
 
 static struct record records[RECORDS];          /* [0] is none */
-static uint32_t buckets[BUCKETS], used = 1, first_free, files;
+static uint32_t buckets[BUCKETS], used = 1, first_free, files, listings;
 static _Atomic uint32_t locked;                  /* 0 free, 1 taken, 2 taken and waited for */
 static _Atomic int32_t process;                  /* 0: nothing is set up, or it was by a parent */
 static _Thread_local struct record *me;
@@ -632,33 +633,59 @@ static int32_t number(const char *text)
     return n;
 }
 
-static uint32_t list(const char *entries, long bytes, uint64_t *ids, uint32_t n, uint32_t room)
+/* The threads that are being listed. */
+struct listing {
+    uint64_t *ids;
+    uint32_t n, room;
+};
+
+static void add(struct listing *all, struct record *r)
 {
-    for (long at = 0; at < bytes && n < room;) {
+    if (r->listed == listings || all->n == all->room)
+        return;
+    r->listed = listings;
+    all->ids[all->n++] = atomic_load_explicit(&r->id, memory_order_relaxed);
+}
+
+static void add_entries(struct listing *all, const char *entries, long bytes)
+{
+    for (long at = 0; at < bytes;) {
         const struct entry *e = (const struct entry *)(const void *)(entries + at);
         int32_t tid = number(e->name);
         struct record *r = tid ? present(tid) : NULL;
         if (tid && !r && !blocks_the_signal(tid))
             r = make(tid);
         if (r)
-            ids[n++] = atomic_load_explicit(&r->id, memory_order_relaxed);
+            add(all, r);
         at += e->bytes;
     }
-    return n;
+}
+
+/* /proc's listing stops short at a thread that ends just then (the kernel's next_tid, fs/proc/base.c), so one that is
+ * known and lives may not be in it. */
+static void add_missed(struct listing *all)
+{
+    struct stat_line stat;
+    for (struct record *r = records + 1; r < records + used; r++)
+        if (atomic_load(&r->id) && r->listed != listings && atomic_load(&r->word) != ENDED && stat_of(r, &stat))
+            add(all, r);
 }
 
 static uint32_t threads(uint64_t *ids, uint32_t room)
 {
     _Alignas(struct entry) char entries[4096];
-    uint32_t n = 0;
+    struct listing all = {.ids = ids, .room = room};
     long got;
     int saved = errno, fd = open_file("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    listings++;
     while (fd >= 0 && (got = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
-        n = list(entries, got, ids, n, room);
-    if (fd >= 0)
+        add_entries(&all, entries, got);
+    if (fd >= 0) {
         close_file(fd);
+        add_missed(&all);
+    }
     errno = saved;
-    return n;
+    return all.n;
 }
 
 static uint64_t now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }

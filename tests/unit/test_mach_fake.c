@@ -291,6 +291,69 @@ static void threads_that_end_while_they_are_suspended_leave_nothing_behind(void 
     assert_int_equal(fake_mach_holds(), 0);
 }
 
+/* ---- a thread is listed as long as it lives, whoever ends beside it */
+
+enum { ENDERS = 8, ROUNDS = 300 };
+
+static _Atomic bool enders_go, stayer_goes;
+static _Atomic mach_port_t stayer_port;
+
+static void *end_when_told(void *p)
+{
+    while (!atomic_load(&enders_go))
+        sched_yield();
+    return p;
+}
+
+static void *stay_until_told(void *p)
+{
+    atomic_store(&stayer_port, pthread_mach_thread_np(pthread_self()));
+    while (!atomic_load(&stayer_goes))
+        sched_yield();
+    return p;
+}
+
+static bool is_listed(mach_port_t port)
+{
+    thread_act_array_t list;
+    mach_msg_type_number_t count;
+    bool listed = false;
+    assert_int_equal(task_threads(mach_task_self(), &list, &count), KERN_SUCCESS);
+    for (mach_msg_type_number_t i = 0; i < count; i++) {
+        listed |= list[i] == port;
+        mach_port_deallocate(mach_task_self(), list[i]);
+    }
+    vm_deallocate(mach_task_self(), (vm_address_t)list, count * sizeof *list);
+    return listed;
+}
+
+/* Linux lists a process's threads in the order of their creation, and its list may stop short at one that ends just
+ * then: those that end are older than the one that stays. */
+static void a_thread_that_lives_is_listed_while_older_ones_end(void **state)
+{
+    (void)state;
+    unsigned missed = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t enders[ENDERS], stayer;
+        atomic_store(&enders_go, false);
+        atomic_store(&stayer_goes, false);
+        atomic_store(&stayer_port, MACH_PORT_NULL);
+        for (int i = 0; i < ENDERS; i++)
+            assert_int_equal(pthread_create(&enders[i], NULL, end_when_told, NULL), 0);
+        assert_int_equal(pthread_create(&stayer, NULL, stay_until_told, NULL), 0);
+        while (!atomic_load(&stayer_port))
+            sched_yield();
+        atomic_store(&enders_go, true);
+        for (int look = 0; look < 10; look++)
+            missed += !is_listed(atomic_load(&stayer_port));
+        atomic_store(&stayer_goes, true);
+        for (int i = 0; i < ENDERS; i++)
+            pthread_join(enders[i], NULL);
+        pthread_join(stayer, NULL);
+    }
+    assert_int_equal(missed, 0);
+}
+
 static void *suspend_me(void *p)
 {
     mach_port_t me = mach_thread_self();
@@ -414,6 +477,7 @@ int main(void)
         cmocka_unit_test(rights_are_given_back_to_the_last),
         cmocka_unit_test(the_name_of_a_thread_that_has_ended_is_dead_until_it_is_given_back),
         cmocka_unit_test(threads_that_end_while_they_are_suspended_leave_nothing_behind),
+        cmocka_unit_test(a_thread_that_lives_is_listed_while_older_ones_end),
         cmocka_unit_test(who_suspends_itself_is_nobodys_hold),
         cmocka_unit_test(memory_that_is_not_there_or_may_not_be_read_is_told_apart_and_never_half_read),
         cmocka_unit_test(the_call_that_is_to_fail_fails_and_no_other),
