@@ -5,9 +5,16 @@
 static strobe_a32 never_on;
 strobe_a32 *strobe_switch = &never_on;
 
+/* Memory: struct strobe_blocking | living, in whole cache lines | threads. */
+static size_t living_bytes(const struct strobe_config *config)
+{
+    return (config->threads_max * sizeof(uint32_t) + 63) & ~(size_t)63;
+}
+
 size_t strobe_engine_memory_bytes(const struct strobe_config *config)
 {
-    return sizeof(struct strobe_blocking) + (size_t)config->threads_max * sizeof(struct strobe_thread);
+    return sizeof(struct strobe_blocking) + living_bytes(config) +
+           (size_t)config->threads_max * sizeof(struct strobe_thread);
 }
 
 void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *session, const struct strobe_host *host,
@@ -18,7 +25,8 @@ void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *se
     e->host = host;
     e->unwinder = unwinder;
     e->blocking = memory;
-    e->threads = (struct strobe_thread *)(e->blocking + 1);
+    e->living = (uint32_t *)(e->blocking + 1);
+    e->threads = (struct strobe_thread *)((char *)e->living + living_bytes(&e->config));
     strobe_store_relaxed(&e->sampler_stop, 0);
     strobe_store_relaxed(&e->sampler_rest, STROBE_SAMPLER_IDLE);
 }

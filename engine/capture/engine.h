@@ -97,6 +97,7 @@ struct strobe_engine {
     const struct strobe_unwinder *unwinder;
     struct strobe_thread *threads;      /* private state, one for each entry of the session's thread table */
     struct strobe_blocking *blocking;   /* who waits for what, see blocking.h */
+    uint32_t *living;                   /* of the sampler: indexes of the threads that it has not seen ended, rising */
     strobe_a32 sampler_busy;            /* 1 while a pass is under way */
     strobe_a32 sampler_stop;
     strobe_a32 sampler_rest;            /* enum strobe_sampler_rest */

@@ -652,20 +652,42 @@ void strobe_sampler_finish(struct strobe_sampler *s)
 
 /* ---- passes ---- */
 
+/* A pass looks at the threads that live, not at all that ever have: a program may start thousands that end at once, and
+ * each look at one is a look into memory that no cache holds. */
+static void meet_new_threads(struct strobe_sampler *s)
+{
+    const struct strobe_engine *e = s->engine;
+    uint32_t count = strobe_session_thread_count(&e->session);
+    while (s->met < count)
+        e->living[s->living++] = s->met++;
+}
+
+/* The thread at this place has ended. The pass goes on with the one that takes its place. */
+static void forget(struct strobe_sampler *s, uint32_t place)
+{
+    uint32_t *living = s->engine->living;
+    for (uint32_t i = place + 1; i < s->living; i++)
+        living[i - 1] = living[i];
+    s->living--;
+    s->next_thread = place;
+}
+
 void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
 {
     struct strobe_engine *e = s->engine;
-    uint32_t count = strobe_session_thread_count(&e->session);
     begin_pass(s, now_ticks);
+    meet_new_threads(s);
+    uint32_t count = s->living;
     uint32_t budget = count < STROBE_SAMPLER_PASS_THREADS ? count : STROBE_SAMPLER_PASS_THREADS;
     for (uint32_t looked = 0; looked < count && budget; looked++) {
-        uint32_t i = s->next_thread < count ? s->next_thread : 0;
-        s->next_thread = i + 1;
-        struct strobe_thread *t = &e->threads[i];
+        uint32_t place = s->next_thread < s->living ? s->next_thread : 0;
+        s->next_thread = place + 1;
+        struct strobe_thread *t = &e->threads[e->living[place]];
         if (!strobe_load_acquire(&t->ready))
             continue;
         if (!lives(t)) {
             end_ticking(s, t);
+            forget(s, place);
             continue;
         }
         budget--;

@@ -51,7 +51,8 @@ struct strobe_sampler {
     struct strobe_ring_writer writer;
     struct strobe_stack_cursor cursor;
     struct strobe_pending pending;
-    uint32_t next_thread;                     /* where the next pass begins */
+    uint32_t met, living;                     /* threads that are or were in engine->living; those that are */
+    uint32_t next_thread;                     /* place in it where the next pass begins */
     const struct strobe_thread *cpu_read_of;  /* the thread whose CPU time has been read in this look at it */
     uint64_t cpu_read_ns;
     uint64_t resume_ticks;                    /* end of the start delay */

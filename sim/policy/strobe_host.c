@@ -382,10 +382,10 @@ static void rouse(void *ctx, strobe_a32 *word)
 static void between_passes(void *ctx)
 {
     struct sim_strobe *s = ctx;
-    uint32_t threads = strobe_session_thread_count(&s->session);
+    uint32_t threads = 0;
+    for (const struct sim_traced *t = s->live; t && threads < STROBE_SAMPLER_PASS_THREADS; t = t->next)
+        threads++;
     charge_unwinding(s);
-    if (threads > STROBE_SAMPLER_PASS_THREADS)
-        threads = STROBE_SAMPLER_PASS_THREADS;
     sim_strobe_charge(s, threads * s->costs.look);
 }
 

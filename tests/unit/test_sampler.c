@@ -137,6 +137,25 @@ static void a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_fro
         assert_true(threads[i]->sampled.looked_ticks != 0);
 }
 
+/* A program may start thousands of threads that end at once. */
+static void threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_still_are(void **state)
+{
+    enum { ENDED = 40 };
+    static const uint32_t tid = 3000;
+    (void)state;
+    for (uint32_t i = 0; i < ENDED; i++)
+        strobe_store_relaxed(&another(tid + i)->entry->state, STROBE_THREAD_ENDED);
+    struct strobe_thread *behind = another(tid + ENDED);
+    pass(2, 1900);
+    assert_int_equal(sampler.living, 2);
+    assert_int_equal(rig_records(&rig, items, ITEMS), 2);
+    struct strobe_thread *later = another(tid + ENDED + 1);
+    pass(2, 1900);
+    assert_int_equal(sampler.living, 3);
+    assert_true(rig.thread->sampled.looked_ticks == rig.now && behind->sampled.looked_ticks == rig.now &&
+                later->sampled.looked_ticks == rig.now);
+}
+
 static void threads_other_than_main_are_sampled_in_every_second_interval(void **state)
 {
     (void)state;
@@ -627,6 +646,7 @@ int main(void)
         TEST(two_threads_in_one_place_are_two_records_S45),
         TEST(a_stack_that_is_cut_says_so_S3),
         TEST(a_pass_looks_at_a_bounded_number_of_threads_and_the_next_goes_on_from_there_S8),
+        TEST(threads_that_have_ended_are_looked_at_no_more_and_those_behind_them_still_are),
         TEST(threads_other_than_main_are_sampled_in_every_second_interval),
         TEST(an_idle_thread_is_not_disturbed),
         TEST(a_thread_that_wakes_up_is_seen_at_once_S5),
