@@ -95,7 +95,7 @@ void rig_make(struct explore_rig *r, uint32_t threads)
     };
     r->engine = (struct strobe_engine){
         .session = {.header = &r->header, .threads = r->entry}, .config = r->header.config, .host = &r->host,
-        .unwinder = &r->unwinder, .threads = r->thread, .blocking = &r->blocking,
+        .unwinder = &r->unwinder, .threads = r->thread, .blocking = &r->blocking, .living = r->living,
     };
     for (uint32_t i = 0; i <= EXPLORE_THREADS_MAX; i++)
         r->now[i] = i < EXPLORE_THREADS_MAX ? 2000 : 1000;   /* the setup comes first */
