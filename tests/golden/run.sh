@@ -1,6 +1,6 @@
 #!/bin/bash
-# Stored sessions come to what they came to when they were stored: an older format is still read, and no output changes
-# unless that is meant. See fixtures/sessions/README.md.
+# Stored sessions and traces come to what they came to when they were stored: an older format is still read, and no
+# output changes unless that is meant. See fixtures/sessions/README.md.
 #
 #   B=DIR tests/golden/run.sh [--update]      prints `N passed, N failed` at the end
 set -u
@@ -22,6 +22,17 @@ compare() {
     fi
 }
 
+# keep FILE: compares it with the stored one, or with --update stores it.
+keep() {
+    if [[ $update ]]; then
+        cmp -s "$1" "$store/$1" || { cp "$1" "$store/$1" && echo "$1 is now what it comes to"; }
+    else
+        compare "$store/$1" "$1"
+    fi
+}
+
+update=
+[[ ${1:-} == --update ]] && update=yes
 cd "$work" || exit 2
 for packed in "$store"/*.strobe.xz; do
     name=$(basename "$packed" .strobe.xz)
@@ -33,14 +44,16 @@ for packed in "$store"/*.strobe.xz; do
     "$strobe" report --json "$name.strobe" >"$name.report.json" 2>/dev/null || exit 2
     sha256sum "$name.perfetto-trace" "$name.json" "$name.speedscope.json" "$name.report.json" >"$name.sums"
     for kept in "$name.folded" "$name.report" "$name.sums"; do
-        if [[ ${1:-} == --update ]]; then
-            cmp -s "$kept" "$store/$kept" || { cp "$kept" "$store/$kept" && echo "$kept is now what it comes to"; }
-        else
-            compare "$store/$kept" "$kept"
-        fi
+        keep "$kept"
     done
 done
-[[ ${1:-} == --update ]] && exit 0
+for packed in "$store"/*.perfetto-trace.xz; do
+    name=$(basename "$packed" .perfetto-trace.xz)
+    xz -dc "$packed" >"$name.stored.perfetto-trace" || exit 2
+    "$strobe" report "$name.stored.perfetto-trace" >"$name.trace.report" 2>/dev/null || exit 2
+    keep "$name.trace.report"
+done
+[[ $update ]] && exit 0
 
 printf '%d passed, %d failed\n' $passed $failed
 exit $((failed > 0))
