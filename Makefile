@@ -24,7 +24,7 @@ endif
 
 comma        := ,
 CFLAGS       ?= -O2 -g
-cflags       := -I. -isystem engine/backend/mach/include -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 \
+cflags       := -I. -isystem engine/backend/sdk/mach/include -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 \
                 -Wall -Wextra -Werror -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes -fno-omit-frame-pointer \
                 -pthread -MMD -MP
 sim_flags    := -DSTROBE_ATOMIC_HEADER='"sim/kernel/atomic.h"' -DSTROBE_ABI_X86_64 -ffp-contract=off
@@ -35,7 +35,7 @@ pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
 trace_libs   := -ldw -lelf -liberty -lz -ldl
 preload_libs := -ldl
-# What a runtime that the command starts is to find there (sim/art/runtime.c, sim/art/binder.c).
+# What a runtime that the command starts is to find there (sim/genuine/runtime.c, sim/genuine/binder.c).
 transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
 exports      := -Wl,--export-dynamic-symbol=pthread_attr_setstack -Wl,--defsym=$(transact)=sim_real_art_binder \
                 -Wl,--export-dynamic-symbol=$(transact)
@@ -65,15 +65,15 @@ run = $(if $V,,@echo '  $1 $@';)
 capture_src := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c \
                  engine/backend/linux/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/preload/*.S)
-trace_src   := $(wildcard engine/trace/*.c engine/watch/*.c)
+trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c)
-sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/fault/*.c sim/score/*.c \
-                 sim/trial/*.c sim/real/*.[cS] sim/explore/*.c) \
-               $(filter-out sim/art/binder.c,$(wildcard sim/art/*.[cS]))
-cmd_src     := $(wildcard sim/cmd/*.c)
-unit_src    := $(wildcard tests/unit/test_*.c)
-lab_src     := $(wildcard tests/sim/test_*.c)
-program_src := $(wildcard tests/explore/*.c)
+sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
+                 sim/trial/*.c sim/player/*.[cS] sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
+               $(filter-out sim/genuine/binder.c,$(wildcard sim/genuine/*.[cS]))
+cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/import/*.c sim/cmd/*.c)
+unit_src    := $(wildcard tests/unit/*/test_*.c)
+lab_src     := $(wildcard tests/sim/*/test_*.c)
+program_src := $(wildcard tests/explore/*.c tests/explore/engine/*.c tests/explore/literature/*.c)
 no_programs := tests/explore/support/no_programs.c
 stress_src  := tests/explore/support/stress.c
 support_src := $(wildcard tests/unit/support/*.c)
@@ -91,7 +91,8 @@ capture_obj := $(call obj,obj,$(capture_src))
 preload_obj := $(call obj,pic,$(capture_src) $(preload_src))
 trace_obj   := $(call obj,obj,$(trace_src))
 # What the lab's runtimes and detours use of the engine's backend.
-lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c engine/backend/linux/task_clock.c
+lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c engine/backend/linux/task_clock.c \
+               engine/cmd/preload.c
 sim_obj     := $(call obj,sim,$(engine_src) $(lab_backend) $(sim_src))
 cmd_obj     := $(call obj,sim,$(cmd_src))
 lab_obj     := $(call obj,sim,$(lab_support))
@@ -193,16 +194,16 @@ $B/tests/sim/%: $B/sim/tests/sim/%.o $(lab_obj) $(sim_libs)
 # Hooks by rebinding are tried on images that the test lays out, with the one call of the system that they make.
 rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c
 sources    += $(rebind_src)
-$B/tests/unit/test_mach_rebind: $(call obj,obj,$(rebind_src))
+$B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
 
 # Stacks are compared with another unwinder's.
-$B/tests/unit/test_unwind_walk: private trace_libs += -lunwind
+$B/tests/unit/linux/test_unwind_walk: private trace_libs += -lunwind
 
 # Instructions are compared with another decoder's.
-$B/tests/unit/test_x86_code: private trace_libs += $(if $(TRIPLET),,-lcapstone)
+$B/tests/unit/capture/test_x86_code: private trace_libs += $(if $(TRIPLET),,-lcapstone)
 
 # Watchers' lack of memory is made.
-$B/tests/unit/test_watch_memory: private ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc)
+$B/tests/unit/watch/test_watch_memory: private ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc)
 
 $(unit_src:%.c=$B/obj/%.o) $(support_obj) $(lab_src:%.c=$B/sim/%.o) $(lab_obj): | deps-unit
 
@@ -266,9 +267,10 @@ explore: all | deps-test ## every interleaving of small programs, in every memor
 	@B=$B SIZE=$(SIZE) MEMORY=all tests/explore/run.sh
 
 include ci/lanes.mk ci/install.mk
-include sim/art/art.mk sim/mach/mach.mk sim/real/mach/play.mk sim/virtual/virtual.mk sim/real/witness/witness.mk
+include sim/genuine/art.mk sim/fake/mach/mach.mk sim/player/mach/play.mk sim/player/virtual/virtual.mk
+include sim/player/witness/witness.mk
 include bench/bench.mk tests/genuine/genuine.mk
-include engine/backend/art/bionic/android.mk tests/android/android.mk engine/backend/mach/darwin/darwin.mk
+include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
 include tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
 # What suites would build, each for itself and side by side.
 test: $B/genuine/make_traces $B/contract_art

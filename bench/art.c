@@ -6,10 +6,10 @@
  * machine is no failure. */
 #include "bench/bench.h"
 
-#include "engine/backend/art/events.h"
-#include "sim/art/detour.h"
-#include "sim/art/jni_calls.h"
-#include "sim/art/runtime.h"
+#include "engine/backend/art/hooks/events.h"
+#include "sim/genuine/detour.h"
+#include "sim/genuine/jni_calls.h"
+#include "sim/genuine/runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,11 @@
 # Rules of bench/: measuring (`make bench`), peers, and the instruction gate. Included by the Makefile.
 
 CXX         ?= g++
-lab_bench   := bench/bench_fiber.c bench/bench_play.c bench/bench_explore.c
+lab_bench   := bench/cases/bench_fiber.c bench/cases/bench_play.c bench/cases/bench_explore.c
 bench_src   := bench/table.c bench/pages.c bench/stackgen.c bench/naive_set.c bench/child.c bench/deep.c \
                bench/rig.c tests/unit/support/session_builder.c \
-               $(sort $(filter-out $(lab_bench),$(wildcard bench/bench_*.c)))
-costs_src   := bench/costs.c bench/costs_engine.c bench/costs_hook.c bench/costs_line.c \
-               bench/costs_method.c bench/costs_start.c bench/costs_stop.c bench/costs_tick.c bench/costs_wake.c \
-               sim/real/work.c
+               $(sort $(filter-out $(lab_bench),$(wildcard bench/cases/*.c)))
+costs_src   := $(wildcard bench/costs/*.c) sim/player/work.c
 peers_src   := bench/peers/main.c bench/peers/lttng.c bench/peers/uftrace.c
 bench_obj   := $(call obj,obj,$(bench_src)) $B/obj/bench/gbench.o
 sources     += $(bench_src) $(costs_src) $(peers_src) $(lab_bench) bench/lab.c bench/art.c bench/mach.c bench/main.c \

@@ -9,8 +9,8 @@
 #include "engine/base/hint.h"
 #include "engine/store/ring.h"
 #include "engine/store/stack_table.h"
-#include "engine/trace/sink_perfetto.h"
-#include "engine/trace/timeline.h"
+#include "engine/trace/export/sink_perfetto.h"
+#include "engine/trace/build/timeline.h"
 #include "tests/unit/support/session_builder.h"
 
 #include <stdio.h>

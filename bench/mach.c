@@ -11,7 +11,7 @@
 
 #include "engine/backend/mach/host_mach.h"
 #include "engine/capture/sampler.h"
-#include "sim/mach/fake.h"
+#include "sim/fake/mach/fake.h"
 
 #include <pthread_np.h>
 #include <semaphore.h>

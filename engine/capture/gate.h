@@ -9,7 +9,8 @@
  * once when they take more. So at most skip_max events pass unseen after a dense spell ends, and the sampler ends
  * even that (strobe_gate_wake) when the thread has been unseen for an interval.
  *
- * One gate per thread, used by that thread only, except strobe_gate_wake (tests/explore/engine_gate.c). Any context. */
+ * One gate per thread, used by that thread only, except strobe_gate_wake (tests/explore/engine/engine_gate.c). Any
+ * context. */
 #ifndef STROBE_CAPTURE_GATE_H
 #define STROBE_CAPTURE_GATE_H
 

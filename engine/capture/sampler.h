@@ -23,7 +23,7 @@
  * the call early. If it waits there, the scope's record says so; if it runs there, it is asked to take its own stack
  * when the call ends.
  *
- * What threads do meanwhile, come and go included, is explored in tests/explore/engine_sampler.c.
+ * What threads do meanwhile, come and go included, is explored in tests/explore/engine/engine_sampler.c.
  *
  * A wait is recorded when it ends. One that lasts as long as the refresh time is looked at once before, so that a
  * process that is killed, or a thread that waits for ever, leaves more than the fact: what lies above the frame of

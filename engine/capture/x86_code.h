@@ -1,7 +1,8 @@
 /* Instructions of x86-64: how long one is, and whether it leaves the stack alone.
  *
  * Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 (formats, VEX, EVEX) and
- * appendix A (opcode maps). tests/unit/test_x86_code.c compares lengths with those of capstone on the C library.
+ * appendix A (opcode maps). tests/unit/capture/test_x86_code.c compares lengths with those of capstone on the C
+ * library.
  *
  * Pure. Any context. */
 #ifndef STROBE_CAPTURE_X86_CODE_H

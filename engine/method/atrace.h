@@ -1,6 +1,6 @@
 /* What becomes of an atrace message: the part of RheaTrace's proxy that needs no runtime. A message that libcutils
  * would write to the kernel's marker goes to a packet ring instead, which costs a small part of that. The hooks that
- * bring it here are the backend's (engine/backend/art/rhea.h).
+ * bring it here are the backend's (engine/backend/art/instrument/rhea.h).
  *
  *   kept         B (begin) and E (end), as they are, with a time and a thread
  *   passed by    S, F (asynchronous), C (counter) and what later versions have: counted, nothing else

@@ -14,7 +14,7 @@
  * reader merges both by time. A hook that was left in the middle (a handler that jumped out of it, a cancellation) is
  * known by its frame, which is gone, and its block is used on. A forked child finds the switch wiped and tells nothing.
  *
- * Its cost beside bare stores: a mark around the entry, and the tests of it. bench/bench_calls.c. */
+ * Its cost beside bare stores: a mark around the entry, and the tests of it. bench/cases/bench_calls.c. */
 #ifndef STROBE_METHOD_ENTRY_H
 #define STROBE_METHOD_ENTRY_H
 

@@ -1,5 +1,6 @@
 /* One entry of Matrix's packed method log: a method is entered or left, and when. What the capture half writes
- * (engine/method/matrix_log.h), dumps hold and the reading half takes apart (engine/trace/matrix_stack.h).
+ * (engine/method/matrix_log.h), dumps hold and the reading half takes apart
+ * (engine/trace/import/matrix/matrix_stack.h).
  *
  *     bit 63       1 = entered, 0 = left
  *     bits 62..43  the method's id

@@ -7,7 +7,7 @@
  *
  * With STROBE_NAME_CODE an entry names a range of generated machine code. Its text is then preceded by two numbers,
  * which the length includes: bytes of code u64, and the tick u64 from which the name holds. `strobe record` adds these
- * entries after the program has ended (engine/trace/jit_names.h).
+ * entries after the program has ended (engine/trace/symbols/jit_names.h).
  *
  * One writer. `used` is stored with release when an entry is whole, so that whoever reads meets whole entries only,
  * also after the process was killed in between. */

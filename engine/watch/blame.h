@@ -13,8 +13,8 @@
 #ifndef STROBE_WATCH_BLAME_H
 #define STROBE_WATCH_BLAME_H
 
-#include "engine/trace/matrix_stack.h"
-#include "engine/trace/text_pool.h"
+#include "engine/trace/import/matrix/matrix_stack.h"
+#include "engine/util/text_pool.h"
 #include "engine/watch/watch.h"
 
 struct strobe_blame_entry;

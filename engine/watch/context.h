@@ -4,7 +4,7 @@
 #ifndef STROBE_WATCH_CONTEXT_H
 #define STROBE_WATCH_CONTEXT_H
 
-#include "engine/trace/text_pool.h"
+#include "engine/util/text_pool.h"
 #include "engine/watch/blame.h"
 #include "engine/watch/finding.h"
 #include "engine/watch/looper.h"

@@ -3,7 +3,7 @@
 #ifndef STROBE_WATCH_FINDINGS_H
 #define STROBE_WATCH_FINDINGS_H
 
-#include "engine/trace/text_pool.h"
+#include "engine/util/text_pool.h"
 #include "engine/watch/watch.h"
 #include "engine/watch/watch_feed.h"
 

@@ -3,7 +3,7 @@
 #ifndef STROBE_WATCH_FINDINGS_MARKS_H
 #define STROBE_WATCH_FINDINGS_MARKS_H
 
-#include "engine/trace/sink.h"
+#include "engine/trace/model/sink.h"
 #include "engine/watch/findings.h"
 
 struct strobe_findings_marks {

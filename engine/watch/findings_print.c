@@ -1,6 +1,6 @@
 #include "engine/watch/findings.h"
 
-#include "engine/trace/json.h"
+#include "engine/util/json.h"
 #include "engine/watch/finding.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "engine/watch/watch_text.h"
 
-#include "engine/trace/text_pool.h"
+#include "engine/util/text_pool.h"
 #include "engine/watch/proc_stat.h"
 
 #include <errno.h>

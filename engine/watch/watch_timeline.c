@@ -1,6 +1,6 @@
 #include "engine/watch/watch_timeline.h"
 
-#include "engine/trace/symbols.h"
+#include "engine/trace/symbols/symbols.h"
 #include "engine/watch/watch_text.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@
 #ifndef STROBE_WATCH_WATCH_TIMELINE_H
 #define STROBE_WATCH_WATCH_TIMELINE_H
 
-#include "engine/trace/sink.h"
-#include "engine/trace/timeline.h"
+#include "engine/trace/model/sink.h"
+#include "engine/trace/build/timeline.h"
 #include "engine/watch/findings.h"
 #include "engine/watch/watch_feed.h"
 

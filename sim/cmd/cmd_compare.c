@@ -1,7 +1,7 @@
-#include "sim/cmd/arguments.h"
-#include "sim/cmd/cmd.h"
+#include "engine/cmd/arguments.h"
+#include "engine/cmd/cmd.h"
 #include "sim/cmd/lab.h"
-#include "sim/cmd/outputs.h"
+#include "engine/cmd/outputs.h"
 
 #include <getopt.h>
 #include <stdlib.h>

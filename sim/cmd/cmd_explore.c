@@ -1,5 +1,5 @@
-#include "sim/cmd/arguments.h"
-#include "sim/cmd/cmd.h"
+#include "engine/cmd/arguments.h"
+#include "engine/cmd/cmd.h"
 #include "sim/cmd/explore.h"
 
 #include <getopt.h>

@@ -1,11 +1,11 @@
-#include "sim/art/runtime.h"
-#include "sim/real/mach/seat.h"
-#include "sim/real/real.h"
+#include "sim/genuine/runtime.h"
+#include "sim/player/mach/seat.h"
+#include "sim/player/real.h"
 #include "sim/cmd/against.h"
-#include "sim/cmd/arguments.h"
-#include "sim/cmd/cmd.h"
+#include "engine/cmd/arguments.h"
+#include "engine/cmd/cmd.h"
 #include "sim/cmd/lab.h"
-#include "sim/cmd/outputs.h"
+#include "engine/cmd/outputs.h"
 #include "sim/trial/shrink.h"
 
 #include <getopt.h>

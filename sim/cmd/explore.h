@@ -2,7 +2,7 @@
 #ifndef STROBE_SIM_CMD_EXPLORE_H
 #define STROBE_SIM_CMD_EXPLORE_H
 
-#include "sim/explore/litmus.h"
+#include "sim/explore/litmus/litmus.h"
 
 #include <stdio.h>
 

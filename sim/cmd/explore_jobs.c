@@ -1,8 +1,8 @@
 /* Explores jobs one after the other, or in processes beside each other; each leaves its line of the table and its
  * details as text, which are printed in the order of the jobs. */
-#include "sim/cmd/cmd.h"
+#include "engine/cmd/cmd.h"
 #include "sim/cmd/explore.h"
-#include "sim/cmd/progress.h"
+#include "engine/cmd/progress.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "sim/cmd/arguments.h"
+#include "engine/cmd/arguments.h"
 #include "sim/cmd/explore.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "sim/cmd/lab.h"
 
-#include "sim/cmd/cmd.h"
-#include "sim/cmd/outputs.h"
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/outputs.h"
 #include "sim/score/page.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef STROBE_SIM_CMD_LAB_H
 #define STROBE_SIM_CMD_LAB_H
 
-#include "sim/cmd/progress.h"
+#include "engine/cmd/progress.h"
 #include "sim/score/summary.h"
 #include "sim/trial/swarm.h"
 

@@ -1,4 +1,4 @@
-#include "engine/trace/outfile.h"
+#include "engine/util/outfile.h"
 #include "sim/explore/saved.h"
 
 #include <errno.h>

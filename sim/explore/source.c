@@ -1,6 +1,6 @@
 #include "sim/explore/source.h"
 
-#include "engine/trace/unit_index.h"
+#include "engine/trace/symbols/unit_index.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

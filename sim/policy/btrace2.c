@@ -1,7 +1,7 @@
 /* btrace 2.0: instrumented methods of all threads keep the time of their enter in a local variable, and leave a record
  * of 16 bytes when they return, if they took long enough, or where they throw. A method that is left in any other way,
  * or never, leaves none. The buffer takes what comes until it is full. */
-#include "engine/trace/btrace2.h"
+#include "engine/trace/import/btrace/btrace2.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace2_claims.h"
 #include "sim/policy/policy.h"

@@ -1,6 +1,6 @@
 #include "sim/policy/btrace2_claims.h"
 
-#include "engine/trace/btrace2_read.h"
+#include "engine/trace/import/btrace/btrace2_read.h"
 #include "sim/policy/call_claims.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef STROBE_SIM_POLICY_BTRACE2_CLAIMS_H
 #define STROBE_SIM_POLICY_BTRACE2_CLAIMS_H
 
-#include "engine/trace/calls.h"
+#include "engine/trace/model/calls.h"
 #include "sim/policy/instrument.h"
 #include "sim/score/tracks.h"
 

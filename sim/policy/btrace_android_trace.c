@@ -1,6 +1,6 @@
 #include "sim/policy/btrace_android_trace.h"
 
-#include "engine/trace/function_tree.h"
+#include "engine/trace/model/function_tree.h"
 #include "sim/score/grow.h"
 
 enum { SINGLE_SAMPLE_NS = 10 };

@@ -1,7 +1,7 @@
 #include "sim/policy/btrace_ios_trace.h"
 
 #include "engine/base/mix.h"
-#include "engine/trace/function_tree.h"
+#include "engine/trace/model/function_tree.h"
 #include "sim/runtime/vthread.h"
 #include "sim/score/grow.h"
 

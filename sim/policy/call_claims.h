@@ -3,7 +3,7 @@
 #ifndef STROBE_SIM_POLICY_CALL_CLAIMS_H
 #define STROBE_SIM_POLICY_CALL_CLAIMS_H
 
-#include "engine/trace/calls.h"
+#include "engine/trace/model/calls.h"
 #include "sim/score/tracks.h"
 
 /* What a name of the stream stands for in the truth's language. */

@@ -4,7 +4,7 @@
  *
  * The threads of a spec are seen as one long life, end to end, from a phase that the seed chooses: so short threads,
  * too, get their share. */
-#include "engine/trace/timeline.h"
+#include "engine/trace/build/timeline.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/scratch.h"
 

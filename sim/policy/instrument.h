@@ -13,7 +13,7 @@
 #ifndef STROBE_SIM_POLICY_INSTRUMENT_H
 #define STROBE_SIM_POLICY_INSTRUMENT_H
 
-#include "engine/trace/matrix_map.h"
+#include "engine/trace/import/matrix/matrix_map.h"
 #include "sim/app/scenario.h"
 #include "sim/score/view.h"
 

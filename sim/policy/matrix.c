@@ -2,9 +2,9 @@
  * a thread of its own keeps the log's clock, five ms at a time; the message loop's begins and ends are in the log, too,
  * and callbacks in the choreographer's queues say which of them are frames.
  * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
- * (engine/trace/matrix_stack.h): calls left by an exception end with the one that encloses them. */
+ * (engine/trace/import/matrix/matrix_stack.h): calls left by an exception end with the one that encloses them. */
 #include "engine/method/matrix_log.h"
-#include "engine/trace/matrix_raw.h"
+#include "engine/trace/import/matrix/matrix_raw.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/policy.h"

@@ -1,8 +1,8 @@
 #include "sim/policy/rhea_claims.h"
 
-#include "engine/trace/calls_repair.h"
-#include "engine/trace/rhea_read.h"
-#include "engine/trace/timeline.h"
+#include "engine/trace/model/calls_repair.h"
+#include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/trace/build/timeline.h"
 #include "sim/policy/call_claims.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #define STROBE_SIM_POLICY_STROBE_H
 
 #include "engine/capture/sampler.h"
-#include "engine/trace/reader.h"
+#include "engine/trace/session/reader.h"
 #include "sim/policy/policy.h"
 
 /* The engine's clock and that of the trace, at the begin of the run: not 0, which the engine takes for "never". */

@@ -1,7 +1,7 @@
 #include "sim/policy/strobe.h"
 
-#include "engine/trace/sink_perfetto.h"
-#include "engine/trace/timeline.h"
+#include "engine/trace/export/sink_perfetto.h"
+#include "engine/trace/build/timeline.h"
 
 #include <errno.h>
 #include <fcntl.h>

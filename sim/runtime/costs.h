@@ -1,4 +1,4 @@
-/* What the tracer's work costs the app, ns of one core each: measured on a real machine by bench/costs.c (`make
+/* What the tracer's work costs the app, ns of one core each: measured on a real machine by bench/costs/costs.c (`make
  * bench` shows them, `make costs` stores them in fixtures/costs), charged in virtual time.
  *
  * It also holds how the machine itself takes time: how late threads are woken and stopped, what a call that blocks

@@ -2,7 +2,7 @@
 #ifndef STROBE_SIM_RUNTIME_RUN_H
 #define STROBE_SIM_RUNTIME_RUN_H
 
-#include "sim/fault/fault.h"
+#include "sim/runtime/fault.h"
 #include "sim/runtime/tracer.h"
 
 struct sim_run_options {

@@ -1,7 +1,7 @@
 #include "sim/runtime/world.h"
 
 #include "engine/base/mix.h"
-#include "engine/trace/function_tree.h"
+#include "engine/trace/model/function_tree.h"
 #include "sim/runtime/draws.h"
 #include "sim/runtime/player.h"
 

@@ -1,6 +1,6 @@
 #include "sim/score/page.h"
 
-#include "engine/trace/text_pool.h"
+#include "engine/util/text_pool.h"
 #include "sim/score/grow.h"
 #include "sim/score/page_found.h"
 #include "sim/score/plot.h"

@@ -3,7 +3,7 @@
 #ifndef STROBE_SIM_SCORE_PAGE_FOUND_H
 #define STROBE_SIM_SCORE_PAGE_FOUND_H
 
-#include "engine/trace/outfile.h"
+#include "engine/util/outfile.h"
 #include "sim/score/found.h"
 
 void sim_page_found(struct strobe_outfile *out, const struct sim_found *found);

@@ -4,7 +4,7 @@
 #ifndef STROBE_SIM_SCORE_PLOT_H
 #define STROBE_SIM_SCORE_PLOT_H
 
-#include "engine/trace/outfile.h"
+#include "engine/util/outfile.h"
 #include "sim/score/fields.h"
 
 enum { SIM_PLOT_SERIES_MOST = 12 };   /* shapes and colours begin anew after that many */

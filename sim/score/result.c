@@ -1,6 +1,6 @@
 #include "sim/score/result.h"
 
-#include "engine/trace/json.h"
+#include "engine/util/json.h"
 #include "sim/score/fields.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "sim/score/summary.h"
 
-#include "engine/trace/json.h"
+#include "engine/util/json.h"
 #include "sim/score/fields.h"
 #include "sim/score/grow.h"
 #include "sim/score/student.h"

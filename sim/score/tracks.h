@@ -12,7 +12,7 @@
 
 #include "engine/base/status.h"
 #include "engine/store/record.h"
-#include "engine/trace/text_pool.h"
+#include "engine/util/text_pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "sim/score/tracks.h"
 
-#include "engine/trace/sink.h"
+#include "engine/trace/model/sink.h"
 #include "sim/score/grow.h"
 
 struct recorder {

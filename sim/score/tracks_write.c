@@ -1,7 +1,7 @@
 #include "sim/score/grow.h"
 #include "sim/score/tracks.h"
 
-#include "engine/trace/packets.h"
+#include "engine/trace/export/packets.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 #include "sim/trial/trial.h"
 
-#include "engine/trace/function_tree.h"
-#include "sim/real/real.h"
+#include "engine/trace/model/function_tree.h"
+#include "sim/player/real.h"
 
 #include <errno.h>
 #include <stdio.h>

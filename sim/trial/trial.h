@@ -13,7 +13,7 @@ struct sim_trial_options {
     enum sim_schedule schedule;
     const struct sim_costs *costs;   /* NULL = sim_costs_default */
     bool real;                   /* in a process of its own: real threads, or a runtime; see sim_real_refuses */
-    const char *runtime;         /* of real: an Android runtime's name (sim/art/runtime.h); NULL = none */
+    const char *runtime;         /* of real: an Android runtime's name (sim/genuine/runtime.h); NULL = none */
     bool is_virtual;             /* of a runtime: a fake, in virtual time */
     const char *folder;          /* an existing folder for session, trace, true trace; NULL = nothing is kept */
     bool replace;                /* overwrite what is there */

@@ -41,7 +41,7 @@ for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
 done >"$folder/facts.out"
 grep -h '^FAIL' "$folder/facts.out"
 called=$(grep -v '^FAIL' "$folder/facts.out" | sort -u)
-allowed=$(sort -u engine/backend/art/bionic/*.syms)
+allowed=$(sort -u engine/backend/sdk/bionic/*.syms)
 holds 'undefined symbols' "$(comm -13 <(echo "$allowed") <(echo "$called") | paste -sd' ')" ''
 holds 'names in the lists that nobody calls' \
     "$(comm -23 <(echo "$allowed") <(echo "$called") | grep -v __aeabi_ | paste -sd' ')" ''

@@ -1,7 +1,7 @@
 /* The contract's engine, where it is not linked in: the library built for Android, named by STROBE_ANDROID_LIBRARY and
  * loaded through the stand-ins of shim.c. */
 #include "engine/backend/art/art.h"
-#include "tests/contract_art/contract.h"
+#include "tests/contract_art/support/contract.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

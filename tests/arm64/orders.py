@@ -29,7 +29,7 @@ import tempfile
 
 LIST = os.path.join(os.path.dirname(__file__), "orders.txt")
 ROOMS = ["engine/base", "engine/store", "engine/capture", "engine/method", "engine/backend/linux",
-         "engine/backend/art"]
+         "engine/backend/art", "engine/backend/art/hooks", "engine/backend/art/instrument"]
 OBJDUMP = "aarch64-linux-gnu-objdump"
 
 FORM = re.compile(

@@ -111,7 +111,7 @@ is_refused report_repair_of_a_trace 'is for sessions' "$strobe" report --repair 
 
 source "$home/tests/cli/first_steps.sh"
 
-man=$home/sim/cmd/strobe.1
+man=$home/engine/cmd/strobe.1
 source "$home/tests/cli/parts.sh"
 
 # ---- bad files

@@ -61,7 +61,7 @@ fi
 # What includes nothing but a header must compile: each header includes what it uses. (Headers of peers need the
 # peers' own; those that stand in for other systems' are read when what is for these is built.)
 while read -r header; do
-    if why=$("${CC:-gcc}" -I. -isystem engine/backend/mach/include -D_GNU_SOURCE -std=c11 -Wall -Wextra \
+    if why=$("${CC:-gcc}" -I. -isystem engine/backend/sdk/mach/include -D_GNU_SOURCE -std=c11 -Wall -Wextra \
         -Werror -fsyntax-only -x c - <<<"#include \"$header\"" 2>&1); then
         ((passed++))
     else

@@ -1,6 +1,6 @@
 /* What code computes, throws and catches is the same on every runtime: Code.smali, a method for each kind. */
-#include "tests/contract_art/contract.h"
-#include "tests/contract_art/java.h"
+#include "tests/contract_art/support/contract.h"
+#include "tests/contract_art/support/java.h"
 
 #include <limits.h>
 #include <math.h>

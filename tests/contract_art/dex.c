@@ -1,8 +1,8 @@
 /* Scenarios as dex files: taken by the runtime, and played as their player says. */
-#include "tests/contract_art/contract.h"
+#include "tests/contract_art/support/contract.h"
 
-#include "sim/art/dex.h"
-#include "sim/art/jni_calls.h"
+#include "sim/player/dex/dex.h"
+#include "sim/genuine/jni_calls.h"
 
 #include <stdlib.h>
 #include <string.h>

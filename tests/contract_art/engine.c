@@ -1,7 +1,7 @@
 #include "engine/backend/art/names.h"
-#include "tests/contract_art/capture.h"
-#include "tests/contract_art/workload.h"
-#include "tests/contract_art/workload.h"
+#include "tests/contract_art/support/capture.h"
+#include "tests/contract_art/support/workload.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* Monitors with their functions hooked: what an engine sees of who waits for whom. */
-#include "sim/art/detour.h"
-#include "tests/contract_art/contract.h"
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/workload.h"
+#include "sim/genuine/detour.h"
+#include "tests/contract_art/support/contract.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <stdatomic.h>
 #include <unistd.h>

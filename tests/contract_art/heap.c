@@ -1,6 +1,6 @@
-#include "sim/art/detour.h"
-#include "tests/contract_art/contract.h"
-#include "tests/contract_art/java.h"
+#include "sim/genuine/detour.h"
+#include "tests/contract_art/support/contract.h"
+#include "tests/contract_art/support/java.h"
 
 #include <stdatomic.h>
 #include <unistd.h>

@@ -6,13 +6,13 @@
  * business; that its stacks are exact wherever a thread is stopped is checked against the workload's calls. Of S-44
  * there is a case in visitor.c. Kernel thread ids are given again only when all have been, so S-45 is played with the
  * runtime's own ids, of which it always gives the lowest. */
-#include "engine/backend/art/events.h"
+#include "engine/backend/art/hooks/events.h"
 #include "engine/capture/guard.h"
-#include "tests/contract_art/capture.h"
-#include "tests/contract_art/graph.h"
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/window.h"
-#include "tests/contract_art/workload.h"
+#include "tests/contract_art/support/capture.h"
+#include "tests/contract_art/support/graph.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/window.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

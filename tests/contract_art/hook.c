@@ -1,9 +1,9 @@
 /* The hook layer in a runtime: what the engine hooks can be hooked, goes on as before, and is as it was afterwards. */
-#include "tests/contract_art/contract.h"
+#include "tests/contract_art/support/contract.h"
 
-#include "engine/backend/art/hook.h"
-#include "sim/art/detour.h"
-#include "sim/art/jni_calls.h"
+#include "engine/backend/art/hooks/hook.h"
+#include "sim/genuine/detour.h"
+#include "sim/genuine/jni_calls.h"
 
 #include <errno.h>
 #include <string.h>

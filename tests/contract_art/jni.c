@@ -1,6 +1,6 @@
 /* JNI's functions, by their place in the table, answer alike on every runtime. */
-#include "tests/contract_art/contract.h"
-#include "tests/contract_art/java.h"
+#include "tests/contract_art/support/contract.h"
+#include "tests/contract_art/support/java.h"
 
 #include <stdarg.h>
 #include <string.h>

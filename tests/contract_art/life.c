@@ -1,7 +1,7 @@
 /* The life of captures: refused, begun, ended, begun again; threads that come and go, overflow and throw meanwhile. */
-#include "sim/art/detour.h"
-#include "tests/contract_art/capture.h"
-#include "tests/contract_art/java.h"
+#include "sim/genuine/detour.h"
+#include "tests/contract_art/support/capture.h"
+#include "tests/contract_art/support/java.h"
 
 #include <link.h>
 #include <pthread.h>

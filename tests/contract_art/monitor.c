@@ -1,5 +1,5 @@
-#include "tests/contract_art/contract.h"
-#include "tests/contract_art/java.h"
+#include "tests/contract_art/support/contract.h"
+#include "tests/contract_art/support/java.h"
 
 #include <stdatomic.h>
 #include <sys/resource.h>

@@ -1,10 +1,10 @@
-/* Capture of pointers by suspension (engine/backend/art/netease.h): what is in the ring and in the session, and what
- * becomes of threads that can't be stopped, of pointers that lead nowhere, of methods that have gone. */
-#include "engine/backend/art/netease.h"
-#include "sim/art/jni_calls.h"
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/window.h"
-#include "tests/contract_art/workload.h"
+/* Capture of pointers by suspension (engine/backend/art/instrument/netease.h): what is in the ring and in the session,
+ * and what becomes of threads that can't be stopped, of pointers that lead nowhere, of methods that have gone. */
+#include "engine/backend/art/instrument/netease.h"
+#include "sim/genuine/jni_calls.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/window.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

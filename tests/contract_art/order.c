@@ -1,7 +1,7 @@
 /* In which order the engine's word and the runtime's deed come: whatever happens between the two. */
-#include "sim/art/detour.h"
-#include "tests/contract_art/stage.h"
-#include "tests/contract_art/workload.h"
+#include "sim/genuine/detour.h"
+#include "tests/contract_art/support/stage.h"
+#include "tests/contract_art/support/workload.h"
 
 #include "engine/capture/thread.h"
 

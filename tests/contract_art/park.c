@@ -1,6 +1,6 @@
 /* Parks that end by time, and what callbacks are told of parks; for permits see thread.c. */
-#include "tests/contract_art/contract.h"
-#include "tests/contract_art/java.h"
+#include "tests/contract_art/support/contract.h"
+#include "tests/contract_art/support/java.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,10 +1,10 @@
 /* Which events become samples, and what is seen between them (properties S-1 to S-7). Rows S-1, S-2 and S-6 are exact
  * in virtual time, and tested there; here the runtime, its hooks and its ways of stopping threads take part. */
-#include "engine/backend/art/events.h"
-#include "sim/art/jni_calls.h"
-#include "tests/contract_art/capture.h"
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/workload.h"
+#include "engine/backend/art/hooks/events.h"
+#include "sim/genuine/jni_calls.h"
+#include "tests/contract_art/support/capture.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <stdlib.h>
 #include <string.h>

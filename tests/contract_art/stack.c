@@ -1,6 +1,6 @@
 /* Walks of a thread's own managed stack, from a native method that the workload calls. */
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/workload.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <string.h>
 

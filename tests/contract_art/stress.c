@@ -1,11 +1,11 @@
 /* Twelve threads that meet all hooks at once, with the sampler on, and one more that collects: what the session then
  * says is possible, complete, and agrees with who else counts. Two seconds, or STROBE_STRESS_SECONDS, which also has
  * the figures printed. And captures that begin and end while there is no rest from allocations and collections. */
-#include "engine/backend/art/events.h"
-#include "sim/art/detour.h"
-#include "tests/contract_art/graph.h"
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/workload.h"
+#include "engine/backend/art/hooks/events.h"
+#include "sim/genuine/detour.h"
+#include "tests/contract_art/support/graph.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The runtime's objects, its threads' ids, and stopping other threads by them. */
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/workload.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What the engine asks of a runtime's library is there, and where the linker says; copies of it that lack something,
  * or are cut off, or another processor's, are refused, and the runtime goes on. */
-#include "tests/contract_art/contract.h"
+#include "tests/contract_art/support/contract.h"
 
 #include <dlfcn.h>
 #include <elf.h>

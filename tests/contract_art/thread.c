@@ -1,7 +1,7 @@
 /* Threads: their beginning and end, what the runtime says of them, their ids; what has to happen on fakes. */
-#include "sim/art/jni_calls.h"
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/workload.h"
+#include "sim/genuine/jni_calls.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

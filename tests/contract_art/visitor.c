@@ -1,6 +1,6 @@
 /* StackVisitor itself: over threads made of bytes alone, and in kinds that the engine's walk does not ask for. */
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/workload.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Who waited, for how long, and who ended it: what a session says of threads that play it out in Java's monitors. */
-#include "tests/contract_art/stage.h"
+#include "tests/contract_art/support/stage.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Whose release it really was, where it could pass for another's (properties S-70 to S-77; waits.c has the plain cases
  * of S-70, S-71, S-75 and S-77, whose threads are none of them the main one). */
-#include "tests/contract_art/stage.h"
-#include "tests/contract_art/workload.h"
+#include "tests/contract_art/support/stage.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* What is seen without an inline hooker, by the runtime's callbacks and natives alone; and a library that begins to
  * capture as it is loaded. */
-#include "tests/contract_art/capture.h"
-#include "tests/contract_art/java.h"
-#include "tests/contract_art/workload.h"
+#include "tests/contract_art/support/capture.h"
+#include "tests/contract_art/support/java.h"
+#include "tests/contract_art/support/workload.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The table of Mach rules on the lab's fake: contract_mach [xnu|gnu]; over real threads, or compiled once more, over
  * virtual ones (virtual.c). */
-#include "sim/mach/kernel.h"
+#include "sim/fake/mach/kernel.h"
 #include "tests/contract_mach/fake.h"
 #include "tests/contract_mach/rules.h"
 

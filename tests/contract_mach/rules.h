@@ -1,6 +1,6 @@
-/* One table of Mach rules: what the backend relies on, and what every kernel under it keeps: the lab's fake (sim/mach),
- * the emulated core's host (tests/emulate), and a real kernel, GNU Mach (tests/gnumach). A rule that holds on GNU Mach
- * and not on the fake shows a bug of the fake.
+/* One table of Mach rules: what the backend relies on, and what every kernel under it keeps: the lab's fake
+ * (sim/fake/mach), the emulated core's host (tests/emulate), and a real kernel, GNU Mach (tests/gnumach). A rule that
+ * holds on GNU Mach and not on the fake shows a bug of the fake.
  *
  * Uses Mach calls only, by the names of <mach/mach.h>: no C library, nothing of 64 bits' own. What a kernel has no call
  * for is asked of the environment.

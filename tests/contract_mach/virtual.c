@@ -1,8 +1,8 @@
 /* The table of Mach rules on the lab's fake over virtual threads: contract_mach_virtual [xnu|gnu]. */
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
-#include "sim/mach/kernel.h"
-#include "sim/virtual/posix.h"
+#include "sim/fake/mach/kernel.h"
+#include "sim/player/virtual/posix.h"
 #include "tests/contract_mach/fake.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 export LC_ALL=C
 folder=$1 passed=0 failed=0
-list=engine/backend/mach/darwin/libSystem.syms
+list=engine/backend/sdk/darwin/libSystem.syms
 api=$(sed -n 's/^STROBE_MACH_API .*[ *]\(strobe_mach_[a-z]*\)(.*/_\1/p' engine/backend/mach/mach.h | sort |
     paste -sd' ')
 

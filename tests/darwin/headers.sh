@@ -23,7 +23,7 @@ accepts() {
     shift
     if said=$(clang -std=c11 -O2 -fPIC -fno-blocks -fno-stack-protector -femulated-tls -U_FORTIFY_SOURCE \
         -D_FORTIFY_SOURCE=0 -Wall -Wextra -Werror -nostdlibinc -isystem "$build/apple/include" \
-        -isystem engine/backend/mach/include -I. -DSTROBE_APPLE_HEADERS "$@" 2>&1); then
+        -isystem engine/backend/sdk/mach/include -I. -DSTROBE_APPLE_HEADERS "$@" 2>&1); then
         ((passed++))
         return 0
     fi
@@ -47,7 +47,7 @@ for target in arm64-apple-ios14.0 arm64-apple-ios14.0-simulator arm64-apple-maco
     accepts "facts of $target" --target=$target -fsyntax-only engine/backend/mach/abi.c
 done
 object=$build/apple/object.o
-for source in engine/{base,store,capture,backend/posix,backend/mach}/*.c; do
+for source in engine/{base,store,capture,backend/common,backend/mach}/*.c; do
     ours=$build/darwin/ios/${source%.c}.o
     [[ -e $source ]] && accepts "$source with Apple's headers" --target=arm64-apple-ios14.0 -c -o "$object" "$source" &&
         holds "$source: names that it wants with Apple's headers" \
@@ -56,7 +56,7 @@ done
 rm -f "$object"
 # Of what the list of exports has, in lines that break anywhere between two names, for the arm64 Mac among others.
 exported=$(tr -s " ',[]\n" '\n' <"$build/apple/libSystem.tbd" | LC_ALL=C sort -u)
-unknown=$(LC_ALL=C comm -23 <(LC_ALL=C sort engine/backend/mach/darwin/libSystem.syms) - <<<"$exported" | paste -sd' ')
+unknown=$(LC_ALL=C comm -23 <(LC_ALL=C sort engine/backend/sdk/darwin/libSystem.syms) - <<<"$exported" | paste -sd' ')
 holds "called, and not exported by Apple's C library" "$unknown" ''
 echo "the libraries for Darwin: their sources and declarations with Apple's headers"
 echo "$passed passed, $failed failed, 0 skipped"

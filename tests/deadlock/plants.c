@@ -11,7 +11,7 @@ static dispatch_queue_t some_queue(void)
     return &queue;
 }
 #else
-#include "sim/mach/app.h"
+#include "sim/fake/mach/app.h"
 
 #include <dlfcn.h>
 #include <mach-o/dyld.h>

@@ -4,9 +4,9 @@
 #include "engine/capture/thread.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
-#include "sim/mach/kernel.h"
-#include "sim/virtual/mach/mach.h"
-#include "sim/virtual/posix.h"
+#include "sim/fake/mach/kernel.h"
+#include "sim/player/virtual/mach/mach.h"
+#include "sim/player/virtual/posix.h"
 #include "tests/deadlock/window.h"
 
 #include <stdio.h>

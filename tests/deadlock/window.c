@@ -1,8 +1,8 @@
 #include "tests/deadlock/window.h"
 
 #include "engine/backend/mach/mach.h"
-#include "engine/trace/reader.h"
-#include "sim/mach/app.h"
+#include "engine/trace/session/reader.h"
+#include "sim/fake/mach/app.h"
 #include "tests/deadlock/plants.h"
 
 #include <stdio.h>

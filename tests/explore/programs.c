@@ -1,5 +1,5 @@
 /* The programs that are explored, group by group. */
-#include "tests/explore/literature.h"
+#include "tests/explore/literature/literature.h"
 #include "tests/explore/programs.h"
 
 const struct explore_group explore_groups[] = {

@@ -54,7 +54,7 @@ fi
 if (($#)); then
     table "Programs, size ${SIZE:-quick}" "$@" "${size[@]}"
 else
-    # Those called Race are undefined, and tests/sim/test_litmus_corpus says so.
+    # Those called Race are undefined, and tests/sim/explore/test_litmus_corpus says so.
     mapfile -t litmus < <(printf '%s\n' tests/explore/litmus/*.litmus | grep -v /Race)
     [[ $memory == all ]] && table "Litmus tests" --quiet "${litmus[@]}"
     table "Programs, size ${SIZE:-quick}" --all "${size[@]}"

@@ -3,7 +3,7 @@
  *
  * libFuzzer's input is a list of edits to a small valid program: after two bytes that say where the file ends, every
  * four are a place (3, modulo the size) and a value. */
-#include "engine/trace/elf_info.h"
+#include "engine/trace/symbols/elf_info.h"
 
 #include <stdio.h>
 #include <stdlib.h>

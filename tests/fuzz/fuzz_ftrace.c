@@ -1,9 +1,9 @@
 /* ftrace text: whatever it says, reading it ends, within its bounds; what is read can be repaired, and nests then; and
  * what is written of that reads back whole. The input's first byte says how marks are to be taken. */
-#include "engine/trace/calls_repair.h"
-#include "engine/trace/calls_timeline.h"
-#include "engine/trace/ftrace_read.h"
-#include "engine/trace/ftrace_write.h"
+#include "engine/trace/model/calls_repair.h"
+#include "engine/trace/build/calls_timeline.h"
+#include "engine/trace/import/ftrace/ftrace_read.h"
+#include "engine/trace/export/ftrace_write.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Jitdump files: whatever their bytes are, reading one ends, within its bounds, and each name that is read has a range
  * and a text within the input. */
-#include "engine/trace/jitdump.h"
+#include "engine/trace/symbols/jitdump.h"
 
 #include <stdlib.h>
 

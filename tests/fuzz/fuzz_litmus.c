@@ -1,6 +1,6 @@
 /* Damaged litmus tests: whatever the bytes are, reading them ends in a test or in a line that says what is wrong; and a
  * test that was read can be explored, if only for a few executions. The input is the file itself. */
-#include "sim/explore/litmus.h"
+#include "sim/explore/litmus/litmus.h"
 
 #include <stdio.h>
 #include <stdlib.h>

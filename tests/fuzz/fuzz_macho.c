@@ -1,7 +1,7 @@
 /* Mach-O files: whatever their bytes are, reading one and making an ELF file of it ends, within its bounds, and what
  * reads ELF files takes the result. */
-#include "engine/trace/function_index.h"
-#include "engine/trace/macho_elf.h"
+#include "engine/trace/symbols/function_index.h"
+#include "engine/trace/symbols/macho_elf.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Mapping files of shrinkers: whatever their text is, reading one and asking it for names ends, within its bounds. What
  * stands before the input's first NUL is the method asked for, the rest the file. */
-#include "engine/trace/mapping.h"
+#include "engine/trace/symbols/mapping.h"
 
 #include <stdint.h>
 #include <stdlib.h>

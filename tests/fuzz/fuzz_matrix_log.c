@@ -2,9 +2,9 @@
  * within their bounds, and the documented one a tree; whatever a line's text is, taking it apart ends. The first byte
  * says how it is parsed: bit 0 as text, bit 1 strict, bit 2 with an end told. */
 #include "engine/store/matrix_entry.h"
-#include "engine/trace/matrix_events.h"
-#include "engine/trace/matrix_raw.h"
-#include "engine/trace/matrix_stack.h"
+#include "engine/trace/import/matrix/matrix_events.h"
+#include "engine/trace/import/matrix/matrix_raw.h"
+#include "engine/trace/import/matrix/matrix_stack.h"
 
 #include <stdint.h>
 #include <stdlib.h>

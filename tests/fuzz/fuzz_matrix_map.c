@@ -1,6 +1,6 @@
 /* Method mappings and black lists of Matrix: whatever their text is, reading one ends within its bounds, and a mapping
  * that was read is the same when it is asked for by id, and takes new methods. The first byte says which it is. */
-#include "engine/trace/matrix_map.h"
+#include "engine/trace/import/matrix/matrix_map.h"
 
 #include <stdint.h>
 #include <stdlib.h>

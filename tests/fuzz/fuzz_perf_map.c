@@ -1,6 +1,6 @@
 /* Perf maps: whatever their text is, reading one ends, within its bounds, and each name that is read has a range and a
  * text within the input. */
-#include "engine/trace/perf_map.h"
+#include "engine/trace/symbols/perf_map.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Damaged traces: whatever the bytes of a Perfetto trace are, importing it and adding it up ends in a status, never in
  * a crash, a hang or a read out of bounds. The input is the file itself. */
-#include "engine/trace/import_perfetto.h"
-#include "engine/trace/report.h"
+#include "engine/trace/import/perfetto/import_perfetto.h"
+#include "engine/trace/report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

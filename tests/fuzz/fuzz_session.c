@@ -6,7 +6,7 @@
  * repaired, the next two where the file ends, and every ten after that are a place (2), a width (1) and a value (7) to
  * write there. */
 #include "engine/store/session.h"
-#include "engine/trace/convert.h"
+#include "engine/trace/export/convert.h"
 
 #include <fcntl.h>
 #include <stdio.h>

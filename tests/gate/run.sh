@@ -80,11 +80,11 @@ expect 'a slower ring fails, by name' 1 'ring' GREW 'strobe_ring_write:' 'FAILED
 
 # Each takes seconds: the rest by night.
 if [[ -n ${FULL:-} ]]; then
-    plant engine/trace/path.c strobe_path_cut
+    plant engine/trace/build/path.c strobe_path_cut
     gate "$scratch/slow" here --mode diff
     expect 'a slower diff fails, by name' 1 'diff' GREW 'strobe_path_cut:' 'FAILED: diff'
 
-    plant engine/trace/sink_perfetto.c slice_end
+    plant engine/trace/export/sink_perfetto.c slice_end
     gate "$scratch/slow" here --mode encode
     expect 'a slower encoder fails, by name' 1 'encode' GREW 'slice_end:' 'FAILED: encode'
 fi

@@ -2,7 +2,7 @@
  * an array of JSON objects, for check_trace.mjs.
  *
  *   make_traces DIR [NAME...]      also converts the recorded sessions DIR/NAME.strobe */
-#include "engine/trace/convert.h"
+#include "engine/trace/export/convert.h"
 #include "tests/unit/support/session_builder.h"
 
 #include <inttypes.h>

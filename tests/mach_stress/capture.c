@@ -7,7 +7,7 @@
 #include "tests/mach_stress/crew.h"
 
 #include "engine/backend/mach/mach.h"
-#include "engine/trace/reader.h"
+#include "engine/trace/session/reader.h"
 
 #include <getopt.h>
 #include <signal.h>

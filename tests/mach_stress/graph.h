@@ -9,7 +9,7 @@
 #ifndef STROBE_MACH_STRESS_GRAPH_H
 #define STROBE_MACH_STRESS_GRAPH_H
 
-#include "sim/mach/app.h"
+#include "sim/fake/mach/app.h"
 
 #include <stdatomic.h>
 

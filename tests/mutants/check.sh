@@ -52,24 +52,24 @@ expect() {
 }
 
 expect 'no mutants are no success' 2 'expected at least one .patch'
-mutant a_killed answer=42 answer=43 unit/test_answer
+mutant a_killed answer=42 answer=43 unit/made/test_answer
 expect 'a mutant whose test fails is killed' 0 '^1 passed, 0 failed$'
-mutant b_survives '# No more.' '# More.' 'unit/test_answer | explore x'
+mutant b_survives '# No more.' '# More.' 'unit/made/test_answer | explore x'
 expect 'a mutant that no test minds survives' 1 '^b_survives .* SURVIVED ' b_survives
-mutant c_second answer=42 answer=44 unit/test_answer
+mutant c_second answer=42 answer=44 unit/made/test_answer
 expect 'one mutant leaves nothing behind for the next' 1 '^2 passed, 1 failed$'
 expect 'all are counted' 1 '^2 passed, 1 failed$' --all
 expect 'a sample has as many as asked for' 0 '^(1|2) mutants' --sample 1 --seed 1
 rm patches/b_survives.patch
-mutant d_late answer=42 '[ "$1" ] \&\& answer=44 || answer=42' 'unit/test_answer | explore x'
+mutant d_late answer=42 '[ "$1" ] \&\& answer=44 || answer=42' 'unit/made/test_answer | explore x'
 expect 'the second command kills too' 0 'd_late .* explore x .* killed' d_late
-mutant e_hangs answer=42 'answer=42; sleep 100 \& wait' unit/test_answer
+mutant e_hangs answer=42 'answer=42; sleep 100 \& wait' unit/made/test_answer
 expect 'a mutant that hangs is killed' 0 '\(time\) +killed' e_hangs
-mutant f_broken answer=42 'answer=(' unit/test_answer
+mutant f_broken answer=42 'answer=(' unit/made/test_answer
 expect 'a mutant that does not build is no success' 1 'DOES NOT BUILD' f_broken
-mutant g_bad answer=42 answer=43 unit/test_bad
+mutant g_bad answer=42 answer=43 unit/made/test_bad
 expect 'a test that fails anyway kills nothing' 1 'NO BASELINE' g_bad
-mutant h_none answer=42 answer=43 unit/test_answer:no_such
+mutant h_none answer=42 answer=43 unit/made/test_answer:no_such
 expect 'a test that is not there kills nothing' 1 'NO BASELINE' h_none
 sed 's/^ # No more/ # Never more/' patches/a_killed.patch >patches/i_stale.patch
 expect 'a patch that does not fit is no success' 1 'DOES NOT APPLY' i_stale
@@ -81,7 +81,7 @@ printf 'Breaks: a rule\n\n' >patches/l_short.patch
 expect 'a head must say all' 2 'l_short.patch:1: expected' l_short
 expect 'a mutant must be there' 2 'no such mutant' nobody
 rm patches/[f-l]_*.patch
-mutant m_survives '# No more.' '# More.' unit/test_answer
+mutant m_survives '# No more.' '# More.' unit/made/test_answer
 some='a_killed c_second m_survives'
 expect 'a score may have survivors' 0 '^random: .*2 of 3 killed \(66.7 %\)' --score 66 $some
 expect 'a score may be too low, and lists survivors' 1 '^    \+# More\.$' --score 67 $some
@@ -92,7 +92,7 @@ TMPDIR=$work/tmp B=build python3 "$home/tests/mutants/harness.py" --from patches
     >"$work/said" 2>&1 &
 harness=$!
 for _ in {1..100}; do
-    grep -qs 'sleep 100' "$work"/tmp/*/job0/build/tests/unit/test_answer && break
+    grep -qs 'sleep 100' "$work"/tmp/*/job0/build/tests/unit/made/test_answer && break
     sleep 0.1
 done
 kill "$harness"

@@ -6,13 +6,13 @@ A mutant is FOLDER/NAME.patch (tests/mutants/curated unless --from says otherwis
 of lines `Word: text`, ended by an empty one:
 
     Breaks: S-10, a torn record is accepted
-    Killed by: unit/test_ring:a_record_comes_back_field_by_field | explore ring/lap
+    Killed by: unit/store/test_ring:a_record_comes_back_field_by_field | explore ring/lap
     Promise: words                                 (only for `swarm`: how the violation begins, extended regex)
 
 Commands that kill, tried in this order until one fails:
 
-    unit/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
-    sim/test_NAME[:PATTERN]     the same of the lab
+    unit/DIR/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
+    sim/DIR/test_NAME[:PATTERN]     the same of the lab
     explore WORDS               build/strobe explore WORDS
     contract fakeNN MODE CASE   build/contract_art, one case of the contract that Android runtimes are held to
     suite NAME                  tests/NAME/run.sh
@@ -85,7 +85,7 @@ class Command:
         self.text = text
         kind, _, rest = text.partition(" ")
         self.kind = kind
-        test = re.fullmatch(r"((?:unit|sim)/test_\w+)(?::([\w*?]+))?", text)
+        test = re.fullmatch(r"((?:unit|sim)/\w+/test_\w+)(?::([\w*?]+))?", text)
         self.environment = {}
         self.counted = r"PASSED  \] [1-9]" if test else None  # by what is said it has tested something
         self.beside = []  # what it needs that no mutant changes
@@ -112,7 +112,7 @@ class Command:
             self.baseline_line = [self.target, "run", *shlex.split(rest), "--seeds", "1..5", "-o", "swarm-out", "-f"]
             self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.promise, *shlex.split(rest)]
         else:
-            complain(f"{mutant.path}: `{text}`: expected unit/test_NAME, sim/test_NAME, `explore WORDS`,"
+            complain(f"{mutant.path}: `{text}`: expected unit/DIR/test_NAME, sim/DIR/test_NAME, `explore WORDS`,"
                      " `contract fakeNN MODE CASE`, `suite NAME`, or `swarm SCENARIO OPTIONS` with a line `Promise: `")
 
 

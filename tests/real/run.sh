@@ -1,7 +1,7 @@
 #!/bin/bash
 # `strobe run --mode real`: a scenario on real threads, the engine preloaded, scored; and an iOS app on the fake Mach.
-# What is exact is tested by tests/sim/test_real* and tests/mach; here the whole way is walked, on a machine that may be
-# busy: tests/real/judge.py takes the second bounds then.
+# What is exact is tested by tests/sim/play/test_real* and tests/mach; here the whole way is walked, on a machine that
+# may be busy: tests/real/judge.py takes the second bounds then.
 #
 #   B=DIR tests/real/run.sh      prints `N passed, N failed, N skipped` at the end
 #

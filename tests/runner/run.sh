@@ -96,9 +96,9 @@ script hermit1 "# alone: it says so
 $company; ((alone == 1)) && echo '1 passed, 0 failed'"
 script hermit2 "# alone: it says so, too
 $company; ((alone == 1)) && echo '1 passed, 0 failed'"
-program tests/unit/test_suspend "$company; ((alone == 1)) && echo '[  PASSED  ] 1 test(s).'"
+program tests/unit/linux/test_suspend "$company; ((alone == 1)) && echo '[  PASSED  ] 1 test(s).'"
 JOBS=4 expect 'what wants to be alone is' 0 '5 passed, 0 failed, 0 skipped' \
-    hermit1/run.sh crowd1/run.sh tests/unit/test_suspend hermit2/run.sh crowd2/run.sh
+    hermit1/run.sh crowd1/run.sh tests/unit/linux/test_suspend hermit2/run.sh crowd2/run.sh
 
 # What says that it takes long begins before what does not, and scripts before programs.
 for name in soon:0 long:30 longer:120; do
@@ -107,9 +107,9 @@ for name in soon:0 long:30 longer:120; do
     script "${name%:*}" "$text
 echo ${name%:*} >>$dir/order; echo '1 passed, 0 failed'"
 done
-program tests/unit/test_base "echo program >>$dir/order; echo '[  PASSED  ] 1 test(s).'"
+program tests/unit/base/test_base "echo program >>$dir/order; echo '[  PASSED  ] 1 test(s).'"
 JOBS=1 expect 'the longest begin first' 0 '4 passed, 0 failed, 0 skipped' \
-    tests/unit/test_base soon/run.sh long/run.sh longer/run.sh
+    tests/unit/base/test_base soon/run.sh long/run.sh longer/run.sh
 last=$(tr '\n' ' ' <"$dir/order")
 says 'in the order of what they say' 'longer long soon program '
 

@@ -74,7 +74,7 @@ headers_open_with_a_comment() {
     done
 }
 
-# engine/base/mix.h is guarded by STROBE_BASE_MIX_H, sim/cmd/cmd.h by STROBE_SIM_CMD_CMD_H, bench/gbench.h by
+# engine/base/mix.h is guarded by STROBE_BASE_MIX_H, engine/cmd/cmd.h by STROBE_SIM_CMD_CMD_H, bench/gbench.h by
 # STROBE_BENCH_GBENCH_H: the path, less engine or tests.
 header_guards_match_their_path() {
     files '\.h$' | while read -r path; do
@@ -106,22 +106,21 @@ include_arrows_point_one_way() {
             may["capture"] = "base store host capture"
             may["method"] = "base store host capture method"
             may["backend"] = "base store host capture method backend"
-            may["trace"] = "base store trace"
-            may["watch"] = "base store trace watch"
+            may["util"] = "base util"
+            may["trace"] = "base store util trace"
+            may["watch"] = "base store util trace watch"
+            may["cmd"] = may["backend"] " util trace watch cmd sim/app sim/runtime sim/score sim/policy sim/player"
             may["sim/kernel"] = "base sim/kernel"
             may["sim/app"] = "base store sim/kernel sim/app"
-            may["sim/fault"] = "base sim/kernel sim/app sim/fault"
-            may["sim/score"] = "base store trace watch sim/score"
-            may["sim/runtime"] = "base store host capture method trace sim/kernel sim/app sim/fault sim/score " \
-                                 "sim/runtime"
+            may["sim/score"] = "base store util trace watch sim/score"
+            may["sim/runtime"] = "base store host capture method util trace sim/kernel sim/app sim/score sim/runtime"
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
-            may["sim/art"] = may["backend"] " sim/kernel sim/app sim/art"
-            may["sim/mach"] = "base sim/mach"
-            may["sim/real"] = may["sim/policy"] " backend sim/art sim/mach sim/real"
-            may["sim/virtual"] = may["sim/real"] " sim/virtual"
-            may["sim/trial"] = may["sim/policy"] " sim/real sim/trial"
-            may["sim/explore"] = "base trace sim/kernel sim/explore"
-            may["sim/cmd"] = may["backend"] " watch sim/art " may["sim/trial"] " sim/virtual sim/explore sim/cmd"
+            may["sim/genuine"] = may["backend"] " sim/kernel sim/app sim/genuine"
+            may["sim/fake"] = "base backend sim/fake"
+            may["sim/player"] = may["sim/policy"] " backend cmd sim/genuine sim/fake sim/player"
+            may["sim/trial"] = may["sim/policy"] " sim/player sim/trial"
+            may["sim/explore"] = "base util trace sim/kernel sim/explore"
+            may["sim/cmd"] = may["backend"] " cmd watch sim/genuine " may["sim/trial"] " sim/explore sim/cmd"
         }
         {
             target = $3
@@ -159,7 +158,8 @@ no_file_is_dead() {
 # the same comment, what explores it: `explored: ring/lap, ring/frozen`, programs of tests/explore.
 claims_about_threads_name_what_explores_them() {
     local known
-    known=$(cat tests/explore/*.c 2>/dev/null | grep -oE '"[a-z]+/[a-z0-9-]+"' | tr -d '"' | sort -u | tr '\n' ' ')
+    known=$(cat tests/explore/*.c tests/explore/*/*.c 2>/dev/null | grep -oE '"[a-z]+/[a-z0-9-]+"' | tr -d '"' |
+        sort -u | tr '\n' ' ')
     files '^engine/.*\.h$' | xargs -d '\n' -r awk -v known=" $known" '
         /\/\*/ { block = ""; at = FNR }
         { line = $0; sub(/^ *\/?\*/, "", line); block = block line }

@@ -1,6 +1,6 @@
 #include "engine/backend/art/art.h"
 
-#include "engine/backend/art/events.h"
+#include "engine/backend/art/hooks/events.h"
 #include "engine/backend/art/names.h"
 #include "engine/backend/art/own_threads.h"
 

@@ -11,7 +11,7 @@
 #ifndef STROBE_BACKEND_ART_ART_H
 #define STROBE_BACKEND_ART_ART_H
 
-#include "engine/backend/art/hook.h"
+#include "engine/backend/art/hooks/hook.h"
 #include "engine/backend/art/libart.h"
 #include "engine/store/session.h"
 

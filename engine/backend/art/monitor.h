@@ -9,7 +9,7 @@
 #ifndef STROBE_BACKEND_ART_MONITOR_H
 #define STROBE_BACKEND_ART_MONITOR_H
 
-#include "engine/backend/art/events.h"
+#include "engine/backend/art/hooks/events.h"
 
 struct strobe_art_monitor { uint16_t owner_offset, number_offset; };   /* 0 = not known */
 extern struct strobe_art_monitor strobe_art_monitor;

@@ -3,7 +3,7 @@
 #ifndef STROBE_BACKEND_ART_OWN_THREADS_H
 #define STROBE_BACKEND_ART_OWN_THREADS_H
 
-#include "engine/backend/art/events.h"
+#include "engine/backend/art/hooks/events.h"
 
 /* Both are running and attached, or neither is: false with one phrase in `why`. */
 bool strobe_art_own_threads_start(char *why, size_t why_bytes);

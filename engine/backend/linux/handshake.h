@@ -1,6 +1,6 @@
 /* The hand-shake by which one thread of a process stops another: the words, and who may move them. What it takes of the
  * system is a signal, which suspend.c sends and receives, and two ways to wait, named below; so every interleaving of
- * the rest can be explored (tests/explore/engine_suspend.c).
+ * the rest can be explored (tests/explore/engine/engine_suspend.c).
  *
  *   sampler   ask, [send the signal], await, [read the target's memory], resume
  *   target    in its handler: claim, [save the registers], stand

@@ -33,7 +33,8 @@ echo '#include <unicorn/unicorn.h>' | "${CC:-gcc}" -E - >/dev/null 2>&1 ||
     skip 'needs unicorn/unicorn.h (package libunicorn-dev)'
 
 mkdir -p "$out" || exit 2
-"${CC:-gcc}" -I. -isystem engine/backend/mach/include -D_GNU_SOURCE -DSTROBE_ABI_ARM64 -std=c11 -O2 -g -Wall -Wextra \
+"${CC:-gcc}" -I. -isystem engine/backend/sdk/mach/include \
+    -D_GNU_SOURCE -DSTROBE_ABI_ARM64 -std=c11 -O2 -g -Wall -Wextra \
     -Werror -o "$out/rig" $here/rig.c engine/backend/mach/unwind_mach.c \
     engine/capture/{leaf,walk_fp,frame_state}.c -lunicorn || die "the rig can't be built"
 

@@ -1,6 +1,6 @@
 #include "tests/emulate/host/watch.h"
 
-#include "engine/trace/reader.h"
+#include "engine/trace/session/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

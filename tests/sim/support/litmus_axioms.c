@@ -1,7 +1,7 @@
 #include "tests/sim/support/litmus_axioms.h"
 
 #include "sim/explore/access.h"
-#include "sim/explore/litmus_tree.h"
+#include "sim/explore/litmus/litmus_tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

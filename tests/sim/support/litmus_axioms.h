@@ -3,7 +3,7 @@
 #ifndef STROBE_SIM_SUPPORT_LITMUS_AXIOMS_H
 #define STROBE_SIM_SUPPORT_LITMUS_AXIOMS_H
 
-#include "sim/explore/litmus.h"
+#include "sim/explore/litmus/litmus.h"
 #include "tests/sim/support/axioms.h"
 
 /* Outcomes as in struct explore_outcome; a race in any execution makes all of them void. */

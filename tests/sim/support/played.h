@@ -3,7 +3,7 @@
 #ifndef STROBE_SIM_SUPPORT_PLAYED_H
 #define STROBE_SIM_SUPPORT_PLAYED_H
 
-#include "engine/trace/reader.h"
+#include "engine/trace/session/reader.h"
 #include "sim/runtime/run.h"
 
 struct played {

@@ -8,7 +8,7 @@
 #ifndef STROBE_UNIT_SUPPORT_TAPE_H
 #define STROBE_UNIT_SUPPORT_TAPE_H
 
-#include "engine/trace/timeline.h"
+#include "engine/trace/build/timeline.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* GNU Mach, by the names of engine/backend/mach/include/mach/mach.h: what the backend's sources and the rules are built
- * with here, unchanged. The calls are the kernel's own, by MIG's stubs; what it has none for is made of others, in
- * calls.c:
+/* GNU Mach, by the names of engine/backend/sdk/mach/include/mach/mach.h: what the backend's sources and the rules are
+ * built with here, unchanged. The calls are the kernel's own, by MIG's stubs; what it has none for is made of others,
+ * in calls.c:
  *
  *   vm_read_overwrite              vm_read of whole pages, of which a part is copied
  *   THREAD_IDENTIFIER_INFO         when a thread was made, and its name: a name is used again, but not in the same us

@@ -1,7 +1,0 @@
-/* What the capture half uses of Android's <sys/uio.h>; see sys/types.h. */
-#ifndef STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_UIO_H
-#define STROBE_BACKEND_ART_BIONIC_INCLUDE_SYS_UIO_H
-
-#include <linux/uio.h>
-
-#endif

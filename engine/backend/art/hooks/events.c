@@ -1,0 +1,86 @@
+#include "engine/backend/art/hooks/events.h"
+
+#include "engine/backend/art/mapping.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement, char *why,
+                     size_t why_bytes)
+{
+    uint64_t address = strobe_art.libart.address[symbol];
+    const char *name = strobe_art_symbol_name(symbol);
+    if (!address)
+        snprintf(why, why_bytes, "the runtime has no %s", name);
+    else if (!strobe_art.hooker)
+        snprintf(why, why_bytes, "%s can't be hooked without an inline hooker", name);
+    else if (strobe_hook_inline(h, strobe_art.hooker, (void *)(uintptr_t)address, replacement) != STROBE_OK)
+        snprintf(why, why_bytes, "%s refused to hook %s: error %d", strobe_art.hooker->name, name, errno);
+    else
+        return true;
+    return false;
+}
+
+/* ---- native functions ---- */
+
+/* A jmethodID is the ArtMethod, or where the app can be debugged an odd number: then the reflected method knows it. */
+static void *method_of(struct strobe_jni *env, strobe_jclass class, strobe_jmethod id, bool is_static)
+{
+    if (!((uintptr_t)id & 1))
+        return id;
+    strobe_jobject (*reflect)(struct strobe_jni *, strobe_jclass, strobe_jmethod, uint8_t) =
+        (strobe_jobject (*)(struct strobe_jni *, strobe_jclass, strobe_jmethod, uint8_t))(uintptr_t)strobe_jni_at(
+            env, STROBE_JNI_TO_REFLECTED_METHOD);
+    strobe_jfield (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) =
+        (strobe_jfield (*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(
+            env, STROBE_JNI_GET_FIELD_ID);
+    int64_t (*get)(struct strobe_jni *, strobe_jobject, strobe_jfield) =
+        (int64_t (*)(struct strobe_jni *, strobe_jobject, strobe_jfield))(uintptr_t)strobe_jni_at(
+            env, STROBE_JNI_GET_LONG_FIELD);
+    strobe_jclass executable = strobe_jni_find_class(env, "java/lang/reflect/Executable");
+    strobe_jfield field = executable ? find(env, executable, "artMethod", "J") : NULL;
+    strobe_jobject method = field ? reflect(env, class, id, is_static) : NULL;
+    ((void (*)(struct strobe_jni *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_EXCEPTION_CLEAR))(env);
+    return method ? (void *)(uintptr_t)get(env, method, field) : NULL;
+}
+
+/* It is the last word but one: behind it stands only where the method is entered (art_method.h, at all levels). That is
+ * believed when there is code where two methods of the runtime's own have that word. */
+uint32_t strobe_art_native_offset(struct strobe_jni *env)
+{
+    static const char *const known[] = {"notify", "notifyAll"};
+    const struct strobe_art_level *v = strobe_art.libart.level;
+    uint32_t offset = (sizeof(void *) == 8 ? v->method_bytes : v->method_bytes_32) - 2 * (uint32_t)sizeof(void *);
+    strobe_jclass object = strobe_jni_find_class(env, "java/lang/Object");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        strobe_jmethod id = strobe_jni_method(env, object, known[i], "()V");
+        void *method = id ? method_of(env, object, id, false) : NULL, *function;
+        struct strobe_mapping m;
+        if (!method)
+            return 0;
+        memcpy(&function, (char *)method + offset, sizeof function);
+        if (strobe_mapping_at(function, &m) != STROBE_OK || !(m.protection & PROT_EXEC))
+            return 0;
+    }
+    return offset;
+}
+
+bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const char *class, const char *name,
+                            const char *signature, bool is_static, void *replacement, char *why, size_t why_bytes)
+{
+    strobe_jclass c = strobe_jni_find_class(env, class);
+    strobe_jmethod id = !c ? NULL : is_static ? strobe_jni_static_method(env, c, name, signature)
+                                              : strobe_jni_method(env, c, name, signature);
+    void *method = id ? method_of(env, c, id, is_static) : NULL;
+    if (!method)
+        snprintf(why, why_bytes, "%s has no method %s that can be found", class, name);
+    else if (!strobe_art.native_offset)
+        snprintf(why, why_bytes, "where a method keeps its native function is not known");
+    else if (strobe_hook_native(h, method, strobe_art.native_offset, replacement) != STROBE_OK)
+        snprintf(why, why_bytes, "%s.%s has no native function", class, name);
+    else
+        return true;
+    return false;
+}

@@ -1,0 +1,28 @@
+/* The message loop: each return from MessageQueue.nativePollOnce begins a new message. */
+#include "engine/backend/art/hooks/events.h"
+
+static struct strobe_hook hook;
+
+static void poll_once(struct strobe_jni *env, strobe_jobject queue, int64_t native_queue, int32_t timeout_ms)
+{
+    struct strobe_art_scope s = strobe_art_open(STROBE_KIND_POLL, (uint64_t)native_queue, STROBE_ART_HERE);
+    ((void (*)(struct strobe_jni *, strobe_jobject, int64_t, int32_t))hook.original)(env, queue, native_queue,
+                                                                                     timeout_ms);
+    bool counts = strobe_art_is_open(&s) && !strobe_art.engine.config.message_per_poll;   /* else the scope does */
+    strobe_art_close(&s);
+    if (counts)
+        strobe_bump(&s.thread->entry->message, 1);
+}
+
+static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
+{
+    return strobe_art_hook_native(&hook, env, "android/os/MessageQueue", "nativePollOnce", "(JI)V", false,
+                                  (void *)poll_once, why, why_bytes);
+}
+
+static void end(void)
+{
+    strobe_hook_remove(&hook);
+}
+
+const struct strobe_art_feature strobe_art_feature_loop = {STROBE_ART_NEEDED, start, end};

@@ -1,0 +1,58 @@
+# The capture half as a library for Android: clang and lld, our own declarations of bionic, no NDK. Included by the
+# Makefile.
+
+android_abis   := arm64 armv7 x86_64
+android_arm64  := aarch64-linux-android24
+android_armv7  := armv7a-linux-androideabi24
+android_x86_64 := x86_64-linux-android24
+kernel_arm64   := /usr/aarch64-linux-gnu/include
+kernel_armv7   := /usr/arm-linux-gnueabihf/include
+kernel_x86_64  := /usr/include
+kernel_asm_x86_64 := /usr/include/x86_64-linux-gnu
+
+bionic       := engine/backend/sdk/bionic
+emutls       := engine/backend/common/emutls.c
+# What only programs need that are recorded from the command line: clocks of perf events, which apps may not open,
+# and unwinding by .eh_frame, for the runtime walks its own stacks.
+not_android  := $(patsubst %,engine/backend/linux/%.c,cpu_clock task_clock descriptors eh_entry eh_frame unwind_images \
+                  unwind_index unwind_table)
+android_src  := $(filter-out $(not_android),$(capture_src)) $(art_src) $(wildcard $(bionic)/*.[cS]) $(emutls)
+android_flags = --target=$(android_$1) -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra \
+                -Werror -Wvla -Wshadow -nostdlibinc -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' \
+                -isystem $(bionic)/include -isystem $B/android/$1/kernel -MMD -MP
+android_libs := $(android_abis:%=$B/android/%/libstrobe.so)
+sources      += $(wildcard $(bionic)/*.[cS]) $(emutls)
+
+android: $(android_libs) ## the capture half as a library for Android, for arm64, armv7 and x86_64
+
+define android_rules
+$B/android/$1/kernel: | deps-android
+	@mkdir -p $$@
+	@ln -sfn $(kernel_$1)/linux $$@/linux && ln -sfn $(kernel_$1)/asm-generic $$@/asm-generic
+	@ln -sfn $(or $(kernel_asm_$1),$(kernel_$1))/asm $$@/asm
+
+$B/android/$1/%.o: %.c | $B/android/$1/kernel
+	@mkdir -p $$(@D)
+	$$(call run,cc)clang $$(call android_flags,$1) -c -o $$@ $$<
+
+$B/android/$1/%.o: %.S | $B/android/$1/kernel
+	@mkdir -p $$(@D)
+	$$(call run,cc)clang --target=$(android_$1) -c -o $$@ $$<
+
+$B/android/$1/libc.syms: $(bionic)/libc.syms $(wildcard $(bionic)/libc-$1.syms) | $B/android/$1/kernel
+	@cat $$^ >$$@
+
+$B/android/$1/libc.so: $B/android/$1/libc.syms $(bionic)/stub
+	$$(call run,ld)$(bionic)/stub $(android_$1) libc.so LIBC $$< $$@
+
+$B/android/$1/libdl.so: $(bionic)/libdl.syms $(bionic)/stub | $B/android/$1/kernel
+	$$(call run,ld)$(bionic)/stub $(android_$1) libdl.so LIBC $$< $$@
+
+$B/android/$1/libstrobe.so: $(patsubst %,$B/android/$1/%.o,$(basename $(android_src))) $B/android/$1/libc.so \
+                            $B/android/$1/libdl.so
+	$$(call run,ld)clang --target=$(android_$1) -shared -nostdlib -fuse-ld=lld -Wl,-soname,libstrobe.so \
+	    -Wl,-z,max-page-size=16384,-z,now,-z,relro,--hash-style=both,--build-id,--no-undefined -o $$@ $$^
+endef
+$(foreach abi,$(android_abis),$(eval $(call android_rules,$(abi))))
+
+.PHONY: android

@@ -1,0 +1,44 @@
+/* What the capture half uses of Android's <signal.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_SIGNAL_H
+#define STROBE_BACKEND_SDK_BIONIC_INCLUDE_SIGNAL_H
+
+#include <asm/siginfo.h>
+#include <sys/types.h>
+#include <time.h>
+
+typedef unsigned long sigset_t;
+typedef struct siginfo siginfo_t;
+
+/* The kernel's order on 64 bits is not the C library's on 32. */
+#ifdef __LP64__
+struct sigaction {
+    int sa_flags;
+    union { void (*sa_handler)(int); void (*sa_sigaction)(int, siginfo_t *, void *); };
+    sigset_t sa_mask;
+    void (*sa_restorer)(void);
+};
+#else
+struct sigaction {
+    union { void (*sa_handler)(int); void (*sa_sigaction)(int, siginfo_t *, void *); };
+    sigset_t sa_mask;
+    int sa_flags;
+    void (*sa_restorer)(void);
+};
+#endif
+
+#define SIG_DFL ((void (*)(int))0)
+#define SIG_SETMASK 2
+#define SA_SIGINFO 4
+#define SA_RESTART 0x10000000
+#define SA_ONSTACK 0x08000000
+
+int __libc_current_sigrtmin(void);
+int __libc_current_sigrtmax(void);
+#define SIGRTMIN __libc_current_sigrtmin()
+#define SIGRTMAX __libc_current_sigrtmax()
+
+int sigaction(int number, const struct sigaction *action, struct sigaction *before);
+int sigfillset(sigset_t *set);
+int kill(pid_t pid, int number);
+
+#endif

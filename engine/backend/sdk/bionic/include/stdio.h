@@ -1,0 +1,11 @@
+/* Text in memory only: nothing of the capture half prints. */
+#ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_STDIO_H
+#define STROBE_BACKEND_SDK_BIONIC_INCLUDE_STDIO_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+int snprintf(char *out, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int vsnprintf(char *out, size_t bytes, const char *format, va_list arguments);
+
+#endif

@@ -1,0 +1,16 @@
+/* What the capture half uses of Android's <sys/resource.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_RESOURCE_H
+#define STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_RESOURCE_H
+
+#include <sys/types.h>
+
+#define RUSAGE_THREAD 1
+
+struct timeval { time_t tv_sec; long tv_usec; };
+struct rusage {
+    struct timeval ru_utime, ru_stime;
+    long ru_maxrss, ru_ixrss, ru_idrss, ru_isrss, ru_minflt, ru_majflt, ru_nswap, ru_inblock, ru_oublock, ru_msgsnd,
+        ru_msgrcv, ru_nsignals, ru_nvcsw, ru_nivcsw;
+};
+
+#endif

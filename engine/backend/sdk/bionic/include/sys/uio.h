@@ -1,0 +1,7 @@
+/* What the capture half uses of Android's <sys/uio.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_UIO_H
+#define STROBE_BACKEND_SDK_BIONIC_INCLUDE_SYS_UIO_H
+
+#include <linux/uio.h>
+
+#endif

@@ -1,0 +1,24 @@
+/* What the capture half uses of Android's <unistd.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_SDK_BIONIC_INCLUDE_UNISTD_H
+#define STROBE_BACKEND_SDK_BIONIC_INCLUDE_UNISTD_H
+
+#include <sys/types.h>
+
+#define SEEK_SET 0
+#define SEEK_END 2
+#define SEEK_DATA 3
+
+ssize_t read(int fd, void *to, size_t bytes);
+ssize_t write(int fd, const void *from, size_t bytes);
+ssize_t pread(int fd, void *to, size_t bytes, off_t offset);
+ssize_t pwrite(int fd, const void *from, size_t bytes, off_t offset);
+off_t lseek(int fd, off_t offset, int whence);
+int close(int fd);
+int unlink(const char *path);
+int ftruncate(int fd, off_t bytes);
+pid_t getpid(void);
+pid_t gettid(void);
+long syscall(long number, ...);
+long sysconf(int name);
+
+#endif

@@ -1,0 +1,18 @@
+/* What the capture half uses of Darwin's <errno.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_SDK_DARWIN_INCLUDE_ERRNO_H
+#define STROBE_BACKEND_SDK_DARWIN_INCLUDE_ERRNO_H
+
+int *__error(void);
+#define errno (*__error())
+
+#define ENOENT 2
+#define EINTR 4
+#define EBUSY 16
+#define EEXIST 17
+#define EINVAL 22
+#define ENOTSUP 45
+#define ETIMEDOUT 60
+#define ENOSYS 78
+#define EOPNOTSUPP 102
+
+#endif

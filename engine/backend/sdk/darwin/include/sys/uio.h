@@ -1,0 +1,12 @@
+/* What the capture half uses of Darwin's <sys/uio.h>; see sys/types.h. */
+#ifndef STROBE_BACKEND_SDK_DARWIN_INCLUDE_SYS_UIO_H
+#define STROBE_BACKEND_SDK_DARWIN_INCLUDE_SYS_UIO_H
+
+#include <sys/types.h>
+
+struct iovec;
+
+ssize_t readv(int fd, const struct iovec *to, int count);
+ssize_t writev(int fd, const struct iovec *from, int count);
+
+#endif

@@ -1,0 +1,26 @@
+/* libSystem's word of each allocation and release: a function pointer that it calls, when it is not NULL, after an
+ * allocation and before a release, with no lock of the allocator's held. Exported, in no public header (Apple's open
+ * source libmalloc, stack_logging.h). */
+#ifndef STROBE_BACKEND_SDK_MACH_INCLUDE_MALLOC_LOGGER_H
+#define STROBE_BACKEND_SDK_MACH_INCLUDE_MALLOC_LOGGER_H
+
+#include <stdint.h>
+
+/*            type                        arg1   arg2      arg3    result
+ *   malloc   ALLOCATE | HAS_ZONE         zone   size      0       address
+ *   calloc   the same | CLEARED          zone   size      0       address
+ *   realloc  ALLOCATE | DEALLOCATE | ... zone   address   size    new address
+ *   free     DEALLOCATE | HAS_ZONE       zone   address   0       0
+ */
+#define MALLOC_LOG_TYPE_ALLOCATE 2u
+#define MALLOC_LOG_TYPE_DEALLOCATE 4u
+#define MALLOC_LOG_TYPE_HAS_ZONE 8u
+#define MALLOC_LOG_TYPE_VM_ALLOCATE 16u     /* of pages: not of the heap */
+#define MALLOC_LOG_TYPE_VM_DEALLOCATE 32u
+#define MALLOC_LOG_TYPE_CLEARED 64u
+
+typedef void malloc_logger_t(uint32_t type, uintptr_t arg1, uintptr_t arg2, uintptr_t arg3, uintptr_t result,
+                             uint32_t num_hot_frames_to_skip);
+extern malloc_logger_t *malloc_logger;
+
+#endif

@@ -1,0 +1,137 @@
+#include "engine/cmd/cmd.h"
+
+#include "engine/cmd/guess.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct strobe_cmd *strobe_cmd_find(const char *name)
+{
+    for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
+        if (!strcmp(c->name, name))
+            return c;
+    return NULL;
+}
+
+int strobe_complain(const char *format, ...)
+{
+    char line[8192];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    /* A path may hold a newline, or what a terminal would take for a command: one complaint stays one plain line. */
+    for (unsigned char *p = (unsigned char *)line; *p; p++)
+        if (*p < ' ' || *p == 0x7f)
+            *p = '?';
+    fflush(stdout);
+    fprintf(stderr, "strobe: %s\n", line);
+    return STROBE_EXIT_BAD;
+}
+
+void strobe_output_begin(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Whether the descriptor is a pipe that nobody reads any more. */
+static bool reader_has_ended(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
+}
+
+int strobe_end_of_pipe(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    return 128 + SIGPIPE;
+}
+
+int strobe_output_end(int status)
+{
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    if (errno == EPIPE || (!errno && reader_has_ended(STDOUT_FILENO)))
+        return strobe_end_of_pipe();
+    return strobe_complain("standard output: cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
+}
+
+int strobe_no_such_command(const char *name)
+{
+    struct strobe_guess guess = strobe_guess_begin(name);
+    for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
+        strobe_guess_consider(&guess, c->name);
+    if (guess.best)
+        return strobe_complain("no such command: %s; did you mean %s? `strobe help` lists them", name, guess.best);
+    return strobe_complain("no such command: %s; `strobe help` lists them", name);
+}
+
+static void complain_of_option(const char *command, const char *word, const struct option *options)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    struct strobe_guess guess = strobe_guess_begin(name);
+    for (const struct option *o = options; o->name; o++)
+        strobe_guess_consider(&guess, o->name);
+    if (guess.best)
+        strobe_complain("%s: no such option: %s; did you mean --%s? `strobe help %s` lists them", command, word,
+                        guess.best, command);
+    else
+        strobe_complain("%s: no such option: %s; `strobe help %s` lists them", command, word, command);
+}
+
+/* `order`: what getopt does with arguments between options; see getopt(3). */
+static int next_option(int argc, char **argv, const struct option *options, const char *order)
+{
+    char letters[128];
+    size_t n = (size_t)snprintf(letters, sizeof letters, "%s:", order);   /* ':': we complain ourselves */
+    for (const struct option *o = options; o->name; o++) {
+        if (o->val <= ' ' || o->val > '~' || n + 2 >= sizeof letters)
+            continue;
+        letters[n++] = (char)o->val;
+        if (o->has_arg == required_argument)
+            letters[n++] = ':';
+    }
+    letters[n] = 0;
+    opterr = 0;
+    int c = getopt_long(argc, argv, letters, options, NULL);
+    if (c != '?' && c != ':')
+        return c;
+    const char *word = argv[optind - 1];   /* where getopt has stepped over a long option that it refuses */
+    int is_long = !strncmp(word, "--", 2);
+    if (c == ':')
+        strobe_complain("%s: option %s needs a value", argv[0], word);
+    else if (is_long && optopt)
+        strobe_complain("%s: option %.*s takes no value", argv[0], (int)strcspn(word, "="), word);
+    else if (!is_long || optopt)
+        strobe_complain("%s: no such option: -%c; `strobe help %s` lists them", argv[0], optopt, argv[0]);
+    else
+        complain_of_option(argv[0], word, options);
+    return '?';
+}
+
+int strobe_next_option(int argc, char **argv, const struct option *options)
+{
+    return next_option(argc, argv, options, "+");
+}
+
+int strobe_any_option(int argc, char **argv, const struct option *options)
+{
+    return next_option(argc, argv, options, "");
+}
+
+int strobe_print_usage(const char *usage)
+{
+    strobe_output_begin();
+    fputs(usage, stdout);
+    return strobe_output_end(STROBE_EXIT_OK);
+}

@@ -1,0 +1,46 @@
+#include "sim/app/scenario.h"
+#include "engine/cmd/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char strobe_usage_help[] =
+    "usage: strobe help [COMMAND | scenario]\n"
+    "\n"
+    "Lists the commands, or says all about one of them, or about the language in which scenarios are\n"
+    "written. `man strobe` has the same and more.\n";
+
+static void print_group(bool of_lab)
+{
+    for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
+        if (c->of_lab == of_lab)
+            printf("  strobe %-9s  %s\n", c->name, c->summary);
+}
+
+static void list(void)
+{
+    printf("strobe: a sampling trace engine. It takes the call stacks of a running program,\n"
+           "cheaply, and turns them into a timeline.\n\n");
+    print_group(false);
+    printf("\nThe lab, which plays simulated apps and measures the engine:\n\n");
+    print_group(true);
+    printf("\n`strobe help COMMAND` says all about one, `strobe help scenario` how scenarios are written;\n"
+           "`strobe --version` says which version this is.\n"
+           "Exit status: 0 fine, 1 the check failed, 2 bad use or bad input.\n");
+}
+
+int strobe_cmd_help(int argc, char **argv)
+{
+    if (argc > 2)
+        return strobe_complain("help: one command at most, not %s too", argv[2]);
+    if (argc == 2 && !strcmp(argv[1], "scenario"))
+        return strobe_print_usage(sim_scenario_help);
+    const struct strobe_cmd *c = argc == 2 ? strobe_cmd_find(argv[1]) : NULL;
+    if (argc == 2 && !c)
+        return strobe_no_such_command(argv[1]);
+    if (c)
+        return strobe_print_usage(c->usage);
+    strobe_output_begin();
+    list();
+    return strobe_output_end(STROBE_EXIT_OK);
+}

@@ -1,0 +1,142 @@
+/* strobe record: runs a program with the engine inside, and makes a trace of what it left. */
+#include "engine/trace/export/convert.h"
+#include "engine/trace/symbols/jit_names.h"
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Empty for a session that no process has attached to. */
+static bool was_attached(const char *path)
+{
+    struct strobe_session s;
+    if (strobe_session_open(path, &s) != STROBE_OK)
+        return false;
+    bool attached = strobe_load_relaxed(&s.header->state) != STROBE_SESSION_CREATED;
+    strobe_session_unmap(&s);
+    return attached;
+}
+
+static void tell(const struct strobe_record_options *o, const char *trace, const struct strobe_convert_stats *stats)
+{
+    if (o->quiet || !isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "strobe: %s: %llu slices, %llu bytes", trace, (unsigned long long)stats->timeline.slices,
+            (unsigned long long)stats->bytes);
+    if (stats->processes > 1)
+        fprintf(stderr, ", %llu processes", (unsigned long long)stats->processes);
+    fputc('\n', stderr);
+}
+
+static int convert(const struct strobe_record_options *o, const struct strobe_session_set *sessions)
+{
+    struct strobe_convert_options how = {.format = o->format, .deflate = o->deflate,
+                                         .replace = o->replace};
+    struct strobe_convert_stats stats;
+    char why[1024];
+    if (strobe_convert_set(sessions, o->trace, &how, &stats, why, sizeof why) != STROBE_OK)
+        return strobe_complain("%s", why);
+    tell(o, o->trace, &stats);
+    if (!o->quiet)
+        strobe_convert_print_nameless(&stats, stderr);
+    return 0;
+}
+
+/* Copies the names of generated code to the session: the files that have them are gone when it is read later. */
+static void keep_jit_names(const struct strobe_record_options *o, const char *session)
+{
+    struct strobe_jit_names kept;
+    enum strobe_status status = strobe_jit_names_keep(session, ".", &kept);
+    if (status != STROBE_OK && status != STROBE_NO_ENTRY)
+        strobe_complain("%s: cannot keep the names of generated code: %s", session,
+                        status == STROBE_IO ? strerror(errno) : strobe_status_text(status));
+    if (kept.unused[0] && !o->quiet)
+        strobe_complain("%s; its names of generated code are not used", kept.unused);
+    if (kept.bad && !o->quiet)
+        strobe_complain("%s: expected a name of generated code (%llu such places were left out)", kept.first_bad,
+                        (unsigned long long)kept.bad);
+}
+
+/* ---- all of it ---- */
+
+/* A program that tells no calls was most likely not built to. */
+static void warn_of_no_calls(const char *path, const char *program)
+{
+    struct strobe_session s;
+    if (strobe_session_open(path, &s) != STROBE_OK)
+        return;
+    bool none = s.calls.head && !strobe_load_relaxed(&s.calls.head->next);
+    strobe_session_unmap(&s);
+    if (none)
+        strobe_complain("%s: no calls: was it built with -finstrument-functions?", program);
+}
+
+static uint64_t children_left(const char *path)
+{
+    struct strobe_session s;
+    if (strobe_session_open(path, &s) != STROBE_OK)
+        return 0;
+    uint32_t left = strobe_load_relaxed(&s.header->children_left);
+    strobe_session_unmap(&s);
+    return left;
+}
+
+/* Children are easily missed: a build or a script does its work in them. Of those that are followed only the ones are
+ * counted whose session could not be made. */
+static void say_children_left(const struct strobe_session_set *sessions, bool follow)
+{
+    uint64_t left = 0;
+    for (size_t i = 0; i < sessions->count; i++)
+        left += children_left(sessions->paths[i]);
+    const char *were = left == 1 ? " was" : "es were";
+    if (left && follow)
+        strobe_complain("%llu child process%s not recorded: no session could be made", (unsigned long long)left, were);
+    else if (left)
+        strobe_complain("%llu child process%s not recorded (--follow records %s)", (unsigned long long)left, were,
+                        left == 1 ? "it" : "them");
+}
+
+/* Makes the trace, and says what the recording has missed. */
+static int keep(const struct strobe_record_options *o, const char *program, const char *session, int wait_status)
+{
+    struct strobe_session_set sessions;
+    if (!was_attached(session))
+        return strobe_complain("%s: ran untraced: it did not load the engine", program);
+    int status = strobe_record_list(o, session, &sessions);
+    if (status)
+        return status;
+    strobe_record_note_end(&sessions, session, wait_status);
+    for (size_t i = 0; i < sessions.count; i++)
+        keep_jit_names(o, sessions.paths[i]);
+    if (o->convert)
+        status = convert(o, &sessions);
+    warn_of_no_calls(session, program);
+    if (!o->quiet)
+        say_children_left(&sessions, o->config.follow);
+    strobe_session_set_free(&sessions);
+    return status;
+}
+
+int strobe_cmd_record(int argc, char **argv)
+{
+    struct strobe_record_options o;
+    int first, wait_status = 0;
+    int status = strobe_record_parse(argc, argv, &o, &first);
+    if (status || !first)
+        return status;
+    char program[PATH_MAX], session[PATH_MAX];
+    if ((status = strobe_record_find_program(argv[first], program, sizeof program)) != 0)
+        return status;
+    if ((status = strobe_record_create(&o, argv + first, session)) != 0)
+        return status;
+    if ((status = strobe_record_run(program, argv + first, session, o.only, &wait_status)) != 0) {
+        strobe_record_discard(&o, session);
+        return status;
+    }
+    int converted = keep(&o, program, session, wait_status);
+    int ended = strobe_record_end_as(wait_status);
+    return ended ? ended : converted;
+}

@@ -1,0 +1,260 @@
+#include "engine/cmd/arguments.h"
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/report_findings.h"
+#include "engine/cmd/report_folder.h"
+
+#include "engine/store/session.h"
+#include "engine/trace/report/report.h"
+#include "engine/trace/session/session_set.h"
+#include "engine/trace/symbols/symbols.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+const char strobe_usage_report[] =
+    "usage: strobe report [OPTIONS] SESSION|TRACE\n"
+    "       strobe report --findings [OPTIONS] SESSION|THREADS|EVENTS\n"
+    "\n"
+    "Prints what a session, or a Perfetto trace made from one, holds: threads; the hottest\n"
+    "methods by self and by inclusive time, on the wall clock and in CPU time; blocking calls\n"
+    "and the longest of them; what was lost, and whether the books balance. Of a folder of sessions\n"
+    "(of `record --follow`): the programs and processes that used most CPU time; --top and --json.\n"
+    "\n"
+    "  --top N      how many threads, methods and blocking calls to show; 0 = all (default 20)\n"
+    "  --by KEY     rank methods by `wall` (default) or `cpu` time, or by what they allocated: `alloc`,\n"
+    "               which lists stacks, too\n"
+    "  --thread T   of this thread alone: its name or tid\n"
+    "  --from TIME, --to TIME    of this part alone; times since the session's begin, with ns, us, ms or s\n"
+    "  --of NAME    who calls this function, whom it calls, and the times of both\n"
+    "  --lines      the lines of source that most samples met, where there is debug information\n"
+    "  --inlines    count inlined functions as methods of their own\n"
+    "  --gap-ms N   time without a sample after which a thread counts as unseen\n"
+    "               (default: four times the interval of samples, at least 5 ms)\n"
+    "  --repair HOW when calls ended that did not say so (of `record --method`): last, at the\n"
+    "               thread's last event before that is known; enclosing, then (default last)\n"
+    "  --verbose    also what became of each event, and how the sampler did\n"
+    "  --json       one JSON object; its fields are described in strobe(1)\n"
+    "\n"
+    "A trace takes --top, --by wall, --by cpu, --verbose and --json; the others are for sessions.\n"
+    "\n"
+    "  --findings   instead, what of the main thread is worth your time: messages that took too\n"
+    "               long, dropped frames, slow starts, with what to blame, and what the capture\n"
+    "               could not have shown. Of a text of threads as ART writes it (traces.txt):\n"
+    "               deadlocks. Of a text of events that begins with `strobe-watch 1`: what was told\n"
+    "               of signals, priorities, touches and idle handlers, too. Its own options:\n"
+    "    --evil-ms N --lag-ms N --anr-ms N    messages of that long (700, 2000, 5000)\n"
+    "    --cold-ms N --warm-ms N              starts (10000, 4000)\n"
+    "    --block-ms N                         iOS: the run loop blocked (2000)\n"
+    "    --refresh HZ                         of the display (60)\n"
+    "    --frames NAMES                       methods that are frames, separated by ;\n"
+    "                                         (Choreographer.doFrame;-[CADisplayLink fire])\n"
+    "    --splash NAMES                       classes of splash activities, separated by ;\n"
+    "\n"
+    "Exit status: 0 fine, 1 the books do not balance, 2 bad use or bad input.\n";
+
+enum { TOP = 256, BY, INLINES, GAP, REPAIR, JSON, VERBOSE, THREAD, FROM, TO, OF, LINES, FINDINGS, OF_FINDINGS };
+
+static const struct option long_options[] = {
+    {"top", required_argument, NULL, TOP},
+    {"by", required_argument, NULL, BY},
+    {"inlines", no_argument, NULL, INLINES},
+    {"gap-ms", required_argument, NULL, GAP},
+    {"repair", required_argument, NULL, REPAIR},
+    {"verbose", no_argument, NULL, VERBOSE},
+    {"thread", required_argument, NULL, THREAD},
+    {"from", required_argument, NULL, FROM},
+    {"to", required_argument, NULL, TO},
+    {"of", required_argument, NULL, OF},
+    {"lines", no_argument, NULL, LINES},
+    {"json", no_argument, NULL, JSON},
+    {"findings", no_argument, NULL, FINDINGS},
+    {"evil-ms", required_argument, NULL, OF_FINDINGS + 0},
+    {"lag-ms", required_argument, NULL, OF_FINDINGS + 1},
+    {"anr-ms", required_argument, NULL, OF_FINDINGS + 2},
+    {"cold-ms", required_argument, NULL, OF_FINDINGS + 3},
+    {"warm-ms", required_argument, NULL, OF_FINDINGS + 4},
+    {"block-ms", required_argument, NULL, OF_FINDINGS + 5},
+    {"refresh", required_argument, NULL, OF_FINDINGS + 6},
+    {"frames", required_argument, NULL, OF_FINDINGS + 7},
+    {"splash", required_argument, NULL, OF_FINDINGS + 8},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char *name_of_option(int c)
+{
+    const struct option *o = long_options;
+    while (o->val != c)
+        o++;
+    return o->name;
+}
+
+struct request {
+    struct strobe_report_options options;
+    const char *path;
+    int json, findings;
+    const char *for_sessions_only;               /* an option that was given and is for sessions only */
+    const char *not_of_findings, *of_findings;   /* an option that was given, of either kind */
+    struct strobe_findings_options look;
+};
+
+enum { TOP_DEFAULT = 20 };
+
+static int only_of_report(struct request *q, const char *option)
+{
+    q->for_sessions_only = q->not_of_findings = option;
+    return 0;
+}
+
+static int take_option(struct request *q, int c)
+{
+    uint64_t n;
+    switch (c) {
+    case TOP:
+        if (!strobe_parse_number(optarg, 1000000, &n))
+            return strobe_complain("report: --top %s: expected a number from 0 to 1000000", optarg);
+        q->options.top = (uint32_t)n;
+        q->not_of_findings = "--top";
+        return 0;
+    case BY:
+        if (strcmp(optarg, "wall") && strcmp(optarg, "cpu") && strcmp(optarg, "alloc"))
+            return strobe_complain("report: --by %s: expected wall, cpu or alloc", optarg);
+        q->options.by = !strcmp(optarg, "cpu")     ? STROBE_BY_CPU
+                        : !strcmp(optarg, "alloc") ? STROBE_BY_ALLOC
+                                                   : STROBE_BY_WALL;
+        if (q->options.by == STROBE_BY_ALLOC)
+            q->for_sessions_only = "--by alloc";
+        q->not_of_findings = "--by";
+        return 0;
+    case INLINES:
+        q->options.symbols |= STROBE_SYMBOLS_INLINES;
+        q->look.symbols = q->options.symbols;
+        q->for_sessions_only = "--inlines";
+        return 0;
+    case GAP:
+        if (!strobe_parse_number(optarg, 3600000, &n) || !n)
+            return strobe_complain("report: --gap-ms %s: expected a number from 1 to 3600000", optarg);
+        q->options.gap_ns = n * 1000000;
+        q->look.timeline.gap_ns = q->options.gap_ns;
+        q->for_sessions_only = "--gap-ms";
+        return 0;
+    case THREAD: q->options.thread = optarg; return only_of_report(q, "--thread");
+    case OF: q->options.function = optarg; return only_of_report(q, "--of");
+    case LINES: q->options.lines = 1; return only_of_report(q, "--lines");
+    case FROM:
+    case TO:
+        if (!strobe_parse_time(optarg, c == FROM ? &q->options.from_ns : &q->options.to_ns))
+            return strobe_complain("report: --%s %s: expected a time such as 250ms or 1.5s", c == FROM ? "from" : "to",
+                                   optarg);
+        return only_of_report(q, c == FROM ? "--from" : "--to");
+    case REPAIR:
+        q->for_sessions_only = "--repair";
+        if (strobe_repair_of(optarg, &q->options.repair) != STROBE_OK)
+            return strobe_complain("report: --repair %s: expected last or enclosing", optarg);
+        q->look.timeline.repair = q->options.repair;
+        return 0;
+    case VERBOSE:
+        q->options.verbose = 1;
+        q->not_of_findings = "--verbose";
+        return 0;
+    case JSON: q->json = 1; return 0;
+    case FINDINGS: q->findings = 1; return 0;
+    default:
+        if (c < OF_FINDINGS)
+            return STROBE_EXIT_BAD;
+        q->of_findings = name_of_option(c);
+        return strobe_report_findings_option(&q->look, "report", q->of_findings, optarg);
+    }
+}
+
+/* 1: the file is a session, 0: it is something else, -1: it can't be read (complained). */
+static int is_session(const char *path)
+{
+    char magic[sizeof STROBE_SESSION_MAGIC - 1];
+    FILE *f = fopen(path, "rbe");
+    size_t got = f ? fread(magic, 1, sizeof magic, f) : 0;
+    if (!f || ferror(f)) {
+        strobe_complain("%s: %s", path, strerror(errno));
+        if (f)
+            fclose(f);
+        return -1;
+    }
+    fclose(f);
+    if (!got) {
+        strobe_complain("%s: byte 0: an empty file, expected a session or a Perfetto trace", path);
+        return -1;
+    }
+    return !memcmp(magic, STROBE_SESSION_MAGIC, got < sizeof magic ? got : sizeof magic);
+}
+
+/* Columns of the terminal that the report goes to; 0 when it goes elsewhere. */
+static uint32_t columns(void)
+{
+    struct winsize size;
+    return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+static int findings(const struct request *q)
+{
+    int session = strobe_is_findings_text(q->path) ? 1 : is_session(q->path);
+    if (session < 0)
+        return STROBE_EXIT_BAD;
+    if (q->not_of_findings)
+        return strobe_complain("report: %s does not go with --findings", q->not_of_findings);
+    if (!session)
+        return strobe_complain("report: %s is a trace: --findings is for sessions and texts of threads", q->path);
+    return strobe_report_findings(q->path, &q->look, columns(), q->json);
+}
+
+static int report(const struct request *q)
+{
+    char why[512] = "";
+    struct strobe_report *r;
+    if (strobe_session_set_is_folder(q->path))
+        return strobe_report_folder(q->path, q->options.top, q->json);
+    int session = is_session(q->path);
+    if (session < 0)
+        return STROBE_EXIT_BAD;
+    if (!session && q->for_sessions_only)
+        return strobe_complain("report: %s is a trace: %s is for sessions", q->path, q->for_sessions_only);
+    enum strobe_status status = session ? strobe_report_session(q->path, &q->options, &r, why, sizeof why)
+                                        : strobe_report_trace(q->path, &q->options, &r, why, sizeof why);
+    if (status != STROBE_OK)
+        return strobe_complain("%s: %s", q->path, why[0] ? why : strobe_status_text(status));
+    strobe_output_begin();
+    if (q->json)
+        strobe_report_print_json(r, stdout);
+    else
+        strobe_report_print(r, stdout);
+    int exit_status = r->balanced ? STROBE_EXIT_OK : STROBE_EXIT_CHECK;
+    strobe_report_close(r);
+    return strobe_output_end(exit_status);
+}
+
+int strobe_cmd_report(int argc, char **argv)
+{
+    struct request q = {.options = {.top = TOP_DEFAULT}};
+    strobe_report_findings_defaults(&q.look);
+    for (int c; (c = strobe_any_option(argc, argv, long_options)) != -1;) {
+        if (c == 'h')
+            return strobe_print_usage(strobe_usage_report);
+        int bad = take_option(&q, c);
+        if (bad)
+            return bad;
+    }
+    if (optind == argc)
+        return strobe_complain("report: which session? strobe report [OPTIONS] SESSION|TRACE");
+    if (argc - optind > 1)
+        return strobe_complain("report: one file at a time, not %s too", argv[optind + 1]);
+    q.path = argv[optind];
+    q.options.width = columns();
+    if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
+        return strobe_complain("report: --to must be later than --from");
+    if (q.of_findings && !q.findings)
+        return strobe_complain("report: --%s is of --findings", q.of_findings);
+    return q.findings ? findings(&q) : report(&q);
+}

@@ -1,0 +1,142 @@
+#include "engine/cmd/doctor.h"
+
+#include "engine/backend/linux/cpu_clock.h"
+#include "engine/cmd/preload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* First line of a small file of the system, without its newline; 0 when it can't be read. */
+static int first_line(const char *path, char *out, size_t bytes)
+{
+    FILE *f = fopen(path, "re");
+    int ok = f && fgets(out, (int)bytes, f);
+    if (f)
+        fclose(f);
+    if (ok)
+        out[strcspn(out, "\n")] = 0;
+    return ok;
+}
+
+static void kernel(struct strobe_findings *f)
+{
+    struct utsname u;
+    if (uname(&u)) {
+        strobe_find(f, STROBE_HEALTH_MISSING, "kernel", "uname failed: %s.", strerror(errno));
+        return;
+    }
+    int known = !strcmp(u.machine, "x86_64") || !strcmp(u.machine, "aarch64");
+    strobe_find(f, known ? STROBE_HEALTH_OK : STROBE_HEALTH_MISSING, "kernel", "%s %s on %s%s.", u.sysname, u.release,
+                u.machine, known ? "" : ": programs can be recorded on x86_64 and aarch64 only");
+}
+
+/* The sampler reads stacks with process_vm_readv, of the process it runs in. */
+static void memory_reading(struct strobe_findings *f)
+{
+    static const uint64_t there = 0x5354524f42450001u;
+    uint64_t copy = 0;
+    struct iovec local = {&copy, sizeof copy}, remote = {(void *)(uintptr_t)&there, sizeof there};
+    int by_call = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)sizeof copy && copy == there;
+    int call_errno = errno;
+    copy = 0;
+    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    int by_file =
+        fd >= 0 && pread(fd, &copy, sizeof copy, (off_t)(uintptr_t)&there) == (ssize_t)sizeof copy && copy == there;
+    if (fd >= 0)
+        close(fd);
+    if (by_call)
+        strobe_find(f, STROBE_HEALTH_OK, "process_vm_readv", "Works: stacks of stopped threads can be read safely.");
+    else
+        strobe_find(f, by_file ? STROBE_HEALTH_NOTE : STROBE_HEALTH_MISSING, "process_vm_readv",
+                    "Refused (%s): a container's system call filter often forbids it.%s", strerror(call_errno),
+                    by_file ? " /proc/self/mem is used in its place." : "");
+    strobe_find(f, by_call || by_file ? STROBE_HEALTH_OK : STROBE_HEALTH_MISSING, "/proc/self/mem",
+                by_file ? "Readable: the second way to read memory safely."
+                        : "Not readable; needed only where process_vm_readv is refused.");
+}
+
+static void clocks(struct strobe_findings *f)
+{
+    struct timespec t;
+    char source[64];
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+        strobe_find(f, STROBE_HEALTH_MISSING, "cpu clock", "No clock of a thread's CPU time: %s.", strerror(errno));
+    else
+        strobe_find(f, STROBE_HEALTH_OK, "cpu clock", "Threads have a clock of their CPU time.");
+    if (!first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source))
+        return;
+    int fast = !strcmp(source, "tsc") || !strcmp(source, "arch_sys_counter") || !strcmp(source, "kvm-clock") ||
+               !strncmp(source, "hyperv", 6);
+    strobe_find(f, fast ? STROBE_HEALTH_OK : STROBE_HEALTH_NOTE, "clock source",
+                fast ? "%s: read without a system call."
+                     : "%s: every clock read is a system call, so hooks cost several times as much as they should.",
+                source);
+}
+
+static void permissions(struct strobe_findings *f)
+{
+    char text[64];
+    if (!first_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text))
+        strobe_find(f, STROBE_HEALTH_OK, "ptrace scope", "No Yama here: no limit on ptrace. Not needed to record.");
+    else
+        strobe_find(f, STROBE_HEALTH_OK, "ptrace scope",
+                    "%s%s. Not needed to record: the engine runs inside the program.", text,
+                    !strcmp(text, "0")   ? ": any process of the same user may be traced"
+                    : !strcmp(text, "1") ? ": children may be traced"
+                    : !strcmp(text, "2") ? ": root may trace"
+                                         : ": nobody may trace");
+    if (!first_line("/proc/sys/kernel/perf_event_paranoid", text, sizeof text))
+        strobe_find(f, STROBE_HEALTH_NOTE, "perf",
+                    "The kernel has no perf events: results can't be compared with perf.");
+    else
+        strobe_find(f, STROBE_HEALTH_OK, "perf", "perf_event_paranoid is %s%s. Not needed to record.", text,
+                    text[0] == '-' || text[0] == '0' || text[0] == '1' ? ": `perf record -g` works for comparison"
+                    : text[0] == '2' ? ": `perf record -g` sees user code of your own programs"
+                                     : ": only root may run `perf record`");
+}
+
+/* Tried with one of our own: only that tells what a container's filter of system calls allows. */
+static void cpu_clock_ticks(struct strobe_findings *f)
+{
+    int refusal = strobe_linux_clock_refusal();
+    if (refusal)
+        strobe_find(f, STROBE_HEALTH_NOTE, "sampling",
+                    "perf_event_open: %s. Threads can't be sampled by their own CPU clocks, but are stopped from "
+                    "outside: on busy processors stops come late, and more time is [unseen].", strerror(refusal));
+    else
+        strobe_find(f, STROBE_HEALTH_OK, "sampling", "Threads are sampled by their own CPU clocks (perf task clock).");
+}
+
+static void libraries(struct strobe_findings *f)
+{
+    char path[PATH_MAX];
+    if (sim_library_find("libstrobe-preload.so", path, sizeof path))
+        strobe_find(f, STROBE_HEALTH_OK, "engine", "%s is what gets preloaded.", path);
+    else
+        strobe_find(f, STROBE_HEALTH_MISSING, "engine",
+                    "libstrobe-preload.so is neither beside the command nor in ../lib/strobe.");
+    int debug = !access("/usr/lib/debug/.build-id", R_OK);
+    strobe_find(f, debug ? STROBE_HEALTH_OK : STROBE_HEALTH_NOTE, "debug symbols",
+                debug ? "Debug files of installed packages are in /usr/lib/debug."
+                      : "No debug files of installed packages: internal functions of stripped libraries show as "
+                        "libc.so.6+0x1234. On Debian: install packages named ...-dbg or ...-dbgsym.");
+}
+
+void strobe_find_machine(struct strobe_findings *f)
+{
+    kernel(f);
+    memory_reading(f);
+    clocks(f);
+    permissions(f);
+    cpu_clock_ticks(f);
+    libraries(f);
+}

@@ -1,0 +1,98 @@
+/* `strobe import btrace2`: method logs of btrace 2.0. */
+#include "engine/cmd/arguments.h"
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/import/import.h"
+#include "engine/cmd/import/import_calls.h"
+
+#include "engine/trace/import/btrace/btrace2_read.h"
+#include "engine/util/whole_file.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAPPING = IMPORT_OWN, SYSTEM_BEGIN };
+
+struct request {
+    struct strobe_import_calls common;
+    struct strobe_btrace2_options options;
+    const char *mapping;
+};
+
+static int take_option(struct request *q, int c)
+{
+    switch (c) {
+    case MAPPING: q->mapping = optarg; return 0;
+    case SYSTEM_BEGIN:
+        if (!strobe_parse_time(optarg, &q->options.system_ns))
+            return strobe_complain("import: --system-begin %s: expected a time such as 250ms or 1.5s", optarg);
+        return 0;
+    default: return strobe_import_calls_option(&q->common, c);
+    }
+}
+
+static void tell(const struct request *q, const struct strobe_btrace2_stats *s)
+{
+    uint64_t told = s->records - s->early;
+    strobe_import_calls_note(&q->common, s->early, "calls that ended before the trace began, left out");
+    strobe_import_calls_note(&q->common, s->clamped, "calls that began before the trace did, begin with it");
+    strobe_import_calls_note(&q->common, s->cut, "calls that claim to outlast their caller, end with it");
+    strobe_import_calls_note(&q->common, s->tail_bytes, "bytes at the end that are no whole record, left out");
+    strobe_import_calls_note(&q->common, s->nameless_calls,
+                             q->mapping && s->nameless_calls * 2 >= told
+                                 ? "calls without a name, half of them or more (is the mapping this build's?)"
+                                 : "calls without a name");
+}
+
+static int import_log(struct request *q)
+{
+    struct strobe_whole_file file;
+    struct strobe_calls calls;
+    struct strobe_btrace2_stats stats;
+    char why[256] = "";
+    const char *input = q->common.input;
+    if (strobe_whole_file_open(input, &file) != STROBE_OK)
+        return strobe_complain("%s: %s", input, strerror(errno));
+    enum strobe_status status = strobe_btrace2_read(file.at, file.bytes, &q->options, &calls, &stats, why, sizeof why);
+    strobe_whole_file_close(&file);
+    int exit_status;
+    if (status == STROBE_OK) {
+        exit_status = strobe_import_calls_write(&q->common, &calls, 0);
+        if (exit_status == STROBE_EXIT_OK)
+            tell(q, &stats);
+    } else {
+        exit_status = strobe_complain("%s: %s", input, why);
+    }
+    strobe_calls_close(&calls);
+    return exit_status;
+}
+
+static int import(struct request *q)
+{
+    struct strobe_matrix_map *map = NULL;
+    char why[1024] = "";
+    if (q->mapping && strobe_matrix_map_read(q->mapping, &map, why, sizeof why) != STROBE_OK)
+        return strobe_complain("%s", why);
+    q->options.map = map;
+    int exit_status = import_log(q);
+    strobe_matrix_map_close(map);
+    return exit_status;
+}
+
+int strobe_import_btrace2(int argc, char **argv)
+{
+    static const struct option table[] = {STROBE_IMPORT_CALLS_OPTIONS, {"mapping", required_argument, NULL, MAPPING},
+                                          {"system-begin", required_argument, NULL, SYSTEM_BEGIN}, {NULL, 0, NULL, 0}};
+    struct request q = {0};
+    for (int c; (c = strobe_any_option(argc, argv, table)) != -1;) {
+        if (c == 'h')
+            return strobe_print_usage(strobe_usage_import);
+        int bad = take_option(&q, c);
+        if (bad)
+            return bad;
+    }
+    int bad = strobe_import_calls_arguments(&q.common, "btrace2", argc, argv);
+    return bad ? bad : import(&q);
+}

@@ -1,0 +1,73 @@
+#include "engine/cmd/preload.h"
+
+#include "engine/backend/linux/preload/environment.h"
+
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool sim_library_find(const char *name, char *out, size_t out_bytes)
+{
+    static const char *const places[] = {"%s/%s", "%s/../lib/strobe/%s"};
+    char self[PATH_MAX], path[PATH_MAX + 64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0)
+        return false;
+    self[n] = '\0';
+    const char *folder = dirname(self);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, places[i], folder, name);
+        char *whole = realpath(path, NULL);
+        if (whole) {
+            snprintf(out, out_bytes, "%s", whole);
+            free(whole);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sim_preload_give_name(struct sim_plain_name *p, char *library, size_t library_bytes)
+{
+    p->folder[0] = '\0';
+    if (!strpbrk(library, " :\t\n"))
+        return true;
+    strcpy(p->folder, "/tmp/strobe-XXXXXX");
+    if (!mkdtemp(p->folder)) {
+        p->folder[0] = '\0';
+        return false;
+    }
+    snprintf(p->link, sizeof p->link, "%s/libstrobe-preload.so", p->folder);
+    bool linked = symlink(library, p->link) == 0;
+    snprintf(library, library_bytes, "%s", p->link);
+    return linked;
+}
+
+void sim_preload_drop_name(const struct sim_plain_name *p)
+{
+    if (p->folder[0]) {
+        unlink(p->link);
+        rmdir(p->folder);
+    }
+}
+
+/* Puts `first` before what the variable has. */
+static bool prepend(const char *name, const char *first)
+{
+    const char *rest = getenv(name);
+    char *value = NULL;
+    if (asprintf(&value, "%s%s%s", first, rest && *rest ? ":" : "", rest ? rest : "") < 0)
+        return false;
+    bool set = setenv(name, value, 1) == 0;
+    free(value);
+    return set;
+}
+
+bool sim_preload_set(const char *library, const char *session, const char *only)
+{
+    bool named = only && *only ? setenv("STROBE_ONLY", only, 1) == 0 : unsetenv("STROBE_ONLY") == 0;
+    return named && prepend("LD_PRELOAD", library) && prepend("ASAN_OPTIONS", STROBE_ASAN_OPTION) &&
+           setenv("STROBE_SESSION", session, 1) == 0;
+}

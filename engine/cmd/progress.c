@@ -1,0 +1,80 @@
+#include "engine/cmd/progress.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t WAIT_NS = 400000000, REDRAW_NS = 100000000;
+enum { BAR = 40 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void strobe_progress_begin(struct strobe_progress *p, const char *label)
+{
+    *p = (struct strobe_progress){.label = label, .on = isatty(STDERR_FILENO), .begin_ns = now_ns()};
+}
+
+/* Whether it is time to draw. */
+static int due(struct strobe_progress *p)
+{
+    uint64_t now = now_ns();
+    if (!p->on || now - p->begin_ns < WAIT_NS || now - p->drawn_ns < REDRAW_NS)
+        return 0;
+    p->shown = 1;
+    p->drawn_ns = now;
+    return 1;
+}
+
+/* One line: what does not fit the terminal would stay there. */
+static void put(const char *line)
+{
+    struct winsize size;
+    bool known = !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col > 1;
+    fprintf(stderr, "\r%.*s\033[K", known ? size.ws_col - 1 : 79, line);
+    fflush(stderr);
+}
+
+static void draw(const struct strobe_progress *p, double share, const char *more)
+{
+    char bar[BAR + 1], line[512];
+    size_t full = (size_t)(share < 1 ? share * BAR : BAR);
+    memset(bar, '#', full);
+    memset(bar + full, '.', BAR - full);
+    bar[BAR] = 0;
+    snprintf(line, sizeof line, "%s [%s] %3.0f %%%s", p->label, bar, 100.0 * (double)full / BAR, more);
+    put(line);
+}
+
+void strobe_progress_step(void *progress, uint64_t done, uint64_t all)
+{
+    struct strobe_progress *p = progress;
+    if (all && due(p))
+        draw(p, (double)done / (double)all, "");
+}
+
+void strobe_progress_share(struct strobe_progress *p, double share, const char *more)
+{
+    char text[300];
+    if (!due(p))
+        return;
+    snprintf(text, sizeof text, "%s  %s", share < 0 ? p->label : "", more);
+    if (share < 0)
+        put(text);
+    else
+        draw(p, share, text);
+}
+
+void strobe_progress_end(struct strobe_progress *p)
+{
+    if (p->shown)
+        fprintf(stderr, "\r\033[K");
+    p->shown = 0;
+}

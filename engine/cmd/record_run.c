@@ -1,0 +1,167 @@
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/interrupts.h"
+#include "engine/cmd/record.h"
+#include "engine/cmd/preload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- signals ----
+ *
+ * The signals below are blocked while the program runs and taken by sigtimedwait. One from the terminal reaches the
+ * program, too, since it is in the same process group: it is not passed on. One that somebody sent may have been for
+ * the group, which can't be seen, or for us alone: it is passed on when the program still runs a moment later. */
+
+enum { GRACE_NS = 100000000, AGAIN_NS = 500000000 };
+
+static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+enum { TAKEN = sizeof taken / sizeof *taken };
+
+struct signals {
+    sigset_t waited, mask_before;      /* taken, and SIGCHLD; how the mask was */
+    struct sigaction child_before;
+    uint64_t first_ns;                 /* when the first was taken; 0 = none */
+    uint64_t due_ns;                   /* when `number` is to be passed on; 0 = nothing is */
+    int number;
+};
+
+static void take_signals(struct signals *s)
+{
+    struct sigaction by_default = {.sa_handler = SIG_DFL}, now;
+    sigemptyset(&s->waited);
+    sigaddset(&s->waited, SIGCHLD);
+    for (int i = 0; i < TAKEN; i++)   /* what is ignored, by nohup say, stays so */
+        if (sigaction(taken[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&s->waited, taken[i]);
+    sigaction(SIGCHLD, &by_default, &s->child_before);
+    sigprocmask(SIG_BLOCK, &s->waited, &s->mask_before);
+}
+
+static void give_signals_back(const struct signals *s)
+{
+    sigaction(SIGCHLD, &s->child_before, NULL);
+    sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
+}
+
+/* Of several within half a second the first counts: `timeout`, say, sends one to us and one to the group. A later one
+ * is somebody's who does not want to wait any longer. */
+static void take(struct signals *s, const siginfo_t *info, pid_t pid)
+{
+    uint64_t now = strobe_interrupts_now_ns();
+    if (!s->first_ns) {
+        s->first_ns = now;
+        s->number = info->si_signo;
+        s->due_ns = info->si_code == SI_KERNEL ? 0 : now + GRACE_NS;
+    } else if (now - s->first_ns >= AGAIN_NS) {
+        kill(pid, SIGKILL);
+    }
+}
+
+static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
+{
+    for (pid_t ended; (ended = waitpid(pid, wait_status, WNOHANG)) != pid;) {
+        if (ended < 0 && errno == ECHILD)
+            return;
+        uint64_t now = strobe_interrupts_now_ns(), left = s->due_ns > now ? s->due_ns - now : 0;
+        struct timespec most = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+        siginfo_t info;
+        int number = s->due_ns ? sigtimedwait(&s->waited, &info, &most) : sigwaitinfo(&s->waited, &info);
+        if (number > 0 && number != SIGCHLD) {
+            take(s, &info, pid);
+        } else if (number < 0 && errno == EAGAIN) {
+            kill(pid, s->number);
+            s->due_ns = 0;
+        }
+    }
+}
+
+/* ---- the program ---- */
+
+/* What the child needs to become the program. */
+struct launch { const char *path, *library, *session, *only; char **argv; };
+
+_Noreturn static void become(const struct launch *l, int report_fd, const struct signals *signals)
+{
+    give_signals_back(signals);
+    if (sim_preload_set(l->library, l->session, l->only))
+        execvp(l->path, l->argv);
+    int why = errno;
+    (void)!write(report_fd, &why, sizeof why);
+    _exit(127);
+}
+
+/* 0, or the errno with which the exec failed. */
+static int wait_for_exec(int fd)
+{
+    int why = 0;
+    ssize_t n;
+    do
+        n = read(fd, &why, sizeof why);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof why ? why : 0;
+}
+
+static int run(const struct launch *l, int *wait_status)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return strobe_complain("record: %s", strerror(errno));
+    struct signals signals = {0};
+    take_signals(&signals);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        become(l, report[1], &signals);
+    close(report[1]);
+    if (pid < 0) {
+        close(report[0]);
+        give_signals_back(&signals);
+        return strobe_complain("record: cannot start a process: %s", strerror(errno));
+    }
+    int why = wait_for_exec(report[0]);
+    close(report[0]);
+    wait_for_end(&signals, pid, wait_status);
+    strobe_interrupts_clean(signals.first_ns ? signals.first_ns + AGAIN_NS : 0);
+    give_signals_back(&signals);
+    return why ? strobe_complain("%s: %s", l->path, strerror(why)) : 0;
+}
+
+int strobe_record_run(const char *path, char **argv, const char *session, const char *only, int *wait_status)
+{
+    char library[SIM_PRELOAD_BYTES];
+    struct sim_plain_name plain;
+    if (!sim_library_find("libstrobe-preload.so", library, sizeof library))
+        return strobe_complain("libstrobe-preload.so: not found beside the command nor in ../lib/strobe");
+    if (!sim_preload_give_name(&plain, library, sizeof library)) {
+        sim_preload_drop_name(&plain);
+        return strobe_complain("/tmp: cannot make a link there: %s", strerror(errno));
+    }
+    struct launch l = {path, library, session, only, argv};
+    int status = run(&l, wait_status);
+    sim_preload_drop_name(&plain);
+    return status;
+}
+
+int strobe_record_end_as(int wait_status)
+{
+    if (!WIFSIGNALED(wait_status))
+        return WEXITSTATUS(wait_status);
+    int number = WTERMSIG(wait_status);
+    struct rlimit no_core = {0, 0};
+    struct sigaction by_default = {.sa_handler = SIG_DFL};
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    setrlimit(RLIMIT_CORE, &no_core);
+    sigaction(number, &by_default, NULL);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+    return 128 + number;
+}

@@ -1,0 +1,132 @@
+#include "engine/trace/build/calls_session.h"
+
+#include "engine/trace/build/calls_timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct strobe_calls_session {
+    struct strobe_function_tree *tree;
+    struct strobe_calls calls;       /* of one thread at a time */
+    uint32_t *shown;                 /* by number of name in calls: number in the tree */
+    size_t shown_room;
+};
+
+static struct strobe_calls_session *make(struct strobe_function_tree *tree)
+{
+    struct strobe_calls_session *c = calloc(1, sizeof *c);
+    if (c) {
+        c->tree = tree;
+        strobe_calls_open(&c->calls);
+        strobe_calls_thread(&c->calls, 0);
+    }
+    return c;
+}
+
+void strobe_calls_session_close(struct strobe_calls_session *c)
+{
+    if (!c)
+        return;
+    strobe_calls_close(&c->calls);
+    free(c->shown);
+    free(c);
+}
+
+/* The number of the function at `address`. Its first byte is asked for, where return addresses lie one behind.
+ * Functions are told apart by their number in the tree, since several may have one name. */
+static uint32_t name_of(struct strobe_calls_session *c, uint64_t address)
+{
+    const uint32_t *names;
+    uint32_t first, name;
+    char key[16];
+    if (!strobe_function_tree_at(c->tree, address + 1, &names, &first))
+        return STROBE_CALL_ANY;
+    int bytes = snprintf(key, sizeof key, "%u", (unsigned)names[0]);
+    name = strobe_calls_name(&c->calls, key, (size_t)bytes);
+    if (name == STROBE_CALL_ANY)
+        return name;
+    if (name >= c->shown_room) {
+        size_t room = 2 * (size_t)name + 64;
+        uint32_t *bigger = realloc(c->shown, room * sizeof *bigger);
+        if (!bigger) {
+            c->calls.failed = true;
+            return STROBE_CALL_ANY;
+        }
+        c->shown = bigger;
+        c->shown_room = room;
+    }
+    c->shown[name] = names[0];
+    return name;
+}
+
+/* A program enters the same few functions again and again. */
+enum { KNOWN = 1024 };
+struct known { uint64_t address; uint32_t name; };
+
+static uint32_t name_again(struct strobe_calls_session *c, struct known *known, uint64_t address)
+{
+    struct known *k = &known[(address ^ address >> 10) % KNOWN];
+    if (k->address != address)
+        *k = (struct known){address, name_of(c, address)};
+    return k->name;
+}
+
+static void add_calls(struct strobe_calls_session *c, const struct strobe_reader *reader,
+                      const struct strobe_reader_call *calls, size_t count)
+{
+    struct known known[KNOWN];
+    for (size_t i = 0; i < KNOWN; i++)
+        known[i] = (struct known){UINT64_MAX, 0};
+    for (size_t i = 0; i < count && !c->calls.failed; i++) {
+        uint32_t name = name_again(c, known, calls[i].word & ~STROBE_CALL_EXIT);
+        if (name == STROBE_CALL_ANY)
+            continue;
+        strobe_calls_add(&c->calls, 0, calls[i].word & STROBE_CALL_EXIT ? STROBE_CALL_END : STROBE_CALL_BEGIN,
+                         strobe_reader_ns(reader, calls[i].ticks), name);
+    }
+}
+
+/* The thread's calls, each with an end. */
+static enum strobe_status take_calls(struct strobe_calls_session *c, const struct strobe_reader *reader,
+                                     uint32_t thread, enum strobe_repair policy, struct strobe_repair_stats *repaired)
+{
+    const struct strobe_reader_calls *told = &reader->threads[thread].calls;
+    struct strobe_reader_call *calls;
+    size_t count;
+    if (c->calls.failed)
+        return STROBE_IO;
+    c->calls.threads[0].call_count = 0;
+    c->calls.threads[0].lost = told->refused + (told->overwritten > 0 ? (uint64_t)told->overwritten : 0);
+    if (strobe_reader_thread_calls(reader, thread, &calls, &count) != STROBE_OK)
+        return STROBE_IO;
+    add_calls(c, reader, calls, count);
+    free(calls);
+    return strobe_calls_repair(&c->calls, policy, repaired);
+}
+
+enum strobe_status strobe_calls_session_tell(struct strobe_calls_session **made, const struct strobe_reader *reader,
+                                             struct strobe_function_tree *tree, enum strobe_repair repair,
+                                             uint32_t thread, struct strobe_sink *sink,
+                                             struct strobe_timeline_stats *stats)
+{
+    struct strobe_repair_stats repaired;
+    struct strobe_calls_timeline_stats told = {0};
+    if (!reader->threads[thread].calls.present)
+        return STROBE_NO_ENTRY;
+    struct strobe_calls_session *c = *made = *made ? *made : make(tree);
+    enum strobe_status status = c ? take_calls(c, reader, thread, repair, &repaired) : STROBE_IO;
+    if (status == STROBE_OK && !c->calls.threads[0].call_count)
+        return STROBE_NO_ENTRY;
+    if (status != STROBE_OK)
+        return status;
+    sink->thread_begin(sink, &reader->threads[thread]);
+    status = strobe_calls_tell(&c->calls, 0, c->shown, tree, sink, &told);
+    stats->threads++;
+    stats->slices += told.slices;
+    stats->instants += told.instants;
+    stats->moved += told.moved;
+    stats->calls += repaired.calls;
+    stats->calls_repaired += repaired.closed + repaired.open_at_end;
+    stats->calls_unmatched += repaired.unmatched;
+    return status;
+}

@@ -1,0 +1,196 @@
+#include "engine/trace/build/cpu_shares.h"
+
+#include <string.h>
+
+enum { WAITING_PERIODS = 2 };   /* of time in the kernel, and of short calls that it goes to, wait for each other */
+
+static void emit_share(struct strobe_cpu_shares *c, uint64_t begin_ns, uint32_t node, uint64_t cpu_ns)
+{
+    struct strobe_cpu_share share = {begin_ns, c->since.time_ns, node, cpu_ns};
+    if (cpu_ns && node)
+        c->sink->cpu(c->sink, &share);
+}
+
+static void emit_now(struct strobe_cpu_shares *c, uint32_t node, uint64_t cpu_ns)
+{
+    emit_share(c, c->since.time_ns, node, cpu_ns);
+}
+
+void strobe_cpu_shares_start(struct strobe_cpu_shares *c, const struct strobe_reader *reader,
+                             const struct strobe_reader_thread *thread, const struct strobe_moment *now)
+{
+    const struct strobe_tally *ticks = &thread->kind[STROBE_KIND_CPU];
+    c->interval_ns = ticks->present ? reader->session.header->config.async_interval_ns : 0;
+    c->engine_part = ticks->sampled ? (double)ticks->reentrant / (double)ticks->sampled : 0;
+    c->since = *now;
+    c->call_ns = c->tick_cpu_ns = c->young_ns = 0;
+    c->in_call = false;
+    c->tick_node = c->syscall_node = c->wanting_count = 0;
+    c->kernel_ns = 0;
+}
+
+static void hold(struct strobe_cpu_shares *c, uint64_t begin_ns, uint32_t node, uint64_t cpu_ns)
+{
+    if (!c->young_ns)
+        c->young_begin_ns = begin_ns;
+    c->young_ns += cpu_ns;
+    c->young_node = node;
+}
+
+/* Gives `node` what came before the first tick, up to `most_ns`. */
+static void pay_young(struct strobe_cpu_shares *c, uint32_t node, uint64_t most_ns)
+{
+    uint64_t ns = c->young_ns < most_ns ? c->young_ns : most_ns;
+    emit_share(c, c->young_begin_ns, node, ns);
+    c->young_ns -= ns;
+}
+
+void strobe_cpu_shares_move(struct strobe_cpu_shares *c, const struct strobe_moment *now, uint32_t node,
+                            enum strobe_slice_class class, uint32_t call)
+{
+    uint64_t cpu_ns = now->cpu_ns - c->since.cpu_ns, begin_ns = c->since.time_ns;
+    c->since = *now;
+    c->in_call = call != 0;
+    if (!c->interval_ns) {
+        emit_share(c, begin_ns, node, cpu_ns);
+    } else if (call || class == STROBE_SLICE_GAP) {
+        emit_share(c, begin_ns, call ? call : node, cpu_ns);
+        c->call_ns += cpu_ns;
+    } else if (!c->tick_node) {
+        hold(c, begin_ns, node, cpu_ns);
+    }
+}
+
+/* The period of the clock, of which `count` ticks were recorded while the thread used `cpu_ns` of CPU time. */
+static uint64_t estimate_period(const struct strobe_cpu_shares *c, uint64_t cpu_ns, uint32_t count)
+{
+    uint64_t periods = (cpu_ns + c->interval_ns / 2) / c->interval_ns;
+    uint64_t period_ns = cpu_ns / (periods > count ? periods : count);
+    uint64_t least_ns = c->interval_ns - c->interval_ns / 4, most_ns = c->interval_ns + c->interval_ns / 4;
+    return period_ns < least_ns ? least_ns : period_ns > most_ns ? most_ns : period_ns;
+}
+
+static int is_syscall(const struct strobe_cpu_shares *c, uint32_t node)
+{
+    const struct strobe_function_node *n = strobe_function_tree_node(c->tree, node);
+    return !strncmp(strobe_function_tree_name(c->tree, n->name)->text, "[syscall", 8);
+}
+
+/* What is too much to wait for records goes to the kernel, under the frames of the tick. */
+static void emit_kernel(struct strobe_cpu_shares *c, int64_t most_ns)
+{
+    if (c->kernel_ns <= most_ns)
+        return;
+    uint32_t node = is_syscall(c, c->tick_node)
+                        ? c->tick_node
+                        : strobe_function_tree_child(c->tree, c->tick_node, STROBE_NAME_KERNEL);
+    emit_now(c, node, (uint64_t)(c->kernel_ns - most_ns));
+    c->kernel_ns = most_ns;
+}
+
+static uint64_t wanted_by_calls(const struct strobe_cpu_shares *c)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < c->wanting_count; i++)
+        ns += c->wanting[i].ns;
+    return ns;
+}
+
+/* Short calls get of the time in the kernel what they wait for; where that is not enough, each the same part of it. */
+static void pay_calls(struct strobe_cpu_shares *c)
+{
+    uint64_t wanted_ns = wanted_by_calls(c), kept = 0;
+    if (!wanted_ns || c->kernel_ns <= 0)
+        return;
+    double part = (uint64_t)c->kernel_ns < wanted_ns ? (double)c->kernel_ns / (double)wanted_ns : 1;
+    for (uint32_t i = 0; i < c->wanting_count; i++) {
+        uint64_t ns = (uint64_t)((double)c->wanting[i].ns * part);
+        emit_now(c, c->wanting[i].node, ns);
+        c->kernel_ns -= (int64_t)ns;
+        c->wanting[i].ns -= ns;
+        if (part < 1)
+            c->wanting[kept++] = c->wanting[i];
+    }
+    c->wanting_count = (uint32_t)kept;
+}
+
+/* Calls that waited in vain were no time in the kernel. */
+static void limit_calls(struct strobe_cpu_shares *c, uint64_t most_ns)
+{
+    uint64_t wanted_ns = wanted_by_calls(c);
+    for (uint32_t i = 0; i < c->wanting_count && wanted_ns > most_ns; i++)
+        c->wanting[i].ns = (uint64_t)((double)c->wanting[i].ns * (double)most_ns / (double)wanted_ns);
+}
+
+void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count)
+{
+    if (!c->interval_ns)
+        return;
+    uint64_t cpu_ns = c->since.cpu_ns - c->tick_cpu_ns;
+    int64_t most_ns = (int64_t)(WAITING_PERIODS * c->interval_ns);
+    if (c->tick_node) {
+        uint64_t user_ns = estimate_period(c, cpu_ns, count) * count;
+        int64_t kernel_ns = (int64_t)cpu_ns - (int64_t)c->call_ns - (int64_t)user_ns;
+        kernel_ns -= (int64_t)((double)user_ns * c->engine_part);
+        emit_now(c, node, user_ns);
+        if (c->syscall_node && kernel_ns > 0) {
+            emit_now(c, c->syscall_node, (uint64_t)kernel_ns);
+            kernel_ns = 0;
+        }
+        c->kernel_ns += kernel_ns;
+        if (c->kernel_ns < -most_ns)
+            c->kernel_ns = -most_ns;
+    } else {
+        pay_young(c, node, UINT64_MAX);
+    }
+    c->tick_node = node;
+    pay_calls(c);
+    limit_calls(c, (uint64_t)most_ns);
+    emit_kernel(c, most_ns);
+    c->tick_cpu_ns = c->since.cpu_ns;
+    c->call_ns = 0;
+    c->syscall_node = 0;
+}
+
+void strobe_cpu_shares_stop(struct strobe_cpu_shares *c, uint32_t node)
+{
+    if (!c->tick_node && !c->in_call)
+        pay_young(c, node, UINT64_MAX);
+    if (c->tick_node && is_syscall(c, node))
+        c->syscall_node = node;
+}
+
+void strobe_cpu_shares_call(struct strobe_cpu_shares *c, uint32_t node)
+{
+    uint32_t i = 0;
+    if (!c->tick_node) {
+        pay_young(c, node, c->interval_ns);
+        return;
+    }
+    while (i < c->wanting_count && c->wanting[i].node != node)
+        i++;
+    if (i == STROBE_CPU_SHARES_CALLS)
+        return;
+    if (i == c->wanting_count) {
+        c->wanting[i].node = node;
+        c->wanting[c->wanting_count++].ns = 0;
+    }
+    c->wanting[i].ns += c->interval_ns;
+    pay_calls(c);
+}
+
+/* The CPU time after the last tick is user time up to a period. */
+void strobe_cpu_shares_finish(struct strobe_cpu_shares *c)
+{
+    if (!c->tick_node) {
+        pay_young(c, c->young_node, UINT64_MAX);
+        return;
+    }
+    uint64_t cpu_ns = c->since.cpu_ns - c->tick_cpu_ns;
+    cpu_ns = cpu_ns > c->call_ns ? cpu_ns - c->call_ns : 0;
+    uint64_t user_ns = cpu_ns < c->interval_ns ? cpu_ns : c->interval_ns;
+    emit_now(c, c->tick_node, user_ns);
+    c->kernel_ns += (int64_t)(cpu_ns - user_ns);
+    pay_calls(c);
+    emit_kernel(c, 0);
+}

@@ -1,0 +1,226 @@
+#include "engine/trace/build/timeline_between.h"
+
+#include "engine/trace/build/timeline_builder.h"
+
+#include <stdbool.h>
+
+enum { OFF_CPU_PART = 4, AT_HOOK_NS = 1000, SAMPLED_SPANS = 2 };
+
+/* Time that the thread was off its processor, outside of recorded waits, since it was seen last: known when its CPU
+ * time is known then and at the item that comes next. Short waits that were not recorded are none of it. 0 when that is
+ * less than the shortest that is shown, and for a thread whose CPU clock does not tick. */
+static uint64_t off_processor_ns(const struct builder *b, const struct strobe_item *item, uint64_t time_ns)
+{
+    const struct strobe_path *p = &b->path;
+    if (!b->ticks || p->known_ns != b->seen_ns || p->ahead_ns != time_ns || p->ahead_cpu_ns < p->known_cpu_ns)
+        return 0;
+    uint64_t on_ns = p->ahead_cpu_ns - p->known_cpu_ns, wall_ns = time_ns - p->known_ns, short_ns = 0;
+    if (item->record.kind == STROBE_KIND_CPU && item->record.arg > b->short_waits)
+        short_ns = strobe_reader_span_ns(b->reader, item->record.arg - b->short_waits);
+    return wall_ns >= on_ns + short_ns + RUNNABLE_NS_LEAST ? wall_ns - on_ns - short_ns : 0;
+}
+
+/* Both samples were taken at times that the thread's own doings did not choose, outside of calls and within a message:
+ * the thread went from one place to the other at some time between them, each as likely as the next. */
+static int both_representative(const struct builder *b, const struct strobe_item *item)
+{
+    return b->seen && b->seen != item && is_representative(b->seen) && is_representative(item) && !is_call(b->seen) &&
+           !is_call(item) && b->seen->record.message == item->record.message;
+}
+
+/* Shows the time off the processor before the item that comes next, of `node`. When the thread is known to have stood
+ * there it is right before the item, under `node`. Between two representative samples it is in the middle of the CPU
+ * time between them, where what is shown changes, too. Else, and after a gap, it is right before the item, under what
+ * is shown. */
+void strobe_between_show_off(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
+{
+    struct strobe_path *p = &b->path;
+    int gave_way = item->record.flags & STROBE_FLAG_GAVE_WAY, stood = item->record.flags & STROBE_FLAG_STOOD;
+    uint64_t off_ns = b->call_count ? 0 : off_processor_ns(b, item, time_ns);
+    uint64_t begin_ns = time_ns - off_ns, middle_ns = b->seen_ns + (begin_ns - b->seen_ns) / 2;
+    uint64_t cpu_ns = p->ahead_cpu_ns;
+    if (!off_ns || begin_ns < p->now.time_ns)
+        return;
+    bool between = !stood && both_representative(b, item) && middle_ns >= p->now.time_ns;
+    if (between) {
+        begin_ns = middle_ns;
+        cpu_ns -= (p->ahead_cpu_ns - p->known_cpu_ns) / 2;
+    }
+    strobe_path_move_known(p, begin_ns, cpu_ns);
+    if (stood)
+        strobe_path_show(p, node);
+    uint32_t keep = p->depth;
+    strobe_path_push(p, gave_way ? STROBE_NAME_OFF_CPU : STROBE_NAME_RUNNABLE, 0, 0);
+    *(gave_way ? &b->stats->offs : &b->stats->runnables) += 1;
+    strobe_path_move_known(p, begin_ns + off_ns, cpu_ns);
+    strobe_path_cut(p, keep);
+    if (between)
+        strobe_path_show(p, node);
+}
+
+/* What a thread did between two samples too far apart. */
+enum gap { UNSEEN, OFF_CPU, SLOW };
+
+/* Only CPU time takes a thread elsewhere; it tells something when it is really known before and after. */
+static enum gap kind_of_gap(const struct builder *b)
+{
+    const struct strobe_path *p = &b->path;
+    uint64_t cpu_ns = p->ahead_cpu_ns - p->known_cpu_ns;
+    if (p->ahead_ns <= p->known_ns || p->known_ns > b->seen_ns || p->ahead_cpu_ns < p->known_cpu_ns ||
+        cpu_ns > b->gap_ns)
+        return UNSEEN;
+    return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
+}
+
+/* The thread is busy with message `id` from `time_ns` on, or with none (0). One that has ended does not begin again. */
+void strobe_between_tell_message(struct builder *b, uint32_t id, uint64_t time_ns)
+{
+    if (!b->sink->message || id == b->told || (id && id == b->told_last))
+        return;
+    struct strobe_loop_message m = {time_ns > b->path.now.time_ns ? time_ns : b->path.now.time_ns, id};
+    b->sink->message(b->sink, &m);
+    b->told = id;
+    b->told_last = id ? id : b->told_last;
+}
+
+/* Fills the time from the last sample to the next, of `node`, which goes on with `shared` of the open slices. A thread
+ * that was off its processor stood still all the time: where the sampler meets it next is where it stood. `ends`: its
+ * message does, at some time that was not seen. */
+void strobe_between_fill_gap(struct builder *b, uint64_t time_ns, uint64_t off_ns, uint32_t node, uint32_t shared,
+                             int ends)
+{
+    struct strobe_path *p = &b->path;
+    enum gap gap = kind_of_gap(b);
+    if (gap == SLOW || (gap == OFF_CPU && off_ns))
+        return;
+    time_ns -= off_ns;   /* that is shown for itself */
+    if (time_ns <= b->seen_ns + b->least_ns)
+        return;
+    strobe_path_move(p, b->seen_ns + b->least_ns);
+    strobe_path_cut(p, gap == OFF_CPU ? shared : 0);
+    if (gap == UNSEEN && ends)
+        strobe_between_tell_message(b, 0, 0);
+    if (gap == OFF_CPU && node)
+        strobe_path_show(p, node);
+    uint32_t keep = p->depth;
+    strobe_path_push(p, gap == OFF_CPU ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
+    *(gap == OFF_CPU ? &b->stats->offs : &b->stats->gaps) += 1;
+    strobe_path_move(p, time_ns);
+    strobe_path_cut(p, keep);
+}
+
+/* How many of the open slices go on when a message begins with `node`: those of the loop. */
+static uint32_t shared_by_messages(const struct builder *b, uint32_t node)
+{
+    const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);
+    uint32_t shared = strobe_path_shared(&b->path, node), loop = b->loop;
+    while (node != loop) {
+        if (nodes[node].depth > nodes[loop].depth)
+            node = nodes[node].parent;
+        else
+            loop = nodes[loop].parent;
+    }
+    return nodes[loop].depth < shared ? nodes[loop].depth : shared;
+}
+
+/* True when the message of `item` began where the last call ended: in a poll. */
+static int polled_last(const struct builder *b, const struct strobe_item *item)
+{
+    const struct strobe_record *r = b->seen ? &b->seen->record : NULL;
+    return r && r->kind == STROBE_KIND_POLL && r->flags & STROBE_FLAG_SCOPE && r->message != item->record.message;
+}
+
+/* Before anything is shown at `time_ns`: was there a gap, has the message changed? */
+void strobe_between_arrive(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
+{
+    if (b->call_count)
+        return;
+    int begins = item->record.message != b->message;
+    if (begins && b->poll)
+        b->loop = b->poll;
+    if (b->seen && b->seen != item && time_ns > b->seen_ns && time_ns - b->seen_ns > b->gap_ns)
+        strobe_between_fill_gap(b, time_ns, off_processor_ns(b, item, time_ns),
+                 is_representative(item) && !is_call(item) && !begins ? node : 0,
+                 begins ? shared_by_messages(b, node) : strobe_path_shared(&b->path, node), begins);
+    int polled = begins && polled_last(b, item);
+    if (begins && b->path.depth) {
+        if (!polled)
+            strobe_path_move(&b->path, time_ns);
+        strobe_path_cut(&b->path, shared_by_messages(b, node));
+        b->stats->message_splits++;
+    }
+    /* A poll by which one is known to have begun is the loop's, and lies between the two. */
+    if (!is_call(item) || item->record.kind != STROBE_KIND_POLL)
+        strobe_between_tell_message(b, item->record.message, polled ? 0 : time_ns);
+    else if (begins)
+        strobe_between_tell_message(b, 0, time_ns);
+    b->message = item->record.message;
+    b->poll = 0;
+}
+
+static uint32_t ancestor(const struct builder *b, uint32_t node, uint32_t depth)
+{
+    const struct strobe_function_node *nodes = strobe_function_tree_node(b->tree, 0);
+    while (nodes[node].depth > depth)
+        node = nodes[node].parent;
+    return node;
+}
+
+int strobe_between_sampled_lately(const struct builder *b)
+{
+    /* A ticking thread has used no more than a tick's CPU time since. */
+    return b->sampled_ns && (b->ticks || b->seen_ns - b->sampled_ns <= SAMPLED_SPANS * b->gap_ns);
+}
+
+/* Where a thread was between two of its hooks, when the sampler has seen it not long ago: where it was then, if that
+ * lies under what both hooks surely have in common, else what they seem to. A message that has just begun was at
+ * least in the outermost of what the first hook in it saw. Where no sampler comes, the hook before is the best
+ * guess. */
+static uint32_t between_hooks(const struct builder *b, const struct strobe_item *item, uint32_t node)
+{
+    const struct strobe_path *p = &b->path;
+    uint32_t shared = strobe_path_shared(p, node), both = shared ? p->open[shared - 1].node : 0;
+    if (!strobe_between_sampled_lately(b))
+        return p->node;
+    if (polled_last(b, item))
+        return ancestor(b, node, shared + 1);
+    /* What a hook's caller is called by goes on; the caller itself may have returned and been called again. */
+    uint32_t sure = shared && (both == p->node || both == node) ? shared - 1 : shared;
+    if (b->sampled_message == item->record.message && ancestor(b, b->sampled, sure) == ancestor(b, both, sure))
+        return b->sampled;
+    return both;
+}
+
+/* Between two representative samples the change is shown in the middle of the time that the thread was on a processor.
+ * Where it is not known when it was off, strobe_between_show_off does that. */
+static void change_in_the_middle(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
+{
+    uint64_t off_ns = off_processor_ns(b, item, time_ns), on_ns = time_ns - off_ns - b->seen_ns;
+    if (node == b->path.node || on_ns > b->gap_ns || (off_ns && !(item->record.flags & STROBE_FLAG_STOOD)))
+        return;
+    strobe_path_move(&b->path, b->seen_ns + on_ns / 2);
+    strobe_path_show(&b->path, node);
+}
+
+/* A hook's sample says where the thread was at the hook, which it has left since; an asynchronous one stands for the
+ * time around it. So where the first comes before the second, what lies between goes to the second. */
+void strobe_between_reach_back(struct builder *b, const struct strobe_item *item, uint64_t time_ns, uint32_t node)
+{
+    if (b->call_count || !b->seen || b->seen == item || time_ns < b->seen_ns + 2)
+        return;
+    if (both_representative(b, item)) {
+        change_in_the_middle(b, item, time_ns, node);
+        return;
+    }
+    if (time_ns - b->seen_ns > b->gap_ns)
+        return;
+    if (!polled_last(b, item) &&
+        ((is_representative(b->seen) && !waited(b, b->seen)) || b->seen->record.message != item->record.message))
+        return;
+    uint32_t shown = is_representative(item) ? node : between_hooks(b, item, node);
+    uint64_t half = (time_ns - b->seen_ns) / 2;
+    if (shown == b->path.node)
+        return;
+    strobe_path_move(&b->path, b->seen_ns + (half < AT_HOOK_NS ? half : AT_HOOK_NS));
+    strobe_path_show(&b->path, shown);
+}

@@ -1,0 +1,78 @@
+#include "engine/trace/export/calls_convert.h"
+
+#include "engine/trace/import/calls_store.h"
+#include "engine/trace/export/ftrace_write.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum strobe_status fail(enum strobe_status status, const char *path, const char *what, char *why,
+                               size_t why_bytes)
+{
+    snprintf(why, why_bytes, "%s: %s", path, what);
+    return status;
+}
+
+static enum strobe_status open_out(struct strobe_outfile *out, const char *path, int replace, char *why,
+                                   size_t why_bytes)
+{
+    enum strobe_status status = strobe_outfile_open(out, path, replace);
+    return status == STROBE_OK
+               ? status
+               : fail(status, path, status == STROBE_EXISTS ? "exists already" : strerror(errno), why, why_bytes);
+}
+
+static enum strobe_status write_calls(const struct strobe_calls *calls, struct strobe_outfile *out,
+                                      struct strobe_outfile *mapping,
+                                      const struct strobe_calls_convert_options *options,
+                                      struct strobe_calls_convert_stats *stats)
+{
+    struct strobe_sink *sink;
+    switch (options->format) {
+    case STROBE_CALLS_SESSION: return strobe_calls_store(calls, out);
+    case STROBE_CALLS_FTRACE: return strobe_ftrace_write(calls, out);
+    case STROBE_CALLS_BTRACE2: return strobe_btrace2_write(calls, 0, out, mapping, &stats->btrace2);
+    case STROBE_CALLS_TRACE: break;
+    }
+    sink = strobe_format_sink(options->trace, out, options->deflate, &stats->perfetto);
+    return sink ? strobe_calls_timeline(calls, sink, &stats->timeline) : STROBE_IO;
+}
+
+enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const char *out_path,
+                                        const struct strobe_calls_convert_options *options,
+                                        struct strobe_calls_convert_stats *stats, char *why, size_t why_bytes)
+{
+    struct strobe_outfile out, mapping;
+    char mapping_path[PATH_MAX];
+    bool mapped = options->format == STROBE_CALLS_BTRACE2;
+    *stats = (struct strobe_calls_convert_stats){0};
+    if (mapped && !strcmp(out_path, "-"))
+        return fail(STROBE_BAD_INPUT, "standard output", "expected the name of a file, which has its mapping beside it",
+                    why, why_bytes);
+    if (mapped && snprintf(mapping_path, sizeof mapping_path, "%s.mapping", out_path) >= (int)sizeof mapping_path)
+        return fail(STROBE_IO, out_path, strerror(ENAMETOOLONG), why, why_bytes);
+    enum strobe_status status = open_out(&out, out_path, options->replace, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    if (mapped && (status = open_out(&mapping, mapping_path, options->replace, why, why_bytes)) != STROBE_OK) {
+        strobe_outfile_finish(&out, 1);
+        return status;
+    }
+    enum strobe_status made = write_calls(calls, &out, &mapping, options, stats);
+    bool give_up = made != STROBE_OK;
+    stats->bytes = out.bytes + out.used;
+    if (mapped && (status = strobe_outfile_finish(&mapping, give_up)) != STROBE_OK) {
+        fail(status, mapping_path, strerror(errno), why, why_bytes);
+        strobe_outfile_finish(&out, 1);
+        return status;
+    }
+    status = strobe_outfile_finish(&out, give_up);
+    if (status != STROBE_OK)
+        return fail(status, out_path, strerror(errno), why, why_bytes);
+    return give_up ? fail(made, out_path, made == STROBE_BAD_INPUT ? "calls are not whole"
+                                          : made == STROBE_FULL    ? "more calls than a session holds"
+                                                                   : strerror(ENOMEM), why, why_bytes)
+                   : STROBE_OK;
+}

@@ -1,0 +1,197 @@
+#include "engine/trace/export/sinks.h"
+
+#include "engine/trace/model/allocations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct folded {
+    struct strobe_sink sink;
+    struct strobe_outfile *out;
+    struct strobe_function_tree *tree;
+    const struct strobe_reader_thread *thread;
+    struct strobe_folded_options options;
+    const struct strobe_reader *reader;
+    uint64_t *weight_of;           /* by node of the function tree: time it was innermost in this thread, or bytes */
+    size_t node_room;
+    uint32_t *touched;           /* nodes with weight_of not 0 in this thread, or once so */
+    size_t touched_count, touched_room;
+    struct strobe_moment since;  /* innermost is `node` since then */
+    uint32_t node;
+    int failed;
+};
+
+static int grow(struct folded *f, void *array, size_t needed, size_t *room, size_t item_bytes)
+{
+    if (needed <= *room)
+        return 1;
+    size_t more = *room * 2 > needed ? *room * 2 : needed + 1024;
+    char *bigger = realloc(*(void **)array, more * item_bytes);
+    if (!bigger) {
+        f->failed = 1;
+        return 0;
+    }
+    memset(bigger + *room * item_bytes, 0, (more - *room) * item_bytes);
+    *(void **)array = bigger;
+    *room = more;
+    return 1;
+}
+
+static void give(struct folded *f, uint32_t node, uint64_t weight)
+{
+    if (node && weight &&
+        grow(f, &f->weight_of, (size_t)node + 1, &f->node_room, sizeof *f->weight_of) &&
+        grow(f, &f->touched, f->touched_count + 1, &f->touched_room, sizeof *f->touched)) {
+        if (!f->weight_of[node])
+            f->touched[f->touched_count++] = node;
+        f->weight_of[node] += weight;
+    }
+}
+
+/* Gives what has passed up to now to the innermost path, and goes on to the next. */
+static void turn(struct folded *f, const struct strobe_moment *now, uint32_t node)
+{
+    uint64_t wall_ns = now->time_ns > f->since.time_ns ? now->time_ns - f->since.time_ns : 0;
+    uint64_t cpu_ns = now->cpu_ns > f->since.cpu_ns ? now->cpu_ns - f->since.cpu_ns : 0;
+    switch (f->options.weight) {
+    case STROBE_WEIGHT_WALL: give(f, f->node, wall_ns); break;
+    case STROBE_WEIGHT_CPU: break;
+    case STROBE_WEIGHT_OFF_CPU: give(f, f->node, wall_ns > cpu_ns ? wall_ns - cpu_ns : 0); break;
+    case STROBE_WEIGHT_ALLOC: break;
+    }
+    f->since = *now;
+    f->node = node;
+}
+
+static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+{
+    struct folded *f = (struct folded *)sink;
+    f->reader = reader;
+    f->tree = tree;
+}
+
+static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+{
+    struct folded *f = (struct folded *)sink;
+    f->thread = t;
+    f->node = 0;
+    f->touched_count = 0;
+}
+
+static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+{
+    turn((struct folded *)sink, &s->begin, s->node);
+}
+
+static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+{
+    struct folded *f = (struct folded *)sink;
+    turn(f, now, strobe_function_tree_node(f->tree, s->node)->parent);
+}
+
+static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
+{
+    give((struct folded *)sink, s->node, s->cpu_ns);
+}
+
+/* A frame's name of at most `bytes`; what separates frames and lines in this format becomes a colon and a blank. */
+static void frame_of(struct folded *f, const char *text, size_t bytes)
+{
+    for (size_t i = 0, from = 0; i <= bytes; i++) {
+        if (i < bytes && !strchr(";\n\r", text[i]))
+            continue;
+        strobe_outfile_write(f->out, text + from, i - from);
+        if (i < bytes)
+            strobe_outfile_text(f->out, text[i] == ';' ? ":" : " ");
+        from = i + 1;
+    }
+}
+
+static void frame(struct folded *f, const char *text)
+{
+    frame_of(f, text, strlen(text));
+}
+
+/* Of several processes the root of a stack is the program's name. */
+static void root(struct folded *f)
+{
+    size_t bytes;
+    const char *name = strobe_sink_process_name(f->reader->session.header, &bytes);
+    frame_of(f, name, bytes);
+    strobe_outfile_text(f->out, ";");
+}
+
+static void line(struct folded *f, uint32_t leaf)
+{
+    uint32_t depth = strobe_function_tree_node(f->tree, leaf)->depth;
+    uint32_t *path = malloc(((size_t)depth + 1) * sizeof *path);
+    if (!path) {
+        f->failed = 1;
+        return;
+    }
+    for (uint32_t i = depth, node = leaf; i--; node = strobe_function_tree_node(f->tree, node)->parent)
+        path[i] = strobe_function_tree_node(f->tree, node)->name;
+    if (f->sink.several)
+        root(f);
+    frame(f, f->thread->name);
+    for (uint32_t i = 0; i < depth; i++) {
+        strobe_outfile_text(f->out, ";");
+        frame(f, strobe_function_tree_name(f->tree, path[i])->text);
+    }
+    free(path);
+    strobe_outfile_text(f->out, " ");
+    int bytes = f->options.weight == STROBE_WEIGHT_ALLOC;
+    strobe_outfile_number(f->out, bytes ? f->weight_of[leaf] : (f->weight_of[leaf] + 500) / 1000);
+    strobe_outfile_text(f->out, "\n");
+}
+
+static void add_allocations(struct folded *f)
+{
+    struct strobe_allocation_sum sum = {0};
+    if (strobe_allocations_add(&sum, f->reader, f->thread, f->tree, f->options.from_ns, f->options.to_ns) != STROBE_OK)
+        f->failed = 1;
+    for (size_t i = 0; i < sum.node_room; i++)
+        give(f, (uint32_t)i, sum.of_node[i].bytes);
+    strobe_allocations_free(&sum);
+}
+
+static void thread_end(struct strobe_sink *sink)
+{
+    struct folded *f = (struct folded *)sink;
+    if (f->options.weight == STROBE_WEIGHT_ALLOC)
+        add_allocations(f);
+    uint64_t least = f->options.weight == STROBE_WEIGHT_ALLOC ? 1 : 500;
+    for (size_t i = 0; i < f->touched_count; i++) {
+        if (f->weight_of[f->touched[i]] >= least)
+            line(f, f->touched[i]);
+        f->weight_of[f->touched[i]] = 0;
+    }
+}
+
+static enum strobe_status finish(struct strobe_sink *sink)
+{
+    struct folded *f = (struct folded *)sink;
+    enum strobe_status status = f->failed ? STROBE_IO : STROBE_OK;
+    free(f->weight_of);
+    free(f->touched);
+    free(f);
+    return status;
+}
+
+struct strobe_sink *strobe_sink_folded(struct strobe_outfile *out)
+{
+    return strobe_sink_folded_by(out, &(struct strobe_folded_options){STROBE_WEIGHT_WALL, 0, UINT64_MAX});
+}
+
+struct strobe_sink *strobe_sink_folded_by(struct strobe_outfile *out, const struct strobe_folded_options *options)
+{
+    struct folded *f = calloc(1, sizeof *f);
+    if (!f)
+        return NULL;
+    f->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .thread_end = thread_end, .finish = finish,
+                                   .cpu = options->weight == STROBE_WEIGHT_CPU ? cpu : NULL};
+    f->out = out;
+    f->options = *options;
+    return &f->sink;
+}

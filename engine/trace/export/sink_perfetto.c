@@ -1,0 +1,792 @@
+#include "engine/trace/export/sink_perfetto.h"
+
+#include "engine/trace/export/packets.h"
+#include "engine/trace/export/perfetto_ids.h"
+#include "engine/trace/export/perfetto_marks.h"
+#include "engine/trace/export/perfetto_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES, SOURCE_BYTES_MAX = 64 };   /* less their texts */
+
+struct perfetto {
+    struct strobe_sink sink;
+    struct strobe_packets packets;
+    struct strobe_perfetto_stats *stats;
+    const struct strobe_reader *reader;
+    struct strobe_function_tree *tree;
+    int failed;                        /* memory ran out */
+
+    /* The process being written. */
+    uint64_t key;                      /* what ids follow from, see perfetto_ids.h */
+    uint32_t tracks_sequence, samples_sequence;
+    uint64_t process_track;
+    uint64_t begin_ns;                 /* where all clocks start */
+    uint64_t series_track[STROBE_SERIES_COUNT], hitch_track;   /* 0 = not told yet */
+    uint64_t next_track;               /* number of the next track; its id is another */
+    struct strobe_perfetto_marks marks;
+    unsigned tracks[TRACK_COUNT], track_count;   /* those the session collects */
+
+    /* The thread being written. */
+    uint32_t sequence, tid, pid;       /* sequence: the one begun last */
+    uint32_t rank;
+    uint8_t prefix[16];                /* of each of its packets */
+    size_t prefix_bytes;
+    uint64_t last_ns;
+    uint64_t last_value[TRACK_COUNT];
+    uint32_t *named_in;                /* by name: the sequence that interned it last */
+    size_t named_room;
+    uint32_t notes_named, classes_named;   /* bits */
+
+    /* The sequence of samples. */
+    uint64_t sample_ns;                /* time of its last packet; UINT64_MAX = clock to be set */
+    uint32_t last_stack, last_way;     /* whose message `sample` is */
+    uint8_t sample[48];                /* the perf sample of the last packet, for the next that is equal */
+    size_t sample_bytes;               /* 0 = none */
+    uint32_t *stack_iid[STROBE_STACK_WAYS];
+    uint32_t stack_count;              /* handed out */
+    uint8_t *frame_known, *function_known, *image_known;
+    size_t frame_room, function_room;
+};
+
+static int grow(struct perfetto *w, void *array, size_t needed, size_t *room_now, size_t item_bytes)
+{
+    if (needed <= *room_now)
+        return 1;
+    size_t more = *room_now * 2 > needed ? *room_now * 2 : needed + 1024;
+    char *bigger = realloc(*(void **)array, more * item_bytes);
+    if (!bigger) {
+        w->failed = 1;
+        return 0;
+    }
+    memset(bigger + *room_now * item_bytes, 0, (more - *room_now) * item_bytes);
+    *(void **)array = bigger;
+    *room_now = more;
+    return 1;
+}
+
+/* ---- tracks */
+
+static uint64_t new_track(struct perfetto *w)
+{
+    return strobe_perfetto_track(w->key, w->next_track++);
+}
+
+static void describe_process(struct perfetto *w)
+{
+    const struct strobe_session_header *h = w->reader->session.header;
+    size_t command = strnlen(h->command, sizeof h->command), name_bytes;
+    const char *name = strobe_sink_process_name(h, &name_bytes);
+    uint8_t *p = strobe_packets_room(&w->packets, 8192), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
+    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
+    uint8_t *s = p = pb_open(p, PACKET_CLOCK_SNAPSHOT);
+    p = strobe_packets_clock(p, CLOCK_BOOT, h->begin.boottime_ns, 0);
+    p = strobe_packets_clock(p, CLOCK_MONO, h->begin.monotonic_ns, 0);
+    p = strobe_packets_clock(p, CLOCK_REAL, h->begin.realtime_ns, 0);
+    p = pb_close(s, p);
+    p = strobe_packets_end(&w->packets, packet, p);
+
+    packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, w->process_track = new_track(w));
+    p = pb_uint(p, 11, 3);
+    uint8_t *process = p = pb_open(p, 3);
+    p = pb_uint(p, 1, w->pid);
+    if (command)
+        p = pb_bytes(p, 2, h->command, command);
+    p = pb_bytes(p, 6, name, name_bytes);
+    p = pb_uint(p, 7, h->begin.boottime_ns);
+    p = pb_close(process, p);
+    p = pb_close(d, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+static void describe_thread(struct perfetto *w, const struct strobe_reader_thread *t, uint64_t track)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, track);
+    p = pb_uint(p, 5, w->process_track);
+    p = pb_uint(p, 12, w->rank++);
+    uint8_t *thread = p = pb_open(p, 4);
+    p = pb_uint(p, 1, w->pid);
+    p = pb_uint(p, 2, t->tid);
+    p = pb_text(p, 5, t->name);
+    p = pb_close(thread, p);
+    p = pb_close(d, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+static void describe_counter(struct perfetto *w, unsigned kind, uint64_t track, uint64_t parent)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, track);
+    p = pb_uint(p, 5, parent);
+    if (track_kind[kind].name)
+        p = pb_text(p, 2, track_kind[kind].name);
+    uint8_t *c = p = pb_open(p, 8);
+    if (track_kind[kind].type)
+        p = pb_uint(p, 1, track_kind[kind].type);
+    if (track_kind[kind].unit)
+        p = pb_uint(p, 3, track_kind[kind].unit);
+    p = pb_uint(p, 5, 1);
+    if (track_kind[kind].share)
+        p = pb_text(p, 7, track_kind[kind].share);
+    p = pb_close(c, p);
+    p = pb_close(d, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+/* ---- threads */
+
+static void start_sequence(struct perfetto *w, uint64_t track, const uint64_t *counter_tracks)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
+    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
+    p = strobe_packets_delta_clock(p, w->begin_ns);
+    uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
+    uint8_t *e = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TRACK, track);
+    for (unsigned i = 0; i < w->track_count; i++)
+        p = pb_uint(p, EVENT_COUNTER_TRACK, counter_tracks[i]);
+    p = pb_close(e, p);
+    p = pb_close(d, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *t)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    uint64_t track = new_track(w), counter_tracks[TRACK_COUNT];
+    w->stats->threads++;
+    w->sequence++;
+    w->tid = t->tid;
+    uint8_t *p = pb_uint(w->prefix, PACKET_SEQUENCE, w->sequence);
+    w->prefix_bytes = (size_t)(pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED) - w->prefix);
+    w->last_ns = w->begin_ns;
+    memset(w->last_value, 0, sizeof w->last_value);
+    w->notes_named = w->classes_named = 0;
+    w->sample_ns = UINT64_MAX;
+    w->sample_bytes = 0;
+    describe_thread(w, t, track);
+    for (unsigned i = 0; i < w->track_count; i++)
+        describe_counter(w, w->tracks[i], counter_tracks[i] = new_track(w), track);
+    start_sequence(w, track, counter_tracks);
+}
+
+/* The head of a packet of the thread's sequence. */
+static uint8_t *stamp(struct perfetto *w, uint8_t *p, uint64_t time_ns)
+{
+    memcpy(p, w->prefix, sizeof w->prefix);
+    p = pb_uint(p + w->prefix_bytes, PACKET_TIMESTAMP, time_ns - w->last_ns);
+    w->last_ns = time_ns;
+    return p;
+}
+
+/* What each kind of track shows. */
+static void values_of(const struct strobe_moment *m, uint64_t *value)
+{
+    value[TRACK_CPU] = m->cpu_ns;
+    value[TRACK_ALLOC] = m->counter[STROBE_COUNTER_ALLOC_BYTES];
+    value[TRACK_FAULTS] = m->counter[STROBE_COUNTER_MINOR_FAULTS] + m->counter[STROBE_COUNTER_MAJOR_FAULTS];
+    value[TRACK_SWITCHES] = m->counter[STROBE_COUNTER_SWITCHES] + m->counter[STROBE_COUNTER_PREEMPTIONS];
+}
+
+/* How much the counters have grown since the event before, as far as the last one that has. CPU time is always told. */
+static inline uint8_t *counters(struct perfetto *w, uint8_t *p, const struct strobe_moment *m)
+{
+    uint64_t value[TRACK_COUNT], grown[TRACK_COUNT];
+    unsigned told = w->track_count && w->tracks[0] == TRACK_CPU;
+    values_of(m, value);
+    for (unsigned i = 0; i < w->track_count; i++) {
+        grown[i] = value[w->tracks[i]] - w->last_value[i];
+        w->last_value[i] = value[w->tracks[i]];
+        if (grown[i])
+            told = i + 1;
+    }
+    for (unsigned i = 0; i < told; i++)
+        p = pb_uint(p, EVENT_COUNTER, grown[i]);
+    w->stats->counter_values += told;
+    return p;
+}
+
+/* Where a function is in the source. As a slice's, this is where a sample first met the function. */
+static uint8_t *intern_source(uint8_t *p, uint32_t id, const struct strobe_name *name)
+{
+    uint8_t *source = p = pb_open(p, INTERNED_SOURCE);
+    p = pb_uint(p, 1, id + 1u);
+    p = pb_bytes(p, 2, name->file, strobe_packets_text_bytes(name->file));
+    p = pb_bytes(p, 3, name->text, strobe_packets_text_bytes(name->text));
+    p = pb_uint(p, 4, name->line);
+    return pb_close(source, p);
+}
+
+static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    const char *text = NULL;
+    size_t text_room = 0;
+    if (!grow(w, &w->named_in, (size_t)s->name + 1, &w->named_room, sizeof *w->named_in))
+        return;
+    int class_new = !(w->classes_named >> s->class & 1);
+    const struct strobe_name *name = strobe_function_tree_name(w->tree, s->name);
+    int has_source = name->file[0] && name->line;
+    if (w->named_in[s->name] != w->sequence) {
+        w->named_in[s->name] = w->sequence;
+        text = name->text;
+        text_room = strobe_packets_text_bytes(text);
+        if (has_source)
+            text_room += text_room + strobe_packets_text_bytes(name->file) + SOURCE_BYTES_MAX;
+    }
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX + text_room), *packet = p = pb_open(p, TRACE_PACKET);
+    p = stamp(w, p, s->begin.time_ns);
+    if (text || class_new) {
+        uint8_t *names = p = pb_open(p, PACKET_INTERNED);
+        if (class_new)
+            p = strobe_packets_interned(p, INTERNED_CATEGORY, s->class + 1u, class_name[s->class]);
+        if (text)
+            p = strobe_packets_interned(p, INTERNED_NAME, s->name + 1u, text);
+        if (text && has_source)
+            p = intern_source(p, s->name, name);
+        p = pb_close(names, p);
+        w->classes_named |= 1u << s->class;
+    }
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_BEGIN);
+    p = pb_uint(p, EVENT_NAME, s->name + 1u);
+    p = pb_uint(p, EVENT_CATEGORY, s->class + 1u);
+    p = counters(w, p, &s->begin);
+    if (has_source)
+        p = pb_uint(p, EVENT_SOURCE, s->name + 1u);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->slices++;
+}
+
+/* Numbers of the slice that are not 0: bits of the result. Values of others are not set. */
+static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_moment *now, uint64_t *value)
+{
+    uint32_t set = 0;
+    uint64_t grown = 0;
+    for (unsigned i = 0; i < STROBE_COUNTER_COUNT; i++)
+        grown |= value[NOTE_COUNTERS + i] = now->counter[i] - s->begin.counter[i];
+    for (unsigned i = 0; grown && i < STROBE_COUNTER_COUNT; i++)
+        set |= (uint32_t)(value[NOTE_COUNTERS + i] != 0) << (NOTE_COUNTERS + i);
+    if ((value[NOTE_SAMPLES] = s->samples) > 1)
+        set |= 1u << NOTE_SAMPLES;
+    if ((value[NOTE_ARG] = s->arg) != 0)
+        set |= 1u << NOTE_ARG;
+    if ((value[NOTE_UNFINISHED] = (uint64_t)s->unfinished) != 0)
+        set |= 1u << NOTE_UNFINISHED;
+    return set;
+}
+
+static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    uint64_t value[NOTE_COUNT];
+    uint32_t set = notes_of(s, now, value), new = set & ~w->notes_named;
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = stamp(w, p, now->time_ns);
+    if (new) {
+        uint8_t *names = p = pb_open(p, PACKET_INTERNED);
+        for (unsigned i = 0; i < NOTE_COUNT; i++)
+            if (new >> i & 1)
+                p = strobe_packets_interned(p, INTERNED_ANNOTATION, i + 1, note_name[i]);
+        p = pb_close(names, p);
+        w->notes_named |= new;
+    }
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_END);
+    p = counters(w, p, now);
+    for (unsigned i = 0; set; i++, set >>= 1) {
+        if (set & 1) {
+            uint8_t *note = p = pb_open(p, EVENT_ANNOTATION);
+            p = pb_uint(p, 1, i + 1);
+            p = pb_uint(p, 3, value[i]);
+            p = pb_close(note, p);
+        }
+    }
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+static void instant(struct strobe_sink *sink, uint64_t time_ns, const char *name, const struct strobe_note *notes,
+                    size_t note_count)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX * (note_count + 1));
+    uint8_t *packet = p = pb_open(p, TRACE_PACKET);
+    p = stamp(w, p, time_ns);
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
+    p = pb_text(p, EVENT_NAME_TEXT, name);
+    for (size_t i = 0; i < note_count; i++)
+        p = strobe_packets_note(p, notes[i].key, notes[i].value);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->instants++;
+}
+
+/* The ends of a flow are instants, since a flow starts where it is met first in time: the wait's own begin lies before
+ * the release. The waiter's is in the wait's slice, at its end. */
+static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    if (f->waker == STROBE_NOBODY) {
+        instant(sink, f->time_ns, "no waker", NULL, 0);
+        return;
+    }
+    uint32_t other = w->reader->threads[f->at_waker ? f->waiter : f->waker].tid;
+    uint64_t flow = strobe_perfetto_flow(w->key, f->id);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = stamp(w, p, f->time_ns);
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
+    p = pb_text(p, EVENT_NAME_TEXT, f->at_waker ? "wakes" : "woken");
+    p = strobe_packets_flow(p, f->at_waker ? EVENT_FLOW : EVENT_FLOW_END, flow);
+    p = strobe_packets_note(p, "thread", other);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->instants++;
+    w->stats->flows += f->at_waker != 0;
+}
+
+/* ---- samples */
+
+/* Frames that are no functions come first among frame ids. */
+enum { FRAME_CUT = 1, FRAME_LOST, FRAME_NO_STACK, FRAME_FUNCTIONS };
+
+static uint32_t image_at(const struct perfetto *w, uint64_t address)
+{
+    for (uint32_t i = 0; i < w->reader->image_count; i++) {
+        const struct strobe_image_entry *image = strobe_reader_image(w->reader, i);
+        if (image && address >= image->start && address < image->end)
+            return i;
+    }
+    return w->reader->image_count;
+}
+
+/* A packet of the samples' sequence that holds dictionary entries only. */
+static uint8_t *dictionary_open(struct perfetto *w, size_t bytes, uint8_t **packet, uint8_t **data)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX + bytes);
+    *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    return *data = pb_open(p, PACKET_INTERNED);
+}
+
+static void tell_image(struct perfetto *w, uint32_t index)
+{
+    if (w->image_known[index])
+        return;
+    w->image_known[index] = 1;
+    const struct strobe_image_entry *image = strobe_reader_image(w->reader, index), none = {.path = "[unknown]"};
+    if (!image)
+        image = &none;
+    size_t id_bytes = image->build_id_bytes <= STROBE_BUILD_ID_BYTES ? image->build_id_bytes : 0;
+    uint8_t *packet, *data, *p = dictionary_open(w, STROBE_PATH_BYTES, &packet, &data);
+    uint8_t *id = p = pb_open(p, INTERNED_BUILD_ID);
+    p = pb_uint(p, 1, index + 1u);
+    p = pb_bytes(p, 2, image->build_id, id_bytes);
+    p = pb_close(id, p);
+    p = strobe_packets_interned(p, INTERNED_PATH, index + 1u, image->path);
+    uint8_t *mapping = p = pb_open(p, INTERNED_MAPPING);
+    p = pb_uint(p, 1, index + 1u);
+    p = pb_uint(p, 2, index + 1u);
+    p = pb_uint(p, 4, image->start);
+    p = pb_uint(p, 5, image->end);
+    p = pb_uint(p, 7, index + 1u);
+    p = pb_close(mapping, p);
+    p = pb_close(data, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+static void tell_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64_t address)
+{
+    if (!grow(w, &w->frame_known, (size_t)frame + 1, &w->frame_room, 1) ||
+        !grow(w, &w->function_known, (size_t)name + 1, &w->function_room, 1) || w->frame_known[frame])
+        return;
+    uint32_t index = image_at(w, address);
+    const struct strobe_image_entry *image = strobe_reader_image(w->reader, index);
+    tell_image(w, index);
+    const char *text = strobe_function_tree_name(w->tree, name)->text;
+    uint8_t *packet, *data, *p = dictionary_open(w, strobe_packets_text_bytes(text), &packet, &data);
+    if (!w->function_known[name])
+        p = strobe_packets_interned(p, INTERNED_FUNCTION, name + 1u, text);
+    uint8_t *f = p = pb_open(p, INTERNED_FRAME);
+    p = pb_uint(p, 1, frame);
+    p = pb_uint(p, 2, name + 1u);
+    p = pb_uint(p, 3, index + 1u);
+    p = pb_uint(p, 4, image ? address - image->bias : address);
+    p = pb_close(f, p);
+    p = pb_close(data, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->function_known[name] = w->frame_known[frame] = 1;
+}
+
+/* Tells the frames at one address; their ids, outermost first, go to ids[]. */
+static size_t tell_address(struct perfetto *w, uint64_t address, uint32_t *ids, size_t max)
+{
+    const uint32_t *names;
+    uint32_t first;
+    size_t count = strobe_function_tree_at(w->tree, address, &names, &first);
+    if (count > max)
+        count = max;
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = FRAME_FUNCTIONS + first + (uint32_t)i;
+        tell_frame(w, ids[i], names[i], address);
+    }
+    return count;
+}
+
+/* Lists the frames of a stack, outermost first. */
+static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint32_t *ids, size_t max)
+{
+    uint64_t address[STROBE_STACK_DEPTH_MAX];
+    uint32_t depth;
+    size_t count = 0;
+    if (way & STROBE_STACK_LOST)
+        tell_frame(w, ids[count++] = FRAME_LOST, STROBE_NAME_LOST, 0);
+    else if (way & STROBE_STACK_CUT)
+        tell_frame(w, ids[count++] = FRAME_CUT, STROBE_NAME_CUT, 0);
+    stack = strobe_function_tree_shown_stack(w->tree, stack, way);
+    if (!stack || strobe_stack_frames(&w->reader->session.stacks, stack, address, STROBE_STACK_DEPTH_MAX, &depth) !=
+                      STROBE_OK) {
+        tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
+        return count;
+    }
+    for (uint32_t i = 0; i < depth; i++)
+        count += tell_address(w, address[i], ids + count, max - count);
+    if (!count)
+        tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
+    return count;
+}
+
+static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned way)
+{
+    uint32_t ids[STROBE_STACK_NAMES_MAX];
+    uint32_t nodes = strobe_stack_node_count(&w->reader->session.stacks) + 1;
+    if (stack >= nodes)
+        stack = 0;
+    if (!w->stack_iid[way] && !(w->stack_iid[way] = calloc(nodes, sizeof *w->stack_iid[way]))) {
+        w->failed = 1;
+        return 0;
+    }
+    uint32_t *iid = &w->stack_iid[way][stack];
+    if (*iid)
+        return *iid;
+    size_t count = tell_frames(w, stack, way, ids, sizeof ids / sizeof ids[0]);
+    uint8_t *packet, *data, *p = dictionary_open(w, count * PB_FIELD_BYTES_MAX, &packet, &data);
+    uint8_t *s = p = pb_open(p, INTERNED_STACK);
+    p = pb_uint(p, 1, *iid = ++w->stack_count);
+    for (size_t i = 0; i < count; i++)
+        p = pb_uint(p, 2, ids[i]);
+    p = pb_close(s, p);
+    p = pb_close(data, p);
+    strobe_packets_end(&w->packets, packet, p);
+    return *iid;
+}
+
+static void set_sample_clock(struct perfetto *w)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = strobe_packets_delta_clock(p, w->begin_ns);
+    strobe_packets_end(&w->packets, packet, p);
+    w->sample_ns = w->begin_ns;
+}
+
+/* Prepares the message that all samples of one thread and stack share. */
+static void set_sample(struct perfetto *w, uint32_t stack, unsigned way)
+{
+    uint32_t iid = stack_iid(w, stack, way);
+    uint8_t *p = w->sample, *s = p = pb_open(p, PACKET_PERF_SAMPLE);
+    p = pb_uint(p, 2, w->pid);
+    p = pb_uint(p, 3, w->tid);
+    p = pb_uint(p, 4, iid);
+    p = pb_uint(p, 5, 2);
+    p = pb_close(s, p);
+    w->sample_bytes = (size_t)(p - w->sample);
+    w->last_stack = stack;
+    w->last_way = way;
+}
+
+static void one_sample(struct perfetto *w, uint64_t time_ns)
+{
+    if (time_ns < w->sample_ns)
+        set_sample_clock(w);
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = pb_uint(p, PACKET_TIMESTAMP, time_ns - w->sample_ns);
+    memcpy(p, w->sample, sizeof w->sample);
+    strobe_packets_end(&w->packets, packet, p + w->sample_bytes);
+    w->sample_ns = time_ns;
+}
+
+static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    if (w->failed)
+        return;
+    if (!w->sample_bytes || s->stack != w->last_stack || s->way != w->last_way)
+        set_sample(w, s->stack, s->way);
+    one_sample(w, s->first_ns);
+    if (s->count > 1) {
+        uint64_t span = s->last_ns - s->first_ns, steps = s->count - 1, whole = span / steps, rest = span % steps;
+        for (uint64_t i = 1; i <= steps; i++)
+            one_sample(w, s->first_ns + whole * i + rest * i / steps);
+    }
+    w->stats->samples += s->count;
+}
+
+static void start_samples(struct perfetto *w)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
+    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
+    p = strobe_packets_delta_clock(p, w->begin_ns);
+    uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
+    uint8_t *s = p = pb_open(p, 12);
+    uint8_t *timebase = p = pb_open(p, 1);
+    p = pb_uint(p, 2, 1000);
+    p = pb_text(p, 10, "samples");
+    p = pb_uint(p, 11, 4);
+    p = pb_close(timebase, p);
+    p = pb_close(s, p);
+    p = pb_close(d, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+/* ---- the whole */
+
+/* An instant on the process that tells what was recorded and what was lost. */
+static void tell_session(struct perfetto *w)
+{
+    const struct strobe_reader *r = w->reader;
+    const struct strobe_config *c = &r->session.header->config;
+    const struct strobe_note notes[] = {
+        {"events", r->all.requests},
+        {"samples", r->samples},
+        {"samples overwritten", r->overwrote},
+        {"samples dropped", r->dropped},
+        {"events gated", r->all.gated},
+        {"unwinds failed", r->all.unwind_failed},
+        {"events of untracked threads", r->untracked},
+        {"stacks refused by a full table", r->stacks_refused},
+        {"slots half written", r->half_written},
+        {"closed in order", (uint64_t)r->closed},
+        {"interval of main thread ns", c->interval_main_ns},
+        {"interval of other threads ns", c->interval_other_ns},
+        {"interval of sampler ns", c->async_interval_ns},
+    };
+    uint8_t *p = strobe_packets_room(&w->packets, 4096), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = pb_uint(p, PACKET_TIMESTAMP, w->begin_ns);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
+    uint8_t *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, TYPE_INSTANT);
+    p = pb_uint(p, EVENT_TRACK, w->process_track);
+    p = pb_text(p, EVENT_NAME_TEXT, "recorded by strobe");
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        p = strobe_packets_note(p, notes[i].key, notes[i].value);
+    if (strobe_load_relaxed(&r->session.header->state) == STROBE_SESSION_EXITED)
+        p = strobe_packets_note(p, "exited", 1);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->instants++;
+}
+
+/* Opens an event of a track of the process. */
+static uint8_t *process_event(struct perfetto *w, uint64_t time_ns, uint64_t track, unsigned type, uint8_t **packet,
+                              uint8_t **event)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, 4096);
+    *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
+    p = pb_uint(p, PACKET_TIMESTAMP, time_ns);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
+    *event = p = pb_open(p, PACKET_TRACK_EVENT);
+    p = pb_uint(p, EVENT_TYPE, type);
+    return pb_uint(p, EVENT_TRACK, track);
+}
+
+static void describe_of_process(struct perfetto *w, uint64_t track, const char *name, unsigned unit)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    p = pb_uint(p, 1, track);
+    p = pb_uint(p, 5, w->process_track);
+    p = pb_text(p, 2, name);
+    if (unit) {
+        uint8_t *c = p = pb_open(p, 8);
+        p = pb_uint(p, 3, unit);
+        p = pb_close(c, p);
+    }
+    p = pb_close(d, p);
+    strobe_packets_end(&w->packets, packet, p);
+}
+
+static void value(struct strobe_sink *sink, const struct strobe_value *v)
+{
+    static const unsigned unit[STROBE_SERIES_COUNT] = {
+        [STROBE_SERIES_CPU_NS] = 1, [STROBE_SERIES_FOOTPRINT_BYTES] = 3, [STROBE_SERIES_THREADS] = 2};
+    struct perfetto *w = (struct perfetto *)sink;
+    uint64_t *track = &w->series_track[v->what];
+    if (!*track)
+        describe_of_process(w, *track = new_track(w), strobe_series_name[v->what], unit[v->what]);
+    uint8_t *packet, *event, *p = process_event(w, v->time_ns, *track, TYPE_COUNTER, &packet, &event);
+    p = pb_uint(p, EVENT_VALUE, v->value);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->process_values++;
+}
+
+static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    if (!w->hitch_track)
+        describe_of_process(w, w->hitch_track = new_track(w), "run loop", 0);
+    uint8_t *packet, *event, *p = process_event(w, l->begin_ns, w->hitch_track, TYPE_BEGIN, &packet, &event);
+    p = pb_text(p, EVENT_NAME_TEXT, strobe_hitch_name[l->how]);
+    p = strobe_packets_note(p, "thread", w->reader->threads[l->thread].tid);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    p = process_event(w, l->end_ns, w->hitch_track, TYPE_END, &packet, &event);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->hitches++;
+}
+
+static void mark(struct strobe_sink *sink, const struct strobe_mark *m)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    strobe_perfetto_mark(&w->marks, &w->packets, &w->next_track, m);
+    w->stats->counters += m->is_counter != 0;
+    w->stats->asyncs += !m->is_counter;
+}
+
+/* Several processes: how long each was there, as a slice. */
+static void tell_life(struct perfetto *w)
+{
+    const struct strobe_session_header *h = w->reader->session.header;
+    uint64_t track = new_track(w), end_ns = strobe_reader_ns(w->reader, w->reader->last_ticks);
+    size_t command = strnlen(h->command, sizeof h->command);
+    describe_of_process(w, track, "process", 0);
+    uint8_t *packet, *event, *p = process_event(w, w->begin_ns, track, TYPE_BEGIN, &packet, &event);
+    p = pb_bytes(p, EVENT_NAME_TEXT, command ? h->command : "program", command ? command : 7);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    p = process_event(w, end_ns > w->begin_ns ? end_ns : w->begin_ns + 1, track, TYPE_END, &packet, &event);
+    p = pb_close(event, p);
+    strobe_packets_end(&w->packets, packet, p);
+    w->stats->lives++;
+}
+
+/* Forgets what belongs to the process before: the next has its own stacks, images and samples' dictionary. */
+static void leave_process(struct perfetto *w)
+{
+    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++) {
+        free(w->stack_iid[way]);
+        w->stack_iid[way] = NULL;
+    }
+    free(w->image_known);
+    w->image_known = NULL;
+    if (w->frame_known)
+        memset(w->frame_known, 0, w->frame_room);
+    if (w->function_known)
+        memset(w->function_known, 0, w->function_room);
+    if (w->marks.tracks)
+        memset(w->marks.tracks, 0, w->marks.room * sizeof *w->marks.tracks);
+    memset(w->series_track, 0, sizeof w->series_track);
+    w->hitch_track = 0;
+    w->stack_count = w->track_count = 0;
+    w->sample_bytes = 0;
+}
+
+static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    const struct strobe_session_header *h = reader->session.header;
+    leave_process(w);
+    w->reader = reader;
+    w->tree = tree;
+    w->pid = h->pid;
+    w->key = strobe_perfetto_key(h);
+    if (!w->sequence)
+        w->sequence = strobe_perfetto_first_sequence(w->key) - 1;
+    w->tracks_sequence = ++w->sequence;
+    w->samples_sequence = ++w->sequence;
+    w->next_track = 1;
+    w->begin_ns = strobe_reader_ns(reader, 0);
+    w->sample_ns = UINT64_MAX;
+    w->image_known = calloc((size_t)reader->image_count + 1, 1);
+    w->failed |= !w->image_known;
+    for (unsigned i = 0; i < TRACK_COUNT; i++)
+        if (h->config.metrics & track_kind[i].metric)
+            w->tracks[w->track_count++] = i;
+    describe_process(w);
+    w->marks.sequence = w->tracks_sequence;
+    w->marks.process_track = w->process_track;
+    w->marks.key = w->key;
+    if (h->version) {
+        tell_session(w);
+        start_samples(w);
+    }
+    if (sink->several)
+        tell_life(w);
+}
+
+static enum strobe_status finish(struct strobe_sink *sink)
+{
+    struct perfetto *w = (struct perfetto *)sink;
+    if (w->packets.buffer)
+        strobe_packets_close(&w->packets);
+    w->stats->packets = w->packets.count;
+    w->stats->raw_bytes = w->packets.raw_bytes;
+    enum strobe_status status = w->failed || w->packets.failed || w->marks.failed ? STROBE_IO : STROBE_OK;
+    free(w->marks.tracks);
+    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
+        free(w->stack_iid[way]);
+    free(w->named_in);
+    free(w->frame_known);
+    free(w->function_known);
+    free(w->image_known);
+    free(w);
+    return status;
+}
+
+struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats)
+{
+    struct perfetto *w = calloc(1, sizeof *w);
+    memset(stats, 0, sizeof *stats);
+    if (!w)
+        return NULL;
+    w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
+                                   .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
+                                   .finish = finish, .value = value, .hitch = hitch, .mark = mark};
+    w->stats = stats;
+    if (!strobe_packets_open(&w->packets, out, deflate)) {
+        finish(&w->sink);
+        return NULL;
+    }
+    return &w->sink;
+}

@@ -1,0 +1,142 @@
+#include "engine/trace/import/ftrace/ftrace_line.h"
+
+#include <string.h>
+
+enum { COLUMN_BYTES_MAX = 24 };   /* of a tgid, of flags: bounds what a line of anything else costs */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool strobe_ftrace_number(struct strobe_ftrace_text text, uint64_t most, uint64_t *out)
+{
+    uint64_t n = 0;
+    if (!text.bytes || text.bytes > 20)
+        return false;
+    for (size_t i = 0; i < text.bytes; i++) {
+        uint64_t digit = (uint64_t)(unsigned char)text.at[i] - '0';
+        if (digit > 9 || n > most / 10 || n * 10 > most - digit)
+            return false;
+        n = n * 10 + digit;
+    }
+    *out = n;
+    return true;
+}
+
+/* `(1234)`, `(-----)` or nothing, which ends at `end`; then where it begins. NULL: something else in brackets. */
+static const char *tgid_before(const char *line, const char *end, uint32_t *tgid)
+{
+    uint64_t n = 0;
+    *tgid = 0;
+    if (end == line || end[-1] != ')')
+        return end;
+    const char *close = end - 1, *p = close;
+    while (p > line && p[-1] != '(' && close - p < COLUMN_BYTES_MAX)
+        p--;
+    if (p == line || p[-1] != '(')
+        return NULL;
+    const char *open = p - 1;
+    while (p < close && *p == ' ')
+        p++;
+    struct strobe_ftrace_text inside = {p, (size_t)(close - p)};
+    if (strobe_ftrace_number(inside, UINT32_MAX, &n))
+        *tgid = (uint32_t)n;
+    else
+        for (; p < close; p++)
+            if (*p != '-')
+                return NULL;
+    return open;
+}
+
+/* What stands before the CPU, which begins at `bracket`: task, tid, tgid. */
+static bool before_cpu(const char *line, const char *bracket, struct strobe_ftrace_line *out)
+{
+    const char *p = bracket;
+    while (p > line && p[-1] == ' ')
+        p--;
+    p = tgid_before(line, p, &out->tgid);
+    if (!p)
+        return false;
+    while (p > line && p[-1] == ' ')
+        p--;
+    const char *end = p;
+    while (p > line && is_digit(p[-1]))
+        p--;
+    uint64_t tid;
+    if (p == line || p[-1] != '-' || !strobe_ftrace_number((struct strobe_ftrace_text){p, (size_t)(end - p)},
+                                                          UINT32_MAX, &tid))
+        return false;
+    out->tid = (uint32_t)tid;
+    end = p - 1;
+    while (line < end && *line == ' ')
+        line++;
+    out->task = (struct strobe_ftrace_text){line, (size_t)(end - line)};
+    return true;
+}
+
+/* `seconds.fraction:` in ns; returns what is behind it, or NULL. */
+static const char *time_at(const char *p, const char *end, uint64_t *time_ns)
+{
+    const uint64_t seconds_max = 10000000000;   /* of any clock; their ns fit 64 bits */
+    uint64_t seconds = 0, fraction = 0, unit = 1000000000;
+    const char *first = p;
+    for (; p < end && is_digit(*p); p++) {
+        seconds = seconds * 10 + (uint64_t)(*p - '0');
+        if (seconds > seconds_max)
+            return NULL;
+    }
+    if (p == first || p == end || *p++ != '.')
+        return NULL;
+    for (first = p; p < end && is_digit(*p) && unit > 1; p++) {
+        unit /= 10;
+        fraction += (uint64_t)(*p - '0') * unit;
+    }
+    if (p == first || p == end || *p != ':')
+        return NULL;
+    *time_ns = seconds * 1000000000u + fraction;
+    return p + 1;
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && *p == ' ')
+        p++;
+    return p;
+}
+
+/* What stands behind the CPU: flags, time, event, payload. */
+static bool behind_cpu(const char *p, const char *end, struct strobe_ftrace_line *out)
+{
+    p = skip_blanks(p, end);
+    const char *then = time_at(p, end, &out->time_ns);
+    if (!then) {
+        for (const char *flags = p; p < end && *p != ' ' && p - flags < COLUMN_BYTES_MAX;)
+            p++;
+        then = time_at(skip_blanks(p, end), end, &out->time_ns);
+    }
+    if (!then)
+        return false;
+    p = skip_blanks(then, end);
+    const char *colon = memchr(p, ':', (size_t)(end - p));
+    if (!colon || colon == p)
+        return false;
+    out->event = (struct strobe_ftrace_text){p, (size_t)(colon - p)};
+    p = skip_blanks(colon + 1, end);
+    out->payload = (struct strobe_ftrace_text){p, (size_t)(end - p)};
+    return true;
+}
+
+bool strobe_ftrace_line_parse(const char *line, const char *end, struct strobe_ftrace_line *out)
+{
+    /* A task's name may hold what looks like a CPU: the first that all the rest fits to is it. */
+    for (const char *p = line; (p = memchr(p, '[', (size_t)(end - p))) != NULL; p++) {
+        const char *close = p + 1;
+        while (close < end && is_digit(*close))
+            close++;
+        if (close > p + 1 && close < end && *close == ']' && before_cpu(line, p, out) &&
+            behind_cpu(close + 1, end, out))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,517 @@
+/* Lines first, each told to its thread; what marks mean depends on all of them (is it RheaTrace? which process?), so a
+ * second pass over the events in memory settles it. */
+#include "engine/trace/import/ftrace/ftrace_read.h"
+
+#include "engine/trace/import/ftrace/ftrace_line.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CACHE = 1024,                /* a power of two */
+    IOS_MAX = 1024,              /* reads and writes under way; the oldest is given up */
+    OWN_END = 0x8000,            /* a flag of BEGINs until they are settled: an end that names them follows */
+};
+
+typedef struct strobe_ftrace_text text;
+
+/* What is known of a thread beside its calls; same number. */
+struct told {
+    uint32_t pid;
+    bool pid_by_mark;
+    uint64_t marks;
+};
+
+/* A read or write of a file that has begun. */
+struct io { uint64_t inode, offset; uint32_t write, thread, name; };
+
+struct import {
+    struct strobe_calls *calls;
+    struct strobe_ftrace_stats *stats;
+    struct told *told;
+    size_t told_room;
+    struct { uint32_t tid, thread; } cache[CACHE];   /* by tid; thread + 1 */
+    struct io ios[IOS_MAX];
+    size_t io_count;
+    uint64_t headed;             /* lines that are ftrace's */
+    bool rhea_seen;              /* an E: or T: */
+    bool failed;
+};
+
+static bool room_for(struct import *m, void *array, size_t needed, size_t *room, size_t item_bytes)
+{
+    if (needed <= *room)
+        return true;
+    size_t more = *room ? *room * 2 : 64;
+    void *bigger = realloc(*(void **)array, more * item_bytes);
+    if (!bigger) {
+        m->failed = true;
+        return false;
+    }
+    *(void **)array = bigger;
+    *room = more;
+    return true;
+}
+
+/* ---- threads */
+
+/* The task's name as last told; a name that was not known then ("<...>") is none. */
+static void name_thread(struct strobe_calls_thread *t, text task)
+{
+    if (!task.bytes || (task.bytes == 5 && !memcmp(task.at, "<...>", 5)))
+        return;
+    size_t bytes = task.bytes < sizeof t->name ? task.bytes : sizeof t->name - 1;
+    if (!memcmp(t->name, task.at, bytes) && !t->name[bytes])
+        return;
+    memcpy(t->name, task.at, bytes);
+    t->name[bytes] = 0;
+}
+
+static bool thread_of(struct import *m, const struct strobe_ftrace_line *line, uint32_t *out)
+{
+    unsigned slot = line->tid & (CACHE - 1);
+    if (!m->cache[slot].thread || m->cache[slot].tid != line->tid) {
+        size_t before = m->calls->thread_count;
+        uint32_t thread = strobe_calls_thread(m->calls, line->tid);
+        if (m->calls->failed || !room_for(m, &m->told, (size_t)thread + 1, &m->told_room, sizeof *m->told))
+            return false;
+        if (thread >= before)
+            m->told[thread] = (struct told){0};
+        m->cache[slot].tid = line->tid;
+        m->cache[slot].thread = thread + 1;
+    }
+    *out = m->cache[slot].thread - 1;
+    name_thread(&m->calls->threads[*out], line->task);
+    if (!m->told[*out].pid && line->tgid)
+        m->told[*out].pid = line->tgid;
+    return true;
+}
+
+/* ---- marks */
+
+/* Takes the text up to the next `|` off `rest`. False: there is none, and all of it is taken. */
+static bool part(text *rest, text *out)
+{
+    const char *bar = rest->bytes ? memchr(rest->at, '|', rest->bytes) : NULL;
+    out->at = rest->at;
+    out->bytes = bar ? (size_t)(bar - rest->at) : rest->bytes;
+    size_t used = bar ? out->bytes + 1 : rest->bytes;
+    rest->at += used;
+    rest->bytes -= used;
+    return bar != NULL;
+}
+
+/* Splits `name|number`, whose name may hold bars. */
+static bool last_number(text rest, text *name, int64_t *number)
+{
+    const char *bar = rest.bytes ? memrchr(rest.at, '|', rest.bytes) : NULL;
+    if (!bar)
+        return false;
+    text digits = {bar + 1, (size_t)(rest.at + rest.bytes - bar - 1)};
+    bool minus = digits.bytes && *digits.at == '-';
+    uint64_t n;
+    digits.at += minus;
+    digits.bytes -= minus;
+    if (!strobe_ftrace_number(digits, (uint64_t)INT64_MAX + minus, &n))
+        return false;
+    *number = minus ? (int64_t)(0 - n) : (int64_t)n;
+    *name = (text){rest.at, (size_t)(bar - rest.at)};
+    return name->bytes != 0;
+}
+
+enum verdict { TAKEN, IGNORED, BROKEN };
+
+/* Tells a mark of a thread to its calls. */
+static void tell(struct import *m, uint32_t thread, char kind, uint64_t time_ns, text name, int64_t value)
+{
+    static const struct { char kind; enum strobe_call_mark_kind is; } marks[] = {
+        {'C', STROBE_MARK_COUNTER}, {'S', STROBE_MARK_ASYNC_BEGIN}, {'F', STROBE_MARK_ASYNC_END},
+        {'I', STROBE_MARK_INSTANT}};
+    uint32_t number = strobe_calls_name(m->calls, name.at, name.bytes);
+    if (kind == 'B') {
+        strobe_calls_add(m->calls, thread, STROBE_CALL_BEGIN, time_ns, number);
+        m->rhea_seen |= name.bytes > 2 && name.at[1] == ':' && (name.at[0] == 'E' || name.at[0] == 'T');
+    }
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        if (marks[i].kind == kind)
+            strobe_calls_mark(m->calls, thread, marks[i].is, time_ns, number, value);
+}
+
+static enum verdict mark(struct import *m, const struct strobe_ftrace_line *line, text payload)
+{
+    text rest = payload, kind, pid_text, name;
+    uint64_t pid = 0;
+    int64_t value = 0;
+    uint32_t thread;
+    bool more = part(&rest, &kind);
+    if (kind.bytes != 1 || !strchr("BECSFI", *kind.at))
+        return IGNORED;
+    bool ends = *kind.at == 'E';
+    more = part(&rest, &pid_text) && more;
+    if (pid_text.bytes ? !strobe_ftrace_number(pid_text, UINT32_MAX, &pid) : !ends)
+        return BROKEN;
+    if (!ends && (!more || !rest.bytes))
+        return BROKEN;
+    name = rest;
+    if (strchr("CSF", *kind.at) && !last_number(rest, &name, &value))
+        return BROKEN;
+    if (!thread_of(m, line, &thread))
+        return IGNORED;
+    struct told *t = &m->told[thread];
+    if (pid && !t->pid_by_mark) {
+        t->pid = (uint32_t)pid;
+        t->pid_by_mark = true;
+    }
+    t->marks++;
+    if (ends)
+        strobe_calls_add(m->calls, thread, STROBE_CALL_END, line->time_ns, STROBE_CALL_ANY);
+    else
+        tell(m, thread, *kind.at, line->time_ns, name, value);
+    return TAKEN;
+}
+
+/* ---- reads and writes of files */
+
+/* The digits that follow `key`, where it is met last. */
+static bool number_after(text in, const char *key, uint64_t *out, const char **where)
+{
+    size_t key_bytes = strlen(key);
+    for (const char *p = in.at + in.bytes; (size_t)(p - in.at) >= key_bytes; p--) {
+        if (memcmp(p - key_bytes, key, key_bytes))
+            continue;
+        text digits = {p, 0};
+        while (p + digits.bytes < in.at + in.bytes && p[digits.bytes] >= '0' && p[digits.bytes] <= '9')
+            digits.bytes++;
+        *where = p - key_bytes;
+        return strobe_ftrace_number(digits, UINT64_MAX, out);
+    }
+    return false;
+}
+
+static void forget_io(struct import *m, size_t i)
+{
+    memmove(&m->ios[i], &m->ios[i + 1], (--m->io_count - i) * sizeof *m->ios);
+}
+
+/* entry_name FILE, offset N, bytes N, cmdline C, pid N, i_size N, ino N */
+static enum verdict io_begin(struct import *m, const struct strobe_ftrace_line *line, bool write)
+{
+    static const char first[] = "entry_name ";
+    const size_t first_bytes = sizeof first - 1;
+    struct io io = {.write = write};
+    text p = line->payload;
+    uint64_t size;
+    const char *where, *ignored;
+    if (p.bytes < first_bytes || memcmp(p.at, first, first_bytes) || !number_after(p, ", ino ", &io.inode, &ignored) ||
+        !number_after(p, ", offset ", &io.offset, &where) || where < p.at + first_bytes ||
+        !number_after((text){where, (size_t)(p.at + p.bytes - where)}, ", bytes ", &size, &ignored))
+        return BROKEN;
+    text file = {p.at + first_bytes, (size_t)(where - p.at) - first_bytes};
+    char label[PATH_MAX + 100];
+    int n = snprintf(label, sizeof label, "%s: %.*s,offset: %" PRIu64 ", size: %" PRIu64, write ? "write" : "read",
+                     (int)(file.bytes < PATH_MAX ? file.bytes : PATH_MAX), file.at, io.offset, size);
+    if (!thread_of(m, line, &io.thread))
+        return IGNORED;
+    io.name = strobe_calls_name(m->calls, label, (size_t)n);
+    if (m->io_count == IOS_MAX)
+        forget_io(m, 0);
+    m->ios[m->io_count++] = io;
+    strobe_calls_add(m->calls, io.thread, STROBE_CALL_BEGIN, line->time_ns, io.name);
+    struct strobe_calls_thread *t = &m->calls->threads[io.thread];
+    if (t->call_count)
+        t->calls[t->call_count - 1].flags |= OWN_END;
+    m->told[io.thread].marks++;
+    return TAKEN;
+}
+
+/* ino N, offset N, bytes N; on whichever thread was interrupted. The begin is its own thread's. */
+static enum verdict io_end(struct import *m, const struct strobe_ftrace_line *line, bool write)
+{
+    text p = {line->payload.at, line->payload.bytes};
+    uint64_t inode, offset;
+    const char *where;
+    if (p.bytes < 4 || memcmp(p.at, "ino ", 4) || !number_after(p, "ino ", &inode, &where) ||
+        !number_after(p, ", offset ", &offset, &where))
+        return BROKEN;
+    size_t i = m->io_count;
+    while (i && (m->ios[i - 1].inode != inode || m->ios[i - 1].offset != offset || m->ios[i - 1].write != write))
+        i--;
+    if (!i) {
+        m->stats->orphans++;
+        return TAKEN;
+    }
+    struct io io = m->ios[i - 1];
+    forget_io(m, i - 1);
+    strobe_calls_add(m->calls, io.thread, STROBE_CALL_END, line->time_ns, io.name);
+    return TAKEN;
+}
+
+/* ---- lines */
+
+static bool is(text t, const char *what)
+{
+    return t.bytes == strlen(what) && !memcmp(t.at, what, t.bytes);
+}
+
+/* What `print` prints may be led by the place that printed. */
+static text printed(text payload)
+{
+    static const char writer[] = "tracing_mark_write: ";
+    bool address = payload.bytes > 2 && !memcmp(payload.at, "0x", 2);
+    const char *colon = address ? memchr(payload.at, ':', payload.bytes) : NULL;
+    size_t lead = payload.bytes >= sizeof writer - 1 && !memcmp(payload.at, writer, sizeof writer - 1)
+                      ? sizeof writer - 1
+                      : colon ? (size_t)(colon + 1 - payload.at) : 0;
+    payload.at += lead;
+    payload.bytes -= lead;
+    while (payload.bytes && *payload.at == ' ')
+        payload.at++, payload.bytes--;
+    return payload;
+}
+
+static enum verdict event(struct import *m, const struct strobe_ftrace_line *line)
+{
+    static const struct { const char *name; bool write, begin; } ios[] = {
+        {"android_fs_dataread_start", false, true}, {"android_fs_dataread_end", false, false},
+        {"android_fs_datawrite_start", true, true}, {"android_fs_datawrite_end", true, false}};
+    if (is(line->event, "tracing_mark_write"))
+        return mark(m, line, line->payload);
+    if (is(line->event, "print"))
+        return mark(m, line, printed(line->payload));
+    for (size_t i = 0; i < sizeof ios / sizeof ios[0] && *line->event.at == 'a'; i++)
+        if (is(line->event, ios[i].name)) {
+            enum verdict v = ios[i].begin ? io_begin(m, line, ios[i].write) : io_end(m, line, ios[i].write);
+            m->stats->io += v == TAKEN;
+            return v;
+        }
+    return IGNORED;
+}
+
+static void take_line(struct import *m, const char *at, const char *end)
+{
+    struct strobe_ftrace_line line;
+    if (end > at && end[-1] == '\r')
+        end--;
+    enum verdict v = IGNORED;
+    if (at < end && *at != '#' && strobe_ftrace_line_parse(at, end, &line)) {
+        m->headed++;
+        v = event(m, &line);
+    }
+    m->stats->ignored += v == IGNORED;
+    m->stats->marks += v == TAKEN;
+    if (v == BROKEN && !m->stats->broken++)
+        m->stats->first_broken = m->stats->lines;
+}
+
+/* A last line without an end may be cut in the middle of a name or a number; an end has neither. */
+static bool may_be_cut(const char *at, const char *end)
+{
+    struct strobe_ftrace_line line;
+    return !(strobe_ftrace_line_parse(at, end, &line) && printed(line.payload).bytes &&
+             *printed(line.payload).at == 'E');
+}
+
+static void take_lines(struct import *m, const char *p, const char *end)
+{
+    while (p < end && !m->failed && !m->calls->failed) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        m->stats->lines++;
+        if (!stop && may_be_cut(p, end)) {
+            m->stats->cut = 1;
+            return;
+        }
+        take_line(m, p, stop ? stop : end);
+        p = stop ? stop + 1 : end;
+    }
+}
+
+/* ---- what it all means */
+
+/* Numbers of names without RheaTrace's prefix, made when first met. */
+struct stripped { uint32_t *name; size_t count; };
+
+static bool is_prefixed(const char *name)
+{
+    return (name[0] == 'B' || name[0] == 'E' || name[0] == 'T') && name[1] == ':' && name[2];
+}
+
+static uint32_t strip(struct import *m, struct stripped *s, uint32_t name)
+{
+    if (s->name[name] == UINT32_MAX) {
+        const char *bare = m->calls->names.texts[name] + 2;
+        s->name[name] = strobe_calls_name(m->calls, bare, strlen(bare));
+    }
+    return s->name[name];
+}
+
+/* Ends that name nothing get the name of the innermost that was begun so; RheaTrace's marks become what they mean. */
+static void settle(struct import *m, struct strobe_calls_thread *t, uint32_t *stack, struct stripped *stripped)
+{
+    size_t depth = 0, kept = 0;
+    for (size_t i = 0; i < t->call_count; i++) {
+        struct strobe_call e = t->calls[i];
+        if (e.what == STROBE_CALL_END && e.name == STROBE_CALL_ANY) {
+            if (!depth) {
+                m->stats->orphans++;
+                continue;
+            }
+            e.name = stack[--depth];
+        } else if (e.flags & OWN_END) {
+            e.flags = 0;
+        } else if (e.what == STROBE_CALL_BEGIN) {
+            const char *name = m->calls->names.texts[e.name];
+            if (m->stats->rhea && is_prefixed(name)) {
+                e.what = name[0] == 'B' ? STROBE_CALL_BEGIN : name[0] == 'E' ? STROBE_CALL_END : STROBE_CALL_THROW;
+                e.name = strip(m, stripped, e.name);
+            } else {
+                stack[depth++] = e.name;
+            }
+        }
+        t->calls[kept++] = e;
+    }
+    t->call_count = kept;
+}
+
+static void settle_all(struct import *m)
+{
+    size_t most = 1, names = m->calls->names.count;
+    for (size_t i = 0; i < m->calls->thread_count; i++)
+        most = m->calls->threads[i].call_count > most ? m->calls->threads[i].call_count : most;
+    uint32_t *stack = malloc(most * sizeof *stack);
+    struct stripped stripped = {malloc((names + 1) * sizeof *stripped.name), names};
+    m->failed |= !stack || !stripped.name;
+    for (size_t i = 0; i < names && stripped.name; i++)
+        stripped.name[i] = UINT32_MAX;
+    for (size_t i = 0; i < m->calls->thread_count && !m->failed && !m->calls->failed; i++)
+        settle(m, &m->calls->threads[i], stack, &stripped);
+    free(stack);
+    free(stripped.name);
+}
+
+/* ---- one process */
+
+struct process { uint32_t pid; uint64_t marks; };
+
+static int by_pid(const void *left, const void *right)
+{
+    const struct process *a = left, *b = right;
+    return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+/* The process with the most marks; of equals the one with the lowest pid. */
+static uint32_t busiest(struct import *m)
+{
+    size_t count = m->calls->thread_count;
+    struct process *all = malloc((count + 1) * sizeof *all), best = {0};
+    if (!all) {
+        m->failed = true;
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        all[i] = (struct process){m->told[i].pid, m->told[i].marks};
+    qsort(all, count, sizeof *all, by_pid);
+    for (size_t i = 0, sum = 0; i < count; i++) {
+        sum = (i && all[i].pid == all[i - 1].pid ? sum : 0) + all[i].marks;
+        if (sum > best.marks)
+            best = (struct process){all[i].pid, sum};
+    }
+    free(all);
+    return best.pid;
+}
+
+static void widen(struct strobe_calls *c, uint64_t time_ns)
+{
+    c->begin_ns = time_ns < c->begin_ns ? time_ns : c->begin_ns;
+    c->end_ns = time_ns > c->end_ns ? time_ns : c->end_ns;
+}
+
+/* Leaves the threads of one process, and that one's range of time. */
+static void keep_process(struct import *m, uint32_t pid)
+{
+    struct strobe_calls *c = m->calls;
+    size_t kept = 0;
+    c->pid = pid;
+    c->begin_ns = UINT64_MAX;
+    c->end_ns = 0;
+    snprintf(c->process, sizeof c->process, "process %u", pid);
+    for (size_t i = 0; i < c->thread_count; i++) {
+        struct strobe_calls_thread *t = &c->threads[i];
+        if (m->told[i].pid != pid) {
+            m->stats->other_processes += m->told[i].marks;
+            free(t->calls);
+            free(t->marks);
+            continue;
+        }
+        t->is_main = t->tid == pid;
+        if (t->is_main)
+            snprintf(c->process, sizeof c->process, "%s", t->name);
+        m->stats->unordered += t->unordered;
+        if (t->call_count) {
+            widen(c, t->calls[0].time_ns);
+            widen(c, t->calls[t->call_count - 1].time_ns);
+        }
+        if (t->mark_count) {
+            widen(c, t->marks[0].time_ns);
+            widen(c, t->marks[t->mark_count - 1].time_ns);
+        }
+        c->threads[kept++] = *t;
+    }
+    c->thread_count = kept;
+    c->has_range = c->begin_ns <= c->end_ns;
+    if (!c->has_range)
+        c->begin_ns = c->end_ns = 0;
+}
+
+static enum strobe_status judge(const struct import *m, const struct strobe_ftrace_options *options, size_t bytes,
+                                char *why, size_t why_bytes)
+{
+    if (m->failed || m->calls->failed) {
+        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+        return STROBE_IO;
+    }
+    if (!bytes) {
+        snprintf(why, why_bytes, "is empty, expected ftrace text");
+        return STROBE_BAD_INPUT;
+    }
+    if (!m->headed) {
+        snprintf(why, why_bytes, "line 1: expected ftrace text, such as `app-123 (123) [000] ...1 5.000001: "
+                                 "tracing_mark_write: B|123|name`");
+        return STROBE_BAD_INPUT;
+    }
+    if (!m->calls->thread_count && options->pid) {
+        snprintf(why, why_bytes, "holds no mark of process %u", options->pid);
+        return STROBE_BAD_INPUT;
+    }
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_ftrace_read(const char *at, size_t bytes, const struct strobe_ftrace_options *options,
+                                      struct strobe_calls *out, struct strobe_ftrace_stats *stats, char *why,
+                                      size_t why_bytes)
+{
+    struct strobe_ftrace_stats unasked;
+    struct import *m = calloc(1, sizeof *m);
+    stats = stats ? stats : &unasked;
+    *stats = (struct strobe_ftrace_stats){0};
+    strobe_calls_open(out);
+    if (!m) {
+        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+        return STROBE_IO;
+    }
+    m->calls = out;
+    m->stats = stats;
+    take_lines(m, at, at + bytes);
+    stats->rhea = options->marks == STROBE_FTRACE_RHEA || (options->marks == STROBE_FTRACE_AUTO && m->rhea_seen);
+    uint32_t pid = options->pid ? options->pid : busiest(m);
+    if (!m->failed)
+        keep_process(m, pid);
+    settle_all(m);
+    enum strobe_status status = judge(m, options, bytes, why, why_bytes);
+    free(m->told);
+    free(m);
+    return status;
+}

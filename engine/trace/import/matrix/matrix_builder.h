@@ -1,0 +1,68 @@
+/* What the builders of the two contracts (matrix_documented.c, matrix_upstream.c) share: the open calls, and where
+ * their items go. */
+#ifndef STROBE_TRACE_IMPORT_MATRIX_MATRIX_BUILDER_H
+#define STROBE_TRACE_IMPORT_MATRIX_MATRIX_BUILDER_H
+
+#include "engine/store/matrix_entry.h"
+#include "engine/trace/import/matrix/matrix_stack.h"
+
+#define STROBE_MATRIX_NONE UINT32_MAX
+
+struct strobe_matrix_open_call {
+    uint64_t ms;
+    uint32_t method;
+    uint32_t node;                       /* documented: of the tree */
+};
+
+struct strobe_matrix_tree;               /* documented: its nodes */
+struct strobe_matrix_list;               /* upstream: its items as they come, and what it makes a tree of */
+
+struct strobe_matrix_builder {
+    enum strobe_matrix_contract contract;
+    struct strobe_matrix_open_call *open;  size_t open_count, open_room;
+    uint32_t *times_open;                /* by method; kept up only while `counting` */
+    bool counting;
+    struct strobe_matrix_item *items;  size_t item_room;
+    struct strobe_matrix_tree *tree;
+    struct strobe_matrix_list *list;
+};
+
+/* Makes room for one more; false: out of memory. `room` elements of `size` bytes at *at. */
+bool strobe_matrix_grow(void **at, size_t *room, size_t size);
+
+/* Opens a call. False: out of memory. */
+static inline bool strobe_matrix_open(struct strobe_matrix_builder *b, uint32_t method, uint64_t ms, uint32_t node)
+{
+    if (b->open_count == b->open_room && !strobe_matrix_grow((void **)&b->open, &b->open_room, sizeof *b->open))
+        return false;
+    b->open[b->open_count++] = (struct strobe_matrix_open_call){ .ms = ms, .method = method, .node = node };
+    if (b->counting)
+        b->times_open[method]++;
+    return true;
+}
+
+/* Takes the innermost open call; there is one. */
+static inline struct strobe_matrix_open_call strobe_matrix_close(struct strobe_matrix_builder *b)
+{
+    struct strobe_matrix_open_call call = b->open[--b->open_count];
+    if (b->counting)
+        b->times_open[call.method]--;
+    return call;
+}
+
+/* Whether a call of the method is open: looks at the innermost ones, and when it is none of these begins to count, so
+ * that a log of many exits that match nothing takes no longer than others. STROBE_OK, STROBE_NO_ENTRY or, out of
+ * memory, STROBE_IO. */
+enum strobe_status strobe_matrix_is_open(struct strobe_matrix_builder *b, uint32_t method);
+
+struct strobe_matrix_entries { const uint64_t *at; size_t count; bool strict; int64_t end_ms; };
+
+/* Both leave the items in b->items; nothing is open before. */
+enum strobe_status strobe_matrix_build_documented(struct strobe_matrix_builder *b, struct strobe_matrix_entries in,
+                                                  size_t *count, struct strobe_matrix_stats *stats);
+enum strobe_status strobe_matrix_build_upstream(struct strobe_matrix_builder *b, struct strobe_matrix_entries in,
+                                                size_t *count, struct strobe_matrix_stats *stats);
+void strobe_matrix_tree_free(struct strobe_matrix_tree *tree);
+void strobe_matrix_list_free(struct strobe_matrix_list *list);
+
+#endif

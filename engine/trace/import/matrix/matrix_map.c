@@ -1,0 +1,392 @@
+#include "engine/trace/import/matrix/matrix_map.h"
+
+#include "engine/store/matrix_entry.h"
+#include "engine/util/outfile.h"
+#include "engine/util/text_pool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of methods by their text's number in the pool. */
+struct strobe_matrix_map {
+    struct strobe_text_pool names;
+    struct strobe_matrix_method *methods;  size_t count, room;
+    uint32_t *by_id;             /* number + 1 */
+    uint32_t largest;            /* id, but for the dispatch's */
+};
+
+struct place { const char *path; size_t line; char *why; size_t why_bytes; };
+
+static enum strobe_status expected(const struct place *p, const char *what)
+{
+    snprintf(p->why, p->why_bytes, "%s:%zu: expected %s", p->path, p->line, what);
+    return STROBE_BAD_INPUT;
+}
+
+static enum strobe_status no_memory(const struct place *p)
+{
+    snprintf(p->why, p->why_bytes, "%s: not enough memory", p->path);
+    return STROBE_IO;
+}
+
+/* ---- mappings */
+
+void strobe_matrix_map_close(struct strobe_matrix_map *m)
+{
+    if (!m)
+        return;
+    strobe_text_pool_free(&m->names);
+    free(m->methods);
+    free(m->by_id);
+    free(m);
+}
+
+/* Adds a method whose text and id are not there yet. */
+static bool add(struct strobe_matrix_map *m, uint32_t id, uint32_t access, const char *name, size_t bytes)
+{
+    if (m->count == m->room) {
+        size_t more = m->room ? 2 * m->room : 64;
+        struct strobe_matrix_method *larger = realloc(m->methods, more * sizeof *larger);
+        if (!larger)
+            return false;
+        m->methods = larger;
+        m->room = more;
+    }
+    uint32_t number = strobe_text_number(&m->names, name, bytes);
+    if (number == UINT32_MAX)
+        return false;
+    m->methods[m->count++] = (struct strobe_matrix_method){ id, access, m->names.texts[number] };
+    m->by_id[id] = number + 1;
+    if (id > m->largest && id != STROBE_MATRIX_DISPATCH)
+        m->largest = id;
+    return true;
+}
+
+static struct strobe_matrix_map *open_empty(void)
+{
+    struct strobe_matrix_map *m = calloc(1, sizeof *m);
+    if (!m || !(m->by_id = calloc(STROBE_MATRIX_ID_MASK + 1, sizeof *m->by_id))) {
+        strobe_matrix_map_close(m);
+        return NULL;
+    }
+    return m;
+}
+
+static const char dispatch[] = "android.os.Handler dispatchMessage (Landroid.os.Message;)V";
+
+static bool add_dispatch(struct strobe_matrix_map *m)
+{
+    return m->by_id[STROBE_MATRIX_DISPATCH] || add(m, STROBE_MATRIX_DISPATCH, 1, dispatch, sizeof dispatch - 1);
+}
+
+struct strobe_matrix_map *strobe_matrix_map_open(void)
+{
+    struct strobe_matrix_map *m = open_empty();
+    if (m && !add_dispatch(m)) {
+        strobe_matrix_map_close(m);
+        return NULL;
+    }
+    return m;
+}
+
+size_t strobe_matrix_map_count(const struct strobe_matrix_map *m)
+{
+    return m->count;
+}
+
+const struct strobe_matrix_method *strobe_matrix_map_at(const struct strobe_matrix_map *m, size_t number)
+{
+    return &m->methods[number];
+}
+
+const struct strobe_matrix_method *strobe_matrix_map_of(const struct strobe_matrix_map *m, uint32_t id)
+{
+    return id <= STROBE_MATRIX_ID_MASK && m->by_id[id] ? &m->methods[m->by_id[id] - 1] : NULL;
+}
+
+enum strobe_status strobe_matrix_map_id(struct strobe_matrix_map *m, uint32_t access, const char *name, uint32_t *id)
+{
+    uint32_t number = strobe_text_number(&m->names, name, strlen(name));
+    if (number == UINT32_MAX)
+        return STROBE_IO;
+    if (number < m->count) {
+        *id = m->methods[number].id;
+        return STROBE_OK;
+    }
+    if (m->largest == STROBE_MATRIX_ID_MAX)
+        return STROBE_FULL;
+    *id = m->largest + 1;
+    return add(m, *id, access, name, strlen(name)) ? STROBE_OK : STROBE_IO;
+}
+
+/* Decimal digits and a comma behind them; moves *at behind that. */
+static bool number_field(const char **at, const char *end, uint64_t most, uint64_t *out)
+{
+    const char *p = *at;
+    uint64_t value = 0;
+    for (; p < end && *p >= '0' && *p <= '9'; p++)
+        if ((value = value * 10 + (uint64_t)(*p - '0')) > most)
+            return false;
+    if (p == *at || p == end || *p != ',')
+        return false;
+    *out = value;
+    *at = p + 1;
+    return true;
+}
+
+/* "class method" or "class method desc": words with one blank between, nothing else that is no text. */
+static bool is_method(const char *at, const char *end)
+{
+    int words = 1;
+    const char *word = at;
+    for (const char *p = at; p < end; p++) {
+        if ((unsigned char)*p < ' ' || *p == 0x7f || *p == ',')
+            return false;
+        if (*p != ' ')
+            continue;
+        if (p == word || ++words > 3)
+            return false;
+        word = p + 1;
+    }
+    return words >= 2 && word < end;
+}
+
+static void dotted(char *text)
+{
+    for (; *text; text++)
+        if (*text == '/')
+            *text = '.';
+}
+
+static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, const char *end,
+                                   const struct place *p)
+{
+    uint64_t id, access;
+    if (!number_field(&at, end, STROBE_MATRIX_DISPATCH, &id) || !id)
+        return expected(p, "an id of 1 to 1048574 and a comma");
+    if (!number_field(&at, end, UINT32_MAX, &access))
+        return expected(p, "access flags and a comma");
+    if (!is_method(at, end))
+        return expected(p, "a class, a method and a descriptor");
+    if (m->by_id[id])
+        return expected(p, "an id that is not there already");
+    char *name = strndup(at, (size_t)(end - at));
+    if (!name)
+        return no_memory(p);
+    dotted(name);
+    size_t known = m->names.count;
+    enum strobe_status status = STROBE_OK;
+    if (id != STROBE_MATRIX_DISPATCH && !strcmp(name, dispatch))
+        status = expected(p, "the id 1048574 for the dispatch of messages");
+    else if (strobe_text_number(&m->names, name, strlen(name)) < known)
+        status = expected(p, "a method that is not there already");
+    if (status == STROBE_OK && !add(m, (uint32_t)id, (uint32_t)access, name, strlen(name)))
+        status = no_memory(p);
+    free(name);
+    return status;
+}
+
+/* Hands each line that says something to `line`, without blanks at its end. */
+static enum strobe_status each_line(const char *text, size_t bytes, const char *path, char *why, size_t why_bytes,
+                                    enum strobe_status (*line)(void *to, const char *at, const char *end,
+                                                               const struct place *p), void *to)
+{
+    struct place p = { .path = path, .why = why, .why_bytes = why_bytes };
+    enum strobe_status status = STROBE_OK;
+    for (const char *at = text, *all = text + bytes; at < all && status == STROBE_OK;) {
+        const char *newline = memchr(at, '\n', (size_t)(all - at)), *end = newline ? newline : all, *next = end + 1;
+        p.line++;
+        while (end > at && (end[-1] == '\r' || end[-1] == ' ' || end[-1] == '\t'))
+            end--;
+        if (end > at && *at != '#')
+            status = line(to, at, end, &p);
+        if (!newline)
+            break;
+        at = next;
+    }
+    return status;
+}
+
+static enum strobe_status map_line_of(void *to, const char *at, const char *end, const struct place *p)
+{
+    return map_line(to, at, end, p);
+}
+
+enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const char *path,
+                                           struct strobe_matrix_map **out, char *why, size_t why_bytes)
+{
+    struct strobe_matrix_map *m = open_empty();
+    struct place whole = { .path = path, .why = why, .why_bytes = why_bytes };
+    *out = NULL;
+    enum strobe_status status = m ? each_line(text, bytes, path, why, why_bytes, map_line_of, m) : no_memory(&whole);
+    if (status == STROBE_OK && !add_dispatch(m))
+        status = no_memory(&whole);
+    if (status != STROBE_OK)
+        strobe_matrix_map_close(m);
+    else
+        *out = m;
+    return status;
+}
+
+/* A whole file, in memory to be freed. */
+static enum strobe_status read_all(const char *path, char **text, size_t *bytes, char *why, size_t why_bytes)
+{
+    FILE *in = fopen(path, "r");
+    size_t room = 0, got = 1;
+    *text = NULL;
+    *bytes = 0;
+    errno = 0;
+    while (in && got) {
+        if (*bytes == room) {
+            char *larger = realloc(*text, room = room ? 2 * room : 65536);
+            if (!larger)
+                break;
+            *text = larger;
+        }
+        got = fread(*text + *bytes, 1, room - *bytes, in);
+        *bytes += got;
+    }
+    bool failed = !in || got || ferror(in);
+    if (failed) {
+        snprintf(why, why_bytes, "%s: %s", path, strerror(errno ? errno : EIO));
+        free(*text);
+        *text = NULL;
+    }
+    if (in)
+        fclose(in);
+    return failed ? STROBE_IO : STROBE_OK;
+}
+
+enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, char *why,
+                                          size_t why_bytes)
+{
+    char *text;
+    size_t bytes;
+    *out = NULL;
+    enum strobe_status status = read_all(path, &text, &bytes, why, why_bytes);
+    if (status == STROBE_OK)
+        status = strobe_matrix_map_parse(text, bytes, path, out, why, why_bytes);
+    free(text);
+    return status;
+}
+
+enum strobe_status strobe_matrix_map_write(const struct strobe_matrix_map *m, const char *path, int replace)
+{
+    struct strobe_outfile out;
+    enum strobe_status status = strobe_outfile_open(&out, path, replace);
+    if (status != STROBE_OK)
+        return status;
+    for (uint32_t id = 1; id <= STROBE_MATRIX_DISPATCH; id++) {
+        const struct strobe_matrix_method *method = strobe_matrix_map_of(m, id);
+        if (!method)
+            continue;
+        strobe_outfile_number(&out, id);
+        strobe_outfile_text(&out, ",");
+        strobe_outfile_number(&out, method->access);
+        strobe_outfile_text(&out, ",");
+        strobe_outfile_text(&out, method->name);
+        strobe_outfile_text(&out, "\n");
+    }
+    return strobe_outfile_finish(&out, 0);
+}
+
+/* ---- black lists */
+
+struct listed { char *name; bool is_package; };
+
+struct strobe_matrix_blacklist { struct listed *at; size_t count, room; };
+
+void strobe_matrix_blacklist_close(struct strobe_matrix_blacklist *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->count; i++)
+        free(l->at[i].name);
+    free(l->at);
+    free(l);
+}
+
+static enum strobe_status blacklist_line(void *to, const char *at, const char *end, const struct place *p)
+{
+    static const char class_word[] = "-keepclass ", package_word[] = "-keeppackage ";
+    struct strobe_matrix_blacklist *l = to;
+    size_t bytes = (size_t)(end - at);
+    if (*at == '[')
+        return STROBE_OK;
+    bool is_package = bytes > sizeof package_word - 1 && !memcmp(at, package_word, sizeof package_word - 1);
+    if (!is_package && (bytes <= sizeof class_word - 1 || memcmp(at, class_word, sizeof class_word - 1)))
+        return expected(p, "-keepclass and a class, or -keeppackage and a package");
+    at += is_package ? sizeof package_word - 1 : sizeof class_word - 1;
+    while (at < end && *at == ' ')
+        at++;
+    for (const char *c = at; c < end; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f)
+            return expected(p, "one name");
+    while (is_package && end > at && (end[-1] == '/' || end[-1] == '.'))
+        end--;
+    if (at == end)
+        return expected(p, "a name");
+    if (l->count == l->room) {
+        size_t more = l->room ? 2 * l->room : 16;
+        struct listed *larger = realloc(l->at, more * sizeof *larger);
+        if (!larger)
+            return no_memory(p);
+        l->at = larger;
+        l->room = more;
+    }
+    char *name = strndup(at, (size_t)(end - at));
+    if (!name)
+        return no_memory(p);
+    dotted(name);
+    l->at[l->count++] = (struct listed){ name, is_package };
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_matrix_blacklist_parse(struct strobe_matrix_blacklist *l, const char *text, size_t bytes,
+                                                 const char *path, char *why, size_t why_bytes)
+{
+    return each_line(text, bytes, path, why, why_bytes, blacklist_line, l);
+}
+
+enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *l, const char *path, char *why,
+                                                size_t why_bytes)
+{
+    char *text;
+    size_t bytes;
+    enum strobe_status status = read_all(path, &text, &bytes, why, why_bytes);
+    if (status == STROBE_OK)
+        status = strobe_matrix_blacklist_parse(l, text, bytes, path, why, why_bytes);
+    free(text);
+    return status;
+}
+
+struct strobe_matrix_blacklist *strobe_matrix_blacklist_open(void)
+{
+    static const char usual[] = "-keeppackage android/\n-keeppackage com/tencent/matrix/\n";
+    struct strobe_matrix_blacklist *l = calloc(1, sizeof *l);
+    char why[64];
+    if (l && strobe_matrix_blacklist_parse(l, usual, sizeof usual - 1, "usual", why, sizeof why) != STROBE_OK) {
+        strobe_matrix_blacklist_close(l);
+        return NULL;
+    }
+    return l;
+}
+
+/* Whether `name` begins with `part`, slashes being dots, and ends or goes on with `next` there. */
+static bool is_or_within(const char *name, const char *part, char next)
+{
+    for (; *part; part++, name++)
+        if ((*name == '/' ? '.' : *name) != *part)
+            return false;
+    return !*name || (*name == '/' ? '.' : *name) == next;
+}
+
+bool strobe_matrix_blacklist_has(const struct strobe_matrix_blacklist *l, const char *class_name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (is_or_within(class_name, l->at[i].name, l->at[i].is_package ? '.' : '$'))
+            return true;
+    return false;
+}

@@ -1,0 +1,63 @@
+/* Reads Perfetto traces as `strobe convert` writes them: slices, instants and counters of thread tracks with interned
+ * names and incremental clocks, callstack samples, whole or in deflated packets. Of other writers' traces it
+ * takes what has these forms.
+ *
+ * Format: https://perfetto.dev/docs/reference/trace-packet-proto. The input may be anything: nothing is believed
+ * before it is checked, and memory is bounded by the file's size and the limits below.
+ *
+ * Reading half: allocates. Any thread. */
+#ifndef STROBE_TRACE_IMPORT_PERFETTO_IMPORT_PERFETTO_H
+#define STROBE_TRACE_IMPORT_PERFETTO_IMPORT_PERFETTO_H
+
+#include "engine/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What `thread` is of what is the process's: an instant, a counter, a slice on a track of its own. */
+#define STROBE_IMPORT_NO_THREAD UINT32_MAX
+
+/* A slice's begin or end, an instant, a counter's new value, a sample. Texts are good until the import returns. */
+struct strobe_import_event {
+    uint32_t thread;      /* number of the thread, as told before by `thread`; or STROBE_IMPORT_NO_THREAD */
+    const char *track;    /* of a process's slice: its track's name; else "" */
+    uint64_t time_ns;     /* on the trace's clock */
+    int has_cpu;          /* cpu_ns is known */
+    uint64_t cpu_ns;      /* CPU time of the thread so far */
+    const char *name;     /* of a begin, instant or counter; never NULL */
+    const char *category; /* "" when none */
+    double value;         /* of a counter */
+    const char *unit;     /* of a counter: "ns", "bytes", "count", its own, or "" */
+};
+
+/* What the import tells, in file order; any may be NULL. */
+struct strobe_import_visitor {
+    void (*process)(void *ctx, uint32_t pid, const char *name);
+    void (*thread)(void *ctx, uint32_t thread, uint32_t pid, uint32_t tid, const char *name);
+    void (*slice_begin)(void *ctx, const struct strobe_import_event *e);
+    void (*slice_end)(void *ctx, const struct strobe_import_event *e);
+    void (*instant)(void *ctx, const struct strobe_import_event *e);
+    void (*counter)(void *ctx, const struct strobe_import_event *e);
+    /* A number that an event carries (a debug annotation), told right after the event. */
+    void (*note)(void *ctx, const struct strobe_import_event *e, const char *key, uint64_t value);
+    void (*sample)(void *ctx, uint32_t pid, uint32_t tid, uint64_t time_ns);
+};
+
+struct strobe_import_stats {
+    uint64_t packets, events, samples;
+    uint64_t unknown_tracks; /* events on tracks that no thread or counter was told for */
+    uint64_t unknown_names;  /* interned names that the trace never gave */
+    uint64_t unstated;       /* events lost since their sequence's state was never told */
+};
+
+/* Imports a file. On failure `why` has one line, without the path, that says where and what was expected:
+ * "byte 1234: ...". STROBE_BAD_INPUT, STROBE_TRUNCATED, STROBE_IO. What came before the fault has been told. */
+enum strobe_status strobe_import_perfetto(const char *path, const struct strobe_import_visitor *visitor, void *ctx,
+                                          struct strobe_import_stats *stats, char *why, size_t why_bytes);
+
+/* The same for a trace in memory. */
+enum strobe_status strobe_import_perfetto_bytes(const void *bytes, size_t count,
+                                                const struct strobe_import_visitor *visitor, void *ctx,
+                                                struct strobe_import_stats *stats, char *why, size_t why_bytes);
+
+#endif

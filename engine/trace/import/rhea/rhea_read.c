@@ -1,0 +1,222 @@
+#include "engine/trace/import/rhea/rhea_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is left of a line. */
+struct text { const char *at, *end; };
+
+struct reading {
+    struct strobe_calls *calls;
+    struct strobe_rhea_read_stats *stats;
+    bool started;
+};
+
+static bool is_digit(const struct text *t)
+{
+    return t->at < t->end && *t->at >= '0' && *t->at <= '9';
+}
+
+/* A number; false when there is none, or it does not fit. */
+static bool take_number(struct text *t, uint64_t *out)
+{
+    uint64_t n = 0;
+    if (!is_digit(t))
+        return false;
+    for (; is_digit(t); t->at++) {
+        uint64_t digit = (uint64_t)(*t->at - '0');
+        if (n > (UINT64_MAX - digit) / 10)
+            return false;
+        n = n * 10 + digit;
+    }
+    *out = n;
+    return true;
+}
+
+static bool take(struct text *t, const char *word)
+{
+    size_t bytes = strlen(word);
+    if ((size_t)(t->end - t->at) < bytes || memcmp(t->at, word, bytes) != 0)
+        return false;
+    t->at += bytes;
+    return true;
+}
+
+/* "12.000345", or ".000345" */
+static bool take_seconds(struct text *t, uint64_t *ns)
+{
+    uint64_t seconds = 0, fraction = 0;
+    if (is_digit(t) && !take_number(t, &seconds))
+        return false;
+    if (!take(t, ".") || !is_digit(t) || seconds > UINT64_MAX / 1000000000 - 1)
+        return false;
+    uint64_t scale = 100000000;
+    for (; is_digit(t); t->at++, scale /= 10) {
+        if (!scale)
+            return false;
+        fraction += (uint64_t)(*t->at - '0') * scale;
+    }
+    *ns = seconds * 1000000000 + fraction;
+    return true;
+}
+
+/* `ID|TYPE|`; the type is an entry's, of capitals. */
+static bool take_entry(struct text *t, struct text *type)
+{
+    struct text at = *t;
+    uint64_t id;
+    if (!take_number(&at, &id) || !take(&at, "|"))
+        return false;
+    type->at = at.at;
+    while (at.at < at.end && ((*at.at >= 'A' && *at.at <= 'Z') || *at.at == '_'))
+        at.at++;
+    type->end = at.at;
+    if (type->at == type->end || !take(&at, "|"))
+        return false;
+    *t = at;
+    return true;
+}
+
+static bool is(const struct text *t, const char *word)
+{
+    struct text at = *t;
+    return take(&at, word) && at.at == at.end;
+}
+
+/* TRACE_START's time and process. */
+static bool begin(struct reading *r, struct text t)
+{
+    uint64_t time_ns, pid;
+    if (!take_number(&t, &time_ns) || !take(&t, "|") || !take_number(&t, &pid) || !pid || pid > INT32_MAX)
+        return false;
+    r->started = true;
+    r->stats->boot_ns = time_ns;
+    r->calls->pid = (uint32_t)pid;
+    return true;
+}
+
+static void call(struct reading *r, uint32_t tid, uint64_t time_ns, enum strobe_call_what what, const struct text *name)
+{
+    uint32_t number = name ? strobe_calls_name(r->calls, name->at, (size_t)(name->end - name->at)) : STROBE_CALL_ANY;
+    uint32_t thread = strobe_calls_thread(r->calls, tid);
+    if (!r->calls->failed)
+        strobe_calls_add(r->calls, thread, what, time_ns, number);
+}
+
+/* `B|pid|name` */
+static void begin_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct text t)
+{
+    const char *bar = take(&t, "|") ? memchr(t.at, '|', (size_t)(t.end - t.at)) : NULL;
+    t.at = bar ? bar + 1 : t.end;
+    enum strobe_call_what what = take(&t, "B:") ? STROBE_CALL_BEGIN : take(&t, "E:") ? STROBE_CALL_END
+                                 : take(&t, "T:") ? STROBE_CALL_THROW : STROBE_CALL_BEGIN;
+    call(r, tid, time_ns, what, &t);
+}
+
+/* `sec.usec[ tid]: message` */
+static bool message(struct reading *r, struct text t)
+{
+    uint64_t time_ns, tid = r->calls->pid;
+    if (!take_seconds(&t, &time_ns) || (take(&t, " ") && !take_number(&t, &tid)) || tid > INT32_MAX ||
+        !take(&t, ": ") || t.at == t.end)
+        return false;
+    r->stats->messages++;
+    char kind = *t.at++;
+    bool alone = t.at == t.end || *t.at == '|';
+    if (kind == 'B' && alone)
+        begin_call(r, (uint32_t)tid, time_ns, t);
+    else if (kind == 'E' && alone)
+        call(r, (uint32_t)tid, time_ns, STROBE_CALL_END, NULL);
+    else
+        r->stats->others++;
+    return true;
+}
+
+/* Of the end: `# 3 packets lost, 0 messages dropped, ...`; others begin with # as well. */
+static void remark(struct reading *r, struct text t)
+{
+    uint64_t packets, messages;
+    if (take(&t, "# ") && take_number(&t, &packets) && take(&t, " packets lost, ") && take_number(&t, &messages) &&
+        take(&t, " messages dropped"))
+        r->stats->lost = packets + messages < packets ? UINT64_MAX : packets + messages;
+}
+
+static void line(struct reading *r, struct text t)
+{
+    struct text type, entry = t;
+    bool is_entry = take_entry(&entry, &type), understood;
+    if (t.at < t.end && *t.at == '#') {
+        remark(r, t);
+        return;
+    }
+    if (!r->started) {
+        r->stats->before_start += !(is_entry && is(&type, "TRACE_START") && begin(r, entry));
+        return;
+    }
+    if (r->stats->ended) {
+        r->stats->after_end++;
+        return;
+    }
+    if (is_entry && (is(&type, "TRACE_END") || is(&type, "TRACE_ABORT") || is(&type, "TRACE_TIMEOUT"))) {
+        uint64_t end_ns;
+        r->stats->ended = true;
+        if (take_number(&entry, &end_ns) && end_ns > r->calls->end_ns && end_ns >= r->stats->boot_ns)
+            r->calls->end_ns = end_ns;
+        return;
+    }
+    /* profilo's own writer tells texts as `ID|TYPE|MATCHID|TEXT`. */
+    uint64_t match;
+    if (is_entry && take_number(&entry, &match) && take(&entry, "|"))
+        t = entry;
+    if (take(&t, "monotonic_time: "))
+        understood = take_seconds(&t, &r->stats->monotonic_ns);
+    else
+        understood = message(r, t);
+    if (!understood && !r->stats->unknown++)
+        r->stats->first_unknown = r->stats->lines;
+}
+
+static void set_range(struct reading *r)
+{
+    struct strobe_calls *c = r->calls;
+    uint64_t begin_ns = r->stats->boot_ns;
+    if (!c->has_range || begin_ns < c->begin_ns)
+        c->begin_ns = begin_ns;
+    if (c->end_ns < c->begin_ns)
+        c->end_ns = c->begin_ns;
+    uint32_t main_thread = r->stats->lost ? strobe_calls_thread(c, c->pid) : 0;
+    if (r->stats->lost && !c->failed)
+        c->threads[main_thread].lost = r->stats->lost;
+}
+
+enum strobe_status strobe_rhea_read(const char *text, size_t bytes, struct strobe_calls *out,
+                                    struct strobe_rhea_read_stats *stats, char *why, size_t why_bytes)
+{
+    struct reading r = {.calls = out, .stats = stats};
+    *stats = (struct strobe_rhea_read_stats){0};
+    for (size_t at = 0; at < bytes && !out->failed;) {
+        const char *newline = memchr(text + at, '\n', bytes - at);
+        if (!newline) {
+            stats->cut_off = true;
+            break;
+        }
+        struct text t = {text + at, newline};
+        at = (size_t)(newline - text) + 1;
+        if (t.end > t.at && t.end[-1] == '\r')
+            t.end--;
+        stats->lines++;
+        line(&r, t);
+    }
+    if (!r.started) {
+        if (why_bytes)
+            snprintf(why, why_bytes, "no line `ID|TRACE_START|TIME|PID|...` in its %llu lines",
+                     (unsigned long long)stats->lines);
+        return STROBE_BAD_INPUT;
+    }
+    set_range(&r);
+    if (!out->failed)
+        return STROBE_OK;
+    if (why_bytes)
+        snprintf(why, why_bytes, "out of memory");
+    return STROBE_IO;
+}

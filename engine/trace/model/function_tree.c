@@ -1,0 +1,493 @@
+#include "engine/trace/model/function_tree.h"
+
+#include "engine/base/mix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES_MAX = STROBE_SYMBOLS_FRAMES_MAX };
+#define NO_SYSCALL UINT32_MAX
+
+static const char *const fixed_names[STROBE_NAME_FUNCTIONS] = {
+    [STROBE_KIND_NONE] = "[wait]",
+    [STROBE_KIND_ASYNC] = "[async]",
+    [STROBE_KIND_ALLOC] = "[alloc]",
+    [STROBE_KIND_FREE] = "[free]",
+    [STROBE_KIND_MUTEX] = "[mutex wait]",
+    [STROBE_KIND_RWLOCK] = "[rwlock wait]",
+    [STROBE_KIND_COND] = "[cond wait]",
+    [STROBE_KIND_SEM] = "[sem wait]",
+    [STROBE_KIND_UNLOCK] = "[unlock]",
+    [STROBE_KIND_READ] = "[read]",
+    [STROBE_KIND_WRITE] = "[write]",
+    [STROBE_KIND_OPEN] = "[open]",
+    [STROBE_KIND_CLOSE] = "[close]",
+    [STROBE_KIND_SYNC] = "[sync]",
+    [STROBE_KIND_POLL] = "[poll]",
+    [STROBE_KIND_NET] = "[net]",
+    [STROBE_KIND_SLEEP] = "[sleep]",
+    [STROBE_KIND_CLOCK] = "[clock]",
+    [STROBE_KIND_THREAD] = "[thread wait]",
+    [STROBE_KIND_LOAD] = "[load]",
+    [STROBE_KIND_CHILD] = "[wait for child]",
+    [STROBE_KIND_MONITOR] = "[monitor wait]",
+    [STROBE_KIND_PARK] = "[park wait]",
+    [STROBE_KIND_JNI] = "[jni]",
+    [STROBE_KIND_GC] = "[gc wait]",
+    [STROBE_KIND_IPC] = "[ipc wait]",
+    [STROBE_KIND_WAKE] = "[wake]",
+    [STROBE_KIND_COUNTER] = "[counter]",
+    [STROBE_KIND_HITCH] = "[hitch]",
+    [STROBE_KIND_CPU] = "[cpu]",
+    [STROBE_NAME_UNSEEN] = "[unseen]",
+    [STROBE_NAME_OFF_CPU] = "[off cpu]",
+    [STROBE_NAME_RUNNABLE] = "[runnable]",
+    [STROBE_NAME_KERNEL] = "[kernel]",
+    [STROBE_NAME_CUT] = "[stack cut]",
+    [STROBE_NAME_LOST] = "[stack lost]",
+    [STROBE_NAME_TABLE_FULL] = "[stack table full]",
+    [STROBE_NAME_NO_STACK] = "[no stack]",
+};
+
+const char *strobe_wait_name(unsigned kind)
+{
+    return fixed_names[kind < STROBE_KIND_COUNT ? kind : STROBE_KIND_NONE];
+}
+
+/* Open-addressed map from a 128-bit key to a 32-bit value. */
+struct slot { uint64_t key, key2; uint32_t value, used; };
+struct map { struct slot *slots; size_t mask, count; };
+
+/* Whose code an address is in; see struct strobe_resolver. */
+enum owner { OF_PROGRAM, OF_SYSTEM, OF_HOOK, OF_ENGINE };
+
+struct place { uint32_t first, count; enum owner owner; };   /* of the functions at one address */
+
+/* What a stack comes to. */
+struct folded {
+    uint32_t node;      /* with all frames but the library's, + 1; 0 = not folded yet */
+    uint32_t shown;     /* without what the engine has called; equal to `node` outside of the engine */
+    uint32_t until;     /* stack id that the shown part ends with, when in_engine */
+    int in_engine;
+};
+
+struct strobe_function_tree {
+    const struct strobe_stack_table *table;
+    struct strobe_resolver resolver;
+    int (*in_syscall)(void *ctx, uint64_t return_address, struct strobe_symbol *out);   /* may be NULL */
+    int failed;
+
+    struct strobe_name *names;
+    size_t name_count, name_room;
+    uint32_t *name_of_function;             /* by function id: name + 1; 0 = not met yet */
+    size_t function_room;
+    const char *image;                      /* the image asked about last, and whose code is in it; see owner_of */
+    enum owner owner_of_image;
+
+    struct map places;                      /* (address, is return) -> place */
+    struct place *place;
+    size_t place_count, place_room;
+    uint32_t *place_names;
+    size_t place_name_count, place_name_room;
+
+    struct strobe_function_node *nodes;
+    size_t node_count, node_room;
+    struct map children;                    /* (parent, name) -> node */
+    struct folded *of_stack[STROBE_STACK_WAYS];   /* by stack id */
+    uint32_t *syscall_of;                   /* by stack id: name of the system call it ends in, or NO_SYSCALL; 0 = not
+                                             * known yet */
+    uint32_t stack_count;
+};
+
+static int make_room(struct strobe_function_tree *t, void *array, size_t needed, size_t *room, size_t item_bytes)
+{
+    if (needed <= *room)
+        return 1;
+    size_t more = *room ? *room : 64;
+    while (more < needed)
+        more *= 2;
+    void *bigger = realloc(*(void **)array, more * item_bytes);
+    if (!bigger) {
+        t->failed = 1;
+        return 0;
+    }
+    memset((char *)bigger + *room * item_bytes, 0, (more - *room) * item_bytes);
+    *(void **)array = bigger;
+    *room = more;
+    return 1;
+}
+
+/* ---- map */
+
+static struct slot *map_find(const struct map *m, uint64_t key, uint64_t key2)
+{
+    size_t i = strobe_mix_pair(key, key2) & m->mask;
+    while (m->slots[i].used && (m->slots[i].key != key || m->slots[i].key2 != key2))
+        i = (i + 1) & m->mask;
+    return &m->slots[i];
+}
+
+static int map_grow(struct strobe_function_tree *t, struct map *m)
+{
+    if (m->slots && m->count * 2 < m->mask)
+        return 1;
+    struct map bigger = {.mask = m->slots ? m->mask * 2 + 1 : 1023, .count = m->count};
+    bigger.slots = calloc(bigger.mask + 1, sizeof *bigger.slots);
+    if (!bigger.slots) {
+        t->failed = 1;
+        return 0;
+    }
+    for (size_t i = 0; m->slots && i <= m->mask; i++)
+        if (m->slots[i].used)
+            *map_find(&bigger, m->slots[i].key, m->slots[i].key2) = m->slots[i];
+    free(m->slots);
+    *m = bigger;
+    return 1;
+}
+
+static void map_fill(struct map *m, struct slot *slot, uint64_t key, uint64_t key2, uint32_t value)
+{
+    *slot = (struct slot){key, key2, value, 1};
+    m->count++;
+}
+
+/* ---- names */
+
+static uint32_t name_of(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
+{
+    if (!make_room(t, &t->name_of_function, (size_t)symbol->function_id + 1, &t->function_room,
+                   sizeof *t->name_of_function) ||
+        !make_room(t, &t->names, t->name_count + 1, &t->name_room, sizeof *t->names))
+        return STROBE_NAME_NO_STACK;
+    uint32_t *known = &t->name_of_function[symbol->function_id];
+    if (!*known) {
+        t->names[t->name_count++] = (struct strobe_name){symbol->function, symbol->image ? symbol->image : "",
+                                                         symbol->file ? symbol->file : "", symbol->line,
+                                                         symbol->function_address};
+        *known = (uint32_t)t->name_count;
+    }
+    return *known - 1;
+}
+
+uint32_t strobe_function_tree_text(struct strobe_function_tree *t, const char *text)
+{
+    if (!make_room(t, &t->names, t->name_count + 1, &t->name_room, sizeof *t->names))
+        return STROBE_NAME_NO_STACK;
+    t->names[t->name_count] = (struct strobe_name){text, "", "", 0, 0};
+    return (uint32_t)t->name_count++;
+}
+
+/* Whose code an image holds by its file's name; the engine's own library, whose functions are told apart: OF_HOOK. */
+static enum owner owner_of_image(const char *image)
+{
+    static const char library[] = "libstrobe-preload.so";
+    static const struct { const char *text; size_t length; } system[] = {
+#define BEGINS(text) {text, sizeof text - 1}
+        BEGINS("libc.so"), BEGINS("libc-"), BEGINS("libpthread"), BEGINS("libdl.so"), BEGINS("libdl-"),
+        BEGINS("librt.so"), BEGINS("librt-"), BEGINS("ld-"), BEGINS("libunwind"), BEGINS("liblzma.so"),
+        BEGINS("libgcc_s.so"), BEGINS("[vdso]"),
+#undef BEGINS
+    };
+    const char *slash = strrchr(image, '/'), *base = slash ? slash + 1 : image;
+    if (slash && !strcmp(base, library))
+        return OF_HOOK;
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+        if (!strncmp(base, system[i].text, system[i].length))
+            return OF_SYSTEM;
+    return OF_PROGRAM;
+}
+
+/* A resolver gives all symbols of an image the same text, which it keeps: the image's name is looked at once for a run
+ * of addresses in it. */
+static enum owner owner_of(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
+{
+    if (!symbol->image)
+        return OF_PROGRAM;
+    if (symbol->image != t->image) {
+        t->image = symbol->image;
+        t->owner_of_image = owner_of_image(symbol->image);
+    }
+    /* The hook of syscall() makes the program's call itself, in this part of it. */
+    bool is_own = t->owner_of_image == OF_HOOK && symbol->is_local && strcmp(symbol->function, "strobe_syscall_raw");
+    return is_own ? OF_ENGINE : t->owner_of_image;
+}
+
+static const struct place *place_of(struct strobe_function_tree *t, uint64_t address)
+{
+    if (!map_grow(t, &t->places))
+        return NULL;
+    struct slot *slot = map_find(&t->places, address, 0);
+    if (!slot->used) {
+        struct strobe_symbol symbols[FRAMES_MAX];
+        size_t count = t->resolver.resolve(t->resolver.ctx, address, symbols, FRAMES_MAX);
+        enum owner owner = count ? owner_of(t, &symbols[0]) : OF_PROGRAM;
+        if (owner == OF_HOOK || owner == OF_ENGINE)
+            count = 0;
+        if (!make_room(t, &t->place, t->place_count + 1, &t->place_room, sizeof *t->place) ||
+            !make_room(t, &t->place_names, t->place_name_count + count, &t->place_name_room, sizeof *t->place_names))
+            return NULL;
+        struct place *new = &t->place[t->place_count];
+        *new = (struct place){(uint32_t)t->place_name_count, (uint32_t)count, owner};
+        for (size_t i = 0; i < count; i++)
+            t->place_names[t->place_name_count++] = name_of(t, &symbols[i]);
+        map_fill(&t->places, slot, address, 0, (uint32_t)t->place_count++);
+    }
+    return &t->place[slot->value];
+}
+
+size_t strobe_function_tree_at(struct strobe_function_tree *t, uint64_t address, const uint32_t **names,
+                               uint32_t *first)
+{
+    const struct place *place = place_of(t, address);
+    if (!place)
+        return 0;
+    *names = t->place_names + place->first;
+    *first = place->first;
+    return place->count;
+}
+
+/* ---- nodes */
+
+uint32_t strobe_function_tree_child(struct strobe_function_tree *t, uint32_t parent, uint32_t name)
+{
+    if (!map_grow(t, &t->children))
+        return 0;
+    struct slot *slot = map_find(&t->children, parent, name);
+    if (!slot->used) {
+        if (!make_room(t, &t->nodes, t->node_count + 1, &t->node_room, sizeof *t->nodes))
+            return 0;
+        t->nodes[t->node_count] = (struct strobe_function_node){parent, name, t->nodes[parent].depth + 1};
+        map_fill(&t->children, slot, parent, name, (uint32_t)t->node_count++);
+    }
+    return slot->value;
+}
+
+/* What `caller` comes to with one frame more; `above` is its stack id. */
+static struct folded descend(struct strobe_function_tree *t, struct folded caller, uint32_t above, uint64_t address)
+{
+    const struct place *place = place_of(t, address);
+    if (!place)
+        return caller;
+    struct folded f = caller;
+    uint32_t node = caller.node - 1, first = place->first, count = place->count;
+    enum owner owner = place->owner;
+    for (uint32_t i = 0; i < count; i++)
+        node = strobe_function_tree_child(t, node, t->place_names[first + i]);
+    f.node = node + 1;
+    if (owner == OF_ENGINE && !caller.in_engine) {
+        f.in_engine = 1;
+        f.until = above;
+    } else if (owner == OF_PROGRAM || (owner == OF_HOOK && !caller.in_engine)) {
+        f.in_engine = 0;
+    }
+    if (!f.in_engine)
+        f.shown = f.node;
+    return f;
+}
+
+/* The node that stacks read this way hang under. */
+static uint32_t base_of(struct strobe_function_tree *t, unsigned way)
+{
+    if (way & STROBE_STACK_LOST)
+        return strobe_function_tree_child(t, 0, STROBE_NAME_LOST);
+    if (way & STROBE_STACK_CUT)
+        return strobe_function_tree_child(t, 0, STROBE_NAME_CUT);
+    return 0;
+}
+
+/* Lists the unfolded part of a stack, innermost first, and what it hangs on. Depths that fall by one at each step
+ * keep a damaged table from leading in circles. */
+static uint32_t climb(const struct strobe_function_tree *t, uint32_t stack, const struct folded *known,
+                      uint32_t *steps, uint32_t *step_count)
+{
+    uint32_t depth = 0;
+    for (*step_count = 0; stack && !known[stack].node; (*step_count)++) {
+        const struct strobe_stack_node *node = stack < t->stack_count ? strobe_stack_node_of(t->table, stack) : NULL;
+        if (!node || *step_count == STROBE_STACK_DEPTH_MAX || (depth && node->depth != depth - 1) || !node->depth)
+            break;
+        depth = node->depth;
+        steps[*step_count] = stack;
+        stack = node->parent;
+        if (stack >= t->stack_count)
+            stack = 0;
+    }
+    return stack;
+}
+
+static void fold(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    struct folded *known = t->of_stack[way], f;
+    uint32_t steps[STROBE_STACK_DEPTH_MAX], count;
+    uint32_t top = climb(t, stack, known, steps, &count);
+    if (top && known[top].node)
+        f = known[top];
+    else
+        f = (struct folded){.node = base_of(t, way) + 1, .shown = 0};
+    if (!f.shown)
+        f.shown = f.node;
+    while (count--) {
+        f = descend(t, f, top, strobe_stack_node_of(t->table, steps[count])->address);
+        top = steps[count];
+        known[top] = f;
+    }
+}
+
+/* NULL: no such stack, or out of memory. */
+static const struct folded *folded_of(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    if (!stack || stack >= t->stack_count || !strobe_stack_node_of(t->table, stack))
+        return NULL;
+    if (!t->of_stack[way]) {
+        t->of_stack[way] = calloc(t->stack_count, sizeof *t->of_stack[way]);
+        if (!t->of_stack[way]) {
+            t->failed = 1;
+            return NULL;
+        }
+    }
+    if (!t->of_stack[way][stack].node)
+        fold(t, stack, way);
+    return &t->of_stack[way][stack];
+}
+
+/* The node of a stack's functions alone. */
+static uint32_t node_of_functions(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    const struct folded *f;
+    if (stack && stack < t->stack_count && t->of_stack[way] && t->of_stack[way][stack].node)
+        f = &t->of_stack[way][stack];
+    else
+        f = folded_of(t, stack, way);
+    if (t->failed && !f)
+        return 0;
+    uint32_t node = !f ? 0 : f->node ? f->shown - 1 : base_of(t, way);
+    return node ? node : strobe_function_tree_child(t, 0, STROBE_NAME_NO_STACK);
+}
+
+/* The name of the system call that a thread with this stack was in; NO_SYSCALL when it was in none. */
+static uint32_t syscall_of(struct strobe_function_tree *t, uint32_t stack)
+{
+    struct strobe_symbol call;
+    if (!t->syscall_of && !(t->syscall_of = calloc(t->stack_count, sizeof *t->syscall_of))) {
+        t->failed = 1;
+        return NO_SYSCALL;
+    }
+    uint32_t *known = &t->syscall_of[stack];
+    if (!*known) {
+        uint64_t address = strobe_stack_node_of(t->table, stack)->address;
+        *known = t->in_syscall(t->resolver.ctx, address, &call) ? name_of(t, &call) : NO_SYSCALL;
+    }
+    return *known;
+}
+
+int strobe_function_tree_in_engine(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    const struct folded *f = folded_of(t, stack, way);
+    return f && f->in_engine;
+}
+
+uint32_t strobe_function_tree_shown_stack(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    const struct folded *f = folded_of(t, stack, way);
+    return f && f->in_engine ? f->until : stack;
+}
+
+uint32_t strobe_function_tree_of_stack(struct strobe_function_tree *t, uint32_t stack, unsigned way)
+{
+    uint32_t node = node_of_functions(t, stack, way);
+    if (!t->in_syscall || !stack || stack >= t->stack_count || !strobe_stack_node_of(t->table, stack) ||
+        strobe_function_tree_in_engine(t, stack, way))
+        return node;
+    uint32_t name = syscall_of(t, stack);
+    return name == NO_SYSCALL ? node : strobe_function_tree_child(t, node, name);
+}
+
+/* ---- the whole */
+
+enum strobe_status strobe_function_tree_open(const struct strobe_stack_table *table, struct strobe_resolver resolver,
+                                             struct strobe_function_tree **out)
+{
+    *out = NULL;
+    struct strobe_function_tree *t = calloc(1, sizeof *t);
+    if (!t)
+        return STROBE_IO;
+    t->table = table;
+    t->resolver = resolver;
+    t->stack_count = strobe_stack_node_count(table) + 1;
+    if (!make_room(t, &t->names, STROBE_NAME_FUNCTIONS, &t->name_room, sizeof *t->names) ||
+        !make_room(t, &t->nodes, 1, &t->node_room, sizeof *t->nodes)) {
+        strobe_function_tree_close(t);
+        return STROBE_IO;
+    }
+    for (size_t i = 0; i < STROBE_NAME_FUNCTIONS; i++) {
+        int sampled_call = i >= STROBE_NAME_SAMPLED_CALL && i < STROBE_NAME_UNSEEN;
+        const char *text = fixed_names[sampled_call ? i - STROBE_NAME_SAMPLED_CALL : i];
+        t->names[i] = (struct strobe_name){text, "", "", 0, 0};
+    }
+    t->name_count = STROBE_NAME_FUNCTIONS;
+    t->node_count = 1;
+    *out = t;
+    return STROBE_OK;
+}
+
+void strobe_function_tree_show_syscalls(struct strobe_function_tree *t,
+                                        int (*in_syscall)(void *ctx, uint64_t return_address,
+                                                          struct strobe_symbol *out))
+{
+    t->in_syscall = in_syscall;
+}
+
+void strobe_function_tree_close(struct strobe_function_tree *t)
+{
+    if (!t)
+        return;
+    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++)
+        free(t->of_stack[way]);
+    free(t->syscall_of);
+    free(t->names);
+    free(t->name_of_function);
+    free(t->places.slots);
+    free(t->place);
+    free(t->place_names);
+    free(t->nodes);
+    free(t->children.slots);
+    free(t);
+}
+
+void strobe_function_tree_enter(struct strobe_function_tree *t, const struct strobe_stack_table *table)
+{
+    for (unsigned way = 0; way < STROBE_STACK_WAYS; way++) {
+        free(t->of_stack[way]);
+        t->of_stack[way] = NULL;
+    }
+    free(t->syscall_of);
+    t->syscall_of = NULL;
+    free(t->places.slots);
+    t->places = (struct map){0};
+    t->table = table;
+    t->stack_count = strobe_stack_node_count(table) + 1;
+}
+
+enum strobe_status strobe_function_tree_status(const struct strobe_function_tree *t)
+{
+    return t->failed ? STROBE_IO : STROBE_OK;
+}
+
+const struct strobe_function_node *strobe_function_tree_node(const struct strobe_function_tree *t, uint32_t node)
+{
+    return &t->nodes[node];
+}
+
+const struct strobe_name *strobe_function_tree_name(const struct strobe_function_tree *t, uint32_t name)
+{
+    return &t->names[name];
+}
+
+uint32_t strobe_function_tree_node_count(const struct strobe_function_tree *t)
+{
+    return (uint32_t)t->node_count;
+}
+
+uint32_t strobe_function_tree_name_count(const struct strobe_function_tree *t)
+{
+    return (uint32_t)t->name_count;
+}

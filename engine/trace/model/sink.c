@@ -1,0 +1,23 @@
+#include "engine/trace/model/sink.h"
+
+#include <string.h>
+
+const char *const strobe_series_name[STROBE_SERIES_COUNT] = {
+    [STROBE_SERIES_CPU_NS] = "process CPU time",
+    [STROBE_SERIES_FOOTPRINT_BYTES] = "memory footprint",
+    [STROBE_SERIES_THREADS] = "threads",
+};
+const char *const strobe_hitch_name[STROBE_HITCH_COUNT] = {
+    [STROBE_HITCH_FRAME] = "hitch",
+    [STROBE_HITCH_HANG] = "hang",
+};
+
+const char *strobe_sink_process_name(const struct strobe_session_header *header, size_t *bytes)
+{
+    static const char unknown[] = "program";
+    size_t end = strnlen(header->exe, sizeof header->exe), begin = end;
+    while (begin && header->exe[begin - 1] != '/')
+        begin--;
+    *bytes = end > begin ? end - begin : sizeof unknown - 1;
+    return end > begin ? header->exe + begin : unknown;
+}

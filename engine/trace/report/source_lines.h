@@ -1,0 +1,37 @@
+/* How often samples met each line of source: the line that the innermost function of a sample's stack was at.
+ *
+ * Reading half: allocates. One thread at a time. */
+#ifndef STROBE_TRACE_REPORT_SOURCE_LINES_H
+#define STROBE_TRACE_REPORT_SOURCE_LINES_H
+
+#include "engine/base/status.h"
+#include "engine/trace/model/function_tree.h"
+#include "engine/util/idmap.h"
+#include "engine/trace/model/sink.h"
+#include "engine/util/text_pool.h"
+
+struct strobe_source_line {
+    uint32_t name;               /* of the function tree: the function */
+    const char *file;
+    uint32_t line;
+    uint64_t samples;
+};
+
+struct strobe_source_lines {
+    struct strobe_source_line *lines;
+    size_t count, room;
+    uint64_t samples, unknown;   /* in all, and of these in functions without debug information */
+    struct strobe_idmap by_place;     /* (name, line << 32 | file) -> lines */
+    struct strobe_text_pool files;
+    int failed;
+};
+
+/* Counts samples of one stack. `symbols` gives lines (no STROBE_SYMBOLS_NO_LINES), and must be what `tree` resolves
+ * with. A zeroed struct is empty. */
+void strobe_source_lines_add(struct strobe_source_lines *lines, struct strobe_function_tree *tree,
+                             const struct strobe_stack_table *table, struct strobe_symbols *symbols,
+                             const struct strobe_samples *samples);
+
+void strobe_source_lines_free(struct strobe_source_lines *lines);
+
+#endif

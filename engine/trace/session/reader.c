@@ -1,0 +1,712 @@
+#include "engine/trace/session/reader.h"
+
+#include "engine/trace/session/code_split.h"
+#include "engine/trace/session/reader_calls.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Writes that one thread can have under way when it is stopped for good: its own, and one that a signal handler
+ * began on top of it. */
+enum { UNDER_WAY_MAX = 2 };
+
+static void say(char *why, size_t why_bytes, const char *format, ...)
+{
+    if (!why || !why_bytes)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, why_bytes, format, args);
+    va_end(args);
+}
+
+static void say_status(char *why, size_t why_bytes, enum strobe_status status)
+{
+    switch (status) {
+    case STROBE_BAD_INPUT:
+        say(why, why_bytes, "header: expected a Strobe session whose parts fit together");
+        break;
+    case STROBE_BAD_VERSION:
+        say(why, why_bytes, "header: expected a session of format version %d", STROBE_SESSION_VERSION);
+        break;
+    case STROBE_TRUNCATED:
+        say(why, why_bytes, "end of file: expected as many bytes as the header promises");
+        break;
+    case STROBE_IO:
+        say(why, why_bytes, "%s", strerror(errno));
+        break;
+    default:
+        say(why, why_bytes, "%s", strobe_status_text(status));
+    }
+}
+
+/* ---- clock */
+
+/* Finds scale and shift so that ns = ticks * scale >> shift with as many bits as fit. */
+static void set_clock(struct strobe_reader *r)
+{
+    const struct strobe_session_header *h = r->session.header;
+    double ns_per_tick = 1e9 / (double)h->ticks_per_second;
+    uint64_t ticks = h->end.ticks - h->begin.ticks, ns = h->end.monotonic_ns - h->begin.monotonic_ns;
+    if (r->closed && h->end.ticks > h->begin.ticks && h->end.monotonic_ns > h->begin.monotonic_ns && ns > 100000000) {
+        double seen = (double)ns / (double)ticks;
+        if (seen > ns_per_tick * 0.99 && seen < ns_per_tick * 1.01 && h->ticks_per_second != 1000000000)
+            ns_per_tick = seen;
+    }
+    if (h->ticks_per_second == 1000000000)
+        return;
+    unsigned shift = 0;
+    while (shift < 63 && ns_per_tick < 0x1p52) {
+        ns_per_tick *= 2;
+        shift++;
+    }
+    r->tick_scale = (uint64_t)(ns_per_tick + 0.5);
+    r->tick_shift = shift;
+}
+
+/* a * b >> shift by halves, so that no compiler extension is needed. */
+static uint64_t multiply_shift(uint64_t a, uint64_t b, unsigned shift)
+{
+    uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
+    uint64_t low = a0 * b0, mid = a1 * b0 + (low >> 32), mid2 = a0 * b1 + (mid & UINT32_MAX);
+    uint64_t high = a1 * b1 + (mid >> 32) + (mid2 >> 32);
+    low = mid2 << 32 | (low & UINT32_MAX);
+    return shift ? high << (64 - shift) | low >> shift : low;
+}
+
+uint64_t strobe_reader_span_ns(const struct strobe_reader *r, uint64_t ticks)
+{
+    return r->tick_scale ? multiply_shift(ticks, r->tick_scale, r->tick_shift) : ticks;
+}
+
+uint64_t strobe_reader_ns(const struct strobe_reader *r, uint64_t ticks)
+{
+    const struct strobe_clock_pair *begin = &r->session.header->begin;
+    return begin->boottime_ns + (ticks > begin->ticks ? strobe_reader_span_ns(r, ticks - begin->ticks) : 0);
+}
+
+/* ---- records */
+
+/* What no writer writes is damaged. So is a record that has more samples than its thread ever took: every sample of a
+ * record is shown, and a flipped bit in a count must not make millions of them. */
+static int believable(const struct strobe_reader *r, const struct strobe_record *record)
+{
+    if (record->thread >= r->thread_count || record->kind <= STROBE_KIND_NONE || record->kind >= STROBE_KIND_COUNT)
+        return 0;
+    const struct strobe_tally *t = &r->threads[record->thread].kind[record->kind];
+    return record->count >= 1 && t->present + record->count <= t->sampled + UNDER_WAY_MAX &&
+           record->ticks + record->duration >= record->ticks && record->ticks + record->duration < UINT64_MAX / 2;
+}
+
+static int grow(void *array, size_t count, size_t *capacity, size_t item_bytes)
+{
+    if (count < *capacity)
+        return 1;
+    size_t more = *capacity ? *capacity * 2 : 4096;
+    void *bigger = realloc(*(void **)array, more * item_bytes);
+    if (!bigger)
+        return 0;
+    *(void **)array = bigger;
+    *capacity = more;
+    return 1;
+}
+
+/* How many the lists being filled have room for. */
+struct rooms { size_t items, metrics, wakes, counters, hitches; };
+
+static int collect_wake(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
+{
+    uint32_t waker = record->cpu_span_ns ? record->cpu_span_ns - 1 : STROBE_NOBODY;
+    if (waker != STROBE_NOBODY && waker >= r->thread_count) {
+        r->malformed++;
+        return 1;
+    }
+    if (!grow(&r->wakes, r->wake_count, room, sizeof *r->wakes))
+        return 0;
+    r->wakes[r->wake_count++] = (struct strobe_reader_wake){record->thread, waker, record->stack, record->ticks,
+                                                            record->ticks + record->duration, record->arg};
+    return 1;
+}
+
+static void keep_final_cpu(struct strobe_reader_thread *t, const struct strobe_record *record)
+{
+    if (record->ticks < t->final_ticks)
+        return;
+    t->final_ticks = record->ticks;
+    t->final_cpu_ns = record->arg;
+}
+
+static int collect_counter(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
+{
+    if (record->cpu_span_ns == STROBE_SERIES_END_CPU_NS && !record->duration) {
+        keep_final_cpu(&r->threads[record->thread], record);
+        return 1;
+    }
+    if (record->cpu_span_ns >= STROBE_SERIES_COUNT || record->duration) {
+        r->malformed++;
+        return 1;
+    }
+    if (!grow(&r->counters, r->counter_count, room, sizeof *r->counters))
+        return 0;
+    r->counters[r->counter_count++] = (struct strobe_reader_counter){record->ticks, record->arg, record->thread,
+                                                                     (enum strobe_series)record->cpu_span_ns};
+    return 1;
+}
+
+static int collect_hitch(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
+{
+    if (record->arg >= STROBE_HITCH_COUNT || !record->duration) {
+        r->malformed++;
+        return 1;
+    }
+    if (!grow(&r->hitches, r->hitch_count, room, sizeof *r->hitches))
+        return 0;
+    r->hitches[r->hitch_count++] = (struct strobe_reader_hitch){record->ticks, record->ticks + record->duration,
+                                                                record->thread, record->stack,
+                                                                (enum strobe_hitch)record->arg};
+    return 1;
+}
+
+/* What is no sample goes to lists of its own: 0 = out of memory. */
+static int collect_other(struct strobe_reader *r, const struct strobe_record *record, struct rooms *room)
+{
+    if (record->kind == STROBE_KIND_WAKE)
+        return collect_wake(r, record, &room->wakes);
+    if (record->kind == STROBE_KIND_COUNTER)
+        return collect_counter(r, record, &room->counters);
+    return collect_hitch(r, record, &room->hitches);
+}
+
+/* Copies every whole record of the ring, in ring order. */
+static int collect(struct strobe_reader *r)
+{
+    struct rooms room = {0};
+    uint32_t slots = strobe_ring_slot_count(&r->session.ring);
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        struct strobe_ring_item found;
+        if (slot % STROBE_CHUNK_SLOTS == 0 && strobe_ring_untouched(&r->session.ring, slot)) {
+            slot += STROBE_CHUNK_SLOTS - 1;
+            continue;
+        }
+        enum strobe_ring_look look = strobe_ring_look(&r->session.ring, slot, &found);
+        if (look == STROBE_LOOK_BUSY) {
+            r->half_written++;
+            if (strobe_ring_salvage(&r->session.ring, slot, &found))
+                look = STROBE_LOOK_RECORD;
+        }
+        if (look != STROBE_LOOK_RECORD)
+            continue;
+        if (!believable(r, &found.record)) {
+            r->malformed++;
+            continue;
+        }
+        struct strobe_tally *tally = &r->threads[found.record.thread].kind[found.record.kind];
+        tally->records++;
+        tally->present += found.record.count;
+        if (!strobe_kind_is_sample(found.record.kind)) {
+            if (!collect_other(r, &found.record, &room))
+                return 0;
+            continue;
+        }
+        if (!grow(&r->items, r->item_count, &room.items, sizeof *r->items))
+            return 0;
+        struct strobe_item *item = &r->items[r->item_count++];
+        *item = (struct strobe_item){.record = found.record, .slot = slot};
+        if (found.record.flags & STROBE_FLAG_METRICS) {
+            if (!grow(&r->metrics, r->metrics_count, &room.metrics, sizeof *r->metrics))
+                return 0;
+            r->metrics[r->metrics_count++] = found.metrics;
+            item->metrics = (uint32_t)r->metrics_count;
+        }
+    }
+    return 1;
+}
+
+struct key { uint64_t ticks, duration; uint32_t item; };
+
+/* Does b, which stands after a in the ring, belong before it? */
+static int out_of_order(const struct key *a, const struct key *b)
+{
+    return b->ticks < a->ticks || (b->ticks == a->ticks && b->duration > a->duration);
+}
+
+/* Merges the neighbouring sorted runs [low, middle) and [middle, high); equal keys keep their order. */
+static void merge(const struct key *from, struct key *to, size_t low, size_t middle, size_t high)
+{
+    size_t a = low, b = middle;
+    for (size_t out = low; out < high; out++)
+        to[out] = b == high || (a < middle && !out_of_order(&from[a], &from[b])) ? from[a++] : from[b++];
+}
+
+/* Natural merge sort: chunks of the ring are runs already, so few passes are needed. Sorts `keys` with the help of
+ * `spare`; returns the one that holds the result. */
+static struct key *sort(struct key *keys, struct key *spare, size_t count)
+{
+    for (;;) {
+        size_t low = 0, runs = 0;
+        while (low < count) {
+            size_t middle = low + 1;
+            while (middle < count && !out_of_order(&keys[middle - 1], &keys[middle]))
+                middle++;
+            size_t high = middle;
+            if (high < count)
+                high++;
+            while (high < count && !out_of_order(&keys[high - 1], &keys[high]))
+                high++;
+            merge(keys, spare, low, middle, high);
+            low = high;
+            runs++;
+        }
+        struct key *sorted = spare;
+        spare = keys;
+        keys = sorted;
+        if (runs <= 1)
+            return keys;
+    }
+}
+
+/* Orders items by thread, then as struct strobe_reader_thread says. */
+static int arrange(struct strobe_reader *r)
+{
+    struct key *keys = malloc((r->item_count + 1) * sizeof *keys), *spare = malloc((r->item_count + 1) * sizeof *spare);
+    struct strobe_item *sorted = malloc((r->item_count + 1) * sizeof *sorted);
+    size_t *place = calloc((size_t)r->thread_count + 1, sizeof *place);
+    int ok = keys && spare && sorted && place;
+    if (ok) {
+        for (size_t i = 0; i < r->item_count; i++)
+            place[r->items[i].record.thread + 1]++;
+        for (uint32_t t = 0; t < r->thread_count; t++) {
+            r->threads[t].items = sorted + place[t];
+            r->threads[t].item_count = place[t + 1];
+            place[t + 1] += place[t];
+        }
+        for (size_t i = 0; i < r->item_count; i++) {
+            const struct strobe_record *record = &r->items[i].record;
+            keys[place[record->thread]++] = (struct key){record->ticks, record->duration, (uint32_t)i};
+        }
+        for (uint32_t t = 0; t < r->thread_count; t++) {
+            size_t from = (size_t)(r->threads[t].items - sorted), count = r->threads[t].item_count;
+            const struct key *done = sort(keys + from, spare + from, count);
+            for (size_t i = 0; i < count; i++)
+                sorted[from + i] = r->items[done[i].item];
+        }
+        free(r->items);
+        r->items = sorted;
+        sorted = NULL;
+    }
+    free(keys);
+    free(spare);
+    free(sorted);
+    free(place);
+    return ok;
+}
+
+/* ---- wakes */
+
+static int compare_uint(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_waiter(const void *a, const void *b)
+{
+    const struct strobe_reader_wake *v = a, *w = b;
+    int order = compare_uint(v->waiter, w->waiter);
+    order = order ? order : compare_uint(v->end_ticks, w->end_ticks);
+    order = order ? order : compare_uint(v->what, w->what);
+    order = order ? order : compare_uint(v->release_ticks, w->release_ticks);
+    order = order ? order : compare_uint(v->waker, w->waker);
+    return order ? order : compare_uint(v->stack, w->stack);
+}
+
+/* The wake of a scope, NULL when there is none. */
+static struct strobe_reader_wake *wake_of(struct strobe_reader *r, const struct strobe_record *scope)
+{
+    size_t low = 0, high = r->wake_count;
+    struct strobe_reader_wake wanted = {.waiter = scope->thread, .end_ticks = scope->ticks + scope->duration,
+                                        .what = scope->arg};
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_waiter(&r->wakes[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct strobe_reader_wake *w = &r->wakes[low];
+    return low < r->wake_count && w->waiter == wanted.waiter && w->end_ticks == wanted.end_ticks &&
+                   w->what == wanted.what && w->release_ticks >= scope->ticks
+               ? w
+               : NULL;
+}
+
+/* Drops the wakes whose wait's own record is gone, so that each flow has both its ends. */
+static int drop_orphans(struct strobe_reader *r)
+{
+    char *found = calloc(r->wake_count + 1, 1);
+    if (!found)
+        return 0;
+    for (size_t i = 0; i < r->item_count; i++) {
+        struct strobe_reader_wake *w = NULL;
+        if (r->items[i].record.flags & STROBE_FLAG_SCOPE)
+            w = wake_of(r, &r->items[i].record);
+        if (w)
+            found[w - r->wakes] = 1;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < r->wake_count; i++)
+        if (found[i])
+            r->wakes[kept++] = r->wakes[i];
+    r->wake_count = kept;
+    free(found);
+    return 1;
+}
+
+struct release { uint64_t ticks; uint32_t waker, wake; };
+
+static int by_waker(const void *a, const void *b)
+{
+    const struct release *v = a, *w = b;
+    int order = compare_uint(v->waker, w->waker);
+    order = order ? order : compare_uint(v->ticks, w->ticks);
+    return order ? order : compare_uint(v->wake, w->wake);
+}
+
+/* Gives each thread the wakes of its waits and of its releases. */
+static int arrange_wakes(struct strobe_reader *r)
+{
+    if (!r->wake_count)
+        return 1;
+    qsort(r->wakes, r->wake_count, sizeof *r->wakes, by_waiter);
+    struct release *releases = malloc(r->wake_count * sizeof *releases);
+    r->wakes_by_waker = malloc(r->wake_count * sizeof *r->wakes_by_waker);
+    int ok = releases && r->wakes_by_waker && drop_orphans(r);
+    size_t count = 0;
+    for (uint32_t i = 0; ok && i < r->wake_count; i++) {
+        const struct strobe_reader_wake *w = &r->wakes[i];
+        struct strobe_reader_thread *t = &r->threads[w->waiter];
+        t->woken = t->woken_count++ ? t->woken : w;
+        if (w->waker != STROBE_NOBODY)
+            releases[count++] = (struct release){w->release_ticks, w->waker, i};
+    }
+    if (ok)
+        qsort(releases, count, sizeof *releases, by_waker);
+    for (size_t i = 0; ok && i < count; i++) {
+        struct strobe_reader_thread *t = &r->threads[releases[i].waker];
+        r->wakes_by_waker[i] = releases[i].wake;
+        t->wakes = t->wake_count++ ? t->wakes : &r->wakes_by_waker[i];
+    }
+    free(releases);
+    return ok;
+}
+
+/* ---- time series */
+
+static int by_series(const void *a, const void *b)
+{
+    const struct strobe_reader_counter *v = a, *w = b;
+    int order = compare_uint(v->what, w->what);
+    order = order ? order : compare_uint(v->ticks, w->ticks);
+    return order ? order : compare_uint(v->value, w->value);
+}
+
+/* Of equal begins the longest comes first. */
+static int by_begin(const void *a, const void *b)
+{
+    const struct strobe_reader_hitch *v = a, *w = b;
+    int order = compare_uint(v->begin_ticks, w->begin_ticks);
+    order = order ? order : compare_uint(v->thread, w->thread);
+    order = order ? order : compare_uint(w->end_ticks, v->end_ticks);
+    return order ? order : compare_uint(w->stack, v->stack);
+}
+
+/* A hitch that was written while it lasted is told once, with the stack of whichever record has one. */
+static void arrange_series(struct strobe_reader *r)
+{
+    size_t kept = 0;
+    if (r->counter_count)
+        qsort(r->counters, r->counter_count, sizeof *r->counters, by_series);
+    if (r->hitch_count)
+        qsort(r->hitches, r->hitch_count, sizeof *r->hitches, by_begin);
+    for (size_t i = 0; i < r->hitch_count; i++) {
+        const struct strobe_reader_hitch *h = &r->hitches[i];
+        struct strobe_reader_hitch *last = kept ? &r->hitches[kept - 1] : NULL;
+        if (!last || last->begin_ticks != h->begin_ticks || last->thread != h->thread)
+            r->hitches[kept++] = *h;
+        else if (!last->stack)
+            last->stack = h->stack;
+    }
+    r->hitch_count = kept;
+}
+
+static void see_series(struct strobe_reader *r)
+{
+    for (size_t i = 0; i < r->counter_count; i++)
+        if (r->counters[i].ticks > r->last_ticks)
+            r->last_ticks = r->counters[i].ticks;
+    for (size_t i = 0; i < r->hitch_count; i++)
+        if (r->hitches[i].end_ticks > r->last_ticks)
+            r->last_ticks = r->hitches[i].end_ticks;
+}
+
+/* ---- threads and losses */
+
+static void tally_settle(struct strobe_tally *t)
+{
+    t->in_flight = (int64_t)(t->requests - t->sampled - t->gated - t->paused - t->reentrant - t->unwind_failed -
+                             t->dropped);
+    t->overwritten = (int64_t)(t->sampled - t->present);
+}
+
+static void tally_add(struct strobe_tally *sum, const struct strobe_tally *t)
+{
+    sum->requests += t->requests;
+    sum->sampled += t->sampled;
+    sum->gated += t->gated;
+    sum->paused += t->paused;
+    sum->reentrant += t->reentrant;
+    sum->unwind_failed += t->unwind_failed;
+    sum->dropped += t->dropped;
+    sum->records += t->records;
+    sum->present += t->present;
+    tally_settle(sum);
+}
+
+static void read_account(const struct strobe_account *a, struct strobe_tally *t)
+{
+    t->requests = strobe_account_requests(a);
+    t->sampled = strobe_load_relaxed(&a->sampled);
+    t->gated = strobe_load_relaxed(&a->gated);
+    t->paused = strobe_load_relaxed(&a->paused);
+    t->reentrant = strobe_load_relaxed(&a->reentrant);
+    t->unwind_failed = strobe_load_relaxed(&a->unwind_failed);
+    t->dropped = strobe_load_relaxed(&a->dropped);
+}
+
+static void read_thread(struct strobe_reader *r, const struct strobe_thread_entry *e, struct strobe_reader_thread *t)
+{
+    t->tid = e->tid;
+    t->generation = e->generation;
+    t->is_main = e->is_main != 0;
+    uint32_t state = strobe_load_acquire(&e->state);
+    t->state = state <= STROBE_THREAD_CUT_SHORT ? (enum strobe_thread_state)state : STROBE_THREAD_FREE;
+    t->start_ticks = e->start_ticks;
+    t->end_ticks = e->end_ticks;
+    t->last_ticks = t->start_ticks;
+    uint32_t kind = strobe_load_relaxed(&e->scope_kind);
+    if (kind > STROBE_KIND_NONE && kind < STROBE_KIND_COUNT && t->state == STROBE_THREAD_LIVE) {
+        t->open_kind = (enum strobe_kind)kind;
+        t->open_begin_ticks = strobe_load_relaxed(&e->scope_begin_ticks);
+    }
+    t->alloc_count = strobe_load_relaxed(&e->alloc_count);
+    t->alloc_bytes = strobe_load_relaxed(&e->alloc_bytes);
+    t->short_waits = strobe_load_relaxed(&e->short_waits);
+    t->short_wait_ticks = strobe_load_relaxed(&e->short_wait_ticks);
+    t->overwrote = strobe_load_relaxed(&e->overwrote_samples);
+    memcpy(t->name, e->name, sizeof e->name);
+    if (!t->name[0])
+        snprintf(t->name, sizeof t->name, "thread %u", t->tid);
+    for (unsigned k = 0; k < STROBE_KIND_COUNT; k++)
+        read_account(&e->account[k], &t->kind[k]);
+    r->overwrote += t->overwrote;
+}
+
+static int read_threads(struct strobe_reader *r)
+{
+    r->thread_count = strobe_session_thread_count(&r->session);
+    r->threads = calloc((size_t)r->thread_count + 1, sizeof *r->threads);
+    if (!r->threads)
+        return 0;
+    for (uint32_t i = 0; i < r->thread_count; i++)
+        read_thread(r, &r->session.threads[i], &r->threads[i]);
+    return 1;
+}
+
+/* Counts what is present against what the accounts say, and finds the ends of threads and session. */
+static void sum_up(struct strobe_reader *r)
+{
+    const struct strobe_session_header *h = r->session.header;
+    r->first_ticks = r->last_ticks = h->begin.ticks;
+    for (uint32_t i = 0; i < r->thread_count; i++) {
+        struct strobe_reader_thread *t = &r->threads[i];
+        t->first_cpu = t->first_metrics = t->item_count;
+        for (size_t j = t->item_count; j--;) {
+            const struct strobe_record *record = &t->items[j].record;
+            if (record->flags & STROBE_FLAG_CPU)
+                t->first_cpu = j;
+            if (t->items[j].metrics)
+                t->first_metrics = j;
+            if (record->count > r->largest)
+                r->largest = record->count;
+            if (record->ticks + record->duration > t->last_ticks)
+                t->last_ticks = record->ticks + record->duration;
+        }
+        for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
+            tally_settle(&t->kind[k]);
+            tally_add(&t->all, &t->kind[k]);
+            if (strobe_kind_is_sample(k))
+                t->samples += t->kind[k].present;
+            if (k != STROBE_KIND_COUNTER && k != STROBE_KIND_HITCH)
+                t->dropped += t->kind[k].dropped;
+        }
+        tally_add(&r->all, &t->all);
+        int64_t overwritten = t->all.overwritten - t->kind[STROBE_KIND_COUNTER].overwritten -
+                              t->kind[STROBE_KIND_HITCH].overwritten;
+        t->overwritten = overwritten > 0 ? (uint64_t)overwritten : 0;
+        r->samples += t->samples;
+        r->dropped += t->dropped;
+        if (t->last_call_ticks > t->last_ticks)
+            t->last_ticks = t->last_call_ticks;
+        if ((t->item_count || t->last_call_ticks) && t->last_ticks > r->last_ticks)
+            r->last_ticks = t->last_ticks;
+    }
+    see_series(r);
+    if (r->closed && h->end.ticks > r->last_ticks)
+        r->last_ticks = h->end.ticks;
+    r->overwrote += strobe_load_relaxed(&h->async_overwrote_samples);
+    r->untracked = strobe_load_relaxed(&h->events_untracked);
+    r->suspends = strobe_load_relaxed(&h->suspends);
+    r->resumes = strobe_load_relaxed(&h->resumes);
+    r->stacks_refused = strobe_load_relaxed(&r->session.stacks.head->full_count);
+}
+
+static int read_whole(struct strobe_reader *r)
+{
+    r->closed = strobe_load_acquire(&r->session.header->state) == STROBE_SESSION_CLOSED;
+    set_clock(r);
+    r->image_count = strobe_session_image_count(&r->session);
+    if (!read_threads(r) || !strobe_reader_look_at_calls(r) || !collect(r) || !arrange(r) || !arrange_wakes(r))
+        return 0;
+    arrange_series(r);
+    sum_up(r);
+    return strobe_code_split(r) == STROBE_OK;
+}
+
+enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **out, char *why, size_t why_bytes)
+{
+    *out = NULL;
+    struct strobe_reader *r = calloc(1, sizeof *r);
+    if (!r) {
+        say_status(why, why_bytes, STROBE_IO);
+        return STROBE_IO;
+    }
+    enum strobe_status status = strobe_session_open(path, &r->session);
+    if (status != STROBE_OK) {
+        say_status(why, why_bytes, status);
+        free(r);
+        return status;
+    }
+    if (!r->session.header->ticks_per_second) {
+        say(why, why_bytes, "header: expected a clock rate above zero");
+        strobe_reader_close(r);
+        return STROBE_BAD_INPUT;
+    }
+    if (!read_whole(r)) {
+        errno = ENOMEM;
+        say_status(why, why_bytes, STROBE_IO);
+        strobe_reader_close(r);
+        return STROBE_IO;
+    }
+    *out = r;
+    return STROBE_OK;
+}
+
+void strobe_reader_close(struct strobe_reader *r)
+{
+    if (!r)
+        return;
+    strobe_session_unmap(&r->session);
+    free(r->threads);
+    free(r->items);
+    free(r->metrics);
+    free(r->wakes);
+    free(r->wakes_by_waker);
+    free(r->counters);
+    free(r->hitches);
+    free(r->blocks);
+    free(r->own_stacks);
+    free(r);
+}
+
+const struct strobe_image_entry *strobe_reader_image(const struct strobe_reader *r, uint32_t index)
+{
+    if (index >= r->image_count)
+        return NULL;
+    const struct strobe_image_entry *image = &r->session.images[index];
+    if (strobe_load_acquire(&image->published) != 1 || !memchr(image->path, 0, sizeof image->path))
+        return NULL;
+    return image;
+}
+
+/* ---- identities */
+
+static int check_thread(const struct strobe_reader *r, const struct strobe_reader_thread *t, char *why,
+                        size_t why_bytes)
+{
+    for (unsigned k = 0; k < STROBE_KIND_COUNT; k++) {
+        const struct strobe_tally *a = &t->kind[k];
+        if (a->in_flight < 0 || (a->in_flight && r->closed && t->state != STROBE_THREAD_CUT_SHORT)) {
+            say(why, why_bytes,
+                "thread %u, %s: %llu requests, but %lld outcomes (%llu sampled, %llu gated, %llu paused, "
+                "%llu re-entrant, %llu unwind failed, %llu dropped)",
+                t->tid, strobe_kind_name(k), (unsigned long long)a->requests,
+                (long long)(a->requests - (uint64_t)a->in_flight),
+                (unsigned long long)a->sampled, (unsigned long long)a->gated, (unsigned long long)a->paused,
+                (unsigned long long)a->reentrant, (unsigned long long)a->unwind_failed,
+                (unsigned long long)a->dropped);
+            return 0;
+        }
+    }
+    if (t->all.in_flight > UNDER_WAY_MAX) {
+        say(why, why_bytes, "thread %u: %lld requests without an outcome, expected at most %d", t->tid,
+            (long long)t->all.in_flight, UNDER_WAY_MAX);
+        return 0;
+    }
+    return 1;
+}
+
+/* Threads that may have been in the middle of a write when they wrote last: those that were cut short, and when the
+ * session was not closed those that lived, and the sampler. */
+static uint64_t count_interrupted_writers(const struct strobe_reader *r)
+{
+    uint64_t count = !r->closed;
+    for (uint32_t i = 0; i < r->thread_count; i++) {
+        enum strobe_thread_state state = r->threads[i].state;
+        bool lives = state == STROBE_THREAD_LIVE || state == STROBE_THREAD_EXITING;
+        count += state == STROBE_THREAD_CUT_SHORT || (lives && !r->closed);
+    }
+    return count;
+}
+
+/* A writer can be in the middle of a write: a record committed but not yet counted, or one overwritten but not yet
+ * counted as such, with all the samples merged in it. */
+static uint64_t samples_under_way(const struct strobe_reader *r)
+{
+    return count_interrupted_writers(r) * UNDER_WAY_MAX * (r->largest ? r->largest : 1);
+}
+
+int strobe_reader_check(const struct strobe_reader *r, char *why, size_t why_bytes)
+{
+    for (uint32_t i = 0; i < r->thread_count; i++)
+        if (!check_thread(r, &r->threads[i], why, why_bytes))
+            return 0;
+    int64_t adrift = (int64_t)(r->all.sampled - r->all.present - r->overwrote);
+    int64_t slack = (int64_t)(samples_under_way(r) + (r->closed ? r->half_written : 0));
+    if (r->malformed) {
+        say(why, why_bytes, "ring: %llu records hold what no writer writes", (unsigned long long)r->malformed);
+        return 0;
+    }
+    if (adrift > slack || adrift < -slack) {
+        say(why, why_bytes, "ring: %llu samples taken, but %llu present and %llu overwritten",
+            (unsigned long long)r->all.sampled, (unsigned long long)r->all.present, (unsigned long long)r->overwrote);
+        return 0;
+    }
+    if (r->suspends - r->resumes > (r->closed ? 0 : 1)) {
+        say(why, why_bytes, "sampler: %llu suspends, but %llu resumes", (unsigned long long)r->suspends,
+            (unsigned long long)r->resumes);
+        return 0;
+    }
+    return strobe_reader_check_calls(r, count_interrupted_writers(r) * UNDER_WAY_MAX, why, why_bytes);
+}

@@ -1,0 +1,166 @@
+#include "engine/trace/session/reader_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No clock gets that far: a tick count of a damaged entry. */
+#define TICKS_MAX (UINT64_MAX / 2)
+
+static int by_thread_and_ticket(const void *a, const void *b)
+{
+    const struct strobe_reader_block *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->ticket < y->ticket ? -1 : x->ticket > y->ticket;
+}
+
+static void note_block(struct strobe_reader *r, uint32_t index, const struct strobe_call_copy *copy)
+{
+    struct strobe_reader_thread *t = &r->threads[copy->thread];
+    r->blocks[r->block_count++] = (struct strobe_reader_block){copy->ticket, index, copy->thread, copy->count};
+    t->calls.present += copy->count;
+    if (copy->open)
+        t->calls.told += copy->count;
+    for (uint32_t i = 0; i < copy->count; i++) {
+        uint64_t ticks = copy->entry[i].ticks;
+        if (ticks >= TICKS_MAX)
+            r->call_entries_damaged++;
+        else if (ticks > t->last_call_ticks)
+            t->last_call_ticks = ticks;
+    }
+}
+
+/* The accounts count what finished blocks held; what is in none of the blocks was overwritten. */
+static void settle(struct strobe_reader *r)
+{
+    const struct strobe_call_log *log = &r->session.calls;
+    for (uint32_t i = 0; i < r->thread_count; i++) {
+        struct strobe_reader_calls *c = &r->threads[i].calls;
+        c->refused = strobe_load_relaxed(&log->accounts[i].refused);
+        c->overwritten = (int64_t)(c->told + strobe_load_relaxed(&log->accounts[i].told) - c->present);
+        c->told += strobe_load_relaxed(&log->accounts[i].told) + c->refused;
+        r->calls.told += c->told;
+        r->calls.present += c->present;
+        r->calls.refused += c->refused;
+        r->calls.overwritten += c->overwritten;
+        r->calls_overwrote += strobe_load_relaxed(&log->accounts[i].overwrote);
+    }
+}
+
+static void share_blocks(struct strobe_reader *r)
+{
+    qsort(r->blocks, r->block_count, sizeof *r->blocks, by_thread_and_ticket);
+    for (size_t i = 0; i < r->block_count; i++) {
+        struct strobe_reader_thread *t = &r->threads[r->blocks[i].thread];
+        if (!t->block_count++)
+            t->blocks = &r->blocks[i];
+    }
+}
+
+int strobe_reader_look_at_calls(struct strobe_reader *r)
+{
+    const struct strobe_call_log *log = &r->session.calls;
+    if (!log->head)
+        return 1;
+    struct strobe_call_copy *copy = malloc(sizeof *copy);
+    r->blocks = malloc(log->head->block_count * sizeof *r->blocks);
+    for (uint32_t i = 0; i < log->head->block_count && r->blocks && copy; i++) {
+        enum strobe_call_look look = strobe_call_look(log, i, copy);
+        if (look == STROBE_CALLS_THERE && copy->thread < r->thread_count)
+            note_block(r, i, copy);
+        else if (look == STROBE_CALLS_TAKEN)
+            r->call_blocks_taken++;
+        else if (look != STROBE_CALLS_EMPTY)
+            r->call_blocks_damaged++;
+    }
+    int whole = r->blocks && copy;
+    free(copy);
+    if (!whole)
+        return 0;
+    share_blocks(r);
+    settle(r);
+    return 1;
+}
+
+/* ---- entries of a thread, in time order */
+
+/* Blocks of one writer follow one another in time, but a handler's block lies within its thread's. Stable: entries of
+ * one time stay in the order of their blocks. */
+static int sort_by_time(struct strobe_reader_call *calls, size_t count)
+{
+    size_t first = 1;
+    while (first < count && calls[first - 1].ticks <= calls[first].ticks)
+        first++;
+    if (first >= count)
+        return 1;
+    struct strobe_reader_call *spare = malloc(count * sizeof *spare), *from = calls, *to = spare;
+    if (!spare)
+        return 0;
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t low = 0; low < count; low += 2 * width) {
+            size_t mid = low + width < count ? low + width : count, high = mid + width < count ? mid + width : count;
+            for (size_t a = low, b = mid, out = low; out < high; out++)
+                to[out] = b >= high || (a < mid && from[a].ticks <= from[b].ticks) ? from[a++] : from[b++];
+        }
+        struct strobe_reader_call *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != calls)
+        memcpy(calls, from, count * sizeof *calls);
+    free(spare);
+    return 1;
+}
+
+enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *r, uint32_t thread,
+                                              struct strobe_reader_call **out, size_t *count)
+{
+    const struct strobe_reader_thread *t = &r->threads[thread];
+    struct strobe_call_copy *copy = malloc(sizeof *copy);
+    struct strobe_reader_call *calls = malloc((t->calls.present ? t->calls.present : 1) * sizeof *calls);
+    size_t n = 0;
+    for (size_t i = 0; i < t->block_count && copy && calls; i++) {
+        const struct strobe_reader_block *b = &t->blocks[i];
+        if (strobe_call_look(&r->session.calls, b->index, copy) != STROBE_CALLS_THERE || copy->ticket != b->ticket)
+            continue;   /* of a session that is being written */
+        uint32_t there = copy->count < b->count ? copy->count : b->count;
+        for (uint32_t j = 0; j < there; j++)
+            if (copy->entry[j].ticks < TICKS_MAX)
+                calls[n++] = (struct strobe_reader_call){copy->entry[j].ticks, copy->entry[j].word};
+    }
+    int whole = copy && calls && sort_by_time(calls, n);
+    free(copy);
+    if (!whole) {
+        free(calls);
+        return STROBE_IO;
+    }
+    *out = calls;
+    *count = n;
+    return STROBE_OK;
+}
+
+/* ---- the books */
+
+static void say(char *why, size_t why_bytes, const char *format, uint64_t a, uint64_t b, uint64_t c)
+{
+    if (why && why_bytes)
+        snprintf(why, why_bytes, format, (unsigned long long)a, (unsigned long long)b, (unsigned long long)c);
+}
+
+int strobe_reader_check_calls(const struct strobe_reader *r, uint64_t writers, char *why, size_t why_bytes)
+{
+    if (r->call_blocks_damaged || r->call_entries_damaged) {
+        say(why, why_bytes, "call log: %llu blocks and %llu entries hold what no writer writes%.0llu",
+            r->call_blocks_damaged, r->call_entries_damaged, 0);
+        return 0;
+    }
+    int64_t adrift = r->calls.overwritten - (int64_t)r->calls_overwrote;
+    int64_t slack = (int64_t)((r->call_blocks_taken + (r->closed ? 0 : writers)) * STROBE_CALL_ENTRIES);
+    if (adrift > slack || adrift < -slack) {
+        say(why, why_bytes, "call log: %llu entries told and not refused, but %llu present and %llu overwritten",
+            r->calls.told - r->calls.refused, r->calls.present, r->calls_overwrote);
+        return 0;
+    }
+    return 1;
+}

@@ -1,0 +1,324 @@
+#include "engine/trace/symbols/call_frames.h"
+
+#include "engine/base/varint.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The section, and what decoding an address in it needs. */
+struct section {
+    Elf_Data *data;
+    uint64_t address;
+    unsigned char ident[EI_NIDENT];
+    unsigned word_bytes;
+    unsigned machine;
+};
+
+/* What an entry's common part (CIE) says about it. */
+struct common {
+    Dwarf_Off offset;
+    Dwarf_CIE cie;
+    unsigned encoding;       /* DW_EH_PE_* of the addresses */
+    int signal;              /* frames of a signal trampoline */
+};
+
+static int find_section(Elf *elf, struct section *out)
+{
+    GElf_Ehdr header;
+    size_t names;
+    const char *ident = elf_getident(elf, NULL);
+    if (!ident || !gelf_getehdr(elf, &header) || elf_getshdrstrndx(elf, &names))
+        return 0;
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
+        GElf_Shdr head;
+        const char *name = gelf_getshdr(s, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
+        if (!name || strcmp(name, ".eh_frame") || head.sh_type == SHT_NOBITS)
+            continue;
+        out->data = elf_rawdata(s, NULL);
+        out->address = head.sh_addr;
+        out->machine = header.e_machine;
+        out->word_bytes = header.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
+        memcpy(out->ident, ident, EI_NIDENT);
+        return out->data && out->data->d_buf && out->data->d_size;
+    }
+    return 0;
+}
+
+/* Reads one address of the given encoding at p; NULL when it is cut off or of a kind that program files don't use. */
+static const uint8_t *get_address(const struct section *s, unsigned encoding, const uint8_t *p, const uint8_t *end,
+                                  uint64_t *out)
+{
+    uint64_t here = s->address + (uint64_t)(p - (const uint8_t *)s->data->d_buf);
+    size_t bytes;
+    switch (encoding & 0x07) {
+    case DW_EH_PE_absptr: bytes = s->word_bytes; break;
+    case DW_EH_PE_udata2: bytes = 2; break;
+    case DW_EH_PE_udata4: bytes = 4; break;
+    case DW_EH_PE_udata8: bytes = 8; break;
+    default: return NULL;
+    }
+    if ((size_t)(end - p) < bytes)
+        return NULL;
+    uint64_t v = 0;
+    for (size_t i = 0; i < bytes; i++)
+        v |= (uint64_t)p[i] << 8 * i;
+    if ((encoding & 0x08) && bytes < 8 && v >> (8 * bytes - 1))
+        v |= UINT64_MAX << 8 * bytes;
+    if ((encoding & 0x70) == DW_EH_PE_pcrel)
+        v += here;
+    else if (encoding & 0x70)
+        return NULL;
+    *out = s->word_bytes == 8 ? v : (uint32_t)v;
+    return p + bytes;
+}
+
+static void read_common(struct common *c, Dwarf_Off offset, const Dwarf_CIE *cie)
+{
+    c->offset = offset;
+    c->cie = *cie;
+    c->encoding = DW_EH_PE_absptr;
+    c->signal = 0;
+    const uint8_t *p = cie->augmentation_data;
+    const uint8_t *end = p ? p + cie->augmentation_data_size : NULL;
+    for (const char *a = cie->augmentation; *a; a++) {
+        if (*a == 'S')
+            c->signal = 1;
+        if (!p || p >= end)
+            continue;
+        if (*a == 'R')
+            c->encoding = *p++;
+        else if (*a == 'L')
+            p++;
+        else if (*a == 'P')
+            return;   /* a pointer to the personality routine follows; R stands before it or after */
+    }
+}
+
+/* The R byte may stand behind the personality pointer: then it is the last byte of the augmentation data. */
+static void read_encoding_behind_personality(struct common *c)
+{
+    const char *a = c->cie.augmentation;
+    const char *personality = strchr(a, 'P'), *r = strchr(a, 'R');
+    if (!personality || !r || r < personality || !c->cie.augmentation_data)
+        return;
+    size_t behind = 0;
+    for (const char *q = r + 1; *q; q++)
+        behind += *q == 'L' || *q == 'R';
+    if (c->cie.augmentation_data_size > behind)
+        c->encoding = c->cie.augmentation_data[c->cie.augmentation_data_size - 1 - behind];
+}
+
+struct judge {
+    unsigned frame_register;    /* DWARF number of the register that frame pointers live in; 0 = unknown machine */
+    unsigned link_register;     /* where return addresses are saved from, on machines that have one; else 0 */
+    int moves_stack, by_pointer, by_expression, no_caller, saves_frame, saves_link;
+};
+
+static int uleb(const uint8_t **p, const uint8_t *end, uint64_t *v)
+{
+    const uint8_t *next = strobe_varint_get(*p, end, v);
+    if (next)
+        *p = next;
+    return next != NULL;
+}
+
+static int skip(const uint8_t **p, const uint8_t *end, uint64_t bytes)
+{
+    if ((uint64_t)(end - *p) < bytes)
+        return 0;
+    *p += bytes;
+    return 1;
+}
+
+static void saved(struct judge *j, uint64_t reg)
+{
+    j->moves_stack = 1;
+    if (reg == j->frame_register)
+        j->saves_frame = 1;
+    if (j->link_register && reg == j->link_register)
+        j->saves_link = 1;
+}
+
+static void cfa_register(struct judge *j, uint64_t reg)
+{
+    j->moves_stack = 1;
+    if (reg == j->frame_register)
+        j->by_pointer = 1;
+}
+
+/* Takes one extended instruction `op` (its upper two bits are 0). Returns 0 when it is unknown or cut off. */
+static int judge_extended(const struct section *s, unsigned encoding, struct judge *j, unsigned op, const uint8_t **p,
+                          const uint8_t *end)
+{
+    uint64_t a = 0, b = 0;
+    switch (op) {
+    case DW_CFA_nop:
+    case DW_CFA_remember_state:
+    case DW_CFA_restore_state:
+    case DW_CFA_GNU_window_save:   /* on aarch64: return addresses are signed from here on */
+        return 1;
+    case DW_CFA_set_loc:
+        *p = get_address(s, encoding, *p, end, &a);
+        return *p != NULL;
+    case DW_CFA_advance_loc1: return skip(p, end, 1);
+    case DW_CFA_advance_loc2: return skip(p, end, 2);
+    case DW_CFA_advance_loc4: return skip(p, end, 4);
+    case DW_CFA_offset_extended:
+    case DW_CFA_offset_extended_sf:
+        if (!uleb(p, end, &a) || !uleb(p, end, &b))
+            return 0;
+        saved(j, a);
+        return 1;
+    case DW_CFA_restore_extended:
+    case DW_CFA_same_value:
+    case DW_CFA_GNU_args_size:
+        return uleb(p, end, &a);
+    case DW_CFA_undefined:
+        if (!uleb(p, end, &a))
+            return 0;
+        j->no_caller |= a == 16 || a == 30;
+        return 1;
+    case DW_CFA_register:
+    case DW_CFA_val_offset:
+    case DW_CFA_val_offset_sf:
+    case DW_CFA_GNU_negative_offset_extended:
+        return uleb(p, end, &a) && uleb(p, end, &b);
+    case DW_CFA_def_cfa:
+    case DW_CFA_def_cfa_sf:
+        if (!uleb(p, end, &a) || !uleb(p, end, &b))
+            return 0;
+        cfa_register(j, a);
+        return 1;
+    case DW_CFA_def_cfa_register:
+        if (!uleb(p, end, &a))
+            return 0;
+        cfa_register(j, a);
+        return 1;
+    case DW_CFA_def_cfa_offset:
+    case DW_CFA_def_cfa_offset_sf:
+        j->moves_stack = 1;
+        return uleb(p, end, &a);
+    case DW_CFA_def_cfa_expression:
+        j->by_expression = 1;
+        return uleb(p, end, &a) && skip(p, end, a);
+    case DW_CFA_expression:
+    case DW_CFA_val_expression:
+        return uleb(p, end, &a) && uleb(p, end, &b) && skip(p, end, b);
+    default: return 0;
+    }
+}
+
+/* Runs through an instruction stream. A stream that can't be followed says nothing. */
+static enum strobe_frame_use judge_stream(const struct section *s, const struct common *c, const uint8_t *p,
+                                          const uint8_t *end)
+{
+    struct judge j = {0};
+    if (s->machine == EM_X86_64)
+        j.frame_register = 6;
+    else if (s->machine == EM_AARCH64) {
+        j.frame_register = 29;
+        j.link_register = 30;
+    } else
+        return STROBE_FRAME_NONE;
+    while (p < end) {
+        unsigned op = *p++;
+        uint64_t v;
+        if ((op & 0xc0) == DW_CFA_offset) {
+            if (!uleb(&p, end, &v))
+                return STROBE_FRAME_NONE;
+            saved(&j, op & 0x3f);
+        } else if (!(op & 0xc0) && !judge_extended(s, c->encoding, &j, op, &p, end))
+            return STROBE_FRAME_NONE;
+    }
+    if (j.by_expression || j.no_caller || c->signal)
+        return STROBE_FRAME_NONE;
+    /* On aarch64 compilers may leave the CFA on sp: the pair (x29, x30) saved together is the frame record. */
+    if (j.by_pointer || (j.link_register && j.saves_frame && j.saves_link))
+        return STROBE_FRAME_POINTER;
+    return j.moves_stack ? STROBE_FRAME_PLAIN : STROBE_FRAME_NONE;
+}
+
+/* Decodes one entry; 0 when its address can't be read. */
+static int read_entry(const struct section *s, const struct common *c, const Dwarf_FDE *fde,
+                      struct strobe_call_frame *out)
+{
+    const uint8_t *p = get_address(s, c->encoding, fde->start, fde->end, &out->start);
+    p = p ? get_address(s, c->encoding & 0x0f, p, fde->end, &out->bytes) : NULL;
+    if (!p)
+        return 0;
+    uint64_t augmentation = c->cie.fde_augmentation_data_size;
+    if (c->cie.augmentation[0] == 'z' && !uleb(&p, fde->end, &augmentation))
+        return 0;
+    if (!skip(&p, fde->end, augmentation))
+        return 0;
+    out->use = judge_stream(s, c, p, fde->end);
+    return 1;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct strobe_call_frame *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Finds the common part at `offset`; entries mostly follow theirs, so the last one is tried first. */
+static int common_at(const struct section *s, Dwarf_Off offset, struct common *c)
+{
+    Dwarf_CFI_Entry entry;
+    Dwarf_Off next;
+    if (c->offset == offset)
+        return 1;
+    if (dwarf_next_cfi(s->ident, s->data, 1, offset, &next, &entry) || !dwarf_cfi_cie_p(&entry))
+        return 0;
+    read_common(c, offset, &entry.cie);
+    read_encoding_behind_personality(c);
+    return 1;
+}
+
+enum strobe_status strobe_call_frames_read(Elf *elf, struct strobe_call_frame **out, size_t *count)
+{
+    struct section s;
+    struct common c = {.offset = (Dwarf_Off)-1};
+    size_t capacity = 0;
+    enum strobe_status status = STROBE_OK;
+    *out = NULL;
+    *count = 0;
+    if (!find_section(elf, &s))
+        return STROBE_OK;
+    for (Dwarf_Off at = 0, next; at != (Dwarf_Off)-1; at = next) {
+        Dwarf_CFI_Entry entry;
+        next = (Dwarf_Off)-1;
+        int r = dwarf_next_cfi(s.ident, s.data, 1, at, &next, &entry);
+        if (r) {
+            if (r > 0)
+                break;
+            status = STROBE_BAD_INPUT;
+            if (next == (Dwarf_Off)-1 || next <= at)
+                break;
+            continue;
+        }
+        if (dwarf_cfi_cie_p(&entry))
+            continue;
+        if (*count == capacity) {
+            capacity = capacity ? 2 * capacity : 256;
+            struct strobe_call_frame *grown = realloc(*out, capacity * sizeof **out);
+            if (!grown) {
+                free(*out);
+                *out = NULL;
+                *count = 0;
+                return STROBE_IO;
+            }
+            *out = grown;
+        }
+        if (common_at(&s, entry.fde.CIE_pointer, &c) && read_entry(&s, &c, &entry.fde, *out + *count))
+            ++*count;
+        else
+            status = STROBE_BAD_INPUT;
+    }
+    if (*count)
+        qsort(*out, *count, sizeof **out, by_start);
+    return status;
+}

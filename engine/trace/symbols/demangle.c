@@ -1,0 +1,18 @@
+#include "engine/trace/symbols/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Mangled names grow exponentially when they refer back to themselves: no such text helps a reader. */
+enum { NAME_BYTES_MAX = 8192 };
+
+char *strobe_demangle(const char *name)
+{
+    /* C names may look like other languages' manglings, so only the two prefixes that are reserved are tried. */
+    if (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2))
+        return NULL;
+    if (strlen(name) > NAME_BYTES_MAX)
+        return NULL;
+    return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+}

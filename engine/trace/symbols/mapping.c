@@ -1,0 +1,374 @@
+#include "engine/trace/symbols/mapping.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct text { const char *at; size_t bytes; };
+
+struct class { struct text before, after; const char *members, *end; };
+
+struct strobe_mapping {
+    char *content;
+    struct class *classes;     /* by `after` */
+    size_t count, room;
+};
+
+/* ---- text ---- */
+
+static struct text between(const char *from, const char *to)
+{
+    return (struct text){from, (size_t)(to - from)};
+}
+
+static struct text trimmed(struct text t)
+{
+    while (t.bytes && strchr(" \t\r", t.at[0]))
+        t.at++, t.bytes--;
+    while (t.bytes && strchr(" \t\r", t.at[t.bytes - 1]))
+        t.bytes--;
+    return t;
+}
+
+static bool same(struct text a, struct text b)
+{
+    return a.bytes == b.bytes && memcmp(a.at, b.at, a.bytes) == 0;
+}
+
+static int compare(struct text a, struct text b)
+{
+    int order = memcmp(a.at, b.at, a.bytes < b.bytes ? a.bytes : b.bytes);
+    return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
+
+/* The place of `part` in t, or NULL. */
+static const char *find(struct text t, const char *part)
+{
+    return memmem(t.at, t.bytes, part, strlen(part));
+}
+
+static const char *find_last(struct text t, char c)
+{
+    return t.bytes ? memrchr(t.at, c, t.bytes) : NULL;
+}
+
+/* Takes the next line off *rest; false at the end. */
+static bool next_line(struct text *rest, struct text *line)
+{
+    if (!rest->bytes)
+        return false;
+    const char *end = memchr(rest->at, '\n', rest->bytes);
+    size_t bytes = end ? (size_t)(end - rest->at) : rest->bytes;
+    *line = (struct text){rest->at, bytes};
+    bytes += end != NULL;
+    rest->at += bytes;
+    rest->bytes -= bytes;
+    return true;
+}
+
+/* ---- a text that grows ---- */
+
+struct string { char *at; size_t bytes, room; bool failed; };
+
+static void append(struct string *s, struct text t)
+{
+    if (s->bytes + t.bytes + 1 > s->room) {
+        size_t room = 2 * (s->bytes + t.bytes) + 64;
+        char *grown = realloc(s->at, room);
+        s->failed |= !grown;
+        if (!grown)
+            return;
+        s->at = grown;
+        s->room = room;
+    }
+    memcpy(s->at + s->bytes, t.at, t.bytes);
+    s->bytes += t.bytes;
+    s->at[s->bytes] = '\0';
+}
+
+static void append_word(struct string *s, const char *word)
+{
+    append(s, (struct text){word, strlen(word)});
+}
+
+/* ---- reading ---- */
+
+static int by_after(const void *a, const void *b)
+{
+    return compare(((const struct class *)a)->after, ((const struct class *)b)->after);
+}
+
+static bool add_class(struct strobe_mapping *m, struct class c)
+{
+    if (m->count == m->room) {
+        size_t room = m->room ? 2 * m->room : 64;
+        struct class *grown = realloc(m->classes, room * sizeof *grown);
+        if (!grown)
+            return false;
+        m->classes = grown;
+        m->room = room;
+    }
+    m->classes[m->count++] = c;
+    return true;
+}
+
+static enum strobe_status expected(const char *path, size_t line, const char *what, char *why, size_t why_bytes)
+{
+    snprintf(why, why_bytes, "%s:%zu: expected %s", path, line, what);
+    return STROBE_BAD_INPUT;
+}
+
+/* "before -> after:" */
+static bool class_line(struct text line, struct class *out)
+{
+    const char *arrow = find(line, " -> ");
+    if (!arrow || line.bytes < 2 || line.at[line.bytes - 1] != ':')
+        return false;
+    out->before = trimmed(between(line.at, arrow));
+    out->after = trimmed(between(arrow + 4, line.at + line.bytes - 1));
+    return out->before.bytes && out->after.bytes;
+}
+
+static enum strobe_status read_classes(struct strobe_mapping *m, size_t bytes, const char *path, char *why,
+                                       size_t why_bytes)
+{
+    struct text rest = {m->content, bytes}, line;
+    for (size_t number = 1; next_line(&rest, &line); number++) {
+        bool indented = line.bytes && (line.at[0] == ' ' || line.at[0] == '\t');
+        struct text t = trimmed(line);
+        struct class c = {.members = rest.at};
+        if (!t.bytes || t.at[0] == '#')
+            continue;
+        if (indented && !m->count)
+            return expected(path, number, "a class, \"NAME -> NEW:\", before its members", why, why_bytes);
+        if (indented && !find(t, " -> "))
+            return expected(path, number, "a member, \"TYPE NAME -> NEW\"", why, why_bytes);
+        if (indented)
+            continue;
+        if (!class_line(t, &c))
+            return expected(path, number, "a class, \"NAME -> NEW:\"", why, why_bytes);
+        if (m->count)
+            m->classes[m->count - 1].end = line.at;
+        if (!add_class(m, c))
+            return STROBE_IO;
+    }
+    if (!m->count)
+        return expected(path, 1, "a class, \"NAME -> NEW:\"", why, why_bytes);
+    m->classes[m->count - 1].end = m->content + bytes;
+    qsort(m->classes, m->count, sizeof *m->classes, by_after);
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_mapping_parse(const char *text, size_t bytes, const char *path, struct strobe_mapping **out,
+                                        char *why, size_t why_bytes)
+{
+    struct strobe_mapping *m = calloc(1, sizeof *m);
+    *out = NULL;
+    snprintf(why, why_bytes, "out of memory");
+    if (!m)
+        return STROBE_IO;
+    m->content = malloc(bytes + 1);
+    enum strobe_status status = STROBE_IO;
+    if (m->content) {
+        memcpy(m->content, text, bytes);
+        m->content[bytes] = '\0';
+        status = read_classes(m, bytes, path, why, why_bytes);
+    }
+    if (status == STROBE_OK)
+        *out = m;
+    else
+        strobe_mapping_free(m);
+    return status;
+}
+
+static enum strobe_status read_all(FILE *in, struct string *out)
+{
+    char piece[65536];
+    size_t n;
+    while ((n = fread(piece, 1, sizeof piece, in)) > 0)
+        append(out, (struct text){piece, n});
+    return ferror(in) || out->failed ? STROBE_IO : STROBE_OK;
+}
+
+enum strobe_status strobe_mapping_read(const char *path, struct strobe_mapping **out, char *why, size_t why_bytes)
+{
+    struct string content = {0};
+    *out = NULL;
+    FILE *in = fopen(path, "r");
+    enum strobe_status status = in ? read_all(in, &content) : STROBE_IO;
+    if (status != STROBE_OK)
+        snprintf(why, why_bytes, "%s: cannot read: %s", path, strerror(errno));
+    else
+        status = strobe_mapping_parse(content.at ? content.at : "", content.bytes, path, out, why, why_bytes);
+    if (in)
+        fclose(in);
+    free(content.at);
+    return status;
+}
+
+void strobe_mapping_free(struct strobe_mapping *m)
+{
+    if (!m)
+        return;
+    free(m->classes);
+    free(m->content);
+    free(m);
+}
+
+size_t strobe_mapping_class_count(const struct strobe_mapping *m)
+{
+    return m->count;
+}
+
+/* ---- members ---- */
+
+/* "[1:5:]TYPE NAME(PARAMETERS)[:10[:14]] -> NEW", taken apart. */
+struct member { struct text lines, type, name, parameters, after; };
+
+static bool member_line(struct text line, struct member *out)
+{
+    const char *arrow = find(line, " -> "), *open, *close, *blank;
+    if (!arrow || line.at[0] == '#')
+        return false;
+    struct text before = between(line.at, arrow);
+    open = find(before, "(");
+    close = find(before, ")");
+    if (!open || !close || close < open)
+        return false;   /* a field */
+    out->after = trimmed(between(arrow + 4, line.at + line.bytes));
+    out->parameters = between(open + 1, close);
+    blank = find(between(before.at, open), " ");
+    if (!blank)
+        return false;
+    out->name = trimmed(between(blank + 1, open));
+    struct text type = between(before.at, blank);
+    const char *colon = find_last(type, ':');
+    out->lines = colon ? between(type.at, colon) : (struct text){type.at, 0};
+    out->type = colon ? between(colon + 1, blank) : type;
+    return true;
+}
+
+static const struct class *class_of(const struct strobe_mapping *m, struct text after)
+{
+    struct class key = {.after = after};
+    return m->count ? bsearch(&key, m->classes, m->count, sizeof key, by_after) : NULL;
+}
+
+/* A type as it was: "a.d[]" by its class. */
+static void append_type(const struct strobe_mapping *m, struct string *out, struct text type)
+{
+    type = trimmed(type);
+    const char *array = find(type, "[");
+    struct text element = array ? between(type.at, array) : type;
+    const struct class *c = class_of(m, element);
+    append(out, c ? c->before : element);
+    if (array)
+        append(out, between(array, type.at + type.bytes));
+}
+
+/* Types with commas between, as they were, parted by `comma`. */
+static void append_types(const struct strobe_mapping *m, struct string *out, struct text types, const char *comma)
+{
+    for (bool more = trimmed(types).bytes > 0; more;) {
+        const char *end = memchr(types.at, ',', types.bytes);
+        append_type(m, out, end ? between(types.at, end) : types);
+        more = end != NULL;
+        if (!more)
+            break;
+        append_word(out, comma);
+        types = between(end + 1, types.at + types.bytes);
+    }
+}
+
+/* What `name` with these parameters, as they were, was: each candidate once. Entries of the same lines in a row are
+ * one: the last is the method, those before were inlined into it. */
+static unsigned append_candidates(const struct class *c, struct text name, const char *parameters,
+                                  struct text type, struct string *out)
+{
+    struct text rest = between(c->members, c->end), line;
+    struct member m = {0}, next, seen = {0};
+    bool pending = false;
+    unsigned count = 0;
+    for (bool more = true; more;) {
+        more = next_line(&rest, &line);
+        bool is_method = more && member_line(trimmed(line), &next) && same(next.after, name);
+        if (more && !is_method)
+            continue;
+        bool inlined = more && pending && next.lines.bytes && same(next.lines, m.lines);
+        bool fits = pending && !inlined && same(m.parameters, (struct text){parameters, strlen(parameters)});
+        if (fits && !(count && same(m.name, seen.name))) {
+            if (count)
+                append_word(out, " or ");
+            append(out, type);
+            append_word(out, " ");
+            if (!memchr(m.name.at, '.', m.name.bytes)) {
+                append(out, c->before);
+                append_word(out, ".");
+            }
+            append(out, m.name);
+            seen = m;
+            count++;
+        }
+        m = next;
+        pending = more;
+    }
+    return count;
+}
+
+/* ---- a method's text ---- */
+
+/* "TYPE CLASS.NAME(PARAMETERS)" */
+static bool take_apart(struct text t, struct text *type, struct text *class, struct text *name,
+                       struct text *parameters)
+{
+    const char *open = find(t, "("), *close = find_last(t, ')');
+    if (!open || !close || close < open)
+        return false;
+    const char *blank = find_last(between(t.at, open), ' ');
+    struct text whole = between(blank ? blank + 1 : t.at, open);
+    const char *dot = find_last(whole, '.');
+    if (!dot || !blank)
+        return false;
+    *type = between(t.at, blank);
+    *class = between(whole.at, dot);
+    *name = between(dot + 1, open);
+    *parameters = between(open + 1, close);
+    return true;
+}
+
+char *strobe_mapping_method(const struct strobe_mapping *m, const char *method)
+{
+    struct text t = {method, strlen(method)}, type, class, name, parameters;
+    struct string out = {0}, types = {0}, key = {0}, result = {0};
+    if (!take_apart(t, &type, &class, &name, &parameters))
+        return strdup(method);
+    append_word(&types, "");
+    append_word(&key, "");
+    append_type(m, &result, type);
+    append_types(m, &types, parameters, ", ");
+    append_types(m, &key, parameters, ",");
+    const struct class *c = class_of(m, class);
+    bool failed = types.failed || key.failed || result.failed;
+    struct text now = {result.at, result.bytes};
+    if (!failed && (!c || !append_candidates(c, name, key.at, now, &out))) {
+        append(&out, now);
+        append_word(&out, " ");
+        append(&out, c ? c->before : class);
+        append_word(&out, ".");
+        append(&out, name);
+    }
+    append_word(&out, "(");
+    append_word(&out, failed ? "" : types.at);
+    append_word(&out, ")");
+    failed |= out.failed;
+    free(types.at);
+    free(key.at);
+    free(result.at);
+    if (failed) {
+        free(out.at);
+        return NULL;
+    }
+    return out.at;
+}

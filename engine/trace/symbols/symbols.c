@@ -1,0 +1,522 @@
+#include "engine/trace/symbols/symbols.h"
+
+#include "engine/trace/session/code_names.h"
+#include "engine/trace/symbols/demangle.h"
+#include "engine/util/idmap.h"
+#include "engine/trace/symbols/symbol_image.h"
+#include "engine/trace/symbols/syscall_site.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Frames [first, first + count) in the pool answer one address. */
+struct answer { uint32_t first, count; };
+
+/* Where the session at hand has an image: `shift` leads from there to the addresses that the image is known under. */
+struct placed { uint64_t start, end, shift; };
+
+struct strobe_symbols {
+    unsigned options;
+    struct strobe_symbol_image *images;
+    size_t image_count, image_capacity;
+    struct strobe_image_report *reports;
+    int shared;                        /* images of several sessions, each under addresses of its own */
+    uint64_t session;                  /* number of the one at hand, from 1; 0 unless shared */
+    struct placed *placed;
+    size_t placed_count, placed_capacity;
+    uint64_t next_start;               /* where the next image goes */
+    struct strobe_idmap by_address;    /* (address, session unless in an image) -> answers */
+    struct answer *answers;
+    size_t answer_capacity;
+    struct strobe_symbol *frames;      /* the pool */
+    size_t frame_count, frame_capacity;
+    struct strobe_idmap by_function;   /* (image and whether inlined, start or identity) -> names */
+    struct strobe_names told;          /* by the traced process, of addresses that are in no image */
+    struct strobe_code_names code;     /* names of generated code */
+    struct strobe_text_pool code_texts;
+    struct strobe_idmap by_told;       /* (address, 0) -> its place among them */
+    uint64_t *told_at;
+    size_t told_capacity;
+    char **names;
+    size_t name_capacity;
+};
+
+/* The image that identities of functions have which are in none: those of single addresses, those of generated code,
+ * whose identity is the number of their name, and those of system calls. */
+#define IDENTITY_OF_ADDRESS UINT64_MAX
+#define IDENTITY_OF_CODE (UINT64_MAX - 1)
+#define IDENTITY_OF_SYSCALL (UINT64_MAX - 2)
+enum { IDENTITIES_OF_NONE = 3 };   /* below them: names of single addresses that one of several processes has told */
+
+/* What a place gets when memory runs out. */
+static const struct strobe_symbol nothing = {.function = "?", .image = "", .file = ""};
+
+/* Makes room for one more element. */
+static int room(void **list, size_t *capacity, size_t count, size_t element_bytes)
+{
+    if (count < *capacity)
+        return 1;
+    size_t larger = *capacity ? 2 * *capacity : 256;
+    void *grown = realloc(*list, larger * element_bytes);
+    if (!grown)
+        return 0;
+    *list = grown;
+    *capacity = larger;
+    return 1;
+}
+
+static int copy_image(const struct strobe_session *session, const struct strobe_image_entry *entry,
+                      struct strobe_symbol_image *out)
+{
+    if (strobe_load_acquire(&entry->published) != 1)
+        return 1;
+    out->path = strndup(entry->path, sizeof entry->path);
+    if (!out->path)
+        return 0;
+    const char *slash = strrchr(out->path, '/');
+    out->short_name = slash && slash[1] ? slash + 1 : out->path;
+    out->start = entry->start;
+    out->end = entry->end;
+    out->bias = entry->bias;
+    out->build_id_bytes =
+        entry->build_id_bytes < STROBE_BUILD_ID_BYTES ? entry->build_id_bytes : STROBE_BUILD_ID_BYTES;
+    memcpy(out->build_id, entry->build_id, sizeof out->build_id);
+    out->captured_ns = session->header->begin.realtime_ns;
+    return 1;
+}
+
+/* Where each name stands that the process itself has told. Of several of one address the first counts. */
+static int index_told(struct strobe_symbols *s, const struct strobe_session *session)
+{
+    struct strobe_named_address name;
+    s->told = session->names;
+    for (uint64_t at = 0, next = 0; strobe_names_next(&s->told, &next, &name); at = next) {
+        int fresh;
+        if (name.flags & STROBE_NAME_CODE)
+            continue;
+        if (!room((void **)&s->told_at, &s->told_capacity, s->by_told.count, sizeof *s->told_at))
+            return 0;
+        uint32_t *place = strobe_idmap_put(&s->by_told, name.address, 0, &fresh);
+        if (!place)
+            return 0;
+        if (!fresh)
+            continue;
+        *place = (uint32_t)s->by_told.count - 1;
+        s->told_at[*place] = at;
+    }
+    return 1;
+}
+
+static struct strobe_symbols *open_empty(unsigned options)
+{
+    /* Names are looked up on this machine alone: libdwfl would ask the servers this variable names. */
+    unsetenv("DEBUGINFOD_URLS");
+    struct strobe_symbols *s = calloc(1, sizeof *s);
+    if (s)
+        s->options = options;
+    return s;
+}
+
+/* Makes room for one more image, zeroed, and for its report. */
+static int room_for_image(struct strobe_symbols *s)
+{
+    if (s->image_count < s->image_capacity)
+        return 1;
+    size_t larger = s->image_capacity ? 2 * s->image_capacity : 64;
+    struct strobe_symbol_image *images = realloc(s->images, larger * sizeof *images);
+    if (!images)
+        return 0;
+    memset(images + s->image_capacity, 0, (larger - s->image_capacity) * sizeof *images);
+    s->images = images;
+    struct strobe_image_report *reports = realloc(s->reports, larger * sizeof *reports);
+    if (!reports)
+        return 0;
+    s->reports = reports;
+    s->image_capacity = larger;
+    return 1;
+}
+
+static int add_image(struct strobe_symbols *s, const struct strobe_session *session,
+                     const struct strobe_image_entry *entry)
+{
+    if (!room_for_image(s) || !copy_image(session, entry, &s->images[s->image_count]))
+        return 0;
+    if (s->images[s->image_count].path)
+        s->image_count++;
+    return 1;
+}
+
+enum strobe_status strobe_symbols_open(const struct strobe_session *session, unsigned options,
+                                       struct strobe_symbols **out)
+{
+    size_t count = strobe_session_image_count(session);
+    struct strobe_symbols *s = open_empty(options);
+    *out = NULL;
+    int enough = s && room_for_image(s);
+    for (size_t i = 0; i < count && enough; i++)
+        enough = add_image(s, session, &session->images[i]);
+    if (!enough || !index_told(s, session) || strobe_code_names_open(&s->told, &s->code) != STROBE_OK) {
+        strobe_symbols_close(s);
+        return STROBE_IO;
+    }
+    *out = s;
+    return STROBE_OK;
+}
+
+/* ---- several sessions */
+
+/* Above all addresses of processes, so that those of no image stay what they are. */
+#define SHARED_START ((uint64_t)1 << 62)
+enum { SHARED_GAP = 1 << 20 };
+
+enum strobe_status strobe_symbols_open_shared(unsigned options, struct strobe_symbols **out)
+{
+    struct strobe_symbols *s = open_empty(options);
+    *out = s;
+    if (!s || !room_for_image(s)) {
+        strobe_symbols_close(s);
+        *out = NULL;
+        return STROBE_IO;
+    }
+    s->shared = 1;
+    s->next_start = SHARED_START;
+    return STROBE_OK;
+}
+
+static int is_same_image(const struct strobe_symbol_image *image, const struct strobe_image_entry *entry)
+{
+    return image->end - image->start == entry->end - entry->start &&
+           image->bias - image->start == entry->bias - entry->start &&
+           image->build_id_bytes == entry->build_id_bytes &&
+           !memcmp(image->build_id, entry->build_id, image->build_id_bytes) &&
+           !strncmp(image->path, entry->path, sizeof entry->path);
+}
+
+/* The image that the entry is of, with addresses of its own when it is new. NULL: out of memory, or not published. */
+static const struct strobe_symbol_image *share_image(struct strobe_symbols *s, const struct strobe_session *session,
+                                                     const struct strobe_image_entry *entry, int *enough)
+{
+    *enough = 1;
+    if (strobe_load_acquire(&entry->published) != 1 || entry->end <= entry->start)
+        return NULL;
+    for (size_t i = 0; i < s->image_count; i++)
+        if (is_same_image(&s->images[i], entry))
+            return &s->images[i];
+    size_t before = s->image_count;
+    *enough = add_image(s, session, entry);
+    if (!*enough || s->image_count == before)
+        return NULL;
+    struct strobe_symbol_image *new = &s->images[before];
+    uint64_t shift = s->next_start + (entry->start & (SHARED_GAP - 1)) - entry->start;
+    new->start += shift;
+    new->end += shift;
+    new->bias += shift;
+    s->next_start = (new->end + 2 * SHARED_GAP) & ~(uint64_t)(SHARED_GAP - 1);
+    return new;
+}
+
+enum strobe_status strobe_symbols_enter(struct strobe_symbols *s, const struct strobe_session *session)
+{
+    uint32_t count = strobe_session_image_count(session);
+    s->session++;
+    s->placed_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct strobe_image_entry *entry = &session->images[i];
+        int enough;
+        const struct strobe_symbol_image *image = share_image(s, session, entry, &enough);
+        if (!enough || !room((void **)&s->placed, &s->placed_capacity, s->placed_count, sizeof *s->placed))
+            return STROBE_IO;
+        if (image)
+            s->placed[s->placed_count++] = (struct placed){entry->start, entry->end, image->start - entry->start};
+    }
+    strobe_idmap_free(&s->by_told);
+    s->by_told = (struct strobe_idmap){0};
+    strobe_code_names_close(&s->code);
+    return index_told(s, session) ? strobe_code_names_open(&s->told, &s->code) : STROBE_IO;
+}
+
+/* The address under which an image of the session at hand is known; `address` itself when it is in none. */
+static uint64_t shared_address(const struct strobe_symbols *s, uint64_t address)
+{
+    uint64_t at = address ? address - 1 : address;
+    for (size_t i = s->placed_count; i-- > 0;)
+        if (at >= s->placed[i].start && at < s->placed[i].end)
+            return address + s->placed[i].shift;
+    return address;
+}
+
+void strobe_symbols_close(struct strobe_symbols *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->image_count; i++)
+        strobe_symbol_image_close(&s->images[i]);
+    for (size_t i = 0; i < s->by_function.count && s->names; i++)
+        free(s->names[i]);
+    strobe_idmap_free(&s->by_address);
+    strobe_idmap_free(&s->by_function);
+    strobe_idmap_free(&s->by_told);
+    strobe_code_names_close(&s->code);
+    strobe_text_pool_free(&s->code_texts);
+    free(s->told_at);
+    free(s->placed);
+    free(s->images);
+    free(s->reports);
+    free(s->answers);
+    free(s->frames);
+    free(s->names);
+    free(s);
+}
+
+/* The image loaded last that holds the address: an address may have been used again after an unload. */
+static struct strobe_symbol_image *image_at(const struct strobe_symbols *s, uint64_t address)
+{
+    for (size_t i = s->image_count; i-- > 0;)
+        if (address >= s->images[i].start && address < s->images[i].end)
+            return &s->images[i];
+    return NULL;
+}
+
+/* The id of the function with this identity; a new one gets `linkage`, demangled, or else `placeholder` as name.
+ * UINT32_MAX: out of memory. */
+static uint32_t function_id(struct strobe_symbols *s, uint64_t image, uint64_t identity, const char *linkage,
+                            const char *placeholder)
+{
+    int fresh;
+    if (!room((void **)&s->names, &s->name_capacity, s->by_function.count, sizeof *s->names))
+        return UINT32_MAX;
+    uint32_t *id = strobe_idmap_put(&s->by_function, image, identity, &fresh);
+    if (!id)
+        return UINT32_MAX;
+    if (fresh) {
+        *id = (uint32_t)s->by_function.count - 1;
+        char *name = linkage && !(s->options & STROBE_SYMBOLS_MANGLED) ? strobe_demangle(linkage) : NULL;
+        /* Symbol versions (name@VERSION) are the linker's business. */
+        s->names[*id] = name ? name : linkage ? strndup(linkage, strcspn(linkage, "@")) : strdup(placeholder);
+    }
+    return s->names[*id] ? *id : UINT32_MAX;
+}
+
+static int add_frame(struct strobe_symbols *s, uint32_t id, const char *image, const struct strobe_inline *place,
+                     uint64_t address)
+{
+    if (!room((void **)&s->frames, &s->frame_capacity, s->frame_count, sizeof *s->frames))
+        return 0;
+    s->frames[s->frame_count++] =
+        id == UINT32_MAX
+            ? nothing
+            : (struct strobe_symbol){s->names[id], image, place->file, place->line, id, address, 0};
+    return 1;
+}
+
+/* False: the process told no name of the address. */
+static int answer_told(struct strobe_symbols *s, uint64_t address, int *answered)
+{
+    static const struct strobe_inline nowhere = {.file = ""};
+    const uint32_t *place = strobe_idmap_get(&s->by_told, address, 0);
+    struct strobe_named_address name;
+    char text[STROBE_NAME_BYTES_MAX + 1];
+    if (!place)
+        return 0;
+    uint64_t at = s->told_at[*place];
+    strobe_names_next(&s->told, &at, &name);
+    snprintf(text, sizeof text, "%.*s", (int)name.bytes, name.text);
+    uint64_t identity = IDENTITY_OF_ADDRESS - (s->session ? IDENTITIES_OF_NONE + s->session : 0);
+    *answered = add_frame(s, function_id(s, identity, address, NULL, text), "", &nowhere, address);
+    return 1;
+}
+
+/* Answers with the name of generated code whose entry is at `at`. */
+static int answer_code(struct strobe_symbols *s, uint64_t at)
+{
+    static const struct strobe_inline nowhere = {.file = ""};
+    struct strobe_named_address name;
+    if (!strobe_names_next(&s->told, &at, &name) || !(name.flags & STROBE_NAME_CODE))
+        return 0;
+    uint32_t text = strobe_text_number(&s->code_texts, name.text, name.bytes);
+    if (text == UINT32_MAX)
+        return 0;
+    const char *given = s->code_texts.texts[text];
+    int is_mangled = !strncmp(given, "_Z", 2) || !strncmp(given, "_R", 2);
+    return add_frame(s, function_id(s, IDENTITY_OF_CODE, text, is_mangled ? given : NULL, given), "[jit]", &nowhere,
+                     name.address);
+}
+
+/* Answers for an address that is in no image; `at` is where it is looked up. */
+static int answer_unmapped(struct strobe_symbols *s, uint64_t address, uint64_t at)
+{
+    static const struct strobe_inline nowhere = {.file = ""};
+    const struct strobe_code_entry *code = strobe_code_names_find(&s->code, at, UINT64_MAX, NULL);
+    char text[24];
+    if (code)
+        return answer_code(s, code->at);
+    snprintf(text, sizeof text, "0x%" PRIx64, address);
+    return add_frame(s, function_id(s, IDENTITY_OF_ADDRESS, address, NULL, text), "", &nowhere, address);
+}
+
+/* The address is `recorded`, looked up as `at`. */
+static int answer_in_image(struct strobe_symbols *s, struct strobe_symbol_image *image, uint64_t recorded, uint64_t at)
+{
+    struct strobe_inline places[STROBE_SYMBOLS_FRAMES_MAX];
+    struct strobe_function f = {.start = recorded};
+    size_t count = 1;
+    uint64_t number = (uint64_t)(image - s->images);
+    char text[512];
+    places[0] = (struct strobe_inline){.file = ""};
+    if (image->state == STROBE_IMAGE_UNUSED && strobe_symbol_image_open(image, s->options) != STROBE_OK)
+        return 0;
+    if (image->module) {
+        strobe_function_at(&image->functions, at, &f);
+        count = strobe_symbol_image_places(image, at, (s->options & STROBE_SYMBOLS_INLINES) != 0, places,
+                                           STROBE_SYMBOLS_FRAMES_MAX);
+    }
+    image->addresses++;
+    image->unnamed += !f.name;
+    /* Where no function is, the address stands for itself; the next function may begin at that very place. */
+    enum { FUNCTION, INLINED, PLACE, IDENTITIES } what = f.name || f.start != recorded ? FUNCTION : PLACE;
+    /* What never was a file is small and of one purpose: it counts as one function. */
+    if (image->state == STROBE_IMAGE_NO_FILE) {
+        f.start = image->start;
+        snprintf(text, sizeof text, "%s", image->short_name);
+    } else {
+        snprintf(text, sizeof text, "%s+0x%" PRIx64, image->short_name, f.start - image->bias);
+    }
+    for (size_t i = count; i-- > 0;) {
+        const struct strobe_inline *p = &places[i];
+        uint32_t id = p->name ? function_id(s, number * IDENTITIES + INLINED, p->identity, p->name, "")
+                              : function_id(s, number * IDENTITIES + (unsigned)what, f.start, f.name, text);
+        if (!add_frame(s, id, image->path, p, f.start))
+            return 0;
+        s->frames[s->frame_count - 1].is_local = image->module && !f.exported;
+    }
+    return 1;
+}
+
+/* Looks the address up and adds the frames to the pool. */
+static int answer(struct strobe_symbols *s, uint64_t address)
+{
+    int answered;
+    uint64_t entry;
+    if (strobe_code_of_alias(address, &entry) && answer_code(s, entry))
+        return 1;
+    if (answer_told(s, address, &answered))
+        return answered;
+    uint64_t at = address ? address - 1 : address;
+    struct strobe_symbol_image *image = image_at(s, at);
+    return image ? answer_in_image(s, image, address, at) : answer_unmapped(s, address, at);
+}
+
+/* The answer for an address, looked up when asked for the first time. NULL: out of memory. */
+static const struct answer *answer_for(struct strobe_symbols *s, uint64_t address)
+{
+    int fresh;
+    if (!room((void **)&s->answers, &s->answer_capacity, s->by_address.count, sizeof *s->answers))
+        return NULL;
+    uint64_t known_as = s->shared ? shared_address(s, address) : address;
+    uint32_t *place = strobe_idmap_put(&s->by_address, known_as, known_as == address ? s->session : 0, &fresh);
+    if (!place)
+        return NULL;
+    if (fresh) {
+        uint32_t first = (uint32_t)s->frame_count;
+        *place = (uint32_t)s->by_address.count - 1;
+        answer(s, known_as);
+        s->answers[*place] = (struct answer){first, (uint32_t)s->frame_count - first};
+    }
+    return &s->answers[*place];
+}
+
+size_t strobe_symbols_resolve(struct strobe_symbols *s, uint64_t return_address, struct strobe_symbol *out, size_t max)
+{
+    if (!max)
+        return 0;
+    const struct answer *a = answer_for(s, return_address);
+    if (!a || !a->count) {
+        out[0] = nothing;
+        return 1;
+    }
+    size_t count = a->count < max ? a->count : max, skipped = a->count - count;
+    out[0] = s->frames[a->first];
+    for (size_t i = 1; i < count; i++)
+        out[i] = s->frames[a->first + skipped + i];
+    return count;
+}
+
+/* ---- system calls ---- */
+
+enum { CODE_BEFORE = 64, CODE_BEHIND = 8 };
+
+/* The code around a return address, from the begin of its function on where that is near. *within: the address's place
+ * in it. Returns 0 when it can't be read. */
+static int code_around(struct strobe_symbol_image *image, uint64_t address, struct strobe_machine_code *out,
+                       size_t *within)
+{
+    struct strobe_function f;
+    uint64_t from = address > CODE_BEFORE ? address - CODE_BEFORE : 0;
+    if (strobe_function_at(&image->functions, address - 1, &f) && f.start > from)
+        from = f.start;
+    out->bytes = strobe_symbol_image_code(image, from, address + CODE_BEHIND, &out->at, &out->machine);
+    *within = (size_t)(address - from);
+    return out->bytes >= *within;
+}
+
+int strobe_symbols_in_syscall(struct strobe_symbols *s, uint64_t address, struct strobe_symbol *out)
+{
+    uint64_t known_as = s->shared ? shared_address(s, address) : address;
+    struct strobe_symbol_image *image = address ? image_at(s, known_as - 1) : NULL;
+    const struct answer *function = image ? answer_for(s, address) : NULL;
+    struct strobe_machine_code code;
+    char text[64];
+    size_t within;
+    int number;
+    if (!function || !function->count || !code_around(image, known_as, &code, &within) ||
+        !strobe_syscall_site(&code, within, &number))
+        return 0;
+    const char *call = strobe_syscall_name(code.machine, number);
+    const char *name = s->frames[function->first + function->count - 1].function;
+    int is_shown = strcmp(image->short_name, "libstrobe-preload.so") != 0;   /* function_tree.h leaves hooks out */
+    if (is_shown && (call || number == STROBE_SYSCALL_UNKNOWN) && strobe_syscall_is_named(name, call))
+        return 0;
+    if (call)
+        snprintf(text, sizeof text, "[syscall %s]", call);
+    else if (number != STROBE_SYSCALL_UNKNOWN)
+        snprintf(text, sizeof text, "[syscall %d]", number);
+    else
+        snprintf(text, sizeof text, "[syscall]");
+    uint32_t id = function_id(s, IDENTITY_OF_SYSCALL, (uint64_t)(number + 1), NULL, text);
+    if (id == UINT32_MAX)
+        return 0;
+    *out = (struct strobe_symbol){.function = s->names[id], .image = "", .file = "", .function_id = id};
+    return 1;
+}
+
+uint32_t strobe_symbols_function_count(const struct strobe_symbols *s)
+{
+    return (uint32_t)s->by_function.count;
+}
+
+size_t strobe_symbols_images(struct strobe_symbols *s, const struct strobe_image_report **out)
+{
+    for (size_t i = 0; i < s->image_count; i++) {
+        const struct strobe_symbol_image *m = &s->images[i];
+        s->reports[i] = (struct strobe_image_report){m->path, m->state, m->addresses, m->unnamed};
+    }
+    *out = s->reports;
+    return s->image_count;
+}
+
+const char *strobe_image_state_text(enum strobe_image_state state)
+{
+    switch (state) {
+    case STROBE_IMAGE_UNUSED: return "not needed";
+    case STROBE_IMAGE_DEBUG: return "debug information";
+    case STROBE_IMAGE_SYMTAB: return "symbol table";
+    case STROBE_IMAGE_DYNSYM: return "exported names only";
+    case STROBE_IMAGE_NO_SYMBOLS: return "no symbols";
+    case STROBE_IMAGE_CHANGED: return "file has changed since: not used";
+    case STROBE_IMAGE_MISSING: return "file is missing or not readable";
+    case STROBE_IMAGE_NO_FILE: return "no file";
+    }
+    return "unknown";
+}

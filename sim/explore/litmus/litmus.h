@@ -1,0 +1,100 @@
+/* Litmus tests: small concurrent programs with a question about their outcomes, read from files and explored.
+ *
+ * The format is that of herd7's C (Alglave, Maranget, Tautschnig, "Herding cats", TOPLAS 2014; diy.inria.fr/doc), which
+ * Dartagnan reads too:
+ *
+ *     C SB+rlx
+ *     { [x] = 0; atomic_int y = 0; }
+ *     P0 (atomic_int* x, volatile int* y) {
+ *       atomic_store_explicit(x, 1, memory_order_relaxed);
+ *       int r0 = atomic_load_explicit(y, memory_order_relaxed);
+ *     }
+ *     P1 (...) { ... }
+ *     locations [x; 0:r0;]
+ *     exists (0:r0=0 /\ 1:r0=0)
+ *
+ * What is read
+ *   head        "C NAME", then anything up to the first "{": comments, texts, KEY=VALUE lines
+ *   init        [x] = 1; x = 1; int x = 1; atomic_int x; int *p = &x; p = x; 0:r1 = 1; what is not named is 0
+ *   threads     P0 .. P4 in order, with void before it or not; parameters are pointers to shared locations, named as
+ *               these
+ *   types       the integer types of C, <stdint.h> and <stdatomic.h>, _Atomic(T), pointers; const and volatile say
+ *               nothing; int has 4 bytes, long and pointers 8
+ *   statements  declarations, assignments (= += -= &= |= ^=) to locals and to *p, if, else, while, do, { }, calls.
+ *               A local that is assigned without a declaration is an int; blocks have no scope of their own.
+ *   values      || && | ^ & == != < <= > >= << >> + - * / % ! ~ - ?: casts, true, false, NULL, decimal and hexadecimal
+ *               numbers; computed in 64 bits with sign, brought to a type where they are stored
+ *   C11         atomic_load, atomic_store, atomic_exchange, atomic_fetch_{add,sub,or,and,xor},
+ *               atomic_compare_exchange_{strong,weak}, each also with _explicit; atomic_thread_fence, atomic_init.
+ *               What is expected stands in a local, &r, or in shared memory, p, which is then accessed plainly.
+ *   *p          is a plain access whatever p's type is, as in herd
+ *   Linux       READ_ONCE, WRITE_ONCE (relaxed), smp_load_acquire, smp_store_release, smp_mb, smp_rmb, smp_wmb (fences:
+ *               seq_cst, acquire, release), xchg (a seq_cst fence on both sides), xchg_relaxed, xchg_acquire,
+ *               xchg_release. They mean these C11 operations, not what the Linux kernel's own model says of them.
+ *   orders      memory_order_*; consume is acquire. A load's release and a store's acquire say nothing, as in herd.
+ *   condition   filter P, locations [..], then exists P, ~exists P or forall P, P of
+ *               0:r0=1 x=2 [x]=2 *x=2 0:r0!=1 0:r0=1:r1 true false, not ~ /\ && \/ || => ( )
+ *   comments    // and C's; (* *) outside of threads
+ *
+ * Not read: arrays, structures, macros, locks, RCU, for, goto, ++.
+ *
+ * A loop's turn that stores nothing and leaves the locals as they were is a wait (explore_spin). A loop that exchanges
+ * until it gets what it wants is one as long as it stores what it found. Start only. */
+#ifndef STROBE_SIM_EXPLORE_LITMUS_LITMUS_H
+#define STROBE_SIM_EXPLORE_LITMUS_LITMUS_H
+
+#include "sim/explore/explore.h"
+
+struct explore_litmus;
+
+enum explore_quantifier { EXPLORE_EXISTS, EXPLORE_NOT_EXISTS, EXPLORE_FORALL };
+
+/* How often the condition's proposition held among the executions. */
+enum explore_observed { EXPLORE_NEVER, EXPLORE_SOMETIMES, EXPLORE_ALWAYS };
+
+struct explore_outcome {
+    char *text;                   /* "0:r0=1; 1:r1=0; [x]=2;": registers by thread and name, then locations by name */
+    uint64_t executions;          /* that ended with it */
+    bool holds;                   /* the proposition does */
+};
+
+struct explore_outcomes {
+    uint32_t count;
+    struct explore_outcome *outcome;   /* ordered by their values, each once */
+    uint64_t positive, negative;       /* executions in which the proposition held, and did not */
+    enum explore_observed observed;    /* no execution at all: never */
+    bool ok;                           /* what the quantifier says is so, and nothing failed */
+    bool undefined;                    /* a data race: the outcomes say nothing then */
+    struct explore_result result;      /* its failure's places are named as in the test */
+};
+
+/* Reads a file of at most 1 MiB. STROBE_IO or STROBE_BAD_INPUT with a line in why: "FILE:LINE:COLUMN: expected ...,
+ * found ...". */
+enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, char *why, size_t why_bytes);
+
+/* The same of text in memory, which need not end in a NUL; `path` stands in messages only. */
+enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const char *path, struct explore_litmus **out,
+                                        char *why, size_t why_bytes);
+void explore_litmus_free(struct explore_litmus *test);
+
+const char *explore_litmus_name(const struct explore_litmus *test);            /* "SB+rlx" */
+const char *explore_litmus_condition(const struct explore_litmus *test);       /* "exists (0:r0=0 /\ 1:r0=0)" or "" */
+enum explore_quantifier explore_litmus_quantifier(const struct explore_litmus *test);
+
+/* The test as a program, named as it is, good until the test is freed: for explore_save and explore_replay. One test at
+ * a time can be explored or replayed: the last that was asked for. */
+const struct explore_program *explore_litmus_program(struct explore_litmus *test);
+
+/* Explores, all outcomes if the options ask for it. As explore_run: STROBE_OK also when there was a failure, which
+ * out->result.failure tells; STROBE_FULL. explore_outcomes_free afterwards. */
+enum strobe_status explore_litmus_run(struct explore_litmus *test, const struct explore_options *options,
+                                      struct explore_outcomes *out);
+void explore_outcomes_free(struct explore_outcomes *outcomes);
+
+/* As herd prints it: Test, States, Ok or No, Witnesses, Condition, Observation; what failed stands before the Ok or
+ * No: "undefined behaviour: data race: ..", "deadlock: ..". */
+struct _IO_FILE;
+void explore_litmus_print(struct _IO_FILE *to, const struct explore_litmus *test,
+                          const struct explore_outcomes *outcomes);
+
+#endif

@@ -1,0 +1,528 @@
+/* Walks the tree of a litmus test as a program's threads, and gathers the outcomes. Each location has 16 bytes of the
+ * program's memory; a pointer's value is LITMUS_ADDRESS of a location, so that outcomes name no address. */
+#include "sim/explore/access.h"
+#include "sim/explore/litmus/litmus_tree.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRIDE = 16, TURNS_MAX = 10000 };
+
+struct walker {
+    uint32_t index;                /* of the thread */
+    uint32_t loops, turns;         /* loops around what runs; turns of loops so far */
+    uint64_t stores;
+    int64_t reg[LITMUS_REGISTERS_MAX];
+    int64_t at_turn[LITMUS_DEPTH_MAX][LITMUS_REGISTERS_MAX];   /* the locals when each loop's turn began */
+};
+
+/* Outcomes so far, ordered: values of the items, the executions, whether the proposition holds. */
+struct gathered {
+    uint32_t count, room;
+    int64_t *row;
+    bool no_memory;
+};
+
+static struct {
+    struct explore_litmus *test;
+    char *state;
+    struct walker walker[EXPLORE_THREADS_MAX];
+    struct gathered gathered;
+} current;
+
+int64_t explore_litmus_fit(struct litmus_type type, uint64_t value)
+{
+    unsigned unused = 64 - 8 * type.bytes;
+    if (type.is_bool)
+        return value != 0;
+    return type.is_signed ? (int64_t)(value << unused) >> unused : (int64_t)(value << unused >> unused);
+}
+
+static uint64_t in_memory(uint8_t bytes, int64_t value)
+{
+    return (uint64_t)value << (64 - 8 * bytes) >> (64 - 8 * bytes);
+}
+
+/* ---- values */
+
+static const struct litmus_node *node_at(uint32_t n)
+{
+    return &current.test->node[n];
+}
+
+_Noreturn static void broken(const struct litmus_node *n, const char *what)
+{
+    explore_broken(what, current.test->path, (int)n->line);
+}
+
+static struct explore_site site(const struct litmus_node *n)
+{
+    return (struct explore_site){NULL, current.test->text[n->text]};
+}
+
+static int64_t value(struct walker *w, uint32_t n);
+
+/* Where the address a leads. */
+static uint32_t location(struct walker *w, const struct litmus_node *n, uint32_t a)
+{
+    int64_t v = value(w, a) - LITMUS_ADDRESS(0);
+    if (v < 0 || v % STRIDE != 0 || v / STRIDE >= current.test->location_count)
+        broken(n, "a pointer holds the address of a location");
+    return (uint32_t)(v / STRIDE);
+}
+
+static void *place(uint32_t location)
+{
+    return current.state + (size_t)STRIDE * location;
+}
+
+static int64_t plain_load(struct litmus_type type, const void *at, struct explore_site where)
+{
+    uint64_t v = 0;
+    explore_plain(at, type.bytes, false, where);
+    switch (type.bytes) {
+    case 1: v = *(const uint8_t *)at; break;
+    case 2: v = *(const uint16_t *)at; break;
+    case 4: v = *(const uint32_t *)at; break;
+    default: v = *(const uint64_t *)at; break;
+    }
+    return explore_litmus_fit(type, v);
+}
+
+static void put(void *at, uint8_t bytes, uint64_t v)
+{
+    switch (bytes) {
+    case 1: *(uint8_t *)at = (uint8_t)v; break;
+    case 2: *(uint16_t *)at = (uint16_t)v; break;
+    case 4: *(uint32_t *)at = (uint32_t)v; break;
+    default: *(uint64_t *)at = v; break;
+    }
+}
+
+static void plain_store(struct walker *w, uint32_t at, int64_t v, struct explore_site where)
+{
+    struct litmus_type type = current.test->location[at].type;
+    v = explore_litmus_fit(type, (uint64_t)v);
+    explore_plain(place(at), type.bytes, true, where);
+    put(place(at), type.bytes, (uint64_t)v);
+    w->stores++;
+}
+
+static int64_t unary(const struct litmus_node *n, int64_t a)
+{
+    switch (n->mark) {
+    case '-': return (int64_t)(0 - (uint64_t)a);
+    case '~': return ~a;
+    case '!': return !a;
+    default: return a;
+    }
+}
+
+static int64_t divided(const struct litmus_node *n, int64_t a, int64_t b)
+{
+    if (b == 0)
+        broken(n, "no number is divided by 0");
+    if (b == -1)
+        return n->mark == '/' ? (int64_t)(0 - (uint64_t)a) : 0;
+    return n->mark == '/' ? a / b : a % b;
+}
+
+static int64_t shifted(const struct litmus_node *n, int64_t a, int64_t b)
+{
+    if (b < 0 || b > 63)
+        broken(n, "numbers are shifted by 0 to 63");
+    return n->mark == LITMUS_LEFT ? (int64_t)((uint64_t)a << b) : a >> b;
+}
+
+static int64_t binary(struct walker *w, const struct litmus_node *n)
+{
+    int64_t a = value(w, n->a);
+    if (n->mark == LITMUS_ALSO)
+        return a && value(w, n->b);
+    if (n->mark == LITMUS_ELSE)
+        return a || value(w, n->b);
+    int64_t b = value(w, n->b);
+    switch (n->mark) {
+    case '+': return (int64_t)((uint64_t)a + (uint64_t)b);
+    case '-': return (int64_t)((uint64_t)a - (uint64_t)b);
+    case '*': return (int64_t)((uint64_t)a * (uint64_t)b);
+    case '&': return a & b;
+    case '|': return a | b;
+    case '^': return a ^ b;
+    case '<': return a < b;
+    case '>': return a > b;
+    case LITMUS_EQUAL: return a == b;
+    case LITMUS_UNEQUAL: return a != b;
+    case LITMUS_AT_MOST: return a <= b;
+    case LITMUS_AT_LEAST: return a >= b;
+    case LITMUS_LEFT:
+    case LITMUS_RIGHT: return shifted(n, a, b);
+    default: return divided(n, a, b);
+    }
+}
+
+static int64_t fetch(struct walker *w, const struct litmus_node *n)
+{
+    uint32_t at = location(w, n, n->a);
+    struct litmus_type type = current.test->location[at].type;
+    uint64_t operand = in_memory(type.bytes, value(w, n->b));
+    if (n->full)
+        explore_fence(memory_order_seq_cst, site(n));
+    uint64_t was = explore_fetch(place(at), type.bytes, (enum explore_update)n->value, operand, n->order, site(n));
+    if (n->full)
+        explore_fence(memory_order_seq_cst, site(n));
+    w->stores++;
+    return explore_litmus_fit(type, was);
+}
+
+static void assign(struct walker *w, uint32_t reg, int64_t v)
+{
+    w->reg[reg] = explore_litmus_fit(current.test->thread[w->index].reg[reg].type, (uint64_t)v);
+}
+
+static int64_t compare_exchange(struct walker *w, const struct litmus_node *n)
+{
+    uint32_t at = location(w, n, n->a), in = 0, reg = (uint32_t)node_at(n->b)->value;
+    struct litmus_type type = current.test->location[at].type;
+    if (!n->in_register)
+        in = location(w, n, n->b);
+    int64_t desired = value(w, n->c);
+    int64_t expected = n->in_register ? w->reg[reg]
+                                      : plain_load(current.test->location[in].type, place(in), site(n));
+    uint64_t found = in_memory(type.bytes, expected);
+    if (explore_compare_exchange(place(at), type.bytes, &found, in_memory(type.bytes, desired), n->weak, n->order,
+                                 n->failure_order, site(n))) {
+        w->stores++;
+        return 1;
+    }
+    if (n->in_register)
+        assign(w, reg, explore_litmus_fit(type, found));
+    else
+        plain_store(w, in, explore_litmus_fit(type, found), site(n));
+    return 0;
+}
+
+static int64_t value(struct walker *w, uint32_t index)
+{
+    const struct litmus_node *n = node_at(index);
+    uint32_t at;
+    switch (n->kind) {
+    case LITMUS_NUMBER: return n->value;
+    case LITMUS_REGISTER: return w->reg[n->value];
+    case LITMUS_UNARY: return unary(n, value(w, n->a));
+    case LITMUS_BINARY: return binary(w, n);
+    case LITMUS_CHOICE: return value(w, value(w, n->a) ? n->b : n->c);
+    case LITMUS_CAST: return explore_litmus_fit(n->type, (uint64_t)value(w, n->a));
+    case LITMUS_PLAIN_LOAD:
+        at = location(w, n, n->a);
+        return plain_load(current.test->location[at].type, place(at), site(n));
+    case LITMUS_LOAD:
+        at = location(w, n, n->a);
+        return explore_litmus_fit(current.test->location[at].type,
+                                  explore_load(place(at), current.test->location[at].type.bytes, n->order, site(n)));
+    case LITMUS_FETCH: return fetch(w, n);
+    case LITMUS_COMPARE_EXCHANGE: return compare_exchange(w, n);
+    default: return 0;   /* a statement: it has none */
+    }
+}
+
+/* ---- statements */
+
+static void run(struct walker *w, uint32_t first);
+
+static void store(struct walker *w, const struct litmus_node *n)
+{
+    uint32_t at = location(w, n, n->a);
+    struct litmus_type type = current.test->location[at].type;
+    int64_t v = explore_litmus_fit(type, (uint64_t)value(w, n->b));
+    explore_store(place(at), type.bytes, in_memory(type.bytes, v), n->order, site(n));
+    w->stores++;
+}
+
+/* A turn that stored nothing and left the locals as they were comes out the same again until another thread stores. */
+static void loop(struct walker *w, const struct litmus_node *n)
+{
+    int64_t *before = w->at_turn[w->loops++];
+    size_t bytes = current.test->thread[w->index].register_count * sizeof *before;
+    for (;;) {
+        uint64_t stores = w->stores;
+        memcpy(before, w->reg, bytes);
+        if (n->kind == LITMUS_WHILE && !value(w, n->a))
+            break;
+        run(w, n->b);
+        if (n->kind == LITMUS_DO && !value(w, n->a))
+            break;
+        if (++w->turns > TURNS_MAX)
+            broken(n, "a thread's loops end within 10,000 turns");
+        if (stores == w->stores && !memcmp(before, w->reg, bytes))
+            explore_spin();
+    }
+    w->loops--;
+}
+
+static void statement(struct walker *w, uint32_t index)
+{
+    const struct litmus_node *n = node_at(index);
+    switch (n->kind) {
+    case LITMUS_STORE: store(w, n); break;
+    case LITMUS_FENCE: explore_fence(n->order, site(n)); break;
+    case LITMUS_ASSIGN: assign(w, (uint32_t)n->value, value(w, n->a)); break;
+    case LITMUS_PLAIN_STORE: {
+        uint32_t at = location(w, n, n->a);
+        plain_store(w, at, value(w, n->b), site(n));
+        break;
+    }
+    case LITMUS_IF: run(w, value(w, n->a) ? n->b : n->c); break;
+    case LITMUS_WHILE:
+    case LITMUS_DO: loop(w, n); break;
+    default: (void)value(w, index); break;
+    }
+}
+
+static void run(struct walker *w, uint32_t first)
+{
+    for (uint32_t n = first; n; n = node_at(n)->next)
+        statement(w, n);
+}
+
+static void run_thread(uint32_t t)
+{
+    run(&current.walker[t], current.test->thread[t].body);
+}
+
+static void thread_0(void *state) { (void)state; run_thread(0); }
+static void thread_1(void *state) { (void)state; run_thread(1); }
+static void thread_2(void *state) { (void)state; run_thread(2); }
+static void thread_3(void *state) { (void)state; run_thread(3); }
+static void thread_4(void *state) { (void)state; run_thread(4); }
+
+static void setup(void *state)
+{
+    const struct explore_litmus *test = current.test;
+    current.state = state;
+    for (uint32_t i = 0; i < test->location_count; i++) {
+        const struct litmus_name *l = &test->location[i];
+        put(place(i), l->type.bytes, (uint64_t)explore_litmus_fit(l->type, (uint64_t)l->initial));
+    }
+    for (uint32_t t = 0; t < EXPLORE_THREADS_MAX; t++) {
+        struct walker *w = &current.walker[t];
+        w->index = t;
+        w->loops = w->turns = 0;
+        w->stores = 0;
+        for (uint32_t i = 0; i < test->thread[t].register_count; i++)
+            assign(w, i, test->thread[t].reg[i].initial);
+    }
+}
+
+/* ---- outcomes */
+
+static int64_t seen(const struct litmus_item *i)
+{
+    if (i->thread != LITMUS_NO_THREAD)
+        return current.walker[i->thread].reg[i->index];
+    struct litmus_type type = current.test->location[i->index].type;
+    struct explore_site nowhere = {NULL, NULL};
+    return explore_litmus_fit(type, explore_load(place(i->index), type.bytes, memory_order_relaxed, nowhere));
+}
+
+/* Judges all claims, those within others first, as the reader left them. */
+static bool holds(struct explore_litmus *test, uint32_t prop, const int64_t *v)
+{
+    for (uint32_t i = 1; i < test->prop_count; i++) {
+        struct litmus_prop *c = &test->claim[i];
+        switch (c->kind) {
+        case LITMUS_CONSTANT: c->holds = v[c->a] == c->value; break;
+        case LITMUS_SAME: c->holds = v[c->a] == v[c->b]; break;
+        case LITMUS_NOT: c->holds = !test->claim[c->a].holds; break;
+        case LITMUS_BOTH: c->holds = test->claim[c->a].holds && test->claim[c->b].holds; break;
+        case LITMUS_EITHER: c->holds = test->claim[c->a].holds || test->claim[c->b].holds; break;
+        case LITMUS_IMPLIES: c->holds = !test->claim[c->a].holds || test->claim[c->b].holds; break;
+        case LITMUS_TRUE: c->holds = c->value != 0; break;
+        }
+    }
+    return prop == 0 || test->claim[prop].holds;
+}
+
+static int compare(const int64_t *a, const int64_t *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+/* A row is its items' values, its executions, and whether the proposition holds. */
+static int64_t *row_of(struct gathered *g, const int64_t *v, uint32_t items)
+{
+    uint32_t low = 0, high = g->count;
+    size_t wide = items + 2;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        int c = compare(v, g->row + middle * wide, items);
+        if (c == 0)
+            return g->row + middle * wide;
+        if (c < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (g->count == g->room) {
+        int64_t *grown = realloc(g->row, 2 * (size_t)(g->room + 8) * wide * sizeof *grown);
+        if (!grown) {
+            g->no_memory = true;
+            return NULL;
+        }
+        g->row = grown;
+        g->room = 2 * (g->room + 8);
+    }
+    memmove(g->row + (low + 1) * wide, g->row + low * wide, (g->count - low) * wide * sizeof *g->row);
+    memcpy(g->row + low * wide, v, items * sizeof *v);
+    g->row[low * wide + items] = 0;
+    g->count++;
+    return g->row + low * wide;
+}
+
+static void check(void *state)
+{
+    struct explore_litmus *test = current.test;
+    uint32_t items = test->item_count;
+    int64_t v[LITMUS_LOCATIONS_MAX + EXPLORE_THREADS_MAX * LITMUS_REGISTERS_MAX];
+    (void)state;
+    for (uint32_t i = 0; i < items; i++)
+        v[i] = seen(&test->item[i]);
+    if (test->filter && !holds(test, test->filter, v))
+        return;
+    int64_t *row = row_of(&current.gathered, v, items);
+    if (row) {
+        row[items]++;
+        row[items + 1] = holds(test, test->prop, v);
+    }
+}
+
+const struct explore_program *explore_litmus_program(struct explore_litmus *test)
+{
+    struct explore_program *p = &test->program;
+    p->name = test->name;
+    p->what = explore_litmus_condition(test);
+    p->state_bytes = (size_t)STRIDE * (test->location_count ? test->location_count : 1);
+    p->setup = setup;
+    p->thread[0] = thread_0;
+    p->thread[1] = thread_1;
+    p->thread[2] = thread_2;
+    p->thread[3] = thread_3;
+    p->thread[4] = thread_4;
+    p->check = check;
+    p->quick = p->nightly = 1;
+    current.test = test;
+    free(current.gathered.row);
+    memset(&current.gathered, 0, sizeof current.gathered);
+    return p;
+}
+
+/* ---- results */
+
+/* "0:r0=1; [x]=2;" */
+static bool told(const struct explore_litmus *test, const int64_t *v, char **out)
+{
+    size_t bytes = 0;
+    FILE *to = open_memstream(out, &bytes);
+    if (!to)
+        return false;
+    for (uint32_t i = 0; i < test->item_count; i++) {
+        const struct litmus_item *item = &test->item[i];
+        bool global = item->thread == LITMUS_NO_THREAD;
+        const struct litmus_name *of = global ? &test->location[item->index]
+                                              : &test->thread[item->thread].reg[item->index];
+        int64_t at = v[i] - LITMUS_ADDRESS(0);
+        fputs(i ? " " : "", to);
+        if (global)
+            fprintf(to, "[%s]=", of->text);
+        else
+            fprintf(to, "%u:%s=", item->thread, of->text);
+        if (of->type.is_pointer && at >= 0 && at % STRIDE == 0 && at / STRIDE < test->location_count)
+            fprintf(to, "%s;", test->location[at / STRIDE].text);
+        else if (of->type.is_signed || of->type.bytes < 8)
+            fprintf(to, "%lld;", (long long)v[i]);
+        else
+            fprintf(to, "%llu;", (unsigned long long)v[i]);
+    }
+    return fclose(to) == 0 && *out;
+}
+
+static bool tell(struct explore_litmus *test, struct explore_outcomes *out)
+{
+    const struct gathered *g = &current.gathered;
+    size_t wide = test->item_count + 2;
+    out->outcome = calloc(g->count ? g->count : 1, sizeof *out->outcome);
+    if (!out->outcome || g->no_memory)
+        return false;
+    for (out->count = 0; out->count < g->count; out->count++) {
+        const int64_t *row = g->row + out->count * wide;
+        struct explore_outcome *o = &out->outcome[out->count];
+        o->executions = (uint64_t)row[test->item_count];
+        o->holds = row[test->item_count + 1] != 0;
+        *(o->holds ? &out->positive : &out->negative) += o->executions;
+        if (!told(test, row, &o->text))
+            return false;
+    }
+    return true;
+}
+
+static void judge(const struct explore_litmus *test, struct explore_outcomes *out)
+{
+    bool held = test->quantifier == EXPLORE_FORALL ? out->negative == 0
+                : test->quantifier == EXPLORE_EXISTS ? out->positive != 0 : out->positive == 0;
+    out->observed = out->positive == 0 ? EXPLORE_NEVER : out->negative == 0 ? EXPLORE_ALWAYS : EXPLORE_SOMETIMES;
+    out->undefined = out->result.failure.fault == EXPLORE_RACE;
+    out->ok = held && out->result.failure.fault == EXPLORE_FINE;
+}
+
+/* "state+0x10" is the second location. */
+static void name_places(const struct explore_litmus *test, struct explore_failure *failure)
+{
+    for (uint32_t i = 0; i < failure->step_count; i++) {
+        struct explore_step *s = &failure->step[i];
+        unsigned at;
+        if (sscanf(s->place, "state+0x%x", &at) == 1 && at % STRIDE == 0 && at / STRIDE < test->location_count)
+            snprintf(s->place, sizeof s->place, "%.31s", test->location[at / STRIDE].text);
+    }
+}
+
+enum strobe_status explore_litmus_run(struct explore_litmus *test, const struct explore_options *options,
+                                      struct explore_outcomes *out)
+{
+    memset(out, 0, sizeof *out);
+    enum strobe_status status = explore_run(explore_litmus_program(test), options, &out->result);
+    if (status == STROBE_OK && !tell(test, out))
+        status = STROBE_FULL;
+    name_places(test, &out->result.failure);
+    judge(test, out);
+    return status;
+}
+
+void explore_outcomes_free(struct explore_outcomes *out)
+{
+    for (uint32_t i = 0; i < out->count; i++)
+        free(out->outcome[i].text);
+    free(out->outcome);
+    explore_result_free(&out->result);
+    memset(out, 0, sizeof *out);
+}
+
+void explore_litmus_print(FILE *to, const struct explore_litmus *test, const struct explore_outcomes *out)
+{
+    static const char *const asked[] = {"Allowed", "Forbidden", "Required"};
+    static const char *const observed[] = {"Never", "Sometimes", "Always"};
+    fprintf(to, "Test %s %s\nStates %u\n", test->name, asked[test->quantifier], out->count);
+    for (uint32_t i = 0; i < out->count; i++)
+        fprintf(to, "%s\n", out->outcome[i].text);
+    if (out->result.failure.fault != EXPLORE_FINE)
+        fprintf(to, "%s%s: %s\n", out->undefined ? "undefined behaviour: " : "",
+                explore_fault_name(out->result.failure.fault), out->result.failure.message);
+    fprintf(to, "%s\nWitnesses\nPositive: %llu Negative: %llu\nCondition %s\nObservation %s %s %llu %llu\n",
+            out->ok ? "Ok" : "No", (unsigned long long)out->positive, (unsigned long long)out->negative,
+            test->condition ? test->condition : "exists true", test->name, observed[out->observed],
+            (unsigned long long)out->positive, (unsigned long long)out->negative);
+}

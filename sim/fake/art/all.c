@@ -1,0 +1,194 @@
+/* What is done to all threads on the list: suspending them, running a closure with each, visiting them. */
+#include "sim/fake/art/thread.h"
+
+#include <stdlib.h>
+
+static void lock(void) { fake_mutex_lock(&fake_list.lock); }
+static void unlock(void) { fake_mutex_unlock(&fake_list.lock); }
+
+/* ---- suspended, all ---- */
+
+static bool others_stopped(const struct fake_thread *self)
+{
+    FAKE_FOR_EACH(t)
+        if (t != self && !fake_is_stopped(t))
+            return false;
+    return true;
+}
+
+static void add_to_others(const struct fake_thread *self, int32_t n)
+{
+    FAKE_FOR_EACH(t)
+        if (t != self)
+            fake_suspend_count_add(t, n);
+}
+
+/* While it waits for its turn, who suspends all is as good as suspended itself: another may be at it. */
+void fake_suspend_all(struct fake_thread *self)
+{
+    bool was_runnable = self && fake_runnable(self);
+    if (was_runnable)
+        fake_to_native(self, FAKE_SUSPENDED);
+    lock();
+    for (fake_wait_to_suspend(self); fake_list.all_suspended; fake_wait_to_suspend(self))
+        fake_cond_wait(&fake_list.changed, &fake_list.lock, UINT64_MAX);
+    fake_list.all_suspended = true;
+    fake_list.suspender = self;
+    add_to_others(self, 1);
+    while (!others_stopped(self))
+        fake_cond_wait(&fake_list.stopped, &fake_list.lock, UINT64_MAX);
+    unlock();
+    if (was_runnable)
+        fake_to_runnable(self);
+}
+
+void fake_resume_all(struct fake_thread *self)
+{
+    lock();
+    FAKE_CHECK(fake_list.all_suspended && fake_list.suspender == self);
+    add_to_others(self, -1);
+    fake_list.all_suspended = false;
+    fake_cond_broadcast(&fake_list.changed);
+    unlock();
+}
+
+#define LIST "_ZN3art10ThreadList"
+
+void fake_list_suspend_all(void *list, const char *cause, bool is_long) FAKE_EXPORT(LIST "10SuspendAllEPKcb");
+void fake_list_suspend_all(void *list, const char *cause, bool is_long)
+{
+    (void)list, (void)cause, (void)is_long;
+    fake_suspend_all(fake_self());
+}
+
+void fake_list_resume_all(void *list) FAKE_EXPORT(LIST "9ResumeAllEv");
+void fake_list_resume_all(void *list)
+{
+    (void)list;
+    fake_resume_all(fake_self());
+}
+
+/* ---- checkpoints ---- */
+
+void fake_closure_run(struct fake_closure *c, struct fake_thread *t)
+{
+    void (*run)(struct fake_closure *, struct fake_thread *) =
+        (void (*)(struct fake_closure *, struct fake_thread *))c->vtable[2];
+    run(c, t);
+}
+
+/* With the list locked. False: it does not run, so that it need not be asked. */
+static bool ask(struct fake_thread *t, struct fake_closure *c)
+{
+    struct fake_checkpoint *mine = malloc(sizeof *mine), **last = &fake_own(t)->checkpoints;
+    FAKE_CHECK(mine);
+    *mine = (struct fake_checkpoint){NULL, c};
+    while (*last)
+        last = &(*last)->next;
+    *last = mine;
+    if (fake_flag_if_runnable(t, FAKE_FLAG_CHECKPOINT))
+        return true;
+    *last = NULL;
+    free(mine);
+    return false;
+}
+
+/* With the list locked. False: it does not run, and will not until its count is lowered. */
+static bool ask_or_hold(struct fake_thread *t, struct fake_closure *c)
+{
+    while (!ask(t, c)) {
+        fake_suspend_count_add(t, 1);
+        if (fake_is_stopped(t))
+            return false;
+        fake_suspend_count_add(t, -1);   /* began to run meanwhile */
+    }
+    return true;
+}
+
+/* Runs the closure with each thread: by itself at its next suspension point, or here with one that does not run, and
+ * stays so meanwhile. Returns how many times it is run in all. */
+static size_t checkpoint(struct fake_closure *c, struct fake_closure *callback)
+{
+    struct fake_thread *self = fake_self();
+    size_t count = 0, stopped_count = 0;
+    lock();
+    struct fake_thread **stopped = malloc(((size_t)fake_list.end.thread + 1) * sizeof *stopped);
+    FAKE_CHECK(stopped);
+    FAKE_FOR_EACH(t) {
+        count++;
+        if (t != self && !ask_or_hold(t, c))
+            stopped[stopped_count++] = t;
+    }
+    if (callback)
+        fake_closure_run(callback, self);
+    unlock();
+    if (self)
+        fake_closure_run(c, self);
+    for (size_t i = 0; i < stopped_count; i++) {
+        fake_closure_run(c, stopped[i]);
+        lock();
+        fake_suspend_count_add(stopped[i], -1);
+        unlock();
+    }
+    free(stopped);
+    return count;
+}
+
+size_t fake_checkpoint_24(void *list, struct fake_closure *c) FAKE_EXPORT(LIST "13RunCheckpointEPNS_7ClosureE");
+size_t fake_checkpoint_24(void *list, struct fake_closure *c)
+{
+    (void)list;
+    return checkpoint(c, NULL);
+}
+
+size_t fake_checkpoint_26(void *list, struct fake_closure *c, struct fake_closure *callback)
+    FAKE_EXPORT(LIST "13RunCheckpointEPNS_7ClosureES2_");
+size_t fake_checkpoint_26(void *list, struct fake_closure *c, struct fake_closure *callback)
+{
+    (void)list;
+    return checkpoint(c, callback);
+}
+
+size_t fake_checkpoint_35(void *list, struct fake_closure *c, struct fake_closure *callback, bool allow_lock_checking)
+    FAKE_EXPORT(LIST "13RunCheckpointEPNS_7ClosureES2_b");
+size_t fake_checkpoint_35(void *list, struct fake_closure *c, struct fake_closure *callback, bool allow_lock_checking)
+{
+    (void)list, (void)allow_lock_checking;
+    return checkpoint(c, callback);
+}
+
+/* "acquires": the caller, which does not run, becomes RUNNABLE while the closure runs with those that do not. */
+size_t fake_checkpoint_36(void *list, struct fake_closure *c, struct fake_closure *callback, bool allow_lock_checking,
+                          bool acquires) FAKE_EXPORT(LIST "13RunCheckpointEPNS_7ClosureES2_bb");
+size_t fake_checkpoint_36(void *list, struct fake_closure *c, struct fake_closure *callback, bool allow_lock_checking,
+                          bool acquires)
+{
+    (void)list, (void)allow_lock_checking;
+    if (acquires)
+        fake_to_runnable(fake_self());
+    size_t count = checkpoint(c, callback);
+    if (acquires)
+        fake_to_native(fake_self(), FAKE_NATIVE);
+    return count;
+}
+
+/* ---- visits ---- */
+
+/* The runtime's callers hold its lock of the list; nobody else can, so it is taken here. */
+void fake_list_for_each(void *list, void (*visit)(struct fake_thread *, void *), void *ctx)
+    FAKE_EXPORT(LIST "7ForEachEPFvPNS_6ThreadEPvES3_");
+void fake_list_for_each(void *list, void (*visit)(struct fake_thread *, void *), void *ctx)
+{
+    (void)list;
+    fake_for_each_thread(visit, ctx);
+}
+
+struct fake_thread *fake_list_find(void *list, uint32_t id) FAKE_EXPORT(LIST "20FindThreadByThreadIdEj");
+struct fake_thread *fake_list_find(void *list, uint32_t id)
+{
+    (void)list;
+    lock();
+    struct fake_thread *t = fake_list_by_id(id);
+    unlock();
+    return t;
+}

@@ -1,0 +1,122 @@
+/* RuntimeCallbacks: lists of objects whose virtual functions are called when something happens
+ * ("runtime/runtime_callbacks.h", "runtime/thread.h", Android Open Source Project). Who adds or removes one has it live
+ * while it may be called. */
+#include "sim/fake/art/fake.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { CALLBACKS_MAX = 16 };
+
+/* Places in their vtables. */
+enum { THREAD_START = 2, THREAD_DEATH = 3 };
+enum { MONITOR_LOCKING = 0, MONITOR_LOCKED = 1, MONITOR_WAIT_START = 2, MONITOR_WAIT_FINISHED = 3 };
+enum { PARK_START = 0, PARK_FINISHED = 1 };
+
+struct list { void *at[CALLBACKS_MAX]; uint32_t count; };
+struct callbacks { struct list thread, monitor, park; atomic_flag busy; };
+
+struct callbacks *fake_art_callbacks(void *runtime) FAKE_EXPORT("_ZN3art7Runtime19GetRuntimeCallbacksEv");
+void fake_art_add_thread_callback(struct callbacks *c, void *callback)
+    FAKE_EXPORT("_ZN3art16RuntimeCallbacks26AddThreadLifecycleCallbackEPNS_23ThreadLifecycleCallbackE");
+void fake_art_remove_thread_callback(struct callbacks *c, void *callback)
+    FAKE_EXPORT("_ZN3art16RuntimeCallbacks29RemoveThreadLifecycleCallbackEPNS_23ThreadLifecycleCallbackE");
+void fake_art_add_monitor_callback(struct callbacks *c, void *callback)
+    FAKE_EXPORT("_ZN3art16RuntimeCallbacks18AddMonitorCallbackEPNS_15MonitorCallbackE");
+void fake_art_remove_monitor_callback(struct callbacks *c, void *callback)
+    FAKE_EXPORT("_ZN3art16RuntimeCallbacks21RemoveMonitorCallbackEPNS_15MonitorCallbackE");
+void fake_art_add_park_callback(struct callbacks *c, void *callback)
+    FAKE_EXPORT("_ZN3art16RuntimeCallbacks15AddParkCallbackEPNS_12ParkCallbackE");
+void fake_art_remove_park_callback(struct callbacks *c, void *callback)
+    FAKE_EXPORT("_ZN3art16RuntimeCallbacks18RemoveParkCallbackEPNS_12ParkCallbackE");
+
+static struct callbacks the_callbacks = {.busy = ATOMIC_FLAG_INIT};
+
+struct callbacks *fake_art_callbacks(void *runtime)
+{
+    (void)runtime;
+    return &the_callbacks;
+}
+
+static void enter(struct callbacks *c)
+{
+    while (atomic_flag_test_and_set_explicit(&c->busy, memory_order_acquire))
+        fake_yield();
+}
+
+static void leave(struct callbacks *c) { atomic_flag_clear_explicit(&c->busy, memory_order_release); }
+
+static void add(struct callbacks *c, struct list *l, void *callback)
+{
+    enter(c);
+    FAKE_CHECK(l->count < CALLBACKS_MAX);
+    l->at[l->count++] = callback;
+    leave(c);
+}
+
+static void take_out(struct callbacks *c, struct list *l, const void *callback)
+{
+    enter(c);
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (l->at[i] != callback)
+            continue;
+        l->count--;
+        memmove(&l->at[i], &l->at[i + 1], (l->count - i) * sizeof l->at[0]);
+        break;
+    }
+    leave(c);
+}
+
+void fake_art_add_thread_callback(struct callbacks *c, void *callback) { add(c, &c->thread, callback); }
+void fake_art_remove_thread_callback(struct callbacks *c, void *callback) { take_out(c, &c->thread, callback); }
+void fake_art_add_monitor_callback(struct callbacks *c, void *callback) { add(c, &c->monitor, callback); }
+void fake_art_remove_monitor_callback(struct callbacks *c, void *callback) { take_out(c, &c->monitor, callback); }
+void fake_art_add_park_callback(struct callbacks *c, void *callback) { add(c, &c->park, callback); }
+void fake_art_remove_park_callback(struct callbacks *c, void *callback) { take_out(c, &c->park, callback); }
+
+/* A copy, so that none is called while the list is held. */
+static struct list copy(const struct list *l)
+{
+    enter(&the_callbacks);
+    struct list all = *l;
+    leave(&the_callbacks);
+    return all;
+}
+
+#define TELL(which, place, type, ...)                                                                                  \
+    do {                                                                                                              \
+        struct list all = copy(&the_callbacks.which);                                                                 \
+        for (uint32_t i = 0; i < all.count; i++)                                                                      \
+            ((void (*)type)(uintptr_t)(*(void ***)all.at[i])[place])(all.at[i], __VA_ARGS__);                         \
+    } while (0)
+
+void fake_tell_thread_start(struct fake_thread *self)
+{
+    TELL(thread, THREAD_START, (void *, struct fake_thread *), self);
+}
+
+void fake_tell_thread_death(struct fake_thread *self)
+{
+    TELL(thread, THREAD_DEATH, (void *, struct fake_thread *), self);
+}
+
+void fake_tell_locking(struct fake_monitor *m) { TELL(monitor, MONITOR_LOCKING, (void *, struct fake_monitor *), m); }
+
+void fake_tell_locked(struct fake_monitor *m) { TELL(monitor, MONITOR_LOCKED, (void *, struct fake_monitor *), m); }
+
+void fake_tell_wait_start(fake_ref *object, int64_t ms)
+{
+    TELL(monitor, MONITOR_WAIT_START, (void *, fake_ref *, int64_t), object, ms);
+}
+
+void fake_tell_wait_finished(struct fake_monitor *m, bool timed_out)
+{
+    TELL(monitor, MONITOR_WAIT_FINISHED, (void *, struct fake_monitor *, bool), m, timed_out);
+}
+
+void fake_tell_park_start(bool is_absolute, int64_t time)
+{
+    TELL(park, PARK_START, (void *, bool, int64_t), is_absolute, time);
+}
+
+void fake_tell_park_finished(bool timed_out) { TELL(park, PARK_FINISHED, (void *, bool), timed_out); }

@@ -1,0 +1,105 @@
+/* The system that Android has, too. */
+#include "sim/fake/art/system.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(pthread_mutex_t) <= sizeof(struct fake_mutex), "room for a mutex");
+_Static_assert(sizeof(pthread_cond_t) <= sizeof(struct fake_cond), "room for a condition");
+
+enum { NANOSECONDS = 1000000000 };
+
+static pthread_mutex_t *mutex(struct fake_mutex *m) { return (pthread_mutex_t *)(void *)m->space; }
+static pthread_cond_t *condition(struct fake_cond *c) { return (pthread_cond_t *)(void *)c->space; }
+
+/* What fails for no reason that the runtime could give. */
+static void must(bool done)
+{
+    if (!done)
+        abort();
+}
+
+static void mutex_init(struct fake_mutex *m) { must(pthread_mutex_init(mutex(m), NULL) == 0); }
+static void mutex_lock(struct fake_mutex *m) { must(pthread_mutex_lock(mutex(m)) == 0); }
+static bool mutex_trylock(struct fake_mutex *m) { return pthread_mutex_trylock(mutex(m)) == 0; }
+static void mutex_unlock(struct fake_mutex *m) { must(pthread_mutex_unlock(mutex(m)) == 0); }
+
+static void cond_init(struct fake_cond *c)
+{
+    pthread_condattr_t a;
+    must(pthread_condattr_init(&a) == 0 && pthread_condattr_setclock(&a, CLOCK_MONOTONIC) == 0);
+    must(pthread_cond_init(condition(c), &a) == 0);
+    pthread_condattr_destroy(&a);
+}
+
+static bool cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns)
+{
+    if (deadline_ns == UINT64_MAX)
+        return pthread_cond_wait(condition(c), mutex(m)) == 0;
+    struct timespec t = {.tv_sec = (time_t)(deadline_ns / NANOSECONDS), .tv_nsec = (long)(deadline_ns % NANOSECONDS)};
+    return pthread_cond_timedwait(condition(c), mutex(m), &t) == 0;
+}
+
+static void cond_signal(struct fake_cond *c) { pthread_cond_signal(condition(c)); }
+static void cond_broadcast(struct fake_cond *c) { pthread_cond_broadcast(condition(c)); }
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NANOSECONDS + (uint64_t)t.tv_nsec;
+}
+
+/* ---- threads ---- */
+
+struct entry { void (*run)(void *); void *arg; };
+
+static void *enter(void *e)
+{
+    struct entry entry = *(struct entry *)e;
+    free(e);
+    entry.run(entry.arg);
+    return NULL;
+}
+
+static bool start_thread(void (*run)(void *), void *arg, size_t stack_bytes)
+{
+    pthread_attr_t a;
+    pthread_t thread;
+    struct entry *entry = malloc(sizeof *entry);
+    if (!entry)
+        return false;
+    *entry = (struct entry){run, arg};
+    must(pthread_attr_init(&a) == 0 && pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED) == 0);
+    must(pthread_attr_setstacksize(&a, stack_bytes) == 0);
+    int failed = pthread_create(&thread, &a, enter, entry);
+    pthread_attr_destroy(&a);
+    if (failed)
+        free(entry);
+    return !failed;
+}
+
+static uint32_t tid(void) { return (uint32_t)syscall(SYS_gettid); }
+static void yield(void) { sched_yield(); }
+static void set_name(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+static uintptr_t stack_low(void)
+{
+    pthread_attr_t a;
+    void *low = NULL;
+    size_t bytes;
+    must(pthread_getattr_np(pthread_self(), &a) == 0 && pthread_attr_getstack(&a, &low, &bytes) == 0);
+    pthread_attr_destroy(&a);
+    return (uintptr_t)low;
+}
+
+const struct fake_system fake_pthreads = {
+    .mutex_init = mutex_init, .mutex_lock = mutex_lock, .mutex_trylock = mutex_trylock, .mutex_unlock = mutex_unlock,
+    .cond_init = cond_init, .cond_wait = cond_wait, .cond_signal = cond_signal, .cond_broadcast = cond_broadcast,
+    .now_ns = now_ns, .start_thread = start_thread, .tid = tid, .yield = yield, .set_name = set_name,
+    .stack_low = stack_low,
+};

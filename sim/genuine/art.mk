@@ -1,0 +1,86 @@
+# The engine on Android's runtime, the fake runtimes, and what holds both to one contract. Included by the Makefile.
+
+art_src      := $(wildcard engine/backend/art/*.c engine/backend/art/*/*.c)
+binder_src   := sim/genuine/binder.c
+art_lab_src  := $(filter-out $(binder_src),$(wildcard sim/genuine/*.[cS])) $(wildcard sim/player/dex/*.c)
+fake_src     := $(wildcard sim/fake/art/*.[cS] sim/fake/art/*/*.[cS])
+fake_levels  := 24 25 26 27 28 29 30 31 32 33 34 35 36
+contract_src := $(wildcard tests/contract_art/*.c tests/contract_art/support/*.c)
+sources      += $(art_src) $(art_lab_src) $(binder_src) $(fake_src) $(contract_src)
+fake_libs    := $(fake_levels:%=$B/art/%/libart.so)
+fake_obj     := $(call obj,fake,$(fake_src))
+cutils_src   := sim/genuine/cutils/cutils.c
+cutils_libs  := $(addprefix $B/cutils/,$(addsuffix /libcutils.so,25 26 30))
+sources      += $(cutils_src)
+
+art: $B/libstrobe-art.so $(fake_libs) $B/contract_art ## the engine on Android's runtime, fake runtimes, their contract
+
+# The command starts scenarios in them, with the library beside it.
+all: $B/libstrobe-art.so $(fake_libs) $(cutils_libs) $B/libstrobe-binder.so
+
+$B/libstrobe-art.a: $(call obj,obj,$(art_src))
+	@mkdir -p $(@D) && rm -f $@
+	$(call run,ar)$(AR) rcs $@ $^
+
+$B/libstrobe-art.so: $(call obj,pic,$(capture_src) $(art_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-art.so -Wl,-Bsymbolic -Wl,-z,now -o $@ $^ $(preload_libs)
+
+# Its one call goes through the global offset table, found when it is opened.
+$B/libstrobe-binder.so: $(call obj,pic,$(binder_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-binder.so -Wl,-z,now -o $@ $^
+
+$B/fake/%.o: %.c $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(compile) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$B/fake/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -fPIC -c -o $@ $<
+
+# One library a level, all of the same objects: its level, and what it exports.
+$B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
+	@mkdir -p $(@D)
+	$(call run,ld)CC='$(CC)' OBJCOPY='$(OBJCOPY)' LINK='$(link)' sim/fake/art/level $* $@ $(fake_obj)
+
+$B/obj/%.o: %.S $B/flags
+	@mkdir -p $(@D)
+	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+
+$(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
+
+# Runtimes are started by programs that are no simulation: the lab's part of it is built as the engine is.
+$B/contract_art: $(call obj,obj,$(contract_src) $(art_lab_src)) $B/libstrobe-art.a $B/libstrobe-capture.a | \
+                 $B/libstrobe-art.so
+	$(call run,ld)$(link) -rdynamic -o $@ $^ $(preload_libs) -lm
+
+# What these test of the lab, behind the engine's libraries, needs one of them once more.
+detour_tests := $B/tests/unit/art/test_art_detour $B/tests/unit/art/test_art_moved
+$(detour_tests): $(call obj,obj,$(wildcard sim/genuine/detour*.c))
+$(detour_tests): trace_libs += $B/libstrobe-art.a $(if $(TRIPLET),,-lcapstone)
+
+# Three ages of libcutils, see its source; its calls of the C library go through slots, which are made late as there.
+$B/cutils/%/libcutils.so: $(cutils_src) $B/flags
+	@mkdir -p $(@D)
+	$(call run,ld)$(compile) -MF $@.d -fPIC -fvisibility=hidden -DFAKE_CUTILS_LEVEL=$* -shared \
+	    -Wl,-soname,libcutils.so $(ldflags) -o $@ $<
+$B/tests/unit/art/test_atrace: | $(cutils_libs)
+
+# In short, for sanitized builds. Runtimes have signal handlers and threads of their own, which outlive a case. Under
+# the thread sanitizer threads are slow to start: there are run those of the cases that measure no time.
+asan_options := detect_leaks=0:handle_segv=0:allow_user_segv_handler=1
+tsan_options := handle_segv=0:ignore_noninstrumented_modules=1:report_thread_leaks=0:atexit_sleep_ms=0
+untimed      := the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin allocations_are_counted_to_the_last \
+                methods_are_named_at_the_end the_host_stops_a_thread_walks_it_and_lets_it_go \
+                a_suspended_thread_is_walked_exactly stacks_that_overflow_are_survived_with_every_event_a_sample \
+                threads_that_come_and_go_are_each_seen_once exceptions_pass_hooks_unharmed
+crowded      := a_monitor_lets_one_in_at_a_time collections_by_one_stop_no_other_for_good \
+                monitors_hold_while_threads_are_suspended_and_garbage_is_collected \
+                twelve_threads_at_all_hooks_leave_no_wrong_stack
+slow          = $(findstring thread,$(SAN))
+contract: $B/contract_art $B/art/30/libart.so
+	@B=$B ASAN_OPTIONS=$(asan_options) TSAN_OPTIONS=$(tsan_options) \
+	    $B/contract_art $(if $(slow),fake30 quick $(untimed) $(crowded),-l fake30 quick)
+	@B=$B ASAN_OPTIONS=$(asan_options) TSAN_OPTIONS=$(tsan_options):suppressions=ci/tsan-genuine.supp \
+	    $B/contract_art -l art11 quick $(if $(slow),$(untimed))
+
+.PHONY: contract

@@ -1,0 +1,263 @@
+#include "sim/genuine/detour.h"
+
+#include "engine/backend/art/mapping.h"
+#include "sim/genuine/detour_code.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A detour's page: a jump to the replacement, the trampoline, and at the end the words that both load. */
+enum { PAGE_BYTES = 4096, TRAMPOLINE_AT = 64, NEAR_STEPS = 2048 };
+
+/* How far a function is followed whose end is not known. */
+enum { FOLLOWED_BYTES = 1 << 14 };
+
+struct detour {
+    struct detour *next;             /* newest first */
+    uint8_t *at;                     /* of the jump */
+    uint8_t before[SIM_CODE_JUMP_BYTES], jump[SIM_CODE_JUMP_BYTES];
+};
+
+static struct detour *detours;
+
+/* A function that is to be detoured. */
+struct subject {
+    const uint8_t *entry;
+    uint8_t *at;                     /* where the jump goes: behind the landing pad */
+    const uint8_t *rest;             /* behind what is moved */
+    const uint8_t *end;              /* nothing can be read from there on */
+    const uint8_t *known_end;        /* of the function; NULL = not known */
+    bool detoured;                   /* begins with another detour's jump */
+};
+
+/* ---- what can be moved ---- */
+
+static const uint8_t *end_of_symbol(const void *function)
+{
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+    if (!dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || info.dli_saddr != function ||
+        !symbol->st_size)
+        return NULL;
+    return (const uint8_t *)function + symbol->st_size;
+}
+
+/* As many whole instructions as the jump will cover. */
+static int measure(struct subject *s)
+{
+    struct sim_code_step step = {0};
+    s->rest = s->at;
+    while (s->rest < s->at + SIM_CODE_JUMP_BYTES) {
+        if (step.ends || (s->known_end && s->rest >= s->known_end))
+            return ENOSPC;
+        if (!sim_code_step(s->rest, s->end, &step))
+            return ENOTSUP;
+        s->rest += step.bytes;
+    }
+    return s->known_end && s->rest > s->known_end ? ENOSPC : 0;
+}
+
+static int check_other_detours(struct subject *s)
+{
+    for (const struct detour *d = detours; d; d = d->next)
+        if (d->at == s->at)
+            s->detoured = true;
+        else if (d->at < s->rest && s->at < d->at + SIM_CODE_JUMP_BYTES)
+            return EBUSY;
+    return 0;
+}
+
+static bool leads_into_start(const struct subject *s, const struct sim_code_step *step)
+{
+    uint64_t entry = (uintptr_t)s->entry, rest = (uintptr_t)s->rest;
+    return step->to < rest && ((step->jumps && step->to >= entry) || (step->calls && step->to > entry));
+}
+
+/* Reads a function from end to end. */
+static int read_through(const struct subject *s)
+{
+    struct sim_code_step step;
+    for (const uint8_t *at = s->at; at < s->known_end; at += step.bytes) {
+        if (!sim_code_step(at, s->end, &step))
+            return ENOTSUP;
+        if (leads_into_start(s, &step))
+            return ELOOP;
+    }
+    return 0;
+}
+
+/* Places in a function: a bit a byte. */
+struct places { uint64_t word[FOLLOWED_BYTES / 64]; };
+
+static bool has(const struct places *p, size_t place) { return p->word[place / 64] >> (place % 64) & 1; }
+static void add(struct places *p, size_t place) { p->word[place / 64] |= 1ull << (place % 64); }
+
+static bool take_one(struct places *p, size_t *place)
+{
+    for (size_t i = 0; i < FOLLOWED_BYTES / 64; i++)
+        if (p->word[i]) {
+            *place = i * 64 + (size_t)__builtin_ctzll(p->word[i]);
+            p->word[i] &= p->word[i] - 1;
+            return true;
+        }
+    return false;
+}
+
+/* Reads what is reached from a function's entry by what instructions name, calls left out. */
+static int follow(const struct subject *s)
+{
+    struct places due = {{0}}, seen = {{0}};
+    size_t place;
+    add(&due, (size_t)(s->at - s->entry));
+    while (take_one(&due, &place)) {
+        struct sim_code_step step = {0};
+        for (; !step.ends && place < FOLLOWED_BYTES && !has(&seen, place); place += step.bytes) {
+            if (!sim_code_step(s->entry + place, s->end, &step))
+                return ENOTSUP;
+            if (leads_into_start(s, &step))
+                return ELOOP;
+            add(&seen, place);
+            if (step.jumps && step.to - (uintptr_t)s->entry < FOLLOWED_BYTES)
+                add(&due, step.to - (uintptr_t)s->entry);
+        }
+    }
+    return 0;
+}
+
+static int examine(struct subject *s, void *target)
+{
+    struct strobe_mapping m;
+    if (strobe_mapping_at(target, &m) != STROBE_OK || !(m.protection & PROT_EXEC))
+        return EFAULT;
+    s->entry = target;
+    s->end = (const uint8_t *)m.end;
+    s->at = (uint8_t *)target + sim_code_landing(target, s->end);
+    s->known_end = end_of_symbol(target);
+    int refused = measure(s);
+    if (!refused)
+        refused = check_other_detours(s);
+    if (refused || s->detoured)
+        return refused;
+    return s->known_end ? read_through(s) : follow(s);
+}
+
+/* ---- making it ---- */
+
+static void *page_at(uintptr_t at, uintptr_t near)
+{
+    void *page = mmap((void *)at, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return NULL;
+    uintptr_t away = (uintptr_t)page > near ? (uintptr_t)page - near : near - (uintptr_t)page;
+    if (away < SIM_CODE_REACH)
+        return page;
+    munmap(page, PAGE_BYTES);
+    return NULL;
+}
+
+/* The kernel is asked for places ever farther away; where one is taken it may offer another. */
+static uint8_t *page_near(const void *place)
+{
+    uintptr_t near = (uintptr_t)place & ~(uintptr_t)(PAGE_BYTES - 1);
+    uintptr_t stride = (SIM_CODE_REACH / NEAR_STEPS + 0xffff) & ~0xffffl;
+    for (uintptr_t i = 1; i < NEAR_STEPS; i++) {
+        void *page = near > i * stride ? page_at(near - i * stride, near) : NULL;
+        if (!page)
+            page = page_at(near + i * stride, near);
+        if (page)
+            return page;
+    }
+    return NULL;
+}
+
+static int write_page(uint8_t *page, const struct subject *s, const void *replacement)
+{
+    struct sim_code c = {page, (uint64_t *)(void *)(page + PAGE_BYTES)};
+    sim_code_go(&c, replacement);
+    c.at = page + TRAMPOLINE_AT;
+    memcpy(c.at, s->entry, (size_t)(s->at - s->entry));
+    c.at += s->at - s->entry;
+    struct sim_code_step step;
+    for (const uint8_t *at = s->at; at < s->rest; at += step.bytes) {
+        int refused = sim_code_step(at, s->end, &step) ? sim_code_move(&c, at, s->end) : ENOTSUP;
+        if (refused)
+            return refused;
+    }
+    sim_code_go(&c, s->rest);
+    __builtin___clear_cache((char *)page, (char *)c.at);
+    return mprotect(page, PAGE_BYTES, PROT_READ | PROT_EXEC) == 0 ? 0 : errno;
+}
+
+/* Puts `after` where `before` is. */
+static int patch(uint8_t *at, const uint8_t *before, const uint8_t *after)
+{
+    struct strobe_unprotected u;
+    enum strobe_status status = strobe_unprotect(at, SIM_CODE_JUMP_BYTES, &u);
+    if (status != STROBE_OK)
+        return status == STROBE_IO ? errno : EFAULT;
+    sim_code_patch(at, after);
+    if (strobe_protect_again(&u) == STROBE_OK)
+        return 0;
+    int refused = errno;
+    sim_code_patch(at, before);
+    return refused;
+}
+
+static int install(void *ctx, void *target, void *replacement, void **original, void **handle)
+{
+    struct subject s = {0};
+    (void)ctx;
+    int refused = sim_code_open();
+    if (!refused)
+        refused = examine(&s, target);
+    if (refused)
+        return refused;
+    uint8_t *page = page_near(target);
+    struct detour *d = calloc(1, sizeof *d);
+    refused = !page ? ERANGE : !d ? ENOMEM : write_page(page, &s, replacement);
+    if (!refused) {
+        d->at = s.at;
+        memcpy(d->before, s.at, sizeof d->before);
+        sim_code_near_jump(d->jump, s.at, page);
+        *original = page + TRAMPOLINE_AT;     /* known before the first call can come */
+        refused = patch(s.at, d->before, d->jump);
+    }
+    if (refused) {
+        if (page)
+            munmap(page, PAGE_BYTES);
+        free(d);
+        return refused;
+    }
+    d->next = detours;
+    detours = d;
+    *handle = d;
+    return 0;
+}
+
+static int take_out(void *ctx, void *handle)
+{
+    struct detour *d = handle, **link = &detours;
+    struct strobe_mapping m;
+    (void)ctx;
+    while (*link && *link != d && (*link)->at != d->at)
+        link = &(*link)->next;
+    if (*link != d)
+        return EEXIST;
+    if (strobe_mapping_at(d->at, &m) == STROBE_OK) {     /* else its library is gone, and the jump with it */
+        if (memcmp(d->at, d->jump, sizeof d->jump) != 0)
+            return EEXIST;
+        int refused = patch(d->at, d->jump, d->before);
+        if (refused)
+            return refused;
+    }
+    *link = d->next;
+    free(d);
+    return 0;
+}
+
+const struct strobe_inline_hooker sim_detour = {"detour", install, take_out, NULL};

@@ -1,0 +1,175 @@
+/* Source of the encodings: Arm Architecture Reference Manual for A-profile, chapter C4 (A64 instruction set encoding).
+ * x16 and x17 are free at the start of a function: a linker's veneer may use them (AAPCS64, 6.1.1). */
+#include "sim/genuine/detour_code.h"
+
+#if defined(__aarch64__)
+
+#include <errno.h>
+#include <string.h>
+
+enum { SCRATCH = 17, LINK_REGISTER = 30 };
+
+static uint32_t word_at(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* `bits` bits from `from` on, with sign. */
+static int64_t field(uint32_t word, int from, int bits)
+{
+    return (int64_t)((uint64_t)word << (64 - from - bits)) >> (64 - bits);
+}
+
+static bool is_branch(uint32_t w) { return (w & 0xfc000000) == 0x14000000; }           /* b */
+static bool is_call(uint32_t w) { return (w & 0xfc000000) == 0x94000000; }             /* bl */
+static bool is_conditional(uint32_t w) { return (w & 0xff000000) == 0x54000000; }      /* b.cond, bc.cond */
+static bool is_compare_branch(uint32_t w) { return (w & 0x7e000000) == 0x34000000; }   /* cbz, cbnz */
+static bool is_test_branch(uint32_t w) { return (w & 0x7e000000) == 0x36000000; }      /* tbz, tbnz */
+static bool is_address(uint32_t w) { return (w & 0x1f000000) == 0x10000000; }          /* adr, adrp */
+static bool is_literal(uint32_t w) { return (w & 0x3b000000) == 0x18000000; }          /* ldr, ldrsw, prfm (literal) */
+/* br, ret, eret, drps, and their authenticated forms; not blr */
+static bool is_register_branch(uint32_t w) { return (w & 0xfe000000) == 0xd6000000 && (w >> 21 & 7) != 1; }
+static bool is_trap(uint32_t w) { return (w & 0xffe0001f) == 0xd4200000 || (w & 0xffff0000) == 0; }   /* brk, udf */
+
+int sim_code_open(void)
+{
+    return 0;
+}
+
+/* bti, in all its forms. (paciasp is one too, but has to run on the way to the original only.) */
+size_t sim_code_landing(const uint8_t *function, const uint8_t *end)
+{
+    return end - function > 4 && (word_at(function) & 0xffffff3f) == 0xd503241f ? 4 : 0;
+}
+
+bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *step)
+{
+    if (end - at < 4)
+        return false;
+    uint32_t w = word_at(at);
+    int64_t distance = 0;
+    *step = (struct sim_code_step){.bytes = 4};
+    step->calls = is_call(w);
+    step->jumps = is_branch(w) || is_conditional(w) || is_compare_branch(w) || is_test_branch(w);
+    step->ends = is_branch(w) || is_register_branch(w) || is_trap(w);
+    if (is_call(w) || is_branch(w))
+        distance = field(w, 0, 26);
+    else if (is_test_branch(w))
+        distance = field(w, 5, 14);
+    else if (step->jumps)
+        distance = field(w, 5, 19);
+    step->to = (uintptr_t)at + (uint64_t)(distance * 4);
+    return true;
+}
+
+/* ---- writing ---- */
+
+static void append(struct sim_code *c, uint32_t word)
+{
+    memcpy(c->at, &word, sizeof word);
+    c->at += sizeof word;
+}
+
+/* ldr of 64 bits from a word */
+static void append_load(struct sim_code *c, unsigned int reg, uint64_t value)
+{
+    *--c->words = value;
+    append(c, 0x58000000 | (uint32_t)((uint8_t *)c->words - c->at) / 4 << 5 | reg);
+}
+
+static bool in_reach(const struct sim_code *c, const void *to)
+{
+    int64_t distance = (int64_t)((uintptr_t)to - (uintptr_t)c->at);
+    return distance > -SIM_CODE_REACH && distance < SIM_CODE_REACH;
+}
+
+static void append_branch(struct sim_code *c, const void *to)
+{
+    uint32_t jump;
+    sim_code_near_jump((uint8_t *)&jump, c->at, to);
+    append(c, jump);
+}
+
+/* A direct branch where it reaches: it may go where there is no landing pad. */
+void sim_code_go(struct sim_code *c, const void *to)
+{
+    if (in_reach(c, to)) {
+        append_branch(c, to);
+    } else {
+        append_load(c, SCRATCH, (uintptr_t)to);
+        append(c, 0xd61f0000 | SCRATCH << 5);                  /* br */
+    }
+}
+
+/* The same condition skips the jump around a jump: its place is encoded in 19 or 14 bits from bit 5 on. */
+static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
+{
+    uint32_t mask = is_test_branch(w) ? 0x3fffu << 5 : 0x7ffffu << 5;
+    append(c, (w & ~mask) | 2 << 5);
+    uint8_t *around = c->at;
+    append(c, 0);
+    sim_code_go(c, (const void *)(uintptr_t)to);
+    uint8_t *next = c->at;
+    c->at = around;
+    append_branch(c, next);
+    c->at = next;
+}
+
+/* Loads the address, then what is there. */
+static int move_literal(struct sim_code *c, uint32_t w, uint64_t place)
+{
+    static const uint32_t whole[4] = {0xb9400000, 0xf9400000, 0xb9800000, 0};    /* ldr w, ldr x, ldrsw, prfm */
+    static const uint32_t vector[4] = {0xbd400000, 0xfd400000, 0x3dc00000, 0};   /* ldr s, d, q */
+    uint32_t load = w >> 26 & 1 ? vector[w >> 30] : whole[w >> 30];
+    if (!load)
+        return w >> 26 & 1 ? ENOTSUP : 0;                      /* a prefetch is advice */
+    append_load(c, SCRATCH, place);
+    append(c, load | SCRATCH << 5 | (w & 31));
+    return 0;
+}
+
+int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
+{
+    struct sim_code_step step;
+    if (!sim_code_step(at, end, &step))
+        return ENOTSUP;
+    uint32_t w = word_at(at);
+    if (step.calls) {
+        append_load(c, SCRATCH, step.to);
+        append(c, 0xd63f0000 | SCRATCH << 5);                  /* blr */
+    } else if (is_branch(w)) {
+        sim_code_go(c, (const void *)(uintptr_t)step.to);
+    } else if (step.jumps) {
+        move_conditional(c, w, step.to);
+    } else if (is_address(w)) {
+        uint64_t distance = (uint64_t)(field(w, 5, 19) * 4) | (w >> 29 & 3), place = (uintptr_t)at;
+        bool pages = w >> 31;
+        append_load(c, w & 31, pages ? (place & ~0xffful) + (distance << 12) : place + distance);
+    } else if (is_literal(w)) {
+        return move_literal(c, w, (uintptr_t)at + (uint64_t)(field(w, 5, 19) * 4));
+    } else {
+        append(c, w);
+    }
+    return 0;
+}
+
+void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, const uint8_t *to)
+{
+    uint32_t word = 0x14000000 | ((uint32_t)((to - at) / 4) & 0x03ffffff);
+    memcpy(jump, &word, sizeof word);
+}
+
+/* ---- patching ---- */
+
+/* b, bl, nop, brk and the like may be replaced by each other while threads run them; others when none does. (The race
+ * detector keeps no account of code.) */
+__attribute__((no_sanitize("thread")))
+void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
+{
+    *(volatile uint32_t *)(void *)at = word_at(bytes);
+    __builtin___clear_cache((char *)at, (char *)at + SIM_CODE_JUMP_BYTES);
+}
+
+#endif

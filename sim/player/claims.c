@@ -1,0 +1,175 @@
+#include "sim/player/claims.h"
+
+#include "engine/util/outfile.h"
+#include "engine/trace/export/sink_perfetto.h"
+#include "engine/trace/build/timeline.h"
+#include "sim/player/dex/dex.h"
+#include "sim/player/frames.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct named { uint64_t address; uint32_t method; };
+
+struct names {
+    const struct sim_scenario *scenario;
+    uint64_t frames;
+    struct named *list;              /* in order of address */
+    size_t count, room;
+};
+
+/* A frame's address tells its method: no symbols are looked at. */
+static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+{
+    const struct names *n = ctx;
+    uint64_t method = (return_address - 1 - n->frames) / SIM_REAL_FRAME_BYTES;
+    if (return_address <= n->frames || method >= n->scenario->method_count || max == 0)
+        return 0;
+    *out = (struct strobe_symbol){.function = n->scenario->methods[method].name, .image = "", .file = "",
+                                  .function_id = (uint32_t)method,
+                                  .function_address = n->frames + method * SIM_REAL_FRAME_BYTES};
+    return 1;
+}
+
+/* ---- methods of a managed runtime ---- */
+
+/* The scenario's method of "void Cache.get(long)"; method_count = none. */
+static uint32_t method_of_text(const struct sim_scenario *s, const char *text, uint32_t bytes)
+{
+    char whole[1100], class[512], name[512], own[1100];
+    snprintf(whole, sizeof whole, "%.*s", (int)bytes, text);
+    char *begin = strchr(whole, ' '), *end = strchr(whole, '(');
+    if (!begin || !end || begin > end)
+        return s->method_count;
+    *end = '\0';
+    uint32_t i = 0;
+    for (; i < s->method_count; i++) {
+        sim_dex_method_name(s, i, class, name, sizeof class);
+        for (char *c = class; *c; c++)
+            *c = *c == '/' ? '.' : *c;
+        snprintf(own, sizeof own, "%s.%s", class, name);
+        if (!strcmp(own, begin + 1))
+            break;
+    }
+    return i;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    uint64_t x = ((const struct named *)a)->address, y = ((const struct named *)b)->address;
+    return (x > y) - (x < y);
+}
+
+static enum strobe_status read_names(struct names *n, const struct strobe_session *session)
+{
+    struct strobe_named_address told;
+    for (uint64_t at = 0; strobe_names_next(&session->names, &at, &told);) {
+        uint32_t method = method_of_text(n->scenario, told.text, told.bytes);
+        if (method == n->scenario->method_count)
+            continue;
+        if (n->count == n->room) {
+            n->room = n->room ? n->room * 2 : 64;
+            struct named *list = realloc(n->list, n->room * sizeof *list);
+            if (!list)
+                return STROBE_IO;
+            n->list = list;
+        }
+        n->list[n->count++] = (struct named){told.address, method};
+    }
+    if (n->count)
+        qsort(n->list, n->count, sizeof *n->list, by_address);
+    return STROBE_OK;
+}
+
+static size_t resolve_named(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
+{
+    const struct names *n = ctx;
+    struct named key = {.address = address};
+    const struct named *found = n->count ? bsearch(&key, n->list, n->count, sizeof key, by_address) : NULL;
+    if (!found || max == 0)
+        return 0;
+    *out = (struct strobe_symbol){.function = n->scenario->methods[found->method].name, .image = "", .file = "",
+                                  .function_id = found->method, .function_address = address};
+    return 1;
+}
+
+/* ---- the session as tracks ---- */
+
+static enum strobe_status write_trace(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                      const char *path)
+{
+    static const struct strobe_timeline_options options;
+    struct strobe_perfetto_stats stats;
+    struct strobe_outfile out;
+    enum strobe_status status = strobe_outfile_open(&out, path, 1);
+    if (status != STROBE_OK)
+        return status;
+    struct strobe_sink *sink = strobe_sink_perfetto(&out, 0, &stats);
+    status = sink ? strobe_timeline_build(reader, tree, &options, sink, NULL) : STROBE_IO;
+    enum strobe_status written = strobe_outfile_finish(&out, status != STROBE_OK);
+    return status == STROBE_OK ? written : status;
+}
+
+/* The engine numbers all threads of a session; tracks count those that had one tid. And it knows the main thread's
+ * allocations from its start, long before the run's. */
+static void fit_to_truth(struct sim_tracks *t)
+{
+    for (size_t i = 0; i < t->track_count; i++) {
+        t->tracks[i].known_alloc &= !t->tracks[i].is_main;
+        t->tracks[i].generation = 1;
+        for (size_t k = 0; k < i; k++)
+            t->tracks[i].generation += t->tracks[k].tid == t->tracks[i].tid;
+    }
+}
+
+static enum strobe_status claim(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                uint64_t begin_ns, struct sim_tracks *out)
+{
+    static const struct strobe_timeline_options options = {.no_samples = 1};
+    /* Ticks count CLOCK_MONOTONIC from its begin, which the notes' times are ns of. */
+    uint64_t second = 1000000000, rate = reader->session.header->ticks_per_second;
+    uint64_t begin_ticks = begin_ns / second * rate + begin_ns % second * rate / second;
+    struct strobe_sink *sink = sim_tracks_sink(out, strobe_reader_ns(reader, begin_ticks));
+    enum strobe_status status = sink ? strobe_timeline_build(reader, tree, &options, sink, NULL) : STROBE_IO;
+    fit_to_truth(out);
+    return status;
+}
+
+enum strobe_status sim_real_claims(const char *session_path, const struct sim_scenario *scenario,
+                                   const struct sim_notes_head *head, bool named, const char *trace_path,
+                                   struct sim_tracks *out, char *why, size_t why_bytes)
+{
+    struct strobe_reader *reader;
+    struct strobe_function_tree *tree = NULL;
+    struct names names = {.scenario = scenario, .frames = head->frames};
+    char what[256];
+    enum strobe_status status = strobe_reader_open(session_path, &reader, what, sizeof what);
+    if (status != STROBE_OK) {
+        snprintf(why, why_bytes, "%s: %s", session_path, what);
+        return status;
+    }
+    const char *file = session_path;
+    if (!strobe_reader_check(reader, what, sizeof what)) {
+        snprintf(why, why_bytes, "%s: its books do not balance: %s", session_path, what);
+        strobe_reader_close(reader);
+        return STROBE_BAD_INPUT;
+    }
+    struct strobe_resolver resolver = {named ? resolve_named : resolve, &names};
+    status = named ? read_names(&names, &reader->session) : STROBE_OK;
+    if (status == STROBE_OK)
+        status = strobe_function_tree_open(&reader->session.stacks, resolver, &tree);
+    if (status == STROBE_OK)
+        status = claim(reader, tree, head->begin_ns, out);
+    if (status == STROBE_OK && trace_path) {
+        file = trace_path;
+        status = write_trace(reader, tree, trace_path);
+    }
+    if (status != STROBE_OK)
+        snprintf(why, why_bytes, "%s: %s", file, strerror(errno ? errno : ENOMEM));
+    strobe_function_tree_close(tree);
+    free(names.list);
+    strobe_reader_close(reader);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* The fake Mach as a runtime of the player's. Methods are real frames; what the player calls is what app.h says. */
+#include "sim/player/mach/seat.h"
+
+#include "engine/backend/mach/threads.h"
+#include "sim/player/mach/calls.h"
+#include "sim/player/runtime.h"
+
+#include <pthread_np.h>
+
+enum { STACK_BYTES = 4 << 20 };
+
+static bool captured;
+
+static enum strobe_status begin(struct sim_real_play *p, const char *name, const char *session, char *why,
+                                size_t why_bytes)
+{
+    (void)p;
+    (void)name;
+    enum strobe_status status = session ? sim_real_mach_seat.begin(session, why, why_bytes) : STROBE_OK;
+    captured = session && status == STROBE_OK;
+    return status;
+}
+
+static void end(struct sim_real_play *p)
+{
+    (void)p;
+    if (captured)
+        sim_real_mach_seat.end();
+}
+
+static uint32_t tid(void)
+{
+    uint64_t id = 0;
+    pthread_threadid_np(0, &id);
+    return strobe_mach_tid(id);
+}
+
+static uint64_t charged_ns(void)
+{
+    return sim_real_mach_seat.charged_ns();
+}
+
+const struct sim_real_runtime sim_real_runtime = {
+    .stage = &sim_stage_frames, .stack_bytes = STACK_BYTES, .open = begin, .end = end, .charged_ns = charged_ns,
+    .tid = tid,
+};

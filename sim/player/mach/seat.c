@@ -1,0 +1,35 @@
+/* The engine's backend for Mach, as it ships. */
+#include "sim/player/mach/seat.h"
+
+#include "engine/backend/mach/mach.h"
+#include "sim/fake/mach/kernel.h"
+
+static enum strobe_status begin(const char *session, char *why, size_t why_bytes)
+{
+    struct strobe_mach_options options = {.session_path = session};
+    return strobe_mach_start(&options, NULL, why, why_bytes);
+}
+
+static uint64_t charged_ns(void)
+{
+    return 0;
+}
+
+const struct sim_real_mach_seat sim_real_mach_seat = {.begin = begin, .end = strobe_mach_stop,
+                                                      .charged_ns = charged_ns};
+
+struct played { int argc; char **argv; int status; };
+
+static void *play(void *p)
+{
+    struct played *played = p;
+    played->status = sim_real_mach_player(played->argc, played->argv);
+    return NULL;
+}
+
+int sim_real_mach_child(int argc, char **argv)
+{
+    struct played played = {argc, argv, 0};
+    fake_rooted(play, &played);
+    return played.status;
+}

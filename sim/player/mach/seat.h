@@ -1,0 +1,26 @@
+/* How the engine comes into a process that plays on the fake Mach: as it is (seat.c), or with its costs charged in
+ * virtual time (sim/player/virtual/mach/seat.c). For sim/player and sim/player/virtual only. */
+#ifndef STROBE_SIM_PLAYER_MACH_SEAT_H
+#define STROBE_SIM_PLAYER_MACH_SEAT_H
+
+#include "engine/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sim_real_mach_seat {
+    enum strobe_status (*begin)(const char *session, char *why, size_t why_bytes);
+    void (*end)(void);
+    uint64_t (*charged_ns)(void);
+};
+extern const struct sim_real_mach_seat sim_real_mach_seat;
+
+/* The played process, as sim_real_child; and the player, which is that compiled anew. */
+#define SIM_REAL_MACH_COMMAND "play-mach"
+int sim_real_mach_child(int argc, char **argv);
+int sim_real_mach_player(int argc, char **argv);
+
+/* The runtime's name, for --runtime. */
+#define SIM_MACH_NAME "mach"
+
+#endif

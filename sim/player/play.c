@@ -1,0 +1,436 @@
+#include "sim/policy/instrument.h"
+#include "sim/player/real.h"
+#include "sim/player/runtime.h"
+#include "sim/runtime/draws.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 4 << 20 };   /* of a thread: the 1 MiB that a scenario may use, and plenty for what it calls */
+
+/* ---- shared ---- */
+
+bool sim_real_room(struct sim_actor *a, void *array, uint32_t count, uint32_t *room, size_t item_bytes)
+{
+    void **at = array;
+    if (count < *room)
+        return true;
+    uint32_t more = *room ? *room * 2 : 512;
+    void *bigger = sim_work_pages(more * item_bytes);
+    if (!bigger) {
+        sim_real_fail(a->play, NULL, "more memory");
+        return false;
+    }
+    if (*at) {
+        memcpy(bigger, *at, count * item_bytes);
+        munmap(*at, *room * item_bytes);
+    }
+    *at = bigger;
+    *room = more;
+    return true;
+}
+
+static void end_run(struct sim_real_play *p)
+{
+    atomic_store(&p->over, 1);
+    sim_work_wake(&p->over);
+}
+
+void sim_real_fail(struct sim_real_play *p, const struct sim_op *op, const char *expected)
+{
+    if (!atomic_exchange(&p->failed, 1)) {
+        if (op)
+            fprintf(stderr, "%s:%u:%u: ", p->scenario->path, op->line, op->column);
+        else
+            fprintf(stderr, "%s: ", p->scenario->path);
+        fprintf(stderr, "expected %s\n", expected);
+    }
+    end_run(p);
+}
+
+void sim_real_work(struct sim_actor *a, uint64_t ns)
+{
+    sim_real_add(&a->work_ns, ns);
+    sim_work_do(ns, a->play->turns_per_ms);
+}
+
+/* ---- threads ---- */
+
+/* The thread of an actor. */
+static void *act(void *arg)
+{
+    struct sim_actor *a = arg;
+    struct sim_real_play *p = a->play;
+    const struct sim_thread_spec *spec = &p->scenario->threads[a->spec];
+    char name[32];
+    sim_notes_name(spec, a->index, name);
+    name[15] = '\0';
+    pthread_setname_np(pthread_self(), name);
+    bool on_stage = p->stage->enter(a, name);
+    if (!on_stage)
+        sim_real_fail(p, NULL, "the runtime to take one more thread");
+    if (spec->nice)
+        setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), spec->nice);
+    uint64_t cpu_ns = sim_work_thread_cpu_ns();
+    struct sim_work_switches before = sim_work_switches();
+    a->switches = before.voluntary;
+    a->tid = (uint32_t)syscall(SYS_gettid);
+    a->known_tid = p->runtime && p->runtime->tid ? p->runtime->tid() : a->tid;
+    atomic_store(&a->begin_ns, sim_work_now_ns());
+    if (p->witness)
+        a->witness = p->witness->thread_begin(&(struct sim_witness_thread){a->tid, a->track + 1, a->is_main, name});
+    if (on_stage)
+        p->stage->perform(a);
+    if (a->witness)
+        p->witness->thread_end(a->witness);
+    struct sim_work_switches after = sim_work_switches();
+    a->totals.cpu_ns = sim_work_thread_cpu_ns() - cpu_ns;
+    a->totals.voluntary_switches = after.voluntary - before.voluntary;
+    a->totals.involuntary_switches = after.involuntary - before.involuntary;
+    a->totals.minor_faults = after.minor_faults - before.minor_faults;
+    a->totals.major_faults = after.major_faults - before.major_faults;
+    atomic_store(&a->end_ns, sim_work_now_ns());
+    sim_real_free_kept(a);   /* after its end: the scenario did not ask for it */
+    if (on_stage)
+        p->stage->leave(a);
+    if (atomic_fetch_sub(&p->living, 1) == 1)
+        end_run(p);
+    return NULL;
+}
+
+static void open_cond(pthread_cond_t *c)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(c, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* An actor without a thread yet. Its place in the list is its track. */
+static struct sim_actor *cast(struct sim_real_play *p, uint32_t spec, uint32_t index, struct sim_actor *parent,
+                              const struct sim_random *drawn)
+{
+    struct sim_actor *a = sim_work_pages(sizeof *a);
+    if (!a) {
+        sim_real_fail(p, NULL, "more memory");
+        return NULL;
+    }
+    a->play = p;
+    a->parent = parent;
+    a->spec = spec;
+    a->index = index;
+    a->device = a->event = -1;
+    a->is_main = p->scenario->threads[spec].is_main && index == 0;
+    a->random = drawn ? *drawn : sim_draws_of_thread(p->seed, spec, index);
+    open_cond(&a->notified);
+    sem_init(&a->parking, 0, 0);
+    sim_spin_lock(&p->spin);
+    a->track = atomic_load(&p->actor_count);
+    bool fits = a->track < SIM_ACTORS_MAX;
+    if (fits) {
+        p->actors[a->track] = a;
+        atomic_store(&p->actor_count, a->track + 1);
+    }
+    sim_spin_unlock(&p->spin);
+    if (fits)
+        return a;
+    sim_real_fail(p, NULL, "no more than 65535 threads");
+    return NULL;
+}
+
+struct sim_actor *sim_real_start(struct sim_real_play *p, uint32_t spec, uint32_t index, struct sim_actor *parent,
+                                 const struct sim_random *drawn)
+{
+    struct sim_actor *a = cast(p, spec, index, parent, drawn);
+    if (!a)
+        return NULL;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, p->runtime ? p->runtime->stack_bytes : STACK_BYTES);
+    if (!parent)
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int error = pthread_create(&a->thread, &attributes, act, a);
+    pthread_attr_destroy(&attributes);
+    if (error)
+        sim_real_fail(p, NULL, "to be let start one more thread");
+    return error ? NULL : a;
+}
+
+uint32_t sim_real_next_index(struct sim_real_play *p, uint32_t spec)
+{
+    sim_spin_lock(&p->spin);
+    uint32_t index = p->started[spec]++;
+    sim_spin_unlock(&p->spin);
+    return index;
+}
+
+/* ---- who is started when ---- */
+
+struct start { uint64_t time_ns; uint32_t spec, index; struct sim_random random; };
+
+struct direction {
+    struct sim_real_play *play;
+    struct start *starts;         /* in order of time; the main thread's is not among them */
+    uint32_t count;
+    struct start main;
+    bool has_main;
+};
+
+static void draw_starts(struct direction *d)
+{
+    const struct sim_scenario *s = d->play->scenario;
+    for (uint32_t spec = 0; spec < s->thread_count; spec++) {
+        for (uint32_t k = 0; k < s->threads[spec].count; k++) {
+            struct start start = {.spec = spec, .index = k};
+            start.random = sim_draws_of_thread(d->play->seed, spec, k);
+            start.time_ns = sim_dist_draw(&s->threads[spec].start, &start.random);
+            if (s->threads[spec].is_main && k == 0 && !d->has_main) {
+                d->main = start;
+                d->has_main = true;
+                continue;
+            }
+            uint32_t at = d->count++;
+            for (; at && d->starts[at - 1].time_ns > start.time_ns; at--)
+                d->starts[at] = d->starts[at - 1];
+            d->starts[at] = start;
+        }
+        d->play->started[spec] = s->threads[spec].count;
+    }
+    atomic_store(&d->play->living, d->count + d->has_main);
+}
+
+/* ---- what is left of it ---- */
+
+static struct sim_notes_thread facts_of(const struct sim_actor *a, uint64_t end_ns)
+{
+    struct sim_notes_thread t = {.spec = a->spec, .index = a->index, .is_main = a->is_main,
+                                 .begin_ns = atomic_load(&a->begin_ns), .end_ns = atomic_load(&a->end_ns)};
+    if (!t.begin_ns || t.begin_ns > end_ns) {
+        t.begin_ns = t.end_ns = end_ns;
+        return t;
+    }
+    t.tid = a->known_tid;
+    if (t.end_ns)
+        t.totals = a->totals;
+    else
+        t.totals.cpu_ns = sim_work_cpu_ns_of(a->tid);
+    t.totals.allocations = atomic_load(&a->allocations);
+    t.totals.alloc_bytes = atomic_load(&a->alloc_bytes);
+    return t;
+}
+
+static bool write_notes(struct sim_real_play *p, const char *path, struct sim_notes_head head)
+{
+    FILE *out = fopen(path, "wb");
+    if (!out)
+        return false;
+    head.threads = atomic_load(&p->actor_count);
+    for (uint32_t i = 0; i < head.threads; i++) {
+        head.failed |= atomic_load(&p->actors[i]->notes.failed);
+        head.work_ns += atomic_load(&p->actors[i]->work_ns);
+    }
+    fwrite(&head, sizeof head, 1, out);
+    for (uint32_t i = 0; i < head.threads; i++)
+        sim_notes_write(&p->actors[i]->notes, facts_of(p->actors[i], head.end_ns), out);
+    bool written = !ferror(out);
+    return fclose(out) == 0 && written;
+}
+
+/* ---- the run ---- */
+
+struct stage { struct direction direction; const char *notes_path; int status; };
+
+static int close_witness(const struct sim_real_play *p)
+{
+    char why[512] = "";
+    if (p->witness->close(why, sizeof why))
+        return 0;
+    fprintf(stderr, "%s\n", why);
+    return 2;
+}
+
+/* Starts threads at their times, waits for the end, writes the notes. A thread of its own, since the main one plays. */
+static void *direct(void *arg)
+{
+    struct stage *stage = arg;
+    struct direction *d = &stage->direction;
+    struct sim_real_play *p = d->play;
+    uint64_t cpu_ns = sim_work_process_cpu_ns(), end_ns = p->begin_ns + p->scenario->duration_ns;
+    for (uint32_t i = 0; i < d->count && !atomic_load(&p->over); i++) {
+        uint64_t at = p->begin_ns + d->starts[i].time_ns;
+        while (!atomic_load(&p->over) && at < end_ns && sim_work_now_ns() < at)
+            sim_work_wait(&p->over, 0, at);
+        if (at < end_ns && !atomic_load(&p->over))
+            sim_real_start(p, d->starts[i].spec, d->starts[i].index, NULL, &d->starts[i].random);
+    }
+    while (!atomic_load(&p->over) && sim_work_now_ns() < end_ns)
+        sim_work_wait(&p->over, 0, end_ns);
+    struct sim_notes_head head = {.begin_ns = p->begin_ns, .end_ns = sim_work_now_ns(),
+                                  .frames = (uint64_t)(uintptr_t)sim_real_frames};
+    head.process_cpu_ns = sim_work_process_cpu_ns() - cpu_ns;
+    if (p->runtime)
+        head.charged_ns = p->runtime->charged_ns();
+    end_run(p);
+    stage->status = 2;
+    if (!atomic_load(&p->failed)) {
+        stage->status = write_notes(p, stage->notes_path, head) ? 0 : 2;
+        if (stage->status)
+            fprintf(stderr, "%s: %s\n", stage->notes_path, strerror(errno));
+        else if (p->witness)
+            stage->status = close_witness(p);
+    }
+    if (p->runtime) {
+        p->runtime->end(p);
+        fflush(NULL);
+        _exit(stage->status);   /* a runtime's own end is not wanted here */
+    }
+    exit(stage->status);   /* threads may be waiting for what never comes */
+}
+
+static void play_main(struct sim_real_play *p, const struct start *start)
+{
+    uint64_t at = p->begin_ns + start->time_ns;
+    while (!atomic_load(&p->over) && sim_work_now_ns() < at)
+        sim_work_wait(&p->over, 0, at);
+    struct sim_actor *a = atomic_load(&p->over) ? NULL : cast(p, start->spec, start->index, NULL, &start->random);
+    if (a)
+        act(a);
+}
+
+static void *array(uint32_t count, size_t bytes)
+{
+    return calloc(count ? count : 1, bytes);
+}
+
+static void open_lock(struct sim_real_lock *l)
+{
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&l->mutex, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+    pthread_rwlock_init(&l->rwlock, NULL);
+}
+
+/* What the semaphore holds at first was posted by nobody. */
+static void open_sem(struct sim_real_sem *s, uint32_t count)
+{
+    sem_init(&s->sem, 0, count);
+    s->lost = count > SIM_POSTS;
+    s->count = count < SIM_POSTS ? count : SIM_POSTS;
+}
+
+static bool open_play(struct sim_real_play *p)
+{
+    const struct sim_scenario *s = p->scenario;
+    p->locks = array(s->lock_count, sizeof *p->locks);
+    p->conds = array(s->cond_count, sizeof *p->conds);
+    p->sems = array(s->sem_count, sizeof *p->sems);
+    p->queues = array(s->queue_count, sizeof *p->queues);
+    p->started = array(s->thread_count, sizeof *p->started);
+    p->actors = array(SIM_ACTORS_MAX, sizeof *p->actors);
+    if (!p->locks || !p->conds || !p->sems || !p->queues || !p->started || !p->actors)
+        return false;
+    for (uint32_t i = 0; i < s->lock_count; i++)
+        open_lock(&p->locks[i]);
+    for (uint32_t i = 0; i < s->sem_count; i++)
+        open_sem(&p->sems[i], s->sems[i].count);
+    for (uint32_t i = 0; i < s->queue_count; i++)
+        p->queues[i].about = &s->queues[i];
+    pthread_mutex_init(&p->collector, NULL);
+    return true;
+}
+
+static uint32_t count_starts(const struct sim_scenario *s)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        count += s->threads[i].count;
+    return count;
+}
+
+/* Has the methods of the scenario instrumented. */
+static enum strobe_status open_witness(struct sim_real_play *p, const char *path, char *why, size_t why_bytes)
+{
+    const struct sim_scenario *s = p->scenario;
+    static struct sim_instrument probes;
+    const char **names = array(s->method_count + 1, sizeof *names);
+    enum strobe_status status = sim_real_witness_open(p->policy, &p->witness, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    snprintf(why, why_bytes, "%s: %s", s->path, strerror(ENOMEM));
+    if (!names || !sim_instrument_open(&probes, s, &(struct sim_instrument_options){0}))
+        return STROBE_IO;
+    for (uint32_t id = 1; id <= probes.count; id++)
+        names[id] = s->methods[probes.method[id]].name;
+    p->probes = probes.id;
+    return p->witness->open(names, probes.count, path, why, why_bytes) ? STROBE_OK : STROBE_IO;
+}
+
+enum { SCENARIO = 1, SEED, TURNS, NOTES, RUNTIME, SESSION, POLICY, ARGUMENTS };
+
+static enum strobe_status open_stage(struct sim_real_play *p, char **argument, char *why, size_t why_bytes)
+{
+    const char *session = argument[SESSION];
+    p->policy = argument[POLICY];
+    p->runtime = argument[RUNTIME] ? &sim_real_runtime : NULL;
+    p->stage = p->runtime ? p->runtime->stage : &sim_stage_frames;
+    if (p->runtime)
+        return p->runtime->open(p, argument[RUNTIME], session, why, why_bytes);
+    return p->policy && session ? open_witness(p, session, why, why_bytes) : STROBE_OK;
+}
+
+int sim_real_child(int argc, char **argv)
+{
+    static struct sim_real_play play;
+    static struct stage stage;
+    struct sim_scenario *scenario;
+    pthread_t director;
+    char why[512] = "", *argument[ARGUMENTS] = {NULL};
+    if (argc <= NOTES || argc > ARGUMENTS) {
+        fprintf(stderr, "usage: strobe " SIM_REAL_COMMAND " SCENARIO SEED TURNS NOTES [RUNTIME|- [SESSION|- "
+                        "[POLICY]]]\n");
+        return 2;
+    }
+    for (int i = 0; i < argc; i++)
+        argument[i] = strcmp(argv[i], "-") != 0 ? argv[i] : NULL;
+    if (sim_scenario_read(argv[SCENARIO], &scenario, why, sizeof why) != STROBE_OK) {
+        fprintf(stderr, "%s\n", why);
+        return 2;
+    }
+    play.scenario = scenario;
+    play.seed = strtoull(argv[SEED], NULL, 10);
+    play.turns_per_ms = strtoull(argv[TURNS], NULL, 10);
+    stage.notes_path = argv[NOTES];
+    stage.direction.play = &play;
+    stage.direction.starts = array(count_starts(scenario), sizeof *stage.direction.starts);
+    if (!stage.direction.starts || !open_play(&play)) {
+        fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
+        return 2;
+    }
+    if (!sim_work_begin()) {
+        fprintf(stderr, "mq_open: %s\n", strerror(errno));
+        return 2;
+    }
+    if (open_stage(&play, argument, why, sizeof why) != STROBE_OK) {
+        fprintf(stderr, "%s\n", why);
+        return 2;
+    }
+    draw_starts(&stage.direction);
+    play.begin_ns = sim_work_now_ns();
+    if (pthread_create(&director, NULL, direct, &stage) != 0) {
+        fprintf(stderr, "%s: %s\n", argv[SCENARIO], strerror(errno));
+        return 2;
+    }
+    if (stage.direction.has_main)
+        play_main(&play, &stage.direction.main);
+    for (;;)   /* until the director ends the process */
+        sim_work_sleep_until(UINT64_MAX / 2);
+}

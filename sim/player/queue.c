@@ -1,0 +1,212 @@
+/* Message queues and who loops over them, by the rules of virtual mode (sim/runtime/message_heap.h); a frame goes
+ * before all else. Each wait for a message is one poll, also when one is there already, so that the engine can tell
+ * messages apart by polls.
+ *
+ * Each looper polls an event of its own, as Android's do. A post writes to the event of the looper that has waited
+ * longest, and only when a looper waits that has not been called yet and has something to do earlier than it knows. A
+ * looper that polls although a message is due does not wait. */
+#include "sim/player/play.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- what is in it; with its lock held ---- */
+
+/* By pages, since the engine hooks the allocator. */
+static bool make_room(struct sim_messages *q)
+{
+    enum { AT_FIRST = 256 };
+    for (struct sim_message_heap *h; (h = sim_messages_full(q));) {
+        uint32_t room = h->room ? h->room * 2 : AT_FIRST;
+        struct sim_message *at = sim_work_pages(room * sizeof *at);
+        if (!at)
+            return false;
+        if (h->at) {
+            memcpy(at, h->at, h->count * sizeof *at);
+            munmap(h->at, h->room * sizeof *at);
+        }
+        h->at = at;
+        h->room = room;
+    }
+    return true;
+}
+
+/* A display that ticks: a frame is due at its tick, and those that nobody took are not made up for. */
+static bool take_frame(struct sim_real_queue *q, uint64_t now_ns)
+{
+    uint64_t period = q->about->vsync_period_ns;
+    if (!period || now_ns < q->next_frame_ns)
+        return false;
+    q->next_frame_ns += ((now_ns - q->next_frame_ns) / period + 1) * period;
+    return true;
+}
+
+static uint64_t next_due(const struct sim_real_queue *q)
+{
+    uint64_t next = q->about->vsync_period_ns ? q->next_frame_ns : UINT64_MAX;
+    const struct sim_message_heap *due = &q->messages.due, *later = &q->messages.later;
+    if (due->count)
+        return 0;
+    return later->count && later->at[0].due_ns < next ? later->at[0].due_ns : next;
+}
+
+/* ---- posting; who waits is in a list, with the queue's lock held ---- */
+
+static void join(struct sim_real_queue *q, struct sim_actor *a)
+{
+    struct sim_actor **at = &q->waiting;
+    atomic_store(&a->notifier, 0);
+    while (*at)
+        at = &(*at)->next_waiter;
+    a->next_waiter = NULL;
+    *at = a;
+}
+
+static void leave(struct sim_real_queue *q, const struct sim_actor *a)
+{
+    struct sim_actor **at = &q->waiting;
+    while (*at && *at != a)
+        at = &(*at)->next_waiter;
+    if (*at)
+        *at = a->next_waiter;
+}
+
+/* Takes the looper out of the list that a message is to call, if one is. From then on it is called. */
+static struct sim_actor *take_waiter(const struct sim_actor *a, struct sim_real_queue *q)
+{
+    struct sim_actor *b = q->waiting;
+    if (b) {
+        q->waiting = b->next_waiter;
+        atomic_store(&b->notifier, sim_handoff_now(a));
+    }
+    return b;
+}
+
+static void call_looper(struct sim_actor *a, const struct sim_op *op, const struct sim_actor *looper)
+{
+    sim_real_wait_begin(a, STROBE_KIND_WRITE, false);
+    bool called = eventfd_write(looper->event, 1) == 0;
+    sim_real_wait_end(a, 0);
+    if (!called)
+        sim_real_fail(a->play, op, "an event counter that can be written");
+}
+
+void sim_real_queue_put(struct sim_actor *a, const struct sim_op *op, uint64_t delay_ns)
+{
+    struct sim_real_queue *q = &a->play->queues[op->object];
+    uint64_t now = sim_work_now_ns();
+    struct sim_message m = {.due_ns = now + delay_ns, .method = op->method, .priority = op->priority};
+    sim_spin_lock(&q->spin);
+    bool calls = delay_ns == 0 || m.due_ns < next_due(q), added = make_room(&q->messages);
+    if (added)
+        sim_messages_put(&q->messages, m, now);
+    const struct sim_actor *looper = calls ? take_waiter(a, q) : NULL;
+    sim_spin_unlock(&q->spin);
+    if (!added)
+        sim_real_fail(a->play, op, "room for messages");
+    if (looper)
+        call_looper(a, op, looper);
+}
+
+/* ---- looping ---- */
+
+void sim_real_queue_begin_loop(struct sim_actor *a, struct sim_real_queue *q)
+{
+    uint64_t period = q->about->vsync_period_ns;
+    if (a->event < 0)
+        a->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (a->event < 0)
+        sim_real_fail(a->play, NULL, "one more event counter");
+    sim_spin_lock(&q->spin);
+    if (period && !q->next_frame_ns) {
+        uint64_t since = sim_work_now_ns() - a->play->begin_ns;
+        q->next_frame_ns = a->play->begin_ns + (since / period + 1) * period;
+    }
+    sim_spin_unlock(&q->spin);
+}
+
+/* 0: the one before has been run. */
+static void set_message(struct sim_actor *a, uint32_t id, bool is_frame)
+{
+    if (a->witness && !id)
+        a->play->witness->message_end(a->witness, a->message);
+    a->message = id;
+    sim_note(&a->notes, SIM_NOTE_MESSAGE, sim_work_now_ns(), id);
+    if (a->witness && id)
+        a->play->witness->message_begin(a->witness, id, is_frame);
+}
+
+static struct timespec until(uint64_t due_ns, uint64_t now_ns)
+{
+    uint64_t left = due_ns > now_ns ? due_ns - now_ns : 0;
+    const uint64_t most = 3600ull * 1000000000u;
+    left = left < most ? left : most;
+    return (struct timespec){(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+}
+
+/* What a looper finds when it looks into its queue. */
+struct look { uint64_t now_ns, due_ns; };
+
+/* The looper joins those that wait unless a message is due. The time is read with the queue's lock held: a message that
+ * was posted before is then due. */
+static struct look look(struct sim_actor *a, struct sim_real_queue *q)
+{
+    sim_spin_lock(&q->spin);
+    struct look l = {.now_ns = sim_work_now_ns()};
+    l.due_ns = next_due(q);
+    if (l.due_ns > l.now_ns)
+        join(q, a);
+    sim_spin_unlock(&q->spin);
+    return l;
+}
+
+static bool take(struct sim_actor *a, struct sim_real_queue *q, uint32_t *method, bool *is_frame)
+{
+    struct sim_message m;
+    sim_spin_lock(&q->spin);
+    leave(q, a);
+    uint64_t now = sim_work_now_ns();
+    *is_frame = take_frame(q, now);
+    bool got = *is_frame || sim_messages_take(&q->messages, now, &m);
+    sim_spin_unlock(&q->spin);
+    if (got)
+        *method = *is_frame ? q->about->frame_method : m.method;
+    return got;
+}
+
+/* As Android's loopers, which reset their event only when the poll says that it was written. */
+static void poll_event(struct sim_actor *a, const struct look *l)
+{
+    uint64_t signalled;
+    struct pollfd p = {.fd = a->event, .events = POLLIN};
+    struct timespec patience = until(l->due_ns, l->now_ns);
+    a->play->stage->poll(a, &p, &patience);
+    if (p.revents & POLLIN)
+        syscall(SYS_read, a->event, &signalled, sizeof signalled);
+}
+
+bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t *method)
+{
+    bool first = true, got = false, is_frame = false;
+    if (a->message)
+        set_message(a, 0, false);
+    atomic_store(&a->notifier, 0);
+    while (!got && !atomic_load_explicit(&a->play->over, memory_order_relaxed)) {
+        struct look l = look(a, q);
+        if (first)
+            sim_real_wait_begin(a, STROBE_KIND_POLL, l.due_ns > l.now_ns);
+        else if (l.due_ns > l.now_ns)   /* another looper was faster */
+            sim_real_wait_goes_on(a);
+        first = false;
+        poll_event(a, &l);
+        got = take(a, q, method, &is_frame);
+    }
+    sim_real_wait_end(a, atomic_load(&a->notifier));
+    if (got)
+        set_message(a, ++a->message_count, is_frame && a->play->scenario->methods[*method].managed);
+    return got;
+}

@@ -1,0 +1,70 @@
+/* The engine's library for Android, as it ships. */
+#include "sim/player/art.h"
+
+#include "engine/cmd/preload.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+static void (*stop)(void);
+static enum strobe_status (*stop_netease)(struct strobe_netease_result *);
+
+static enum strobe_status fail(char *why, size_t why_bytes, enum strobe_status status, const char *what,
+                               const char *reason)
+{
+    snprintf(why, why_bytes, "%s: %s", what, reason);
+    return status;
+}
+
+static enum strobe_status open_library(void **library, char *why, size_t why_bytes)
+{
+    char path[SIM_PRELOAD_BYTES];
+    if (!sim_library_find("libstrobe-art.so", path, sizeof path))
+        return fail(why, why_bytes, STROBE_IO, "libstrobe-art.so",
+                    "not found beside the command nor in ../lib/strobe: make art");
+    *library = dlopen(path, RTLD_NOW);
+    return *library ? STROBE_OK : fail(why, why_bytes, STROBE_IO, "libstrobe-art.so", dlerror());
+}
+
+static enum strobe_status begin(struct strobe_jvm *vm, const struct strobe_art_options *options, char *why,
+                                size_t why_bytes)
+{
+    void *library;
+    enum strobe_status status = open_library(&library, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    enum strobe_status (*start)(void *, const struct strobe_art_options *, struct strobe_art_status *, char *, size_t);
+    *(void **)&start = dlsym(library, "strobe_art_start");
+    *(void **)&stop = dlsym(library, "strobe_art_stop");
+    if (!start || !stop)
+        return fail(why, why_bytes, STROBE_UNSUPPORTED, "libstrobe-art.so", "it has no strobe_art_start");
+    return start(vm, options, NULL, why, why_bytes);
+}
+
+static enum strobe_status begin_netease(struct strobe_jvm *vm, const struct strobe_netease_options *options, char *why,
+                                        size_t why_bytes)
+{
+    void *library;
+    enum strobe_status status = open_library(&library, why, why_bytes);
+    if (status != STROBE_OK)
+        return status;
+    enum strobe_status (*start)(void *, const struct strobe_netease_options *, char *, size_t);
+    *(void **)&start = dlsym(library, "strobe_netease_start");
+    *(void **)&stop_netease = dlsym(library, "strobe_netease_stop");
+    if (!start || !stop_netease)
+        return fail(why, why_bytes, STROBE_UNSUPPORTED, "libstrobe-art.so", "it has no strobe_netease_start");
+    return start(vm, options, why, why_bytes);
+}
+
+static void end(void)
+{
+    stop();
+}
+
+static void end_netease(void)
+{
+    stop_netease(NULL);
+}
+
+const struct sim_real_seat sim_real_seat = {.begin = begin, .end = end, .begin_netease = begin_netease,
+                                            .end_netease = end_netease};

@@ -1,0 +1,150 @@
+/* Methods are the functions of frames.h, threads and locks are pthreads'. A monitor is a recursive mutex, a permit a
+ * semaphore, a collection a mutex that managed threads which come by must have. */
+#include "sim/player/play.h"
+
+#include <errno.h>
+
+/* ---- frames ---- */
+
+static bool enter(struct sim_actor *a, const char *name)
+{
+    (void)a;
+    (void)name;
+    return true;
+}
+
+static void leave(struct sim_actor *a)
+{
+    (void)a;
+}
+
+struct sim_real_next sim_real_step(void *player)
+{
+    struct sim_next next = sim_real_next(player);
+    if (next.kind != SIM_NEXT_CALL)
+        return (struct sim_real_next){NULL, 0};
+    return (struct sim_real_next){sim_real_frame_of(next.method), next.bytes};
+}
+
+static void perform(struct sim_actor *a)
+{
+    struct sim_real_next first = sim_real_step(a);
+    if (first.call)
+        first.call(a, first.bytes);
+}
+
+/* ---- locks, conditions ---- */
+
+static void lock(struct sim_actor *a, struct sim_real_lock *l)
+{
+    (void)a;
+    pthread_mutex_lock(&l->mutex);
+}
+
+static void unlock(struct sim_actor *a, struct sim_real_lock *l)
+{
+    (void)a;
+    pthread_mutex_unlock(&l->mutex);
+}
+
+static void wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns)
+{
+    struct timespec until = sim_work_time_in(timeout_ns);
+    int result = 0;
+    for (uint32_t i = 1; i < depth; i++)
+        pthread_mutex_unlock(&l->mutex);
+    while (!atomic_load(&a->notifier) && result != ETIMEDOUT)
+        result = timeout_ns ? pthread_cond_timedwait(&a->notified, &l->mutex, &until)
+                            : pthread_cond_wait(&a->notified, &l->mutex);
+    for (uint32_t i = 1; i < depth; i++)
+        pthread_mutex_lock(&l->mutex);
+}
+
+/* A waiter is in the queue before it sleeps. It sleeps for sure when somebody else has its lock: whoever notifies
+ * without it has it for a moment. */
+static void wake(struct sim_actor *a, struct sim_actor *b)
+{
+    struct sim_real_lock *l = b->waits_with;
+    bool took = false;
+    for (;;) {
+        const struct sim_actor *owner = atomic_load(&l->owner);
+        took = owner != a && pthread_mutex_trylock(&l->mutex) == 0;
+        if (took || (owner && owner != b))
+            break;
+        sim_work_yield();
+    }
+    pthread_cond_signal(&b->notified);
+    if (took) {
+        sim_hand_off(a, &l->released);
+        pthread_mutex_unlock(&l->mutex);
+    }
+}
+
+static bool park(struct sim_actor *a, uint64_t timeout_ns)
+{
+    return sim_real_sem_had(&a->parking, timeout_ns);
+}
+
+static void unpark(struct sim_actor *a, struct sim_actor *b)
+{
+    (void)a;
+    sem_post(&b->parking);
+}
+
+/* ---- the collector, devices, messages ---- */
+
+static void collect(struct sim_actor *a, uint64_t amount_ns)
+{
+    struct sim_real_play *p = a->play;
+    sim_real_wait_begin(a, STROBE_KIND_MUTEX, atomic_load(&p->collecting));
+    pthread_mutex_lock(&p->collector);
+    sim_real_wait_end(a, sim_handed(&p->collected));
+    atomic_store(&p->collecting, 1);
+    sim_real_work(a, amount_ns);
+    atomic_store(&p->collecting, 0);
+    sim_hand_off(a, &p->collected);
+    pthread_mutex_unlock(&p->collector);
+}
+
+void sim_real_wait_for_collector(struct sim_actor *a)
+{
+    struct sim_real_play *p = a->play;
+    sim_real_wait_begin(a, STROBE_KIND_MUTEX, true);
+    pthread_mutex_lock(&p->collector);
+    sim_real_wait_end(a, sim_handed(&p->collected));
+    sim_hand_off(a, &p->collected);
+    pthread_mutex_unlock(&p->collector);
+}
+
+static void wait_for(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns)
+{
+    const struct sim_witness *w = a->witness ? a->play->witness : NULL;
+    (void)kind;
+    if (w && w->read_begin)
+        w->read_begin(a->witness, sim_real_method_name(a));
+    sim_real_wait_begin(a, STROBE_KIND_READ, true);
+    sim_work_device(&a->device, latency_ns);
+    sim_real_wait_end(a, 0);
+    if (w && w->read_end)
+        w->read_end(a->witness);
+}
+
+static void sleep_for(struct sim_actor *a, uint64_t ns)
+{
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    sim_real_wait_begin(a, STROBE_KIND_SLEEP, true);
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+    sim_real_wait_end(a, 0);
+}
+
+static void poll_queue(struct sim_actor *a, struct pollfd *p, const struct timespec *patience)
+{
+    (void)a;
+    ppoll(p, 1, patience, NULL);
+}
+
+const struct sim_stage sim_stage_frames = {
+    .enter = enter, .perform = perform, .leave = leave, .lock = lock, .unlock = unlock, .wait = wait, .wake = wake,
+    .park_kind = STROBE_KIND_SEM, .park = park, .unpark = unpark, .collect = collect, .wait_for = wait_for,
+    .sleep = sleep_for, .poll = poll_queue,
+};

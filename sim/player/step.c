@@ -1,0 +1,310 @@
+/* What a thread does next: its operations one after another, on its own stack of activations. Only calls of methods are
+ * left to the stage's frames, so that the thread's real stack is that of its methods. */
+#include "sim/player/play.h"
+#include "sim/runtime/draws.h"
+
+#include <stdlib.h>
+
+enum {
+    STACK_BYTES = 1 << 20,       /* as in virtual mode */
+    RECORD_BYTES = 64,           /* what a frame takes at least, with the call's return address */
+    IDLE_ROUND_NS = 1000,        /* a round of FOREVER that took no time takes this: as in virtual mode */
+};
+
+/* Nothing comes next yet: for use in here. */
+enum { GOES_ON = SIM_NEXT_THROW + 1 };
+static const struct sim_next returns = {.kind = SIM_NEXT_RETURN}, throws = {.kind = SIM_NEXT_THROW},
+                             goes_on = {.kind = (enum sim_next_kind)GOES_ON};
+
+static const struct sim_op *op_at(const struct sim_actor *a, uint32_t number)
+{
+    return &a->play->scenario->ops[number];
+}
+
+static struct sim_level *top(struct sim_actor *a)
+{
+    return &a->levels[a->level_count - 1];
+}
+
+static struct sim_level *push(struct sim_actor *a, enum sim_level_kind kind, uint32_t op, uint32_t block)
+{
+    if (!sim_real_room(a, &a->levels, a->level_count, &a->level_room, sizeof *a->levels)) {
+        a->leaving = true;
+        return NULL;
+    }
+    const struct sim_block *b = &a->play->scenario->blocks[block];
+    struct sim_level *l = &a->levels[a->level_count++];
+    *l = (struct sim_level){.kind = kind, .next = b->first, .first = b->first, .end = b->first + b->count, .op = op};
+    return l;
+}
+
+/* ---- calls ---- */
+
+/* The innermost method. */
+static const struct sim_level *body_of(const struct sim_actor *a)
+{
+    uint32_t i = a->level_count - 1;
+    while (a->levels[i].kind != SIM_LEVEL_BODY)
+        i--;
+    return &a->levels[i];
+}
+
+const char *sim_real_method_name(const struct sim_actor *a)
+{
+    return a->play->scenario->methods[body_of(a)->op].name;
+}
+
+/* A probe, if the innermost method has it. */
+static void tell(const struct sim_actor *a, void (*probe)(void *thread, uint32_t id, uint32_t depth))
+{
+    const struct sim_level *body = body_of(a);
+    uint32_t id = a->play->probes[body->op];
+    if (id)
+        probe(a->witness, id, (uint32_t)(body - a->levels));
+}
+
+/* Calls a method that calls itself `deeper` times before it does anything. */
+static struct sim_next call(struct sim_actor *a, uint32_t method, uint64_t deeper, const struct sim_op *op)
+{
+    const struct sim_method *m = &a->play->scenario->methods[method];
+    size_t bytes = (m->frame_bytes + 15) & ~(size_t)15;
+    if (a->stack_bytes + bytes + RECORD_BYTES > STACK_BYTES) {
+        sim_real_fail(a->play, op, "a call within the stack's 1 MiB");
+        a->leaving = true;
+        return goes_on;
+    }
+    struct sim_level *l = push(a, SIM_LEVEL_BODY, method, m->block);
+    if (!l)
+        return goes_on;
+    l->count = deeper;
+    a->stack_bytes += bytes + RECORD_BYTES;
+    sim_note(&a->notes, SIM_NOTE_CALL, sim_work_now_ns(), method);
+    if (a->witness)
+        tell(a, a->play->witness->enter);
+    return (struct sim_next){SIM_NEXT_CALL, method, bytes};
+}
+
+static struct sim_next leave_method(struct sim_actor *a, bool thrown)
+{
+    const struct sim_method *m = &a->play->scenario->methods[top(a)->op];
+    if (a->witness && !thrown && !a->leaving)
+        tell(a, a->play->witness->leave);
+    a->stack_bytes -= ((m->frame_bytes + 15) & ~(size_t)15) + RECORD_BYTES;
+    a->level_count--;
+    sim_note(&a->notes, SIM_NOTE_RETURN, sim_work_now_ns(), thrown);
+    return returns;
+}
+
+/* Before a method's first operation: as many calls of itself as are asked for. */
+static struct sim_next recurse(struct sim_actor *a)
+{
+    struct sim_level *l = top(a);
+    uint64_t deeper = l->count - 1;
+    uint32_t method = l->op;
+    l->count = 0;
+    l->next = l->end;
+    return call(a, method, deeper, NULL);
+}
+
+/* ---- ends of blocks ---- */
+
+static struct sim_next next_message(struct sim_actor *a, const struct sim_level *loop)
+{
+    const struct sim_op *op = op_at(a, loop->op);
+    uint32_t method;
+    if (!sim_real_queue_next(a, &a->play->queues[op->object], &method)) {
+        a->leaving = true;
+        return goes_on;
+    }
+    return call(a, method, 0, op);
+}
+
+static struct sim_next finish(struct sim_actor *a)
+{
+    struct sim_level *l = top(a);
+    switch (l->kind) {
+    case SIM_LEVEL_BODY:
+        return leave_method(a, false);
+    case SIM_LEVEL_REPEAT:
+        if (--l->count == 0)
+            a->level_count--;
+        l->next = l->first;
+        return goes_on;
+    case SIM_LEVEL_FOREVER:
+        if (sim_work_now_ns() - a->forever_ns < IDLE_ROUND_NS)
+            sim_real_work(a, IDLE_ROUND_NS);
+        a->forever_ns = sim_work_now_ns();
+        l->next = l->first;
+        return goes_on;
+    case SIM_LEVEL_LOCKED:
+        a->level_count--;
+        sim_real_wait_unlock(a, op_at(a, l->op));
+        return goes_on;
+    case SIM_LEVEL_LOOP:
+        return next_message(a, l);
+    case SIM_LEVEL_PLAIN:
+    case SIM_LEVEL_CATCH:
+        a->level_count--;
+        return goes_on;
+    }
+    return returns;
+}
+
+/* One level outwards, with an exception or on the way out of the thread. */
+static struct sim_next unwind(struct sim_actor *a)
+{
+    struct sim_level l = *top(a);
+    if (l.kind == SIM_LEVEL_BODY)
+        return leave_method(a, a->throwing);
+    a->level_count--;
+    if (l.kind == SIM_LEVEL_LOCKED) {
+        sim_real_wait_unlock(a, op_at(a, l.op));
+    } else if (l.kind == SIM_LEVEL_CATCH && !a->leaving) {
+        a->throwing = false;
+        push(a, SIM_LEVEL_PLAIN, l.op, op_at(a, l.op)->other_block);
+    }
+    return goes_on;
+}
+
+/* ---- operations ---- */
+
+static bool is_managed(const struct sim_actor *a)
+{
+    return a->level_count && a->play->scenario->methods[body_of(a)->op].managed;
+}
+
+static void allocate(struct sim_actor *a, uint64_t bytes)
+{
+    const struct sim_stage *stage = a->play->stage;
+    if (!sim_real_room(a, &a->kept, a->kept_count, &a->kept_room, sizeof *a->kept))
+        return;
+    struct sim_kept k = {.managed = stage->allocate && is_managed(a)};
+    k.object = k.managed ? stage->allocate(a, &bytes) : malloc(bytes);
+    a->kept[a->kept_count] = k;
+    a->kept_count += k.object != NULL;
+    sim_real_add(&a->allocations, 1);
+    sim_real_add(&a->alloc_bytes, bytes);
+}
+
+static void free_last(struct sim_actor *a, uint64_t count)
+{
+    for (; count && a->kept_count; count--) {
+        struct sim_kept k = a->kept[--a->kept_count];
+        if (k.managed)
+            a->play->stage->release(a, k.object);
+        else
+            free(k.object);
+    }
+}
+
+void sim_real_free_kept(struct sim_actor *a)
+{
+    free_last(a, a->kept_count);
+}
+
+static void read_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+}
+
+static void repeat(struct sim_actor *a, const struct sim_op *op, uint32_t number, uint64_t rounds)
+{
+    struct sim_level *l = rounds ? push(a, SIM_LEVEL_REPEAT, number, op->block) : NULL;
+    if (l)
+        l->count = rounds;
+}
+
+static void spawn(struct sim_actor *a, uint32_t spec)
+{
+    struct sim_real_play *p = a->play;
+    atomic_fetch_add(&p->living, 1);
+    sim_real_start(p, spec, sim_real_next_index(p, spec), a, NULL);
+}
+
+static struct sim_next play(struct sim_actor *a, uint32_t number)
+{
+    const struct sim_op *op = op_at(a, number);
+    const struct sim_scenario *s = a->play->scenario;
+    uint64_t amount = sim_draw_amount(op, &a->random);
+    switch (op->kind) {
+    case SIM_OP_COMPUTE: sim_real_work(a, amount); break;
+    case SIM_OP_CALL: case SIM_OP_JNI: return call(a, op->object, 0, op);
+    case SIM_OP_RECURSE: return amount ? call(a, op->object, amount - 1, op) : goes_on;
+    case SIM_OP_REPEAT: repeat(a, op, number, amount); break;
+    case SIM_OP_FOREVER:
+        a->forever_ns = sim_work_now_ns();
+        push(a, SIM_LEVEL_FOREVER, number, op->block);
+        break;
+    case SIM_OP_CHOOSE: push(a, SIM_LEVEL_PLAIN, number, s->arms[sim_draw_arm(s, op, &a->random)].block); break;
+    case SIM_OP_ALLOC: allocate(a, amount); break;
+    case SIM_OP_FREE: free_last(a, amount); break;
+    case SIM_OP_LOCK: case SIM_OP_MONITOR: case SIM_OP_READ_LOCK: case SIM_OP_WRITE_LOCK:
+        sim_real_wait_lock(a, op);
+        push(a, SIM_LEVEL_LOCKED, number, op->block);
+        break;
+    case SIM_OP_SPIN:
+        if (sim_real_wait_spin(a, op, amount))
+            push(a, SIM_LEVEL_LOCKED, number, op->block);
+        break;
+    case SIM_OP_CLOCK: read_clock(); break;
+    case SIM_OP_POST: sim_real_queue_put(a, op, amount); break;
+    case SIM_OP_LOOP:
+        sim_real_queue_begin_loop(a, &a->play->queues[op->object]);
+        push(a, SIM_LEVEL_LOOP, number, 0);
+        break;
+    case SIM_OP_THROW:
+        if (a->witness)
+            tell(a, a->play->witness->throws);
+        a->throwing = true;
+        break;
+    case SIM_OP_CATCH: push(a, SIM_LEVEL_CATCH, number, op->block); break;
+    case SIM_OP_GC: a->play->stage->collect(a, amount); break;
+    case SIM_OP_SPAWN: spawn(a, op->object); break;
+    case SIM_OP_EXIT: a->leaving = true; break;
+    case SIM_OP_FAULT: break;
+    default: sim_real_wait_op(a, op, amount);
+    }
+    return goes_on;
+}
+
+bool sim_real_caught(struct sim_actor *a)
+{
+    if (!a->throwing && !a->leaving) {
+        sim_real_fail(a->play, NULL, "no exceptions but the scenario's");
+        a->leaving = true;
+    }
+    while ((a->throwing || a->leaving) && a->level_count)
+        if (unwind(a).kind == SIM_NEXT_RETURN)
+            return false;
+    return a->level_count > 0;
+}
+
+struct sim_next sim_real_next(struct sim_actor *a)
+{
+    if (a->level_count == 0) {   /* the thread's first method is entered; later there is always one */
+        uint32_t entry = a->play->scenario->threads[a->spec].entry;
+        return call(a, entry, 0, NULL);
+    }
+    for (;;) {
+        struct sim_level *l = top(a);
+        struct sim_next next;
+        if (atomic_load_explicit(&a->play->over, memory_order_relaxed))
+            a->leaving = true;
+        if (a->throwing && !a->leaving && a->play->stage->throws) {
+            next = throws;
+        } else if (a->throwing || a->leaving) {
+            next = unwind(a);
+        } else if (l->kind == SIM_LEVEL_BODY && l->count) {
+            next = recurse(a);
+        } else if (l->next == l->end) {
+            next = finish(a);
+        } else {
+            if (atomic_load_explicit(&a->play->collecting, memory_order_relaxed) && is_managed(a))
+                sim_real_wait_for_collector(a);
+            next = play(a, l->next++);
+        }
+        if (next.kind != goes_on.kind)
+            return next;
+    }
+}

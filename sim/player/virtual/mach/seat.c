@@ -1,0 +1,38 @@
+/* The engine's backend for Mach, with what its work costs charged; and the fake Mach's threads. */
+#include "sim/player/mach/seat.h"
+
+#include "engine/backend/mach/events.h"
+#include "sim/kernel/fiber.h"
+#include "sim/fake/mach/kernel.h"
+#include "sim/player/virtual/charge.h"
+#include "sim/player/virtual/virtual.h"
+
+void sim_virtual_locals(void)
+{
+    sim_fiber_local(fake_thread_local(), sizeof(void *));
+}
+
+/* Each event comes by here, once. The linker puts it before strobe_mach_thread (virtual.mk). */
+struct strobe_thread *__real_strobe_mach_thread(uint32_t on, const char *call);
+struct strobe_thread *__wrap_strobe_mach_thread(uint32_t on, const char *call);
+struct strobe_thread *__wrap_strobe_mach_thread(uint32_t on, const char *call)
+{
+    struct strobe_thread *t = __real_strobe_mach_thread(on, call);
+    if (on != STROBE_OFF)
+        sim_virtual_charge(sim_virtual_costs.hook);
+    if (t)
+        sim_virtual_charge_samples(t);
+    return t;
+}
+
+static enum strobe_status begin(const char *session, char *why, size_t why_bytes)
+{
+    struct strobe_mach_options options = {.session_path = session};
+    enum strobe_status status = strobe_mach_start(&options, NULL, why, why_bytes);
+    if (status == STROBE_OK)
+        sim_virtual_put_costs(&strobe_mach.engine, &strobe_mach.host.host);
+    return status;
+}
+
+const struct sim_real_mach_seat sim_real_mach_seat = {.begin = begin, .end = strobe_mach_stop,
+                                                      .charged_ns = sim_virtual_charged_ns};

@@ -1,0 +1,271 @@
+/* The fake Mach over fibers. A thread outside the kernel is stopped at once, wherever it stands; one in the kernel goes
+ * on until it comes out, and stops there by waiting. */
+#include "sim/kernel/fiber.h"
+#include "sim/kernel/kernel.h"
+#include "sim/fake/mach/system.h"
+#include "sim/player/virtual/mach/mach.h"
+#include "sim/player/virtual/posix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct record {
+    struct sim_posix_thread *thread;
+    uint32_t depth;                      /* how deep it is in the kernel */
+    bool asked, stands, waits;           /* asked: to stand when it comes out; stands: it does */
+    struct fake_mach_place from;
+    struct sim_sem gone_on;              /* posted when it is to go on; its giver: by whom */
+};
+
+static struct record **records;          /* by serial */
+static uint32_t room;
+static struct sim_mutex state = {.name = "the Mach kernel's state"};
+
+static struct record *record_of(const struct sim_thread *t)
+{
+    if (t->serial >= room) {
+        uint32_t more = (t->serial + 64) * 2;
+        struct record **bigger = realloc(records, more * sizeof *bigger);
+        if (!bigger)
+            abort();
+        memset(bigger + room, 0, (more - room) * sizeof *bigger);
+        records = bigger;
+        room = more;
+    }
+    if (!records[t->serial] && !(records[t->serial] = calloc(1, sizeof *records[0])))
+        abort();
+    return records[t->serial];
+}
+
+static uint64_t id_of(const struct sim_thread *t)
+{
+    return (uint64_t)t->serial + 1;
+}
+
+/* One that lives, or NULL. Threads stay in their list when they have ended, and new ones come to its end. */
+static struct sim_posix_thread *by_id(uint64_t id)
+{
+    static struct sim_posix_thread *last;
+    struct sim_posix_thread *t = last ? last->next : sim_posix_threads();
+    for (; t; last = t, t = t->next)
+        record_of(t->thread)->thread = t;
+    t = id - 1 < room && records[id - 1] ? records[id - 1]->thread : NULL;
+    return t && t->thread->state != SIM_ENDED ? t : NULL;
+}
+
+static uint64_t self(void)
+{
+    return id_of(sim_self());
+}
+
+static uint64_t of_pthread(pthread_t thread)
+{
+    const struct sim_posix_thread *t = (const struct sim_posix_thread *)(uintptr_t)thread;
+    return t->thread->state == SIM_ENDED ? 0 : id_of(t->thread);
+}
+
+static pthread_t pthread_of(uint64_t id)
+{
+    return (pthread_t)(uintptr_t)by_id(id);
+}
+
+static uint32_t threads(uint64_t *ids, uint32_t most)
+{
+    uint32_t n = 0;
+    for (struct sim_posix_thread *t = sim_posix_threads(); t && n < most; t = t->next)
+        if (t->thread->state != SIM_ENDED)
+            ids[n++] = id_of(t->thread);
+    return n;
+}
+
+static void forget(uint64_t id)
+{
+    (void)id;   /* no id is used again */
+}
+
+static enum fake_mach_where where(uint64_t id)
+{
+    const struct sim_posix_thread *t = by_id(id);
+    if (!t)
+        return FAKE_MACH_GONE;
+    const struct record *r = record_of(t->thread);
+    if (r->stands)
+        return FAKE_MACH_STANDS;
+    bool waits = r->depth ? r->waits : t->thread->state == SIM_BLOCKED;
+    return waits ? FAKE_MACH_WAITS : FAKE_MACH_RUNS;
+}
+
+static uint64_t cpu_ns(uint64_t id)
+{
+    const struct sim_posix_thread *t = by_id(id);
+    return t ? sim_cpu_ns(t->thread) : 0;
+}
+
+static void name(uint64_t id, char out[MAXTHREADNAMESIZE])
+{
+    const struct sim_posix_thread *t = by_id(id);
+    snprintf(out, MAXTHREADNAMESIZE, "%s", t ? t->name : "");
+}
+
+/* ---- stop and go */
+
+static void stop(uint64_t id)
+{
+    struct sim_posix_thread *t = by_id(id);
+    struct record *r = t ? record_of(t->thread) : NULL;
+    if (!r || r->stands)
+        return;
+    r->asked = true;
+    if (r->depth == 0)
+        r->stands = sim_stop(t->thread, SIM_STOP_AT_ONCE, 0) == STROBE_OK;
+}
+
+static void go(uint64_t id)
+{
+    struct sim_posix_thread *t = by_id(id);
+    struct record *r = t ? record_of(t->thread) : NULL;
+    if (!r || !r->asked)
+        return;
+    r->asked = false;
+    if (!r->stands)
+        return;
+    r->stands = false;
+    if (sim_continue(t->thread) != STROBE_OK)
+        sim_sem_post(&r->gone_on);
+}
+
+static void held(uint64_t id, uint64_t by)
+{
+    const struct sim_posix_thread *t = by_id(id), *holder = by_id(by);
+    if (!t)
+        return;
+    struct record *r = record_of(t->thread);
+    r->gone_on.giver = holder ? holder->thread : NULL;
+    r->gone_on.name = "a resume";
+    sim_held_by(t->thread, r->gone_on.giver);
+}
+
+static void settle(uint64_t id, bool out)
+{
+    for (;;) {
+        const struct sim_posix_thread *t = by_id(id);
+        const struct record *r = t ? record_of(t->thread) : NULL;
+        if (!r || !r->asked || r->stands || t->thread == sim_self() || !out || r->waits)
+            return;
+        sim_posix_yield();
+    }
+}
+
+static bool registers(uint64_t id, fake_mach_registers *out)
+{
+    const struct sim_posix_thread *t = by_id(id);
+    struct sim_fiber_place place;
+    if (!t)
+        return false;
+    const struct record *r = record_of(t->thread);
+    if (r->depth)
+        place = (struct sim_fiber_place){r->from.pc, r->from.sp, r->from.fp};
+    else if (!r->stands || !sim_place(t->thread, &place))
+        return false;
+#if defined(__aarch64__)
+    *out = (fake_mach_registers){.__pc = place.pc, .__lr = place.pc, .__sp = place.sp, .__fp = place.fp};
+#else
+    *out = (fake_mach_registers){.__rip = place.pc, .__rsp = place.sp, .__rbp = place.fp};
+#endif
+    return true;
+}
+
+/* ---- in and out of the kernel */
+
+static void enter(const struct fake_mach_place *from)
+{
+    struct record *r = record_of(sim_self());
+    if (r->depth++ == 0)
+        r->from = *from;
+}
+
+static void waits(bool on)
+{
+    record_of(sim_self())->waits = on;
+}
+
+/* It is still in the kernel while it stands there: its registers are those with which it went in. */
+static void leave(void)
+{
+    struct record *r = record_of(sim_self());
+    while (r->depth == 1 && r->asked) {
+        r->stands = true;
+        sim_sem_wait(&r->gone_on, UINT64_MAX);
+    }
+    r->depth--;
+}
+
+static void sleep_until_ns(uint64_t at)
+{
+    if (at > sim_posix_now_ns())
+        sim_sleep_until(at - SIM_POSIX_ORIGIN_NS);
+}
+
+/* ---- words that threads sleep on */
+
+/* One for each word that is slept on, used again when nobody does any more. */
+struct bed { struct bed *next; const void *word; uint32_t sleepers; struct sim_cond cond; };
+static struct bed *beds;
+static struct sim_mutex bedroom = {.name = "words that threads sleep on"};
+
+static struct bed *bed_of(const void *word)
+{
+    struct bed *b = beds, *empty = NULL;
+    for (; b && b->word != word; b = b->next)
+        empty = b->sleepers ? empty : b;
+    return b ? b : empty;
+}
+
+static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
+{
+    sim_mutex_lock(&bedroom);
+    struct bed *b = bed_of(word);
+    if (!b) {
+        b = calloc(1, sizeof *b);
+        if (!b)
+            abort();
+        b->next = beds;
+        beds = b;
+    }
+    b->word = word;
+    uint64_t now = sim_posix_now_ns();
+    b->sleepers++;
+    if (atomic_load(word) == seen && now < at)
+        sim_cond_wait(&b->cond, &bedroom, at == UINT64_MAX ? UINT64_MAX : at - now);
+    b->sleepers--;
+    sim_mutex_unlock(&bedroom);
+    return at == UINT64_MAX || sim_posix_now_ns() < at;
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+    sim_mutex_lock(&bedroom);
+    struct bed *b = bed_of(word);
+    if (b && b->word == word && b->sleepers)
+        sim_cond_notify_all(&b->cond);
+    sim_mutex_unlock(&bedroom);
+}
+
+static void lock(void)
+{
+    sim_mutex_lock(&state);
+}
+
+static void unlock(void)
+{
+    sim_mutex_unlock(&state);
+}
+
+const struct fake_mach_system sim_virtual_mach = {
+    .self = self, .of_pthread = of_pthread, .pthread_of = pthread_of, .threads = threads, .forget = forget,
+    .where = where, .cpu_ns = cpu_ns,
+    .process_cpu_ns = sim_posix_cpu_ns, .name = name, .stop = stop, .go = go, .held = held, .settle = settle,
+    .registers = registers, .enter = enter, .waits = waits, .leave = leave, .now_ns = sim_posix_now_ns,
+    .sleep_until_ns = sleep_until_ns, .sleep_on = sleep_on, .wake = wake, .lock = lock, .unlock = unlock,
+};

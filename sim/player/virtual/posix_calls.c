@@ -1,0 +1,237 @@
+#include "sim/kernel/kernel.h"
+#include "sim/player/virtual/posix.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { SECOND = 1000000000, YIELD_NS = 100 };
+
+static struct timespec time_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / SECOND), (long)(ns % SECOND)};
+}
+
+static uint64_t ns_of(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * SECOND + (uint64_t)t->tv_nsec;
+}
+
+/* ---- time */
+
+uint64_t sim_posix_now_ns(void)
+{
+    return sim_now() + SIM_POSIX_ORIGIN_NS;
+}
+
+uint64_t sim_posix_left_ns(const struct timespec *until)
+{
+    uint64_t now = sim_posix_now_ns(), end = ns_of(until);
+    return end > now ? end - now : 0;
+}
+
+/* Clocks of threads are named by their ids: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
+ * include/linux/posix-timers.h). */
+static const struct sim_thread *thread_of_clock(clockid_t clock)
+{
+    if (clock == CLOCK_THREAD_CPUTIME_ID)
+        return sim_self();
+    const struct sim_posix_thread *t = sim_posix_thread_of(~((uint32_t)clock) >> 3);
+    return t ? t->thread : NULL;
+}
+
+int sim_posix_clock_gettime(clockid_t clock, struct timespec *out)
+{
+    if (clock == CLOCK_PROCESS_CPUTIME_ID) {
+        *out = time_of(sim_posix_cpu_ns());
+    } else if (clock == CLOCK_THREAD_CPUTIME_ID || clock < 0) {
+        const struct sim_thread *t = thread_of_clock(clock);
+        if (!t) {
+            errno = EINVAL;
+            return -1;
+        }
+        *out = time_of(sim_cpu_ns(t));
+    } else {
+        *out = time_of(sim_posix_now_ns());
+    }
+    return 0;
+}
+
+int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
+{
+    (void)clock;
+    (void)left;
+    uint64_t end = ns_of(t);
+    if (!(flags & TIMER_ABSTIME))
+        end += sim_posix_now_ns();
+    if (end > sim_posix_now_ns())
+        sim_sleep_until(end - SIM_POSIX_ORIGIN_NS);
+    return 0;
+}
+
+int sim_posix_nanosleep(const struct timespec *t, struct timespec *left)
+{
+    return sim_posix_clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
+}
+
+/* Time goes on, so that who waits in turns gets to its end. */
+int sim_posix_yield(void)
+{
+    sim_posix_self()->yields++;
+    sim_compute(YIELD_NS);
+    sim_yield();
+    return 0;
+}
+
+pid_t sim_posix_getpid(void)
+{
+    return 1;
+}
+
+/* ---- events */
+
+enum { EVENTS = 1024, FIRST_EVENT = 1 << 24 };   /* numbers that no descriptor of the process has */
+static struct sim_sem events[EVENTS];
+static int event_count;
+
+static struct sim_sem *event_of(long fd)
+{
+    return fd >= FIRST_EVENT && fd < FIRST_EVENT + event_count ? &events[fd - FIRST_EVENT] : NULL;
+}
+
+int sim_posix_eventfd(unsigned value, int flags)
+{
+    (void)flags;
+    if (event_count == EVENTS) {
+        errno = EMFILE;
+        return -1;
+    }
+    events[event_count] = (struct sim_sem){.name = "an event", .count = value};
+    return FIRST_EVENT + event_count++;
+}
+
+int sim_posix_eventfd_write(int fd, eventfd_t value)
+{
+    struct sim_sem *s = event_of(fd);
+    for (eventfd_t i = 0; s && i < value; i++)
+        sim_sem_post(s);
+    return s ? 0 : -1;
+}
+
+/* What is there stays there: it is read next. Of several who wait for one event, each post calls one. */
+int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask)
+{
+    (void)mask;
+    struct sim_sem *s = count == 1 ? event_of(p->fd) : NULL;
+    if (!s) {
+        errno = EINVAL;
+        return -1;
+    }
+    p->revents = 0;
+    enum sim_wake how = sim_sem_wait(s, patience ? ns_of(patience) : UINT64_MAX);
+    if (how == SIM_WAKE_TIMEOUT)
+        return 0;
+    s->count++;
+    p->revents = POLLIN;
+    return 1;
+}
+
+/* ---- devices */
+
+enum { TIMERS = 65536, FIRST_TIMER = FIRST_EVENT + EVENTS };
+static uint64_t timers[TIMERS];                  /* what a read of it takes, ns */
+static int timer_count;
+
+int sim_posix_timerfd_create(int clock, int flags)
+{
+    (void)clock;
+    (void)flags;
+    if (timer_count == TIMERS) {
+        errno = EMFILE;
+        return -1;
+    }
+    return FIRST_TIMER + timer_count++;
+}
+
+int sim_posix_timerfd_settime(int fd, int flags, const struct itimerspec *to, struct itimerspec *was)
+{
+    (void)flags;
+    (void)was;
+    timers[fd - FIRST_TIMER] = ns_of(&to->it_value);
+    return 0;
+}
+
+ssize_t sim_posix_read(int fd, void *out, size_t bytes)
+{
+    static const uint64_t once = 1;
+    if (fd < FIRST_TIMER || fd >= FIRST_TIMER + timer_count)
+        return read(fd, out, bytes);
+    uint64_t ns = timers[fd - FIRST_TIMER];
+    timers[fd - FIRST_TIMER] = 0;
+    if (ns)
+        sim_io(ns);
+    memcpy(out, &once, sizeof once);
+    return sizeof once;
+}
+
+/* ---- system calls */
+
+static long usage(struct rusage *out)
+{
+    const struct sim_thread *t = sim_self();
+    memset(out, 0, sizeof *out);
+    out->ru_nvcsw = (long)sim_posix_voluntary(sim_posix_self());
+    out->ru_nivcsw = (long)t->involuntary_switches;
+    return 0;
+}
+
+static long failed(int error)
+{
+    errno = error;
+    return -1;
+}
+
+static long read_event(struct sim_sem *s)
+{
+    if (s->count == 0)
+        return failed(EAGAIN);
+    s->count--;
+    return sizeof(uint64_t);
+}
+
+static bool is_other_thread(uint32_t tid)
+{
+    return sim_posix_thread_of(tid) != NULL;
+}
+
+long sim_posix_syscall(long number, ...)
+{
+    long a[6];
+    va_list more;
+    va_start(more, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(more, long);
+    va_end(more);
+    switch (number) {
+    case SYS_gettid: return (long)sim_self()->tid;
+    case SYS_sched_yield: return sim_posix_yield();
+    case SYS_nanosleep: return sim_posix_clock_nanosleep(CLOCK_MONOTONIC, 0, (void *)a[0], NULL);
+    case SYS_clock_nanosleep:
+        return sim_posix_clock_nanosleep((clockid_t)a[0], (int)a[1], (void *)a[2], NULL);
+    case SYS_clock_gettime: return sim_posix_clock_gettime((clockid_t)a[0], (void *)a[1]);
+    case SYS_getrusage: return usage((void *)a[1]);
+    case SYS_tgkill: return is_other_thread((uint32_t)a[1]) ? 0 : failed(ESRCH);
+    case SYS_process_vm_readv: return syscall(number, (long)getpid(), a[1], a[2], a[3], a[4], a[5]);
+    case SYS_read:
+        if (event_of(a[0]))
+            return read_event(event_of(a[0]));
+        break;
+    default: break;
+    }
+    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+void *sim_posix_dlopen(const char *path, int flags)
+{
+    return path && strstr(path, "vdso") ? NULL : dlopen(path, flags);
+}

@@ -1,0 +1,174 @@
+/* An object of the C library's type holds, in its first word, where the kernel's is. Zero is an object never used, as
+ * its initializers leave it. */
+#include "sim/kernel/kernel.h"
+#include "sim/player/virtual/posix.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *made(void *space, size_t bytes)
+{
+    void *object = calloc(1, bytes);
+    if (!object) {
+        fputs("out of memory\n", stderr);
+        abort();
+    }
+    memcpy(space, &object, sizeof object);
+    return object;
+}
+
+static void *held(void *space, size_t bytes)
+{
+    void *object;
+    memcpy(&object, space, sizeof object);
+    return object ? object : made(space, bytes);
+}
+
+static struct sim_mutex *mutex(pthread_mutex_t *m) { return held(m, sizeof(struct sim_mutex)); }
+static struct sim_cond *cond(pthread_cond_t *c) { return held(c, sizeof(struct sim_cond)); }
+static struct sim_rwlock *rwlock(pthread_rwlock_t *l) { return held(l, sizeof(struct sim_rwlock)); }
+static struct sim_sem *sem(sem_t *s) { return held(s, sizeof(struct sim_sem)); }
+
+/* ---- mutexes */
+
+int sim_posix_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes)
+{
+    struct sim_mutex *object = made(m, sizeof *object);
+    int type = PTHREAD_MUTEX_NORMAL;
+    if (attributes)
+        pthread_mutexattr_gettype(attributes, &type);
+    object->recursive = type == PTHREAD_MUTEX_RECURSIVE;
+    object->name = "a mutex";
+    return 0;
+}
+
+int sim_posix_mutex_lock(pthread_mutex_t *m)
+{
+    sim_mutex_lock(mutex(m));
+    return 0;
+}
+
+int sim_posix_mutex_trylock(pthread_mutex_t *m)
+{
+    return sim_mutex_trylock(mutex(m)) ? 0 : EBUSY;
+}
+
+int sim_posix_mutex_unlock(pthread_mutex_t *m)
+{
+    sim_mutex_unlock(mutex(m));
+    return 0;
+}
+
+/* ---- conditions, by the monotonic clock */
+
+int sim_posix_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes)
+{
+    (void)attributes;
+    struct sim_cond *object = made(c, sizeof *object);
+    object->name = "a condition";
+    return 0;
+}
+
+int sim_posix_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+    sim_cond_wait(cond(c), mutex(m), UINT64_MAX);
+    return 0;
+}
+
+int sim_posix_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
+{
+    uint64_t left = sim_posix_left_ns(until);
+    if (left == 0)
+        return ETIMEDOUT;
+    return sim_cond_wait(cond(c), mutex(m), left) == SIM_WAKE_TIMEOUT ? ETIMEDOUT : 0;
+}
+
+int sim_posix_cond_signal(pthread_cond_t *c)
+{
+    sim_cond_notify(cond(c));
+    return 0;
+}
+
+int sim_posix_cond_broadcast(pthread_cond_t *c)
+{
+    sim_cond_notify_all(cond(c));
+    return 0;
+}
+
+/* ---- locks of readers and writers */
+
+int sim_posix_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes)
+{
+    (void)attributes;
+    struct sim_rwlock *object = made(l, sizeof *object);
+    object->name = "a readers' lock";
+    return 0;
+}
+
+int sim_posix_rwlock_rdlock(pthread_rwlock_t *l)
+{
+    sim_rwlock_read(rwlock(l));
+    return 0;
+}
+
+int sim_posix_rwlock_tryrdlock(pthread_rwlock_t *l)
+{
+    return sim_rwlock_try_read(rwlock(l)) ? 0 : EBUSY;
+}
+
+int sim_posix_rwlock_trywrlock(pthread_rwlock_t *l)
+{
+    return sim_rwlock_try_write(rwlock(l)) ? 0 : EBUSY;
+}
+
+int sim_posix_rwlock_wrlock(pthread_rwlock_t *l)
+{
+    sim_rwlock_write(rwlock(l));
+    return 0;
+}
+
+int sim_posix_rwlock_unlock(pthread_rwlock_t *l)
+{
+    sim_rwlock_unlock(rwlock(l));
+    return 0;
+}
+
+/* ---- semaphores */
+
+int sim_posix_sem_init(sem_t *s, int shared, unsigned value)
+{
+    (void)shared;
+    struct sim_sem *object = made(s, sizeof *object);
+    object->name = "a semaphore";
+    object->count = value;
+    return 0;
+}
+
+int sim_posix_sem_wait(sem_t *s)
+{
+    sim_sem_wait(sem(s), UINT64_MAX);
+    return 0;
+}
+
+int sim_posix_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
+{
+    (void)clock;
+    if (sim_sem_wait(sem(s), sim_posix_left_ns(until)) != SIM_WAKE_TIMEOUT)
+        return 0;
+    errno = ETIMEDOUT;
+    return -1;
+}
+
+int sim_posix_sem_post(sem_t *s)
+{
+    sim_sem_post(sem(s));
+    return 0;
+}
+
+int sim_posix_sem_getvalue(sem_t *s, int *value)
+{
+    *value = (int)sem(s)->count;
+    return 0;
+}

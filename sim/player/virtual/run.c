@@ -1,0 +1,66 @@
+#include "engine/capture/guard.h"
+#include "engine/capture/thread.h"
+#include "sim/kernel/fiber.h"
+#include "sim/runtime/others.h"
+#include "sim/player/virtual/posix.h"
+#include "sim/player/virtual/virtual.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 16 << 20, SWITCH_NS = 1000, SCHEDULE = 1, COSTS, SCENARIO, SEED, FEWEST };
+
+/* Beyond the scenario's end the player and the engine have some steps to take yet. */
+#define SPARE_NS UINT64_C(60000000000)
+
+struct played { int argc; char **argv; };
+
+static void *play(void *p)
+{
+    const struct played *played = p;
+    exit(sim_virtual_player(played->argc, played->argv));
+}
+
+static bool read_costs(const char *path)
+{
+    FILE *in = fopen(path, "rb");
+    bool whole = in && fread(&sim_virtual_costs, sizeof sim_virtual_costs, 1, in) == 1;
+    if (in)
+        fclose(in);
+    return whole;
+}
+
+static int refuse(const char *what, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", what, why);
+    return 2;
+}
+
+int sim_virtual_child(int argc, char **argv)
+{
+    struct sim_scenario *scenario;
+    char why[512];
+    if (argc < FEWEST)
+        return refuse(SIM_VIRTUAL_COMMAND, "expected SCHEDULE COSTS, and what " SIM_REAL_COMMAND " has");
+    if (!read_costs(argv[COSTS]))
+        return refuse(argv[COSTS], "expected costs");
+    if (sim_scenario_read(argv[SCENARIO], &scenario, why, sizeof why) != STROBE_OK)
+        return refuse("scenario", why);
+    struct sim_kernel_options options = {.seed = strtoull(argv[SEED], NULL, 10), .cores = scenario->cores,
+                                         .schedule = (enum sim_schedule)strtoul(argv[SCHEDULE], NULL, 10),
+                                         .switch_ns = SWITCH_NS, .limit_ns = scenario->duration_ns + SPARE_NS};
+    struct played played = {argc - COSTS, argv + COSTS};
+    uint32_t busy = scenario->busy;
+    sim_scenario_free(scenario);
+    sim_fiber_stack_bytes(STACK_BYTES);
+    sim_fiber_local(&strobe_local, sizeof strobe_local);
+    sim_fiber_local(&strobe_guard_window, sizeof strobe_guard_window);
+    sim_virtual_locals();
+    if (!sim_kernel_open(&options, NULL) || !sim_others_start(sim_kernel_current, busy) ||
+        !sim_posix_start(play, &played))
+        return refuse("memory", "there is none");
+    sim_kernel_run(sim_kernel_current, why, sizeof why);
+    /* Else its director has ended the process. What the engine does at an exit is done by a thread that runs. */
+    _exit(refuse("the run came to no end", why));
+}

@@ -1,0 +1,364 @@
+/* Operations that may block, by the functions that programs use for them and the engine hooks; and what the thread
+ * itself knows of each wait: from when to when, whether it really blocked, who let it go.
+ *
+ * Who let go writes that down right before the call that does it; for a lock while it still holds it, so that whoever
+ * has the lock next reads who had it before. */
+#include "sim/player/play.h"
+
+#include <errno.h>
+
+enum {
+    SPIN_LEAST_NS = 100,
+    TRACK_BITS = 16,
+};
+
+/* ---- who ---- */
+
+uint64_t sim_handoff_now(const struct sim_actor *a)
+{
+    return (sim_work_now_ns() - a->play->begin_ns) << TRACK_BITS | (a->track + 1);
+}
+
+void sim_hand_off(const struct sim_actor *a, struct sim_handoff *h)
+{
+    atomic_store_explicit(&h->word, sim_handoff_now(a), memory_order_release);
+}
+
+uint64_t sim_handed(struct sim_handoff *h)
+{
+    return atomic_load_explicit(&h->word, memory_order_acquire);
+}
+
+/* ---- waits ---- */
+
+void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely)
+{
+    a->wait.kind = kind;
+    a->wait.begin_ns = sim_work_now_ns();
+    a->wait.told = likely;
+    if (likely)
+        sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, kind);
+}
+
+void sim_real_wait_goes_on(struct sim_actor *a)
+{
+    if (!a->wait.told)
+        sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
+    a->wait.told = true;
+}
+
+/* The kernel's count of switches costs a call, so it is looked at only where it can have changed. */
+static bool switched(struct sim_actor *a)
+{
+    uint64_t before = a->switches;
+    a->switches = sim_work_switches().voluntary;
+    return a->switches != before;
+}
+
+/* `handoff`: who is known to have let it go, 0 = nobody. */
+void sim_real_wait_end(struct sim_actor *a, uint64_t handoff)
+{
+    uint64_t end_ns = sim_work_now_ns(), took = end_ns - a->wait.begin_ns;
+    if (!a->wait.told && took < sim_work_limits.wait_ns)
+        return;
+    bool blocked = took >= sim_work_limits.block_ns && switched(a);
+    if (!a->wait.told)
+        sim_note(&a->notes, SIM_NOTE_WAIT, a->wait.begin_ns, a->wait.kind);
+    uint64_t release_ns = a->play->begin_ns + (handoff >> TRACK_BITS);
+    if (blocked && sim_work_limits.exact && release_ns < a->wait.begin_ns)
+        release_ns = a->wait.begin_ns;
+    if (blocked && handoff && release_ns >= a->wait.begin_ns && release_ns <= end_ns)
+        sim_note(&a->notes, SIM_NOTE_WAKER, release_ns, (handoff & ((1u << TRACK_BITS) - 1)) - 1);
+    sim_note(&a->notes, SIM_NOTE_WAITED, end_ns, blocked);
+}
+
+/* ---- locks ---- */
+
+static bool is_rwlock(const struct sim_op *op)
+{
+    return op->kind == SIM_OP_READ_LOCK || op->kind == SIM_OP_WRITE_LOCK;
+}
+
+static struct sim_real_lock *lock_of(const struct sim_actor *a, const struct sim_op *op)
+{
+    return &a->play->locks[op->object];
+}
+
+static void own(struct sim_actor *a, struct sim_real_lock *l)
+{
+    atomic_store_explicit(&l->owner, a, memory_order_relaxed);
+    l->depth++;
+}
+
+void sim_real_lock_mutex(struct sim_actor *a, struct sim_real_lock *l)
+{
+    struct sim_actor *owner = atomic_load_explicit(&l->owner, memory_order_relaxed);
+    sim_real_wait_begin(a, l->object ? STROBE_KIND_MONITOR : STROBE_KIND_MUTEX, owner && owner != a);
+    a->play->stage->lock(a, l);
+    sim_real_wait_end(a, sim_handed(&l->released));
+    own(a, l);
+}
+
+void sim_real_unlock_mutex(struct sim_actor *a, struct sim_real_lock *l)
+{
+    if (--l->depth == 0) {
+        atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
+        sim_hand_off(a, &l->released);
+    }
+    a->play->stage->unlock(a, l);
+}
+
+static void lock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool writes)
+{
+    bool taken = atomic_load_explicit(&l->owner, memory_order_relaxed) ||
+                 (writes && atomic_load_explicit(&l->readers, memory_order_relaxed));
+    sim_real_wait_begin(a, STROBE_KIND_RWLOCK, taken);
+    if (writes)
+        pthread_rwlock_wrlock(&l->rwlock);
+    else
+        pthread_rwlock_rdlock(&l->rwlock);
+    sim_real_wait_end(a, sim_handed(&l->released));
+    if (writes)
+        atomic_store_explicit(&l->owner, a, memory_order_relaxed);
+    else
+        atomic_fetch_add(&l->readers, 1);
+}
+
+static void unlock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool writes)
+{
+    if (writes)
+        atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
+    if (writes || atomic_fetch_sub(&l->readers, 1) == 1)   /* the last reader lets a writer in */
+        sim_hand_off(a, &l->released);
+    pthread_rwlock_unlock(&l->rwlock);
+}
+
+void sim_real_wait_lock(struct sim_actor *a, const struct sim_op *op)
+{
+    if (is_rwlock(op))
+        lock_rwlock(a, lock_of(a, op), op->kind == SIM_OP_WRITE_LOCK);
+    else
+        sim_real_lock_mutex(a, lock_of(a, op));
+}
+
+bool sim_real_wait_spin(struct sim_actor *a, const struct sim_op *op, uint64_t amount_ns)
+{
+    struct sim_real_lock *l = lock_of(a, op);
+    while (pthread_mutex_trylock(&l->mutex) != 0) {
+        if (atomic_load_explicit(&a->play->over, memory_order_relaxed))
+            return false;
+        sim_real_work(a, amount_ns ? amount_ns : SPIN_LEAST_NS);
+    }
+    own(a, l);
+    return true;
+}
+
+void sim_real_wait_unlock(struct sim_actor *a, const struct sim_op *op)
+{
+    if (is_rwlock(op))
+        unlock_rwlock(a, lock_of(a, op), op->kind == SIM_OP_WRITE_LOCK);
+    else
+        sim_real_unlock_mutex(a, lock_of(a, op));
+}
+
+/* ---- conditions ---- */
+
+static void join_waiters(struct sim_actor *a, struct sim_real_cond *c)
+{
+    atomic_store(&a->notifier, 0);
+    a->next_waiter = NULL;
+    sim_spin_lock(&c->spin);
+    if (c->last)
+        c->last->next_waiter = a;
+    else
+        c->first = a;
+    c->last = a;
+    sim_spin_unlock(&c->spin);
+}
+
+/* After a timeout, unless a notify came just then. */
+static void leave_waiters(struct sim_actor *a, struct sim_real_cond *c)
+{
+    struct sim_actor *before = NULL;
+    sim_spin_lock(&c->spin);
+    for (struct sim_actor *b = c->first; b && b != a; b = b->next_waiter)
+        before = b;
+    if (!atomic_load(&a->notifier)) {
+        if (before)
+            before->next_waiter = a->next_waiter;
+        else
+            c->first = a->next_waiter;
+        if (c->last == a)
+            c->last = before;
+    }
+    sim_spin_unlock(&c->spin);
+}
+
+/* Lets the whole lock go, however often it is held, and has it again as often. */
+static void wait_for_cond(struct sim_actor *a, const struct sim_op *op, uint64_t timeout_ns)
+{
+    struct sim_real_lock *l = &a->play->locks[op->other];
+    struct sim_real_cond *c = &a->play->conds[op->object];
+    if (atomic_load_explicit(&l->owner, memory_order_relaxed) != a) {
+        sim_real_fail(a->play, op, "a wait with its lock held");
+        return;
+    }
+    uint32_t depth = l->depth;
+    a->waits_with = l;
+    join_waiters(a, c);
+    l->depth = 0;
+    atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
+    sim_hand_off(a, &l->released);
+    sim_real_wait_begin(a, STROBE_KIND_COND, true);
+    a->play->stage->wait(a, l, depth, timeout_ns);
+    leave_waiters(a, c);
+    sim_real_wait_end(a, atomic_load(&a->notifier));
+    atomic_store_explicit(&l->owner, a, memory_order_relaxed);
+    l->depth = depth;
+}
+
+/* Takes the longest waiters out of the queue: from then on they are notified. */
+static uint32_t take_waiters(const struct sim_actor *a, struct sim_real_cond *c, struct sim_actor **out, uint32_t most)
+{
+    uint64_t now = sim_handoff_now(a);
+    uint32_t count = 0;
+    sim_spin_lock(&c->spin);
+    for (; c->first && count < most; c->first = c->first->next_waiter) {
+        out[count++] = c->first;
+        atomic_store(&c->first->notifier, now);
+    }
+    if (!c->first)
+        c->last = NULL;
+    sim_spin_unlock(&c->spin);
+    return count;
+}
+
+static void notify(struct sim_actor *a, uint32_t cond, bool all)
+{
+    enum { AT_ONCE = 64 };
+    struct sim_actor *woken[AT_ONCE];
+    uint32_t count, most = all ? AT_ONCE : 1;
+    do {
+        count = take_waiters(a, &a->play->conds[cond], woken, most);
+        for (uint32_t i = 0; i < count; i++)
+            a->play->stage->wake(a, woken[i]);
+    } while (all && count == most);
+}
+
+/* ---- semaphores, parks ---- */
+
+bool sim_real_sem_had(sem_t *s, uint64_t timeout_ns)
+{
+    struct timespec until = sim_work_time_in(timeout_ns);
+    int result;
+    do
+        result = timeout_ns ? sem_clockwait(s, CLOCK_MONOTONIC, &until) : sem_wait(s);
+    while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+static void wait_for_sem(struct sim_actor *a, uint32_t number, uint64_t timeout_ns)
+{
+    struct sim_real_sem *s = &a->play->sems[number];
+    int value = 0;
+    sem_getvalue(&s->sem, &value);
+    sim_real_wait_begin(a, STROBE_KIND_SEM, value <= 0);
+    bool had = sim_real_sem_had(&s->sem, timeout_ns);
+    sim_spin_lock(&s->spin);
+    uint64_t post = 0;
+    if (had && s->count) {
+        post = s->lost ? 0 : s->posts[s->first];
+        s->first = (s->first + 1) % SIM_POSTS;
+        s->count--;
+    }
+    sim_spin_unlock(&s->spin);
+    sim_real_wait_end(a, post);
+}
+
+static void post_sem(struct sim_actor *a, uint32_t number)
+{
+    struct sim_real_sem *s = &a->play->sems[number];
+    sim_spin_lock(&s->spin);
+    s->lost |= s->count == SIM_POSTS;
+    if (!s->lost)
+        s->posts[(s->first + s->count++) % SIM_POSTS] = sim_handoff_now(a);
+    sim_spin_unlock(&s->spin);
+    sem_post(&s->sem);
+}
+
+static void park(struct sim_actor *a, uint64_t timeout_ns)
+{
+    atomic_store(&a->parked, 1);
+    sim_real_wait_begin(a, a->play->stage->park_kind, true);
+    bool had = a->play->stage->park(a, timeout_ns);
+    uint64_t by = had ? sim_handed(&a->unparked) : 0;
+    if (had)
+        atomic_store(&a->permit, 0);
+    sim_real_wait_end(a, by);
+    atomic_store(&a->parked, 0);
+}
+
+/* Of several threads of a spec, one that is parked, else any that lives: the first in order of start. */
+static struct sim_actor *to_unpark(struct sim_real_play *p, uint32_t spec)
+{
+    struct sim_actor *living = NULL;
+    uint32_t count = atomic_load(&p->actor_count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sim_actor *b = p->actors[i];
+        if (b->spec != spec || atomic_load(&b->end_ns))
+            continue;
+        if (atomic_load(&b->parked))
+            return b;
+        living = living ? living : b;
+    }
+    return living;
+}
+
+static void unpark(struct sim_actor *a, uint32_t spec)
+{
+    struct sim_actor *b = to_unpark(a->play, spec);
+    if (!b || atomic_exchange(&b->permit, 1))
+        return;
+    sim_hand_off(a, &b->unparked);
+    a->play->stage->unpark(a, b);
+}
+
+/* ---- threads ---- */
+
+static void join(struct sim_actor *a, uint32_t spec)
+{
+    for (uint32_t i = atomic_load(&a->play->actor_count); i-- > 0;) {
+        struct sim_actor *b = a->play->actors[i];
+        if (b->spec != spec || b->parent != a)
+            continue;
+        if (b->joined)
+            return;
+        b->joined = true;
+        sim_real_wait_begin(a, STROBE_KIND_THREAD, !atomic_load(&b->end_ns));
+        pthread_join(b->thread, NULL);
+        uint64_t ended_ns = atomic_load(&b->end_ns) - a->play->begin_ns;
+        sim_real_wait_end(a, ended_ns << TRACK_BITS | (b->track + 1));
+        return;
+    }
+}
+
+void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amount)
+{
+    switch (op->kind) {
+    case SIM_OP_WAIT: wait_for_cond(a, op, amount); break;
+    case SIM_OP_NOTIFY: notify(a, op->object, false); break;
+    case SIM_OP_NOTIFY_ALL: notify(a, op->object, true); break;
+    case SIM_OP_SEM_WAIT: wait_for_sem(a, op->object, amount); break;
+    case SIM_OP_SEM_POST: post_sem(a, op->object); break;
+    case SIM_OP_PARK: park(a, amount); break;
+    case SIM_OP_UNPARK: unpark(a, op->object); break;
+    case SIM_OP_READ: case SIM_OP_WRITE: case SIM_OP_OPEN: case SIM_OP_SYNC: case SIM_OP_NET: case SIM_OP_IPC:
+    case SIM_OP_LOAD:
+        if (amount)
+            a->play->stage->wait_for(a, op->kind, amount);
+        break;
+    case SIM_OP_SLEEP: a->play->stage->sleep(a, amount); break;
+    case SIM_OP_JOIN: join(a, op->object); break;
+    default: break;
+    }
+}

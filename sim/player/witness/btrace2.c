@@ -1,0 +1,154 @@
+/* btrace 2.0 in the played process: a record of 16 bytes for each call as it ends, drawn from one buffer by all threads
+ * (engine/trace/import/btrace/btrace2.h tells their form). Enters are kept by depth of their frame, as the methods
+ * would in local variables. Threads go by their number in the run: kernel ids need not fit a record's 15 bits here. */
+#include "engine/trace/import/btrace/btrace2.h"
+#include "sim/policy/btrace2_claims.h"
+#include "sim/player/witness/witness.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { BUFFER_BYTES = 500000000 };       /* the original's default */
+
+struct entered { uint32_t depth; uint64_t time_ns; };
+struct thread { uint32_t number; struct entered *at; size_t count, room; };
+
+static struct {
+    unsigned char *buffer;
+    _Atomic uint64_t offset;             /* drawn: may run past the buffer */
+    struct strobe_btrace2_header head;
+    char path[4096];
+} btrace2;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool open_buffer(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes)
+{
+    void *p = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    (void)names, (void)count;
+    snprintf(btrace2.path, sizeof btrace2.path, "%s", path);
+    if (p == MAP_FAILED) {
+        snprintf(why, why_bytes, "btrace2: no memory for its buffer");
+        return false;
+    }
+    btrace2.buffer = p;
+    atomic_init(&btrace2.offset, STROBE_BTRACE2_HEADER_BYTES);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    btrace2.head = (struct strobe_btrace2_header){.version = STROBE_BTRACE2_VERSION, .first_ns = now, .begin_ns = now,
+                                                  .boottime_ns = clock_ns(CLOCK_BOOTTIME)};
+    return true;
+}
+
+static void *thread_begin(const struct sim_witness_thread *about)
+{
+    struct thread *t = calloc(1, sizeof *t);
+    if (t)
+        t->number = about->number;
+    if (about->is_main)
+        btrace2.head.pid = about->number;
+    return t;
+}
+
+static void thread_end(void *thread)
+{
+    struct thread *t = thread;
+    free(t->at);
+    free(t);
+}
+
+/* What a frame that is no more has left is gone with it. */
+static void enter(void *thread, uint32_t id, uint32_t depth)
+{
+    struct thread *t = thread;
+    (void)id;
+    while (t->count && t->at[t->count - 1].depth >= depth)
+        t->count--;
+    if (t->count == t->room) {
+        size_t room = t->room ? t->room * 2 : 64;
+        struct entered *more = realloc(t->at, room * sizeof *more);
+        if (!more)
+            return;
+        t->at = more;
+        t->room = room;
+    }
+    t->at[t->count++] = (struct entered){depth, clock_ns(CLOCK_MONOTONIC)};
+}
+
+static void record(struct thread *t, uint32_t id, uint64_t begin_ns)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), word[2];
+    struct strobe_btrace2_record r = {.start_ns = begin_ns - btrace2.head.first_ns, .duration_ns = now - begin_ns,
+                                      .tid = t->number, .method = id};
+    if (r.duration_ns <= SIM_BTRACE2_THRESHOLD_NS || !strobe_btrace2_pack(&r, word))
+        return;
+    uint64_t at = atomic_fetch_add_explicit(&btrace2.offset, sizeof word, memory_order_relaxed);
+    if (at + sizeof word < BUFFER_BYTES)
+        memcpy(btrace2.buffer + at, word, sizeof word);
+}
+
+static const struct entered *entered_at(struct thread *t, uint32_t depth)
+{
+    while (t->count && t->at[t->count - 1].depth > depth)
+        t->count--;
+    return t->count && t->at[t->count - 1].depth == depth ? &t->at[t->count - 1] : NULL;
+}
+
+static void leave(void *thread, uint32_t id, uint32_t depth)
+{
+    struct thread *t = thread;
+    const struct entered *e = entered_at(t, depth);
+    if (!e)
+        return;
+    record(t, id, e->time_ns);
+    t->count--;
+}
+
+/* Its variable lives on, in case that the method catches what it threw. */
+static void throws(void *thread, uint32_t id, uint32_t depth)
+{
+    const struct entered *e = entered_at(thread, depth);
+    if (e)
+        record(thread, id, e->time_ns);
+}
+
+static void message_begin(void *thread, uint32_t message, bool is_frame)
+{
+    (void)thread, (void)message, (void)is_frame;
+}
+
+static void message_end(void *thread, uint32_t message)
+{
+    (void)thread, (void)message;
+}
+
+/* Threads may go on meanwhile: records behind the end that was read here are not there. */
+static bool close_buffer(char *why, size_t why_bytes)
+{
+    uint64_t drawn = atomic_load_explicit(&btrace2.offset, memory_order_relaxed);
+    size_t bytes = drawn < BUFFER_BYTES ? (size_t)drawn : BUFFER_BYTES;
+    memcpy(btrace2.buffer, &btrace2.head, sizeof btrace2.head);
+    FILE *out = fopen(btrace2.path, "wb");
+    bool written = out && fwrite(btrace2.buffer, 1, bytes, out) == bytes;
+    if (out)
+        written = fclose(out) == 0 && written;
+    if (!written)
+        snprintf(why, why_bytes, "%s: %s", btrace2.path, strerror(errno));
+    return written;
+}
+_Static_assert(sizeof btrace2.head == STROBE_BTRACE2_HEADER_BYTES, "a header in memory is one in a file");
+
+const struct sim_witness sim_witness_btrace2 = {
+    .policy = "btrace2", .open = open_buffer, .thread_begin = thread_begin, .thread_end = thread_end, .enter = enter,
+    .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .close = close_buffer,
+};

@@ -1,0 +1,123 @@
+/* Matrix's TraceCanary in the played process: the packed log of the main thread (engine/method/matrix_log.h), with its
+ * clock kept by a real thread. */
+#include "engine/method/matrix_log.h"
+#include "sim/player/witness/witness.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct {
+    struct strobe_matrix_clock clock;
+    struct strobe_matrix_log log;
+    struct sim_witness_matrix head;
+    char path[4096];
+} matrix;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Until the process ends. */
+static void *keep_clock(void *unused)
+{
+    struct timespec pause = {0, STROBE_MATRIX_TICK_MS * 1000000};
+    (void)unused;
+    for (;;) {
+        strobe_matrix_clock_tick(&matrix.clock, now_ns());
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+static bool open_matrix(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes)
+{
+    size_t bytes = strobe_matrix_log_bytes(STROBE_MATRIX_ENTRIES_DEFAULT);
+    void *memory = malloc(bytes);
+    pthread_t clock;
+    (void)names, (void)count;
+    snprintf(matrix.path, sizeof matrix.path, "%s", path);
+    matrix.head.base_ns = now_ns();
+    strobe_matrix_clock_open(&matrix.clock, matrix.head.base_ns, true);
+    if (memory && strobe_matrix_log_open(&matrix.log, memory, bytes, STROBE_MATRIX_ENTRIES_DEFAULT, &matrix.clock) ==
+                      STROBE_OK && pthread_create(&clock, NULL, keep_clock, NULL) == 0)
+        return true;
+    snprintf(why, why_bytes, "matrix: no memory for its log, or no thread for its clock");
+    return false;
+}
+
+static void *thread_begin(const struct sim_witness_thread *about)
+{
+    if (!about->is_main)
+        return NULL;
+    matrix.head.tid = about->tid;
+    snprintf(matrix.head.name, sizeof matrix.head.name, "%s", about->name);
+    return &matrix;
+}
+
+static void thread_end(void *thread)
+{
+    (void)thread;
+}
+
+static void enter(void *thread, uint32_t id, uint32_t depth)
+{
+    (void)thread, (void)depth;
+    strobe_matrix_enter(&matrix.log, id);
+}
+
+static void leave(void *thread, uint32_t id, uint32_t depth)
+{
+    (void)thread, (void)depth;
+    strobe_matrix_leave(&matrix.log, id);
+}
+
+/* A throw is none of Matrix's probes. */
+static void throws(void *thread, uint32_t id, uint32_t depth)
+{
+    (void)thread, (void)id, (void)depth;
+}
+
+static void message_begin(void *thread, uint32_t message, bool is_frame)
+{
+    (void)thread, (void)message, (void)is_frame;
+    strobe_matrix_message_begin(&matrix.log, now_ns());
+}
+
+static void message_end(void *thread, uint32_t message)
+{
+    (void)thread, (void)message;
+    strobe_matrix_message_end(&matrix.log, now_ns());
+}
+
+/* The main thread may go on meanwhile: the copy is of what was there. */
+static bool close_matrix(char *why, size_t why_bytes)
+{
+    uint64_t *entries = malloc(STROBE_MATRIX_ENTRIES_DEFAULT * sizeof *entries);
+    FILE *out = entries ? fopen(matrix.path, "wb") : NULL;
+    bool written = out != NULL;
+    if (out) {
+        matrix.head.count = strobe_matrix_copy_newest(&matrix.log, entries, STROBE_MATRIX_ENTRIES_DEFAULT);
+        uint64_t in_all = strobe_load_relaxed(&matrix.log.written);
+        matrix.head.lost = in_all > STROBE_MATRIX_ENTRIES_DEFAULT ? in_all - matrix.head.count : 0;
+        written = fwrite(&matrix.head, sizeof matrix.head, 1, out) == 1 &&
+                  fwrite(entries, sizeof *entries, matrix.head.count, out) == matrix.head.count;
+        written = fclose(out) == 0 && written;
+    }
+    if (!written)
+        snprintf(why, why_bytes, "%s: %s", matrix.path, strerror(errno));
+    free(entries);
+    return written;
+}
+
+const struct sim_witness sim_witness_matrix = {
+    .policy = "matrix", .open = open_matrix, .thread_begin = thread_begin, .thread_end = thread_end, .enter = enter,
+    .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .close = close_matrix,
+};

@@ -1,0 +1,177 @@
+/* RheaTrace 1.0 in the played process: marks of methods, of all threads or the main one alone, through the engine's
+ * part of the atrace proxy into its ring (engine/method/atrace.h). What is left is RheaTrace's raw log. */
+#include "engine/method/rhea_log.h"
+#include "sim/policy/rhea_claims.h"
+#include "sim/player/witness/witness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LABEL_BYTES = 512 };
+
+static struct {
+    struct strobe_atrace atrace;
+    const char *const *names;
+    char path[4096];
+} rhea;
+
+static _Thread_local uint32_t own_tid;
+static _Thread_local bool in_frame;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t boot_ns(void *ctx)
+{
+    (void)ctx;
+    return clock_ns(CLOCK_BOOTTIME);
+}
+
+static uint32_t tid(void *ctx)
+{
+    (void)ctx;
+    return own_tid;
+}
+
+static bool open_ring(const char *const *names, const char *path, bool main_only, char *why, size_t why_bytes)
+{
+    static const struct strobe_atrace_system system = {boot_ns, tid, NULL};
+    struct strobe_packet_ring ring;
+    size_t bytes = strobe_packet_ring_bytes(STROBE_PACKET_SLOTS_MOST);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    rhea.names = names;
+    snprintf(rhea.path, sizeof rhea.path, "%s", path);
+    if (memory != MAP_FAILED) {
+        strobe_packet_ring_create(memory, STROBE_PACKET_SLOTS_MOST);
+        if (strobe_packet_ring_open(memory, bytes, &ring) == STROBE_OK) {
+            strobe_atrace_begin(&rhea.atrace, &ring, &system, (uint32_t)getpid(), clock_ns(CLOCK_MONOTONIC),
+                                main_only);
+            return true;
+        }
+    }
+    snprintf(why, why_bytes, "rheatrace: no memory for its ring");
+    return false;
+}
+
+static bool open_all(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes)
+{
+    (void)count;
+    return open_ring(names, path, false, why, why_bytes);
+}
+
+static bool open_main(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes)
+{
+    (void)count;
+    return open_ring(names, path, true, why, why_bytes);
+}
+
+static void *thread_begin(const struct sim_witness_thread *about)
+{
+    own_tid = about->tid;
+    return &rhea;
+}
+
+static void thread_end(void *thread)
+{
+    (void)thread;
+}
+
+static void mark(enum strobe_atrace_kind kind, uint32_t id)
+{
+    const char *name = rhea.names[id];
+    strobe_atrace_mark(&rhea.atrace, kind, name, strlen(name));
+}
+
+static void enter(void *thread, uint32_t id, uint32_t depth)
+{
+    (void)thread, (void)depth;
+    mark(STROBE_ATRACE_ENTER, id);
+}
+
+static void leave(void *thread, uint32_t id, uint32_t depth)
+{
+    (void)thread, (void)depth;
+    mark(STROBE_ATRACE_LEAVE, id);
+}
+
+static void throws(void *thread, uint32_t id, uint32_t depth)
+{
+    (void)thread, (void)depth;
+    mark(STROBE_ATRACE_THROW, id);
+}
+
+/* The framework's own mark, through the trace library: of frames. */
+static void message_begin(void *thread, uint32_t message, bool is_frame)
+{
+    char text[64];
+    (void)thread, (void)message;
+    in_frame = is_frame;
+    int bytes = is_frame ? snprintf(text, sizeof text, "B|%u|" SIM_RHEA_FRAME_MARK, (uint32_t)getpid()) : 0;
+    strobe_atrace_message(&rhea.atrace, text, (size_t)bytes);
+}
+
+static void message_end(void *thread, uint32_t message)
+{
+    char text[32];
+    (void)thread, (void)message;
+    int bytes = in_frame ? snprintf(text, sizeof text, "E|%u", (uint32_t)getpid()) : 0;
+    strobe_atrace_message(&rhea.atrace, text, (size_t)bytes);
+    in_frame = false;
+}
+
+/* Files have no names in scenarios: they are called after the method that uses them. */
+static void read_begin(void *thread, const char *method)
+{
+    char path[LABEL_BYTES / 2], label[LABEL_BYTES];
+    (void)thread;
+    int n = snprintf(path, sizeof path, "/data/%s", method);
+    size_t bytes = strobe_atrace_label(label, sizeof label, "read", path,
+                                       (size_t)n < sizeof path ? (size_t)n : sizeof path - 1, STROBE_ATRACE_NONE,
+                                       STROBE_ATRACE_NONE);
+    strobe_atrace_mark(&rhea.atrace, STROBE_ATRACE_BEGIN, label, bytes);
+}
+
+static void read_end(void *thread)
+{
+    (void)thread;
+    strobe_atrace_mark(&rhea.atrace, STROBE_ATRACE_END, "", 0);
+}
+
+static bool put(void *out, const char *text, size_t bytes)
+{
+    return fwrite(text, 1, bytes, out) == bytes;
+}
+
+/* Threads may go on meanwhile: what they write then comes after the end. */
+static bool close_log(char *why, size_t why_bytes)
+{
+    strobe_atrace_end(&rhea.atrace);
+    FILE *out = fopen(rhea.path, "wb");
+    bool written = out && strobe_rhea_log(&rhea.atrace.ring, SIM_RHEA_DIGITS, put, out, NULL) == STROBE_OK;
+    if (out)
+        written = fclose(out) == 0 && written;
+    if (!written)
+        snprintf(why, why_bytes, "%s: %s", rhea.path, strerror(errno));
+    return written;
+}
+
+const struct sim_witness sim_witness_rheatrace = {
+    .policy = "rheatrace", .open = open_all, .thread_begin = thread_begin, .thread_end = thread_end, .enter = enter,
+    .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .read_begin = read_begin, .read_end = read_end, .close = close_log,
+};
+
+const struct sim_witness sim_witness_rheatrace_main = {
+    .policy = "rheatrace-main", .open = open_main, .thread_begin = thread_begin, .thread_end = thread_end,
+    .enter = enter, .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .read_begin = read_begin, .read_end = read_end, .close = close_log,
+};

@@ -1,0 +1,22 @@
+/* Schemes that capture by probes, in the played process, and the files they leave: both ends are this program on this
+ * machine, so a file's form is that of these structs where the scheme has no format of its own. For sim/player only. */
+#ifndef STROBE_SIM_PLAYER_WITNESS_WITNESS_H
+#define STROBE_SIM_PLAYER_WITNESS_WITNESS_H
+
+#include "sim/player/witness.h"
+
+/* matrix: this, and then `count` entries (engine/store/matrix_entry.h). */
+struct sim_witness_matrix {
+    uint64_t base_ns;            /* CLOCK_MONOTONIC when the log's clock was 0 */
+    uint64_t count, lost;
+    uint32_t tid;                /* 0: no main thread has come */
+    char name[32];
+};
+
+/* rheatrace: its raw log (engine/method/rhea_log.h). btrace2: its log (engine/trace/import/btrace/btrace2.h), with
+ * threads by their number in the run. */
+
+extern const struct sim_witness sim_witness_matrix, sim_witness_rheatrace, sim_witness_rheatrace_main,
+    sim_witness_btrace2;
+
+#endif

@@ -1,0 +1,10 @@
+# Schemes that capture by probes, for the played process of real mode: the engine's capture half as it is for real
+# threads, with what brings the player's probes to it. Included by the Makefile.
+
+witness_src := $(wildcard sim/player/witness/*.c)
+sources     += $(witness_src)
+
+all: $B/libstrobe-witness.so
+
+$B/libstrobe-witness.so: $(call obj,pic,$(capture_src) $(witness_src))
+	$(call run,ld)$(link) -shared -Wl,-soname,libstrobe-witness.so -Wl,-Bsymbolic -Wl,-z,now -o $@ $^ $(preload_libs)

@@ -1,0 +1,171 @@
+#include "sim/player/witness_claims.h"
+
+#include "engine/util/whole_file.h"
+#include "sim/policy/btrace2_claims.h"
+#include "sim/policy/matrix_claims.h"
+#include "sim/policy/rhea_claims.h"
+#include "sim/player/witness/witness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A capture that is read. */
+struct reading {
+    const char *path;
+    const struct sim_scenario *scenario;
+    const struct sim_notes_head *head;
+    struct sim_instrument probes;
+    const struct sim_tracks *truth;
+    struct sim_tracks *out;
+    char *why;
+    size_t why_bytes;
+};
+
+static enum strobe_status fail(const struct reading *r, enum strobe_status status, const char *reason)
+{
+    snprintf(r->why, r->why_bytes, "%s: %s", r->path, reason);
+    return status;
+}
+
+/* ---- matrix ---- */
+
+static enum strobe_status read_matrix_entries(struct reading *r, FILE *in)
+{
+    struct sim_witness_matrix head;
+    if (fread(&head, sizeof head, 1, in) != 1)
+        return fail(r, STROBE_BAD_INPUT, "expected the head of a method log");
+    uint64_t *entries = malloc((head.count + 1) * sizeof *entries);
+    if (!entries)
+        return fail(r, STROBE_IO, strerror(ENOMEM));
+    enum strobe_status status = STROBE_BAD_INPUT;
+    if (fread(entries, sizeof *entries, head.count, in) != head.count)
+        fail(r, status, "expected as many entries as its head says");
+    else
+        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = head.tid, .name = head.name, .entries = entries,
+                                                                .count = head.count, .lost = head.lost,
+                                                                .origin_ns = r->head->begin_ns - head.base_ns,
+                                                                .end_ns = r->head->end_ns - r->head->begin_ns},
+                                   &r->probes, r->scenario, r->out);
+    free(entries);
+    return status == STROBE_IO ? fail(r, status, strerror(ENOMEM)) : status;
+}
+
+static enum strobe_status read_matrix(struct reading *r)
+{
+    FILE *in = fopen(r->path, "rb");
+    if (!in)
+        return fail(r, STROBE_IO, strerror(errno));
+    enum strobe_status status = read_matrix_entries(r, in);
+    fclose(in);
+    return status;
+}
+
+/* ---- rheatrace ---- */
+
+/* The two clocks differ by the time that the machine was suspended, which is the same now. */
+static uint64_t boot_of_monotonic(uint64_t ns)
+{
+    struct timespec boot, monotonic;
+    clock_gettime(CLOCK_MONOTONIC, &monotonic);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    int64_t s = boot.tv_sec - monotonic.tv_sec, part = boot.tv_nsec - monotonic.tv_nsec;
+    int64_t apart = s * 1000000000 + part;
+    return apart < 1000000 ? ns : ns + (uint64_t)apart;
+}
+
+static enum strobe_status read_rhea(struct reading *r)
+{
+    struct strobe_whole_file log;
+    if (strobe_whole_file_open(r->path, &log) != STROBE_OK)
+        return fail(r, STROBE_IO, strerror(errno));
+    char why[256] = "";
+    enum strobe_status status =
+        sim_rhea_claims(&(struct sim_rhea_capture){.log = log.at, .bytes = log.bytes,
+                                                   .origin_ns = boot_of_monotonic(r->head->begin_ns),
+                                                   .end_ns = r->head->end_ns - r->head->begin_ns},
+                        &r->probes, r->scenario, r->out, why, sizeof why);
+    r->out->bytes += log.bytes;
+    strobe_whole_file_close(&log);
+    return status == STROBE_OK ? status : fail(r, status, why);
+}
+
+/* ---- btrace2 ---- */
+
+/* The log has threads' numbers for their ids. */
+static void rename_thread(const void *truth, struct strobe_calls_thread *t)
+{
+    const struct sim_tracks *tracks = truth;
+    if (!t->tid || t->tid > tracks->track_count)
+        return;
+    const struct sim_track *track = &tracks->tracks[t->tid - 1];
+    snprintf(t->name, sizeof t->name, "%s", track->name);
+    t->is_main = track->is_main;
+    t->tid = track->tid;
+}
+
+static enum strobe_status read_btrace2(struct reading *r)
+{
+    struct strobe_whole_file log;
+    if (strobe_whole_file_open(r->path, &log) != STROBE_OK)
+        return fail(r, STROBE_IO, strerror(errno));
+    char why[256] = "";
+    enum strobe_status status =
+        sim_btrace2_claims(&(struct sim_btrace2_capture){.log = log.at, .bytes = log.bytes,
+                                                         .origin_ns = r->head->begin_ns,
+                                                         .end_ns = r->head->end_ns - r->head->begin_ns,
+                                                         .rename = rename_thread, .ctx = r->truth},
+                           &r->probes, r->scenario, r->out, why, sizeof why);
+    strobe_whole_file_close(&log);
+    return status == STROBE_OK ? status : fail(r, status, why);
+}
+
+/* ---- which of them ---- */
+
+struct scheme {
+    const char *policy;
+    const struct sim_instrument_options *probes;
+    bool main_only;
+    bool (*view)(const struct sim_instrument *probes, const struct sim_scenario *scenario, struct sim_tracks *truth,
+                 bool main_only, struct sim_view *out);
+    enum strobe_status (*read)(struct reading *r);
+};
+
+static const struct scheme schemes[] = {
+    {"matrix", &sim_matrix_probes, true, sim_instrument_view, read_matrix},
+    {"rheatrace", &sim_rhea_probes, false, sim_rhea_view, read_rhea},
+    {"rheatrace-main", &sim_rhea_probes, true, sim_rhea_view, read_rhea},
+    {"btrace2", &sim_btrace2_probes, false, sim_instrument_view, read_btrace2},
+};
+
+static const struct scheme *scheme_of(const char *policy)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (!strcmp(schemes[i].policy, policy))
+            return &schemes[i];
+    return NULL;
+}
+
+bool sim_real_is_witness(const char *policy)
+{
+    return scheme_of(policy) != NULL;
+}
+
+enum strobe_status sim_real_witness_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
+                                           const struct sim_notes_head *head, struct sim_tracks *truth,
+                                           struct sim_tracks *out, struct sim_view *view, char *why, size_t why_bytes)
+{
+    const struct scheme *s = scheme_of(policy);
+    struct reading r = {.path = path, .scenario = scenario, .head = head, .truth = truth, .out = out, .why = why,
+                        .why_bytes = why_bytes};
+    enum strobe_status status = STROBE_OK;
+    if (!sim_instrument_open(&r.probes, scenario, s->probes) ||
+        !s->view(&r.probes, scenario, truth, s->main_only, view))
+        status = fail(&r, STROBE_IO, strerror(ENOMEM));
+    if (status == STROBE_OK)
+        status = s->read(&r);
+    sim_instrument_close(&r.probes);
+    return status;
+}

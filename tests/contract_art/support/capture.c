@@ -1,0 +1,154 @@
+#include "tests/contract_art/support/capture.h"
+
+#include "sim/genuine/detour.h"
+#include "sim/genuine/jni_calls.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void capture_config(struct strobe_config *config)
+{
+    strobe_config_default(config);
+    config->interval_main_ns = config->interval_other_ns = 0;
+    config->scope_min_ns = 0;
+    config->async_interval_ns = 0;
+    config->ring_slots = 1 << 16;
+    config->threads_max = 256;
+    config->stack_nodes = 1 << 14;
+    config->names_bytes = 1 << 16;
+}
+
+bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out)
+{
+    return capture_begin_by(c, config, &sim_detour, out);
+}
+
+bool capture_begin_by(struct contract *c, const struct strobe_config *config,
+                      const struct strobe_inline_hooker *hooker, struct capture *out)
+{
+    static int number;
+    char why[512] = "";
+    *out = (struct capture){.contract = c};
+    snprintf(out->path, sizeof out->path, "/tmp/contract_art.%d.%d", (int)getpid(), ++number);
+    if (!CHECK(c, strobe_session_create(out->path, config, NULL, 1, &out->session) == STROBE_OK, "%s", out->path))
+        return false;
+    strobe_session_unmap(&out->session);
+    struct strobe_art_options o = {.session_path = out->path, .library = c->art.library_name, .api = c->art.api,
+                                   .hooker = hooker};
+    enum strobe_status status = strobe_art_start(c->art.vm, &o, &out->status, why, sizeof why);
+    if (!CHECK(c, status == STROBE_OK, "%s", why))
+        unlink(out->path);
+    return status == STROBE_OK;
+}
+
+/* requests = sampled + gated + paused + reentrant + unwind_failed + dropped, of each thread and kind, and what was
+ * sampled is in the ring or was overwritten. */
+static uint64_t check_accounts(const struct capture *k)
+{
+    uint64_t sampled = 0;
+    for (uint32_t i = 0; i < strobe_session_thread_count(&k->session); i++) {
+        struct strobe_thread_entry *t = &k->session.threads[i];
+        for (uint32_t kind = 0; kind < STROBE_KIND_COUNT; kind++) {
+            struct strobe_account *a = &t->account[kind];
+            CHECK(k->contract,
+                  strobe_account_requests(a) == a->sampled + a->gated + a->paused + a->reentrant + a->unwind_failed +
+                                                    a->dropped,
+                  "%s of %s: %llu requests", strobe_kind_name(kind), t->name,
+                  (unsigned long long)strobe_account_requests(a));
+            sampled += a->sampled;
+        }
+    }
+    return sampled;
+}
+
+static uint64_t overwritten(const struct capture *k)
+{
+    uint64_t n = k->session.header->async_overwrote_samples;
+    for (uint32_t i = 0; i < strobe_session_thread_count(&k->session); i++)
+        n += k->session.threads[i].overwrote_samples;
+    return n;
+}
+
+static void count_samples(void *ctx, const struct strobe_record *r)
+{
+    *(uint64_t *)ctx += r->count;
+}
+
+void capture_end(struct capture *k)
+{
+    uint64_t present = 0;
+    strobe_art_stop();
+    k->open = CHECK(k->contract, strobe_session_open(k->path, &k->session) == STROBE_OK, "%s", k->path);
+    unlink(k->path);
+    if (!k->open)
+        return;
+    CHECK(k->contract, strobe_load_relaxed(&k->session.header->state) == STROBE_SESSION_CLOSED, "a closed session");
+    CHECK(k->contract, k->session.header->suspends == k->session.header->resumes, "nobody left suspended");
+    uint64_t sampled = check_accounts(k);
+    capture_visit(k, count_samples, &present);
+    CHECK(k->contract, sampled == present + overwritten(k), "%llu sampled, %llu present", (unsigned long long)sampled,
+          (unsigned long long)present);
+}
+
+bool capture_has(const struct capture *k, enum strobe_art_use feature)
+{
+    return k->status.on >> feature & 1;
+}
+
+void capture_drop(struct capture *k)
+{
+    if (k->open)
+        strobe_session_unmap(&k->session);
+    k->open = false;
+}
+
+void capture_visit(const struct capture *k, void (*visit)(void *ctx, const struct strobe_record *r), void *ctx)
+{
+    const struct strobe_ring *ring = &k->session.ring;
+    struct strobe_ring_item item;
+    for (uint32_t i = 0; i < strobe_ring_slot_count(ring); i++)
+        if (strobe_ring_look(ring, i, &item) == STROBE_LOOK_RECORD)
+            visit(ctx, &item.record);
+}
+
+uint64_t capture_requests(const struct capture *k, enum strobe_kind kind)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < strobe_session_thread_count(&k->session); i++)
+        n += strobe_account_requests(&k->session.threads[i].account[kind]);
+    return n;
+}
+
+uint32_t capture_thread(const struct capture *k, const char *name)
+{
+    for (uint32_t i = 0; i < strobe_session_thread_count(&k->session); i++)
+        if (!strcmp(k->session.threads[i].name, name))
+            return i;
+    return UINT32_MAX;
+}
+
+const char *capture_frame(const struct capture *k, uint32_t stack, uint32_t depth)
+{
+    static char text[256];
+    uint64_t frames[STROBE_STACK_DEPTH_MAX], at = 0;
+    uint32_t count;
+    struct strobe_named_address n;
+    if (strobe_stack_frames(&k->session.stacks, stack, frames, STROBE_STACK_DEPTH_MAX, &count) != STROBE_OK ||
+        depth >= count)
+        return "";
+    while (strobe_names_next(&k->session.names, &at, &n))
+        if (n.address == frames[count - 1 - depth]) {
+            snprintf(text, sizeof text, "%.*s", (int)n.bytes, n.text);
+            return text;
+        }
+    return "";
+}
+
+void capture_call(struct contract *c, const char *name, const char *signature, int32_t argument)
+{
+    struct strobe_jni *env = strobe_jvm_env(c->art.vm);
+    strobe_jclass class = strobe_jni_find_class(env, "Main");
+    strobe_jmethod method = class ? strobe_jni_static_method(env, class, name, signature) : NULL;
+    if (CHECK(c, method != NULL, "Main.%s", name))
+        sim_jni_call_static(env, class, method, (union strobe_jvalue[]){{.i = argument}});
+}

@@ -1,0 +1,226 @@
+#include "tests/contract_art/support/contract.h"
+
+#include "tests/contract_art/support/window.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct contract_case *const groups[] = {
+    contract_cases_symbols,  contract_cases_stack,  contract_cases_suspend, contract_cases_monitor,
+    contract_cases_handover, contract_cases_heap,   contract_cases_park,    contract_cases_thread,
+    contract_cases_hook,     contract_cases_engine, contract_cases_waits,   contract_cases_life,
+    contract_cases_stress,   contract_cases_without, contract_cases_dex,    contract_cases_code, contract_cases_jni,
+    contract_cases_visitor,  contract_cases_sampling, contract_cases_held,  contract_cases_wakers,
+    contract_cases_order,    contract_cases_netease,
+};
+
+enum { CASE_SECONDS = 60, SKIPPED = 77, PLACES = 4, PLACES_MAX = 16, AGAIN_MAX = 16 };
+
+bool contract_check(struct contract *c, bool holds, const char *file, int line, const char *what, const char *format,
+                    ...)
+{
+    if (holds)
+        return true;
+    va_list more;
+    c->failures++;
+    fprintf(stderr, "%s:%d: expected %s: ", file, line, what);
+    va_start(more, format);
+    vfprintf(stderr, format, more);
+    va_end(more);
+    fputc('\n', stderr);
+    return false;
+}
+
+void contract_skip(const struct contract *c, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", c->runtime, why);
+    fflush(NULL);
+    _exit(c->failures ? 1 : SKIPPED);
+}
+
+/* In a process of its own. */
+_Noreturn static void run_here(struct contract *c, const struct contract_case *k)
+{
+    char why[512];
+    alarm(CASE_SECONDS);
+    if (!(k->needs & CONTRACT_STOPPED)) {
+        enum strobe_status status = sim_art_start(c->runtime, &c->options, &c->art, why, sizeof why);
+        if (status == STROBE_OK)
+            status = strobe_libart_open(c->art.library_name, c->art.api, &c->libart, why, sizeof why);
+        if (status != STROBE_OK) {
+            if (status == STROBE_UNSUPPORTED && !c->art.vm)
+                contract_skip(c, why);
+            fprintf(stderr, "%s\n", why);
+            _exit(1);
+        }
+    }
+    k->run(c);
+    const char *offence = window_offence();
+    CHECK(c, !offence, "%s was called while a thread was held", offence);
+    fflush(NULL);
+    _exit(c->failures != 0);   /* a genuine runtime's own end is no matter of ours */
+}
+
+/* ---- many cases, several at a time ---- */
+
+struct place { const struct contract_case *now; pid_t pid; FILE *said; };
+
+struct table {
+    const struct contract *contract;
+    const char *mode;
+    struct place places[PLACES_MAX];
+    int passed, failed, skipped;
+    const struct contract_case *again[AGAIN_MAX];
+    int again_count;
+    bool alone;
+};
+
+static void begin_case(struct table *t, struct place *p, const struct contract_case *k)
+{
+    *p = (struct place){.now = k, .said = tmpfile()};
+    fflush(NULL);
+    p->pid = fork();
+    if (p->pid == 0) {
+        struct contract own = *t->contract;
+        if (p->said && dup2(fileno(p->said), STDOUT_FILENO) >= 0)
+            dup2(fileno(p->said), STDERR_FILENO);
+        run_here(&own, k);
+    }
+    if (p->pid < 0)
+        perror("fork");
+}
+
+/* Many cases wait for real threads, and a crowded machine may give those too little time: who fails beside others has
+ * one more try alone. A crash has none. */
+static bool tries_again(struct table *t, const struct place *p, int ended)
+{
+    if (t->alone || !WIFEXITED(ended) || WEXITSTATUS(ended) == 0 || WEXITSTATUS(ended) == SKIPPED ||
+        t->again_count == AGAIN_MAX)
+        return false;
+    t->again[t->again_count++] = p->now;
+    return true;
+}
+
+static void end_case(struct table *t, struct place *p, int ended)
+{
+    char line[1024];
+    int status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 1;
+    if (tries_again(t, p, ended)) {
+        if (p->said)
+            fclose(p->said);
+        *p = (struct place){0};
+        return;
+    }
+    *(status == 0 ? &t->passed : status == SKIPPED ? &t->skipped : &t->failed) += 1;
+    if (status)
+        printf("%s %s %s %s\n", status == SKIPPED ? "SKIPPED" : "FAIL", t->contract->runtime, t->mode, p->now->name);
+    if (WIFSIGNALED(ended))
+        printf("%s\n", strsignal(WTERMSIG(ended)));
+    if (p->said) {
+        rewind(p->said);
+        while (fgets(line, sizeof line, p->said))
+            fputs(line, stdout);
+        fclose(p->said);
+    }
+    *p = (struct place){0};
+}
+
+/* Of heavy ones one at a time. */
+static bool heavy_runs(const struct table *t)
+{
+    for (int i = 0; i < PLACES_MAX; i++)
+        if (t->places[i].now && t->places[i].now->needs & CONTRACT_HEAVY)
+            return true;
+    return false;
+}
+
+/* A place for one more case, as soon as there is one. */
+static struct place *free_place(struct table *t, int places, bool heavy)
+{
+    for (;;) {
+        for (int i = 0; i < places; i++)
+            if (!t->places[i].now && !(heavy && heavy_runs(t)))
+                return &t->places[i];
+        int ended = 1;
+        pid_t pid = wait(&ended);
+        for (int i = 0; i < places; i++)
+            if (t->places[i].now && t->places[i].pid == pid)
+                end_case(t, &t->places[i], ended);
+    }
+}
+
+static void end_all(struct table *t, int places)
+{
+    for (int i = 0; i < places; i++)
+        if (t->places[i].now) {
+            int ended = 1;
+            if (t->places[i].pid > 0)
+                waitpid(t->places[i].pid, &ended, 0);
+            end_case(t, &t->places[i], ended);
+        }
+}
+
+static void try_again(struct table *t)
+{
+    t->alone = true;
+    for (int i = 0; i < t->again_count; i++) {
+        printf("again, alone: %s %s %s\n", t->contract->runtime, t->mode, t->again[i]->name);
+        begin_case(t, &t->places[0], t->again[i]);
+        end_all(t, 1);
+    }
+}
+
+static bool wanted(const struct contract *c, const struct contract_case *k, char **names, int count)
+{
+    bool genuine = strncmp(c->runtime, "fake", 4) != 0;
+    if ((genuine && k->needs & (CONTRACT_FAKE | CONTRACT_INLINED)) ||
+        (c->options.interpreted && k->needs & CONTRACT_QUICK) ||
+        (!c->options.inlined && k->needs & CONTRACT_INLINED))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], k->name))
+            return true;
+    return count == 0;
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: contract_art [-l] [-j JOBS] RUNTIME interpreted|quick|inlined [CASE...]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const workload[] = {"fixtures/art/contract.dex", NULL};
+    static const unsigned heavy_first[] = {CONTRACT_HEAVY, 0};
+    bool light = false;
+    int api, places = PLACES, option;
+    while ((option = getopt(argc, argv, "lj:")) != -1) {
+        if (option == '?')
+            return usage();
+        light = light || option == 'l';
+        places = option == 'j' ? atoi(optarg) : places;
+    }
+    argc -= optind, argv += optind;
+    if (argc < 2 || places < 1 || places > PLACES_MAX)
+        return usage();
+    struct contract c = {.runtime = argv[0], .options.dex = workload};
+    struct table t = {.contract = &c, .mode = argv[1]};
+    c.options.interpreted = !strcmp(t.mode, "interpreted");
+    c.options.inlined = !strcmp(t.mode, "inlined");
+    bool known_mode = c.options.interpreted || c.options.inlined || !strcmp(t.mode, "quick");
+    if (!known_mode || !sim_art_known(c.runtime, &api))
+        return usage();
+    for (int pass = light; pass < 2; pass++)
+        for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+            for (const struct contract_case *k = groups[g]; k->name; k++)
+                if ((k->needs & CONTRACT_HEAVY) == heavy_first[pass] && wanted(&c, k, argv + 2, argc - 2))
+                    begin_case(&t, free_place(&t, places, !pass), k);
+    end_all(&t, places);
+    try_again(&t);
+    printf("%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped);
+    return t.failed != 0;
+}

@@ -1,0 +1,26 @@
+/* Mach as the explored programs play it: rights of one task, threads that stand or not, a list of them. */
+#ifndef STROBE_EXPLORE_ENGINE_ENGINE_MACH_H
+#define STROBE_EXPLORE_ENGINE_ENGINE_MACH_H
+
+#include "engine/base/atomic.h"
+
+#include <mach/mach.h>
+#include <stdint.h>
+
+enum { MACH_PLAYED_PORTS = 4 };
+
+struct mach_played {
+    strobe_a32 rights[MACH_PLAYED_PORTS];      /* by port name; its thread's id is in ids */
+    strobe_a32 suspends[MACH_PLAYED_PORTS];    /* that have not been resumed */
+    uint32_t ids[MACH_PLAYED_PORTS];
+    uint32_t listed;                           /* the port of the thread that a list holds; 0: none */
+    uint64_t (*now)(void);
+};
+
+/* What the calls are about, from here on. Setup. */
+void mach_play(struct mach_played *played);
+
+/* Another right for a port. */
+mach_port_t mach_played_right(mach_port_t port);
+
+#endif

@@ -1,0 +1,335 @@
+/* Real mode's player, without the engine: what its threads do is what virtual threads do, and what they note of it is
+ * true. Nothing here asserts how long anything took.
+ *
+ * alone: who waits for whom is a matter of sleeps that end in time. */
+#include "sim/player/notes.h"
+#include "sim/player/real.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64], scenario_path[96], notes_path[96];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/strobe-test-XXXXXX");
+    snprintf(scenario_path, sizeof scenario_path, "%s", mkdtemp(folder) ? folder : "");
+    strcat(scenario_path, "/scenario");
+    snprintf(notes_path, sizeof notes_path, "%s/notes", folder);
+    return 0;
+}
+
+static int drop_folder(void **state)
+{
+    (void)state;
+    unlink(scenario_path);
+    unlink(notes_path);
+    return rmdir(folder);
+}
+
+struct played { struct sim_scenario *scenario; struct sim_notes_head head; struct sim_tracks truth; };
+
+static int play_in_child(const char *text, const char *seed)
+{
+    char *argv[] = {SIM_REAL_COMMAND, scenario_path, (char *)(uintptr_t)seed, "100000", notes_path, NULL};
+    int ended = 0;
+    FILE *f = fopen(scenario_path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(sim_real_child(5, argv));
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended));
+    return WEXITSTATUS(ended);
+}
+
+static void play(struct played *p, const char *text, const char *seed)
+{
+    char why[512] = "";
+    assert_int_equal(play_in_child(text, seed), 0);
+    sim_tracks_open(&p->truth);
+    if (sim_scenario_parse(text, "test.scn", &p->scenario, why, sizeof why) != STROBE_OK ||
+        sim_notes_read(notes_path, p->scenario, &p->head, &p->truth, why, sizeof why) != STROBE_OK)
+        fail_msg("%s", why);
+}
+
+static void close_played(struct played *p)
+{
+    sim_tracks_close(&p->truth);
+    sim_scenario_free(p->scenario);
+}
+
+static const struct sim_track *track(const struct sim_tracks *t, const char *name)
+{
+    for (size_t i = 0; i < t->track_count; i++)
+        if (!strcmp(t->tracks[i].name, name))
+            return &t->tracks[i];
+    fail_msg("no thread %s", name);
+    return NULL;
+}
+
+/* The calls of methods, in order: "A(B()C!)": a call ended by an exception has a ! for its ). */
+static char *calls(const struct sim_tracks *t, const char *name)
+{
+    const struct sim_track *track_of_name = track(t, name);
+    char *text = NULL;
+    size_t bytes;
+    uint32_t waits = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    assert_non_null(f);
+    for (size_t i = 0; i < track_of_name->event_count; i++) {
+        const struct sim_event *e = &track_of_name->events[i];
+        if (e->name == SIM_CALL_END)
+            waits ? (void)waits-- : fputs(e->class ? "!" : ")", f);
+        else if (e->class == SIM_CALL_WAIT)
+            waits++;
+        else
+            fprintf(f, "%s(", t->names.texts[e->name]);
+    }
+    fclose(f);
+    return text;
+}
+
+#define HEAD "scenario test \"test\"\ncores 2\nduration 20s\n"
+
+/* Everything that is drawn, and every way through the operations that no other thread has a part in. */
+static const char drawn[] = HEAD
+    "mutex m\nmonitor o\nrwlock r\n"
+    "image app {\n"
+    "method Leaf frameless { compute 1us..9us }\n"
+    "method Deep { call Leaf; compute exp(2us) }\n"
+    "method Thrower { read 1KiB..9KiB takes 1us..3us; choose { 2 { throw } 3 { call Leaf } } }\n"
+    "method Between { lock m { call Thrower }; synchronized o { synchronized o { call Leaf } } }\n"
+    "method Careful { try { call Between } catch { call Leaf; recurse Deep 3 } }\n"
+    "method Main { repeat 3..9 { call Careful; choose { 1 { } 1 { alloc 16..64; recurse Deep 1..4 } } }\n"
+    "  read_lock r { call Leaf }; write_lock r { jni Native }; spin m every 1us { call Leaf }\n"
+    "  spawn extra; join extra; free 3; try { call Quitter } catch { call Leaf } }\n"
+    "method Quitter { call Leaf; exit }\n"
+    "method Native { compute 1us }\n"
+    "method Extra { repeat 1..5 { call Leaf }; throw }\n"
+    "}\n"
+    "thread main main run Main\nthread work x3 start 0ms..2ms run Careful\nthread extra x0 run Extra\n";
+
+static void the_same_seed_does_the_same_in_real_and_in_virtual_time(void **state)
+{
+    static const char *const names[] = {"main", "work-1", "work-2", "work-3", "extra-1"};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct played p;
+        struct sim_run virtual;
+        struct sim_run_options options = {.seed = seed};
+        char digits[24], why[512] = "";
+        snprintf(digits, sizeof digits, "%llu", (unsigned long long)seed);
+        play(&p, drawn, digits);
+        if (sim_run_play(&virtual, p.scenario, &options, NULL, why, sizeof why) != STROBE_OK)
+            fail_msg("%s", why);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            char *real_calls = calls(&p.truth, names[i]), *virtual_calls = calls(&virtual.truth, names[i]);
+            assert_string_equal(real_calls, virtual_calls);
+            free(real_calls);
+            free(virtual_calls);
+        }
+        struct sim_totals real_totals = track(&p.truth, "main")->totals;
+        struct sim_totals virtual_totals = track(&virtual.truth, "main")->totals;
+        assert_int_equal(real_totals.allocations, virtual_totals.allocations);
+        assert_int_equal(real_totals.alloc_bytes, virtual_totals.alloc_bytes);
+        assert_int_equal(p.truth.track_count, virtual.truth.track_count);
+        sim_run_close(&virtual);
+        close_played(&p);
+    }
+}
+
+static void threads_are_real_ones_with_ids_of_their_own(void **state)
+{
+    struct played p;
+    (void)state;
+    play(&p, drawn, "1");
+    for (size_t i = 0; i < p.truth.track_count; i++) {
+        assert_true(p.truth.tracks[i].tid > 0);
+        assert_int_equal(p.truth.tracks[i].generation, 1);
+        assert_int_equal(p.truth.tracks[i].is_main, !strcmp(p.truth.tracks[i].name, "main"));
+        assert_true(p.truth.tracks[i].end_ns <= p.truth.end_ns);
+    }
+    close_played(&p);
+}
+
+/* The longest wait of that kind in a thread that somebody ended, with that somebody's name. */
+static const char *waker_of(const struct sim_tracks *t, const char *name, enum strobe_kind kind)
+{
+    const struct sim_track *waits = track(t, name);
+    const struct sim_wait *longest = NULL;
+    for (size_t i = 0; i < waits->wait_count; i++)
+        if (waits->waits[i].kind == kind &&
+            (!longest || waits->waits[i].end_ns - waits->waits[i].begin_ns > longest->end_ns - longest->begin_ns))
+            longest = &waits->waits[i];
+    assert_non_null(longest);
+    assert_true(longest->blocked);
+    if (longest->waker == SIM_NOBODY)
+        return "nobody";
+    assert_in_range(longest->release_ns, longest->begin_ns, longest->end_ns);
+    return t->tracks[longest->waker].name;
+}
+
+/* Who comes second waits: the first has what it takes for long enough. */
+static void a_wait_was_ended_by_the_one_who_let_go(void **state)
+{
+    static const char text[] = HEAD
+        "mutex m\ncond c\nmutex cm\nsemaphore s 0\nrwlock r\n"
+        "image app {\n"
+        "method Owner { lock m { write_lock r { sleep 600ms } }; sleep 300ms\n"
+        "  lock cm { notify c }; sleep 300ms; release s; sleep 300ms; unpark waiter }\n"
+        "method Waiter { sleep 100ms; lock m { }; lock cm { wait c holding cm }; acquire s; park; sleep 1ms }\n"
+        "method Reader { sleep 100ms; read_lock r { }; acquire never timeout 50ms }\n"
+        "method Parent { spawn child; join child }\n"
+        "method Child { sleep 300ms }\n"
+        "}\nsemaphore never 0\n"
+        "thread owner main run Owner\nthread waiter run Waiter\nthread reader run Reader\nthread parent run Parent\n"
+        "thread child x0 run Child\n";
+    struct played p;
+    (void)state;
+    play(&p, text, "1");
+    assert_string_equal(waker_of(&p.truth, "waiter", STROBE_KIND_MUTEX), "owner");
+    assert_string_equal(waker_of(&p.truth, "waiter", STROBE_KIND_COND), "owner");
+    assert_string_equal(waker_of(&p.truth, "waiter", STROBE_KIND_SEM), "owner");
+    assert_string_equal(waker_of(&p.truth, "waiter", STROBE_KIND_SLEEP), "nobody");
+    assert_string_equal(waker_of(&p.truth, "reader", STROBE_KIND_RWLOCK), "owner");
+    assert_string_equal(waker_of(&p.truth, "reader", STROBE_KIND_SEM), "nobody");
+    assert_string_equal(waker_of(&p.truth, "parent", STROBE_KIND_THREAD), "child-1");
+    close_played(&p);
+}
+
+static void messages_of_a_queue_run_one_by_one_each_with_an_id(void **state)
+{
+    static const char text[] = HEAD
+        "queue q\n"
+        "image app {\n"
+        "method First { compute 1us }\nmethod Second { compute 1us }\nmethod Last { exit }\n"
+        "method Looper { post Last to q after 200ms; post Second to q; post First to q priority 5; loop q }\n"
+        "}\nthread looper main run Looper\n";
+    struct played p;
+    (void)state;
+    play(&p, text, "1");
+    char *is = calls(&p.truth, "looper");
+    assert_string_equal(is, "Looper(First()Second()Last())");
+    free(is);
+    const struct sim_track *t = track(&p.truth, "looper");
+    assert_int_equal(t->message_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(t->messages[i].value, i + 1);
+    close_played(&p);
+}
+
+static uint64_t cpu_ns_of_messages(unsigned count)
+{
+    char text[512];
+    struct played p;
+    snprintf(text, sizeof text, HEAD "queue q\nimage app {\nmethod Message { }\nmethod Last { exit }\n"
+             "method Looper { repeat %u { post Message to q }; post Last to q priority -1; loop q }\n}\n"
+             "thread looper main run Looper\n", count);
+    play(&p, text, "1");
+    assert_int_equal(track(&p.truth, "looper")->message_count, count + 1);
+    uint64_t cpu_ns = p.head.process_cpu_ns;
+    close_played(&p);
+    return cpu_ns;
+}
+
+/* Four times as many messages would take sixteen times as long if each post and poll looked at all that wait. */
+static void a_message_costs_the_player_the_same_however_many_wait(void **state)
+{
+    (void)state;
+    assert_true(cpu_ns_of_messages(40000) < 8 * cpu_ns_of_messages(10000));
+}
+
+/* Its end is that of the scenario, not of its threads. */
+static void what_waits_for_ever_ends_with_the_scenario(void **state)
+{
+    static const char text[] =
+        "scenario test \"test\"\nduration 200ms\ncores 2\nsemaphore never 0\n"
+        "image app {\nmethod Stuck { acquire never }\nmethod Busy { forever { compute 10us } }\n}\n"
+        "thread main main run Stuck\nthread busy run Busy\n";
+    struct played p;
+    (void)state;
+    play(&p, text, "1");
+    const struct sim_track *t = track(&p.truth, "main");
+    assert_int_equal(t->wait_count, 1);
+    assert_int_equal(t->waits[0].waker, SIM_NOBODY);
+    assert_int_equal(t->waits[0].end_ns, p.truth.end_ns);
+    assert_int_equal(track(&p.truth, "busy")->end_ns, p.truth.end_ns);
+    assert_true(p.head.work_ns > 0);
+    close_played(&p);
+}
+
+static void more_methods_than_there_are_frames_are_refused(void **state)
+{
+    struct sim_scenario *scenario;
+    struct sim_tracks truth, claim;
+    struct sim_view view;
+    struct sim_run_cpu cpu;
+    char *text = NULL, why[256] = "";
+    size_t bytes;
+    (void)state;
+    FILE *f = open_memstream(&text, &bytes);
+    fputs(HEAD "image app {\n", f);
+    for (int i = 0; i <= SIM_REAL_METHODS; i++)
+        fprintf(f, "method M%d { compute 1us }\n", i);
+    fputs("}\nthread main main run M0\n", f);
+    fclose(f);
+    assert_int_equal(sim_scenario_parse(text, "many.scn", &scenario, why, sizeof why), STROBE_OK);
+    struct sim_real_options options = {.seed = 1};
+    assert_int_equal(sim_real_run(scenario, &options, &truth, &claim, &view, &cpu, why, sizeof why), STROBE_BAD_INPUT);
+    assert_string_equal(why, "many.scn: 1025 methods, expected at most 1024 in real mode");
+    sim_tracks_close(&truth);
+    sim_tracks_close(&claim);
+    sim_scenario_free(scenario);
+    free(text);
+}
+
+static void a_stack_deeper_than_there_is_ends_the_run_with_a_line(void **state)
+{
+    static const char text[] = HEAD
+        "image app {\nmethod Deep { compute 1us }\nmethod Deeper { recurse Deep 10000 }\n"
+        "method Main { recurse Deeper 10000 }\n}\nthread main main run Main\n";
+    (void)state;
+    assert_int_equal(play_in_child(text, "1"), 2);
+}
+
+static void when_the_main_thread_has_ended_its_process_costs_nothing(void **state)
+{
+    static const char text[] = HEAD "image app {\nmethod Sleep { sleep 300ms }\nmethod Main { }\n}\n"
+                                    "thread main main run Main\nthread one run Sleep\n";
+    struct played p;
+    (void)state;
+    play(&p, text, "1");
+    assert_true(p.head.process_cpu_ns < 100000000);
+    close_played(&p);
+}
+
+#define PLAYED(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAYED(the_same_seed_does_the_same_in_real_and_in_virtual_time),
+        PLAYED(threads_are_real_ones_with_ids_of_their_own),
+        PLAYED(a_wait_was_ended_by_the_one_who_let_go),
+        PLAYED(messages_of_a_queue_run_one_by_one_each_with_an_id),
+        PLAYED(a_message_costs_the_player_the_same_however_many_wait),
+        PLAYED(what_waits_for_ever_ends_with_the_scenario),
+        cmocka_unit_test(more_methods_than_there_are_frames_are_refused),
+        PLAYED(when_the_main_thread_has_ended_its_process_costs_nothing),
+        PLAYED(a_stack_deeper_than_there_is_ends_the_run_with_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

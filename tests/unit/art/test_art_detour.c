@@ -1,0 +1,242 @@
+/* Detours: functions with every kind of beginning are detoured, behave as before through the trampoline, and have their
+ * bytes back afterwards; what can't be moved is refused and left alone. */
+#include "sim/genuine/detour.h"
+#include "sim/genuine/detour_code.h"
+
+#include "engine/backend/art/mapping.h"
+#include "tests/unit/support/detour_functions.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+enum { SEEN_BYTES = 64 };
+
+static function *original, *original_below;
+static int calls, calls_below;
+
+static long count_call(long a, long b)
+{
+    __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+    return original(a, b);
+}
+
+static long count_call_below(long a, long b)
+{
+    calls_below++;
+    return original_below(a, b);
+}
+
+/* Read as memory, whatever the compiler knows of functions. */
+static void copy_code(unsigned char out[SEEN_BYTES], function *f)
+{
+    const volatile unsigned char *code = (const volatile unsigned char *)(uintptr_t)f;
+    for (int i = 0; i < SEEN_BYTES; i++)
+        out[i] = code[i];
+}
+
+static int install(function *f, function *replacement, function **calls_original, void **handle)
+{
+    return sim_detour.install(sim_detour.ctx, (void *)(uintptr_t)f, (void *)(uintptr_t)replacement,
+                              (void **)(void *)calls_original, handle);
+}
+
+static int take_out(void *handle)
+{
+    return sim_detour.remove(sim_detour.ctx, handle);
+}
+
+static int protection_of(function *f)
+{
+    struct strobe_mapping m;
+    assert_int_equal(strobe_mapping_at((void *)(uintptr_t)f, &m), STROBE_OK);
+    return m.protection;
+}
+
+static const long arguments[][2] = {{0, 0}, {0, 5}, {1, 2}, {7, 3}, {12, 40}, {3, -9}};
+enum { ARGUMENTS = sizeof arguments / sizeof arguments[0] };
+
+static void detour_and_back(const struct movable *m)
+{
+    unsigned char before[SEEN_BYTES], after[SEEN_BYTES];
+    long says[ARGUMENTS];
+    void *handle = NULL;
+    for (int i = 0; i < ARGUMENTS; i++)
+        says[i] = m->function(arguments[i][0], arguments[i][1]);
+    copy_code(before, m->function);
+    int refused = install(m->function, count_call, &original, &handle);
+    if (refused)
+        fail_msg("%s: refused: %s", m->name, strerror(refused));
+    assert_int_equal(protection_of(m->function), PROT_READ | PROT_EXEC);
+    for (int i = 0; i < ARGUMENTS; i++) {
+        long a = arguments[i][0], expected = m->recurses ? a + 1 : 1;
+        calls = 0;
+        if (m->function(a, arguments[i][1]) != says[i] || calls != expected)
+            fail_msg("%s: other result, or %d calls instead of %ld", m->name, calls, expected);
+    }
+    assert_int_equal(take_out(handle), 0);
+    copy_code(after, m->function);
+    if (memcmp(before, after, sizeof before))
+        fail_msg("%s: other bytes afterwards", m->name);
+    assert_int_equal(protection_of(m->function), PROT_READ | PROT_EXEC);
+    calls = 0;
+    assert_int_equal(m->function(arguments[2][0], arguments[2][1]), says[2]);
+    assert_int_equal(calls, 0);
+}
+
+static void functions_of_every_beginning_can_be_detoured_and_are_as_before(void **state)
+{
+    (void)state;
+    for (const struct movable *m = movables; m->name; m++)
+        for (int round = 0; round < 2; round++)
+            detour_and_back(m);
+}
+
+static void what_cannot_be_moved_is_refused_and_left_alone(void **state)
+{
+    unsigned char before[SEEN_BYTES], after[SEEN_BYTES];
+    void *handle = NULL;
+    (void)state;
+    for (const struct immovable *m = immovables; m->name; m++) {
+        copy_code(before, m->function);
+        int refused = install(m->function, count_call, &original, &handle);
+        if (refused != m->refused)
+            fail_msg("%s: said %s", m->name, strerror(refused));
+        copy_code(after, m->function);
+        assert_memory_equal(before, after, sizeof before);
+    }
+}
+
+static void what_is_no_code_is_refused(void **state)
+{
+    static long data[4];
+    void *handle;
+    (void)state;
+    assert_int_equal(sim_detour.install(NULL, data, data, (void **)(void *)&original, &handle), EFAULT);
+    assert_int_equal(sim_detour.install(NULL, NULL, data, (void **)(void *)&original, &handle), EFAULT);
+}
+
+static void detours_of_one_function_go_last_first(void **state)
+{
+    unsigned char before[SEEN_BYTES], after[SEEN_BYTES];
+    void *lower, *upper;
+    (void)state;
+    for (const struct movable *m = movables; m->name; m++) {
+        if (m->recurses)
+            continue;
+        long says = m->function(7, 3);
+        copy_code(before, m->function);
+        assert_int_equal(install(m->function, count_call_below, &original_below, &lower), 0);
+        assert_int_equal(install(m->function, count_call, &original, &upper), 0);
+        calls = calls_below = 0;
+        assert_int_equal(m->function(7, 3), says);
+        assert_int_equal(calls, 1);
+        assert_int_equal(calls_below, 1);
+        assert_int_equal(take_out(lower), EEXIST);
+        assert_int_equal(take_out(upper), 0);
+        assert_int_equal(m->function(7, 3), says);
+        assert_int_equal(calls, 1);
+        assert_int_equal(calls_below, 2);
+        assert_int_equal(take_out(lower), 0);
+        copy_code(after, m->function);
+        assert_memory_equal(before, after, sizeof before);
+    }
+}
+
+static void write_code(uint8_t *code, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
+{
+    struct strobe_unprotected u;
+    assert_int_equal(strobe_unprotect(code, SIM_CODE_JUMP_BYTES, &u), STROBE_OK);
+    sim_code_patch(code, bytes);
+    assert_int_equal(strobe_protect_again(&u), STROBE_OK);
+}
+
+static void what_somebody_else_has_written_stays(void **state)
+{
+    unsigned char jump[SEEN_BYTES], other[SEEN_BYTES], after[SEEN_BYTES];
+    uint8_t *code = (uint8_t *)(uintptr_t)movables[0].function;
+    void *handle;
+    (void)state;
+    assert_int_equal(install(movables[0].function, count_call, &original, &handle), 0);
+    copy_code(jump, movables[0].function);
+    memcpy(other, jump, sizeof jump);
+    other[SIM_CODE_JUMP_BYTES - 2] ^= 1;
+    write_code(code, other);
+    assert_int_equal(take_out(handle), EEXIST);
+    copy_code(after, movables[0].function);
+    assert_memory_equal(after, other, sizeof after);
+    write_code(code, jump);
+    assert_int_equal(take_out(handle), 0);
+}
+
+static void *call_often(void *p)
+{
+    const struct movable *m = p;
+    long wrong = 0, says = m->function(0, 5);
+    for (int i = 0; i < 20000; i++)
+        wrong += m->function(0, 5) != says;
+    return (void *)wrong;
+}
+
+static void many_threads_may_call_through_a_detour(void **state)
+{
+    enum { THREADS = 4 };
+    (void)state;
+    for (const struct movable *m = movables; m->name; m++) {
+        pthread_t thread[THREADS];
+        void *handle, *wrong;
+        assert_int_equal(install(m->function, count_call, &original, &handle), 0);
+        calls = 0;
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&thread[i], NULL, call_often, (void *)(uintptr_t)m), 0);
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(thread[i], &wrong);
+            assert_null(wrong);
+        }
+        assert_int_equal(calls, THREADS * 20001);
+        assert_int_equal(take_out(handle), 0);
+    }
+}
+
+#if defined(__aarch64__)
+
+/* A call in the first instruction would lose where to return to; it is moved between a frame's making and its end. */
+static void a_moved_call_goes_where_it_went(void **state)
+{
+    uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static const uint32_t make_frame = 0xa9bf7bfd, end_frame = 0xa8c17bfd, ret = 0xd65f03c0;
+    struct sim_code c = {page, (uint64_t *)(void *)(page + 4096)};
+    (void)state;
+    memcpy(c.at, &make_frame, 4);
+    c.at += 4;
+    const uint8_t *call = (const uint8_t *)(uintptr_t)call_after_frame + 4;
+    assert_int_equal(sim_code_move(&c, call, call + 4), 0);
+    memcpy(c.at, &end_frame, 4);
+    memcpy(c.at + 4, &ret, 4);
+    __builtin___clear_cache((char *)page, (char *)page + 4096);
+    assert_int_equal(((function *)(uintptr_t)page)(20, 2), call_after_frame(20, 2));
+    munmap(page, 4096);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_of_every_beginning_can_be_detoured_and_are_as_before),
+        cmocka_unit_test(what_cannot_be_moved_is_refused_and_left_alone),
+        cmocka_unit_test(what_is_no_code_is_refused),
+        cmocka_unit_test(detours_of_one_function_go_last_first),
+        cmocka_unit_test(what_somebody_else_has_written_stays),
+        cmocka_unit_test(many_threads_may_call_through_a_detour),
+#if defined(__aarch64__)
+        cmocka_unit_test(a_moved_call_goes_where_it_went),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* Facts about program files, on files this test writes and on programs it has the compiler build. */
+#include "engine/trace/symbols/elf_info.h"
+
+#include "tests/unit/support/workshop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const program = "#include <stdio.h>\n#include <stdlib.h>\n"
+                                   "__attribute__((noinline)) int f(int n, int *p) { int x[50];\n"
+                                   "  for (int i = 0; i < 50; i++) x[i] = rand() % n;\n"
+                                   "  qsort(x, 50, 4, (void *)p); return x[3]; }\n"
+                                   "__attribute__((noinline)) int g(int n) {\n"
+                                   "  return printf(\"%d\\n\", f(n, 0)) + f(n, 0); }\n"
+                                   "int main(int c, char **v) { return g(c) + f(c, (int *)v); }\n";
+
+/* Builds the program with `flags` and returns what it is; the test is skipped where there is no compiler. */
+static struct strobe_elf_info *build(const char *flags)
+{
+    static struct strobe_elf_info info;
+    strobe_workshop_write("p.c", program, strlen(program), 0644);
+    strobe_workshop_run("$CC -O2 %s -o p p.c", flags);
+    assert_int_equal(strobe_elf_info(strobe_workshop_path("p"), &info), STROBE_OK);
+    strobe_elf_count_frames(strobe_workshop_path("p"), &info);
+    return &info;
+}
+
+static enum strobe_elf_kind kind_of(const char *path, struct strobe_elf_info *info)
+{
+    assert_int_equal(strobe_elf_info(path, info), STROBE_OK);
+    return info->kind;
+}
+
+static void a_program_built_with_frame_pointers_is_known_by_its_call_frames(void **state)
+{
+    (void)state;
+    struct strobe_elf_info *info = build("-fno-omit-frame-pointer");
+    assert_int_equal(info->kind, STROBE_ELF_DYNAMIC);
+    assert_true(info->functions >= 3);
+    assert_true(strobe_elf_fp_share(info) > 0.95);
+    assert_true(info->flags & STROBE_ELF_SYMTAB);
+    assert_true(info->flags & STROBE_ELF_DYNSYM);
+    assert_false(info->flags & STROBE_ELF_DEBUG);
+    assert_true(strstr(info->interpreter, "ld-") != NULL);
+}
+
+/* Every recording looks at its program: call frame entries are read only where they are asked for. */
+static void a_program_s_call_frames_are_not_read_unless_asked_for(void **state)
+{
+    (void)state;
+    build("");
+    struct strobe_elf_info info;
+    assert_int_equal(kind_of(strobe_workshop_path("p"), &info), STROBE_ELF_DYNAMIC);
+    assert_true(info.flags & STROBE_ELF_EH_FRAME);
+    assert_int_equal(info.functions, 0);
+    strobe_elf_count_frames(strobe_workshop_path("p"), &info);
+    assert_true(info.functions >= 3);
+}
+
+static void a_program_built_without_frame_pointers_is_not_taken_for_one_with(void **state)
+{
+    (void)state;
+    struct strobe_elf_info *info = build("-fomit-frame-pointer");
+    assert_true(info->functions >= 3);
+    /* none of the program's own; on arm64 the C library's start-up code brings one along */
+    assert_true(info->functions_with_fp <= 1);
+    assert_true(strobe_elf_fp_share(info) < 0.5);
+}
+
+static void debug_information_and_stripping_are_seen(void **state)
+{
+    (void)state;
+    assert_true(build("-g")->flags & STROBE_ELF_DEBUG);
+    struct strobe_elf_info *info = build("-s");
+    assert_int_equal(info->flags & (STROBE_ELF_DEBUG | STROBE_ELF_SYMTAB), 0);
+    assert_true(info->flags & STROBE_ELF_DYNSYM);
+    assert_true(info->flags & STROBE_ELF_EH_FRAME);
+}
+
+static void static_programs_are_told_from_dynamic_ones(void **state)
+{
+    (void)state;
+    assert_int_equal(build("-static")->kind, STROBE_ELF_STATIC);
+    assert_int_equal(build("-static-pie -fPIE")->kind, STROBE_ELF_STATIC);
+    assert_int_equal(build("-c")->kind, STROBE_ELF_NOT_A_PROGRAM);
+}
+
+static void the_build_id_is_the_one_the_linker_wrote(void **state)
+{
+    (void)state;
+    struct strobe_elf_info *info = build("-Wl,--build-id=0x0102030405060708");
+    static const uint8_t id[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    assert_int_equal(info->build_id_bytes, sizeof id);
+    assert_memory_equal(info->build_id, id, sizeof id);
+    assert_int_equal(build("-Wl,--build-id=none")->build_id_bytes, 0);
+}
+
+static void set_uid_and_set_gid_are_seen(void **state)
+{
+    (void)state;
+    struct strobe_elf_info *info = build("");
+    assert_int_equal(info->flags & (STROBE_ELF_SET_UID | STROBE_ELF_SET_GID | STROBE_ELF_CAPABILITIES), 0);
+    assert_int_equal(chmod(strobe_workshop_path("p"), 04755), 0);
+    assert_int_equal(kind_of(strobe_workshop_path("p"), info), STROBE_ELF_DYNAMIC);
+    assert_true(info->flags & STROBE_ELF_SET_UID);
+    assert_int_equal(chmod(strobe_workshop_path("p"), 02755), 0);
+    kind_of(strobe_workshop_path("p"), info);
+    assert_true(info->flags & STROBE_ELF_SET_GID);
+    assert_false(info->flags & STROBE_ELF_SET_UID);
+}
+
+static void a_script_names_its_interpreter_as_the_kernel_reads_it(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *interpreter, *arg; } cases[] = {
+        {"#!/bin/sh\nexit 0\n", "/bin/sh", ""},
+        {"#! /usr/bin/env  python3 -u \nprint()\n", "/usr/bin/env", "python3 -u"},
+        {"#!\t/bin/a\t-x\r\n", "/bin/a", "-x"},
+        {"#!/bin/sh", "/bin/sh", ""},
+    };
+    struct strobe_elf_info info;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = strobe_workshop_write("s", cases[i].text, strlen(cases[i].text), 0755);
+        assert_int_equal(kind_of(path, &info), STROBE_ELF_SCRIPT);
+        assert_string_equal(info.interpreter, cases[i].interpreter);
+        assert_string_equal(info.interpreter_arg, cases[i].arg);
+    }
+    assert_int_equal(kind_of(strobe_workshop_write("s", "#!\n", 3, 0755), &info), STROBE_ELF_TEXT);
+}
+
+static void what_cannot_run_is_told_apart(void **state)
+{
+    (void)state;
+    struct strobe_elf_info info;
+    assert_int_equal(kind_of(strobe_workshop_path("nothing-here"), &info), STROBE_ELF_NOT_FOUND);
+    assert_int_equal(kind_of(strobe_workshop_path(""), &info), STROBE_ELF_DIRECTORY);
+    assert_int_equal(kind_of("/dev/null", &info), STROBE_ELF_NOT_A_FILE);
+    assert_int_equal(kind_of(strobe_workshop_write("e", "", 0, 0755), &info), STROBE_ELF_EMPTY);
+    assert_int_equal(kind_of(strobe_workshop_write("t", "echo hi\n", 8, 0755), &info), STROBE_ELF_TEXT);
+    assert_int_equal(kind_of(strobe_workshop_write("n", "#!/bin/sh\n", 10, 0644), &info), STROBE_ELF_NOT_EXECUTABLE);
+    assert_int_equal(kind_of(strobe_workshop_write("b", "\177ELF\2\1\1garbage", 14, 0755), &info), STROBE_ELF_BROKEN);
+    static const char other[64] = "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\x16\0\1";   /* s390 */
+    assert_int_equal(kind_of(strobe_workshop_write("o", other, sizeof other, 0755), &info), STROBE_ELF_OTHER_MACHINE);
+}
+
+/* Any prefix of a program and any damaged copy of it gets an answer; sanitized builds show that it is a safe one. */
+static void damaged_programs_get_an_answer(void **state)
+{
+    (void)state;
+    build("");
+    srand(strobe_workshop_seed("test_elf_info"));
+    size_t bytes;
+    char *whole = strobe_workshop_read("p", &bytes), *copy = malloc(bytes);
+    assert_non_null(copy);
+    struct strobe_elf_info info;
+    for (int i = 0; i < 300; i++) {
+        memcpy(copy, whole, bytes);
+        size_t keep = i % 3 ? bytes : (size_t)rand() % bytes;
+        for (int k = i % 3 ? 1 + rand() % 20 : 0; k > 0; k--)
+            copy[(size_t)rand() % (rand() % 2 ? 1024 : bytes)] = (char)rand();
+        const char *path = strobe_workshop_write("d", copy, keep, 0755);
+        kind_of(path, &info);
+        strobe_elf_count_frames(path, &info);
+        assert_true(info.functions_with_fp <= info.functions);
+        assert_non_null(strobe_elf_kind_text(info.kind));
+    }
+    free(copy);
+    free(whole);
+}
+
+static void programs_are_found_along_the_path_as_execvp_does(void **state)
+{
+    (void)state;
+    char out[256], path[256], old[4096];
+    snprintf(old, sizeof old, "%s", getenv("PATH") ? getenv("PATH") : "");
+    strobe_workshop_write("tool", "#!/bin/sh\n", 10, 0755);
+    strobe_workshop_write("plain", "text", 4, 0644);
+    snprintf(path, sizeof path, "/nowhere:%s", strobe_workshop_path("."));
+    setenv("PATH", path, 1);
+    assert_int_equal(strobe_elf_find("tool", out, sizeof out), STROBE_OK);
+    assert_string_equal(out, strobe_workshop_path("./tool"));
+    assert_int_equal(strobe_elf_find("plain", out, sizeof out), STROBE_NO_ENTRY);
+    assert_string_equal(out, "plain");
+    assert_int_equal(strobe_elf_find("", out, sizeof out), STROBE_NO_ENTRY);
+    assert_int_equal(strobe_elf_find(strobe_workshop_path("plain"), out, sizeof out), STROBE_OK);
+    assert_int_equal(strobe_elf_find("./no-such-file", out, sizeof out), STROBE_NO_ENTRY);
+    setenv("PATH", old, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_built_with_frame_pointers_is_known_by_its_call_frames),
+        cmocka_unit_test(a_program_built_without_frame_pointers_is_not_taken_for_one_with),
+        cmocka_unit_test(a_program_s_call_frames_are_not_read_unless_asked_for),
+        cmocka_unit_test(debug_information_and_stripping_are_seen),
+        cmocka_unit_test(static_programs_are_told_from_dynamic_ones),
+        cmocka_unit_test(the_build_id_is_the_one_the_linker_wrote),
+        cmocka_unit_test(set_uid_and_set_gid_are_seen),
+        cmocka_unit_test(a_script_names_its_interpreter_as_the_kernel_reads_it),
+        cmocka_unit_test(what_cannot_run_is_told_apart),
+        cmocka_unit_test(damaged_programs_get_an_answer),
+        cmocka_unit_test(programs_are_found_along_the_path_as_execvp_does),
+    };
+    return cmocka_run_group_tests(tests, strobe_workshop_open, strobe_workshop_close);
+}
