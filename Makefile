@@ -35,7 +35,7 @@ pic          := -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
 trace_libs   := -ldw -lelf -liberty -lz -ldl
 preload_libs := -ldl
-# What a runtime that the command starts is to find there (sim/genuine/runtime.c, sim/genuine/binder.c).
+# What a runtime that a player starts is to find there (sim/genuine/runtime.c, sim/genuine/binder.c).
 transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
 exports      := -Wl,--export-dynamic-symbol=pthread_attr_setstack -Wl,--defsym=$(transact)=sim_real_art_binder \
                 -Wl,--export-dynamic-symbol=$(transact)
@@ -67,10 +67,14 @@ capture_src := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c en
 preload_src := $(wildcard engine/backend/linux/preload/*.c engine/backend/linux/preload/*.S)
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
 engine_src  := $(wildcard engine/base/*.c engine/store/*.c engine/capture/*.c engine/method/*.c)
+player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
-                 sim/trial/*.c sim/player/*.[cS] sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
-               $(filter-out sim/genuine/binder.c,$(wildcard sim/genuine/*.[cS]))
-cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/import/*.c sim/cmd/*.c)
+                 sim/trial/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
+               $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
+cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/import/*.c)
+# What both programs are made of.
+cmd_common  := $(patsubst %,engine/cmd/%.c,arguments cmd guess outputs progress)
+lab_cmd_src := $(wildcard sim/cmd/*.c)
 unit_src    := $(wildcard tests/unit/*/test_*.c)
 lab_src     := $(wildcard tests/sim/*/test_*.c)
 program_src := $(wildcard tests/explore/*.c tests/explore/engine/*.c tests/explore/literature/*.c)
@@ -83,7 +87,8 @@ tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner)
 # These two have one each, too: they take longer than all others, and have the machine to themselves.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 suites      := $(filter-out $(tool_suites) $(own_target),$(wildcard tests/*/run.sh))
-sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(unit_src) $(support_src) \
+sources     := $(capture_src) $(preload_src) $(trace_src) $(sim_src) $(cmd_src) $(lab_cmd_src) $(player_src) \
+               $(unit_src) $(support_src) \
                $(lab_src) $(lab_support) $(program_src) $(no_programs) $(stress_src)
 
 obj          = $(patsubst %,$B/$1/%.o,$(basename $2))
@@ -94,7 +99,8 @@ trace_obj   := $(call obj,obj,$(trace_src))
 lab_backend := engine/backend/art/jni.c engine/backend/art/mapping.c engine/backend/linux/task_clock.c \
                engine/cmd/preload.c
 sim_obj     := $(call obj,sim,$(engine_src) $(lab_backend) $(sim_src))
-cmd_obj     := $(call obj,sim,$(cmd_src))
+cmd_obj     := $(call obj,obj,$(cmd_src))
+lab_cmd_obj := $(call obj,sim,$(lab_cmd_src)) $(call obj,obj,$(cmd_common))
 lab_obj     := $(call obj,sim,$(lab_support))
 support_obj := $(call obj,obj,$(support_src))
 # The race detector's own calls can't be answered twice: its builds have no programs.
@@ -105,8 +111,7 @@ explored_src := $(engine_src) $(addprefix engine/backend/linux/,handshake.c eh_e
                 engine/backend/art/threads.c \
                 engine/backend/mach/threads.c engine/backend/mach/host_mach.c $(program_src)
 explore_obj := $(call obj,explore,$(explored_src))
-# Players beside the one of real mode, each an object of its own.
-played      := $B/sim/virtual.o $B/sim/mach_play.o $B/sim/virtual_mach.o
+players     := $B/strobe-player $(addprefix $B/strobe-player-,mach virtual virtual-mach)
 lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # The lab's threads are fibers of one thread, with nothing to race; what plays on real threads is watched for races too.
@@ -114,12 +119,26 @@ threaded    := $(filter-out $(lab_bin),$(unit_bin)) $(filter %/test_real %/test_
 libs        := $B/libstrobe-trace.a $B/libstrobe-art.a $B/libstrobe-capture.a
 sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a
 
-all: $B/strobe $B/libstrobe-preload.so ## builds the command and the library it preloads
+all: $B/strobe $B/libstrobe-preload.so $B/strobe-lab $(players) ## builds the commands and the libraries they load
 
 # ---- how it is built
 
-$B/strobe: $(cmd_obj) $(programs) $(played) $(sim_libs)
-	$(call run,ld)$(link) $(exports) -o $@ $(cmd_obj) $(programs) $(played) \
+$B/strobe: $(cmd_obj) $B/libstrobe-trace.a $B/libstrobe-capture.a
+	$(call run,ld)$(link) -o $@ $^ $(trace_libs)
+
+$B/strobe-lab: $(lab_cmd_obj) $(programs) $(sim_libs)
+	$(call run,ld)$(link) -o $@ $(lab_cmd_obj) $(programs) -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
+
+# Each player is one object beside what all have; which function that object shows is the player's.
+$B/strobe-player:              private player := sim_real_child
+$B/strobe-player-mach:         private player := sim_real_mach_child
+$B/strobe-player-virtual:      private player := sim_virtual_child
+$B/strobe-player-virtual-mach: private player := sim_virtual_mach_child
+$B/strobe-player-mach: $B/sim/mach_play.o
+$B/strobe-player-virtual: $B/sim/virtual.o
+$B/strobe-player-virtual-mach: $B/sim/virtual_mach.o
+$(players): $(call obj,obj,$(player_src)) $(sim_libs)
+	$(call run,ld)$(link) $(exports) -Wl,-u,$(player) -Wl,--defsym=sim_player=$(player) -o $@ $(filter %.o,$^) \
 	    -Wl,--start-group $(sim_libs) -Wl,--end-group $(trace_libs)
 
 $B/libstrobe-capture.a: $(capture_obj)
@@ -280,10 +299,10 @@ benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-a
 
 # The compiler reads what the command is not made of, or with READ=all that too, and warns; nothing is built. For
 # tests/compilers.
-read_src := $(filter-out $(if $(READ),,$(sim_src) $(cmd_src) $(trace_src)) bench/peers/% $(bionic)/% $(darwin)/% \
-              tests/android/shim.c tests/emulate/% $(gnumach_own),$(filter %.c,$(sources)))
+read_src := $(filter-out $(if $(READ),,$(sim_src) $(cmd_src) $(lab_cmd_src) $(trace_src)) bench/peers/% $(bionic)/% \
+              $(darwin)/% tests/android/shim.c tests/emulate/% $(gnumach_own),$(filter %.c,$(sources)))
 read: $(read_src:%=$B/read/%)
-$(addprefix $B/read/,$(lab_src) $(lab_support) $(sim_src) $(cmd_src)): flavour := $(sim_flags)
+$(addprefix $B/read/,$(lab_src) $(lab_support) $(sim_src) $(lab_cmd_src)): flavour := $(sim_flags)
 $(program_src:%=$B/read/%): flavour := $(explore_flags)
 $B/read/%: % $B/flags
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 # make install: the command, the libraries it loads, and what it takes to build upon the engine. All of it or nothing.
 
 D           := $(DESTDIR)$(PREFIX)
-installed   := $B/strobe $(patsubst %,$B/libstrobe-%.so,preload art binder witness) \
+installed   := $B/strobe $B/strobe-lab $(players) $(patsubst %,$B/libstrobe-%.so,preload art binder witness) \
                $(patsubst %,$B/libstrobe-%.a,capture trace)
 
 install: $(installed) | all ## installs under $(DESTDIR)$(PREFIX)
@@ -9,7 +9,7 @@ install: $(installed) | all ## installs under $(DESTDIR)$(PREFIX)
 	    LEVELS='$(fake_levels)' ci/install
 
 uninstall: ## removes what install put there
-	rm -f '$(D)/bin/strobe' '$(D)/share/man/man1/strobe.1' '$(D)/lib/pkgconfig/strobe.pc'
-	rm -rf '$(D)/lib/strobe' '$(D)/include/strobe'
+	rm -f '$(D)/bin/strobe' '$(D)/bin/strobe-lab' '$(D)/share/man/man1/strobe.1' '$(D)/lib/pkgconfig/strobe.pc'
+	rm -rf '$(D)/lib/strobe' '$(D)/libexec/strobe' '$(D)/include/strobe'
 
 .PHONY: install uninstall

@@ -84,7 +84,7 @@ emulated  := $(filter-out %/test_real %/test_real_frames %/test_cpu_clock $(unwi
               $(addprefix %/test_mach_,capture fake faults host libsystem rebind rows threads),$(shortened))
 # Its lab has to play as this one does, and its code to have the memory orders that were reviewed. Then the libraries
 # for Android and iOS, and the backend for Mach.
-emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe ci/emulated $(arm64) $(arm64)/strobe' \
+emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe-lab ci/emulated $(arm64) $(arm64)/strobe-lab' \
                  'tests/arm64/orders.py $(arm64)' 'tests/android/emulate.sh $B $(arm64)' 'tests/darwin/headers.sh $B' \
                  'tests/gnumach/lane.sh $B' 'tests/emulate/emulate.sh $B' 'tests/emulate/frames/run.sh $B'
 emulate: cross all android | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
@@ -103,10 +103,10 @@ swarm: all ## plays SWARM_SEEDS seeds (default 1000) of every scenario and as ma
 RANDOM_MUTANTS ?= 300
 SEED           ?= 1
 
-mutants: $B/strobe | deps-test ## known-bad variants of the engine: each must be killed by the tests it names
+mutants: $B/strobe-lab | deps-test ## known-bad variants of the engine: each must be killed by the tests it names
 	@B=$B tests/mutants/run.sh --all
 
-mutants-random: $B/strobe | deps-test ## RANDOM_MUTANTS (default 300) drawn with SEED (1): at least 90 % must be killed
+mutants-random: $B/strobe-lab | deps-test ## RANDOM_MUTANTS (300) drawn with SEED (1): at least 90 % must be killed
 	@rm -rf out/mutants/drawn
 	@B=$B CC='$(CC)' tests/mutants/generate --count $(RANDOM_MUTANTS) --seed $(SEED) out/mutants/drawn
 	@B=$B tests/mutants/run.sh --from out/mutants/drawn --score 90

@@ -3,10 +3,12 @@
 #include "engine/cmd/guess.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +19,34 @@ const struct strobe_cmd *strobe_cmd_find(const char *name)
         if (!strcmp(c->name, name))
             return c;
     return NULL;
+}
+
+/* A standard stream that is closed would be the next file opened: output would go into it. What stands in for it fails
+ * on use, as a closed one does, and a program that is run finds it closed again. */
+static void hold_closed_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
+int strobe_main(int argc, char **argv)
+{
+    hold_closed_streams();
+    if (argc < 2)
+        return strobe_complain("which command? `%s help` lists them", strobe_program);
+    const char *name = argv[1];
+    if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+        strobe_output_begin();
+        printf("%s %s\n", strobe_program, STROBE_VERSION);
+        return strobe_output_end(STROBE_EXIT_OK);
+    }
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        name = "help";
+    const struct strobe_cmd *c = strobe_cmd_find(name);
+    if (!c)
+        return strobe_no_such_command(name);
+    return c->run(argc - 1, argv + 1);
 }
 
 int strobe_complain(const char *format, ...)

@@ -1,10 +1,9 @@
-/* What the files of the `strobe` command share: one file a subcommand, each with its entry and its usage text.
+/* What the files of the commands share, those of `strobe` and of `strobe-lab`: one file a subcommand, each with its
+ * entry and its usage text.
  *
  * Exit statuses: 0 fine, 1 the check failed, 2 bad use or bad input. */
 #ifndef STROBE_CMD_CMD_H
 #define STROBE_CMD_CMD_H
-
-#include <stdbool.h>
 
 enum { STROBE_EXIT_OK = 0, STROBE_EXIT_CHECK = 1, STROBE_EXIT_BAD = 2 };
 
@@ -13,12 +12,17 @@ struct strobe_cmd {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *summary;   /* half a line for the list */
-    const char *usage;     /* what `strobe help NAME` prints; names every option */
-    bool of_lab;           /* simulates; the list has these in a group of their own, last */
+    const char *usage;     /* what `strobe help NAME` prints; names every option. NULL: strobe-lab knows */
 };
 
-/* The subcommands, in the order in which they are listed, ended by an entry without a name. */
+/* The program's subcommands, in the order in which they are listed, ended by an entry without a name. */
 extern const struct strobe_cmd strobe_cmds[];
+
+/* The program's own name. */
+extern const char strobe_program[];
+
+/* What the main function of each program is: finds the subcommand and runs it. Returns the exit status. */
+int strobe_main(int argc, char **argv);
 
 /* The subcommand of that name, or NULL. */
 const struct strobe_cmd *strobe_cmd_find(const char *name);
@@ -55,18 +59,14 @@ int strobe_any_option(int argc, char **argv, const struct option *options);
 /* Prints a usage text to standard output, as `--help` does. Returns the exit status. */
 int strobe_print_usage(const char *usage);
 
-int strobe_cmd_compare(int argc, char **argv);
 int strobe_cmd_convert(int argc, char **argv);
 int strobe_cmd_doctor(int argc, char **argv);
-int strobe_cmd_explore(int argc, char **argv);
 int strobe_cmd_help(int argc, char **argv);
 int strobe_cmd_import(int argc, char **argv);
 int strobe_cmd_record(int argc, char **argv);
 int strobe_cmd_report(int argc, char **argv);
-int strobe_cmd_run(int argc, char **argv);
 int strobe_cmd_symbolize(int argc, char **argv);
 
-extern const char strobe_usage_compare[], strobe_usage_explore[], strobe_usage_run[];
 extern const char strobe_usage_convert[], strobe_usage_doctor[], strobe_usage_help[], strobe_usage_import[];
 extern const char strobe_usage_record[], strobe_usage_report[], strobe_usage_symbolize[];
 

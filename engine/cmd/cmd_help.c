@@ -1,6 +1,7 @@
-#include "sim/app/scenario.h"
 #include "engine/cmd/cmd.h"
+#include "engine/cmd/lab.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ const char strobe_usage_help[] =
 static void print_group(bool of_lab)
 {
     for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
-        if (c->of_lab == of_lab)
+        if (!c->usage == of_lab)
             printf("  strobe %-9s  %s\n", c->name, c->summary);
 }
 
@@ -34,12 +35,12 @@ int strobe_cmd_help(int argc, char **argv)
     if (argc > 2)
         return strobe_complain("help: one command at most, not %s too", argv[2]);
     if (argc == 2 && !strcmp(argv[1], "scenario"))
-        return strobe_print_usage(sim_scenario_help);
+        return strobe_exec_lab(argc, argv);
     const struct strobe_cmd *c = argc == 2 ? strobe_cmd_find(argv[1]) : NULL;
     if (argc == 2 && !c)
         return strobe_no_such_command(argv[1]);
     if (c)
-        return strobe_print_usage(c->usage);
+        return c->usage ? strobe_print_usage(c->usage) : strobe_exec_lab(argc, argv);
     strobe_output_begin();
     list();
     return strobe_output_end(STROBE_EXIT_OK);

@@ -119,7 +119,7 @@ static void cpu_clock_ticks(struct strobe_findings *f)
 static void libraries(struct strobe_findings *f)
 {
     char path[PATH_MAX];
-    if (sim_library_find("libstrobe-preload.so", path, sizeof path))
+    if (strobe_library_find("libstrobe-preload.so", path, sizeof path))
         strobe_find(f, STROBE_HEALTH_OK, "engine", "%s is what gets preloaded.", path);
     else
         strobe_find(f, STROBE_HEALTH_MISSING, "engine",

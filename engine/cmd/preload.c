@@ -8,16 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
-bool sim_library_find(const char *name, char *out, size_t out_bytes)
+bool strobe_library_find(const char *name, char *out, size_t out_bytes)
 {
-    static const char *const places[] = {"%s/%s", "%s/../lib/strobe/%s"};
+    /* The last is for programs that are in ../libexec/strobe themselves. */
+    static const char *const places[] = {"%s/%s", "%s/../lib/strobe/%s", "%s/../libexec/strobe/%s",
+                                         "%s/../../lib/strobe/%s"};
     char self[PATH_MAX], path[PATH_MAX + 64];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0)
         return false;
     self[n] = '\0';
     const char *folder = dirname(self);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(path, sizeof path, places[i], folder, name);
         char *whole = realpath(path, NULL);
         if (whole) {
@@ -29,7 +31,7 @@ bool sim_library_find(const char *name, char *out, size_t out_bytes)
     return false;
 }
 
-bool sim_preload_give_name(struct sim_plain_name *p, char *library, size_t library_bytes)
+bool strobe_preload_give_name(struct strobe_plain_name *p, char *library, size_t library_bytes)
 {
     p->folder[0] = '\0';
     if (!strpbrk(library, " :\t\n"))
@@ -45,7 +47,7 @@ bool sim_preload_give_name(struct sim_plain_name *p, char *library, size_t libra
     return linked;
 }
 
-void sim_preload_drop_name(const struct sim_plain_name *p)
+void strobe_preload_drop_name(const struct strobe_plain_name *p)
 {
     if (p->folder[0]) {
         unlink(p->link);
@@ -65,7 +67,7 @@ static bool prepend(const char *name, const char *first)
     return set;
 }
 
-bool sim_preload_set(const char *library, const char *session, const char *only)
+bool strobe_preload_set(const char *library, const char *session, const char *only)
 {
     bool named = only && *only ? setenv("STROBE_ONLY", only, 1) == 0 : unsetenv("STROBE_ONLY") == 0;
     return named && prepend("LD_PRELOAD", library) && prepend("ASAN_OPTIONS", STROBE_ASAN_OPTION) &&

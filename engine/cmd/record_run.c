@@ -90,7 +90,7 @@ struct launch { const char *path, *library, *session, *only; char **argv; };
 _Noreturn static void become(const struct launch *l, int report_fd, const struct signals *signals)
 {
     give_signals_back(signals);
-    if (sim_preload_set(l->library, l->session, l->only))
+    if (strobe_preload_set(l->library, l->session, l->only))
         execvp(l->path, l->argv);
     int why = errno;
     (void)!write(report_fd, &why, sizeof why);
@@ -135,17 +135,17 @@ static int run(const struct launch *l, int *wait_status)
 
 int strobe_record_run(const char *path, char **argv, const char *session, const char *only, int *wait_status)
 {
-    char library[SIM_PRELOAD_BYTES];
-    struct sim_plain_name plain;
-    if (!sim_library_find("libstrobe-preload.so", library, sizeof library))
+    char library[STROBE_PRELOAD_BYTES];
+    struct strobe_plain_name plain;
+    if (!strobe_library_find("libstrobe-preload.so", library, sizeof library))
         return strobe_complain("libstrobe-preload.so: not found beside the command nor in ../lib/strobe");
-    if (!sim_preload_give_name(&plain, library, sizeof library)) {
-        sim_preload_drop_name(&plain);
+    if (!strobe_preload_give_name(&plain, library, sizeof library)) {
+        strobe_preload_drop_name(&plain);
         return strobe_complain("/tmp: cannot make a link there: %s", strerror(errno));
     }
     struct launch l = {path, library, session, only, argv};
     int status = run(&l, wait_status);
-    sim_preload_drop_name(&plain);
+    strobe_preload_drop_name(&plain);
     return status;
 }
 

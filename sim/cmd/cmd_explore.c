@@ -1,5 +1,6 @@
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
+#include "sim/cmd/commands.h"
 #include "sim/cmd/explore.h"
 
 #include <getopt.h>

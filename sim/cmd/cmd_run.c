@@ -4,6 +4,7 @@
 #include "sim/cmd/against.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
+#include "sim/cmd/commands.h"
 #include "sim/cmd/lab.h"
 #include "engine/cmd/outputs.h"
 #include "sim/trial/shrink.h"

@@ -1,4 +1,4 @@
-/* What `strobe run` and `strobe compare` share: options of trials, and what is done with results. */
+/* What `strobe-lab run` and `strobe-lab compare` share: options of trials, and what is done with results. */
 #ifndef STROBE_SIM_CMD_LAB_H
 #define STROBE_SIM_CMD_LAB_H
 

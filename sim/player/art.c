@@ -199,8 +199,8 @@ static void end_capture(struct sim_real_play *play)
 /* Before the engine, which hooks what is loaded when it comes. */
 static void open_binder(const struct opening *o)
 {
-    char path[SIM_PRELOAD_BYTES];
-    void *library = sim_library_find("libstrobe-binder.so", path, sizeof path) ? dlopen(path, RTLD_NOW) : NULL;
+    char path[STROBE_PRELOAD_BYTES];
+    void *library = strobe_library_find("libstrobe-binder.so", path, sizeof path) ? dlopen(path, RTLD_NOW) : NULL;
     if (library)
         *(void **)&o->art->call_binder = dlsym(library, "sim_call_binder");
 }

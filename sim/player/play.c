@@ -395,7 +395,7 @@ int sim_real_child(int argc, char **argv)
     pthread_t director;
     char why[512] = "", *argument[ARGUMENTS] = {NULL};
     if (argc <= NOTES || argc > ARGUMENTS) {
-        fprintf(stderr, "usage: strobe " SIM_REAL_COMMAND " SCENARIO SEED TURNS NOTES [RUNTIME|- [SESSION|- "
+        fprintf(stderr, "usage: " SIM_REAL_PLAYER " SCENARIO SEED TURNS NOTES [RUNTIME|- [SESSION|- "
                         "[POLICY]]]\n");
         return 2;
     }

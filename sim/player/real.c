@@ -30,7 +30,7 @@ struct job {
     const struct sim_scenario *scenario;
     const struct sim_real_options *options;
     uint64_t turns_per_ms;
-    char folder[PATH_MAX - 64], text[PATH_MAX], notes[PATH_MAX], costs[PATH_MAX], session[PATH_MAX], self[PATH_MAX];
+    char folder[PATH_MAX - 64], text[PATH_MAX], notes[PATH_MAX], costs[PATH_MAX], session[PATH_MAX], player[PATH_MAX];
     char *why;
     size_t why_bytes;
 };
@@ -109,6 +109,13 @@ static enum strobe_status create_session(const struct job *j)
 
 /* ---- the played process ---- */
 
+static const char *player_name(const struct job *j)
+{
+    if (j->options->is_virtual)
+        return on_mach(j) ? SIM_VIRTUAL_MACH_PLAYER : SIM_VIRTUAL_PLAYER;
+    return on_mach(j) ? SIM_REAL_MACH_PLAYER : SIM_REAL_PLAYER;
+}
+
 /* `library`: to be preloaded; NULL = it plays alone, or has its engine from its runtime's stage. */
 _Noreturn static void become(const struct job *j, bool traced, const char *library, int complaints)
 {
@@ -124,14 +131,13 @@ _Noreturn static void become(const struct job *j, bool traced, const char *libra
         /* Addresses of methods and monitors are in the session: they must not depend on anything but the seed. */
         static char *const environment[] = {"LC_ALL=C", NULL};
         personality(ADDR_NO_RANDOMIZE);
-        execle(j->self, "strobe", on_mach(j) ? SIM_VIRTUAL_MACH_COMMAND : SIM_VIRTUAL_COMMAND, schedule, j->costs,
-               j->text, seed, turns, j->notes, runtime, session, policy, (char *)NULL, environment);
+        execle(j->player, player_name(j), schedule, j->costs, j->text, seed, turns, j->notes, runtime, session, policy,
+               (char *)NULL, environment);
     }
     sim_real_use_cores(j->scenario->cores);
-    if (!library || sim_preload_set(library, j->session, NULL))
-        execl(j->self, "strobe", on_mach(j) ? SIM_REAL_MACH_COMMAND : SIM_REAL_COMMAND, j->text, seed, turns, j->notes,
-              runtime, session, policy, (char *)NULL);
-    dprintf(STDERR_FILENO, "%s: %s\n", j->self, strerror(errno));
+    if (!library || strobe_preload_set(library, j->session, NULL))
+        execl(j->player, player_name(j), j->text, seed, turns, j->notes, runtime, session, policy, (char *)NULL);
+    dprintf(STDERR_FILENO, "%s: %s\n", j->player, strerror(errno));
     _exit(127);
 }
 
@@ -217,13 +223,13 @@ static struct sim_run_cpu shares(const struct sim_notes_head *alone, const struc
 
 static enum strobe_status run_preloaded(const struct job *j)
 {
-    char library[SIM_PRELOAD_BYTES];
-    struct sim_plain_name plain;
-    if (!sim_library_find("libstrobe-preload.so", library, sizeof library))
+    char library[STROBE_PRELOAD_BYTES];
+    struct strobe_plain_name plain;
+    if (!strobe_library_find("libstrobe-preload.so", library, sizeof library))
         return fail(j, STROBE_IO, "libstrobe-preload.so", "not found beside the command nor in ../lib/strobe");
-    enum strobe_status status = sim_preload_give_name(&plain, library, sizeof library)
+    enum strobe_status status = strobe_preload_give_name(&plain, library, sizeof library)
                                     ? run_child(j, true, library) : fail(j, STROBE_IO, "/tmp", strerror(errno));
-    sim_preload_drop_name(&plain);
+    strobe_preload_drop_name(&plain);
     return status;
 }
 
@@ -308,10 +314,8 @@ static enum strobe_status write_costs(const struct job *j)
 static enum strobe_status open_job(struct job *j)
 {
     const char *folder = j->options->folder;
-    ssize_t n = readlink("/proc/self/exe", j->self, sizeof j->self - 1);
-    if (n <= 0)
-        return fail(j, STROBE_IO, "/proc/self/exe", strerror(errno));
-    j->self[n] = '\0';
+    if (!strobe_library_find(player_name(j), j->player, sizeof j->player))
+        return fail(j, STROBE_IO, player_name(j), "not found beside the command nor in ../libexec/strobe");
     const char *temporary = getenv("TMPDIR");
     snprintf(j->folder, sizeof j->folder, "%s/strobe-real-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(j->folder)) {
@@ -325,7 +329,7 @@ static enum strobe_status open_job(struct job *j)
     char *whole = realpath(folder ? folder : j->folder, NULL);
     if (!whole)
         return fail(j, STROBE_IO, folder, strerror(errno));
-    n = snprintf(j->session, sizeof j->session, "%s/%s", whole, sim_real_file(j->options->policy));
+    int n = snprintf(j->session, sizeof j->session, "%s/%s", whole, sim_real_file(j->options->policy));
     free(whole);
     if (n >= (int)sizeof j->session)
         return fail(j, STROBE_IO, folder, strerror(ENAMETOOLONG));

@@ -1,6 +1,6 @@
 /* Real mode: a scenario on real threads, in real time, captured by the engine as it ships and scored as any other run.
  *
- *   this process                          the played one: `strobe play-real`, the library preloaded
+ *   this process                          the played one: a player, the library preloaded
  *   ------------                          --------------
  *   scenario as text, session made   ->   threads, real locks, real waits; each method in a real frame of its own
  *   waits                                 each thread notes what it does, by the clock that the engine reads
@@ -69,13 +69,14 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
                                 struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view,
                                 struct sim_run_cpu *cpu, char *why, size_t why_bytes);
 
-/* The played process: what `strobe` does when its first argument is SIM_REAL_COMMAND. argv[0] is that. Returns the exit
- * status. */
-#define SIM_REAL_COMMAND "play-real"
+/* The played process is a program of its own, which stands beside strobe-lab or in ../libexec/strobe. */
+#define SIM_REAL_PLAYER "strobe-player"
+
+/* What that program does. argv[0] is its name. Returns the exit status. */
 int sim_real_child(int argc, char **argv);
 
 /* The same in virtual time: sim/player/virtual/virtual.h. */
-#define SIM_VIRTUAL_COMMAND "play-virtual"
-#define SIM_VIRTUAL_MACH_COMMAND "play-virtual-mach"
+#define SIM_VIRTUAL_PLAYER "strobe-player-virtual"
+#define SIM_VIRTUAL_MACH_PLAYER "strobe-player-virtual-mach"
 
 #endif

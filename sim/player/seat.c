@@ -18,8 +18,8 @@ static enum strobe_status fail(char *why, size_t why_bytes, enum strobe_status s
 
 static enum strobe_status open_library(void **library, char *why, size_t why_bytes)
 {
-    char path[SIM_PRELOAD_BYTES];
-    if (!sim_library_find("libstrobe-art.so", path, sizeof path))
+    char path[STROBE_PRELOAD_BYTES];
+    if (!strobe_library_find("libstrobe-art.so", path, sizeof path))
         return fail(why, why_bytes, STROBE_IO, "libstrobe-art.so",
                     "not found beside the command nor in ../lib/strobe: make art");
     *library = dlopen(path, RTLD_NOW);

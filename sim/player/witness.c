@@ -14,9 +14,9 @@ static enum strobe_status fail(char *why, size_t why_bytes, enum strobe_status s
 enum strobe_status sim_real_witness_open(const char *policy, const struct sim_witness **out, char *why,
                                          size_t why_bytes)
 {
-    char path[SIM_PRELOAD_BYTES];
+    char path[STROBE_PRELOAD_BYTES];
     sim_witness_of_fn *witness_of;
-    if (!sim_library_find("libstrobe-witness.so", path, sizeof path))
+    if (!strobe_library_find("libstrobe-witness.so", path, sizeof path))
         return fail(why, why_bytes, STROBE_IO, "not found beside the command nor in ../lib/strobe");
     void *library = dlopen(path, RTLD_NOW);
     if (!library)

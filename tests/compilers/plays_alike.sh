@@ -1,7 +1,7 @@
 #!/bin/bash
 # The lab plays the same in two builds, to the byte: other compilers, other optimisation, other processors.
 #
-#   plays_alike.sh NAME STROBE COMMAND...     COMMAND: the other build's strobe, with what it runs under; NAME: of it
+#   plays_alike.sh NAME STROBE-LAB COMMAND...     COMMAND: the other build's, with what it runs under; NAME: of it
 #
 # LIGHT=1 plays less. Prints `N passed, N failed` last.
 set -u

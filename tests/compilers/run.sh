@@ -30,7 +30,7 @@ check() {
 # plays_alike NAME B: the lab built there leaves what this one leaves.
 plays_alike() {
     local said
-    said=$(tests/compilers/plays_alike.sh "$1" "$B/strobe" "$2/strobe")
+    said=$(tests/compilers/plays_alike.sh "$1" "$B/strobe-lab" "$2/strobe-lab")
     grep -v ' passed' <<<"$said"
     read -r ok _ bad _ < <(tail -n 1 <<<"$said")
     ((passed += ok, failed += bad))
@@ -45,7 +45,7 @@ for cc in gcc clang; do
             continue
         fi
         [[ $cc == gcc ]] && rest=tests || rest=read
-        check "$cc" "$B-$cc" "CC=$cc" CFLAGS=-O2 EXPLORE=no "$B-$cc/strobe" $rest
+        check "$cc" "$B-$cc" "CC=$cc" CFLAGS=-O2 EXPLORE=no "$B-$cc/strobe" "$B-$cc/strobe-lab" $rest
         plays_alike "$cc" "$B-$cc"
     else
         ((skipped++))
@@ -54,7 +54,7 @@ for cc in gcc clang; do
 done
 
 if [[ -n ${FULL:-} ]]; then
-    check 'unoptimized' "$B-O0" "CC=${first:-gcc}" CFLAGS=-O0 EXPLORE=no "$B-O0/strobe"
+    check 'unoptimized' "$B-O0" "CC=${first:-gcc}" CFLAGS=-O0 EXPLORE=no "$B-O0/strobe" "$B-O0/strobe-lab"
     LIGHT=1 plays_alike unoptimized "$B-O0"
 fi
 

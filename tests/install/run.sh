@@ -33,8 +33,8 @@ installs() {
 
 has_every_file() {
     local path
-    for path in bin/strobe lib/strobe/libstrobe-preload.so lib/pkgconfig/strobe.pc share/man/man1/strobe.1 \
-        include/strobe/engine/store/session.h; do
+    for path in bin/strobe bin/strobe-lab libexec/strobe/strobe-player lib/strobe/libstrobe-preload.so \
+        lib/pkgconfig/strobe.pc share/man/man1/strobe.1 include/strobe/engine/store/session.h; do
         [[ -s $dir/opt/strobe/$path ]] || { echo "missing $path"; return 1; }
     done
 }

@@ -23,7 +23,7 @@ $B/tests/%: engine/answer Makefile
 	    echo '[ -z "$$STROBE_TEST_ONLY" ] || { echo "[  PASSED  ] 0 test(s)."; exit 0; }'; \
 	    echo 'case $$0 in *bad) exit 1;; esac'; \
 	    echo '[ "$$answer" = 42 ] && echo "[  PASSED  ] 1 test(s)."'; } >$@ && chmod +x $@
-$B/strobe: engine/answer
+$B/strobe-lab: engine/answer
 	@{ echo '#!/bin/sh'; cat engine/answer; echo '[ "$$1 $$answer $$2" = "explore 42 x" ]'; } >$@ && chmod +x $@
 END
 printf '# The answer.\nanswer=42\n# No more.\n' >engine/answer

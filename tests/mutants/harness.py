@@ -13,7 +13,7 @@ Commands that kill, tried in this order until one fails:
 
     unit/DIR/test_NAME[:PATTERN]    a CMocka program, or those of its tests whose name matches
     sim/DIR/test_NAME[:PATTERN]     the same of the lab
-    explore WORDS               build/strobe explore WORDS
+    explore WORDS               build/strobe-lab explore WORDS
     contract fakeNN MODE CASE   build/contract_art, one case of the contract that Android runtimes are held to
     suite NAME                  tests/NAME/run.sh
     swarm SCENARIO OPTIONS      tests/mutants/swarm: up to 1,000 seeds of `strobe run SCENARIO`
@@ -45,8 +45,8 @@ from pathlib import Path
 HOME = Path.cwd()
 BUILT = os.environ.get("B", "build")
 # Of what was built, libraries too:
-NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "libstrobe-preload.so", "fake", "art",
-          "contract_art", "libstrobe-art.so", "cutils", "virtual", "planted", "guarded")
+NEEDED = ("flags", "obj", "sim", "explore", "pic", "tests", "strobe", "strobe-lab", "libstrobe-preload.so",
+          "fake", "art", "contract_art", "libstrobe-art.so", "cutils", "virtual", "planted", "guarded")
 MEGABYTE = 1 << 20
 PATIENCE_TIMES = 5  # a command may take so many times what it took on the tree as it is, and --patience seconds more
 SWARM_SECONDS = 500  # the most that tests/mutants/swarm takes
@@ -95,7 +95,7 @@ class Command:
             if test[2]:
                 self.environment["STROBE_TEST_ONLY"] = test[2]
         elif kind == "explore" and rest:
-            self.target = f"{BUILT}/strobe"
+            self.target = f"{BUILT}/strobe-lab"
             self.line = self.baseline_line = [self.target, "explore", *shlex.split(rest)]
         elif kind == "contract" and re.fullmatch(r"fake\d\d \w+ \w+", rest):
             self.target = f"{BUILT}/contract_art"
@@ -108,7 +108,7 @@ class Command:
             self.line = self.baseline_line = [f"tests/{rest}/run.sh"]
             self.environment["B"] = BUILT
         elif kind == "swarm" and rest and mutant.promise:
-            self.target = f"{BUILT}/strobe"
+            self.target = f"{BUILT}/strobe-lab"
             self.baseline_line = [self.target, "run", *shlex.split(rest), "--seeds", "1..5", "-o", "swarm-out", "-f"]
             self.line = ["tests/mutants/swarm", self.target, "BASE", mutant.promise, *shlex.split(rest)]
         else:
@@ -250,7 +250,7 @@ def judge(mutant, tree, baseline, patience):
         if status != 0:
             mutant.verdict, mutant.said = "DOES NOT BUILD", said
             return
-        line = [str(tree.pristine.folder / BUILT / "strobe") if word == "BASE" else word for word in command.line]
+        line = [str(tree.pristine.folder / BUILT / "strobe-lab") if word == "BASE" else word for word in command.line]
         limit = SWARM_SECONDS if command.kind == "swarm" else patience + PATIENCE_TIMES * seconds
         status, said, _ = tree.run(line, limit, command.environment)
         if status not in (0, 1) and command.kind == "swarm":

@@ -34,6 +34,10 @@ files_fit_800_lines() {
         awk '$2 != "total" && $1 > 800 { print $2 ":" $1 ": more than 800 lines" }'
 }
 
+directories_hold_24_sources() {
+    files '\.c$' | sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 24 { print $2 ":1: " $1 " sources, more than 24" }'
+}
+
 c_is_indented_with_blanks() {
     files '\.(c|h|cc)$' | report $'\t' 'tab'
 }
@@ -109,7 +113,7 @@ include_arrows_point_one_way() {
             may["util"] = "base util"
             may["trace"] = "base store util trace"
             may["watch"] = "base store util trace watch"
-            may["cmd"] = may["backend"] " util trace watch cmd sim/app sim/runtime sim/score sim/policy sim/player"
+            may["cmd"] = may["backend"] " util trace watch cmd"
             may["sim/kernel"] = "base sim/kernel"
             may["sim/app"] = "base store sim/kernel sim/app"
             may["sim/score"] = "base store util trace watch sim/score"
@@ -203,4 +207,14 @@ public_names_say_strobe() {
         sed -nE 's/^([^ ]*):[0-9a-f]* [A-Z] (.*)/\1 \2/p' |
             grep -vE ' (strobe_|JNI_OnLoad$|__(asan|odr|gcov|llvm|x86))|libstrobe-sim.* (sim|explore|__tsan)_' |
         sed -E 's/^(\S+) (.*)/\1:1: public name \2 lacks strobe_/'
+}
+
+# The command that records and reads is small, and has nothing of the lab in it: $1 is B.
+strobe_holds_nothing_of_the_lab() {
+    local stripped bytes
+    [[ -x $1/strobe ]] || return 0
+    nm "$1/strobe" | sed -nE "s|.* [A-Za-z] ((sim\|explore)_.*)|$1/strobe:1: holds \1|p"
+    stripped=$(mktemp) && strip -o "$stripped" "$1/strobe" && bytes=$(stat -c %s "$stripped")
+    ((bytes <= 1500000)) || echo "$1/strobe:1: $bytes bytes when stripped, more than 1500000"
+    rm -f "$stripped"
 }

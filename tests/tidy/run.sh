@@ -62,6 +62,19 @@ bites() {
 long=$(printf 'x%.0s' {1..121})
 bites lines_fit_120_columns engine/base/a.c "$long\n"
 bites files_fit_800_lines engine/base/a.c "$(printf 'x\\n%.0s' {1..801})"
+bites_on_many() {
+    rm -rf "${planted:?}"/*
+    local i
+    for ((i = 1; i <= 25; i++)); do plant "engine/base/a$i.c" 'int a;\n'; done
+    local said
+    said=$(cd "$planted" && directories_hold_24_sources build)
+    rm -f "$planted/engine/base/a1.c"
+    if [[ $said == engine/base:* && -z $(cd "$planted" && directories_hold_24_sources build) ]]; then
+        said=
+    fi
+    verdict 'directories_hold_24_sources bites' "${said:+it says: $said}"
+}
+bites_on_many
 bites c_is_indented_with_blanks engine/base/a.c 'int a(void)\n{\n\treturn 0;\n}\n'
 bites no_blank_ends_a_line engine/base/a.c 'int a; \n'
 bites every_file_ends_with_a_newline engine/base/a.c 'int a;'
@@ -90,13 +103,16 @@ bites no_file_is_dead engine/base/unheard_of.c 'int a;\n'
 bites no_file_is_dead engine/base/unheard_of.h '/* Said. */\n'
 bites top_level_holds_only_rooms notes.txt 'x\n'
 
-# The two rules about built objects, on objects that break them.
+# The rules about what was built, on objects and on a program that break them.
 objects=$planted/objects
 mkdir -p "$objects/obj/engine/store"
 printf 'void *malloc(unsigned long);\nvoid *take(void);\nvoid *take(void) { return malloc(1); }\n' >"$objects/take.c"
 "${CC:-gcc}" -O1 -fno-builtin -c -o "$objects/obj/engine/store/take.o" "$objects/take.c" &&
     ar rcs "$objects/libstrobe-take.a" "$objects/obj/engine/store/take.o"
-for rule in capture_half_links_only_what_it_may public_names_say_strobe; do
+printf 'int sim_take(void);\nint sim_take(void) { return 0; }\nint main(void) { return sim_take(); }\n' \
+    >"$objects/lab.c"
+"${CC:-gcc}" -o "$objects/strobe" "$objects/lab.c"
+for rule in capture_half_links_only_what_it_may public_names_say_strobe strobe_holds_nothing_of_the_lab; do
     [[ $($rule "$objects") == *take* ]] && verdict "$rule bites" '' || verdict "$rule bites" 'said nothing'
 done
 

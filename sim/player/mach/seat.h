@@ -16,7 +16,7 @@ struct sim_real_mach_seat {
 extern const struct sim_real_mach_seat sim_real_mach_seat;
 
 /* The played process, as sim_real_child; and the player, which is that compiled anew. */
-#define SIM_REAL_MACH_COMMAND "play-mach"
+#define SIM_REAL_MACH_PLAYER "strobe-player-mach"
 int sim_real_mach_child(int argc, char **argv);
 int sim_real_mach_player(int argc, char **argv);
 

@@ -42,7 +42,7 @@ int sim_virtual_child(int argc, char **argv)
     struct sim_scenario *scenario;
     char why[512];
     if (argc < FEWEST)
-        return refuse(SIM_VIRTUAL_COMMAND, "expected SCHEDULE COSTS, and what " SIM_REAL_COMMAND " has");
+        return refuse(SIM_VIRTUAL_PLAYER, "expected SCHEDULE COSTS, and what " SIM_REAL_PLAYER " has");
     if (!read_costs(argv[COSTS]))
         return refuse(argv[COSTS], "expected costs");
     if (sim_scenario_read(argv[SCENARIO], &scenario, why, sizeof why) != STROBE_OK)

@@ -16,10 +16,11 @@
 
 #include "sim/player/real.h"
 
-/* The played process, as sim_real_child: strobe play-virtual SCHEDULE COSTS, and then what play-real has. */
+/* The played process, as sim_real_child: strobe-player-virtual SCHEDULE COSTS, and then what strobe-player
+ * has. */
 int sim_virtual_child(int argc, char **argv);
 
-/* The same on the fake Mach: strobe play-virtual-mach ... */
+/* The same on the fake Mach: strobe-player-virtual-mach ... */
 int sim_virtual_mach_child(int argc, char **argv);
 
 /* The player, which is sim_real_child compiled anew. */

@@ -39,7 +39,7 @@ struct played { struct sim_scenario *scenario; struct sim_notes_head head; struc
 
 static int play_in_child(const char *text, const char *seed)
 {
-    char *argv[] = {SIM_REAL_COMMAND, scenario_path, (char *)(uintptr_t)seed, "100000", notes_path, NULL};
+    char *argv[] = {SIM_REAL_PLAYER, scenario_path, (char *)(uintptr_t)seed, "100000", notes_path, NULL};
     int ended = 0;
     FILE *f = fopen(scenario_path, "w");
     assert_non_null(f);
