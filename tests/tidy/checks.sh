@@ -187,6 +187,31 @@ top_level_holds_only_rooms() {
         grep -vxE 'bench|ci|engine|fixtures|sim|tests' | sed 's/$/:1: does not belong at the top/'
 }
 
+# engine/README.md names every directory below engine/ that holds sources, sim/README.md those below sim/: by its path
+# in backticks, down to the third level (`engine/trace/import/rhea`). The fault names the directory's first source.
+directories_are_named_in_their_readme() {
+    files '^(engine|sim)/.*\.(c|h|S)$' | awk -F/ '{
+        name = $1 "/" $2
+        for (i = 3; i < NF && i <= 4; i++) name = name "/" $i
+        if (!(name in seen)) print name, $0
+        seen[name] = 1
+    }' | while read -r directory path; do
+        grep -qsF "\`$directory\`" "${directory%%/*}/README.md" ||
+            echo "$path:1: ${directory%%/*}/README.md does not name $directory"
+    done
+}
+
+# What a README names in backticks by its path from the root is there: `engine/store/ring.h`. NAME stands for any name.
+paths_in_readmes_are_there() {
+    files '(^|/)README\.md$' | while read -r readme; do
+        grep -noE '`(bench|ci|engine|fixtures|sim|tests)/[][A-Za-z0-9_.*/-]+`' "$readme" | tr -d '`' |
+            while IFS=: read -r line path; do
+                [[ $path == *NAME* ]] || compgen -G "$path" >/dev/null ||
+                    echo "$readme:$line: there is no $path"
+            done
+    done
+}
+
 # The capture half stands on a short list of the system's functions: tests/tidy/capture-symbols.txt, one name a
 # line. Anything else (heap, stdio, locks) must not even be linked. Needs the built objects: $1 is B.
 capture_half_links_only_what_it_may() {
