@@ -11,6 +11,13 @@ trap 'rm -rf "$work"' EXIT
 # What is known to change nothing is still there to be changed.
 if said=$(tests/mutants/generate --check 2>&1); then ((passed++)); else ((failed++)); echo "FAIL equivalent: $said"; fi
 
+# Each curated mutant still fits the line that it changes.
+stale=
+for patch in tests/mutants/curated/*.patch; do
+    patch -p1 --dry-run -s -f <"$patch" >/dev/null 2>&1 || stale+=" $(basename "$patch")"
+done
+if [[ -z $stale ]]; then ((passed++)); else ((failed++)); echo "FAIL these do not apply:$stale"; fi
+
 tree=$work/tree
 mkdir -p "$tree/engine" "$tree/build" "$tree/patches"
 cd "$tree" || exit 2
