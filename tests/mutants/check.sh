@@ -14,7 +14,7 @@ if said=$(tests/mutants/generate --check 2>&1); then ((passed++)); else ((failed
 # Each curated mutant still fits the line that it changes.
 stale=
 for patch in tests/mutants/curated/*.patch; do
-    patch -p1 --dry-run -s -f <"$patch" >/dev/null 2>&1 || stale+=" $(basename "$patch")"
+    patch -p1 -F0 --dry-run -s -f <"$patch" >/dev/null 2>&1 || stale+=" $(basename "$patch")"
 done
 if [[ -z $stale ]]; then ((passed++)); else ((failed++)); echo "FAIL these do not apply:$stale"; fi
 
