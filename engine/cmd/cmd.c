@@ -101,8 +101,9 @@ int strobe_no_such_command(const char *name)
     for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
         strobe_guess_consider(&guess, c->name);
     if (guess.best)
-        return strobe_complain("no such command: %s; did you mean %s? `strobe help` lists them", name, guess.best);
-    return strobe_complain("no such command: %s; `strobe help` lists them", name);
+        return strobe_complain("no such command: %s; did you mean %s? `%s help` lists them", name, guess.best,
+                               strobe_program);
+    return strobe_complain("no such command: %s; `%s help` lists them", name, strobe_program);
 }
 
 static void complain_of_option(const char *command, const char *word, const struct option *options)
