@@ -113,6 +113,13 @@ if wanted pages_are_well_formed; then
         skip pages_are_well_formed 'no groff here'
     fi
 fi
+if wanted page_of_compare_has_all_scores; then
+    fault=
+    for score in $(sed -nE 's/^ *REAL\(([a-z_]+),.*/\1/p' "$home/sim/score/fields.c"); do
+        grep -qw "$score" "$(page_of compare)" || fault+=" $score"
+    done
+    verdict page_of_compare_has_all_scores "$fault"
+fi
 if wanted session_page_has_the_layout; then
     layouts_as_c >layouts.c
     verdict session_page_has_the_layout \
