@@ -9,7 +9,7 @@ const char strobe_usage_help[] =
     "usage: strobe help [COMMAND | scenario]\n"
     "\n"
     "Lists the commands, or says all about one of them, or about the language in which scenarios are\n"
-    "written. `man strobe` has the same and more.\n";
+    "written. The man pages say more: strobe(1), strobe-COMMAND(1), strobe-scenario(5), strobe-session(5).\n";
 
 static void print_group(bool of_lab)
 {
@@ -25,8 +25,9 @@ static void list(void)
     print_group(false);
     printf("\nThe lab, which plays simulated apps and measures the engine:\n\n");
     print_group(true);
-    printf("\n`strobe help COMMAND` says all about one, `strobe help scenario` how scenarios are written;\n"
-           "`strobe --version` says which version this is.\n"
+    printf("\n  -h, --help        this list; after the name of a command: what the command does\n"
+           "  -V, --version     the version\n"
+           "\n`strobe help COMMAND` says all about one, `strobe help scenario` how scenarios are written.\n"
            "Exit status: 0 fine, 1 the check failed, 2 bad use or bad input.\n");
 }
 

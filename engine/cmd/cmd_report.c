@@ -37,7 +37,7 @@ const char strobe_usage_report[] =
     "  --repair HOW when calls ended that did not say so (of `record --method`): last, at the\n"
     "               thread's last event before that is known; enclosing, then (default last)\n"
     "  --verbose    also what became of each event, and how the sampler did\n"
-    "  --json       one JSON object; its fields are described in strobe(1)\n"
+    "  --json       one JSON object; strobe-report(1) describes its fields\n"
     "\n"
     "A trace takes --top, --by wall, --by cpu, --verbose and --json; the others are for sessions.\n"
     "\n"

@@ -17,7 +17,7 @@ const char strobe_usage_compare[] =
     "  --seeds A..B       seeds to play (1)\n"
     "  --policy P         only this policy; may be given several times\n"
     "  --costs FILE       what the tracer's work costs (fixtures/costs/x86-64.json, built in)\n"
-    "  -j N               processes (1)\n"
+    "  -j, --jobs N       processes (1)\n"
     "  -o, --output DIR   leave there: results.jsonl, report.html; and for the first seed of each\n"
     "                     scenario and policy the traces, in DIR/SCENARIO/POLICY/\n"
     "  --json             print JSON: an array of summaries\n"

@@ -35,7 +35,7 @@ const char strobe_usage_explore[] =
     "  --save FILE        leave the failure in FILE; for one program in one memory model\n"
     "  --replay FILE      run the execution in FILE again, and show it; in a debugger, too. That\n"
     "                     of a litmus test needs the test's file besides\n"
-    "  -j N               processes (1)\n"
+    "  -j, --jobs N       processes (1)\n"
     "  --json             print JSON: an array of results\n"
     "  -f, --force        overwrite FILE\n"
     "\n"

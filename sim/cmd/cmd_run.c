@@ -49,7 +49,7 @@ const char strobe_usage_run[] =
     "  --costs FILE       what the tracer's work costs (fixtures/costs/x86-64.json, built in)\n"
     "  -o, --output DIR   leave there: session.strobe, trace.pftrace, truth.pftrace, score.json,\n"
     "                     report.html; of a swarm: results.jsonl, report.html\n"
-    "  -j N               processes of a swarm (1)\n"
+    "  -j, --jobs N       processes of a swarm (1)\n"
     "  --shard I/N        play the I-th of N equal parts of a swarm\n"
     "  --json             print JSON: one object; of a swarm a line for each seed\n"
     "  -f, --force        overwrite what is in DIR\n"

@@ -37,7 +37,9 @@ static int cmd_help(int argc, char **argv)
     printf("strobe-lab: plays simulated apps and measures how well they are captured.\n\n");
     for (const struct strobe_cmd *c = strobe_cmds; c->name; c++)
         printf("  strobe-lab %-9s  %s\n", c->name, c->summary);
-    printf("\n`strobe-lab help COMMAND` says all about one, `strobe-lab help scenario` how scenarios are written.\n"
+    printf("\n  -h, --help            this list; after the name of a command: what the command does\n"
+           "  -V, --version         the version\n"
+           "\n`strobe-lab help COMMAND` says all about one, `strobe-lab help scenario` how scenarios are written.\n"
            "`strobe run`, `compare` and `explore` are the same commands.\n"
            "Exit status: 0 fine, 1 the check failed, 2 bad use or bad input.\n");
     return strobe_output_end(STROBE_EXIT_OK);

@@ -1,6 +1,6 @@
 """Checks of what the command writes as JSON, for tests/cli/run.sh: prints what is wrong, nothing when all is right.
 
-usage: check_json.py CHECK FOLDER STROBE MANPAGE
+usage: check_json.py CHECK FOLDER STROBE MANFOLDER
 """
 import json
 import re
@@ -79,22 +79,21 @@ def self_times_add_up():
             print(f"kinds do not add up to {key}")
 
 
-def fields_are_in_the_man_page():
-    words = set(re.findall(r"[a-z0-9_]+", man.read_text()))
-
-    def walk(value, inside):
+def fields_are_in_the_man_pages():
+    def walk(value, inside, words):
         if isinstance(value, dict):
             for key, part in value.items():
                 # Names of kinds and of what was recorded are data, not fields.
                 if inside not in ("events_by_kind", "recorded", "values") and key not in words:
                     print(f"{key} (in {inside}) is not in the man page")
-                walk(part, key)
+                walk(part, key, words)
         elif isinstance(value, list):
             for part in value:
-                walk(part, inside)
+                walk(part, inside, words)
 
     for name in "session.json", "trace.json", "doctor.json", "findings.json":
-        walk(load(name), name)
+        page = "strobe-doctor.1" if name == "doctor.json" else "strobe-report.1"
+        walk(load(name), name, set(re.findall(r"[a-z0-9_]+", (man / page).read_text())))
 
 
 def formats_are_valid():

@@ -1,6 +1,6 @@
 """Checks of reports of parts of parts.strobe, a session of parts.c: prints what is wrong, nothing when all is right.
 
-usage: check_parts.py CHECK FOLDER STROBE MANPAGE
+usage: check_parts.py CHECK FOLDER STROBE MANFOLDER
 """
 import json
 import re
@@ -179,7 +179,7 @@ def frames_know_their_source():
 
 
 def fields_of_parts_are_in_the_man_page():
-    words = set(re.findall(r"[a-z0-9_]+", man.read_text()))
+    words = set(re.findall(r"[a-z0-9_]+", (man / "strobe-report.1").read_text()))
 
     def walk(value):
         if isinstance(value, dict):

@@ -111,7 +111,7 @@ is_refused report_repair_of_a_trace 'is for sessions' "$strobe" report --repair 
 
 source "$home/tests/cli/first_steps.sh"
 
-man=$home/engine/cmd/strobe.1
+man=$home/engine/cmd/man
 source "$home/tests/cli/parts.sh"
 
 # ---- bad files
@@ -596,43 +596,13 @@ fi
 
 # ---- what the texts promise
 
-plain=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$man")
-for command in run compare explore record convert report symbolize import doctor help; do
-    wanted "man_page_has_all_options_of_$command" || continue
-    run "$strobe" help $command
-    fault=
-    for option in $(grep -oE -- '(^|[ ,(\[])--?[a-zA-Z][a-z-]*' out | grep -oE -- '--?[a-zA-Z][a-z-]*' | sort -u); do
-        grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" <<<"$plain" || fault+=" $option"
-    done
-    verdict "man_page_has_all_options_of_$command" "${fault:+not in the man page:$fault}"
-    cp out "help-$command"
-    run "$strobe" $command --help
-    if [[ $command != help ]]; then
-        cmp -s out "help-$command" && verdict "help_is_the_same_both_ways_$command" ||
-            verdict "help_is_the_same_both_ways_$command" 'the texts differ'
-    fi
-done
+source "$home/tests/cli/pages.sh"
 if wanted help_of_scenarios_is_a_page; then
     run "$strobe" help scenario
     cp out help-scenario
     fault="status $status: $(head -n 3 out)"
     [[ $status == 0 && $(<out) == *DECLARATIONS*OPERATIONS*FAULTS* ]] && fault=
     verdict help_of_scenarios_is_a_page "$fault"
-fi
-if wanted help_has_all_options_of_the_man_page; then
-    fault=
-    for option in $(grep -oE -- '--[a-z][a-z-]*' <<<"$plain" | sort -u); do
-        grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" help-* || [[ $option == --version ]] || fault+=" $option"
-    done
-    verdict help_has_all_options_of_the_man_page "${fault:+in no help text:$fault}"
-fi
-if wanted man_page_is_well_formed; then
-    if command -v groff >/dev/null; then
-        fault=$(groff -man -Tutf8 -ww -z "$man" 2>&1 | head -n 3)
-        verdict man_page_is_well_formed "$fault"
-    else
-        skip man_page_is_well_formed 'no groff here'
-    fi
 fi
 if wanted help_texts_fit_a_terminal; then
     long=$(awk 'length > 110 { print FILENAME ": " $0 }' help-*)
@@ -653,7 +623,7 @@ if command -v python3 >/dev/null; then
     run "$strobe" report --json --top 0 deflated.perfetto-trace && cp out deflated.json
     run "$strobe" doctor --json true && cp out doctor.json
     run "$strobe" report --findings --json threads.txt && cp out findings.json
-    for check in same_numbers self_times_add_up fields_are_in_the_man_page formats_are_valid; do
+    for check in same_numbers self_times_add_up fields_are_in_the_man_pages formats_are_valid; do
         wanted $check || continue
         verdict $check "$(python3 "$home/tests/cli/check_json.py" $check "$work" "$strobe" "$man" 2>&1 | tail -n 3)"
     done

@@ -34,7 +34,9 @@ installs() {
 has_every_file() {
     local path
     for path in bin/strobe bin/strobe-lab libexec/strobe/strobe-player lib/strobe/libstrobe-preload.so \
-        lib/pkgconfig/strobe.pc share/man/man1/strobe.1 include/strobe/engine/store/session.h; do
+        lib/pkgconfig/strobe.pc include/strobe/engine/store/session.h \
+        share/man/man1/{strobe,strobe-{record,report,convert,doctor,symbolize,import,lab,run,compare,explore}}.1 \
+        share/man/man5/strobe-{scenario,session}.5; do
         [[ -s $dir/opt/strobe/$path ]] || { echo "missing $path"; return 1; }
     done
 }
@@ -110,7 +112,7 @@ leaves_nothing_on_failure() {
     [[ $(what_is_in "$dir/half") == . ]] || { what_is_in "$dir/half"; return 1; }
 }
 
-# A folder stands where the man page is to go: what was there before stays, and nothing is added.
+# A folder stands where a man page is to go: what was there before stays, and nothing is added.
 puts_back_what_was_there() {
     mkdir -p "$dir/old/bin" "$dir/old/share/man/man1/strobe.1/in the way"
     echo earlier >"$dir/old/bin/strobe"
