@@ -150,8 +150,8 @@ static void records_at_the_very_bounds_are_in_the_window(void **state)
 }
 
 #if defined(__x86_64__)
-/* R-12: a stack as it was dumped from a thread that stood in `sum`, with its registers: five frames, by their functions'
- * return addresses, and locals, arguments and an old record between them that are none. */
+/* R-12: a stack as it was dumped from a thread that stood in `sum`, with its registers: five frames, by their
+ * functions' return addresses, and locals, arguments and an old record between them that are none. */
 static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
 {
     static const uint64_t dump[] = {
