@@ -3,6 +3,7 @@
 #   B=DIR     where things are built (default build)
 #   CC=clang  another compiler
 #   SAN=address,undefined | thread    a sanitized build (give it a B of its own)
+#   WERROR=0  a warning of the compiler is no error
 #   HASTE=yes compiles sooner, code that runs slower: all but what goes into shared libraries
 #   PREFIX=/usr/local DESTDIR=        where `make install` puts things
 #   V=1       shows whole commands
@@ -23,10 +24,11 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 comma        := ,
+werror       := $(if $(filter 0,$(WERROR)),,-Werror)
 CFLAGS       ?= -O2 -g
 cflags       := -I. -isystem engine/backend/sdk/mach/include -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' -std=c11 \
-                -Wall -Wextra -Werror -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes -fno-omit-frame-pointer \
-                -pthread -MMD -MP
+                -Wall -Wextra $(werror) -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+                -fno-omit-frame-pointer -pthread -MMD -MP
 sim_flags    := -DSTROBE_ATOMIC_HEADER='"sim/kernel/atomic.h"' -DSTROBE_ABI_X86_64 -ffp-contract=off
 # For exploration each access to memory is made a call, which sim/explore/access.c answers; rings and tables are small.
 explore_flags := -O1 -fsanitize=thread -fno-sanitize=address,undefined -DSTROBE_SMALL \
@@ -55,10 +57,19 @@ endif
 # In little more than half the time. Not for another choice of CFLAGS.
 hasty        := $(if $(filter -O2,$(CFLAGS)),-O1 -g1)
 haste         = $(if $(HASTE),$(hasty))
-compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste)
+# Objects do not say where they were built. (Those that count coverage must.)
+here          = $(if $(findstring coverage,$(CFLAGS)),,-ffile-prefix-map="$(CURDIR)=.")
+compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste) $(here)
+assemble      = $(CC) $(CPPFLAGS) -I. -MMD -MP $(here)
 link          = $(CC) $(ldflags) $(LDFLAGS)
 
 run = $(if $V,,@echo '  $1 $@';)
+
+# What only compiles installs nothing: it says what is missing, and how to have it. Other targets install it.
+compiles := all tests units benches install uninstall read sources art mach help clean $B/%
+ifeq ($(filter-out $(compiles),$(or $(MAKECMDGOALS),all)),)
+export STROBE_DEPS ?= check
+endif
 
 # ---- what there is
 
@@ -168,7 +179,7 @@ $B/obj/%.o: %.c $B/flags
 
 $B/obj/%.o: %.S $B/flags
 	@mkdir -p $(@D)
-	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+	$(call run,cc)$(assemble) -c -o $@ $<
 
 $B/sim/%.o: %.c $B/flags
 	@mkdir -p $(@D)
@@ -176,7 +187,7 @@ $B/sim/%.o: %.c $B/flags
 
 $B/sim/%.o: %.S $B/flags
 	@mkdir -p $(@D)
-	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+	$(call run,cc)$(assemble) -c -o $@ $<
 
 $B/explore/%.o: %.c $B/flags
 	@mkdir -p $(@D)
@@ -200,7 +211,7 @@ $B/pic/%.o: %.c $B/flags
 
 $B/pic/%.o: %.S $B/flags
 	@mkdir -p $(@D)
-	$(call run,cc)$(CC) $(CPPFLAGS) -I. -fPIC -c -o $@ $<
+	$(call run,cc)$(assemble) -fPIC -c -o $@ $<
 
 $B/tests/unit/%: $B/obj/tests/unit/%.o $(support_obj) $(libs)
 	@mkdir -p $(@D)
@@ -231,7 +242,7 @@ $B/flags: private haste :=
 $B/flags: FORCE | deps-build
 	@mkdir -p $B
 	@echo '$(HASTE)' | cmp -s - $B/haste || { echo '$(HASTE)' >$B/haste; rm -f $@; }
-	@echo '$(compile)' | cmp -s - $@ || echo '$(compile)' >$@
+	@echo '$(subst $(here),,$(compile))' | cmp -s - $@ || echo '$(subst $(here),,$(compile))' >$@
 
 deps-build deps-unit deps-run deps-test deps-programs deps-programs-full: deps-%:
 	@ci/deps $*

@@ -35,16 +35,12 @@ $B/fake/%.o: %.c $B/flags
 
 $B/fake/%.o: %.S $B/flags
 	@mkdir -p $(@D)
-	$(call run,cc)$(CC) $(CPPFLAGS) -I. -fPIC -c -o $@ $<
+	$(call run,cc)$(assemble) -fPIC -c -o $@ $<
 
 # One library a level, all of the same objects: its level, and what it exports.
 $B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
 	@mkdir -p $(@D)
 	$(call run,ld)CC='$(CC)' OBJCOPY='$(OBJCOPY)' LINK='$(link)' sim/fake/art/level $* $@ $(fake_obj)
-
-$B/obj/%.o: %.S $B/flags
-	@mkdir -p $(@D)
-	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
 
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 

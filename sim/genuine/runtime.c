@@ -177,14 +177,3 @@ void sim_art_collect(const struct sim_art *a, struct strobe_jni *env)
     if (collect)
         sim_jni_call(env, sim_jni_allocate(env, class), collect, NULL);
 }
-
-void sim_art_end(struct sim_art *a)
-{
-    if (!a->genuine && a->vm) {
-        int32_t (*destroy)(struct strobe_jvm *) =
-            (int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(a->vm, STROBE_JVM_DESTROY);
-        destroy(a->vm);
-    }
-    a->vm = NULL;
-    a->env = NULL;
-}

@@ -45,7 +45,4 @@ enum strobe_status sim_art_start(const char *name, const struct sim_art_options 
 /* A whole collection on the calling thread, as System.gc has it. By a thread in native code. */
 void sim_art_collect(const struct sim_art *art, struct strobe_jni *env);
 
-/* The process ends without taking a genuine one down: that is no test of ours. Fakes are. */
-void sim_art_end(struct sim_art *art);
-
 #endif

@@ -93,11 +93,6 @@ struct sim_score {
 enum strobe_status sim_score(const struct sim_tracks *truth, const struct sim_tracks *claim,
                              const struct sim_score_options *options, struct sim_score *out);
 
-/* The same sums, instant by instant: visits every ns at which anything changes and rebuilds both paths from the start
- * each time. Slow; what sim_score is tested against. Methods and threads in any order. */
-enum strobe_status sim_score_brute(const struct sim_tracks *truth, const struct sim_tracks *claim,
-                                   const struct sim_score_options *options, struct sim_score *out);
-
 /* What the run cost, as who ran it knows: fills in the CPU times and the overhead. */
 void sim_score_costs(struct sim_score *s, uint64_t app_cpu_ns, uint64_t tracer_cpu_ns, uint64_t held_ns);
 

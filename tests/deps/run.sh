@@ -91,5 +91,21 @@ for group in $(grep -ohE 'deps-[a-z]+' Makefile ci/*.mk | sort -u | sed 's/deps-
     check "group $group exists" "$([[ $status == 0 ]] && echo yes)"
 done
 
+# makes ARGUMENTS...: runs make with the stand-ins first on PATH, in a B of its own; sets got and status.
+makes() {
+    got=$(PATH=$dir:$PATH make --no-print-directory "B=$dir/b" "$@" 2>&1)
+    status=$?
+}
+
+stand_in id 'echo 0'
+stand_in apt-get 'echo "apt-get must not run"; exit 9'
+stand_in dpkg-query 'for p in "${@:3}"; do [[ $p != libdw-dev ]] && echo "$p install ok installed"; done'
+makes
+check 'plain make installs nothing: it says what is missing, and the command that installs it' \
+    "$([[ $status == 2 && $got == *'sudo apt-get install -y --no-install-recommends libdw-dev'* &&
+        $got != *'must not run'* ]] && echo yes)"
+makes deps-run
+check 'a target that does the set-up installs' "$([[ $status == 2 && $got == *'must not run'* ]] && echo yes)"
+
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -24,8 +24,8 @@ $B/emulate/%.o: %.c $B/flags
 $B/emulate/libSystem.dylib: $(call emulate_obj,$(wildcard tests/emulate/guest/libsystem_*.c))
 	$(call run,ld)$(emulate_link) -install_name /usr/lib/libSystem.B.dylib -o $@ $^
 
-rules_src := tests/emulate/guest/rules.c $(wildcard tests/contract_mach/rules*.c) tests/contract_mach/crew.c
-$B/emulate/rules.dylib: $(call emulate_obj,$(rules_src)) \
+guest_rules := tests/emulate/guest/rules.c $(wildcard tests/contract_mach/rules*.c) tests/contract_mach/crew.c
+$B/emulate/rules.dylib: $(call emulate_obj,$(guest_rules)) \
                         $B/emulate/libSystem.dylib
 	$(call run,ld)$(emulate_link) -install_name @rpath/rules.dylib -o $@ $^
 

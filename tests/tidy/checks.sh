@@ -187,10 +187,10 @@ cited_properties_are_defined_and_tested() {
     written | python3 "$home/tests/tidy/properties.py"
 }
 
-# tests/README.md names each directory of tests, down to the second level: `unit`, `unit/store`.
+# tests/README.md names each directory of tests, down to the second level: `tests/unit/store`.
 tests_readme_names_each_directory() {
-    files '^tests/[^/]*/' | awk -F/ '{ print $2, $0 } NF > 3 { print $2 "/" $3, $0 }' | sort -u -k1,1 |
-        while read -r directory path; do
+    files '^tests/[^/]*/' | awk -F/ '{ print $1 "/" $2, $0 } NF > 3 { print $1 "/" $2 "/" $3, $0 }' |
+        sort -u -k1,1 | while read -r directory path; do
             grep -qF "\`$directory\`" tests/README.md 2>/dev/null ||
                 echo "$path:1: tests/README.md does not name \`$directory\`"
         done
@@ -200,6 +200,31 @@ top_level_holds_only_rooms() {
     files | cut -d/ -f1 | sort -u |
         grep -vxE '\.(ci|clang-format|editorconfig|gitignore)|LICENSE|Makefile|README\.md' |
         grep -vxE 'bench|ci|engine|fixtures|sim|tests' | sed 's/$/:1: does not belong at the top/'
+}
+
+# engine/README.md names every directory below engine/ that holds sources, sim/README.md those below sim/: by its path
+# in backticks, down to the third level (`engine/trace/import/rhea`). The fault names the directory's first source.
+directories_are_named_in_their_readme() {
+    files '^(engine|sim)/.*\.(c|h|S)$' | awk -F/ '{
+        name = $1 "/" $2
+        for (i = 3; i < NF && i <= 4; i++) name = name "/" $i
+        if (!(name in seen)) print name, $0
+        seen[name] = 1
+    }' | while read -r directory path; do
+        grep -qsF "\`$directory\`" "${directory%%/*}/README.md" ||
+            echo "$path:1: ${directory%%/*}/README.md does not name $directory"
+    done
+}
+
+# What a README names in backticks by its path from the root is there: `engine/store/ring.h`. NAME stands for any name.
+paths_in_readmes_are_there() {
+    files '(^|/)README\.md$' | while read -r readme; do
+        grep -noE '`(bench|ci|engine|fixtures|sim|tests)/[][A-Za-z0-9_.*/-]+`' "$readme" | tr -d '`' |
+            while IFS=: read -r line path; do
+                [[ $path == *NAME* ]] || compgen -G "$path" >/dev/null ||
+                    echo "$readme:$line: there is no $path"
+            done
+    done
 }
 
 # The capture half stands on a short list of the system's functions: tests/tidy/capture-symbols.txt, one name a

@@ -46,6 +46,7 @@ bites() {
     plant Makefile 'sources:\n\t@echo engine/base/used.c\n'
     plant engine/base/used.h '/* Said. */\n#ifndef STROBE_BASE_USED_H\n#define STROBE_BASE_USED_H\n#endif\n'
     plant engine/base/used.c '#include "engine/base/used.h"\n'
+    plant engine/README.md 'Atomics: `engine/base`, as `engine/base/used.h`.\n'
     local before after
     before=$(cd "$planted" && $rule build)
     plant "$path" "$3"
@@ -111,6 +112,10 @@ bites cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  T
 bites cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`engine/base/used.c\`\n"
 bites tests_readme_names_each_directory tests/nowhere/run.sh 'x\n'
 bites tests_readme_names_each_directory tests/unit/nowhere/a.c 'x\n'
+bites directories_are_named_in_their_readme engine/unheard_of/a.c 'int a;\n'
+bites directories_are_named_in_their_readme engine/base/deeper/a.h '/* Said. */\n'
+bites directories_are_named_in_their_readme sim/kernel/a.S '.text\n'
+bites paths_in_readmes_are_there sim/README.md 'See `engine/base/unheard_of.h`.\n'
 
 # The rules about what was built, on objects and on a program that break them.
 objects=$planted/objects

@@ -217,11 +217,6 @@ void strobe_mapping_free(struct strobe_mapping *m)
     free(m);
 }
 
-size_t strobe_mapping_class_count(const struct strobe_mapping *m)
-{
-    return m->count;
-}
-
 /* ---- members ---- */
 
 /* "[1:5:]TYPE NAME(PARAMETERS)[:10[:14]] -> NEW", taken apart. */

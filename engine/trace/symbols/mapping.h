@@ -35,7 +35,6 @@ enum strobe_status strobe_mapping_parse(const char *text, size_t bytes, const ch
  * Allocated with malloc; NULL: out of memory. */
 char *strobe_mapping_method(const struct strobe_mapping *m, const char *method);
 
-size_t strobe_mapping_class_count(const struct strobe_mapping *m);
 void strobe_mapping_free(struct strobe_mapping *m);
 
 #endif

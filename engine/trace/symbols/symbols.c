@@ -491,11 +491,6 @@ int strobe_symbols_in_syscall(struct strobe_symbols *s, uint64_t address, struct
     return 1;
 }
 
-uint32_t strobe_symbols_function_count(const struct strobe_symbols *s)
-{
-    return (uint32_t)s->by_function.count;
-}
-
 size_t strobe_symbols_images(struct strobe_symbols *s, const struct strobe_image_report **out)
 {
     for (size_t i = 0; i < s->image_count; i++) {

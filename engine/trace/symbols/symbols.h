@@ -89,9 +89,6 @@ size_t strobe_symbols_resolve(struct strobe_symbols *symbols, uint64_t return_ad
  * "[syscall]" when the number of the call is not known. */
 int strobe_symbols_in_syscall(struct strobe_symbols *symbols, uint64_t return_address, struct strobe_symbol *out);
 
-/* Function ids handed out so far: 0 .. count - 1. */
-uint32_t strobe_symbols_function_count(const struct strobe_symbols *symbols);
-
 /* The images of the session, and what became of each, in the session's order. Returns their count; *out lives until the
  * next call on `symbols`. */
 size_t strobe_symbols_images(struct strobe_symbols *symbols, const struct strobe_image_report **out);

@@ -19,7 +19,7 @@ $(call obj,virtual,$(virtual_xnu)): flavour := -Dfake_mach_pthreads=sim_virtual_
 $(call obj,virtual,tests/contract_mach/fake.c): flavour := -Dmain=contract_mach_main
 $B/virtual/%.o: %.S $B/flags
 	@mkdir -p $(@D)
-	$(call run,cc)$(CC) $(CPPFLAGS) -I. -c -o $@ $<
+	$(call run,cc)$(assemble) -c -o $@ $<
 
 $B/virtual/%.o: %.c sim/player/virtual/posix.h $B/flags
 	@mkdir -p $(@D)
@@ -39,7 +39,7 @@ $B/virtual/forbidden.h: sim/player/virtual/posix.h sim/player/virtual/mach/zone.
 virtual_guard := $B/virtual/sim/fake/mach/guard/entries.o
 $(virtual_guard): sim/fake/mach/guard/entries.S sim/fake/mach/guard/forbidden.inc $B/virtual/forbidden.h $B/flags
 	@mkdir -p $(@D)
-	$(call run,cc)$(CC) $(CPPFLAGS) -I. -DSIM_VIRTUAL -include $B/virtual/forbidden.h -c -o $@ $<
+	$(call run,cc)$(assemble) -DSIM_VIRTUAL -include $B/virtual/forbidden.h -c -o $@ $<
 $B/virtual/forbidden.syms: $(virtual_guard)
 	$(call run,gen)$(NM) --defined-only $< | sed -nE 's/.* T guarded_(.*)/\1 guarded_\1/p' >$@
 $B/guarded/%.o: $B/%.o $B/virtual/forbidden.syms

@@ -2,6 +2,7 @@
  * that calls of 10 or more are long. */
 #include "sim/score/score.h"
 
+#include "tests/sim/support/score_brute.h"
 #include "tests/sim/support/story.h"
 
 #include <setjmp.h>

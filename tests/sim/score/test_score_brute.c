@@ -1,6 +1,6 @@
 /* The fast scorer and the one that looks at each instant say the same of anything. */
 #include "sim/kernel/random.h"
-#include "sim/score/score.h"
+#include "tests/sim/support/score_brute.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -307,7 +307,7 @@ static void functions_of_equal_name_are_two_when_they_are_two_S59(void **state)
     assert_string_equal(y.function, "same");
     assert_int_not_equal(x.function_id, y.function_id);
     assert_int_equal(one(s, BIAS + a + 1).function_id, x.function_id);
-    assert_int_equal(strobe_symbols_function_count(s), 2);
+    assert_true(x.function_id < 2 && y.function_id < 2);   /* dense from 0 */
     done(s);
 }
 

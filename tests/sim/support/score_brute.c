@@ -1,6 +1,7 @@
+#include "tests/sim/support/score_brute.h"
+
 #include "sim/score/grow.h"
 #include "sim/score/pairing.h"
-#include "sim/score/score.h"
 
 #include <string.h>
 
