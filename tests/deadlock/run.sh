@@ -1,7 +1,7 @@
 #!/bin/bash
-# No deadlock, enforced: each forbidden call planted in the window of a capture is caught, on real threads by the guard
-# and in virtual time by the kernel; without either, the wait-for graph tells the deadlock and the watchdog ends it.
-# The emulated core runs the same plants (tests/emulate).
+# No deadlock, enforced (S-40): each forbidden call planted in the window of a capture is caught, on real threads by the
+# guard and in virtual time by the kernel; without either, the wait-for graph tells the deadlock and the watchdog ends
+# it. The emulated core runs the same plants (tests/emulate).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-build}

@@ -181,6 +181,21 @@ claims_about_threads_name_what_explores_them() {
         }'
 }
 
+# tests/PROPERTIES.md defines each id that the tree cites (S-10, R-7, ..._S10), and names for each property tests that
+# exist and cite it, or says why there is none.
+cited_properties_are_defined_and_tested() {
+    written | python3 "$home/tests/tidy/properties.py"
+}
+
+# tests/README.md names each directory of tests, down to the second level: `tests/unit/store`.
+tests_readme_names_each_directory() {
+    files '^tests/[^/]*/' | awk -F/ '{ print $1 "/" $2, $0 } NF > 3 { print $1 "/" $2 "/" $3, $0 }' |
+        sort -u -k1,1 | while read -r directory path; do
+            grep -qF "\`$directory\`" tests/README.md 2>/dev/null ||
+                echo "$path:1: tests/README.md does not name \`$directory\`"
+        done
+}
+
 top_level_holds_only_rooms() {
     files | cut -d/ -f1 | sort -u |
         grep -vxE '\.(ci|clang-format|editorconfig|github|gitignore)|LICENSE|Makefile|README\.md' |

@@ -103,6 +103,15 @@ bites claims_about_threads_name_what_explores_them engine/store/a.h '/* Lock-fre
 bites no_file_is_dead engine/base/unheard_of.c 'int a;\n'
 bites no_file_is_dead engine/base/unheard_of.h '/* Said. */\n'
 bites top_level_holds_only_rooms notes.txt 'x\n'
+unknown="S-""99" given=tests/a.c where=tests/PROPERTIES.md
+bites cited_properties_are_defined_and_tested engine/base/a.c "/* It is kept ($unknown). */\n"
+bites cited_properties_are_defined_and_tested tests/unit/a.c "void it_is_kept_${unknown/-/}(void);\n"
+bites cited_properties_are_defined_and_tested tests/mutants/curated/a.patch "Breaks: R-""99, a rule\n"
+bites cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n"
+bites cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`$given\`\n"
+bites cited_properties_are_defined_and_tested "$where" "- **S-""1** A rule.\n  Tests: \`engine/base/used.c\`\n"
+bites tests_readme_names_each_directory tests/nowhere/run.sh 'x\n'
+bites tests_readme_names_each_directory tests/unit/nowhere/a.c 'x\n'
 bites directories_are_named_in_their_readme engine/unheard_of/a.c 'int a;\n'
 bites directories_are_named_in_their_readme engine/base/deeper/a.h '/* Said. */\n'
 bites directories_are_named_in_their_readme sim/kernel/a.S '.text\n'

@@ -103,7 +103,8 @@ static void check_again(void *state)
 }
 
 static const struct explore_program again_program = {
-    .name = "artthreads/again", .what = "a tid used again: what is looked up is of one life, and never of an earlier",
+    .name = "artthreads/again",
+    .what = "a tid used again: what is looked up is of one life, and never of an earlier (S-45)",
     .thread_count = 2, .state_bytes = sizeof(struct artthreads_state), .setup = setup,
     .thread = {live_again, look_in_order}, .check = check_again, .quick = 2, .nightly = 3, .fenced = true,
 };

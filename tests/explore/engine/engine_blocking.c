@@ -192,7 +192,8 @@ static void wait_torn(void *state)
 }
 
 static const struct explore_program torn_program = {
-    .name = "blocking/torn", .what = "a note that is written over while it is read is not mixed with what was there",
+    .name = "blocking/torn",
+    .what = "a note that is written over while it is read is not mixed with what was there (S-10)",
     .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_torn,
     .thread = {give_later, note_both, wait_torn}, .quick = 1, .nightly = 2,
 };

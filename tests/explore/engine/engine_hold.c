@@ -67,7 +67,7 @@ static void setup(void *state)
 }
 
 static const struct explore_program once_program = {
-    .name = "hold/once", .what = "of sampler and watchdog one lets a thread go, and not while it is walked",
+    .name = "hold/once", .what = "of sampler and watchdog one lets a thread go, and not while it is walked (S-46)",
     .thread_count = 2, .state_bytes = sizeof(struct hold_state), .setup = setup,
     .thread = {hold_one_after_the_other, watch}, .check = check_held, .quick = 2, .nightly = 3,
 };

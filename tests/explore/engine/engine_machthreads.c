@@ -152,7 +152,7 @@ static void use(void *state)
 }
 
 static const struct explore_program use_program = {
-    .name = "machthreads/use", .what = "a port in use is given back when that is done, and before it at no time",
+    .name = "machthreads/use", .what = "a port in use is given back when that is done, and before it at no time (S-45)",
     .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup,
     .thread = {put_and_drop, use}, .check = check_drop, .quick = 1, .nightly = 2, .fenced = true,
 };

@@ -68,7 +68,7 @@ static void setup_two_chunks(void *state)
 }
 
 static const struct explore_program lap_program = {
-    .name = "ring/lap", .what = "writers that lap each other: samples there and overwritten are those written",
+    .name = "ring/lap", .what = "writers that lap each other: samples there and overwritten are those written (S-11)",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_two_chunks,
     .thread = {write_all, write_all}, .check = check_balance, .quick = 4, .nightly = 4,
 };
@@ -79,7 +79,8 @@ static void setup_one_chunk(void *state)
 }
 
 static const struct explore_program turns_program = {
-    .name = "ring/turns", .what = "a chunk goes from writer to writer: each sees all that was written in it before",
+    .name = "ring/turns",
+    .what = "a chunk goes from writer to writer: each sees all that was written in it before (S-17)",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
     .thread = {write_and_close, write_and_close}, .check = check_balance, .quick = 1, .nightly = 2,
 };

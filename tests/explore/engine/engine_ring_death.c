@@ -110,7 +110,7 @@ static void check_after_death(void *state)
 }
 
 const struct explore_program explore_ring_frozen = {
-    .name = "ring/frozen", .what = "a writer stopped at any step holds up nobody, and its chunk is won back",
+    .name = "ring/frozen", .what = "a writer stopped at any step holds up nobody, and its chunk is won back (S-16)",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_two_chunks,
     .thread = {write_and_merge, write_on}, .check = check_after_death, .quick = 2, .nightly = 4, .frozen = 1 << VICTIM,
 };

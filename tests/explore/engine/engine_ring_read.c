@@ -56,7 +56,8 @@ static void look_at_first(void *state)
 }
 
 const struct explore_program explore_ring_look = {
-    .name = "ring/look", .what = "a slot that is overwritten while it is read: whole records only, in their order",
+    .name = "ring/look",
+    .what = "a slot that is overwritten while it is read: whole records only, in their order (S-10)",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
     .thread = {fill_and_overwrite, look_at_first}, .check = check_balance, .quick = 2, .nightly = 3,
 };
@@ -225,7 +226,8 @@ static void salvage_third(void *state)
 }
 
 const struct explore_program explore_ring_salvage = {
-    .name = "ring/salvage", .what = "what is salvaged of a record that is being rewritten is its own, word by word",
+    .name = "ring/salvage",
+    .what = "what is salvaged of a record that is being rewritten is its own, word by word (S-16)",
     .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
     .thread = {overwrite_and_merge, salvage_third}, .check = check_balance, .quick = 1, .nightly = 1,
 };

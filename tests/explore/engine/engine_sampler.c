@@ -232,7 +232,7 @@ static void check_waiting(void *state)
 }
 
 static const struct explore_program waiting_program = {
-    .name = "sampler/waiting", .what = "a call that is looked at as it ends: its own stack and message, or none",
+    .name = "sampler/waiting", .what = "a call that is looked at as it ends: its own stack and message, or none (S-41)",
     .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_waiting,
     .thread = {wait_again, look}, .check = check_waiting, .quick = 2, .nightly = 2,
 };

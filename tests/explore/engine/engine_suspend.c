@@ -284,7 +284,8 @@ static void setup_two(void *state)
 }
 
 static const struct explore_program two_program = {
-    .name = "suspend/two", .what = "a late signal stops no thread for another's request: registers are those asked for",
+    .name = "suspend/two",
+    .what = "a late signal stops no thread for another's request: registers are those asked for (S-45, S-46)",
     .thread_count = 3, .state_bytes = sizeof(struct suspend_state), .setup = setup_two,
     .thread = {work_and_stop, work_and_stop, look_at_both}, .check = check, .quick = 1, .nightly = 2,
 };
@@ -308,7 +309,8 @@ static void call(void *state)
 }
 
 static const struct explore_program blocked_program = {
-    .name = "suspend/blocked", .what = "no signal reaches a call: its thread sees the request, or the sampler the call",
+    .name = "suspend/blocked",
+    .what = "no signal reaches a call: its thread sees the request, or the sampler the call (S-42)",
     .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_patient,
     .thread = {call, look_once}, .check = check, .quick = 1, .nightly = 1,
     .interrupted = 1, .interrupt = interrupt,

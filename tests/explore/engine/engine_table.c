@@ -154,7 +154,8 @@ static void check_same(void *state)
 }
 
 static const struct explore_program same_program = {
-    .name = "table/same", .what = "three threads intern the same stacks: equal ids, each stack once in the table",
+    .name = "table/same",
+    .what = "three threads intern the same stacks: equal ids, each stack once in the table (S-33)",
     .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_room,
     .thread = {intern_same, intern_same, intern_same}, .check = check_same, .quick = 1, .nightly = 2,
 };
@@ -189,7 +190,8 @@ static void check_different(void *state)
 }
 
 static const struct explore_program different_program = {
-    .name = "table/different", .what = "three threads intern different stacks: the table is what a serial oracle holds",
+    .name = "table/different",
+    .what = "three threads intern different stacks: the table is what a serial oracle holds (S-33)",
     .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_room,
     .thread = {intern_different, intern_different, intern_different}, .check = check_different,
     .quick = 1, .nightly = 2,
@@ -238,7 +240,7 @@ static void check_full(void *state)
 }
 
 static const struct explore_program full_program = {
-    .name = "table/full", .what = "a table that fills: right prefixes, refusals counted, no wrong stack",
+    .name = "table/full", .what = "a table that fills: right prefixes, refusals counted, no wrong stack (S-31)",
     .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_few,
     .thread = {intern_different, intern_different, intern_different}, .check = check_full, .quick = 1, .nightly = 2,
 };

@@ -1,4 +1,4 @@
-/* Stopping virtual threads: in whatever state, by signal and at once, in time or not; and ending them. */
+/* Stopping virtual threads: in whatever state, by signal and at once, in time or not; and ending them (S-40). */
 #include "tests/sim/support/stage.h"
 
 static const uint64_t SIGNAL_NS = 4000;

@@ -1,8 +1,8 @@
 /* Rows S-50 to S-60 of the properties: what is made of samples. Each scenario is played under the engine, and where
  * btrace fails on the very same one, under btrace too.
  *
- * Not here: S-57. All code of a scenario belongs to a method with a name; see test_symbols.c, "what has no name gets a
- * placeholder". */
+ * Not here: functions without a name. All code of a scenario belongs to a method with a name; see test_symbols.c, "what
+ * has no name gets a placeholder". */
 #include "engine/trace/build/timeline.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/strobe.h"

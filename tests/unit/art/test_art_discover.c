@@ -1,7 +1,7 @@
 /* Discovery of the runtime's objects, in a memory of words that the test lays out: found by what they hold, and refused
  * when one thing about them is not as it must be.
  *
- * R16, of what NetEase's capture scans for: decoys (words_that_equal..., two_places_that_are_both_proven...), none and
+ * R-16, of what NetEase's capture scans for: decoys (words_that_equal..., two_places_that_are_both_proven...), none and
  * unaligned (a_java_vm_that_stands_nowhere_or_not_at_a_word...), the mapping's end (the_scan_ends_where...), another
  * level's layout (members_at_other_places_are_refused, in tests/contract_art/suspend.c), and methods that have gone
  * (tests/contract_art/engine.c and netease.c). */

@@ -1,5 +1,5 @@
 /* Hooks: words of methods and slots of libraries are exchanged, lead to the original, and are afterwards as they were,
- * whatever fails on the way. */
+ * whatever fails on the way (R-13). */
 #include "engine/backend/art/hooks/hook.h"
 #include "engine/backend/art/mapping.h"
 

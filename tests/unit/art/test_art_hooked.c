@@ -1,7 +1,7 @@
 /* Calls through hooked slots, in every way that has broken hubs which keep a list of frames for each thread
  * (ShadowHook, bhook): recursion, depth, longjmp, threads that end, hooks taken out in the middle, signals. Slots have
  * no such list; a proxy runs at every call, and what leaves it by another way leaves nothing behind.
- * The regressions R13. */
+ * The regressions R-13. */
 #include "engine/backend/art/hooks/hook.h"
 #include "tests/unit/support/workshop.h"
 

@@ -1,4 +1,5 @@
-/* Where symbols of libraries are: in libraries that this test has the compiler make, and in damaged copies of them.
+/* Where symbols of libraries are: in libraries that this test has the compiler make, and in damaged copies of them
+ * (R-16).
  * takes: 7 s */
 #include "engine/backend/art/module_table.h"
 

@@ -1,5 +1,5 @@
 /* Waits that have not ended: the sampler takes their stacks without a stop, once a wait, and only what is still
- * true. */
+ * true (S-41). */
 #include "tests/unit/support/capture_rig.h"
 
 #include <setjmp.h>

@@ -130,7 +130,7 @@ static void a_pointer_outside_the_window_gives_no_frame(void **state)
     assert_int_equal(count, 0);
 }
 
-/* R12: both bounds count. A record may begin at the lowest byte and end at the highest, and be all that there is. */
+/* both bounds count. A record may begin at the lowest byte and end at the highest, and be all that there is. */
 static void records_at_the_very_bounds_are_in_the_window(void **state)
 {
     enum { LOW = 64, HIGH = 160, RECORD = sizeof(struct strobe_frame_record) };
@@ -150,8 +150,8 @@ static void records_at_the_very_bounds_are_in_the_window(void **state)
 }
 
 #if defined(__x86_64__)
-/* R12: a stack as it was dumped from a thread that stood in `sum`, with its registers: five frames, by their functions'
- * return addresses, and locals, arguments and an old record between them that are none. */
+/* R-12: a stack as it was dumped from a thread that stood in `sum`, with its registers: five frames, by their
+ * functions' return addresses, and locals, arguments and an old record between them that are none. */
 static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
 {
     static const uint64_t dump[] = {
@@ -177,7 +177,7 @@ static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
     assert_memory_equal(frames + FRAMES - 5, callers, sizeof callers);
 }
 
-/* R12: the forms of a prologue and an epilogue, at each of which the caller's address stands elsewhere. */
+/* the forms of a prologue and an epilogue, at each of which the caller's address stands elsewhere. */
 static void each_form_of_a_prologue_shows_where_the_caller_is(void **state)
 {
     static const struct { uint8_t code[8]; size_t bytes; int off; } forms[] = {

@@ -1,5 +1,5 @@
 /* Method logs of btrace 2.0: what was logged is told as calls that nest, and a log of ours reads back to the same.
- * The regressions R8. */
+ * The regressions R-8. */
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/trace/import/btrace/btrace2_read.h"
 #include "engine/trace/export/btrace2_write.h"

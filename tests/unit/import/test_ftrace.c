@@ -1,4 +1,5 @@
-/* ftrace text is read for what it says, whoever wrote it, and written so that it reads back to the same. */
+/* ftrace text is read for what it says, whoever wrote it, and written so that it reads back to the same. Of the
+ * regressions R-7: names with bars in them, and a last line that was cut. */
 #include "engine/trace/import/ftrace/ftrace_line.h"
 #include "engine/trace/import/ftrace/ftrace_read.h"
 #include "engine/trace/export/ftrace_write.h"

@@ -1,6 +1,6 @@
 /* Stacks of Matrix's method log, by both contracts. Streams are written as `strobe import matrix-events` reads them;
  * items as depth,method,count,ms with D for the dispatch. What is expected of upstream is worked out by hand from the
- * rules of its parser, above each test (the regression R2, and the issues of Matrix that are named). In the workings,
+ * rules of its parser, above each test (the regression R-2, and the issues of Matrix that are named). In the workings,
  * d is the parser's depth, "x(d,ms)" an item that it emits, and lists have the newest item first. */
 #include "engine/trace/import/matrix/matrix_events.h"
 #include "engine/trace/import/matrix/matrix_stack.h"

@@ -1,5 +1,5 @@
 /* profilo's text form: numbers by their differences, wrapping around; texts whole in a line; marks as calls.
- * The regressions R10. */
+ * The regressions R-10. */
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"

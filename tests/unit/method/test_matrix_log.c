@@ -1,5 +1,5 @@
 /* Matrix's packed method log: its words, its ring and marks, its clock and states. What upstream's log does is told
- * by a model of it, beside ours: the regressions R1 and R3. */
+ * by a model of it, beside ours: the regressions R-1 and R-3. */
 #include "engine/method/matrix_log.h"
 
 #include "tests/unit/support/trial.h"

@@ -1,4 +1,4 @@
-/* A session of which only the first part has its blocks: a store to any other page would end the process. */
+/* A session of which only the first part has its blocks: a store to any other page would end the process (S-20). */
 #include "engine/store/session.h"
 #include "tests/unit/support/workshop.h"
 

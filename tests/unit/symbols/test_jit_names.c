@@ -1,4 +1,4 @@
-/* Names of generated code are kept with the session, and each stack gets those that held when it was taken. */
+/* Names of generated code are kept with the session, and each stack gets those that held when it was taken (S-57). */
 #include "engine/trace/symbols/jit_names.h"
 
 #include "engine/trace/model/function_tree.h"

@@ -1,7 +1,7 @@
 /* Streams of calls are made whole: by each policy, what the rules of calls_repair.h say. Streams are written as
  * `Ba@1 Tb@3 Ea@4`: what, method, time; E_ is an end that names nothing; a star behind an end: it was made up.
  *
- * The twelve rows (R7) are those of the study of RheaTrace's script (btrace v1.0.1, trace_doctor). What the script
+ * The twelve rows (R-7) are those of the study of RheaTrace's script (btrace v1.0.1, trace_doctor). What the script
  * makes of them stands beside; where ours differs, the script's is the defect that the row is kept for. */
 #include "engine/trace/model/calls_repair.h"
 

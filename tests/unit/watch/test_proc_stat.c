@@ -1,4 +1,4 @@
-/* /proc text: names that look like fields, text that is cut off, numbers at their limits (R15). */
+/* /proc text: names that look like fields, text that is cut off, numbers at their limits. */
 #include "engine/watch/proc_stat.h"
 #include "tests/unit/support/trial.h"
 

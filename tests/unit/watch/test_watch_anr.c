@@ -1,4 +1,4 @@
-/* SIGQUIT and threads' texts (R14). */
+/* SIGQUIT and threads' texts. */
 #include "engine/base/mix.h"
 #include "engine/watch/anr.h"
 #include "tests/unit/support/watch_rig.h"

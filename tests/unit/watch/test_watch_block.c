@@ -1,4 +1,4 @@
-/* The iOS monitor of the main run loop (R11): its grid of checks, point stack, annealing, limit. */
+/* The iOS monitor of the main run loop: its grid of checks, point stack, annealing, limit. */
 #include "engine/watch/block.h"
 #include "tests/unit/support/watch_rig.h"
 

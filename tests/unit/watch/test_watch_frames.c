@@ -1,5 +1,5 @@
 /* Frames: levels, rates by both formulas at any refresh rate, spans, and a plain oracle of random streams.
- * The regressions R5. */
+ * The regressions R-5. */
 #include "engine/base/mix.h"
 #include "engine/watch/frames.h"
 #include "tests/unit/support/watch_rig.h"

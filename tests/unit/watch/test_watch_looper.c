@@ -1,5 +1,5 @@
 /* The message loop: history, listeners, messages within messages; lag and ANR, with a watching thread that may be
- * late (the regressions R4). */
+ * late (the regressions R-4). */
 #include "engine/base/mix.h"
 #include "engine/watch/hang.h"
 #include "engine/watch/looper.h"

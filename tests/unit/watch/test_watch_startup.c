@@ -1,4 +1,4 @@
-/* Startup: cold, warm, splash, services; each rule that upstream gets wrong (R6). */
+/* Startup: cold, warm, splash, services; each rule that upstream gets wrong. */
 #include "engine/watch/startup.h"
 #include "tests/unit/support/watch_rig.h"
 
