@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Where the engine stands: the table of README, and the `expect` lines of scenarios.
+"""Where the engine stands: the table of bench/README.md, and the `expect` lines of scenarios.
 
-    standing.py STROBE table [SCENARIO...]      prints README's table: medians of five seeds in virtual time
+    standing.py STROBE table [SCENARIO...]      prints that table: medians of five seeds in virtual time
     standing.py STROBE expects [SCENARIO...]    plays 40 seeds of each and widens those `expect` lines of policies
                                                 that a seed breaks, or comes close to; says which
 
