@@ -1,6 +1,7 @@
 #!/bin/bash
-# The documents are right: their `build/strobe` and `build/strobe-lab` commands run as written, in their order. Paths,
-# links and make targets that they name exist. README.md is short, and its picture is the one that the tree draws.
+# The documents are right: their `build/strobe` and `build/strobe-lab` commands run as written, in their order, and what
+# they print is what the document says where it is marked with `<!-- printed -->`. Paths, links and make targets that
+# documents name exist. README.md is short, and its picture is the one that the tree draws.
 #
 # takes: 25 s
 set -u
@@ -22,29 +23,49 @@ verdict() {
     fi
 }
 
-# Each document's commands run in a directory of their own, laid out as a clone after `make`.
+# Runs a command of a document in the directory $clone, and keeps what it prints.
+run_command() {
+    local status
+    if ! command -v xz >/dev/null && [[ $2 == *' xz '* ]]; then
+        ((skipped++))
+        echo "skipped: no xz for: $2"
+        return
+    fi
+    (cd "$clone" && bash -c "${2%%#*}") >"$dir/said" 2>&1 </dev/null
+    status=$?
+    tr -s ' ' <"$dir/said" >>"$dir/printed"
+    if ((status)) && grep -q 'not installed' "$dir/said"; then
+        ((skipped++))
+        echo "skipped: no such runtime for: $2"
+    else
+        verdict "$1: $2" $status
+    fi
+    rm -f "$dir/said"
+}
+
+# Each document's commands run in a directory of their own, laid out as a clone after `make`. A block after the mark
+# `<!-- printed -->` has lines that the commands above it printed; blanks do not count, and `...` stands for the rest.
 run_commands() {
-    local line status clone
+    local line word clone is_printed=
     clone=$(mktemp -d "$dir/clone.XXXXXX")
     mkdir "$clone/out"
     ln -s "$B" "$clone/build"
     ln -s "$home/fixtures" "$home/tests" "$clone"
-    while read -r line; do
-        if ! command -v xz >/dev/null && [[ $line == *' xz '* ]]; then
-            ((skipped++))
-            echo "skipped: no xz for: $line"
-            continue
-        fi
-        (cd "$clone" && bash -c "${line%%#*}") >"$dir/said" 2>&1 </dev/null
-        status=$?
-        if ((status)) && grep -q 'not installed' "$dir/said"; then
-            ((skipped++))
-            echo "skipped: no such runtime for: $line"
-        else
-            verdict "$1: $line" $status
-        fi
-    done < <(grep -E '^    build/strobe(-lab)? ' "$1")
-    rm -f "$dir/said"
+    : >"$dir/printed"
+    while IFS= read -r line; do
+        case $line in
+        '    build/strobe '* | '    build/strobe-lab '*) run_command "$1" "${line#    }" ;;
+        '<!-- printed -->') is_printed=yes ;;
+        '' | '    '*...) ;;
+        '    '*)
+            [[ $is_printed ]] || continue
+            word=$(tr -s ' ' <<<"$line")
+            grep -qF -e "${word# }" "$dir/printed"
+            verdict "$1: a command prints '${word# }'" $?
+            ;;
+        *) is_printed= ;;
+        esac
+    done <"$1"
 }
 
 # Paths in backquotes, from the root; links, from the document's directory. A path whose directory is built, or that has
