@@ -255,6 +255,9 @@ deps-test: | deps-run
 run: all | deps-run ## plays all scenarios with all policies, records real programs: tables, traces in out/
 	@B=$B ci/demo out
 
+figures: all | deps-test ## draws the pictures of the documents, in fixtures/figures
+	@B=$B ci/figure
+
 # What watches calls of the C library can't itself be watched so. The race detector delays signals, which the fake
 # Mach's stops and the ticks of CPU clocks are made of, and takes a thread that is falsely said to have ended for a
 # race, and the page that threads share when memory is short (emutls). Its own functions can't be stepped through.
@@ -280,7 +283,7 @@ tests: all units $(if $(filter no,$(STRESS)),,$B/stress)
 test: tests | deps-test ## runs the tests: unit tests, whole-command suites, style
 	@B=$B tests/run $(unit_bin) $(suites)
 
-test-tools: all | deps-test ## the second compiler, README's commands; that runner, gate, mutants bite
+test-tools: all | deps-test ## the second compiler, the documents' commands; that runner, gate, mutants bite
 	@B=$B tests/run $(tool_suites)
 
 test-calibrate: all $B/bench/strobe-costs | deps-test ## virtual time predicts real threads, on four scenarios
@@ -330,8 +333,8 @@ help: ## says this
 
 FORCE:
 
-.PHONY: all run unit units read benches sources stress tests test test-tools test-calibrate explore clean help FORCE \
-        programs deps-build deps-unit deps-run deps-test deps-programs deps-programs-full
+.PHONY: all run figures unit units read benches sources stress tests test test-tools test-calibrate explore clean help \
+        FORCE programs deps-build deps-unit deps-run deps-test deps-programs deps-programs-full
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

@@ -109,7 +109,7 @@ calibrate: $B/bench/strobe-costs all ## holds virtual time against real threads:
 	@bench/calibrate.py $B/strobe --measure $< $(if $(RUNS),--runs $(RUNS)) $(if $(QUICK),--quick) \
 	    -o $B/calibrate.json $(SCENARIOS)
 
-standing: all ## prints the README's table of scores
+standing: all ## prints the table of scores of bench/README.md
 	@bench/standing.py $B/strobe table $(SCENARIOS)
 
 .PHONY: calibrate standing bench costs bench-peers run-peers gate gate-update

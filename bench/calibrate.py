@@ -28,8 +28,8 @@ measured after the real runs of each scenario, and virtual time charges the medi
 --keep stores what the real runs came to, with the costs measured beside them, and --again takes them from there instead
 of playing them: another table of costs, or another model, is held against the same runs.
 
-Before the last line is README's table, the medians of both modes. Last line: `N passed, N failed, N skipped`. Exit
-status 0: none failed; 1: some did; 2: could not be played.
+Before the last line is the table of bench/README.md, the medians of both modes. Last line: `N passed, N failed, N
+skipped`. Exit status 0: none failed; 1: some did; 2: could not be played.
 """
 import argparse
 import collections
@@ -306,7 +306,7 @@ def calibrate(strobe, path, costs, busy, runs, draws, real_runs):
 
 
 def show_medians(done):
-    """Real mode beside virtual time, in percent, as README has it."""
+    """Real mode beside virtual time, in percent: the table of bench/README.md."""
     scores = (("agreement, exact", 15), ("agreement, resolved", 17), ("overhead", 17), ("wakers found", 15))
     print("\n    scenario, beside             exact: virt.  real  resolved: virt.  real  overhead: virt.  real"
           "  wakers: virt.  real")

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Where the engine stands: the table of README, and the `expect` lines of scenarios.
+"""Where the engine stands: two tables of bench/README.md, and the `expect` lines of scenarios.
 
-    standing.py STROBE table [SCENARIO...]      prints README's table: medians of five seeds in virtual time
+    standing.py STROBE table [SCENARIO...]      prints the scores on the simulated host: medians of five seeds in
+                                                virtual time
+    standing.py STROBE mach [SCENARIO...]       prints the scores on the fake Mach, beside `ideal` on the simulated
+                                                host: the same medians
     standing.py STROBE expects [SCENARIO...]    plays 40 seeds of each and widens those `expect` lines of policies
                                                 that a seed breaks, or comes close to; says which
 
@@ -19,15 +22,16 @@ import sys
 FIXTURES = "fixtures/scenarios"
 ONE_SEED = ("long_run",)                                   # the same at any
 FEW_SEEDS = ("cold_start", "thread_churn", "hang")         # they take long
+ON_MACH = ("ios_launch", "dispatch_storm", "hang", "malloc_deadlock", "thread_churn")
 POLICIES = ("strobe", "ideal", "btrace-android", "btrace-ios")
 MARGIN = 0.4                                               # of the spread that was seen, beyond it
 
 
-def results(strobe, path, policy, seeds):
+def results(strobe, path, policy, seeds, options=()):
     """As many results of the scenario as it is; its expectations are not judged when the cores are given."""
     printed = subprocess.run([strobe, "run", path, "--print"], capture_output=True, text=True, check=True).stdout
     cores = re.search(r"^cores (\d+)", printed, re.M).group(1)
-    command = [strobe, "run", path, "--policy", policy, "--cores", cores, "--json"]
+    command = [strobe, "run", path, "--policy", policy, "--cores", cores, "--json", *options]
     if seeds > 1:
         command += ["--seeds", f"1..{seeds}", "-j", str(os.cpu_count())]
     run = subprocess.run(command, capture_output=True, text=True)
@@ -47,6 +51,17 @@ def print_row(strobe, path):
     print(f"    {name:<27} {median('strobe', 'agreement'):7.1f} % {median('ideal', 'agreement'):6.1f} % "
           f"{median('btrace-android', 'agreement'):13.1f} % {median('btrace-ios', 'agreement'):9.1f} % "
           f"{median('strobe', 'agreement_resolved'):8.1f} % {median('strobe', 'overhead'):8.2f} %", flush=True)
+
+
+def print_mach_row(strobe, path):
+    played = results(strobe, path, "strobe", 5, ["--runtime", "mach"])
+    ideal = results(strobe, path, "ideal", 5)
+
+    def median(of, score):
+        return 100 * statistics.median(r[score] for r in of)
+    print(f"    {os.path.basename(path)[:-4]:<19} {median(played, 'agreement'):4.1f} % "
+          f"{median(ideal, 'agreement'):8.1f} % {median(played, 'agreement_resolved'):8.1f} % "
+          f"{median(played, 'overhead'):8.2f} %", flush=True)
 
 
 def widened(score, values, low, high):
@@ -81,13 +96,16 @@ def update_expects(strobe, path):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[2] not in ("table", "expects"):
+    tasks = {"table": print_row, "mach": print_mach_row, "expects": update_expects}
+    if len(sys.argv) < 3 or sys.argv[2] not in tasks:
         print(__doc__, file=sys.stderr)
         sys.exit(2)
     strobe, what, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
+    if what == "mach":
+        paths = paths or [f"{FIXTURES}/{name}.scn" for name in ON_MACH]
     paths = paths or sorted(f"{FIXTURES}/{f}" for f in os.listdir(FIXTURES) if f.endswith(".scn"))
     for path in paths:
-        (print_row if what == "table" else update_expects)(strobe, path)
+        tasks[what](strobe, path)
 
 
 if __name__ == "__main__":

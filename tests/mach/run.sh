@@ -104,8 +104,8 @@ for name in ios_launch dispatch_storm hang malloc_deadlock thread_churn; do
     holds $name-adversary \
         'books balance, every suspend has its resume' "$books" \
         'few are taken for wakers who were none' 's["waker_precision"] > 0.8'
-    # malloc_deadlock, where six threads fight for one lock, is less right than an ideal sampler: see README. So is
-    # dispatch_storm, whose blocks between two hooks take some tens of us, and short threads are seen at hooks alone.
+    # malloc_deadlock, where six threads fight for one lock, is less right than an ideal sampler: see bench/README.md.
+    # So is dispatch_storm, whose blocks between two hooks take some tens of us. Short threads are seen at hooks alone.
     ideal=0 below=0
     [[ $name != dispatch_storm ]] || below=0.06
     [[ $name != thread_churn ]] || below=0.02

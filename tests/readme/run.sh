@@ -1,19 +1,17 @@
 #!/bin/bash
-# README tells the truth: its `build/strobe` commands run as written, in their order; each path and each make target
-# it names is there.
+# The documents are right: their `build/strobe` and `build/strobe-lab` commands run as written, in their order, and what
+# they print is what the document says where it is marked with `<!-- printed -->`. Paths, links and make targets that
+# documents name exist. README.md is short. Its picture and its figures of virtual time are those of this tree.
 #
-# takes: 17 s
+# takes: 40 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 home=$PWD B=${B:-build}
 [[ $B == /* ]] || B=$home/$B
+documents='README.md bench/README.md fixtures/README.md engine/trace/README.md'
 passed=0 failed=0 skipped=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-mkdir "$dir/out"
-ln -s "$B" "$dir/build"
-ln -s "$home/fixtures" "$dir/fixtures"
-ln -s "$home/tests" "$dir/tests"
 
 verdict() {
     if [[ $2 == 0 ]]; then
@@ -25,33 +23,118 @@ verdict() {
     fi
 }
 
-while read -r line; do
-    if ! command -v xz >/dev/null && [[ $line == *' xz '* ]]; then
+# Runs a command of a document in the directory $clone, and keeps what it prints.
+run_command() {
+    local status
+    if ! command -v xz >/dev/null && [[ $2 == *' xz '* ]]; then
         ((skipped++))
-        echo "skipped: no xz for: $line"
-        continue
+        echo "skipped: no xz for: $2"
+        return
     fi
-    (cd "$dir" && bash -c "${line%%#*}") >"$dir/said" 2>&1 </dev/null
+    (cd "$clone" && bash -c "${2%%#*}") >"$dir/said" 2>&1 </dev/null
     status=$?
+    tr -s ' ' <"$dir/said" >>"$dir/printed"
     if ((status)) && grep -q 'not installed' "$dir/said"; then
         ((skipped++))
-        echo "skipped: no such runtime for: $line"
+        echo "skipped: no such runtime for: $2"
     else
-        verdict "$line" $status
+        verdict "$1: $2" $status
     fi
-done < <(sed -n 's|^    \(build/strobe .*\)|\1|p' README.md)
-rm -f "$dir/said"
+    rm -f "$dir/said"
+}
 
-while read -r path; do
-    [[ -e $path ]]
-    verdict "README names $path" $?
-done < <(grep -oE '^\| `(engine|sim|bench|tests|ci|fixtures)[a-z/]*`' README.md | tr -d '|` ')
+# Each document's commands run in a directory of their own, laid out as a clone after `make`. A block after the mark
+# `<!-- printed -->` has lines that the commands above it printed; blanks do not count, and `...` stands for the rest.
+run_commands() {
+    local line word clone is_printed=
+    clone=$(mktemp -d "$dir/clone.XXXXXX")
+    mkdir "$clone/out"
+    ln -s "$B" "$clone/build"
+    ln -s "$home/fixtures" "$home/tests" "$clone"
+    : >"$dir/printed"
+    while IFS= read -r line; do
+        case $line in
+        '    build/strobe '* | '    build/strobe-lab '*) run_command "$1" "${line#    }" ;;
+        '<!-- printed -->') is_printed=yes ;;
+        '' | '    '*...) ;;
+        '    '*)
+            [[ $is_printed ]] || continue
+            word=$(tr -s ' ' <<<"$line")
+            grep -qF -e "${word# }" "$dir/printed"
+            verdict "$1: a command prints '${word# }'" $?
+            ;;
+        *) is_printed= ;;
+        esac
+    done <"$1"
+}
+
+# Paths in backquotes, from the root; links, from the document's directory. A path whose directory is built, or that has
+# a pattern in it, is not looked for.
+names_exist() {
+    local path target
+    while read -r path; do
+        [[ -e $path ]]
+        verdict "$1 names $path" $?
+    done < <(grep -oE '`(engine|sim|bench|tests|ci|fixtures)/[A-Za-z0-9_./+-]*[ `]' "$1" | tr -d '` ' | sort -u)
+    while read -r target; do
+        [[ -e $(dirname "$1")/$target ]]
+        verdict "$1 links to $target" $?
+    done < <(grep -oE '\]\([^)#:]+[)#]' "$1" | tr -d ']()#' | sort -u)
+    while read -r target; do
+        grep -qxE "$target" <<<"$targets" || [[ $target == *-clang ]]
+        verdict "$1 names make $target" $?
+    done < <(grep -oE '`make [a-z -]+' "$1" | tr -d '`' | cut -d' ' -f2- | tr ' ' '\n' | grep . | sort -u)
+}
+
+# A link to a section is to one that its document has, by GitHub's rule: small letters, - for blanks, no other signs.
+sections_exist() {
+    local link document section
+    while IFS='#' read -r link section; do
+        document=$(dirname "$1")/$link
+        [[ $link ]] || document=$1
+        grep -E '^##* ' "$document" | sed 's/^#* //' | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-' | grep -qxF -e "$section"
+        verdict "$1 links to $link#$section" $?
+    done < <(grep -oE '\]\([^):]*#[^)]+\)' "$1" | tr -d ']()' | sort -u)
+}
 
 targets=$(make -s help | sed -n 's/^ *make \([a-z-]*\) .*/\1/p')
-while read -r target; do
-    grep -qxE "$target" <<<"$targets" || [[ $target == *-clang ]]
-    verdict "README names make $target" $?
-done < <(grep -oE '`make [a-z -]+`' README.md | tr -d '`' | cut -d' ' -f2- | tr ' ' '\n' | sort -u)
+for document in $documents; do
+    names_exist "$document"
+    sections_exist "$document"
+    run_commands "$document"
+done
+
+# Rows of README.md's table of accuracy that the lab plays in virtual time are rows of bench/README.md. Both are what
+# standing.py prints: name, exact, ideal, ... resolved, overhead.
+rows_are_printed() {
+    local backend=$1 line name exact resolved overhead rows=0
+    shift
+    while IFS= read -r line; do
+        grep -qxF -e "$line" bench/README.md
+        verdict "bench/README.md has the row of standing.py:$line" $?
+        read -r name exact resolved overhead < <(awk '{ print $1, $2, $(NF - 3), $(NF - 1) }' <<<"$line")
+        grep -qF -e "| $backend | $name | $exact % | $resolved % | $overhead % |" README.md
+        verdict "README.md has the row of standing.py: $backend,$line" $?
+        ((++rows))
+    done < <(python3 bench/standing.py "$B/strobe" "$@")
+    ((rows == $# - 1))
+    verdict "standing.py prints $(($# - 1)) rows for $backend, not $rows" $?
+}
+scenarios=fixtures/scenarios
+rows_are_printed 'simulated Linux' table "$scenarios"/{album,scroll_jank,thread_churn}.scn
+rows_are_printed 'fake Mach' mach "$scenarios"/{ios_launch,thread_churn,malloc_deadlock}.scn
+
+lines=$(wc -l <README.md)
+((lines <= 250))
+verdict "README.md has at most 250 lines, not $lines" $?
+
+# The lab plays the same everywhere, so the picture is the same to the byte.
+B=$B ci/figure -o "$dir/timeline.svg" >"$dir/said" 2>&1 && cmp "$dir/timeline.svg" fixtures/figures/timeline.svg \
+    >>"$dir/said" 2>&1
+verdict 'fixtures/figures/timeline.svg is what the tree draws (make figures)' $?
+bytes=$(wc -c <fixtures/figures/timeline.svg)
+((bytes <= 100000))
+verdict "the picture has at most 100000 bytes, not $bytes" $?
 
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))
