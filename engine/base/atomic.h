@@ -1,9 +1,11 @@
-/* The one seam through which the engine touches memory that several threads, or a thread and its own
- * signal handlers, share. The native build maps each operation to C11 <stdatomic.h>; a simulator compiles
- * the same sources against its own definitions of these names (STROBE_ATOMIC_HEADER).
+/* Atomic operations on memory that several threads share, or that a thread shares with its own signal handlers.
  *
- * Types: strobe_a32, strobe_a64. Orders are named in the operation, so that a reader sees each edge.
- * Any context: none of them takes a lock on the targets we build for, which is asserted below. */
+ * The engine accesses such memory only through the names of this header. The native build maps each name to C11
+ * <stdatomic.h>. The lab compiles the same sources with its own definitions of these names, so that it can explore
+ * interleavings: STROBE_ATOMIC_HEADER names the header that holds them.
+ *
+ * Types: strobe_a32, strobe_a64. The name of each operation states its memory order, so that each synchronization edge
+ * is visible at the call. Any context: no operation takes a lock on the supported targets, which is asserted below. */
 #ifndef STROBE_BASE_ATOMIC_H
 #define STROBE_BASE_ATOMIC_H
 
@@ -32,7 +34,8 @@ _Static_assert(__atomic_always_lock_free(4, 0) && __atomic_always_lock_free(8, 0
 #define strobe_add_acq_rel(p, v) atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
 #define strobe_exchange_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
 
-/* Strong compare-exchange; on failure *expected receives what was found, with acquire, or relaxed as named. */
+/* Strong compare-exchange. On failure *expected receives the value found. strobe_cas_acq_rel loads that value with
+ * acquire; the other variants load it relaxed. */
 #define strobe_cas_acq_rel(p, expected, desired)                                                 \
     atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_acq_rel,    \
                                             memory_order_acquire)
@@ -50,12 +53,13 @@ _Static_assert(__atomic_always_lock_free(4, 0) && __atomic_always_lock_free(8, 0
 #define strobe_fence_release() atomic_thread_fence(memory_order_release)
 #define strobe_fence_seq_cst() atomic_thread_fence(memory_order_seq_cst)
 
-/* Orders a thread against its own signal handlers only; costs no instruction. */
+/* Orders accesses of a thread against those of its own signal handlers only. It costs no instruction. */
 #define strobe_fence_signal() atomic_signal_fence(memory_order_seq_cst)
 
 #endif
 
-/* A counter with one writer: plain speed, yet readable by others without a data race. */
+/* Adds n to a counter that has exactly one writer. The cost is that of a plain addition. Other threads may read the
+ * counter without a data race. */
 #define strobe_bump(p, n) strobe_store_relaxed((p), strobe_load_relaxed(p) + (n))
 
 #endif

@@ -1,11 +1,11 @@
-/* Hash mixing. Any context. */
+/* Hash functions for integers. Any context. */
 #ifndef STROBE_BASE_MIX_H
 #define STROBE_BASE_MIX_H
 
 #include <stdint.h>
 
-/* Spreads a 64-bit value over all bits (the finaliser of splitmix64; Steele, Lea, Flood,
- * OOPSLA 2014). A bijection. */
+/* Mixes a 64-bit value so that each input bit affects all output bits. It is the finaliser of splitmix64 (Steele, Lea,
+ * Flood, OOPSLA 2014). The function is a bijection. */
 static inline uint64_t strobe_mix64(uint64_t x)
 {
     x ^= x >> 30;
@@ -15,7 +15,8 @@ static inline uint64_t strobe_mix64(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Folds two values into one well-spread one with a single wide multiply (as in wyhash). */
+/* Combines two values into one hash. Where the compiler has 128-bit integers, one wide multiplication mixes them, as in
+ * wyhash; elsewhere two calls of strobe_mix64 do. */
 static inline uint64_t strobe_mix_pair(uint64_t a, uint64_t b)
 {
 #ifdef __SIZEOF_INT128__

@@ -1,24 +1,24 @@
-/* Outcomes of engine calls. Errors are values: nothing in the engine prints, exits or aborts on
- * them; only a broken invariant aborts. Any context. */
+/* Result codes of engine functions. The engine returns errors as values: it does not print, exit or abort because of an
+ * error. It aborts only when an invariant is broken. Any context. */
 #ifndef STROBE_BASE_STATUS_H
 #define STROBE_BASE_STATUS_H
 
 enum strobe_status {
     STROBE_OK = 0,
-    STROBE_FULL,         /* a fixed capacity is used up; the loss is counted where it happened */
-    STROBE_NO_ENTRY,     /* the thing asked for is not there */
-    STROBE_BAD_INPUT,    /* a file or argument is not what it must be */
-    STROBE_BAD_VERSION,  /* a session written by another version of the format */
-    STROBE_TRUNCATED,    /* a file ends before what its header promises */
-    STROBE_EXISTS,       /* would overwrite, and was not asked to */
-    STROBE_IO,           /* the system refused; errno tells why */
-    STROBE_UNSUPPORTED,  /* this machine or build cannot do it */
-    STROBE_LATE,         /* a thread could not be stopped in time */
+    STROBE_FULL,         /* a fixed capacity is used up; the place of the loss counts it */
+    STROBE_NO_ENTRY,     /* the requested item does not exist */
+    STROBE_BAD_INPUT,    /* a file or an argument is not valid */
+    STROBE_BAD_VERSION,  /* another version of the format wrote the session */
+    STROBE_TRUNCATED,    /* the file is shorter than its header states */
+    STROBE_EXISTS,       /* the target exists, and the caller did not ask to overwrite it */
+    STROBE_IO,           /* a system call failed; errno holds the reason */
+    STROBE_UNSUPPORTED,  /* this machine or this build cannot do it */
+    STROBE_LATE,         /* a thread did not stop in time */
     STROBE_GONE,         /* a thread has ended */
-    STROBE_UNREADABLE,   /* memory of the traced program could not be read */
+    STROBE_UNREADABLE,   /* memory of the traced program is not readable */
 };
 
-/* One lower-case phrase for a status, never NULL. Any context. */
+/* Returns a lower-case phrase for a status, never NULL. Any context. */
 static inline const char *strobe_status_text(enum strobe_status s)
 {
     switch (s) {

@@ -1,5 +1,5 @@
-/* Base-128 varints, as in the protobuf encoding
- * (https://protobuf.dev/programming-guides/encoding/). Any context. */
+/* Base-128 varints in the protobuf encoding (https://protobuf.dev/programming-guides/encoding/): seven bits a byte,
+ * lowest bits first; the top bit of a byte is set when another byte follows. Any context. */
 #ifndef STROBE_BASE_VARINT_H
 #define STROBE_BASE_VARINT_H
 
@@ -8,7 +8,7 @@
 
 enum { STROBE_VARINT_BYTES_MAX = 10 };
 
-/* Writes v at p, which must have room for STROBE_VARINT_BYTES_MAX; returns the end. */
+/* Writes v at p and returns the address behind it. The caller provides STROBE_VARINT_BYTES_MAX bytes at p. */
 static inline uint8_t *strobe_varint_put(uint8_t *p, uint64_t v)
 {
     while (v >= 0x80) {
@@ -19,7 +19,7 @@ static inline uint8_t *strobe_varint_put(uint8_t *p, uint64_t v)
     return p;
 }
 
-/* Reads a varint of [p, end) into *v; returns the byte after it, or NULL when it is cut off or longer
+/* Reads a varint from [p, end) into *v. Returns the address behind it, or NULL when the varint is cut off or longer
  * than ten bytes. */
 static inline const uint8_t *strobe_varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
 {
