@@ -1,22 +1,30 @@
-/* Blocks claimed by compare-and-swap, filled by their only owner.
+/* Call log: writers claim blocks by compare-and-swap, and only a block's owner fills it.
  *
- * A block's state word is stamp << 1 | open. FREE is 0. OPEN carries its owner's ticket: 1 + what the owner drew from
- * the log's cursor, so that no ticket is drawn twice. FINISHED carries the cursor's value at the time of finishing,
- * never less than the ticket. A claimant whose draw is older than the stamp it finds has been overtaken, and draws
- * again: stamps of one block only grow. An owner clears its block and then says so by its ticket in the block.
+ * A block's state word is stamp << 1 | open:
  *
- * Orders needed:
- *   claim (acquire)       sees all that the owner before wrote, as it finished the block (release): how much it
- *                         overwrites, and its own stores come after those. Explored: calls/lap, calls/turns
+ *   FREE       0
+ *   OPEN       the stamp is the owner's ticket: 1 + the value that the owner drew from the log's cursor. No ticket is
+ *              drawn twice
+ *   FINISHED   the stamp is the cursor's value at the time of finishing, never less than the ticket
+ *
+ * A writer whose draw is older than the stamp that it finds was overtaken, and draws again. The stamps of one block
+ * therefore only grow. The owner clears its block and then stores its ticket in the block: from then on the block's
+ * entries are the owner's.
+ *
+ * Memory orders needed:
+ *   claim (acquire)       The new owner sees all that the previous owner wrote before it finished the block (release).
+ *                         It needs the number of entries that it overwrites. Its own stores come after those of the
+ *                         previous owner. Explored: calls/lap, calls/turns
  *   claim, fence (release), clearing
- *                         a reader that sees a cleared word or a later one also sees the claim
- *   ticket (release)      a reader that sees it (acquire) sees the words cleared. Explored: calls/turns, calls/look
- *   word (release)        a reader that sees it (acquire) sees its time, and the entries before. Explored: calls/look
+ *                         A reader that sees a cleared word or a later one also sees the claim
+ *   ticket (release)      A reader that sees it (acquire) sees the words cleared. Explored: calls/turns, calls/look
+ *   word (release)        A reader that sees it (acquire) sees its time and all earlier entries. Explored: calls/look
  *   state (acquire), words, fence (acquire), state again
- *                         the other half of all these: nothing is taken for one owner's that is another's
+ *                         The reader's half of all these: a copy never mixes entries of two owners
  *
- * Who can hold up whom: nobody. A thread that stops or dies costs the others the block it holds, and one in the middle
- * of a claim what that block held. A claimant meets such blocks, passes on, and gives up after a fixed number. */
+ * No thread delays another. A thread that stops or dies withholds its block. A thread that stops or dies during a claim
+ * also loses the entries which that block held. A writer that claims skips such blocks and gives up after a fixed
+ * number of them. */
 #include "engine/store/call_log.h"
 
 enum {
@@ -26,13 +34,14 @@ enum {
     LAST_TRIES = 2,
     LOOK_TRIES = 2,
 #else
-    POLITE_TRIES = 8,    /* blocks looked at that were finished half a lap ago or earlier, before any other */
+    POLITE_TRIES = 8,    /* first round: blocks tried that must have been finished half a lap ago or earlier */
     LAST_TRIES = 64,
     LOOK_TRIES = 4,
 #endif
 };
 
-/* An entry's word may be anything but 0; a thread's index is within the accounts. */
+/* Callers ensure two limits that nothing here checks: an entry's word is not 0, and a thread's index is below
+ * account_count. */
 static uint64_t whole_pages(uint64_t bytes)
 {
     return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
@@ -80,8 +89,9 @@ static uint32_t filled(const struct strobe_call_block *b)
     return n;
 }
 
-/* A writer that was left in the middle of a claim may name a block that it never got, or has not cleared: that is
- * another's, or nobody's. */
+/* A writer that was interrupted during a claim and never resumed it may name a block that it did not get or has not
+ * cleared. The state or the ticket in the block then differs from the writer's ticket. Such a block is left as it is:
+ * it belongs to another owner, or stays withheld. */
 void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
 {
     uint64_t open = w->ticket << 1 | 1;
@@ -102,7 +112,7 @@ void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_wr
     w->block = 0;
 }
 
-/* Takes the block when its state allows: free, or finished at least `min_age` draws before `draw`. */
+/* Claims the block when its state allows it: free, or finished at least `min_age` draws before `draw`. */
 static bool take(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread, uint32_t index,
                  uint64_t draw, uint64_t min_age)
 {
@@ -146,8 +156,8 @@ static bool claim(const struct strobe_call_log *log, struct strobe_call_writer *
     return false;
 }
 
-/* A slow thread's block can be finished just before the cursor comes round to it. So a block is left alone until half
- * a lap after that, unless nothing older can be had. */
+/* A slow thread can finish its block just before the cursor reaches that block again. The first round therefore skips
+ * blocks finished less than half a lap ago. The second round accepts them when the first found no other block. */
 bool strobe_call_refill(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
 {
     strobe_call_finish(log, w, thread);

@@ -1,24 +1,27 @@
-/* The call log: every entry and exit of a function, exactly, as instrumentation tells them. Many threads, times of 64
- * bits, functions by address, so that there is no limit to their number. A region of the session file (session.h):
+/* Call log: records every entry and exit of a function that instrumentation reports.
+ *
+ * Many threads write at once. Times have 64 bits. A function is recorded by its address, so the number of functions has
+ * no limit. The log is a part of the session file (session.h):
  *
  *   head      struct strobe_call_head, a page
  *   accounts  struct strobe_call_account[], one for each entry of the thread table
  *   blocks    struct strobe_call_block[], page-aligned
  *
- * A thread claims a block, with one atomic addition and one exchange, and then fills it by plain stores: 16 bytes an
- * entry, the time first, then the word that makes it one (with release), so that whoever looks, also after a kill -9
- * at any instruction, meets whole entries only. No entry is ever 0, and a block is cleared before it is used again:
- * how far an open block is filled shows in the block itself.
+ * A thread claims a block with one atomic addition and one compare-and-swap, and then fills it with plain stores of 16
+ * bytes an entry. It stores the time first and then the entry's word (with release). A reader therefore finds only
+ * whole entries, also after a kill -9 at any instruction. No entry's word is 0, and the new owner clears a block before
+ * it uses the block again. The words of an open block therefore show how many entries it holds.
  *
- * A full log either refuses what comes (keep oldest) or takes the blocks that were finished longest ago (keep newest).
- * Of all that threads told, each entry is somewhere:
+ * A full log either refuses new entries (keep oldest) or claims again the blocks that were finished longest ago (keep
+ * newest). The accounting covers every entry that a thread reported:
  *
  *   told = present + overwritten + refused
  *
- * where `told` is the sum of the accounts' `told` (entries of finished blocks), of what open blocks hold, and of
- * `refused`; and what was overwritten is counted by who overwrote it.
+ * Here `told` is the number of all reported entries: the sum of the accounts' field `told` (entries of finished
+ * blocks), of the entries in open blocks, and of the accounts' field `refused`. The thread that overwrites an entry
+ * counts it.
  *
- * Own design; what it does better than the logs it is compared with is told in engine/method/entry.h. */
+ * The design is Strobe's own. engine/method/entry.h compares it with the method log of Matrix. */
 #ifndef STROBE_STORE_CALL_LOG_H
 #define STROBE_STORE_CALL_LOG_H
 
@@ -30,75 +33,80 @@
 #include <stdint.h>
 
 enum {
-#ifdef STROBE_SMALL      /* for exploration: the algorithm does not depend on it */
+#ifdef STROBE_SMALL      /* for exploration: the algorithm works with any value */
     STROBE_CALL_ENTRIES = 2,
 #else
-    STROBE_CALL_ENTRIES = 1022,        /* of a block: 16 KiB with its head */
+    STROBE_CALL_ENTRIES = 1022,        /* entries of a block; with its head a block has 16 KiB */
 #endif
     STROBE_CALL_BLOCKS_MAX = 1 << 18,
 };
 
-/* Bit of an entry's word: the function is left. The other bits are its address. */
+/* Bit of an entry's word: set when the entry is an exit. The other bits are the function's address. */
 #define STROBE_CALL_EXIT ((uint64_t)1 << 63)
 
 struct strobe_call_entry { strobe_a64 ticks, word; };
 
 struct strobe_call_block {
     strobe_a64 state;                  /* see call_log.c; 0: never used */
-    strobe_a64 ticket;                 /* of the owner who has cleared it: what is in it is that one's */
-    strobe_a64 thread;                 /* index of that owner */
-    strobe_a64 used;                   /* entries, once it is finished */
+    strobe_a64 ticket;                 /* of the owner that has cleared the block and written its entries */
+    strobe_a64 thread;                 /* that owner's index in the thread table */
+    strobe_a64 used;                   /* number of entries; valid once the block is finished */
     struct strobe_call_entry entry[STROBE_CALL_ENTRIES];
 };
 
-/* Of one thread; added to atomically, for its signal handlers tell, too. Overwritten are entries of any thread. */
+/* Accounting of one thread. Additions are atomic, because the thread's signal handlers add, too. `told` counts entries
+ * of finished blocks, `refused` entries that were not taken. `overwrote` counts entries of any thread that this thread
+ * overwrote. */
 struct strobe_call_account { strobe_a64 told, refused, overwrote; };
 
 struct strobe_call_head {
-    strobe_a64 next;                   /* blocks drawn so far */
+    strobe_a64 next;                   /* the cursor: numbers drawn so far */
     uint32_t block_count;
     uint32_t account_count;
-    uint32_t keep_oldest;              /* 1: refuse when full */
+    uint32_t keep_oldest;              /* 1: a full log refuses new entries */
     uint32_t unused;
 };
 
-/* A view of the region; head is NULL when the session has none. */
+/* A view of the log. head is NULL when the session has no call log. */
 struct strobe_call_log {
     struct strobe_call_head *head;
     struct strobe_call_account *accounts;
     struct strobe_call_block *blocks;
 };
 
-/* A writer's block; zeroed is a writer without one. Private to its thread. */
+/* A writer and its block. A zeroed writer has no block. Private to its thread. */
 struct strobe_call_writer {
     struct strobe_call_entry *next, *end;
     uint64_t ticket;
     uint32_t block;                    /* index + 1; 0 = none */
 };
 
-/* Bytes of a log. Any context. */
+/* Returns the bytes of a log. Any context. */
 uint64_t strobe_call_log_bytes(uint32_t block_count, uint32_t account_count);
 
-/* Lays an empty log out in zeroed memory. Creating only. */
+/* Lays out an empty log in zeroed memory. Start only. */
 void strobe_call_log_create(void *memory, uint32_t block_count, uint32_t account_count, bool keep_oldest);
 
-/* A checked view of `bytes` of memory. STROBE_BAD_INPUT: no log, or one that does not fit. Any context. */
+/* Opens a view of a log in `bytes` of memory. STROBE_BAD_INPUT: the header is invalid, or the memory is smaller than
+ * the header requires. Any context. */
 enum strobe_status strobe_call_log_open(void *memory, uint64_t bytes, struct strobe_call_log *out);
 
-/* Finishes the writer's block, if it has one, and claims another. False: there is none to be had, and the writer has
- * none; whoever wanted to tell an entry counts it as refused. A writer that was left in the middle of it (by a jump out
- * of a signal handler) may be used again: it is as after a death, and loses at most the block it was taking. `thread`:
- * index of the calling thread, below account_count. Any context; lock-free (explored: calls/lap, calls/turns,
- * calls/frozen). */
+/* Finishes the writer's block, if it has one, and claims another. Returns false when no block could be claimed; the
+ * writer then has no block, and the caller counts its entry as refused. `thread`: index of the calling thread, below
+ * account_count.
+ *
+ * A jump out of a signal handler can leave a call of this function unfinished. The writer may be used again afterwards.
+ * As after a thread's death, at most the block that was being claimed is lost. Any context; lock-free (explored:
+ * calls/lap, calls/turns, calls/frozen). */
 bool strobe_call_refill(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread);
 
-/* Finishes the writer's block. At the end of its thread. */
+/* Finishes the writer's block. A thread calls it when it ends. */
 void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread);
 
-/* Counts entries that were not taken. Any context. */
+/* Counts entries as refused. Any context. */
 void strobe_call_refuse(const struct strobe_call_log *log, uint32_t thread, uint64_t entries);
 
-/* Puts an entry where the writer has room for one (next != end). `word` is not 0. Its thread. */
+/* Writes an entry. The writer's block must have a free entry (next != end). `word` is not 0. By the writer's thread. */
 static inline void strobe_call_put(struct strobe_call_writer *w, uint64_t ticks, uint64_t word)
 {
     struct strobe_call_entry *e = w->next;
@@ -107,9 +115,9 @@ static inline void strobe_call_put(struct strobe_call_writer *w, uint64_t ticks,
     w->next = e + 1;
 }
 
-/* A block as it was found. */
+/* A copy of a block. */
 struct strobe_call_copy {
-    uint64_t ticket;                   /* grows from block to block of one writer */
+    uint64_t ticket;                   /* later blocks of one writer have greater tickets */
     uint32_t thread;                   /* below account_count */
     uint32_t count;
     bool open;
@@ -117,14 +125,14 @@ struct strobe_call_copy {
 };
 
 enum strobe_call_look {
-    STROBE_CALLS_EMPTY,                /* never used */
-    STROBE_CALLS_THERE,                /* *out is whole */
-    STROBE_CALLS_TAKEN,                /* being taken from one owner by the next: what it held is lost */
-    STROBE_CALLS_DAMAGED,              /* holds what no writer writes */
+    STROBE_CALLS_EMPTY,                /* the block was never used */
+    STROBE_CALLS_THERE,                /* *out is a whole copy */
+    STROBE_CALLS_TAKEN,                /* the next owner is claiming the block; the entries it held are lost */
+    STROBE_CALLS_DAMAGED,              /* the block holds values that no writer writes */
 };
 
-/* Looks at block `index`, below block_count, also while it is written. Stops no writer. Any thread; explored:
- * calls/look, calls/turns. */
+/* Copies block `index`, below block_count, also while a thread writes it. Stops no writer. Any thread (explored:
+ * calls/look, calls/turns). */
 enum strobe_call_look strobe_call_look(const struct strobe_call_log *log, uint32_t index,
                                        struct strobe_call_copy *out);
 

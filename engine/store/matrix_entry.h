@@ -1,13 +1,15 @@
-/* One entry of Matrix's packed method log: a method is entered or left, and when. What the capture half writes
- * (engine/method/matrix_log.h), dumps hold and the reading half takes apart
- * (engine/trace/import/matrix/matrix_stack.h).
+/* Entry of Matrix's packed method log: one word that records the entry into or the exit from a method, and its time.
+ *
+ * The capture half writes such entries (engine/method/matrix_log.h), dumps contain them, and the reading half decodes
+ * them (engine/trace/import/matrix/matrix_stack.h).
  *
  *     bit 63       1 = entered, 0 = left
  *     bits 62..43  the method's id
- *     bits 42..0   ms since the log was opened: good for 278 years
+ *     bits 42..0   ms since the log was opened; 43 bits last for 278 years
  *
- * A word of 0 is no entry. Ids of methods go from 1 to STROBE_MATRIX_ID_MAX; STROBE_MATRIX_DISPATCH is no method but
- * the message loop's handing out of a message. A dump is an array of these words, little-endian, and nothing else.
+ * A word of 0 is not an entry. Ids of methods are 1 .. STROBE_MATRIX_ID_MAX. The id STROBE_MATRIX_DISPATCH does not
+ * stand for a method: it stands for the dispatch of a message by the message loop. A dump is an array of these words,
+ * little-endian, and nothing else.
  *
  * Source: Tencent Matrix 3b8293bd, AppMethodBeat, as studied. Any context. */
 #ifndef STROBE_STORE_MATRIX_ENTRY_H

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-struct entry { uint64_t address; uint32_t bytes, flags; };   /* then the range of code, if it names one, and the text */
+struct entry { uint64_t address; uint32_t bytes, flags; };   /* then struct range (STROBE_NAME_CODE), text */
 struct range { uint64_t bytes, begin_ticks; };
 
 static uint64_t entry_bytes(uint64_t length)

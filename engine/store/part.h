@@ -1,4 +1,4 @@
-/* A part of a structure's memory, as an offset from its start. */
+/* Part of a structure's memory, given by its offset from the start of the structure. */
 #ifndef STROBE_STORE_PART_H
 #define STROBE_STORE_PART_H
 

@@ -1,34 +1,35 @@
-/* What one sample looks like in memory and in a session file. Little-endian, fixed size.
+/* Record: the format of one sample, in memory and in a session file. Little-endian, fixed size.
  *
- * A record takes one slot of the ring, or two neighbouring slots of one chunk when it carries metrics:
+ * A record occupies one slot of the ring. With metrics it occupies two neighbouring slots of one chunk:
  *
- *   slot i     struct strobe_record        (flag STROBE_FLAG_METRICS says that slot i+1 belongs to it)
+ *   slot i     struct strobe_record        (flag STROBE_FLAG_METRICS: slot i+1 belongs to it)
  *   slot i+1   struct strobe_metrics
  *
- * Five shapes of record:
+ * Forms of record:
  *   point   one or more merged samples of one stack: ticks = first, ticks + duration = last, count >= 1
- *   scope   a call that may block: ticks = begin, ticks + duration = end, count = 1, FLAG_SCOPE
- *   either  may be asynchronous (kind ASYNC): taken by the sampler, not by the thread itself
- *   tick    a point of kind CPU, taken by the thread itself when its CPU clock has advanced by one interval. cpu_ns is
- *           always known; arg = time in ticks that the thread has spent so far in short calls that were not recorded.
- *           Samples are merged only where the thread was on its processor all the time between them
- *   wake    who ended a wait (kind WAKE): no sample. Written by the thread that waited, right after the scope's
- *           record:
- *             ticks        when the waker released, within the scope; of a wait without a waker, its end
- *             duration     from there to the end of the wait
- *             arg          what was waited for, as in the scope
- *             stack        the waker's at the release; 0 = not known
- *             cpu_span_ns  the waker's thread index + 1; 0 = nobody: the wait timed out or was interrupted
- *             message      the waiter's
+ *   scope   a call that may block: ticks = begin, ticks + duration = end, count = 1, STROBE_FLAG_SCOPE
+ *   asynchronous
+ *           a point or a scope of kind ASYNC: the sampler took it, not the thread itself
+ *   tick    a point of kind CPU: the thread itself took it when its CPU clock had advanced by one interval. cpu_ns is
+ *           always valid; arg = time in ticks that the thread has spent so far in short calls that were not recorded.
+ *           Samples are merged only if the thread was on its processor all the time between them
+ *   wake    the thread that ended a wait (kind WAKE); not a sample. The waiting thread writes it directly after the
+ *           scope's record:
+ *             ticks        time of the release by the waker, within the scope; without a waker, the end of the wait
+ *             duration     from ticks to the end of the wait
+ *             arg          the object of the wait, as in the scope
+ *             stack        the waker's stack at the release; 0 = not known
+ *             cpu_span_ns  the waker's thread index + 1; 0 = no waker: the wait timed out or was interrupted
+ *             message      the waiter's message
  *             count 1, all else 0
- *   series  the process over time (kinds COUNTER, HITCH): no sample, and no doing of the thread it is written for.
- *           Written by the sampler, see engine/capture/series.h:
+ *   series  a value of the process over time (kinds COUNTER, HITCH); not a sample, and not an event of the thread that
+ *           it is written for. The sampler writes it, see engine/capture/series.h:
  *             COUNTER   a value at an instant: ticks, arg = the value, cpu_span_ns = enum strobe_series. A value of
  *                       STROBE_SERIES_END_CPU_NS belongs to `thread`
- *             HITCH     a turn of the main thread's run loop that took too long: ticks = begin, duration,
- *                       arg 0 = hitch, 1 = hang (enum strobe_hitch); stack = one seen in it; 0 = none. Of several
- *                       records of one thread and begin the longest counts: the others were written while it lasted
- *             thread = the process's main thread, else as said above; count 1, all else 0
+ *             HITCH     a turn of the main thread's run loop that took too long: ticks = begin, duration, arg = enum
+ *                       strobe_hitch; stack = a stack seen during the turn; 0 = none. Several records of one thread
+ *                       may have the same begin: the longest is valid, and the others were written during the turn
+ *             thread = the process's main thread unless stated above; count 1, all else 0
  *
  * Any context. */
 #ifndef STROBE_STORE_RECORD_H
@@ -36,7 +37,7 @@
 
 #include <stdint.h>
 
-/* What made the thread take a sample. Stored as a byte: append only. */
+/* The event that caused a sample. Stored as a byte: append only. */
 enum strobe_kind {
     STROBE_KIND_NONE = 0,
     STROBE_KIND_ASYNC,   /* the sampler stopped the thread */
@@ -62,31 +63,31 @@ enum strobe_kind {
     STROBE_KIND_MONITOR, /* entry of a managed runtime's monitor */
     STROBE_KIND_PARK,    /* parked until unparked */
     STROBE_KIND_JNI,     /* call through JNI; a point */
-    STROBE_KIND_GC,      /* stopped for the collector */
+    STROBE_KIND_GC,      /* stopped for the garbage collector */
     STROBE_KIND_IPC,     /* call into another process */
-    STROBE_KIND_WAKE,    /* no event of the program: who ended a wait */
-    STROBE_KIND_COUNTER, /* no event of the program: a value of the process at an instant */
-    STROBE_KIND_HITCH,   /* no event of the program: its run loop was late */
+    STROBE_KIND_WAKE,    /* not an event of the program: the thread that ended a wait */
+    STROBE_KIND_COUNTER, /* not an event of the program: a value of the process at an instant */
+    STROBE_KIND_HITCH,   /* not an event of the program: its run loop was late */
     STROBE_KIND_CPU,     /* the thread's own CPU clock ticked: see strobe_sample_interrupted */
     STROBE_KIND_COUNT,
-    STROBE_KIND_ROOM = 32   /* accounts that a thread entry has room for, so that a new kind changes no layout */
+    STROBE_KIND_ROOM = 32   /* number of accounts in a thread entry: greater than needed, so that kinds can be added */
 };
 _Static_assert(STROBE_KIND_COUNT <= STROBE_KIND_ROOM, "every kind has its account");
 
-/* What a COUNTER is the value of. Stored: append only. */
+/* The quantity of a COUNTER. Stored: append only. */
 enum strobe_series {
     STROBE_SERIES_CPU_NS,           /* CPU time of the whole process so far, the sampler's included */
-    STROBE_SERIES_FOOTPRINT_BYTES,  /* memory that is the process's own, by the system's account; see the backend */
-    STROBE_SERIES_THREADS,          /* threads that it has, the sampler included */
+    STROBE_SERIES_FOOTPRINT_BYTES,  /* memory private to the process, as the system counts it; see the backend */
+    STROBE_SERIES_THREADS,          /* number of its threads, the sampler included */
     STROBE_SERIES_COUNT,
-    STROBE_SERIES_END_CPU_NS = 255  /* no series: CPU time of the record's thread when the session ended. The thread was
-                                       alive, and in no recorded call */
+    STROBE_SERIES_END_CPU_NS = 255  /* not a series: CPU time of the record's thread when the session ended. The thread
+                                       was alive, and not in a recorded call */
 };
 
-/* How late a run loop was. Stored: append only. */
+/* The severity of a late turn of a run loop. Stored: append only. */
 enum strobe_hitch {
-    STROBE_HITCH_FRAME,   /* frames were late */
-    STROBE_HITCH_HANG,    /* the app did not answer */
+    STROBE_HITCH_FRAME,   /* hitch: frames were late */
+    STROBE_HITCH_HANG,    /* hang: the app did not respond */
     STROBE_HITCH_COUNT
 };
 
@@ -94,19 +95,19 @@ enum {
     STROBE_FLAG_SCOPE = 1,       /* a call with begin and end, not a point */
     STROBE_FLAG_METRICS = 2,     /* the next slot holds its struct strobe_metrics */
     STROBE_FLAG_CUT = 4,         /* the stack is cut: outermost frames are missing */
-    STROBE_FLAG_DOUBTFUL = 8,    /* the walk stopped at a frame that could not be believed */
+    STROBE_FLAG_DOUBTFUL = 8,    /* the unwinder stopped at a frame that failed its checks */
     STROBE_FLAG_CPU = 16,        /* cpu_ns is valid */
-    STROBE_FLAG_TABLE_FULL = 32, /* the stack table was full: stack is the longest prefix it holds */
-    STROBE_FLAG_FORCED = 64,     /* taken whatever the gate said */
+    STROBE_FLAG_TABLE_FULL = 32, /* the stack table was full: stack is the longest prefix that it holds */
+    STROBE_FLAG_FORCED = 64,     /* taken whatever the gate decided */
     STROBE_FLAG_BEGIN_CPU = 128, /* cpu_span_ns is valid */
-    STROBE_FLAG_ASKED = 256,     /* the sampler came while the thread was in this call, or short calls added up to an
-                                    interval: stands for its time as an asynchronous sample does. Of a tick (kind CPU):
-                                    the sampler asked for it, so it stands for no period of the CPU clock */
-    STROBE_FLAG_GAVE_WAY = 512,  /* of a tick (kind CPU): since the one before, the thread has given its processor away
-                                    in  a call that no hook saw. Without it, it was off its processor only in recorded
-                                    calls,  in those that `arg` counts, or because others had the processor */
-    STROBE_FLAG_STOOD = 1024,    /* of a tick: the thread stood here for all of the time that it waited for a processor
-                                    since the sample before */
+    STROBE_FLAG_ASKED = 256,     /* the sampler polled the thread during this call, or short calls added up to an
+                                    interval: the record stands for its time as an asynchronous sample does. On a tick
+                                    (kind CPU): the sampler requested it, so it stands for no period of the CPU clock */
+    STROBE_FLAG_GAVE_WAY = 512,  /* on a tick (kind CPU): since the previous tick the thread gave up its processor in a
+                                    call that no hook saw. Without the flag, it was off its processor only in recorded
+                                    calls, in calls that `arg` counts, or because other threads had the processor */
+    STROBE_FLAG_STOOD = 1024,    /* on a tick: the thread was at this place for all of the time that it waited for a
+                                    processor since the previous sample */
 };
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */
@@ -114,21 +115,21 @@ struct strobe_record {
     uint64_t ticks;        /* first sample, or begin of the scope */
     uint64_t duration;     /* ticks from there to the last sample, or to the end of the scope */
     uint64_t cpu_ns;       /* thread CPU time at the last sample or end */
-    uint64_t arg;          /* what the call was about: size, descriptor, address of the lock; else 0 */
+    uint64_t arg;          /* subject of the call: size, descriptor, address of the lock; else 0 */
     uint32_t stack;        /* stack table id at the last sample; 0 = none */
     uint32_t thread;       /* index in the session's thread table: one (tid, generation) */
-    uint32_t message;      /* message the thread was busy with; 0 = none known */
+    uint32_t message;      /* message that the thread was processing; 0 = not known */
     uint32_t count;        /* samples merged in this record, at least 1 */
-    uint32_t cpu_span_ns;  /* CPU time used between first and last; saturates at UINT32_MAX. Of a WAKE: see above */
+    uint32_t cpu_span_ns;  /* CPU time used between first and last; saturates at UINT32_MAX. WAKE, COUNTER: see above */
     uint8_t kind;          /* enum strobe_kind */
     uint8_t reserved;      /* 0 */
     uint16_t flags;        /* STROBE_FLAG_* */
 };
 _Static_assert(sizeof(struct strobe_record) == 56, "record and sequence word fill one cache line");
 
-/* Counters of the thread, 56 bytes behind the slot's sequence word. Totals are as of the record's end;
- * spans are what was added between its begin and its end, saturating. What the session's config does
- * not collect stays 0. */
+/* Counters of the thread, 56 bytes behind the slot's sequence word. Totals are as of the record's end. Spans are the
+ * increases between the record's begin and its end; they saturate. Fields that the session's config does not collect
+ * are 0. */
 struct strobe_metrics {
     uint64_t alloc_count;       /* allocations since the thread was first seen */
     uint64_t alloc_bytes;
@@ -145,7 +146,7 @@ struct strobe_metrics {
 };
 _Static_assert(sizeof(struct strobe_metrics) == 56, "metrics and sequence word fill one cache line");
 
-/* Stable lower-case name of a kind for reports and traces, "unknown" when out of range. */
+/* Returns the stable lower-case name of a kind for reports and traces; "unknown" when out of range. */
 static inline const char *strobe_kind_name(unsigned kind)
 {
     static const char *const name[STROBE_KIND_COUNT] = {
@@ -156,7 +157,7 @@ static inline const char *strobe_kind_name(unsigned kind)
     return kind < STROBE_KIND_COUNT ? name[kind] : "unknown";
 }
 
-/* False of records that tell of something else than where a thread was. */
+/* False for records that do not show where a thread was. */
 static inline int strobe_kind_is_sample(unsigned kind)
 {
     return kind != STROBE_KIND_WAKE && kind != STROBE_KIND_COUNTER && kind != STROBE_KIND_HITCH;

@@ -6,7 +6,8 @@
 
 #ifdef __APPLE__
 
-/* Errno's value, or 0. Darwin reserves blocks beyond the end, and leaves the length as it was. */
+/* Returns 0 or a value of errno. Darwin's F_PREALLOCATE reserves blocks behind the end of the file and does not change
+ * the file's length, so ftruncate follows. */
 static int reserve(int fd, uint64_t bytes)
 {
     fstore_t blocks = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_length = (off_t)bytes};

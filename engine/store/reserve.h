@@ -1,4 +1,4 @@
-/* Room for a session file: the one call of the store that systems have no common word for. */
+/* Reservation of a file's disk blocks. Systems have no common call for it. */
 #ifndef STROBE_STORE_RESERVE_H
 #define STROBE_STORE_RESERVE_H
 
@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* Gives the empty file its length in bytes, with every block reserved; a hole where the file system knows no reserving.
- * STROBE_IO, with errno. Creating only. */
+/* Gives the empty file its length in bytes and reserves every block of it. On a file system that cannot reserve blocks,
+ * the file becomes a hole of that length. STROBE_IO, with errno. Start only. */
 enum strobe_status strobe_reserve(int fd, uint64_t bytes);
 
 #endif

@@ -1,28 +1,35 @@
-/* Chunks claimed by compare-and-swap, slots written as seqlocks by their chunk's only owner.
+/* Record ring: writers claim chunks by compare-and-swap, and each slot is a seqlock that only its chunk's owner writes.
  *
- * A chunk's state word is stamp << 1 | open. FREE is 0. OPEN carries its owner's ticket: 1 + the value that the
- * owner drew from the sub-buffer's cursor, so a ticket is never drawn twice in one sub-buffer. SEALED carries the
- * cursor's value at the time of sealing, never less than the ticket. A claimant whose draw is older than
- * the stamp it finds has been overtaken, and draws again: stamps of one chunk only grow, and so no slot ever
- * shows the same sequence word twice.
+ * A chunk's state word is stamp << 1 | open:
  *
- * Orders needed:
- *   claim (acquire)      sees all that the owner before wrote in the slots, as it sealed (release): the counts
- *                        of what it is about to overwrite, and its own stores come after those. Explored: ring/lap,
- *                        ring/turns, ring/dead. Nothing is told by a claim, nothing learnt by sealing
+ *   FREE     0
+ *   OPEN     the stamp is the owner's ticket: 1 + the value that the owner drew from the sub-buffer's cursor. No ticket
+ *            is drawn twice in one sub-buffer
+ *   SEALED   the stamp is the cursor's value at the time of sealing, never less than the ticket
+ *
+ * A writer whose draw is older than the stamp that it finds was overtaken, and draws again. The stamps of one chunk
+ * therefore only grow, and no slot ever shows the same sequence word twice.
+ *
+ * Memory orders needed:
+ *   claim (acquire)      The new owner sees all slot contents that the previous owner wrote before sealing (release):
+ *                        it needs the sample counts of the records that it overwrites. Its own stores come after those
+ *                        of the previous owner. Explored: ring/lap, ring/turns, ring/dead. A claim publishes nothing,
+ *                        and sealing reads nothing
  *   busy, fence (release), payload, commit (release)
- *                        a reader that sees one word of the new payload also sees busy, or a later sequence word
+ *                        A reader that sees one word of the new payload also sees busy, or a later sequence word
  *   load (acquire), payload, fence (acquire), load again
- *                        the other half of both. Explored: ring/look, ring/merge, ring/metrics, ring/shapes
+ *                        The reader's half of the two orders above. Explored: ring/look, ring/merge, ring/metrics,
+ *                        ring/shapes
  *   load of busy (acquire), payload, fence (acquire), load again
- *                        salvage: busy stands in the release sequence of the commit before it, by the same thread
- *                        (C11 5.1.2.4), so no word is older than that. Explored: ring/salvage and its like
- * The second slot's sequence word needs none of its own: its payload is told by the commit of the first slot, which
- * comes after it, and what is newer shows in the first slot's word.
+ *                        Salvage: the busy store is in the release sequence headed by the previous commit of the same
+ *                        thread (C11 5.1.2.4), so no word read is older than that commit. Explored: ring/salvage,
+ *                        ring/salvage-gone
+ * The second slot's sequence word needs no order of its own. The commit of the first slot comes after the second slot's
+ * payload and publishes it; a newer payload shows in the first slot's word.
  *
- * Who can hold up whom: nobody. A thread that stops or dies after it drew from a cursor costs the others one
- * chunk of a keep-oldest ring, or nothing; one that holds an open chunk withholds that chunk. A claimant meets
- * such chunks, passes on, and gives up after a fixed number of them. Readers write nothing. */
+ * No thread delays another. A thread that stops or dies after it drew from a cursor costs the others one chunk of a
+ * keep-oldest ring, and nothing of a keep-newest ring. A thread that stops or dies with an open chunk withholds that
+ * chunk. A writer that claims skips such chunks and gives up after a fixed number of them. Readers write nothing. */
 #include "engine/store/ring.h"
 
 #include "engine/base/hint.h"
@@ -34,13 +41,13 @@
 enum {
     HEAD_BYTES = 128,
     LINE_BYTES = 128,
-#ifdef STROBE_SMALL      /* for exploration: the algorithm does not depend on these */
+#ifdef STROBE_SMALL      /* for exploration: the algorithm works with any values */
     POLITE_TRIES = 1,
     LAST_TRIES = 2,
     LOOK_TRIES = 2,
 #else
-    POLITE_TRIES = 4,    /* chunks looked at in one sub-buffer before going on to the next */
-    LAST_TRIES = 32,     /* the same when nothing was found that way */
+    POLITE_TRIES = 4,    /* chunks tried in one sub-buffer before the next sub-buffer, in the first round */
+    LAST_TRIES = 32,     /* the same in the second round, when the first round found no chunk */
     LOOK_TRIES = 16,
 #endif
     WORDS = 7,
@@ -167,8 +174,9 @@ static void seal(const struct strobe_ring *ring, uint32_t chunk, uint64_t ticket
     strobe_cas_release(&ring->chunks[chunk], &open, now << 1);
 }
 
-/* Takes `chunk` when its state allows: free, or sealed at least `min_age` draws before `draw`. The writer says
- * what it is about to take beforehand: whenever it dies, its chunk is known (strobe_ring_seal_dead). */
+/* Claims `chunk` when its state allows it: free, or sealed at least `min_age` draws before `draw`. The writer stores
+ * the chunk and the ticket before the claim, so that the chunk is known whenever the writer dies
+ * (strobe_ring_seal_dead). */
 static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t chunk, uint64_t draw,
                  uint64_t min_age)
 {
@@ -183,8 +191,8 @@ static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, u
     return false;
 }
 
-/* The chunks that may be claimed: `chunks` of each of the first `subs` sub-buffers. A relaxed load of `ready` is
- * enough: it publishes no memory, and the file's blocks are reserved before it changes. */
+/* The chunks that writers may claim: the first `chunks` of each of the first `subs` sub-buffers. A relaxed load of
+ * `ready` is enough: it publishes no memory, and the file's blocks are reserved before it changes. */
 struct span { uint32_t subs, chunks; };
 
 static struct span claimable(const struct strobe_ring *ring)
@@ -209,8 +217,9 @@ static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *
     return false;
 }
 
-/* Moves the writer on to the next sub-buffer when that one is laps behind, or level while this one is between two
- * laps. One thread alone so overwrites the whole ring in turn; many keep the sub-buffers at about the same lap. */
+/* Moves the writer to the next sub-buffer in two cases: the next one is at least a lap behind, or both are in the same
+ * lap and this one has just completed a lap. A single writer thus overwrites the whole ring in turn. Many writers keep
+ * all sub-buffers at about the same lap. */
 static void keep_level(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
     if (ring->head->sub_count == 1) return;
@@ -221,8 +230,8 @@ static void keep_level(const struct strobe_ring *ring, struct strobe_ring_writer
     if (there < (here & ~in_lap) || (there == here && here)) w->home = next;
 }
 
-/* A slow thread's chunk can be sealed just before the cursor comes round to it. So a chunk is left alone until
- * half a lap after it was sealed, unless nothing older can be had. */
+/* A slow thread can seal its chunk just before the cursor reaches that chunk again. The first round therefore skips
+ * chunks sealed less than half a lap ago. The second round accepts them when the first found no other chunk. */
 static bool claim(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
     struct span s = claimable(ring);
@@ -258,7 +267,7 @@ static bool room_for(const struct strobe_ring *ring, struct strobe_ring_writer *
     return claim(ring, w);
 }
 
-/* Samples that are lost when this slot is overwritten: those of a committed record of an earlier owner. */
+/* Returns the samples that are lost when this slot is overwritten: those of a committed record of an earlier owner. */
 static uint64_t samples_in(const struct strobe_slot *slot)
 {
     uint64_t seq = strobe_load_relaxed(&slot->seq);
@@ -266,8 +275,8 @@ static uint64_t samples_in(const struct strobe_slot *slot)
     return strobe_load_relaxed(&slot->u.word[COUNT_WORD]) >> 32;
 }
 
-/* The words are put together from the fields: a wide load of fields that were just stored one by one would have
- * to wait for those stores. */
+/* Builds each word from the fields. A wide load of the struct would have to wait for the narrow stores that have just
+ * written its fields one by one. */
 static void put_record(struct strobe_slot *slot, const struct strobe_record *r, uint32_t flags)
 {
     strobe_store_relaxed(&slot->u.word[0], r->ticks);
@@ -290,7 +299,7 @@ static void put_metrics(struct strobe_slot *slot, const struct strobe_metrics *m
     strobe_store_relaxed(&slot->u.word[6], m->voluntary_switches_span | (uint64_t)m->involuntary_switches_span << 32);
 }
 
-/* Fills one slot, or two with metrics, and commits them under `seq` with the next version. */
+/* Fills one slot, or two when there are metrics, and commits them under `seq` with the next version. */
 static void fill(struct strobe_slot *slot, uint64_t seq, const struct strobe_record *record,
                  const struct strobe_metrics *metrics)
 {
@@ -316,7 +325,7 @@ enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct stro
     if (!room_for(ring, w, slots)) return STROBE_FULL;
     uint32_t index = (strobe_load_relaxed(&w->chunk) - 1) * STROBE_CHUNK_SLOTS + w->used;
     struct strobe_slot *slot = &ring->slots[index];
-    if (!w->fresh) {   /* memory that is read before it is written takes two page faults, not one */
+    if (!w->fresh) {   /* reading a new page before writing it would cost two page faults, not one */
         w->overwrote += samples_in(&slot[0]);
         if (metrics) w->overwrote += samples_in(&slot[1]);
     }
@@ -373,7 +382,7 @@ enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t 
     return STROBE_LOOK_BUSY;
 }
 
-/* A version above 0 says that the record was committed; while the ticket stays, all its versions are of one record. */
+/* A version above 0 proves that the record was committed. All versions with one ticket are of one record. */
 bool strobe_ring_salvage(const struct strobe_ring *ring, uint32_t index, struct strobe_ring_item *item)
 {
     const struct strobe_slot *slot = &ring->slots[index];

@@ -1,11 +1,13 @@
-/* The session file: how it is laid out, made, and checked before anyone believes it.
+/* Session file: layout, creation, and the checks that a reader makes before it uses the file.
  *
- * The layout is a function of the config, so a reader recomputes it and compares: a header that passes leads no view
- * out of the file. The magic is written last; a file whose creator died half-way is no session.
+ * The layout is a function of the config. A reader computes the layout again and compares it with the header, so a
+ * header that passes the check never leads a view out of the file. The magic is stored last: a file whose creator died
+ * before that is not a session.
  *
- * Thread and image entries are handed out by an atomic counter each and never given back. An entry belongs to whom
- * it was handed to and is published by a release store (state, published). A counter stops where its table, or the part
- * of it that has its blocks, is full. A thread that stops or dies in between leaves one entry that is never published.
+ * Thread and image entries are taken by an atomic counter each and are never given back. An entry belongs to the thread
+ * that took it, which publishes it by a release store (state, published). The counter stops when its table, or the part
+ * of the table whose blocks are reserved, is full. A thread that stops or dies after taking an entry leaves that entry
+ * unpublished.
  */
 #include "engine/store/session.h"
 #include "engine/store/reserve.h"
@@ -25,7 +27,7 @@ enum {
     SIGNAL_MAX = 64,
     BLOCK_BYTES = 512,   /* the unit of st_blocks */
 };
-#define TIME_MAX_NS ((uint64_t)1 << 60)   /* adding one to any clock does not overflow */
+#define TIME_MAX_NS ((uint64_t)1 << 60)   /* adding such a time to any clock does not overflow */
 
 struct layout {
     struct strobe_region region[STROBE_REGION_COUNT];
@@ -128,7 +130,7 @@ static void *region_at(const struct strobe_session *s, enum strobe_region_id id)
     return (char *)s->header + s->header->region[id].offset;
 }
 
-/* Sets the views up; both structures check their own heads. */
+/* Opens the views. The call log, the stack table and the ring check their own heads. */
 static enum strobe_status open_views(struct strobe_session *s)
 {
     const struct strobe_session_header *h = s->header;
@@ -153,8 +155,8 @@ static enum strobe_status open_views(struct strobe_session *s)
     return STROBE_OK;
 }
 
-/* Of a file that is mostly holes, and where writers meet blocks that hold nothing yet, reading ahead would fill memory
- * with zeros. */
+/* `sparse`: turns readahead off. Readahead would fill memory with zeros when the file is mostly holes, or when writers
+ * touch blocks that hold nothing yet. */
 static void *map(int fd, uint64_t bytes, int flags, bool sparse)
 {
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
@@ -187,7 +189,8 @@ static int open_new(const char *path, int replace, enum strobe_status *status)
     if (fd < 0 && errno == EEXIST && replace) {
         struct stat st;
         if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-            /* A new file, not the old one cut: a process may still be writing to that. */
+            /* Creates a new file instead of truncating the old one, because a process may still write to the old
+             * one. */
             if (unlink(path) == 0) fd = open(path, flags, 0600);
         } else {
             errno = EEXIST;
@@ -276,14 +279,15 @@ enum strobe_status strobe_session_create(const char *path, const struct strobe_c
 
 /* --- opening --- */
 
-/* Those written before a field was added end there; what is behind is a page's zeros. */
+/* A header of an older version may end before `stops` or before `pid_namespace`. The bytes behind it in the page are
+ * 0. */
 static bool header_fits(const struct strobe_session_header *h)
 {
     return h->header_bytes == sizeof *h || h->header_bytes == offsetof(struct strobe_session_header, stops) ||
            h->header_bytes == offsetof(struct strobe_session_header, pid_namespace);
 }
 
-/* What the first page says, against the file it stands in. */
+/* Checks the header against its own config. The callers compare file_bytes with the size of the file. */
 static enum strobe_status check_header(const struct strobe_session_header *h)
 {
     if (!header_fits(h) || !h->ticks_per_second || !config_is_valid(&h->config) ||
@@ -307,7 +311,7 @@ enum strobe_status strobe_session_open_at(void *memory, size_t bytes, struct str
     return status;
 }
 
-/* Maps a file that holds at least all of its header says; nothing is mapped on failure. */
+/* Maps a file that is at least as long as its header states. Maps nothing on failure. */
 static enum strobe_status map_checked(int fd, int flags, struct strobe_session *out)
 {
     struct strobe_session_header h;
@@ -325,7 +329,7 @@ static enum strobe_status map_checked(int fd, int flags, struct strobe_session *
     if (status) return status;
     if ((uint64_t)st.st_size < h.file_bytes) return STROBE_TRUNCATED;
 
-    /* A file that someone changes between the two looks is no session of ours. */
+    /* strobe_session_open_at checks the header again: a file that changed between the two checks is rejected. */
     bool sparse = flags == MAP_SHARED || (uint64_t)st.st_blocks * BLOCK_BYTES < h.file_bytes / 2;
     void *memory = map(fd, h.file_bytes, flags, sparse);
     if (!memory) return STROBE_IO;
@@ -353,7 +357,8 @@ enum strobe_status strobe_session_begin(struct strobe_session *s, uint32_t pid)
 }
 
 #ifdef __GLIBC__
-/* The calling process's: the link reads "pid:[4026531836]". 0 where there is none. */
+/* Parses the link /proc/self/ns/pid of the calling process, such as "pid:[4026531836]". Returns 0 without such a
+ * link. */
 uint64_t strobe_session_namespace(void)
 {
     char text[64];
@@ -364,7 +369,7 @@ uint64_t strobe_session_namespace(void)
     return inode;
 }
 #else
-/* An app sees one namespace, or its system has none. */
+/* An app sees only one PID namespace, or its system has none. */
 uint64_t strobe_session_namespace(void)
 {
     return 0;
@@ -386,7 +391,8 @@ static void end_text(char *text, size_t bytes)
     if (text[bytes - 1]) text[bytes - 1] = 0;
 }
 
-/* A reader may take every text for one that ends and every count for one within its array, whatever is in the file. */
+/* Makes every text end within its array and every count fit its array, whatever the file holds. Zeroes header fields
+ * that the version that wrote the file did not have. */
 static void make_safe(struct strobe_session *s)
 {
     uint32_t known = s->header->header_bytes;
@@ -440,8 +446,8 @@ static uint64_t first_entries(uint32_t limit, uint32_t max, size_t entry_bytes)
     return (uint64_t)(limit < max ? limit : max) * entry_bytes;
 }
 
-/* The heads of the table and of the ring, and the first part of threads, are at the begin of their regions, which are
- * page-aligned; the other pieces are made so. */
+/* The first part of the threads region follows the header page directly. The images and the heads of the table and of
+ * the ring start their regions, which are page-aligned. The other pieces are extended to whole pages. */
 uint32_t strobe_session_parts(const struct strobe_config *c, struct strobe_part out[STROBE_SESSION_PARTS])
 {
     struct layout l = layout_of(c);
@@ -490,8 +496,8 @@ void strobe_session_end_limit(const struct strobe_session *s)
 
 /* --- entries --- */
 
-/* `ready`: how many entries have their blocks, or NULL. The count never passes that number: others look at every entry
- * below it. */
+/* Takes the entry at the counter's value. `ready`: the number of entries whose blocks are reserved, or NULL. The
+ * counter never exceeds that number, because other threads access every entry below the counter. */
 static bool take_entry(const struct strobe_session *s, strobe_a32 *count, uint32_t max, const strobe_a32 *ready,
                        uint32_t *index)
 {

@@ -1,4 +1,4 @@
-/* Gives back the blocks of a finished session that hold nothing but zeros. */
+/* Frees the blocks of a finished session that hold only zeros. */
 #include "engine/store/session.h"
 
 #include <fcntl.h>
@@ -26,7 +26,8 @@ static enum strobe_status punch(int fd, uint64_t from, uint64_t to)
     return errno == EOPNOTSUPP || errno == ENOSYS ? STROBE_UNSUPPORTED : STROBE_IO;
 }
 
-/* End of the run of blocks from `at` on that read as zero without a look at them; `at` when there is none. */
+/* Returns the end of the run of blocks from `at` on that the file system reports as a hole, or `at` when there is none.
+ * The caller need not read these blocks. */
 static uint64_t end_of_hole(int fd, uint64_t at, uint64_t end)
 {
     off_t data = lseek(fd, (off_t)at, SEEK_DATA);
@@ -55,8 +56,9 @@ static enum strobe_status punch_zeros(int fd, uint64_t at, uint64_t end)
     return punch(fd, zeros_from, end);
 }
 
-/* Whether a process writes into the session, or will. One that has closed it may still be on its way out, and write.
- * One that is attaching has said so, but has not left its id yet. An id of another namespace tells nothing here. */
+/* True when a process writes to the session or may do so later. A process that has closed the session may still be
+ * running its exit, and write. A process that is attaching sets the state before it stores its id. An id of another PID
+ * namespace cannot be looked up here. */
 static bool may_be_written(const struct strobe_session *s)
 {
     const struct strobe_session_header *h = s->header;
@@ -78,7 +80,7 @@ static enum strobe_status trim(const char *path, bool closed)
     if (in_use) return STROBE_EXISTS;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return STROBE_IO;
-    /* Reading ahead would fill the holes behind each block with zeros in memory, and they would be holes no more. */
+    /* Readahead would fill the holes behind each block with zeros in memory; SEEK_DATA would then not report holes. */
     posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     status = punch_zeros(fd, BLOCK_BYTES, end);
     int error = errno;

@@ -1,31 +1,37 @@
-/* A trie of stack frames behind a lock-free hash that only ever fills up.
+/* Stack table: a trie of stack frames behind a lock-free hash table to which entries are only added.
  *
- * A node:
- *   reserved    its id was handed out by next_node; one thread alone knows it and may write address and parent
- *   linked      its id stands in a slot: address and parent never change again
- *   published   its depth is set as well: every reader may resolve it
+ * A node has three states:
+ *   reserved    next_node has given out its id. Only the reserving thread knows the id and may write address and parent
+ *   linked      a slot holds its id. Address and parent never change again
+ *   published   its depth is stored too. Every reader may resolve the id
  *
- * Reserved to linked is the slot's compare-and-swap from empty, by the thread that reserved it (release: address
- * and parent before the id; whoever finds the id in a slot loaded it with acquire). Linked to published is
- * the store of depth, by anyone who meets the node: it is always the same value, so a thread that stops
- * between the two steps leaves nothing that others would have to wait for. Nobody puts an id into a record
- * before it has seen or stored the depth itself; the record's own release hands that on. A reserved node whose
- * key another thread linked first goes to the cursor as its spare, still with depth 0, and is used for the next
- * insert. Explored: table/same, table/hand-over; readers of ids that nobody gave them: table/scan. The acquire of that
- * compare-and-swap is for its failure alone: where it succeeds the slot was empty and told nothing, but C11 7.17.7.4
- * lets no failure be stronger than success.
+ * Reserved to linked: the reserving thread's compare-and-swap of a slot from empty. Its release orders address and
+ * parent before the id. A thread that finds the id in a slot has loaded the slot with acquire.
  *
- * A slot goes from 0 to tag | id once. So a key that is in the table stands before the first empty slot of its
- * probe sequence; two threads that insert the same key meet in the same slot, and one of them loses and sees it.
+ * Linked to published: the store of depth. Any thread that finds the node may do it, because the value is always the
+ * same. A thread that stops between the two steps therefore leaves nothing that another thread must wait for. A thread
+ * puts an id into a record only after it has itself seen or stored the depth. The release of the record publishes the
+ * depth to readers.
  *
- * A stopped or dead thread blocks nobody; it withholds at most one reserved node. */
+ * When another thread links the same key first, the reserved node becomes the cursor's spare. Its depth is still 0, and
+ * the next insert uses it. Explored: table/same, table/hand-over; table/scan for readers that resolve ids which no
+ * record gave them.
+ *
+ * The acquire of that compare-and-swap is needed only when it fails. When it succeeds, the slot was empty and published
+ * nothing; but C11 7.17.7.4 does not allow a failure order that is stronger than the success order.
+ *
+ * A slot changes once, from 0 to tag | id. A key in the table is therefore before the first empty slot of its probe
+ * sequence. Two threads that insert the same key reach the same slot; one compare-and-swap fails, and that thread finds
+ * the other's node.
+ *
+ * A stopped or dead thread blocks no other thread. It withholds at most one reserved node. */
 #include "engine/store/stack_table.h"
 
 #include "engine/base/hint.h"
 #include "engine/base/mix.h"
 
 enum {
-#ifdef STROBE_SMALL       /* for exploration: the algorithm does not depend on these */
+#ifdef STROBE_SMALL       /* for exploration: the algorithm works with any values */
     LEVEL0_BITS = 1,
     FIRST_BITS = 1,
     LINE_SLOTS = 2,
@@ -34,10 +40,10 @@ enum {
     LAST_WINDOW_LINES = 4,
 #else
     LEVEL0_BITS = 18,
-    FIRST_BITS = 11,      /* two pages of slots, for children of as many of the oldest nodes */
+    FIRST_BITS = 11,      /* log2 of the slots in the first two pages; 2^FIRST_BITS oldest nodes have children there */
     LINE_SLOTS = 16,      /* slots of one cache line */
     LINE_BITS = 4,
-    WINDOW_LINES = 2,     /* searched in one level, before going on to the next */
+    WINDOW_LINES = 2,     /* lines searched in one level before the next level */
     LAST_WINDOW_LINES = 8,
 #endif
     HEAD_BYTES = 128,
@@ -120,13 +126,14 @@ void strobe_stack_table_limit(const struct strobe_stack_table *table, uint32_t n
     strobe_store_relaxed(&head->ready, limits ? nodes : 0);
 }
 
-/* While it is, every parent is one of the oldest nodes, and no key goes on from the first pages. */
+/* While the table is limited, every parent is one of the oldest nodes, and no probe sequence leaves the first pages. */
 static bool is_limited(const struct strobe_stack_table *table)
 {
     return strobe_load_relaxed(&table->head->ready) != 0;
 }
 
-/* Frames that two stacks share from the outermost on. Most stacks share nearly all: eight at a time. */
+/* Returns the number of frames that two stacks share, from the outermost on. Successive stacks share nearly all frames,
+ * so the loop compares eight at a time. */
 static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t count)
 {
     uint32_t i = 0;
@@ -139,8 +146,8 @@ static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t cou
     return i;
 }
 
-/* An id for a new node, or 0. The counter stops soon after the capacity: it runs past it by one for each
- * thread that is here at the same moment. */
+/* Returns an id for a new node, or 0 when the table is full. The counter exceeds the capacity by at most one for each
+ * thread that runs this function at the same time. */
 static uint32_t reserve(struct strobe_stack_table_head *head, struct strobe_stack_cursor *cursor)
 {
     uint32_t id = cursor->spare, ready = strobe_load_relaxed(&head->ready);
@@ -167,8 +174,8 @@ static bool is_child(struct strobe_stack_node *node, uint32_t parent, uint64_t a
     return true;
 }
 
-/* Looks through one line of slots from `start` round. Returns the child's id, or 0 when every slot is taken by others;
- * sets *full when it would have to be added and no node is left. */
+/* Searches one line of slots, starting at the hash's slot and wrapping round. Returns the child's id. Returns 0 when
+ * other keys fill the line, or, with *full set, when the child would have to be added and no node is left. */
 static uint32_t search_line(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
                             strobe_a32 *line, uint64_t hash, uint32_t level, uint32_t parent, uint64_t address,
                             uint32_t depth, bool *full)
@@ -199,10 +206,10 @@ static uint32_t search_line(const struct strobe_stack_table *table, struct strob
     return 0;
 }
 
-/* The sequence of a key under one of the oldest nodes begins with a line of the first pages, which is nobody's home. A
- * small program's nodes all stand there: strewn over level 0, each would cost a page of the session's file (some 5 us)
- * and 4 KiB. In a large program few others are looked for there. A table whose level 0 is no larger has no such pages:
- * a line is then its own home. */
+/* The probe sequence of a key begins in the first pages when its parent is one of the oldest nodes. No key has its home
+ * line there. All nodes of a small program fit into the first pages. If they were spread over level 0, each would cost
+ * a page of the session's file (about 5 us) and 4 KiB. In a large program few keys are searched in the first pages in
+ * vain. A table whose level 0 is not larger than the first pages uses the same line as first line and as home line. */
 static inline bool begins_in_first_pages(uint32_t parent)
 {
     return !(parent >> FIRST_BITS);
@@ -214,7 +221,7 @@ static inline uint32_t first_line(uint64_t hash, uint32_t level0_bits)
     return (uint32_t)(hash >> LINE_BITS) & ((1u << (bits - LINE_BITS)) - 1);
 }
 
-/* The line of level 0 that a key goes to next. */
+/* Returns the line of level 0 that the probe sequence visits after the first pages. */
 static inline uint32_t home_line(uint64_t hash, uint32_t level0_bits)
 {
     const uint32_t first = 1u << (FIRST_BITS - LINE_BITS), mask = (1u << (level0_bits - LINE_BITS)) - 1;
@@ -224,7 +231,7 @@ static inline uint32_t home_line(uint64_t hash, uint32_t level0_bits)
     return line < first ? line | first : line;
 }
 
-/* The id of the node (parent, address), added when it is new; 0 when it can not be. */
+/* Returns the id of the node (parent, address), added when it is new; 0 when the table is full. */
 static uint32_t child(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor, uint64_t hash,
                       uint32_t parent, uint64_t address, uint32_t depth)
 {
@@ -250,7 +257,7 @@ static uint32_t child(const struct strobe_stack_table *table, struct strobe_stac
     return 0;
 }
 
-/* Puts frame `at` behind those the cursor holds. */
+/* Appends frame `at` to the frames that the cursor holds. */
 static inline void advance(struct strobe_stack_cursor *cursor, uint32_t at, uint64_t address, uint64_t hash,
                            uint32_t id)
 {
@@ -259,7 +266,8 @@ static inline void advance(struct strobe_stack_cursor *cursor, uint32_t at, uint
     cursor->id[at + 1] = id;
 }
 
-/* The node (parent, address), if it is published and stands in this line, else 0. *ends: one slot is empty. */
+/* Returns the node (parent, address) if it is published and in this line, else 0. Sets *ends when it meets an empty
+ * slot: the key is then not in the table. */
 static inline uint32_t find_in_line(const struct strobe_stack_table *table, uint32_t line, uint64_t hash,
                                     uint32_t parent, uint64_t address, uint32_t depth, bool *ends)
 {
@@ -278,9 +286,9 @@ static inline uint32_t find_in_line(const struct strobe_stack_table *table, uint
     return 0;
 }
 
-/* Goes on from frame `at` as long as nodes stand in the first line of their sequence, or in the second after the first
- * pages, where nearly all do. Returns how far it came. The hash does not depend on ids, so that the processor can look
- * several frames ahead. */
+/* Advances from frame `at` while each node is found in the first line of its probe sequence, or in the line after the
+ * first pages; nearly all nodes are. Returns the first frame that was not found so. The hash does not depend on ids, so
+ * the processor can compute it several frames ahead. */
 static uint32_t follow_known(const struct strobe_stack_table *table, struct strobe_stack_cursor *cursor,
                              const uint64_t *frames, uint32_t count, uint32_t at)
 {
@@ -329,7 +337,7 @@ const struct strobe_stack_node *strobe_stack_node_of(const struct strobe_stack_t
     return strobe_load_acquire(&table->nodes[id].depth) ? &table->nodes[id] : NULL;
 }
 
-/* Every step must go exactly one frame outwards, so a damaged file can not make it run in circles. */
+/* Each step must lead exactly one frame outwards. A damaged file therefore cannot cause an endless loop. */
 enum strobe_status strobe_stack_frames(const struct strobe_stack_table *table, uint32_t id, uint64_t *out,
                                        uint32_t capacity, uint32_t *count)
 {

@@ -1,6 +1,6 @@
 #include "engine/store/stops.h"
 
-/* Eight buckets for each doubling from 8 on; `e` is the place of the highest bit. */
+/* From 8 ticks on, each doubling has eight buckets. `e` is the index of the highest set bit. */
 static uint32_t bucket_of(uint64_t ticks)
 {
     if (ticks < 8)
@@ -26,7 +26,7 @@ void strobe_stops_note(struct strobe_stops *s, uint64_t ticks)
         strobe_store_relaxed(&s->longest_ticks, ticks);
 }
 
-/* The length that `rank` of them do not exceed, but for the width of a bucket. */
+/* Returns the length that `rank` stops do not exceed, accurate to the width of a bucket. */
 static uint64_t at_rank(const struct strobe_stops *s, uint64_t rank, uint64_t longest)
 {
     uint64_t sum = 0;
