@@ -1,9 +1,11 @@
-/* The contract between the engine and whatever it runs on: a Linux process, a runtime, a simulator. Each backend
- * (engine/backend/) fills in one struct strobe_host; the engine calls nothing of the system but through it
- * once capture runs.
+/* Host interface: the functions through which the engine uses the system that it runs on (a Linux process, a managed
+ * runtime, a simulator). Each backend (engine/backend/) fills in one struct strobe_host. Once capture runs, the engine
+ * calls the system only through these functions.
  *
- * Contexts: "any" = any thread, also in a signal handler; "sampler" = the sampler thread only;
- * "window" = allowed while another thread is suspended.
+ * Contexts, stated at the end of each comment:
+ *   any       any thread, also in a signal handler
+ *   sampler   the sampler thread only
+ *   window    also while the caller holds another thread suspended
  */
 #ifndef STROBE_HOST_HOST_H
 #define STROBE_HOST_HOST_H
@@ -16,82 +18,90 @@
 
 enum { STROBE_REGS_GENERAL = 34 };
 
-/* Where a thread stands. lr is 0 where the machine has no link register. general[] holds the registers by the
- * machine's DWARF numbers (x86-64: 0-16, aarch64: 0-32), for unwinders that restore callee-saved ones. */
+/* Registers of a stopped thread. lr is 0 on a machine without a link register. general[] holds the registers by the
+ * machine's DWARF numbers (x86-64: 0-16, aarch64: 0-32); unwinders need it to restore callee-saved registers. */
 struct strobe_regs {
     uint64_t pc, sp, fp, lr;
     uint64_t general[STROBE_REGS_GENERAL];
 };
 
-/* System metrics of a thread, totals since it began. */
+/* System metrics of a thread: totals since the thread began. */
 struct strobe_usage {
     uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 };
 
 struct strobe_host {
-    /* Monotonic time in ticks; ticks_per_second of them a second. Any, window. */
+    /* Returns monotonic time in ticks. A second has ticks_per_second of them. Any, window. */
     uint64_t (*ticks)(void *ctx);
 
-    /* CPU time in ns of the calling thread. Any. */
+    /* Returns the CPU time of the calling thread in ns. Any. */
     uint64_t (*self_cpu_ns)(void *ctx);
 
-    /* Faults and switches of the calling thread. Any. */
+    /* Stores the page faults and context switches of the calling thread in *out. Any. */
     void (*self_usage)(void *ctx, struct strobe_usage *out);
 
-    /* CPU time in ns of another thread. STROBE_GONE when it is proven to have ended, STROBE_UNSUPPORTED when it lives
-     * but its time can't be told. Sampler. */
+    /* Stores the CPU time of another thread in *out, in ns. STROBE_GONE: the thread is proven to have ended.
+     * STROBE_UNSUPPORTED: the thread is alive, but its CPU time cannot be read. Sampler. */
     enum strobe_status (*thread_cpu_ns)(void *ctx, uint32_t tid, uint64_t *out);
 
-    /* Whether it is on a processor now, or off it only because others took that. NULL: where its CPU time moves while
-     * it runs, that tells. Sampler. */
+    /* True when the thread is on a processor now, or is off it only because other threads took the processor. NULL: the
+     * CPU time of thread_cpu_ns advances while the thread runs, so the engine reads it twice instead. Sampler. */
     bool (*thread_runs)(void *ctx, uint32_t tid);
 
-    /* Stops a thread and says where it stands. `blocked` is a word the thread sets to non-zero before it enters a
-     * call that a stop must not disturb (see settle); it is looked at again once the request is visible to the
-     * thread. Returns STROBE_OK with the thread proven stopped, or STROBE_LATE (not stopped by timeout_ns; the
-     * request is withdrawn and the thread will not stop for it later), STROBE_GONE, or STROBE_UNSUPPORTED
-     * (*blocked was set: the thread was left alone). Sampler; one thread at a time. */
+    /* Stops a thread and stores its registers in *out. `blocked` is a word that the thread sets to non-zero before it
+     * enters a call that a stop must not disturb (see settle). The host loads the word again after the thread can see
+     * the request.
+     *
+     *   STROBE_OK            the thread is proven stopped
+     *   STROBE_LATE          the thread did not stop within timeout_ns. The host has withdrawn the request, and the
+     *                        thread will not stop for it later
+     *   STROBE_GONE          the thread has ended
+     *   STROBE_UNSUPPORTED   *blocked was set; the thread was not stopped
+     *
+     * Sampler; one thread at a time. */
     enum strobe_status (*suspend)(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                   struct strobe_regs *out);
 
-    /* Called by a thread after it has set its `blocked` word: returns once no request to stop it is on its way, so
-     * that none can reach it inside the call. A few loads when there is none. Any. */
+    /* A thread calls it after it has set its `blocked` word. It returns once no request to stop the thread is in
+     * flight, so that no request can reach the thread inside the call. Without a request it costs a few loads. Any. */
     void (*settle)(void *ctx, uint32_t tid);
 
-    /* Lets the stopped thread go on. STROBE_LATE: the host's watchdog had let it go before, so what was
-     * read of it must not be used. A thread is resumed within the watchdog's time even when this is never
+    /* Resumes the stopped thread. STROBE_LATE: the host's watchdog had already resumed it, so the caller must discard
+     * what it read of the thread. The watchdog resumes a thread within its time even when this function is never
      * called. Sampler, window. */
     enum strobe_status (*resume)(void *ctx, uint32_t tid);
 
-    /* Copies up to `bytes` from `address` of the traced program without ever faulting; *copied says how many
-     * from the start were readable. STROBE_UNREADABLE when none. Any, window. */
+    /* Copies up to `bytes` from `address` of the traced program. It never faults. *copied is the number of readable
+     * bytes from the start. STROBE_UNREADABLE: no byte is readable. Any, window. */
     enum strobe_status (*read)(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied);
 
     /* Makes the CPU clock of thread `tid` interrupt that thread after each `period_ns` of its own CPU time, so that
-     * strobe_sample_interrupted can be called there; or keeps it doing so. `index` is the thread's in the session's
-     * table, below config.threads_max, and `taken` counts the interruptions that it has handled: a host that has only
-     * so many signals under way at a time goes by that. To be called again every few periods, with the same period or
-     * another. STROBE_UNSUPPORTED: this thread's clock can't, and need not be asked again. NULL: no thread's can.
-     * Sampler, no thread stopped. */
+     * strobe_sample_interrupted can be called there. If the clock already does so, it continues. The caller repeats the
+     * call every few periods, with the same period or another.
+     *
+     * `index`: the thread's index in the session's table, below config.threads_max. `taken`: the number of
+     * interruptions that the thread has handled; a host that limits the signals in flight uses it to compute how many
+     * are. STROBE_UNSUPPORTED: this thread's clock cannot interrupt it, and the caller need not ask again. NULL: no
+     * thread's clock can. Sampler, no thread stopped. */
     enum strobe_status (*clock_keep)(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken);
 
-    /* Interrupts the thread once, as its clock does, as soon as it has a processor again, be its clock kept ticking or
-     * not. STROBE_UNSUPPORTED: the thread is not waiting for a processor, but runs, or waits in a call; or it can't be
-     * interrupted. NULL where clock_keep is. Sampler. */
+    /* Interrupts the thread once, as its clock does, as soon as it is on a processor again. The thread needs no running
+     * clock for it. STROBE_UNSUPPORTED: the thread is not waiting for a processor (it runs, or waits in a call), or it
+     * cannot be interrupted. NULL when clock_keep is NULL. Sampler. */
     enum strobe_status (*clock_ring)(void *ctx, uint32_t index, uint32_t tid);
 
-    /* Gives back what clock_keep has taken for the thread. Harmless when that was nothing. Sampler. */
+    /* Releases what clock_keep has acquired for the thread. Has no effect when that is nothing. Sampler. */
     void (*clock_end)(void *ctx, uint32_t index);
 
     /* Sleeps until the absolute time `deadline` in ticks, or until woken or interrupted. Any. */
     void (*sleep_until)(void *ctx, uint64_t deadline_ticks);
 
-    /* Sleeps as sleep_until does, but no longer than *word is `value`: `rouse` wakes the sleeper after the word has
-     * changed. NULL where clock_keep is. rest_until: sampler; rouse: any. */
+    /* Sleeps as sleep_until does, but only while *word is `value`. A thread that changes the word calls `rouse` to wake
+     * the sleeper. Both are NULL when clock_keep is NULL. rest_until: sampler; rouse: any. */
     void (*rest_until)(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value);
     void (*rouse)(void *ctx, strobe_a32 *word);
 
-    /* The host's own housekeeping, after each pass of the sampler; may be NULL. Sampler, no thread stopped. */
+    /* The host's own periodic work, after each pass of the sampler. May be NULL. Sampler, no thread stopped. */
     void (*between_passes)(void *ctx);
 
     void *ctx;
