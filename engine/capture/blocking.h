@@ -1,23 +1,32 @@
-/* Who ended whose wait.
+/* Wakers: which release ended which wait, and which thread made that release.
  *
- * Whoever waits says so before it looks at the lock again, and whoever releases looks who waits before it lets go; so
- * each release that hands over is seen by the one who was handed to, and no other (but for a few instructions at the
- * begin of a wait, see blocking.c). What is waited for has an identity of 64 bits (the address of the lock, or any
- * number that the backend keeps unique; never 0), compared whole; a release counts for a wait only when it came after
- * that wait's begin, so an address that is used again leads to nobody (S-72). A thing that can be waited for in two
- * ways (a monitor's entry and its wait set) has two identities.
+ * A waiting thread registers its wait before it checks the lock again. A releasing thread checks for registered
+ * waits before it releases. So the waiter that got the lock finds the release that handed it over, and no other
+ * release. The exception is a window of a few instructions at the begin of a wait (see blocking.c).
+ *
+ * The object that a thread waits for has an identity of 64 bits: the address of the lock, or any number that the
+ * backend keeps unique; never 0. Identities are compared in full. A release counts for a wait only when it came
+ * after that wait's begin, so the reuse of an address yields no wrong waker (S-72). An object with two kinds of
+ * waits (a monitor's entry and its wait set) has two identities.
  *
  *   waiter    strobe_scope_begin, strobe_wait_begin, [the blocking call], strobe_wait_end, strobe_scope_end
  *   releaser  strobe_release, [the call that releases]
  *
- * The waiter's wait_end finds the release that was really its own (see enum strobe_release) and scope_end leaves a
- * record of kind WAKE: who, when, from where. A wait that timed out or was interrupted has no waker (S-77). A wait
- * whose release is not found, since it never really blocked, woke by itself, or the release fell out of the table,
- * leaves none. Waits nest (S-74), one in each scope; any thread may wait for any (S-75, S-76).
+ * strobe_wait_end finds the release that ended the wait (see enum strobe_release). strobe_scope_end then writes a
+ * record of kind WAKE: the waker's thread, the time of the release and the waker's stack. The record of a wait that
+ * timed out or was interrupted has no waker (S-77). A wait has no WAKE record when its release is not found, for one
+ * of these reasons:
  *
- * Shared state is a table of fixed size in the engine's memory, lock-free: a stopped or dead thread holds up nobody,
- * and a table that is too small costs wakers, never wrong ones (explored: blocking/frozen, blocking/torn,
- * blocking/full). */
+ *   - the wait did not really block
+ *   - the thread woke by itself
+ *   - the release is no longer in the table
+ *
+ * Each scope holds at most one wait, and waits nest as scopes do (S-74). Any thread may wait for any other (S-75,
+ * S-76).
+ *
+ * The shared state is a table of fixed size in the engine's memory. It is lock-free: a suspended or dead thread
+ * delays no other thread. A table that is too small loses wakers and never yields a wrong one (explored:
+ * blocking/frozen, blocking/torn, blocking/full). */
 #ifndef STROBE_CAPTURE_BLOCKING_H
 #define STROBE_CAPTURE_BLOCKING_H
 
@@ -25,20 +34,21 @@
 
 /* How a blocking call ended. */
 enum strobe_wake {
-    STROBE_WAKE_NONE,        /* it never blocked, or nothing is known */
-    STROBE_WAKE_RELEASED,    /* somebody let it go on: a waker is looked for */
+    STROBE_WAKE_NONE,        /* the call did not block, or its result is unknown */
+    STROBE_WAKE_RELEASED,    /* another thread released it: strobe_wait_end searches for the waker */
     STROBE_WAKE_TIMEOUT,
     STROBE_WAKE_INTERRUPTED,
 };
 
 /* Which waits a release can end. */
 enum strobe_release {
-    STROBE_RELEASE_LOCK,     /* mutex, monitor, writer: the last before the waiter had the lock is the one */
-    STROBE_RELEASE_SHARED,   /* a reader: can end the wait of a writer only */
-    STROBE_RELEASE_ONE,      /* notify, signal, post: ends one wait; each is claimed once. Meant for the longest waiter;
-    if another comes back for whom there is none, it was meant for that one, unless there are several it could be */
+    STROBE_RELEASE_LOCK,     /* mutex, monitor, writer: the waker is the last release before the waiter got the lock */
+    STROBE_RELEASE_SHARED,   /* a reader's release: can end the wait of a writer only */
+    STROBE_RELEASE_ONE,      /* notify, signal, post: ends one wait. Each release is claimed once. It is meant for
+                                the longest waiter. When another waiter returns and no release is meant for it, it
+                                claims this one, unless several releases are possible */
     STROBE_RELEASE_ALL,      /* notifyAll, broadcast, end of a thread: ends all waits begun before it */
-    STROBE_RELEASE_TARGET,   /* unpark, message: the first after the wait's begin is the one */
+    STROBE_RELEASE_TARGET,   /* unpark, message: the waker is the first release after the wait's begin */
 };
 
 enum {
@@ -54,36 +64,37 @@ enum {
     STROBE_BLOCKS = 1 << STROBE_BLOCKS_LOG2,
 };
 
-/* A thread that waits; free while what is 0. See blocking.c for who may write what. */
+/* A registered wait. The entry is free while `what` is 0. blocking.c lists which thread may write which field. */
 struct strobe_waiter {
     strobe_a64 what;
-    strobe_a64 ticket;       /* of its begin << 1 | 1 when a release meant for it has been noted; 0 = not told yet */
+    strobe_a64 ticket;       /* ticket of the wait's begin << 1 | (1: a release meant for this wait is noted); 0 = no
+                                ticket yet */
     strobe_a64 begin_ticks;
 };
 
-/* What releases look at first. */
+/* The counters of a bucket. A releaser reads `waiting` first. */
 struct strobe_block {
-    strobe_a32 waiting;      /* threads that wait for what falls in this bucket */
-    strobe_a32 beyond;       /* those of them that found no free struct strobe_waiter */
-    strobe_a64 tickets;      /* handed out to begins and releases: what came after what */
-    strobe_a64 lost;         /* ticket of the latest release that may have ended a wait and has no note any more */
+    strobe_a32 waiting;      /* number of threads that wait for an object of this bucket */
+    strobe_a32 beyond;       /* number of those for which no struct strobe_waiter was free */
+    strobe_a64 tickets;      /* last ticket drawn: begins of waits and releases draw tickets, which order them */
+    strobe_a64 lost;         /* ticket of the latest release that may have ended a wait and whose note is missing */
 };
 
-/* A release that somebody waited for. */
+/* A release of an object for which a thread waited. */
 struct strobe_release_note {
     strobe_a64 seq;          /* ticket << 1 | being written */
     strobe_a64 what;
     strobe_a64 ticks;
-    strobe_a64 who;          /* thread index << 32 | stack id */
+    strobe_a64 who;          /* releaser's thread index << 32 | stack id */
     strobe_a64 how;          /* enum strobe_release */
-    strobe_a64 meant_for;    /* ticket of a wait's begin; 0 = nobody in particular */
+    strobe_a64 meant_for;    /* ticket of the begin of the wait that it is meant for; 0 = no particular wait */
     strobe_a64 claim;        /* ticket << 1 | claimed */
 };
 
 struct strobe_blocking {
     struct strobe_block block[STROBE_BLOCKS];
     struct strobe_waiter waiter[STROBE_BLOCKS][STROBE_BLOCK_WAITERS];
-    struct strobe_release_note note[STROBE_BLOCKS][STROBE_BLOCK_RELEASES];   /* the latest */
+    struct strobe_release_note note[STROBE_BLOCKS][STROBE_BLOCK_RELEASES];   /* latest */
 };
 
 static inline uint32_t strobe_block_index(uint64_t what)
@@ -91,37 +102,45 @@ static inline uint32_t strobe_block_index(uint64_t what)
     return (uint32_t)(what * 0x9e3779b97f4a7c15u >> (64 - STROBE_BLOCKS_LOG2));   /* Fibonacci hashing (Knuth, 6.4) */
 }
 
-/* The calling thread is about to wait for `what`, in the scope it opened last. Async-signal-safe (explored:
- * sample/interrupted); not while suspended. No effect when no scope could be opened. */
+/* Registers that the calling thread is about to wait for `what`, in the scope that it opened last. Has no effect
+ * when that scope could not be opened. Async-signal-safe (explored: sample/interrupted). Not while the caller holds
+ * a thread suspended. */
 void strobe_wait_begin(struct strobe_thread *t, uint64_t what);
 
-/* The wait for `what` is over. `shared`: a reader waited, so a reader's release did not end it. Before
- * strobe_scope_end; without it the wait ends there with nothing known. */
+/* Ends the wait for `what`, before strobe_scope_end. `shared`: the waiter is a reader, so a reader's release did not
+ * end the wait. Without this call, strobe_scope_end ends the wait, and the waker stays unknown. */
 void strobe_wait_end(struct strobe_thread *t, uint64_t what, enum strobe_wake how, bool shared);
 
-/* True when a release has been noted as meant for the thread's wait for `what`, or when that is not known: it may have
- * ended it. False when none has. Between strobe_wait_begin and strobe_wait_end. */
+/* Returns true when a release meant for the thread's wait for `what` is noted, so that the release may have ended
+ * the wait. Also returns true when the wait found no free entry in the table, so that this is unknown. Returns false
+ * when no such release is noted. Between strobe_wait_begin and strobe_wait_end. */
 bool strobe_wait_is_told(const struct strobe_thread *t, uint64_t what);
 
-/* Takes back what a wait has told, that was left without strobe_wait_end. By the scope's own thread, or when that is
- * proven to have ended. Harmless when there is none. */
+/* Removes the registration of a wait that the thread left without strobe_wait_end. Has no effect when the scope has
+ * no registered wait. Called by the scope's own thread, or by any thread once that one is proven to have ended. */
 void strobe_wait_drop(struct strobe_thread *t, struct strobe_scope *s);
 
-/* The same for all scopes of a thread. */
+/* Does strobe_wait_drop for all scopes of a thread. */
 void strobe_wait_drop_all(struct strobe_thread *t);
 
-/* What is to be recorded of a scope's wait, which ended at `now`, but for thread and message; false when nothing is. */
+/* Fills in the WAKE record of a scope's wait, which ended at `now`, except for thread and message. Returns false
+ * when the wait has no such record. */
 bool strobe_wait_record(const struct strobe_scope *s, uint64_t now, struct strobe_record *r);
 
-/* The slow part of strobe_hand_over: somebody waits for what falls in the same bucket. */
+/* The slow part of strobe_hand_over, for the case that a thread waits for an object of the same bucket. */
 uint64_t strobe_hand_over_noted(struct strobe_thread *t, uint64_t what, enum strobe_release how,
                                 struct strobe_site site);
 
-/* To be called right before a release. When a thread waits for `what`, leaves word who released, and returns the time
- * in ticks, never 0, which is for strobe_release_end. When that thread has waited so long that its wait will be
- * recorded (scope_min_ns), a sample of kind UNLOCK is forced, at most four in an interval, so that the word says from
- * where; else the event passes the gate like others. Returns 0, at the cost of one load, when no thread waits: the
- * release is then an event like others, and the caller's to report. */
+/* Notes a release that the caller is about to make. Call it right before the release.
+ *
+ * Returns the time in ticks, never 0, when it has noted the release: a thread waits for `what`. The caller passes
+ * that time to strobe_release_end. Returns 0 when no thread waits for `what`; the release is then an ordinary event,
+ * and the caller reports it. This costs one load when no thread waits for an object of the same bucket. Also returns
+ * 0, without a note, when a sample would be forced but the thread is in the engine already.
+ *
+ * When the waiter has waited long enough for its wait to be recorded (scope_min_ns), a sample of kind UNLOCK is
+ * forced, at most four in an interval, so that the note has the releaser's stack. Otherwise the event passes the
+ * gate as other events do. */
 static STROBE_ALWAYS_INLINE uint64_t strobe_hand_over(struct strobe_thread *t, uint64_t what, enum strobe_release how,
                                                       struct strobe_site site)
 {
@@ -131,8 +150,8 @@ static STROBE_ALWAYS_INLINE uint64_t strobe_hand_over(struct strobe_thread *t, u
     return 0;
 }
 
-/* The calling thread is about to release `what`: strobe_hand_over, and when nobody waits an ordinary point event of
- * kind UNLOCK. */
+/* Reports that the calling thread is about to release `what`: calls strobe_hand_over. When no thread waits, it
+ * reports an ordinary point event of kind UNLOCK. */
 void strobe_release(struct strobe_thread *t, uint32_t on, uint64_t what, enum strobe_release how,
                     struct strobe_site site);
 

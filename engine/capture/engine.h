@@ -1,12 +1,12 @@
-/* The capture engine of one process: what all its threads share, and the life of a capture.
+/* The capture engine of one process: the state that all its threads share, and the stages of a capture.
  *
  *   strobe_engine_init    session attached, host chosen, memory reserved
  *   *strobe_switch = ON   hooks begin to take samples
- *   *strobe_switch = OFF  hooks fall silent; once strobe_engine_quiet, the session may be closed
+ *   *strobe_switch = OFF  hooks stop taking samples; once strobe_engine_quiet returns true, the session may be closed
  *
- * Hooks reach it through two things only: the switch word strobe_switch, and the calling thread's own state
- * (thread.h). The switch may live in a page that the kernel wipes on fork, so that a child is silent however it
- * was made. */
+ * Hooks use two things only: the switch word strobe_switch, and the calling thread's own state (thread.h). The
+ * switch word may be in a page that the kernel zeroes on fork, so that a child process takes no samples however it
+ * was created. */
 #ifndef STROBE_CAPTURE_ENGINE_H
 #define STROBE_CAPTURE_ENGINE_H
 
@@ -20,7 +20,7 @@
 
 enum { STROBE_OFF = 0, STROBE_ON = 1, STROBE_PAUSED = 2 };
 
-/* Points at the switch word: STROBE_OFF until a capture starts. */
+/* Points at the switch word, which is STROBE_OFF until a capture starts. */
 extern strobe_a32 *strobe_switch;
 
 static inline uint32_t strobe_switched(void)
@@ -28,7 +28,7 @@ static inline uint32_t strobe_switched(void)
     return strobe_load_relaxed(strobe_switch);
 }
 
-/* A copy of the innermost words of a stopped thread's stack, from `low` up. */
+/* A copy of the innermost words of a suspended thread's stack, from `low` up. */
 enum { STROBE_STACK_TOP_BYTES = 512 };
 struct strobe_stack_top {
     uint64_t low;
@@ -36,45 +36,48 @@ struct strobe_stack_top {
     uint64_t word[STROBE_STACK_TOP_BYTES / 8];
 };
 
-/* A way to take stacks. Frames are written backwards from frames_end, as strobe_walk_fp does. */
+/* A strategy to take stacks. All functions write frames backwards from frames_end, as strobe_walk_fp does. */
 struct strobe_unwinder {
-    /* The calling thread's own stack, from the caller of a hook: `frame` is the hook's frame address, `caller` its
-     * return address, [sp, high) the thread's stack. Any context; no heap, no lock of the program's. NULL: by
-     * frame pointers, with strobe_walk_again. */
+    /* Takes the calling thread's own stack, from the caller of a hook on. `frame` is the hook's frame address,
+     * `caller` its return address, `stack` the memory of the thread's stack. Must not use the heap or a lock of the
+     * program. Any context. NULL: the engine walks frame pointers, with strobe_walk_again. */
     enum strobe_walk_end (*self)(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
                                  uint64_t *frames_end, uint32_t max, uint32_t *count);
 
-    /* The same from stack memory alone, which may be a copy, also of another thread's: the window begins at `frame` or
-     * below. Any context. NULL: by frame pointers; stacks of other threads are not taken so where `self` is set. */
+    /* Takes the same stack from stack memory alone, which may be a copy, also a copy of another thread's stack. The
+     * window begins at `frame` or below. Any context. NULL: the engine walks frame pointers; when `self` is set, it
+     * then takes no such stacks of other threads. */
     enum strobe_walk_end (*hooked)(uint64_t frame, const struct strobe_window *stack, uint64_t *frames_end,
                                    uint32_t max, uint32_t *count);
 
-    /* The stack at `regs`, where a thread was stopped or a signal has interrupted it, from stack memory that may be a
-     * copy: the window begins at regs->sp, or with the red zone below it. Any context. */
+    /* Takes the stack at `regs`, where a thread was suspended or interrupted by a signal. The stack memory may be a
+     * copy. The window begins at regs->sp, or below it when it includes the red zone. Any context. */
     enum strobe_walk_end (*copied)(const struct strobe_host *host, const struct strobe_regs *regs,
                                    const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
                                    uint32_t *count);
 
-    /* The stack of the thread that the host has stopped last, while it stands, for runtimes that walk their own, and
-     * where stacks are walked in place; nothing is copied then. `regs` are the host's; `stack` is the thread's own
-     * memory from its stack pointer up (bias 0), or empty when the thread has not told where its stack lies, or is not
-     * on it. `top` comes empty; what is put there, `resumed` finds. Sampler, window. NULL: `copied`. */
+    /* Takes the stack of the thread that the host has suspended, while it is suspended. For runtimes that walk their
+     * own stacks, and for stacks that are walked in place; the engine then copies no stack memory. `regs` come from
+     * the host. `stack` is the thread's own memory from its stack pointer up (bias 0). It is empty when the bounds
+     * of the stack are not known, or when the stack pointer is outside of them. `top` is empty at the call; the
+     * function may fill it for `resumed`. Sampler, while the thread is suspended. NULL: the engine uses `copied`. */
     enum strobe_walk_end (*stopped)(const struct strobe_host *host, const struct strobe_regs *regs,
                                     const struct strobe_window *stack, struct strobe_stack_top *top,
                                     uint64_t *frames_end, uint32_t max, uint32_t *count);
 
-    /* After `stopped`, which ended in `end`, and the resume, what can be told of the stack by what does not change,
-     * such as code: may put frames among the *count before frames_end, at most `max` in all. Returns how the stack
-     * ends now. Sampler. NULL: nothing to add. */
+    /* Completes the result of `stopped` after the resume, from what does not change, such as code. `end` is the
+     * result of `stopped`. May insert frames among the *count frames before frames_end, at most `max` in all.
+     * Returns how the stack ends now. Sampler. NULL: the engine keeps the result of `stopped`. */
     enum strobe_walk_end (*resumed)(const struct strobe_host *host, const struct strobe_regs *regs,
                                     const struct strobe_stack_top *top, enum strobe_walk_end end,
                                     uint64_t *frames_end, uint32_t max, uint32_t *count);
 };
 
-/* Frame pointers, and for stopped leaf functions the instruction at hand. */
+/* Walks frame pointers. For functions without a frame record it also reads the code around the stopped instruction
+ * (leaf.h). */
 extern const struct strobe_unwinder strobe_unwinder_fp;
 
-/* Calls `hooked`, or walks by frame pointers where the unwinder has none. Context of `hooked`. */
+/* Calls `hooked`, or walks by frame pointers when the unwinder has no `hooked`. Same context as `hooked`. */
 static inline enum strobe_walk_end strobe_unwind_hooked(const struct strobe_unwinder *u, uint64_t frame,
                                                         const struct strobe_window *stack, uint64_t *frames_end,
                                                         uint32_t max, uint32_t *count)
@@ -86,8 +89,8 @@ static inline enum strobe_walk_end strobe_unwind_hooked(const struct strobe_unwi
 struct strobe_thread;
 struct strobe_blocking;
 
-/* Whether the sampler sleeps for longer than an interval, which a new thread ends. A thread that is attached sets
- * NEWCOMER; the sampler goes from IDLE to RESTS, and from anything to IDLE when it begins a pass. */
+/* Whether the sampler sleeps for longer than an interval. A new thread ends such a sleep. strobe_thread_attach sets
+ * NEWCOMER. The sampler changes IDLE to RESTS before a long sleep, and any value to IDLE when it begins a pass. */
 enum strobe_sampler_rest { STROBE_SAMPLER_IDLE, STROBE_SAMPLER_RESTS, STROBE_SAMPLER_NEWCOMER };
 
 struct strobe_engine {
@@ -96,27 +99,28 @@ struct strobe_engine {
     const struct strobe_host *host;
     const struct strobe_unwinder *unwinder;
     struct strobe_thread *threads;      /* private state, one for each entry of the session's thread table */
-    struct strobe_blocking *blocking;   /* who waits for what, see blocking.h */
-    uint32_t *living;                   /* of the sampler: indexes of the threads that it has not seen ended, rising */
-    strobe_a32 sampler_busy;            /* 1 while a pass is under way */
+    struct strobe_blocking *blocking;   /* registered waits and releases, see blocking.h */
+    uint32_t *living;                   /* sampler only: indexes of the threads that it has not seen end, ascending */
+    strobe_a32 sampler_busy;            /* 1 while a pass is in progress */
     strobe_a32 sampler_stop;
     strobe_a32 sampler_rest;            /* enum strobe_sampler_rest */
 };
 
-/* Bytes of private memory that an engine with this config needs. Any context. */
+/* Returns the bytes of private memory that an engine with this config needs. Any context. */
 size_t strobe_engine_memory_bytes(const struct strobe_config *config);
 
-/* Prepares a capture into an attached session. `memory`: zeroed, page-aligned, strobe_engine_memory_bytes() long, and
- * like host and unwinder it must outlive the engine. Capture begins when the caller turns the switch. Start only. */
+/* Prepares a capture into an attached session. `memory` is zeroed, page-aligned and strobe_engine_memory_bytes()
+ * long. `memory`, `host` and `unwinder` must outlive the engine. The capture begins when the caller sets the switch.
+ * Start only. */
 void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *session, const struct strobe_host *host,
                         const struct strobe_unwinder *unwinder, void *memory);
 
-/* True when no thread takes a sample and no pass of the sampler is under way, nor will, while the switch is off, which
- * the caller turned (tests/explore, sampler/quiet-...). Events that are only counted may yet be. At the end, any
- * thread. */
+/* Returns true when no thread takes a sample and the sampler is in no pass, and neither can begin while the switch
+ * stays off. The caller has set the switch to off before (tests/explore, sampler/quiet-...). Events that are only
+ * counted may still occur. At the end of a capture, any thread. */
 bool strobe_engine_quiet(const struct strobe_engine *e);
 
-/* Ticks in a span of ns on this host. Any context. */
+/* Converts a span of ns to ticks of this host. Any context. */
 static inline uint64_t strobe_ticks_of_ns(const struct strobe_host *host, uint64_t ns)
 {
     if (host->ticks_per_second == 1000000000u)

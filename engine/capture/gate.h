@@ -1,16 +1,24 @@
-/* The gate: decides, for each hook event of a thread, whether to take a sample now.
+/* The gate decides, for each hook event of a thread, whether the engine takes a sample at this event.
  *
- * Samples are due on a grid: when one is taken late, the next is due one interval after the time it was
- * due, not after the time it was taken, so a thread whose hooks come every 0.3 ms gets 1000 samples a second for
- * a 1 ms interval and not 833 (S-1). After a quiet spell longer than an interval the grid starts anew.
+ * Samples are due on a grid of times. When a sample is taken late, the next one is due one interval after the time
+ * at which the late one was due, not one interval after it was taken. So a thread whose hooks come every 0.3 ms gets
+ * 1000 samples a second at an interval of 1 ms, and not 833 (S-1). When no event came for longer than an interval,
+ * the grid starts anew at the next sample.
  *
- * The clock read is nearly the whole cost of saying no. A thread whose events come densely therefore reads the
- * clock only on every n-th event; n doubles while n events take less than an eighth of the interval, and falls at
- * once when they take more. So at most skip_max events pass unseen after a dense spell ends, and the sampler ends
- * even that (strobe_gate_wake) when the thread has been unseen for an interval.
+ * The clock read is nearly the whole cost of rejecting an event. The gate of a thread with dense events therefore
+ * reads the clock only at every n-th event. The time that n events took decides the next n:
  *
- * One gate per thread, used by that thread only, except strobe_gate_wake (tests/explore/engine/engine_gate.c). Any
- * context. */
+ *   less than 1/8 of the interval    n doubles, up to skip_max + 1
+ *   1/8 to less than 1/4             n stays
+ *   1/4 to less than 1/2             n halves
+ *   1/2 or more                      n becomes 1
+ *
+ * So at most skip_max events are rejected without a clock read after the events have become sparse. The sampler
+ * limits this further: it resets the countdown (strobe_gate_wake) when it has not sampled the thread for about an
+ * interval.
+ *
+ * Each thread has one gate. Only that thread uses it, except for strobe_gate_wake, which the sampler calls
+ * (tests/explore/engine/engine_gate.c). Any context. */
 #ifndef STROBE_CAPTURE_GATE_H
 #define STROBE_CAPTURE_GATE_H
 
@@ -20,12 +28,12 @@
 #include <stdint.h>
 
 struct strobe_gate {
-    strobe_a32 skip;          /* events still to be turned away without a clock read */
-    uint32_t skip_span;       /* what skip starts from after each clock read */
+    strobe_a32 skip;          /* number of next events to reject without a clock read */
+    uint32_t skip_span;       /* value that skip gets after each clock read: n - 1 */
     uint32_t skip_max;
     uint64_t interval_ticks;  /* 0: every event passes */
-    uint64_t due_ticks;       /* no sample before this time */
-    uint64_t read_ticks;      /* the clock when it was read last */
+    uint64_t due_ticks;       /* no sample is due before this time */
+    uint64_t read_ticks;      /* time of the last clock read */
 };
 
 static inline void strobe_gate_init(struct strobe_gate *g, uint64_t interval_ticks, uint32_t skip_max)
@@ -33,7 +41,7 @@ static inline void strobe_gate_init(struct strobe_gate *g, uint64_t interval_tic
     *g = (struct strobe_gate){.interval_ticks = interval_ticks, .skip_max = interval_ticks ? skip_max : 0};
 }
 
-/* True when the next event needs no clock: it is turned away. */
+/* Returns true when the gate rejects the next event without a clock read. */
 static inline bool strobe_gate_skips(struct strobe_gate *g)
 {
     uint32_t skip = strobe_load_relaxed(&g->skip);
@@ -43,11 +51,11 @@ static inline bool strobe_gate_skips(struct strobe_gate *g)
     return true;
 }
 
-/* Adapts the number of events to skip to how densely they came since the clock was read last. */
+/* Adapts the number of events to skip to the time since the last clock read. */
 static inline void strobe_gate_adapt(struct strobe_gate *g, uint64_t now_ticks)
 {
     if (g->skip_max == 0)
-        return;   /* nothing to adapt */
+        return;   /* every event reads the clock */
     uint64_t span = now_ticks - g->read_ticks;
     g->read_ticks = now_ticks;
     if (span < g->interval_ticks / 8)
@@ -59,13 +67,13 @@ static inline void strobe_gate_adapt(struct strobe_gate *g, uint64_t now_ticks)
     strobe_store_relaxed(&g->skip, g->skip_span);
 }
 
-/* True when no sample can be due at now_ticks. */
+/* Returns true when no sample can be due at now_ticks. */
 static inline bool strobe_gate_early(const struct strobe_gate *g, uint64_t now_ticks)
 {
     return now_ticks < g->due_ticks;
 }
 
-/* True when a sample is due at now_ticks; it then counts as taken. */
+/* Returns true when a sample is due at now_ticks. The gate then counts that sample as taken. */
 static inline bool strobe_gate_due(struct strobe_gate *g, uint64_t now_ticks)
 {
     if (strobe_gate_early(g, now_ticks))
@@ -76,15 +84,15 @@ static inline bool strobe_gate_due(struct strobe_gate *g, uint64_t now_ticks)
     return true;
 }
 
-/* Moves the time before which no sample is due ahead to `until_ticks`. */
+/* Postpones the next sample: none is due before `until_ticks`. */
 static inline void strobe_gate_put_off(struct strobe_gate *g, uint64_t until_ticks)
 {
     if (g->due_ticks < until_ticks)
         g->due_ticks = until_ticks;
 }
 
-/* Makes the thread's next event read the clock. By the sampler; a race with the thread's own countdown loses at
- * most this one wake, and the sampler's next pass repeats it. */
+/* Makes the thread's next event read the clock. The sampler calls it. The thread's own countdown may overwrite this
+ * store; then only this one wake is lost, and the sampler's next pass repeats it. */
 static inline void strobe_gate_wake(struct strobe_gate *g)
 {
     if (strobe_load_relaxed(&g->skip))

@@ -1,8 +1,9 @@
-/* Guard of the suspended window: while a thread is stopped by us, the sampler may do nothing that could wait for it.
+/* Guard of the suspended window, the time in which the sampler holds a thread suspended. In this window the sampler
+ * must not wait for anything that the suspended thread may hold, such as the lock of the allocator.
  *
- * Hooks of the forbidden kind (allocation, locks, stdio, loading) ask strobe_guard_forbids before anything else; in the
- * window on the sampler thread the answer is to abort, since the alternative is a deadlock that shows up once a week.
- * Costs one thread-local load per hook. */
+ * Hooks of functions that may wait (allocation, locks, stdio, loading of libraries) call strobe_guard_forbids before
+ * anything else. When it returns true, the hook aborts the process. An abort is easy to diagnose; the alternative is
+ * a deadlock that occurs rarely. The check costs one thread-local load per hook. */
 #ifndef STROBE_CAPTURE_GUARD_H
 #define STROBE_CAPTURE_GUARD_H
 
@@ -20,7 +21,7 @@ static inline void strobe_guard_leave(void)
     strobe_guard_window = false;
 }
 
-/* True while the calling thread holds another one suspended. Any context. */
+/* Returns true while the calling thread holds another thread suspended. Any context. */
 static inline bool strobe_guard_forbids(void)
 {
     return strobe_guard_window;

@@ -1,18 +1,21 @@
-/* The thread that the sampler holds suspended, and who lets it go: the sampler, or the watchdog, when it stands for too
- * long. What names a thread is the host's own, and never 0: ART's Thread, Mach's port.
+/* The thread that the sampler holds suspended, and the agreement about which thread resumes it. The sampler resumes
+ * it normally. The watchdog resumes it when it has been suspended for too long. The host chooses the value that
+ * identifies a thread (ART: its Thread, Mach: its port); the value is never 0.
  *
- * A stack must not be walked in place when its thread goes on, so the watchdog has more patience while a walk is under
- * way. One word, since, says what is the case:
+ * A stack must not be walked in place after its thread was resumed. The watchdog therefore waits longer while a walk
+ * is in progress. One word, `since`, holds the state:
  *
- *   0 -> time             begin (release): `thread` stands since then
- *   time <-> time | 1     walk, walked
- *   either -> 0           claim, or overdue: by compare-and-swap, so that exactly one of them lets the thread go, and
- *                         the other knows
+ *   0 -> time             begin (release): `thread` is suspended since this time
+ *   time <-> time | 1     walk, walked: a walk begins, a walk ends
+ *   either -> 0           claim, or overdue: by compare-and-swap, so exactly one of the two resumes the thread, and
+ *                         the other one learns that it must not
  *
- * No two stops begin at the same time: a word that was 0 meanwhile is another word. (explored: hold/once, hold/lost)
+ * No two suspensions begin at the same time. So a word that was 0 in between has another value, and a
+ * compare-and-swap with an old value fails. (explored: hold/once, hold/lost)
  *
- * A thread nobody makes up for is one whose sampler dies between the system's answer and begin, or which dies, or
- * whose watchdog does, between claiming it and the system's resume: a few instructions each. */
+ * A suspended thread stays suspended for ever in two cases, each a window of a few instructions. First: the sampler
+ * dies between the system's suspension of the thread and strobe_hold_begin. Second: the sampler or the watchdog dies
+ * after it has claimed the thread, before the system's resume. */
 #ifndef STROBE_CAPTURE_HOLD_H
 #define STROBE_CAPTURE_HOLD_H
 
@@ -23,13 +26,13 @@
 
 enum { STROBE_HOLD_WALKED = 1 };
 
-/* Zero at first. */
+/* Zero-initialized. */
 struct strobe_hold {
-    strobe_a64 thread;                   /* the one that stands, or stood last */
-    strobe_a64 since;                    /* ticks, even; 0 = none stands; bit 0: it is being walked */
+    strobe_a64 thread;                   /* the suspended thread, or the last one */
+    strobe_a64 since;                    /* ticks, even; 0 = no thread is suspended; bit 0: a walk is in progress */
 };
 
-/* A thread stands from now on. Sampler. */
+/* Records that `thread` is suspended from now on. Sampler. */
 static inline void strobe_hold_begin(struct strobe_hold *h, uint64_t thread, uint64_t now_ticks)
 {
     strobe_store_relaxed(&h->thread, thread);
@@ -41,7 +44,8 @@ static inline uint64_t strobe_hold_thread(const struct strobe_hold *h)
     return strobe_load_relaxed(&h->thread);
 }
 
-/* The thread that stands, which may be walked until strobe_hold_walked; 0: none does any more. Sampler. */
+/* Begins a walk. Returns the suspended thread, whose stack may be walked until strobe_hold_walked; 0 when the
+ * watchdog has resumed it. Sampler. */
 static inline uint64_t strobe_hold_walk(struct strobe_hold *h)
 {
     uint64_t since = strobe_load_relaxed(&h->since);
@@ -49,7 +53,7 @@ static inline uint64_t strobe_hold_walk(struct strobe_hold *h)
     return stands ? strobe_hold_thread(h) : 0;
 }
 
-/* All that was read of it was read before. Sampler. */
+/* Ends a walk. All reads of the thread's stack happen before this store. Sampler. */
 static inline void strobe_hold_walked(struct strobe_hold *h)
 {
     uint64_t since = strobe_load_relaxed(&h->since);
@@ -57,7 +61,7 @@ static inline void strobe_hold_walked(struct strobe_hold *h)
         strobe_cas_release(&h->since, &since, since & ~(uint64_t)STROBE_HOLD_WALKED);
 }
 
-/* The thread that stands, for the caller to let go; 0: none does, the watchdog was first. Sampler. */
+/* Returns the suspended thread, which the caller must resume; 0 when the watchdog has resumed it first. Sampler. */
 static inline uint64_t strobe_hold_claim(struct strobe_hold *h)
 {
     uint64_t since = strobe_load_acquire(&h->since);
@@ -65,11 +69,12 @@ static inline uint64_t strobe_hold_claim(struct strobe_hold *h)
     return since && strobe_cas_acq_rel(&h->since, &since, 0) ? thread : 0;
 }
 
-/* `thread` is read before the exchange that makes it ours, and written again only by who saw that exchange: release
- * here, acquire in the claim that comes too late. (Loads that are overtaken by later stores are not explored.)
+/* Returns the thread that has been suspended for `most_ticks`, or for `walk_ticks` while a walk is in progress; the
+ * caller must resume it. Returns 0 when there is no such thread. Watchdog.
  *
- * The thread that has stood for `most_ticks`, or for `walk_ticks` when it is being walked, for the caller to let go;
- * 0: none. Watchdog. */
+ * Order of accesses: this function reads `thread` before the exchange that claims it. The sampler writes `thread`
+ * again only after it has seen that exchange. So the exchange releases here, and the sampler's late claim acquires.
+ * (The explorer does not model loads that are reordered with later stores.) */
 static inline uint64_t strobe_hold_overdue(struct strobe_hold *h, uint64_t now_ticks, uint64_t most_ticks,
                                            uint64_t walk_ticks)
 {

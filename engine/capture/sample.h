@@ -1,16 +1,16 @@
-/* Taking a sample of the calling thread: points, ticks and scopes.
+/* Samples of the calling thread: points, ticks and scopes.
  *
- *   point   an event at an instant: strobe_point, behind the gate
+ *   point   an event at an instant: strobe_point, after the gate
  *   tick    the thread's own CPU clock has advanced by one interval, and a signal has interrupted the thread:
- *           strobe_sample_interrupted, in the handler. Ticks are evenly spread over the thread's CPU time, so they say
- *           where that time goes, whatever hooks do. While a thread ticks, its points are only counted
+ *           strobe_sample_interrupted, in the signal handler. Ticks are evenly spread over the thread's CPU time, so
+ *           they show where that time goes, whatever hooks do. While a thread ticks, its points are only counted.
  *   scope   a call that may block: strobe_scope_begin before it, strobe_scope_end after it. The stack is taken at the
- *           end. Recorded when it lasted scope_min_ns or when the gate lets it pass, so a short block right after a
- *           sample is not lost (S-2), and with it who ended it, if that is known (blocking.h). A scope left by longjmp
- *           is found by its place on the stack, dropped and counted.
+ *           end. The call is recorded when it lasted scope_min_ns or when the gate lets it pass, so a short block right
+ *           after a sample is not lost (S-2). With it the waker is recorded when it is known (blocking.h). A scope left
+ *           by longjmp is found by its position on the stack, dropped and counted.
  *
- * Every event is counted by kind and thread, and so is what became of it. errno is preserved. Async-signal-safe
- * (explored: sample/interrupted); no heap, no lock. */
+ * Every event and its outcome are counted by kind and thread. All functions preserve errno. They use no heap and no
+ * lock, and are async-signal-safe (explored: sample/interrupted). */
 #ifndef STROBE_CAPTURE_SAMPLE_H
 #define STROBE_CAPTURE_SAMPLE_H
 
@@ -18,36 +18,37 @@
 
 enum { STROBE_SHORT_WAIT_NS = 1000 };   /* shorter calls did not wait */
 
-/* A call in which the thread may have given its processor away, but too short to be recorded in any case
- * (scope_min_ns), is recorded as long as such calls of the thread are no more frequent than STROBE_BRIEF_PER_INTERVAL
- * in an interval of its gate, in the long run, and STROBE_BRIEF_BURST of them may come at once (generic cell rate
- * algorithm, ITU-T I.371). A loop that reads, computes and writes is then shown call by call, and a thread that calls
- * all the time can't fill the ring. */
+/* A brief call is a call in which the thread may have released its processor, and which is shorter than
+ * scope_min_ns. It lasts at least STROBE_BRIEF_NS. Brief calls are recorded up to a rate: on average
+ * STROBE_BRIEF_PER_INTERVAL in an interval of the thread's gate, and up to STROBE_BRIEF_BURST at once (generic cell
+ * rate algorithm, ITU-T I.371). So a loop that reads, computes and writes is shown call by call, and a thread that
+ * calls all the time cannot fill the ring. */
 enum { STROBE_BRIEF_NS = 10000, STROBE_BRIEF_PER_INTERVAL = 2, STROBE_BRIEF_BURST = 8 };
 
-/* The slow part of strobe_point: takes the sample that seems due at `now`, or counts what else becomes of it. */
+/* The slow part of strobe_point: takes the sample that seems due at `now`, or counts the event's other outcome. */
 void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                        uint64_t now);
 void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
 
-/* A forced point that says where and when it was taken, its stack 0 when that is not known. False when the thread is in
- * the engine already. */
+/* Takes a forced point, and returns when it was taken and its stack id, which is 0 when the stack is not known.
+ * Returns false when the thread is in the engine already. */
 struct strobe_place { uint64_t ticks; uint32_t stack; };
 bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                          struct strobe_place *out);
 
-/* Records the stack of the calling thread, which a signal of its own CPU clock has interrupted at `regs`. `asked`: the
- * signal is the one that the sampler has asked for (strobe_host.clock_ring). `regs` NULL: the tick is only noted.
- * Counts the tick as re-entrant when it interrupted the engine. To be called by the signal's handler, on the thread
- * itself. */
+/* Records the stack of the calling thread, which a signal of its own CPU clock has interrupted at `regs`. `asked`:
+ * the sampler has requested this signal (strobe_host.clock_ring). `regs` is NULL: the tick is only counted in
+ * ticks_taken. A tick that has interrupted the engine is counted as re-entrant. Called by the signal's handler, on
+ * the thread itself. */
 void strobe_sample_interrupted(struct strobe_thread *t, const struct strobe_regs *regs, bool asked);
 
-/* Right after a release of `what` that strobe_hand_over noted at `begin_ticks`: the system has woken the waiter, which
- * takes time that no tick sees. It is counted among short calls, and the release that makes up one more interval of
- * them is recorded as a call of kind UNLOCK. No effect on a thread without ticks. */
+/* Ends a release of `what` that strobe_hand_over noted at `begin_ticks`. Call it right after the release. In the
+ * release, the system has woken the waiter, and no tick comes in that time. The time counts among the short calls.
+ * The release with which that time exceeds one more interval is recorded as a call of kind UNLOCK. Has no effect on
+ * a thread without ticks. */
 void strobe_release_end(struct strobe_thread *t, uint64_t what, uint64_t begin_ticks, struct strobe_site site);
 
-/* What strobe_point does once the clock has been read, between strobe_thread_enter and strobe_thread_leave. */
+/* The part of strobe_point after the clock read. Between strobe_thread_enter and strobe_thread_leave. */
 static STROBE_ALWAYS_INLINE void strobe_point_at(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg,
                                                  struct strobe_site site, uint64_t now)
 {
@@ -60,7 +61,7 @@ static STROBE_ALWAYS_INLINE void strobe_point_at(struct strobe_thread *t, enum s
         strobe_point_take(t, kind, arg, site, now);
 }
 
-/* An event of a point kind. `on` is the switch's value as the hook read it. */
+/* Reports an event of a point kind. `on` is the switch's value as the hook read it. */
 static STROBE_ALWAYS_INLINE void strobe_point(struct strobe_thread *t, uint32_t on, enum strobe_kind kind,
                                               uint64_t arg, struct strobe_site site)
 {
@@ -74,17 +75,19 @@ static STROBE_ALWAYS_INLINE void strobe_point(struct strobe_thread *t, uint32_t 
         strobe_bump(&a->requests, 1);
         strobe_bump(&a->gated, 1);
     } else {
-        /* The clock before the counters: it waits for all loads before it, and overlaps with what comes after. */
+        /* The clock read comes before the counters: it waits for all earlier loads, and overlaps with later
+         * instructions. */
         strobe_point_at(t, kind, arg, site, t->ticks(t->ticks_ctx));
     }
     strobe_thread_leave(t);
 }
 
-/* strobe_point, out of line. */
+/* Does the same as strobe_point, as a function that is not inlined. */
 void strobe_point_called(struct strobe_thread *t, uint32_t on, enum strobe_kind kind, uint64_t arg,
                          struct strobe_site site);
 
-/* strobe_point for hooks that are met by the million: only what nearly all their events come to is inline. */
+/* Does the same as strobe_point, for hooks that are called millions of times. Only the path that nearly all of their
+ * events take is inline. */
 static STROBE_ALWAYS_INLINE void strobe_point_dense(struct strobe_thread *t, uint32_t on, enum strobe_kind kind,
                                                     uint64_t arg, struct strobe_site site)
 {
@@ -101,7 +104,7 @@ static STROBE_ALWAYS_INLINE void strobe_point_dense(struct strobe_thread *t, uin
     strobe_thread_leave(t);
 }
 
-/* Counts an allocation of `bytes`, and is the event of it. */
+/* Counts an allocation of `bytes`, and reports its event. */
 static STROBE_ALWAYS_INLINE void strobe_point_alloc(struct strobe_thread *t, uint32_t on, uint64_t bytes,
                                                     struct strobe_site site)
 {
@@ -112,20 +115,20 @@ static STROBE_ALWAYS_INLINE void strobe_point_alloc(struct strobe_thread *t, uin
     strobe_point_dense(t, on, STROBE_KIND_ALLOC, bytes, site);
 }
 
-/* Opens a scope at the hook `site`. Returns a token for strobe_scope_end: 0 when none was opened (re-entrant, or nested
- * deeper than STROBE_SCOPES_MAX, which is counted as gated). */
+/* Opens a scope at the hook `site`. Returns a token for strobe_scope_end. Returns 0 when no scope was opened: the
+ * call was re-entrant, or nested deeper than STROBE_SCOPES_MAX, which is counted as gated. */
 uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site);
 
-/* Closes the scope of a token, and those inside it that were left without an end. Harmless for 0. */
+/* Closes the scope of a token, and the scopes inside it that were left without an end. Has no effect for token 0. */
 void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_site site);
 
-/* Instead of that when the call returns with the switch off. The session says on that the thread is in the call, for it
- * may be closed; but what stands on the stack is the thread's to write again, and is not to be looked at any more
- * (strobe_sampler_finish). As long as the capture's memory is there. */
+/* Call this instead of strobe_scope_end when the call returns with the switch off, as long as the capture's memory
+ * is mapped. The session still shows the thread in the call, since the session may be closed already. From here on
+ * the thread may overwrite the stack memory of the call, so strobe_sampler_finish must not read it any more. */
 static inline void strobe_scope_left(struct strobe_thread *t)
 {
     strobe_store_relaxed(&t->scope_frame, 0);
-    strobe_fence_release();   /* a seqlock's writer, as at an end */
+    strobe_fence_release();   /* writer's side of a seqlock, as in publish_left (sample.c) */
 }
 
 #endif

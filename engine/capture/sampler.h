@@ -1,37 +1,43 @@
-/* The sampler: a thread of the engine's own that sees to it that stacks of running threads are taken at times that
- * these do not choose.
+/* The sampler: a thread of the engine that causes the stacks of running threads to be taken at times that these
+ * threads do not choose.
  *
- * Where the host can, each thread is sampled by its own CPU clock, which interrupts it once in an interval of its CPU
- * time (strobe_host.clock_keep, strobe_sample_interrupted): evenly, however busy the processors are, and at a twentieth
- * of what a stop costs. The sampler starts these clocks and keeps them going. It stops a thread from outside only where
- * there is no such clock, where ticks are missing although the thread uses CPU time, and to refresh what is known of a
- * thread that uses little.
+ * Where the host supports it, each thread is sampled by its own CPU clock. The clock interrupts the thread once in
+ * an interval of the thread's CPU time (strobe_host.clock_keep, strobe_sample_interrupted). Such samples are even,
+ * however busy the processors are, and cost a twentieth of a suspension. The sampler starts these clocks and keeps
+ * them running. It suspends a thread only in these cases:
  *
- * Deadlines are absolute: a grid, on which each is late by an offset that wanders between 0 and the interval in steps
- * of at most an eighth of it, drawn from config.seed. So the mean rate is exact and nothing drifts (S-8), gaps are
- * nearly even, and yet the sampler locks to no rhythm of the program: a program whose period is the interval is met
- * at each of its phases equally often.
+ *   - the thread has no such clock
+ *   - ticks are missing although the thread uses CPU time
+ *   - the thread uses little CPU time, and its last known stack must be refreshed
+ *
+ * Deadlines are absolute. They lie on a grid, and each is late by an offset between 0 and the interval. The offset
+ * changes from deadline to deadline by at most an eighth of the interval, at random from config.seed. So the mean
+ * rate is exact, deadlines do not drift (S-8), and gaps are nearly even. The sampler still locks to no rhythm of the
+ * program: a program whose period is the interval is sampled at each of its phases equally often.
  *
  * Each pass, over a bounded number of threads:
  *
- *   an interval since the sampler last saw it?  used CPU time since the last look (fresh data; S-5), and on a processor
- *   now, or off it only because the sampler took it?  or used a little, and unseen for the refresh time?
+ *   an interval since the sampler last sampled it?  used CPU time since the last poll (fresh data; S-5), and on a
+ *   processor now, or off it only because the sampler took it?  or used a little, and not sampled for the refresh time?
  *     -> suspend -> re-check -> copy the stack's memory -> resume -> unwind, intern, record
  *        (where the runtime walks its own stacks: suspend -> re-check -> walk -> resume -> intern, record)
  *
- * While it comes, the thread's own points give way (S-6). A thread in a blocking call is left alone: a signal would end
- * the call early. If it waits there, the scope's record says so; if it runs there, it is asked to take its own stack
- * when the call ends.
+ * While the sampler samples a thread, the thread's own points are only counted (S-6).
  *
- * What threads do meanwhile, come and go included, is explored in tests/explore/engine/engine_sampler.c.
+ * The sampler does not suspend a thread in a blocking call, because a signal would end the call early. If the thread
+ * waits in the call, the scope's record shows that. If it runs there, the sampler requests that the thread takes its
+ * own stack when the call ends.
  *
- * A wait is recorded when it ends. One that lasts as long as the refresh time is looked at once before, so that a
- * process that is killed, or a thread that waits for ever, leaves more than the fact: what lies above the frame of
- * the hook it waits in can't change before it returns, so the thread need not be stopped.
+ * A wait is recorded when it ends. The sampler also samples a wait once when it has lasted for the refresh time. So
+ * a process that is killed, or a thread that waits for ever, leaves the stack of the wait in the trace. The thread
+ * need not be suspended for that: the stack above the frame of the hook cannot change before the call returns.
  *
- * While the target is stopped nothing is done but the re-check and one copy by the host's safe read, or one walk by the
- * runtime: no allocation, no lock, no other unwinding (guard.h enforces it). A thread that runs and yet can't be
- * stopped in time is skipped, counted, and left alone for a time that doubles. */
+ * While a thread is suspended, the sampler only does the re-check and one copy by the host's safe read, or one walk
+ * by the runtime. It does not allocate, take a lock, or unwind otherwise (guard.h enforces it). A thread that runs
+ * but cannot be suspended in time is skipped and counted, and the sampler does not try again for a time that doubles
+ * with each failure.
+ *
+ * tests/explore/engine/engine_sampler.c explores what threads may do during a pass, including start and end. */
 #ifndef STROBE_CAPTURE_SAMPLER_H
 #define STROBE_CAPTURE_SAMPLER_H
 
@@ -41,9 +47,9 @@ enum {
 #ifdef STROBE_SMALL
     STROBE_SAMPLER_STACK_BYTES = 64,          /* for exploration: the algorithm does not depend on it */
 #else
-    STROBE_SAMPLER_STACK_BYTES = 64 * 1024,   /* most stack memory copied of one thread */
+    STROBE_SAMPLER_STACK_BYTES = 64 * 1024,   /* maximum of stack bytes copied of one thread */
 #endif
-    STROBE_SAMPLER_PASS_THREADS = 256,        /* most threads looked at in one pass */
+    STROBE_SAMPLER_PASS_THREADS = 256,        /* maximum of threads polled in one pass */
 };
 
 struct strobe_sampler {
@@ -51,49 +57,62 @@ struct strobe_sampler {
     struct strobe_ring_writer writer;
     struct strobe_stack_cursor cursor;
     struct strobe_pending pending;
-    uint32_t met, living;                     /* threads that are or were in engine->living; those that are */
-    uint32_t next_thread;                     /* place in it where the next pass begins */
-    const struct strobe_thread *cpu_read_of;  /* the thread whose CPU time has been read in this look at it */
+    uint32_t met, living;                     /* threads ever put into engine->living; threads in it now */
+    uint32_t next_thread;                     /* index in engine->living where the next pass begins */
+    const struct strobe_thread *cpu_read_of;  /* the thread whose CPU time was read last in this pass */
     uint64_t cpu_read_ns;
     uint64_t resume_ticks;                    /* end of the start delay */
-    uint64_t pass_ticks;                      /* begin of the pass under way */
+    uint64_t pass_ticks;                      /* begin of the current pass */
     uint64_t interval_ticks, grid_ticks;      /* the next deadline is grid_ticks + offset_ticks */
     uint64_t offset_ticks, random;
-    struct strobe_regs regs;                  /* of the thread seen last, and its message: while it stood */
+    struct strobe_regs regs;                  /* of the thread suspended last, and its message, both read while it
+                                                 was suspended */
     uint32_t message;
-    enum strobe_walk_end found;               /* how its walk ended, where it was walked in place */
-    struct strobe_stack_top top;              /* what that walk left for later */
+    enum strobe_walk_end found;               /* how its walk ended, when it was walked in place */
+    struct strobe_stack_top top;              /* what that walk left for strobe_unwinder.resumed */
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint64_t stack[(STROBE_SAMPLER_STACK_BYTES + STROBE_RED_ZONE_BYTES) / 8];
-    uint64_t below;   /* bytes of `stack` that were below the stack pointer */
-    bool needed, rang;                        /* the pass under way met what strobe_sampler_go_on says */
-    uint32_t quiet_passes, passes_unrung;     /* since the last pass that did */
-    bool rests;                               /* until the next deadline, or until a new thread comes */
+    uint64_t below;   /* bytes of `stack` from below the stack pointer */
+    bool needed, rang;                        /* current pass: a thread depends on passes (see strobe_sampler_go_on);
+                                                 a tick was requested */
+    uint32_t quiet_passes, passes_unrung;     /* passes since the last one that was needed; since the last one that
+                                                 requested a tick */
+    bool rests;                               /* the sampler sleeps for several intervals; a new thread ends that
+                                                 sleep */
 };
 
-/* Prepares a sampler. `tid` is the sampler thread's own. Start only. */
+/* Prepares a sampler. `tid` is the sampler thread's own id. Start only. */
 void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint32_t tid);
 
-/* Passes until engine->sampler_stop is set. Turns a paused switch on when the start delay is over. Sampler thread. */
+/* Makes passes until engine->sampler_stop is set. Sets a paused switch to on when the start delay is over. Sampler
+ * thread. */
 void strobe_sampler_run(struct strobe_sampler *s);
 
-/* The time of the first deadline, or of the next: the first on the grid that is later than `now`; missed ones are not
- * made up for. Deadlines are one interval apart. They are up to four intervals apart, and at most 4 ms, when the last
- * eight passes met no thread that depends on passes: no new thread, none that uses CPU time without a clock that ticks,
- * none whose ticks are missing outside of hooked calls (in such a call it is not stopped). They are two intervals apart
- * when one of these passes asked a thread for a tick that waited for a processor: such waits are as short as a time
- * slice. A thread that comes meanwhile brings the deadline back to the next of the grid (strobe_sampler_sleep). Sampler
- * thread; also for tests. */
+/* strobe_sampler_deadline returns the time of the next deadline. strobe_sampler_go_on moves it on, to the first
+ * deadline on the grid later than `now_ticks`; missed deadlines are not made up for.
+ *
+ * Distance between deadlines:
+ *
+ *   1 interval             normally
+ *   up to 4 intervals,     when the last eight passes found no thread that depends on passes: no new thread, none that
+ *   at most 4 ms           uses CPU time without a ticking clock, and none whose ticks are missing outside of hooked
+ *                          calls (in such a call the sampler does not suspend it)
+ *   2 intervals            in the same case, when one of the last eight passes requested a tick of a thread that waited
+ *                          for a processor: such waits are as short as a time slice
+ *
+ * A new thread moves the deadline back to the next one of the grid (strobe_sampler_sleep). Sampler thread; also for
+ * tests. */
 uint64_t strobe_sampler_deadline(const struct strobe_sampler *s);
 void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now_ticks);
 
 /* Sleeps until the deadline, and returns it. Sampler thread; also for tests. */
 uint64_t strobe_sampler_sleep(struct strobe_sampler *s);
 
-/* Looks at all threads that wait, however short. At the end, with the switch off and the engine quiet; any thread. */
+/* Takes the stacks of all threads in a blocking call, however short the wait is so far, and records the final CPU
+ * time of the other threads. At the end of a capture, with the switch off and the engine quiet; any thread. */
 void strobe_sampler_finish(struct strobe_sampler *s);
 
-/* One pass at time now_ticks. Sampler thread; also for tests. */
+/* Makes one pass at time now_ticks. Sampler thread; also for tests. */
 void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks);
 
 #endif

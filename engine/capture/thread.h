@@ -1,7 +1,8 @@
-/* A traced thread's private state, and the guard that keeps the engine out of itself.
+/* A traced thread's private state, and the guard against re-entry of the engine.
  *
- * Each thread finds its state through one thread-local pointer; the state is registered when the thread starts or
- * when it first meets a hook. Everything here is used by its own thread, except what is marked for the sampler. */
+ * Each thread finds its state through one thread-local pointer. The thread is registered when it starts, or when it
+ * first calls a hook. Only the thread itself uses its state, except for the fields whose comments name the sampler
+ * or other threads. */
 #ifndef STROBE_CAPTURE_THREAD_H
 #define STROBE_CAPTURE_THREAD_H
 
@@ -12,15 +13,15 @@
 
 enum { STROBE_SCOPES_MAX = 8 };
 
-/* A thread may run on a signal stack or a coroutine's, whose bounds are unknown: what is read of such a stack at most,
- * by a safe copy. */
+/* A thread may run on a signal stack or a coroutine stack, whose bounds are unknown. The engine then reads at most
+ * this many bytes of that stack, with the host's safe read. */
 enum { STROBE_FOREIGN_STACK_BYTES = 2048 };
 
-/* Where a hook was called from: its own frame address (the hook's frame record is at that address) and its return
- * address. */
+/* Where a hook was called from. `frame` is the hook's frame address: the hook's frame record is at that address.
+ * `caller` is the hook's return address. */
 struct strobe_site { uint64_t frame, caller; };
 
-/* Thread counters at one instant. `has` says which groups were read (STROBE_METRIC_*). */
+/* Thread counters at one instant. `has` holds the groups that were read (STROBE_METRIC_*). */
 struct strobe_snapshot {
     uint32_t has;
     uint64_t cpu_ns;
@@ -28,10 +29,10 @@ struct strobe_snapshot {
     uint64_t alloc_count, alloc_bytes;
 };
 
-/* What a thread waits for in a scope, and what came of it. Used by blocking.c. */
+/* The wait of a scope, and its result. Used by blocking.c. */
 struct strobe_wait {
-    uint32_t state;                /* 0: it waits for nothing known */
-    uint32_t waiter;               /* in its bucket */
+    uint32_t state;                /* 0: the thread waits for no known object */
+    uint32_t waiter;               /* index in its bucket */
     uint64_t what, ticket;
     uint32_t waker, waker_stack;
     uint64_t release_ticks;
@@ -39,7 +40,7 @@ struct strobe_wait {
 
 /* A call that may block and has not returned. */
 struct strobe_scope {
-    uint64_t frame;                /* of its hook: tells a scope that was left by longjmp */
+    uint64_t frame;                /* frame of its hook: identifies a scope that was left by longjmp */
     uint32_t kind;                 /* enum strobe_kind */
     uint64_t arg;
     uint64_t begin_ticks;
@@ -55,98 +56,110 @@ struct strobe_pending {
     uint64_t first_cpu_ns;         /* CPU time at the record's first sample */
 };
 
-/* What the sampler remembers of a thread. Sampler only. */
+/* The sampler's state of a thread. Sampler only. "Poll" means: the sampler reads the thread's CPU time. "Tick"
+ * means: a signal of the thread's CPU clock. */
 struct strobe_sampled {
-    uint64_t cpu_seen_ns;          /* CPU time at the last pass that looked */
-    uint64_t looked_ticks;         /* when that was */
-    uint64_t cpu_ticked_ns;        /* CPU time at the first look after its last tick or stop */
-    uint64_t cpu_sampled_ns;       /* CPU time when the sampler last stopped it */
-    uint64_t seen_ticks;           /* when the sampler last took its stack, or asked for it */
-    uint64_t scope_ticks;          /* begin of the scope it was in at the last pass */
+    uint64_t cpu_seen_ns;          /* CPU time at the last poll; 0: the thread has ticked since */
+    uint64_t looked_ticks;         /* time of the last poll, or of the last tick seen */
+    uint64_t cpu_ticked_ns;        /* CPU time at the first poll after its last tick or suspension */
+    uint64_t cpu_sampled_ns;       /* CPU time at the sampler's last record of it */
+    uint64_t seen_ticks;           /* when the sampler last took its stack, requested it, or saw a tick */
+    uint64_t scope_ticks;          /* begin of the scope it was in at the last poll */
     uint64_t waiting_ticks;        /* begin of the scope in which its stack was taken last */
-    uint64_t retry_ticks;          /* not before this time: it could not be stopped */
-    uint32_t ticks_seen;           /* ticks_taken at the last pass */
-    uint64_t period_ns;            /* of its CPU clock at present, */
-    int64_t period_offset_ns;      /* by which that differs from the interval, */
-    uint32_t period_began;         /* since it had handled so many ticks */
-    bool rung;                     /* the sampler has asked it for a tick, */
-    uint32_t rung_taken;           /* last when ticks_taken was this */
-    bool tickless;                 /* the host can't make its CPU clock send signals */
-    uint32_t refusals;             /* in a row */
-    uint32_t sync_seen;            /* the thread's own sample count when the sampler's last record was made */
+    uint64_t retry_ticks;          /* it could not be suspended: no new attempt before this time */
+    uint32_t ticks_seen;           /* ticks_taken at the last pass that saw a tick */
+    uint64_t period_ns;            /* current period of its CPU clock */
+    int64_t period_offset_ns;      /* period_ns - interval */
+    uint32_t period_began;         /* ticks_taken when this period began */
+    bool rung;                     /* the sampler has requested a tick of it */
+    uint32_t rung_taken;           /* ticks_taken at the last such request */
+    bool tickless;                 /* the host cannot make its CPU clock send signals */
+    uint32_t refusals;             /* failed suspensions in a row */
+    uint32_t sync_seen;            /* sync_samples when the sampler made its last record of the thread */
 };
 
 struct strobe_thread {
     struct strobe_engine *engine;
     struct strobe_thread_entry *entry;
     uint32_t index;
-    uint64_t (*ticks)(void *ctx);  /* the host's, at hand: chasing pointers to it would cost more than the gate */
+    uint64_t (*ticks)(void *ctx);  /* a copy of the host's: fetching it through pointers would cost more than the
+                                      gate */
     void *ticks_ctx;
-    strobe_a32 ready;              /* 1, with release: the rest is set up, the sampler may look */
-    bool cut_short;                /* it was cancelled inside of the engine: an event may have no outcome */
-    strobe_a32 inside;             /* 1 while the thread runs engine code; read by others at stop and by the sampler */
+    strobe_a32 ready;              /* 1, set with release: the rest is set up, the sampler may access it */
+    bool cut_short;                /* it was cancelled inside the engine: an event may have no outcome in the account */
+    strobe_a32 inside;             /* 1 while the thread runs engine code; read by the sampler, and by
+                                      strobe_engine_quiet */
     struct strobe_gate gate;
-    strobe_a32 asked;              /* 1: record the scope the thread is in, for the sampler came by; set by the
-    sampler */
-    strobe_a64 scope_frame;        /* frame of the hook of the blocking call it is in; read by the sampler */
-    strobe_a64 points_yield_until; /* the sampler sees to this thread until then; written by the sampler */
+    strobe_a32 asked;              /* 1: record the scope that the thread is in, because the sampler would have
+                                      sampled the thread there; set by the sampler */
+    strobe_a64 scope_frame;        /* frame of the hook of the blocking call that it is in; read by the sampler */
+    strobe_a64 points_yield_until; /* until then the sampler samples this thread, so its points are only counted;
+                                      written by the sampler */
     strobe_a32 ticks_taken;        /* signals of its CPU clock that it has handled; read by the sampler */
     strobe_a32 ticking;            /* 1: its CPU clock sends signals; written by the sampler */
-    strobe_a64 rung_cpu_ns;        /* its CPU time when the sampler saw it wait for a processor and asked it for a tick;
-                                      0 = not, or that tick has come */
+    strobe_a64 rung_cpu_ns;        /* its CPU time when the sampler saw it wait for a processor and requested a tick;
+                                      0 = no request, or that tick has come */
     strobe_a32 sync_samples;       /* samples taken by the thread itself; read by the sampler */
     uint64_t handed_ticks;         /* when it last took a forced sample of a release */
-    uint32_t blocking_kinds;       /* bit k: the last scope of kind k was recorded for how long it took */
+    uint32_t blocking_kinds;       /* bit k: the last scope of kind k was recorded because of its duration */
     uint64_t stack_low, stack_high;
-    uint64_t root_frame;           /* frames at or above belong to the thread's outermost code; 0: not known */
+    uint64_t root_frame;           /* frames at or above this address belong to the thread's outermost code; 0: not
+                                      known */
     uint32_t scope_count;
     struct strobe_scope scope[STROBE_SCOPES_MAX];   /* outermost first */
     uint64_t metrics_due_ticks;
-    struct { uint64_t ticks, cpu_ns, voluntary, waits; uint32_t message; } tick;   /* at the last; see sample.c */
-    uint64_t waits;                /* calls that the thread may have given its processor away in, that hooks saw */
-    uint64_t brief_ticks;      /* until then calls too short to be recorded in any case have used up their rate */
-    uint64_t short_call_ticks; /* time in calls too short to be recorded, since one last stood for an interval of it */
+    struct { uint64_t ticks, cpu_ns, voluntary, waits; uint32_t message; } tick;   /* at the last tick; see sample.c */
+    uint64_t waits;                /* number of hooked calls that have ended, in which the thread may have released
+                                      its processor */
+    uint64_t brief_ticks;      /* until then the rate for brief calls (STROBE_BRIEF_NS) is used up */
+    uint64_t short_call_ticks; /* time in calls that were too short to be recorded, less one interval for each call
+                                  recorded to represent them */
     struct strobe_ring_writer writer;
-    struct strobe_pending pending; /* the record written last, while it may still be merged with */
+    struct strobe_pending pending; /* the record written last, while the next sample may be merged into it */
     struct strobe_sampled sampled;
     struct strobe_stack_cursor cursor;
-    struct strobe_stack_cursor tick_cursor;   /* of ticks: hooks and ticks alternate, and differ in most frames */
+    struct strobe_stack_cursor tick_cursor;   /* for ticks: stacks of hooks and ticks alternate, and differ in most
+                                                 frames */
     struct strobe_walk_memory walk;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
-    uint64_t copy[STROBE_FOREIGN_STACK_BYTES / 8];   /* of a stack that is not the thread's own */
+    uint64_t copy[STROBE_FOREIGN_STACK_BYTES / 8];   /* bytes of a stack that is not the thread's own */
 };
 
-/* Thread-local root. `busy` guards a thread that has no state yet or must never have one. */
+/* Thread-local root. `busy` keeps hooks from using the engine on a thread that has no state yet or must never have
+ * one. */
 struct strobe_local {
     struct strobe_thread *thread;
     uint32_t busy;                 /* 1: this thread is in the engine, or belongs to it */
-    uint32_t capture;              /* which one `thread` is of, for a backend that has several in a process, in turn */
+    uint32_t capture;              /* the capture that `thread` belongs to, for a backend that runs several captures
+                                      in a process, one after another */
 };
 extern _Thread_local struct strobe_local strobe_local;
 
-/* A thread's stack: its memory [low, high), and where its outermost code's frames begin (see struct strobe_window). All
- * 0 when not known: its memory is then read by safe copies only. */
+/* A thread's stack: its memory [low, high), and the frame address from which its outermost code's frames begin (see
+ * struct strobe_window). All fields are 0 when they are not known; the engine then reads the stack only by the
+ * host's safe read. */
 struct strobe_stack_bounds { uint64_t low, high, root_frame; };
 
-/* Registers the calling thread: takes a thread entry for it and sets strobe_local.thread. NULL when the table is full
- * (the caller then counts its events as untracked). Any thread, once. */
+/* Registers the calling thread: takes a thread entry for it and sets strobe_local.thread. Returns NULL when the
+ * table is full; the caller then counts the thread's events as untracked. Any thread, once. */
 struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,
                                            const struct strobe_stack_bounds *stack);
 
-/* Marks the calling thread as ending: no more samples, never suspended again, its chunk given back. Explored, as is
- * attaching: thread/register, thread/file, thread/reuse, thread/chunk. */
+/* Marks the calling thread as ending. From then on it takes no samples and is never suspended, and its chunk of the
+ * ring is sealed. Attaching and detaching are explored: thread/register, thread/file, thread/reuse, thread/chunk. */
 void strobe_thread_detach(struct strobe_thread *t);
 
-/* Updates the name shown for a thread. Its own thread. */
+/* Changes the name shown for a thread. Called by that thread. */
 void strobe_thread_rename(struct strobe_thread *t, const char *name);
 
-/* The account of one kind. */
+/* Returns the account of one kind of event. */
 static inline struct strobe_account *strobe_account_of(struct strobe_thread *t, enum strobe_kind kind)
 {
     return &t->entry->account[kind];
 }
 
-/* Enters the engine on behalf of a hook: false when already inside, which is then counted as re-entrant. */
+/* Enters the engine on behalf of a hook. Returns false when the thread is inside already; the event is then counted
+ * as re-entrant. */
 static inline bool strobe_thread_enter(struct strobe_thread *t, enum strobe_kind kind)
 {
     if (strobe_unlikely(strobe_load_relaxed(&t->inside))) {
@@ -158,7 +171,7 @@ static inline bool strobe_thread_enter(struct strobe_thread *t, enum strobe_kind
     return true;
 }
 
-/* Who sees the thread outside sees all that it did inside. */
+/* Leaves the engine. A thread that loads `inside` as 0 (acquire) also sees all that this thread wrote inside. */
 static inline void strobe_thread_leave(struct strobe_thread *t)
 {
     strobe_store_release(&t->inside, 0);

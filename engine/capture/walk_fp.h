@@ -1,12 +1,12 @@
 /* Frame-pointer walk: follows the chain of (saved frame pointer, return address) pairs that code built with
  * -fno-omit-frame-pointer keeps (System V x86-64 psABI 3.2.2; AAPCS64 6.4.6).
  *
- * Reads only inside one window of stack memory, so a corrupt chain can do no harm: each record must lie in the window,
- * be aligned, and lie above the one before it (S-44). Frames are written backwards from the end of the
- * caller's array, so that they come out outermost first without a second pass.
+ * The walk reads only inside one window of stack memory, so a corrupt chain can do no harm: each record must lie in
+ * the window, be aligned, and lie above the record before it (S-44). Frames are written backwards from the end of
+ * the caller's array, so that they are stored outermost first without a second pass.
  *
- * Whose frames: those of the machine that it is built for, unless the build says that the traced program is of another
- * ABI (STROBE_ABI_X86_64, STROBE_ABI_ARM64).
+ * The layout of frames is that of the machine that this code is built for, unless the build selects another ABI for
+ * the traced program (STROBE_ABI_X86_64, STROBE_ABI_ARM64).
  *
  * No state, no calls: any context, also while a thread is suspended. */
 #ifndef STROBE_CAPTURE_WALK_FP_H
@@ -21,10 +21,10 @@
 #define STROBE_FRAMES_X86 1
 #endif
 
-/* What stands at a frame address: two words of the machine. */
+/* The frame record at a frame address: two machine words. */
 struct strobe_frame_record { uintptr_t next, return_address; };
 
-/* A return address without the code that signs it: user addresses on aarch64 have at most 48 bits. */
+/* Removes the pointer-authentication code from a return address: user addresses on aarch64 have at most 48 bits. */
 static inline uint64_t strobe_frame_strip(uint64_t address)
 {
 #ifdef STROBE_FRAMES_ARM64
@@ -34,8 +34,8 @@ static inline uint64_t strobe_frame_strip(uint64_t address)
 #endif
 }
 
-/* A frame pointer without the mark of Swift's async functions, which set bit 60 of the one that they save (Swift's
- * calling convention, "Asynchronous context"; -fswift-async-fp). */
+/* Removes the flag of Swift's async functions from a frame pointer: they set bit 60 of the frame pointer that they
+ * save (Swift's calling convention, "Asynchronous context"; -fswift-async-fp). */
 static inline uint64_t strobe_frame_pointer(uint64_t fp)
 {
 #ifdef STROBE_FRAMES_ARM64
@@ -53,9 +53,9 @@ enum { STROBE_RED_ZONE_BYTES = 128 };
 enum { STROBE_RED_ZONE_BYTES = 0 };
 #endif
 
-/* Stack memory [low, high) of the traced program, readable at address + bias. A chain that stops at a frame record at
- * or above `root` has reached the thread's outermost code: what called that keeps no frame pointers, as the C
- * library's start code does not. 0: not known. */
+/* Stack memory [low, high) of the traced program, readable at address + bias. A chain that stops at a frame record
+ * at or above `root` has reached the thread's outermost code: its caller keeps no frame pointers, as the start code
+ * of the C library does not. root == 0: not known. */
 struct strobe_window {
     uint64_t low, high;
     uint64_t bias;
@@ -63,20 +63,22 @@ struct strobe_window {
 };
 
 enum strobe_walk_end {
-    STROBE_WALK_ROOT,       /* the chain ended with a zero frame pointer or above `root`: the whole stack */
-    STROBE_WALK_CUT,        /* more frames than the array holds, or than the window shows */
-    STROBE_WALK_DOUBTFUL,   /* the next frame pointer could not be believed */
+    STROBE_WALK_ROOT,       /* the chain ended with a zero frame pointer, a zero return address, or above `root`: the
+                               whole stack */
+    STROBE_WALK_CUT,        /* more frames than the array holds */
+    STROBE_WALK_DOUBTFUL,   /* the next frame pointer is not plausible, or outside the window */
 };
 
 /* Walks from the frame record at address `fp`. Writes return addresses to frames_end[-1] (innermost),
- * frames_end[-2], ..., at most `max`; *count says how many. A return address of zero ends the walk as a root.
- * Pointer-authentication bits are removed on aarch64. */
+ * frames_end[-2], ..., at most `max`, and their number to *count. A return address of zero ends the walk as a root.
+ * Pointer-authentication codes are removed on aarch64. */
 enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, uint64_t *frames_end, uint32_t max,
                                     uint32_t *count);
 
-/* Where a thread that was stopped at `pc` keeps its caller's return address when the function has no frame record yet
- * or no more: *slot is its address on the stack. 0 when the frame record is in place (or cannot be told).
- * `code` holds the bytes at pc, `code_bytes` of them. x86 only; elsewhere always 0. */
+/* Finds the return address of a thread that was stopped at `pc`, in a function that has no frame record yet or none
+ * any more. Returns 1 and sets *slot to the address of the return address on the stack. Returns 0 when the frame
+ * record is in place, or when the code does not show it. `code` holds the `code_bytes` bytes at pc. x86 only; always
+ * 0 elsewhere. */
 int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, uint64_t *slot);
 
 #endif
