@@ -26,7 +26,12 @@ static const char *session_path;
 /* ---- walks, from the bottom of a stack of FRAMES managed frames ---- */
 
 /* The least that any tracer pays: the runtime's own walk, and its own word on what each frame is. */
-struct bare { void *const *vtable; char opaque[STROBE_ART_VISITOR_BYTES]; uint32_t count; void *method[256]; };
+struct bare {
+    void *const *vtable;
+    char opaque[STROBE_ART_VISITOR_BYTES];
+    uint32_t count;
+    void *method[256];
+};
 static void *(*get_method)(const void *);
 
 static bool keep_frame(void *visitor)
@@ -119,8 +124,8 @@ static void begin(uint64_t interval_ns)
 {
     struct strobe_config c;
     struct strobe_session s;
-    struct strobe_art_options o = {.session_path = session_path, .library = art.library_name, .api = art.api,
-                                   .hooker = &sim_detour};
+    struct strobe_art_options o = {
+        .session_path = session_path, .library = art.library_name, .api = art.api, .hooker = &sim_detour};
     char why[256];
     strobe_config_default(&c);
     c.interval_main_ns = c.interval_other_ns = interval_ns;
@@ -240,5 +245,5 @@ int main(int argc, char **argv)
     if (missed > 0)
         printf("%d of the targets MISSED\n", missed);
     fflush(stdout);
-    _exit(missed < 0 ? 2 : 0);   /* the runtime's own end is no matter of ours */
+    _exit(missed < 0 ? 2 : 0); /* the runtime's own end is no matter of ours */
 }

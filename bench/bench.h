@@ -36,12 +36,12 @@ static inline void bench_keep(const void *p)
 void *bench_pages(size_t bytes);
 
 /* A row that is judged by measured / reference <= most. */
-void bench_row_ratio(const char *what, const char *unit, double measured, const char *reference_name,
-                     double reference, double most);
+void bench_row_ratio(const char *what, const char *unit, double measured, const char *reference_name, double reference,
+                     double most);
 
 /* The same for a ratio that is a median of its own, of runs made in pairs. */
-void bench_row_paired(const char *what, const char *unit, double measured, const char *reference_name,
-                      double reference, double ratio, double most);
+void bench_row_paired(const char *what, const char *unit, double measured, const char *reference_name, double reference,
+                      double ratio, double most);
 
 /* A row that is judged by measured <= most. */
 void bench_row_most(const char *what, const char *unit, double measured, double most);
@@ -77,7 +77,7 @@ void bench_method_add(void);
 void bench_method_rows(void);
 void bench_watch_add(void);
 void bench_watch_rows(void);
-void bench_atrace_find(const char *built);   /* the folder the bench is in; before the next */
+void bench_atrace_find(const char *built); /* the folder the bench is in; before the next */
 void bench_calls_add(void);
 void bench_calls_rows(void);
 void bench_import_add(void);

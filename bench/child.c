@@ -43,7 +43,7 @@ static uint64_t count_text(int in, const char *text)
 
 bool child_run(const char *const *argv, const char *count, bool loud, struct child *out)
 {
-    int pipe_ends[2] = { -1, -1 }, status;
+    int pipe_ends[2] = {-1, -1}, status;
     struct rusage usage;
     if (count && pipe(pipe_ends))
         return false;
@@ -56,7 +56,7 @@ bool child_run(const char *const *argv, const char *count, bool loud, struct chi
             close(pipe_ends[0]);
         become(argv, pipe_ends[1], loud);
     }
-    *out = (struct child){ 0 };
+    *out = (struct child){0};
     if (count) {
         close(pipe_ends[1]);
         out->hits = count_text(pipe_ends[0], count);

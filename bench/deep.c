@@ -21,32 +21,32 @@ static int end(const struct way *w)
 /* Each adds to what it gets back, so that none is a tail call, and fills a pad, so that frames differ in size. */
 static __attribute__((noinline)) int small(const struct way *w, int left)
 {
-    volatile char pad[16] = { 1 };
+    volatile char pad[16] = {1};
     return (left == 1 ? end(w) : middle(w, left - 1)) + pad[0];
 }
 
 static __attribute__((noinline)) int middle(const struct way *w, int left)
 {
-    volatile char pad[96] = { 1 };
+    volatile char pad[96] = {1};
     return (left == 1 ? end(w) : wide(w, left - 1)) + pad[0];
 }
 
 static __attribute__((noinline)) int wide(const struct way *w, int left)
 {
-    volatile char pad[208] = { 1 };
+    volatile char pad[208] = {1};
     return (left == 1 ? end(w) : large(w, left - 1)) + pad[0];
 }
 
 static __attribute__((noinline)) int large(const struct way *w, int left)
 {
-    volatile char pad[400] = { 1 };
+    volatile char pad[400] = {1};
     return (left == 1 ? end(w) : small(w, left - 1)) + pad[0];
 }
 
 void deep_call(int depth, deep_fn *bottom, void *arg)
 {
-    struct way w = { .bottom = bottom, .arg = arg };
-    w.place = (struct deep_place){ .top = (uint64_t)(uintptr_t)__builtin_frame_address(0), .depth = depth };
+    struct way w = {.bottom = bottom, .arg = arg};
+    w.place = (struct deep_place){.top = (uint64_t)(uintptr_t)__builtin_frame_address(0), .depth = depth};
     volatile int kept = small(&w, depth);
     (void)kept;
 }

@@ -9,8 +9,8 @@
 #include "engine/base/hint.h"
 #include "engine/store/ring.h"
 #include "engine/store/stack_table.h"
-#include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/export/sink_perfetto.h"
 #include "tests/unit/support/session_builder.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void check(enum strobe_status status)
 
 void measured_intern(const struct strobe_stack_table *table, const struct stackgen_stream *stream)
 {
-    struct strobe_stack_cursor cursor = { 0 };
+    struct strobe_stack_cursor cursor = {0};
     for (uint32_t i = 0; i < stream->count; i++) {
         uint32_t id, depth = (uint32_t)(stream->start[i + 1] - stream->start[i]);
         check(strobe_stack_intern(table, &cursor, stream->frames + stream->start[i], depth, &id));
@@ -62,7 +62,7 @@ void measured_intern(const struct strobe_stack_table *table, const struct stackg
 
 static void intern(void)
 {
-    struct stackgen_options options = { .samples = STACKS, .tree_nodes = 20000, .fresh_permille = 50 };
+    struct stackgen_options options = {.samples = STACKS, .tree_nodes = 20000, .fresh_permille = 50};
     struct stackgen_stream stream;
     struct strobe_stack_table table;
     size_t bytes = strobe_stack_table_bytes(NODE_CAPACITY);
@@ -77,9 +77,9 @@ static void intern(void)
 
 void measured_ring(const struct strobe_ring *ring)
 {
-    struct strobe_ring_writer writer = { 0 };
-    struct strobe_record record = { .count = 1, .kind = STROBE_KIND_ALLOC };
-    struct strobe_metrics metrics = { .alloc_count = 1 };
+    struct strobe_ring_writer writer = {0};
+    struct strobe_record record = {.count = 1, .kind = STROBE_KIND_ALLOC};
+    struct strobe_metrics metrics = {.alloc_count = 1};
     strobe_ring_writer_init(ring, &writer, 4711);
     for (uint32_t i = 0; i < RECORDS; i++) {
         record.ticks = i;
@@ -114,7 +114,10 @@ static struct strobe_reader *session(void)
 {
     char path[] = "/tmp/strobe-gate-XXXXXX", why[200];
     struct stackgen_options options = {
-        .samples = SAMPLES, .tree_nodes = 5000, .fresh_permille = 10, .repeat_permille = 500,
+        .samples = SAMPLES,
+        .tree_nodes = 5000,
+        .fresh_permille = 10,
+        .repeat_permille = 500,
     };
     struct strobe_config config = strobe_build_config();
     struct strobe_build b;
@@ -131,9 +134,8 @@ static struct strobe_reader *session(void)
     struct stackgen *g = stackgen_new(&options);
     while (stackgen_next(g, &stack)) {
         ticks += SPACING_NS;
-        struct strobe_record record = { .ticks = ticks, .thread = thread, .flags = STROBE_FLAG_CPU,
-                                        .cpu_ns = ticks / 2 };
-        struct strobe_metrics metrics = { .alloc_count = count, .alloc_bytes = 64 * count };
+        struct strobe_record record = {.ticks = ticks, .thread = thread, .flags = STROBE_FLAG_CPU, .cpu_ns = ticks / 2};
+        struct strobe_metrics metrics = {.alloc_count = count, .alloc_bytes = 64 * count};
         record.stack = strobe_build_stack(&b, stack.frames, stack.depth);
         if (!stack.warm_up)
             check(strobe_build_record(&b, record, count++ % METRICS_EVERY ? NULL : &metrics));
@@ -151,7 +153,10 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
     (void)max;
     uint32_t *functions = ctx;
     *out = (struct strobe_symbol){
-        .function = "a_function", .image = "/usr/lib/libsome.so.1", .file = "", .function_id = (*functions)++,
+        .function = "a_function",
+        .image = "/usr/lib/libsome.so.1",
+        .file = "",
+        .function_id = (*functions)++,
         .function_address = address,
     };
     return 1;
@@ -159,10 +164,10 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
 
 static void build_timeline(const struct strobe_reader *reader, struct strobe_sink *sink)
 {
-    const struct strobe_timeline_options options = { .no_samples = 0 };
+    const struct strobe_timeline_options options = {.no_samples = 0};
     struct strobe_function_tree *tree;
     uint32_t functions = 0;
-    check(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){ resolve, &functions }, &tree));
+    check(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, &functions}, &tree));
     check(strobe_timeline_build(reader, tree, &options, sink, NULL));
     strobe_function_tree_close(tree);
 }
@@ -212,9 +217,14 @@ static enum strobe_status on_finish(struct strobe_sink *s)
 
 void measured_diff(const struct strobe_reader *reader)
 {
-    struct strobe_sink nothing = { .start = on_start, .thread_begin = on_thread, .slice_begin = on_begin,
-                                   .slice_end = on_end, .instant = on_instant, .samples = on_samples,
-                                   .thread_end = on_thread_end, .finish = on_finish };
+    struct strobe_sink nothing = {.start = on_start,
+                                  .thread_begin = on_thread,
+                                  .slice_begin = on_begin,
+                                  .slice_end = on_end,
+                                  .instant = on_instant,
+                                  .samples = on_samples,
+                                  .thread_end = on_thread_end,
+                                  .finish = on_finish};
     build_timeline(reader, &nothing);
 }
 
@@ -246,11 +256,14 @@ static void encode(void)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(void); } modes[] = {
-        { "intern", intern },
-        { "ring", ring },
-        { "diff", diff },
-        { "encode", encode },
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } modes[] = {
+        {"intern", intern},
+        {"ring", ring},
+        {"diff", diff},
+        {"encode", encode},
     };
     bool list = argc == 2 && !strcmp(argv[1], "modes"), known = list;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {

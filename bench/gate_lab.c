@@ -94,8 +94,8 @@ void measured_switch(struct sim_kernel *kernel)
 
 static void switches(void)
 {
-    const struct sim_kernel_options options = { .cores = 1, .limit_ns = UINT64_MAX };
-    const struct sim_thread_options thread = { .entry = yields };
+    const struct sim_kernel_options options = {.cores = 1, .limit_ns = UINT64_MAX};
+    const struct sim_thread_options thread = {.entry = yields};
     struct sim_kernel *kernel = sim_kernel_open(&options, NULL);
     check(kernel && sim_thread_start(kernel, &thread) && sim_thread_start(kernel, &thread), "out of memory");
     measured_switch(kernel);
@@ -105,7 +105,7 @@ static void switches(void)
 void measured_play(const struct sim_scenario *scenario)
 {
     struct sim_trial trial;
-    struct sim_trial_options options = { .policy = "strobe", .seed = 1 };
+    struct sim_trial_options options = {.policy = "strobe", .seed = 1};
     char why[1024] = "";
     check(sim_trial_run(scenario, &options, &trial, why, sizeof why) == STROBE_OK, why);
     check(!trial.result.violation[0], trial.result.violation);
@@ -121,9 +121,11 @@ static void play(void)
 
 /* ---- explore: two writers and a reader, of a flag, its data and a counter */
 
-struct board { _Atomic uint32_t data, flag, counter; };
+struct board {
+    _Atomic uint32_t data, flag, counter;
+};
 
-static const struct explore_site here = { NULL, "here" };
+static const struct explore_site here = {NULL, "here"};
 
 static void writes(void *state)
 {
@@ -157,19 +159,25 @@ void measured_explore(const struct explore_program *program)
 
 static void explore(void)
 {
-    static const struct explore_program program = { .name = "gate", .what = "fixed work", .thread_count = 3,
-                                                    .state_bytes = sizeof(struct board),
-                                                    .thread = { writes, writes, reads }, .quick = 1 };
+    static const struct explore_program program = {.name = "gate",
+                                                   .what = "fixed work",
+                                                   .thread_count = 3,
+                                                   .state_bytes = sizeof(struct board),
+                                                   .thread = {writes, writes, reads},
+                                                   .quick = 1};
     measured_explore(&program);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(void); } modes[] = {
-        { "parse", parse },
-        { "switch", switches },
-        { "play", play },
-        { "explore", explore },
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } modes[] = {
+        {"parse", parse},
+        {"switch", switches},
+        {"play", play},
+        {"explore", explore},
     };
     bool list = argc == 2 && !strcmp(argv[1], "modes"), known = list;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {

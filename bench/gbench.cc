@@ -13,7 +13,8 @@ struct gbench_state {
     int64_t batch;
 };
 
-namespace {
+namespace
+{
 
 struct result {
     gbench_clock clock;
@@ -24,9 +25,13 @@ struct result {
 
 std::map<std::string, result> results;
 
-class collector : public benchmark::BenchmarkReporter {
-public:
-    bool ReportContext(const Context &) override { return true; }
+class collector : public benchmark::BenchmarkReporter
+{
+  public:
+    bool ReportContext(const Context &) override
+    {
+        return true;
+    }
 
     void ReportRuns(const std::vector<Run> &runs) override
     {
@@ -39,7 +44,7 @@ public:
         }
     }
 
-private:
+  private:
     static void take(result &r, const Run &run)
     {
         r.ns.push_back(r.clock == GBENCH_CPU ? run.GetAdjustedCPUTime() : run.GetAdjustedRealTime());
@@ -57,7 +62,7 @@ double median(std::vector<double> v)
     return v.size() % 2 ? v[half] : (v[half - 1] + v[half]) / 2;
 }
 
-}  // namespace
+} // namespace
 
 void gbench_add(const gbench_spec *spec)
 {

@@ -22,24 +22,24 @@
 extern "C" {
 #endif
 
-struct gbench_state;   /* one measurement in progress, private to the thread that runs it */
+struct gbench_state; /* one measurement in progress, private to the thread that runs it */
 
 typedef void gbench_fn(struct gbench_state *state, const void *arg);
 
 /* What a figure is made of. */
 enum gbench_clock {
-    GBENCH_CPU,      /* CPU time of the measuring threads: the stable one with more threads than processors */
+    GBENCH_CPU, /* CPU time of the measuring threads: the stable one with more threads than processors */
     GBENCH_WALL,
-    GBENCH_MANUAL,   /* what the function reports with gbench_elapsed, once a turn */
+    GBENCH_MANUAL, /* what the function reports with gbench_elapsed, once a turn */
 };
 
 struct gbench_spec {
-    const char *name;         /* unique; kept by reference */
+    const char *name; /* unique; kept by reference */
     gbench_fn *run;
-    const void *arg;          /* handed to run */
-    int threads;              /* threads that run it at once; 0 means 1 */
-    int64_t batch;            /* operations in one turn of the loop; 0 means 1 */
-    int64_t turns;            /* turns of the loop each repetition takes; 0 = as many as fill the time */
+    const void *arg; /* handed to run */
+    int threads;     /* threads that run it at once; 0 means 1 */
+    int64_t batch;   /* operations in one turn of the loop; 0 means 1 */
+    int64_t turns;   /* turns of the loop each repetition takes; 0 = as many as fill the time */
     enum gbench_clock clock;
 };
 

@@ -20,9 +20,13 @@
 #include <unistd.h>
 
 enum {
-    FRAMES = 40, DEPTH = FRAMES - 4,         /* what stands around the deep ones: the pc, their caller, the thread's */
-    TURNS = 400, TIMEOUT_NS = 100000000,
-    THREADS = 200, ACTIVE = 5, PASSES = 50,
+    FRAMES = 40,
+    DEPTH = FRAMES - 4, /* what stands around the deep ones: the pc, their caller, the thread's */
+    TURNS = 400,
+    TIMEOUT_NS = 100000000,
+    THREADS = 200,
+    ACTIVE = 5,
+    PASSES = 50,
 };
 
 enum { STARTS, WAITS, COMPUTES, ENDS };
@@ -147,7 +151,9 @@ static double window_us(const struct thread *t, uint32_t *count)
     return stopped == STROBE_OK ? (double)(bench_now_ns() - from) / 1e3 : -1;
 }
 
-struct window { double pair, whole, calls; };
+struct window {
+    double pair, whole, calls;
+};
 
 static struct window measure_window(struct thread *t, int repetitions)
 {
@@ -242,7 +248,9 @@ static void make_engine(void)
     traced = true;
 }
 
-struct pass { double own, reads, infos, stops; };
+struct pass {
+    double own, reads, infos, stops;
+};
 
 /* CPU time of the median pass, without that in which others stand, or are told to. */
 static struct pass measure_passes(struct strobe_sampler *s, size_t passes)
@@ -250,7 +258,7 @@ static struct pass measure_passes(struct strobe_sampler *s, size_t passes)
     static double own[100 * PASSES], reads[100 * PASSES];
     uint64_t infos = fake_mach_calls("thread_info"), stops_before = stops;
     for (size_t i = 0; i < passes; i++) {
-        usleep(2500);   /* both intervals are over */
+        usleep(2500); /* both intervals are over */
         stopped_ns = read_ns = 0;
         uint64_t from = bench_cpu_ns();
         strobe_sampler_pass(s, mach.host.ticks(mach.host.ctx));

@@ -11,7 +11,7 @@ struct link {
 
 struct naive_set {
     pthread_mutex_t lock;
-    struct link **buckets;    /* entry before the first of each bucket, NULL when it has none */
+    struct link **buckets; /* entry before the first of each bucket, NULL when it has none */
     struct link before_all;
     size_t bucket_count;
     uint32_t count;
@@ -132,7 +132,7 @@ const struct naive_node *naive_set_intern(struct naive_set *set, const uint64_t 
     const struct naive_node *at = NULL;
     pthread_mutex_lock(&set->lock);
     for (uint32_t i = 0; i < depth; i++)
-        at = find_or_add(set, &(struct naive_node){ .parent = at, .address = frames[i] });
+        at = find_or_add(set, &(struct naive_node){.parent = at, .address = frames[i]});
     pthread_mutex_unlock(&set->lock);
     return at;
 }

@@ -11,7 +11,10 @@
 #include <stdint.h>
 
 struct naive_set;
-struct naive_node { const struct naive_node *parent; uint64_t address; };
+struct naive_node {
+    const struct naive_node *parent;
+    uint64_t address;
+};
 
 struct naive_set *naive_set_new(void);
 void naive_set_free(struct naive_set *set);

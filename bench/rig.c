@@ -49,7 +49,7 @@ static struct strobe_stack_bounds own_stack(void)
         abort();
     pthread_attr_destroy(&attributes);
     uint64_t low = (uint64_t)(uintptr_t)base;
-    return (struct strobe_stack_bounds){ .low = low, .high = low + bytes };
+    return (struct strobe_stack_bounds){.low = low, .high = low + bytes};
 }
 
 struct rig *rig_new(const struct strobe_config *config)

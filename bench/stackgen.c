@@ -19,9 +19,9 @@ struct stackgen {
     uint64_t random;
     struct node *tree;
     uint64_t *sites;
-    uint32_t warm_next;        /* tree node the warm-up looks at next */
+    uint32_t warm_next; /* tree node the warm-up looks at next */
     uint32_t sample_next;
-    uint32_t leaf;             /* where the walk stands */
+    uint32_t leaf; /* where the walk stands */
     uint32_t depth;
     uint64_t fresh_count;
     uint64_t frames[STACKGEN_DEPTH_MAX + FRESH_FRAMES];
@@ -91,7 +91,7 @@ static uint32_t add_kid(struct stackgen *g, uint32_t index, uint32_t parent)
 static void grow_tree(struct stackgen *g)
 {
     uint32_t used = 1;
-    g->tree[0] = (struct node){ .depth = 1, .address = 0x401136 };
+    g->tree[0] = (struct node){.depth = 1, .address = 0x401136};
     while (used < g->options.tree_nodes) {
         uint32_t at = below_high(g, used);
         uint32_t target = LEAF_DEPTH_MIN + below(g, LEAF_DEPTH_SPREAD);
@@ -206,7 +206,7 @@ bool stackgen_next(struct stackgen *g, struct stackgen_stack *out)
         if (g->sample_next++ == 0 || !chance(g, g->options.repeat_permille))
             walk(g);
     }
-    *out = (struct stackgen_stack){ .frames = g->frames, .depth = g->depth, .warm_up = warm };
+    *out = (struct stackgen_stack){.frames = g->frames, .depth = g->depth, .warm_up = warm};
     return true;
 }
 

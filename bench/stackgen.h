@@ -19,16 +19,16 @@ enum { STACKGEN_DEPTH_MAX = 64 };
 
 /* Shares are in 1/1000. Zero in a count means the default. */
 struct stackgen_options {
-    uint32_t samples;          /* after the warm-up; default 200 000 */
-    uint32_t tree_nodes;       /* default 50 000 */
-    uint32_t sites;            /* distinct addresses in the tree; default 8 000 */
+    uint32_t samples;    /* after the warm-up; default 200 000 */
+    uint32_t tree_nodes; /* default 50 000 */
+    uint32_t sites;      /* distinct addresses in the tree; default 8 000 */
     uint32_t fresh_permille;
     uint32_t repeat_permille;
     uint64_t seed;
 };
 
 struct stackgen_stack {
-    const uint64_t *frames;    /* outermost first; valid until the next call */
+    const uint64_t *frames; /* outermost first; valid until the next call */
     uint32_t depth;
     bool warm_up;
 };
@@ -45,13 +45,13 @@ bool stackgen_next(struct stackgen *g, struct stackgen_stack *out);
 /* A whole stream in memory: stack i is frames[start[i]] .. frames[start[i + 1]], the warm-up first. */
 struct stackgen_stream {
     uint64_t *frames;
-    size_t *start;             /* count + 1 entries */
+    size_t *start; /* count + 1 entries */
     uint32_t count;
     uint32_t warm_count;
-    double mean_depth;         /* of the part after the warm-up, as the next three */
-    double mean_shared;        /* frames shared with the stack before */
-    double repeats;            /* share equal to the stack before */
-    double fresh;              /* share that ends in frames never seen before */
+    double mean_depth;  /* of the part after the warm-up, as the next three */
+    double mean_shared; /* frames shared with the stack before */
+    double repeats;     /* share equal to the stack before */
+    double fresh;       /* share that ends in frames never seen before */
 };
 
 void stackgen_collect(const struct stackgen_options *options, struct stackgen_stream *out);

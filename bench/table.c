@@ -36,12 +36,18 @@ static enum verdict judge(double value, double most)
     return value <= most ? OK : MISSED;
 }
 
-void bench_row_paired(const char *what, const char *unit, double measured, const char *reference_name,
-                      double reference, double ratio, double most)
+void bench_row_paired(const char *what, const char *unit, double measured, const char *reference_name, double reference,
+                      double ratio, double most)
 {
-    add((struct row){ .what = what, .unit = unit, .reference_name = reference_name, .measured = measured,
-                      .reference = reference, .ratio = ratio, .most = most, .verdict = judge(ratio, most),
-                      .why = "not measured" });
+    add((struct row){.what = what,
+                     .unit = unit,
+                     .reference_name = reference_name,
+                     .measured = measured,
+                     .reference = reference,
+                     .ratio = ratio,
+                     .most = most,
+                     .verdict = judge(ratio, most),
+                     .why = "not measured"});
 }
 
 void bench_row_ratio(const char *what, const char *unit, double measured, const char *reference_name, double reference,
@@ -52,25 +58,43 @@ void bench_row_ratio(const char *what, const char *unit, double measured, const 
 
 void bench_row_most(const char *what, const char *unit, double measured, double most)
 {
-    add((struct row){ .what = what, .unit = unit, .measured = measured, .reference = NAN, .ratio = NAN, .most = most,
-                      .verdict = judge(measured, most), .why = "not measured" });
+    add((struct row){.what = what,
+                     .unit = unit,
+                     .measured = measured,
+                     .reference = NAN,
+                     .ratio = NAN,
+                     .most = most,
+                     .verdict = judge(measured, most),
+                     .why = "not measured"});
 }
 
 void bench_row_note(const char *what, const char *unit, double measured)
 {
-    add((struct row){ .what = what, .unit = unit, .measured = measured, .reference = NAN, .ratio = NAN, .most = NAN,
-                      .verdict = isnan(measured) ? SKIPPED : NOTE, .why = "not measured" });
+    add((struct row){.what = what,
+                     .unit = unit,
+                     .measured = measured,
+                     .reference = NAN,
+                     .ratio = NAN,
+                     .most = NAN,
+                     .verdict = isnan(measured) ? SKIPPED : NOTE,
+                     .why = "not measured"});
 }
 
 void bench_row_skipped(const char *what, const char *why)
 {
-    add((struct row){ .what = what, .unit = "", .why = why, .measured = NAN, .reference = NAN, .ratio = NAN,
-                      .most = NAN, .verdict = SKIPPED });
+    add((struct row){.what = what,
+                     .unit = "",
+                     .why = why,
+                     .measured = NAN,
+                     .reference = NAN,
+                     .ratio = NAN,
+                     .most = NAN,
+                     .verdict = SKIPPED});
 }
 
 static void machine_line(char *out, size_t bytes)
 {
-    struct utsname u = { 0 };
+    struct utsname u = {0};
     char model[128] = "unknown processor", line[LINE_BYTES];
     uname(&u);
     FILE *f = fopen("/proc/cpuinfo", "r");
@@ -79,10 +103,10 @@ static void machine_line(char *out, size_t bytes)
             break;
     if (f)
         fclose(f);
-    double load[1] = { NAN };
+    double load[1] = {NAN};
     getloadavg(load, 1);
-    snprintf(out, bytes, "%s, %ld processors, %s %s %s, %s, load %.1f", model, sysconf(_SC_NPROCESSORS_ONLN),
-             u.sysname, u.release, u.machine,
+    snprintf(out, bytes, "%s, %ld processors, %s %s %s, %s, load %.1f", model, sysconf(_SC_NPROCESSORS_ONLN), u.sysname,
+             u.release, u.machine,
 #ifdef __clang__
              "clang " __clang_version__,
 #else
@@ -125,8 +149,8 @@ static void print_row(const struct row *r)
         snprintf(reference, sizeof reference, "-");
     number(ratio, sizeof ratio, r->ratio, "");
     number(target, sizeof target, r->most, "");
-    printf("%-40s %14s   %-34s %7s %8s%s  %s\n", r->what, measured, reference, ratio, isnan(r->most) ? "" : "<= ",
-           isnan(r->most) ? "" : target, verdict_text(r));
+    printf("%-40s %14s   %-34s %7s %8s%s  %s\n", r->what, measured, reference, ratio,
+           isnan(r->most) ? "" : "<= ", isnan(r->most) ? "" : target, verdict_text(r));
 }
 
 static void json_number(FILE *f, const char *key, double v)
@@ -139,7 +163,7 @@ static void json_number(FILE *f, const char *key, double v)
 
 static void json_rows(FILE *f, const char *machine)
 {
-    static const char *const name[] = { "note", "ok", "missed", "skipped" };
+    static const char *const name[] = {"note", "ok", "missed", "skipped"};
     fprintf(f, "{\n  \"machine\": \"%s\",\n  \"rows\": [", machine);
     for (int i = 0; i < row_count; i++) {
         const struct row *r = &rows[i];

@@ -19,7 +19,7 @@
 enum {
     THREADS_MAX = 64,
     TREE_DEPTH = 22,
-    FORK_EVERY = 4,        /* a chain that forks at every fourth level */
+    FORK_EVERY = 4, /* a chain that forks at every fourth level */
     HASH_STEPS = 120,
     SHARE_ROUNDS = 8,
     IO_ROUNDS = 4,
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
     }
     double begin = wall_seconds();
     for (int i = 0; i < threads; i++) {
-        workers[i] = (struct worker){ .id = i, .rounds = rounds, .fd = scratch_file() };
+        workers[i] = (struct worker){.id = i, .rounds = rounds, .fd = scratch_file()};
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
             fail("pthread_create");
     }

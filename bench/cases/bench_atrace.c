@@ -20,7 +20,7 @@ static const char long_text[] = "B|12345|B:com.example.gallery.ui.AlbumActivity$
 static char folder[400];
 static int marker = -1;
 static void *cutils;
-static writer *through_slot;       /* what libcutils' slot of write leads to during a capture */
+static writer *through_slot; /* what libcutils' slot of write leads to during a capture */
 
 /* A file that only grows would measure the growing. */
 static void write_marker(struct gbench_state *s, const void *text)
@@ -80,10 +80,9 @@ void bench_atrace_add(void)
         return;
     gbench_add(&(struct gbench_spec){.name = "atrace/marker", .run = write_marker, .arg = begin_text, .batch = BATCH});
     gbench_add(&(struct gbench_spec){.name = "atrace/proxy", .run = write_ring, .arg = begin_text, .batch = BATCH});
-    gbench_add(&(struct gbench_spec){.name = "atrace/marker_long", .run = write_marker, .arg = long_text,
-                                     .batch = BATCH});
-    gbench_add(&(struct gbench_spec){.name = "atrace/proxy_long", .run = write_ring, .arg = long_text,
-                                     .batch = BATCH});
+    gbench_add(
+        &(struct gbench_spec){.name = "atrace/marker_long", .run = write_marker, .arg = long_text, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "atrace/proxy_long", .run = write_ring, .arg = long_text, .batch = BATCH});
 }
 
 void bench_atrace_rows(void)

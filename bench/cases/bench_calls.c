@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 1000, UNITS = 128 };     /* 8 MiB: more than a core's own caches, as in use */
+enum { BATCH = 1000, UNITS = 128 }; /* 8 MiB: more than a core's own caches, as in use */
 
 static struct strobe_session session;
 static struct strobe_linux host;
@@ -37,9 +37,11 @@ static bool start(void)
     int fd = memfd_create("calls", 0);
     if (fd < 0 || strobe_session_create_in(fd, &c, NULL, &session) != STROBE_OK)
         return false;
-    strobe_entry_engine = (struct strobe_entry_engine){
-        .session = &session, .host = &host.host, .attach = attach, .is_left = is_left,
-        .busy = calloc(c.threads_max, sizeof(strobe_a32))};
+    strobe_entry_engine = (struct strobe_entry_engine){.session = &session,
+                                                       .host = &host.host,
+                                                       .attach = attach,
+                                                       .is_left = is_left,
+                                                       .busy = calloc(c.threads_max, sizeof(strobe_a32))};
     strobe_entry_switch = &on;
     strobe_store_relaxed(&on, STROBE_ON);
     strobe_store_relaxed(&clock_word, bench_now_ns());
@@ -71,7 +73,9 @@ static void tell(struct gbench_state *s, const void *clock)
 
 /* ---- the least */
 
-struct bare { struct strobe_call_entry *entries, *next, *end; };
+struct bare {
+    struct strobe_call_entry *entries, *next, *end;
+};
 static _Thread_local struct bare bare;
 
 static __attribute__((noinline)) void bare_put(uint64_t word)

@@ -5,9 +5,9 @@
 #include "bench/stackgen.h"
 
 #include "engine/base/mix.h"
-#include "engine/trace/session/reader.h"
-#include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/export/sink_perfetto.h"
+#include "engine/trace/session/reader.h"
 #include "tests/unit/support/session_builder.h"
 
 #include <malloc.h>
@@ -21,8 +21,9 @@ enum {
     QUARTER = MILLION / 4,
     SPACING_NS = 100000,
     REPEAT_PERMILLE = 900,
-    METRICS_EVERY = 25,    /* samples, as with a metrics interval of 2.5 ms */
-    BURST = 128, BURSTS = 4,   /* the thread allocates for 128 samples in a row of every 4 x 128 */
+    METRICS_EVERY = 25, /* samples, as with a metrics interval of 2.5 ms */
+    BURST = 128,
+    BURSTS = 4, /* the thread allocates for 128 samples in a row of every 4 x 128 */
     TID = 4711,
 };
 
@@ -31,7 +32,7 @@ struct input {
     struct strobe_reader *reader;
 };
 
-static struct input whole = { .samples = MILLION }, quarter = { .samples = QUARTER };
+static struct input whole = {.samples = MILLION}, quarter = {.samples = QUARTER};
 
 static void check(enum strobe_status status, const char *what)
 {
@@ -43,9 +44,9 @@ static void check(enum strobe_status status, const char *what)
 
 static void add_sample(struct strobe_build *b, uint32_t thread, uint32_t stack, uint64_t count, uint64_t ticks)
 {
-    struct strobe_record record = { .ticks = ticks, .stack = stack, .thread = thread };
+    struct strobe_record record = {.ticks = ticks, .stack = stack, .thread = thread};
     uint64_t allocating = count / (BURST * BURSTS) * BURST + (count % (BURST * BURSTS) < BURST ? count % BURST : BURST);
-    struct strobe_metrics metrics = { .alloc_count = allocating * 3, .alloc_bytes = allocating * 200 };
+    struct strobe_metrics metrics = {.alloc_count = allocating * 3, .alloc_bytes = allocating * 200};
     bool with_metrics = count % METRICS_EVERY == 0;
     if (with_metrics) {
         record.flags = STROBE_FLAG_CPU;
@@ -57,7 +58,9 @@ static void add_sample(struct strobe_build *b, uint32_t thread, uint32_t stack, 
 static void build_session(const struct input *in, const char *path)
 {
     struct stackgen_options options = {
-        .samples = in->samples, .fresh_permille = 1, .repeat_permille = REPEAT_PERMILLE,
+        .samples = in->samples,
+        .fresh_permille = 1,
+        .repeat_permille = REPEAT_PERMILLE,
     };
     struct stackgen *g = stackgen_new(&options);
     struct stackgen_stack stack;
@@ -95,8 +98,11 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
     (void)max;
     uint32_t *functions = ctx;
     *out = (struct strobe_symbol){
-        .function = "a_function_of_usual_length", .image = "/usr/lib/libsome.so.1", .file = "",
-        .function_id = (*functions)++, .function_address = address,
+        .function = "a_function_of_usual_length",
+        .image = "/usr/lib/libsome.so.1",
+        .file = "",
+        .function_id = (*functions)++,
+        .function_address = address,
     };
     return 1;
 }
@@ -111,7 +117,7 @@ static void write_trace(struct strobe_function_tree *tree, const struct input *i
                         struct figures *out)
 {
     struct strobe_outfile file;
-    const struct strobe_timeline_options options = { .no_samples = !samples };
+    const struct strobe_timeline_options options = {.no_samples = !samples};
     check(strobe_outfile_open(&file, "/dev/null", 1), "/dev/null");
     struct strobe_sink *sink = strobe_sink_perfetto(&file, deflate, &out->perfetto);
     if (!sink)
@@ -126,8 +132,8 @@ static void convert(const struct input *in, bool samples, bool deflate, struct f
 {
     struct strobe_function_tree *tree;
     uint32_t functions = 0;
-    check(strobe_function_tree_open(&in->reader->session.stacks, (struct strobe_resolver){ resolve, &functions },
-                                    &tree), "tree");
+    check(strobe_function_tree_open(&in->reader->session.stacks, (struct strobe_resolver){resolve, &functions}, &tree),
+          "tree");
     write_trace(tree, in, samples, deflate, out);
     strobe_function_tree_close(tree);
 }
@@ -149,12 +155,15 @@ static double peak_kib(void)
     return kib;
 }
 
-struct variant { struct input *input; bool samples, deflate; };
+struct variant {
+    struct input *input;
+    bool samples, deflate;
+};
 
 static void encode(struct gbench_state *s, const void *arg)
 {
     const struct variant *v = arg;
-    struct figures f = { 0 };
+    struct figures f = {0};
     malloc_trim(0);
     peak_kib();
     double before = peak_kib();
@@ -168,14 +177,14 @@ static void encode(struct gbench_state *s, const void *arg)
 
 void bench_encode_add(void)
 {
-    static const struct variant slices = { &whole, false, false }, deflated = { &whole, false, true },
-                                all = { &whole, true, false }, less = { &quarter, false, false };
+    static const struct variant slices = {&whole, false, false}, deflated = {&whole, false, true},
+                                all = {&whole, true, false}, less = {&quarter, false, false};
     load(&whole);
     load(&quarter);
-    gbench_add(&(struct gbench_spec){ .name = "encode/slices", .run = encode, .arg = &slices, .turns = 1 });
-    gbench_add(&(struct gbench_spec){ .name = "encode/deflated", .run = encode, .arg = &deflated, .turns = 1 });
-    gbench_add(&(struct gbench_spec){ .name = "encode/all", .run = encode, .arg = &all, .turns = 1 });
-    gbench_add(&(struct gbench_spec){ .name = "encode/quarter", .run = encode, .arg = &less, .turns = 1 });
+    gbench_add(&(struct gbench_spec){.name = "encode/slices", .run = encode, .arg = &slices, .turns = 1});
+    gbench_add(&(struct gbench_spec){.name = "encode/deflated", .run = encode, .arg = &deflated, .turns = 1});
+    gbench_add(&(struct gbench_spec){.name = "encode/all", .run = encode, .arg = &all, .turns = 1});
+    gbench_add(&(struct gbench_spec){.name = "encode/quarter", .run = encode, .arg = &less, .turns = 1});
 }
 
 double bench_encode_slice_ns(void)
@@ -191,6 +200,6 @@ void bench_encode_rows(void)
     bench_row_note("  deflated", "CPU ms", gbench_median_ns("encode/deflated") / 1e6);
     bench_row_most("trace, raw", "B/slice", gbench_counter_of("encode/slices", "raw"), 48);
     bench_row_most("trace, deflated", "B/slice", gbench_counter_of("encode/deflated", "written"), 17);
-    bench_row_ratio("peak memory, 1 M samples", "KiB", gbench_counter_of("encode/slices", "peak_kib"),
-                    "250 k samples", gbench_counter_of("encode/quarter", "peak_kib"), 1.5);
+    bench_row_ratio("peak memory, 1 M samples", "KiB", gbench_counter_of("encode/slices", "peak_kib"), "250 k samples",
+                    gbench_counter_of("encode/quarter", "peak_kib"), 1.5);
 }

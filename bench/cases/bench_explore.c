@@ -32,7 +32,10 @@ static bool explore(const struct explore_program *program, uint64_t *operations,
     return good;
 }
 
-struct piece { const char *bench, *program, *row; uint64_t operations; };
+struct piece {
+    const char *bench, *program, *row;
+    uint64_t operations;
+};
 static struct piece pieces[] = {
     {"explore/ring/lap", "ring/lap", "an operation of ring/lap, explored", 0},
     {"explore/ring/write", "ring/write", "an operation of ring/write, explored", 0},
@@ -56,8 +59,8 @@ static void run(struct gbench_state *s, const void *arg)
 void bench_explore_add(void)
 {
     for (uint32_t i = 0; i < PIECES; i++)
-        gbench_add(&(struct gbench_spec){ .name = pieces[i].bench, .run = run, .arg = &pieces[i], .turns = 1,
-                                          .clock = GBENCH_CPU });
+        gbench_add(&(struct gbench_spec){
+            .name = pieces[i].bench, .run = run, .arg = &pieces[i], .turns = 1, .clock = GBENCH_CPU});
 }
 
 static void group_row(void)

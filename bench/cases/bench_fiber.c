@@ -59,7 +59,12 @@ static void context(struct gbench_state *s, const void *arg)
 
 /* ---- through the scheduler */
 
-struct act { struct gbench_state *state; void (*body)(struct act *); bool over; struct sim_mutex mutex; };
+struct act {
+    struct gbench_state *state;
+    void (*body)(struct act *);
+    bool over;
+    struct sim_mutex mutex;
+};
 
 static void leads(void *arg)
 {
@@ -112,16 +117,20 @@ static void locks(struct act *act)
         }
 }
 
-struct play { void (*first)(struct act *); void (*second)(void *arg); uint32_t cores; };
+struct play {
+    void (*first)(struct act *);
+    void (*second)(void *arg);
+    uint32_t cores;
+};
 
 static void play(struct gbench_state *s, const void *arg)
 {
     const struct play *play = arg;
-    struct act act = { .state = s, .body = play->first };
-    const struct sim_kernel_options options = { .cores = play->cores, .limit_ns = UINT64_MAX };
+    struct act act = {.state = s, .body = play->first};
+    const struct sim_kernel_options options = {.cores = play->cores, .limit_ns = UINT64_MAX};
     struct sim_kernel *k = sim_kernel_open(&options, NULL);
-    const struct sim_thread_options first = { .entry = leads, .arg = &act };
-    const struct sim_thread_options second = { .entry = play->second, .arg = &act };
+    const struct sim_thread_options first = {.entry = leads, .arg = &act};
+    const struct sim_thread_options second = {.entry = play->second, .arg = &act};
     char why[80];
     if (!k || !sim_thread_start(k, &first) || (play->second && !sim_thread_start(k, &second)))
         abort();
@@ -129,17 +138,17 @@ static void play(struct gbench_state *s, const void *arg)
     sim_kernel_close(k);
 }
 
-static const struct play by_yield = { yields, yields_too, 1 }, by_compute = { computes, computes_too, 2 };
-static const struct play alone = { computes_alone, NULL, 1 }, locked = { locks, NULL, 1 };
+static const struct play by_yield = {yields, yields_too, 1}, by_compute = {computes, computes_too, 2};
+static const struct play alone = {computes_alone, NULL, 1}, locked = {locks, NULL, 1};
 
 void bench_fiber_add(void)
 {
-    gbench_add(&(struct gbench_spec){ .name = "fiber/switch", .run = fiber, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "fiber/swapcontext", .run = context, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "fiber/yield", .run = play, .arg = &by_yield, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "fiber/compute", .run = play, .arg = &by_compute, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "fiber/compute_alone", .run = play, .arg = &alone, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "fiber/lock", .run = play, .arg = &locked, .batch = BATCH });
+    gbench_add(&(struct gbench_spec){.name = "fiber/switch", .run = fiber, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "fiber/swapcontext", .run = context, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "fiber/yield", .run = play, .arg = &by_yield, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "fiber/compute", .run = play, .arg = &by_compute, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "fiber/compute_alone", .run = play, .arg = &alone, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "fiber/lock", .run = play, .arg = &locked, .batch = BATCH});
 }
 
 void bench_fiber_rows(void)

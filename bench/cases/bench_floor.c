@@ -43,7 +43,7 @@ static void record_copy(struct gbench_state *s, const void *arg)
     static unsigned char *memory;
     if (!memory)
         memory = bench_pages(COPY_BYTES);
-    struct strobe_record record = { .count = 1 };
+    struct strobe_record record = {.count = 1};
     size_t at = 0;
     while (gbench_loop(s))
         for (int i = 0; i < BATCH; i++) {
@@ -56,10 +56,10 @@ static void record_copy(struct gbench_state *s, const void *arg)
 
 void bench_floor_add(void)
 {
-    gbench_add(&(struct gbench_spec){ .name = "floor/clock", .run = clock_read, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "floor/thread_cpu", .run = thread_cpu_read });
-    gbench_add(&(struct gbench_spec){ .name = "floor/usage", .run = usage_read });
-    gbench_add(&(struct gbench_spec){ .name = "floor/copy", .run = record_copy, .batch = BATCH });
+    gbench_add(&(struct gbench_spec){.name = "floor/clock", .run = clock_read, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "floor/thread_cpu", .run = thread_cpu_read});
+    gbench_add(&(struct gbench_spec){.name = "floor/usage", .run = usage_read});
+    gbench_add(&(struct gbench_spec){.name = "floor/copy", .run = record_copy, .batch = BATCH});
 }
 
 void bench_floor_rows(void)

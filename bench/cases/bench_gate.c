@@ -3,12 +3,11 @@
 #include "bench/bench.h"
 #include "bench/rig.h"
 
-
 enum { BATCH = 1000, HOUR_S = 3600 };
 
 static struct strobe_site here(void)
 {
-    return (struct strobe_site){ (uint64_t)(uintptr_t)__builtin_frame_address(0), 1 };
+    return (struct strobe_site){(uint64_t)(uintptr_t)__builtin_frame_address(0), 1};
 }
 
 /* What a hook does before anything else; see backend/linux/preload/hook.h. */
@@ -58,9 +57,9 @@ void bench_gate_add(void)
     reading = rig_new(&c);
     c = rig_config();
     skipping = rig_new(&c);
-    gbench_add(&(struct gbench_spec){ .name = "gate/off", .run = off, .arg = &reading, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "gate/no", .run = gated, .arg = &reading, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "gate/skip", .run = gated, .arg = &skipping, .batch = BATCH });
+    gbench_add(&(struct gbench_spec){.name = "gate/off", .run = off, .arg = &reading, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "gate/no", .run = gated, .arg = &reading, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "gate/skip", .run = gated, .arg = &skipping, .batch = BATCH});
 }
 
 void bench_gate_rows(void)

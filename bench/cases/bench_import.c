@@ -3,12 +3,12 @@
 #include "bench/bench.h"
 
 #include "engine/base/mix.h"
-#include "engine/trace/import/btrace/btrace2_read.h"
-#include "engine/trace/export/btrace2_write.h"
-#include "engine/trace/model/calls_repair.h"
 #include "engine/trace/build/calls_timeline.h"
-#include "engine/trace/import/ftrace/ftrace_read.h"
+#include "engine/trace/export/btrace2_write.h"
 #include "engine/trace/export/sink_perfetto.h"
+#include "engine/trace/import/btrace/btrace2_read.h"
+#include "engine/trace/import/ftrace/ftrace_read.h"
+#include "engine/trace/model/calls_repair.h"
 #include "engine/util/whole_file.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void check(enum strobe_status status, const char *what)
 /* Threads take turns at random; each calls and returns. */
 static void make_text(void)
 {
-    uint32_t depth[THREADS] = { 0 };
+    uint32_t depth[THREADS] = {0};
     uint64_t random = 1, us = 12345000000;
     text = malloc((size_t)LINES * LINE_BYTES_MAX);
     if (!text)
@@ -42,10 +42,9 @@ static void make_text(void)
         random = strobe_mix64(random + 0x9e3779b97f4a7c15u);
         uint32_t t = (uint32_t)(random % THREADS), method = (uint32_t)(random >> 8) % METHODS;
         us += random >> 32 & 15;
-        text_bytes += (size_t)sprintf(text + text_bytes,
-                                      "%16s-%-5u (%5u) [%03u] ...1 %llu.%06llu: tracing_mark_write: ", "pool-thread",
-                                      PID + t, PID, t % 8, (unsigned long long)(us / 1000000),
-                                      (unsigned long long)(us % 1000000));
+        text_bytes += (size_t)sprintf(
+            text + text_bytes, "%16s-%-5u (%5u) [%03u] ...1 %llu.%06llu: tracing_mark_write: ", "pool-thread", PID + t,
+            PID, t % 8, (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000));
         bool begins = !depth[t] || (depth[t] < DEPTH && random >> 40 & 1);
         depth[t] = begins ? depth[t] + 1 : depth[t] - 1;
         char *at = text + text_bytes;
@@ -58,7 +57,7 @@ static void make_text(void)
 static void read_text(struct strobe_calls *calls)
 {
     char why[256];
-    const struct strobe_ftrace_options options = { .marks = STROBE_FTRACE_AUTO };
+    const struct strobe_ftrace_options options = {.marks = STROBE_FTRACE_AUTO};
     check(strobe_ftrace_read(text, text_bytes, &options, calls, NULL, why, sizeof why), "ftrace");
 }
 
@@ -107,7 +106,7 @@ static void import_log(struct gbench_state *s, const void *arg)
     (void)arg;
     while (gbench_loop(s)) {
         struct strobe_calls calls;
-        const struct strobe_btrace2_options options = { .system_ns = 0 };
+        const struct strobe_btrace2_options options = {.system_ns = 0};
         char why[256];
         check(strobe_btrace2_read(log_file.at, log_file.bytes, &options, &calls, NULL, why, sizeof why), "log");
         strobe_calls_close(&calls);
@@ -134,10 +133,10 @@ void bench_import_add(void)
 {
     make_text();
     make_log();
-    gbench_add(&(struct gbench_spec){ .name = "import/memchr", .run = pass, .turns = 1 });
-    gbench_add(&(struct gbench_spec){ .name = "import/ftrace", .run = import_text, .turns = 1 });
-    gbench_add(&(struct gbench_spec){ .name = "import/btrace2", .run = import_log, .turns = 1 });
-    gbench_add(&(struct gbench_spec){ .name = "import/whole", .run = whole, .turns = 1 });
+    gbench_add(&(struct gbench_spec){.name = "import/memchr", .run = pass, .turns = 1});
+    gbench_add(&(struct gbench_spec){.name = "import/ftrace", .run = import_text, .turns = 1});
+    gbench_add(&(struct gbench_spec){.name = "import/btrace2", .run = import_log, .turns = 1});
+    gbench_add(&(struct gbench_spec){.name = "import/whole", .run = whole, .turns = 1});
 }
 
 void bench_import_rows(void)

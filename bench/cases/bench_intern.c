@@ -12,10 +12,13 @@
 
 enum { SAMPLES = 200000, NODE_CAPACITY = 1 << 18, AHEAD = 3, LINE_FRAMES = 8 };
 
-struct stream_case { const struct stackgen_options options; struct stackgen_stream stream; };
+struct stream_case {
+    const struct stackgen_options options;
+    struct stackgen_stream stream;
+};
 
-static struct stream_case known_90 = { .options = { .samples = SAMPLES, .fresh_permille = 100 } };
-static struct stream_case known_999 = { .options = { .samples = SAMPLES, .fresh_permille = 1 } };
+static struct stream_case known_90 = {.options = {.samples = SAMPLES, .fresh_permille = 100}};
+static struct stream_case known_999 = {.options = {.samples = SAMPLES, .fresh_permille = 1}};
 
 /* One way to take in a stack; the sum of what it returns is kept so that nothing is optimised away. */
 typedef uint64_t put_fn(void *state, const uint64_t *frames, uint32_t depth);
@@ -47,7 +50,10 @@ static void measure(struct gbench_state *s, const struct stackgen_stream *stream
     bench_keep(&sum);
 }
 
-struct previous { uint32_t depth; uint64_t frames[STACKGEN_DEPTH_MAX]; };
+struct previous {
+    uint32_t depth;
+    uint64_t frames[STACKGEN_DEPTH_MAX];
+};
 
 static uint64_t put_compare(void *state, const uint64_t *frames, uint32_t depth)
 {
@@ -63,7 +69,7 @@ static uint64_t put_compare(void *state, const uint64_t *frames, uint32_t depth)
 static void compare(struct gbench_state *s, const void *arg)
 {
     const struct stream_case *c = arg;
-    struct previous previous = { 0 };
+    struct previous previous = {0};
     warm(&c->stream, put_compare, &previous);
     measure(s, &c->stream, put_compare, &previous);
 }
@@ -83,7 +89,10 @@ static void naive(struct gbench_state *s, const void *arg)
     naive_set_free(set);
 }
 
-struct interner { struct strobe_stack_table table; struct strobe_stack_cursor cursor; };
+struct interner {
+    struct strobe_stack_table table;
+    struct strobe_stack_cursor cursor;
+};
 
 static uint64_t put_intern(void *state, const uint64_t *frames, uint32_t depth)
 {
@@ -102,8 +111,8 @@ static void check_all(struct interner *in, const struct stackgen_stream *stream)
         const uint64_t *frames = stream->frames + stream->start[i];
         uint32_t depth = (uint32_t)(stream->start[i + 1] - stream->start[i]), count;
         uint32_t id = (uint32_t)put_intern(in, frames, depth);
-        if (strobe_stack_frames(&in->table, id, back, STROBE_STACK_DEPTH_MAX, &count) != STROBE_OK ||
-            count != depth || memcmp(back, frames, depth * sizeof *frames))
+        if (strobe_stack_frames(&in->table, id, back, STROBE_STACK_DEPTH_MAX, &count) != STROBE_OK || count != depth ||
+            memcmp(back, frames, depth * sizeof *frames))
             abort();
     }
 }
@@ -111,7 +120,7 @@ static void check_all(struct interner *in, const struct stackgen_stream *stream)
 static void intern(struct gbench_state *s, const void *arg)
 {
     const struct stream_case *c = arg;
-    struct interner in = { 0 };
+    struct interner in = {0};
     size_t bytes = strobe_stack_table_bytes(NODE_CAPACITY);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -121,15 +130,14 @@ static void intern(struct gbench_state *s, const void *arg)
         abort();
     warm(&c->stream, put_intern, &in);
     measure(s, &c->stream, put_intern, &in);
-    gbench_counter(s, "bytes",
-                   (double)strobe_stack_table_used_bytes(&in.table) / strobe_stack_node_count(&in.table));
+    gbench_counter(s, "bytes", (double)strobe_stack_table_used_bytes(&in.table) / strobe_stack_node_count(&in.table));
     check_all(&in, &c->stream);
     munmap(memory, bytes);
 }
 
 static void add(const char *name, gbench_fn *run, const struct stream_case *c)
 {
-    gbench_add(&(struct gbench_spec){ .name = name, .run = run, .arg = c, .batch = SAMPLES, .turns = 1 });
+    gbench_add(&(struct gbench_spec){.name = name, .run = run, .arg = c, .batch = SAMPLES, .turns = 1});
 }
 
 void bench_intern_add(void)

@@ -36,7 +36,9 @@ static void enter_and_leave(struct gbench_state *s, const void *arg)
 }
 
 /* The least: a word with the clock's time goes where the one before didn't. */
-struct bare { uint64_t *at, *end, *begin; };
+struct bare {
+    uint64_t *at, *end, *begin;
+};
 
 static inline void bare_store(struct bare *b, uint64_t word)
 {
@@ -50,7 +52,7 @@ static void bare_in_memory(struct gbench_state *s, const void *arg)
     (void)arg;
     uint64_t *ring = (uint64_t *)matrix.entries;
     static struct bare bare;
-    bare = (struct bare){ ring, ring + STROBE_MATRIX_ENTRIES_DEFAULT, ring };
+    bare = (struct bare){ring, ring + STROBE_MATRIX_ENTRIES_DEFAULT, ring};
     while (gbench_loop(s))
         for (uint32_t i = 0; i < BATCH; i++) {
             uint64_t word = (uint64_t)ids[i] << STROBE_MATRIX_ID_SHIFT | strobe_load_relaxed(&matrix_clock.word);
@@ -129,7 +131,7 @@ static void pass_over(struct gbench_state *s, const void *arg)
             enters += strobe_matrix_is_enter(entries[i]) ? strobe_matrix_id(entries[i]) : 0;
             ms += strobe_matrix_ms(entries[i]);
         }
-        uint64_t sums[] = { enters, ms };
+        uint64_t sums[] = {enters, ms};
         bench_keep(sums);
     }
 }
@@ -144,13 +146,12 @@ void bench_method_add(void)
         ids[i] = 1 + i * 37 % METHODS;
     entries = bench_pages(ENTRIES * sizeof *entries);
     make_entries();
-    gbench_add(&(struct gbench_spec){ .name = "method/matrix", .run = enter_and_leave, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "method/bare", .run = bare_in_memory, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "method/register", .run = bare_in_register, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "method/build", .run = build, .batch = ENTRIES });
-    gbench_add(&(struct gbench_spec){ .name = "method/upstream", .run = build, .arg = &matrix_clock,
-                                      .batch = ENTRIES });
-    gbench_add(&(struct gbench_spec){ .name = "method/pass", .run = pass_over, .batch = ENTRIES });
+    gbench_add(&(struct gbench_spec){.name = "method/matrix", .run = enter_and_leave, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "method/bare", .run = bare_in_memory, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "method/register", .run = bare_in_register, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "method/build", .run = build, .batch = ENTRIES});
+    gbench_add(&(struct gbench_spec){.name = "method/upstream", .run = build, .arg = &matrix_clock, .batch = ENTRIES});
+    gbench_add(&(struct gbench_spec){.name = "method/pass", .run = pass_over, .batch = ENTRIES});
 }
 
 void bench_method_rows(void)

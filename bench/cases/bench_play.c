@@ -7,9 +7,12 @@
 static const double COLD_START_MOST_MS = 5000, SEED_MOST_MS = 20;
 enum { SEEDS = 100 };
 
-struct piece { const char *path; uint64_t seeds; };
-static const struct piece cold_start = { "fixtures/scenarios/cold_start.scn", 1 };
-static const struct piece small = { "fixtures/scenarios/abnormal_stack.scn", SEEDS };
+struct piece {
+    const char *path;
+    uint64_t seeds;
+};
+static const struct piece cold_start = {"fixtures/scenarios/cold_start.scn", 1};
+static const struct piece small = {"fixtures/scenarios/abnormal_stack.scn", SEEDS};
 
 /* Trials at seeds 1, 2, ... */
 static void play(struct gbench_state *s, const void *arg)
@@ -24,7 +27,7 @@ static void play(struct gbench_state *s, const void *arg)
     }
     while (gbench_loop(s))
         for (uint64_t seed = 1; seed <= piece->seeds; seed++) {
-            const struct sim_trial_options options = { .policy = "strobe", .seed = seed };
+            const struct sim_trial_options options = {.policy = "strobe", .seed = seed};
             if (sim_trial_run(scenario, &options, &trial, why, sizeof why) != STROBE_OK) {
                 gbench_give_up(s, "a trial failed");
                 break;
@@ -36,10 +39,10 @@ static void play(struct gbench_state *s, const void *arg)
 
 void bench_play_add(void)
 {
-    gbench_add(&(struct gbench_spec){ .name = "play/cold_start", .run = play, .arg = &cold_start, .turns = 1,
-                                      .clock = GBENCH_WALL });
-    gbench_add(&(struct gbench_spec){ .name = "play/seed", .run = play, .arg = &small, .turns = 1, .batch = SEEDS,
-                                      .clock = GBENCH_WALL });
+    gbench_add(&(struct gbench_spec){
+        .name = "play/cold_start", .run = play, .arg = &cold_start, .turns = 1, .clock = GBENCH_WALL});
+    gbench_add(&(struct gbench_spec){
+        .name = "play/seed", .run = play, .arg = &small, .turns = 1, .batch = SEEDS, .clock = GBENCH_WALL});
 }
 
 void bench_play_rows(void)

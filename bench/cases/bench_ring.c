@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    SLOTS = 1 << 17,       /* 8 MiB: more than a core's own caches, as in use */
+    SLOTS = 1 << 17, /* 8 MiB: more than a core's own caches, as in use */
     MANY_THREADS = 8,
     BATCH = 1000,
 };
@@ -19,14 +19,18 @@ static struct strobe_slot *own_slots;
 static struct strobe_record sample(uint32_t i)
 {
     return (struct strobe_record){
-        .ticks = bench_now_ns(), .stack = i, .thread = 1, .count = 1, .kind = STROBE_KIND_ALLOC,
+        .ticks = bench_now_ns(),
+        .stack = i,
+        .thread = 1,
+        .count = 1,
+        .kind = STROBE_KIND_ALLOC,
     };
 }
 
 static void ring_write(struct gbench_state *s, const void *arg)
 {
     (void)arg;
-    struct strobe_ring_writer writer = { 0 };
+    struct strobe_ring_writer writer = {0};
     strobe_ring_writer_init(&ring, &writer, (uint64_t)gettid());
     uint32_t lost = 0;
     while (gbench_loop(s))
@@ -40,7 +44,10 @@ static void ring_write(struct gbench_state *s, const void *arg)
 
 /* What a ring does at the least: a record goes into the next slot, behind its sequence word. Behind a call and word by
  * word, as the engine does it: a wide copy would wait for the stores that made the fields. */
-struct bump { struct strobe_slot *slots; uint64_t next, mask; };
+struct bump {
+    struct strobe_slot *slots;
+    uint64_t next, mask;
+};
 
 static __attribute__((noinline)) void bump_put(struct bump *b, const struct strobe_record *r)
 {
@@ -59,8 +66,8 @@ static __attribute__((noinline)) void bump_put(struct bump *b, const struct stro
 
 static void bump_write(struct gbench_state *s, const void *arg)
 {
-    uint64_t slots = arg ? SLOTS / MANY_THREADS : SLOTS;   /* many threads share the memory out among them */
-    struct bump bump = { .slots = own_slots + (arg ? (uint64_t)gbench_thread(s) * slots : 0), .mask = slots - 1 };
+    uint64_t slots = arg ? SLOTS / MANY_THREADS : SLOTS; /* many threads share the memory out among them */
+    struct bump bump = {.slots = own_slots + (arg ? (uint64_t)gbench_thread(s) * slots : 0), .mask = slots - 1};
     while (gbench_loop(s))
         for (uint32_t i = 0; i < BATCH; i++) {
             struct strobe_record record = sample(i);
@@ -96,12 +103,12 @@ void bench_ring_add(void)
     if (strobe_ring_open(memory, bytes, &ring) != STROBE_OK)
         abort();
     own_slots = bench_pages(SLOTS * sizeof *own_slots);
-    gbench_add(&(struct gbench_spec){ .name = "ring/1", .run = ring_write, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "ring/8", .run = ring_write, .batch = BATCH, .threads = MANY_THREADS });
-    gbench_add(&(struct gbench_spec){ .name = "ring/bump", .run = bump_write, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "ring/bump8", .run = bump_write, .arg = own_slots, .batch = BATCH,
-                                      .threads = MANY_THREADS });
-    gbench_add(&(struct gbench_spec){ .name = "ring/in_place", .run = in_place_write, .batch = BATCH });
+    gbench_add(&(struct gbench_spec){.name = "ring/1", .run = ring_write, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "ring/8", .run = ring_write, .batch = BATCH, .threads = MANY_THREADS});
+    gbench_add(&(struct gbench_spec){.name = "ring/bump", .run = bump_write, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){
+        .name = "ring/bump8", .run = bump_write, .arg = own_slots, .batch = BATCH, .threads = MANY_THREADS});
+    gbench_add(&(struct gbench_spec){.name = "ring/in_place", .run = in_place_write, .batch = BATCH});
 }
 
 void bench_ring_rows(void)
@@ -109,8 +116,7 @@ void bench_ring_rows(void)
     double one = gbench_median_ns("ring/1");
     bench_row_ratio("record write with clock, 1 thread", "ns", one, "thread-local bump ring",
                     gbench_median_ns("ring/bump"), 1.3);
-    bench_row_ratio("record write, 8 threads on all cores", "CPU ns", gbench_median_ns("ring/8"), "1 thread", one,
-                    1.1);
+    bench_row_ratio("record write, 8 threads on all cores", "CPU ns", gbench_median_ns("ring/8"), "1 thread", one, 1.1);
     bench_row_note("  thread-local bump ring, 8 threads", "CPU ns", gbench_median_ns("ring/bump8"));
     bench_row_note("  lower bound: put together in the slot", "ns", gbench_median_ns("ring/in_place"));
 }

@@ -11,7 +11,10 @@ enum { FRAMES = 40, LEAVES = 16, LEAF_FRAMES = 2, BATCH = 160 };
 
 typedef void leaf_fn(struct rig *rig);
 
-struct frame_record { const struct frame_record *next; uint64_t return_address; };
+struct frame_record {
+    const struct frame_record *next;
+    uint64_t return_address;
+};
 
 static uint64_t walk_top;
 
@@ -38,7 +41,8 @@ static __attribute__((noinline)) void take(struct rig *rig)
         return;
     }
     struct strobe_site site = {
-        (uint64_t)(uintptr_t)__builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0),
+        (uint64_t)(uintptr_t)__builtin_frame_address(0),
+        (uint64_t)(uintptr_t)__builtin_return_address(0),
     };
     strobe_point(rig->thread, strobe_switched(), STROBE_KIND_ALLOC, 0, site);
 }
@@ -55,15 +59,20 @@ static __attribute__((noinline)) void take(struct rig *rig)
         inner##n(rig);                                                                                                 \
         bench_keep(NULL);                                                                                              \
     }
+/* clang-format off */
 LEAF(0) LEAF(1) LEAF(2) LEAF(3) LEAF(4) LEAF(5) LEAF(6) LEAF(7)
 LEAF(8) LEAF(9) LEAF(10) LEAF(11) LEAF(12) LEAF(13) LEAF(14) LEAF(15)
+    /* clang-format on */
 
-static leaf_fn *const leaves[LEAVES] = {
-    outer0, outer1, outer2,  outer3,  outer4,  outer5,  outer6,  outer7,
-    outer8, outer9, outer10, outer11, outer12, outer13, outer14, outer15,
+    static leaf_fn *const leaves[LEAVES] = {
+        outer0, outer1, outer2,  outer3,  outer4,  outer5,  outer6,  outer7,
+        outer8, outer9, outer10, outer11, outer12, outer13, outer14, outer15,
 };
 
-struct job { struct gbench_state *state; struct rig *rig; };
+struct job {
+    struct gbench_state *state;
+    struct rig *rig;
+};
 
 static void run_leaves(const struct deep_place *place, void *arg)
 {
@@ -88,7 +97,7 @@ static void check_depth(const struct rig *rig)
 static void sample(struct gbench_state *s, const void *arg)
 {
     struct rig *rig = arg ? *(struct rig *const *)arg : NULL;
-    struct job job = { s, rig };
+    struct job job = {s, rig};
     deep_call(FRAMES - LEAF_FRAMES - 2, run_leaves, &job);
     if (rig)
         check_depth(rig);
@@ -104,9 +113,9 @@ void bench_sample_add(void)
     c.metrics |= STROBE_METRIC_CPU;
     c.metrics_interval_ns = 0;
     with_cpu = rig_new(&c);
-    gbench_add(&(struct gbench_spec){ .name = "sample/bare", .run = sample, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "sample/whole", .run = sample, .arg = &every, .batch = BATCH });
-    gbench_add(&(struct gbench_spec){ .name = "sample/cpu", .run = sample, .arg = &with_cpu, .batch = BATCH });
+    gbench_add(&(struct gbench_spec){.name = "sample/bare", .run = sample, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "sample/whole", .run = sample, .arg = &every, .batch = BATCH});
+    gbench_add(&(struct gbench_spec){.name = "sample/cpu", .run = sample, .arg = &with_cpu, .batch = BATCH});
 }
 
 void bench_sample_rows(void)

@@ -5,6 +5,7 @@
 #include "bench/bench.h"
 #include "bench/rig.h"
 
+#include <elf.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,14 +14,15 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <elf.h>
 #include <unistd.h>
 
 enum { CYCLES = 400, WARM_CYCLES = 20, TIMEOUT_NS = 100000000 };
 
-struct placement { int sampler_cpu, target_cpu; };
+struct placement {
+    int sampler_cpu, target_cpu;
+};
 
-static const struct placement same = { 0, 0 }, across = { 0, 1 };
+static const struct placement same = {0, 0}, across = {0, 1};
 
 static struct strobe_linux linux_host;
 
@@ -107,7 +109,7 @@ static void *run_sampler(void *arg)
 static void by_signal(struct gbench_state *s, const void *placement)
 {
     while (gbench_loop(s)) {
-        struct job job = { .placement = placement };
+        struct job job = {.placement = placement};
         pthread_t target, sampler;
         if (pthread_create(&target, NULL, run_target, &job))
             abort();
@@ -126,7 +128,7 @@ static void by_signal(struct gbench_state *s, const void *placement)
 static void trace_cycle(pid_t child)
 {
     struct user_regs_struct regs;
-    struct iovec all = { &regs, sizeof regs };
+    struct iovec all = {&regs, sizeof regs};
     if (ptrace(PTRACE_INTERRUPT, child, 0, 0) || waitpid(child, NULL, __WALL) != child ||
         ptrace(PTRACE_GETREGSET, child, NT_PRSTATUS, &all) || ptrace(PTRACE_CONT, child, 0, 0))
         abort();
@@ -174,8 +176,7 @@ static void by_ptrace(struct gbench_state *s, const void *arg)
 
 static void add(const char *name, gbench_fn *run, const struct placement *placement)
 {
-    gbench_add(&(struct gbench_spec){ .name = name, .run = run, .arg = placement, .turns = 1,
-                                      .clock = GBENCH_MANUAL });
+    gbench_add(&(struct gbench_spec){.name = name, .run = run, .arg = placement, .turns = 1, .clock = GBENCH_MANUAL});
 }
 
 static bool have_two(void)

@@ -19,7 +19,7 @@ enum { SHALLOW = 20, DEEP = 60, FRAMES_MAX = 256, BATCH = 100 };
 static void walk_here(const struct deep_place *place, void *arg)
 {
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), frames[FRAMES_MAX];
-    struct strobe_window window = { .low = here, .high = place->top };
+    struct strobe_window window = {.low = here, .high = place->top};
     uint32_t count = 0;
     while (gbench_loop(arg))
         for (int i = 0; i < BATCH; i++) {
@@ -36,7 +36,7 @@ static struct strobe_unwind_index *rules;
 static void table_here(const struct deep_place *place, void *arg)
 {
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), frames[FRAMES_MAX];
-    struct strobe_window window = { .low = here, .high = place->top + 4096 };
+    struct strobe_window window = {.low = here, .high = place->top + 4096};
     uint32_t count = 0;
     while (gbench_loop(arg))
         for (int i = 0; i < BATCH; i++) {
@@ -57,7 +57,7 @@ static void find_cold(struct gbench_state *s, const void *unused)
     (void)unused;
     while (gbench_loop(s))
         for (int k = 0; k < BATCH; k++, i++) {
-            strobe_add_relaxed(&rules->generation, 1);   /* what the memo has is stale */
+            strobe_add_relaxed(&rules->generation, 1); /* what the memo has is stale */
             struct strobe_unwind_rule rule = strobe_unwind_index_find(rules, from + i % COLD_PLACES * 64);
             bench_keep(&rule);
         }
@@ -94,8 +94,8 @@ static void trace(struct gbench_state *s, const void *depth)
 static void add(const char *name, gbench_fn *run, int depth)
 {
     static const int shallow = SHALLOW, deep = DEEP;
-    gbench_add(&(struct gbench_spec){ .name = name, .run = run, .arg = depth == DEEP ? &deep : &shallow,
-                                      .batch = BATCH });
+    gbench_add(
+        &(struct gbench_spec){.name = name, .run = run, .arg = depth == DEEP ? &deep : &shallow, .batch = BATCH});
 }
 
 void bench_walk_add(void)
@@ -110,7 +110,7 @@ void bench_walk_add(void)
         abort();
     add("walk/20/table", table, SHALLOW);
     add("walk/60/table", table, DEEP);
-    gbench_add(&(struct gbench_spec){ .name = "walk/rule/cold", .run = find_cold, .batch = BATCH });
+    gbench_add(&(struct gbench_spec){.name = "walk/rule/cold", .run = find_cold, .batch = BATCH});
     add("walk/20/libunwind", trace, SHALLOW);
     add("walk/60/libunwind", trace, DEEP);
 }

@@ -45,8 +45,8 @@ static void make_stream(void)
                 add(STROBE_WATCH_CALL_END, now, open[--depth]);
             }
         }
-        stream.frames[m] = (struct strobe_watch_frame){.intended_ns = begin, .begin_ns = begin, .end_ns = now,
-                                                       .animation_ns = now - begin, .is_vsync = true};
+        stream.frames[m] = (struct strobe_watch_frame){
+            .intended_ns = begin, .begin_ns = begin, .end_ns = now, .animation_ns = now - begin, .is_vsync = true};
         add(STROBE_WATCH_FRAME, now, "");
         stream.events[stream.count - 1].frame = &stream.frames[m];
         add(STROBE_WATCH_MESSAGE_END, now, message);
@@ -97,8 +97,8 @@ static void pass(struct gbench_state *s, const void *arg)
 void bench_watch_add(void)
 {
     make_stream();
-    gbench_add(&(struct gbench_spec){ .name = "watch/all", .run = all, .batch = EVENTS });
-    gbench_add(&(struct gbench_spec){ .name = "watch/pass", .run = pass, .batch = EVENTS });
+    gbench_add(&(struct gbench_spec){.name = "watch/all", .run = all, .batch = EVENTS});
+    gbench_add(&(struct gbench_spec){.name = "watch/pass", .run = pass, .batch = EVENTS});
 }
 
 void bench_watch_rows(void)

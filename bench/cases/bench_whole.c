@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 7 };
 #define THREADS "2"
-#define STEPS "6000"
+#define STEPS   "6000"
 
 static double plain_s, gated_s, hooks_s, every_s, gated_ratio, hooks_ratio, every_ratio;
 static const char *failure;
@@ -54,13 +54,14 @@ void bench_whole_run(const char *folder)
     if (fd < 0)
         abort();
     close(fd);
-    const char *const as_is[] = { workload, THREADS, STEPS, NULL };
-    const char *const at_1_ms[] = { strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "1ms", "-o",
-                                    session, "--", workload, THREADS, STEPS, NULL };
-    const char *const alone[] = { strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "1ms",
-                                  "--async-interval", "0", "-o", session, "--", workload, THREADS, STEPS, NULL };
-    const char *const at_all[] = { strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "0", "-o",
-                                   session, "--", workload, THREADS, STEPS, NULL };
+    const char *const as_is[] = {workload, THREADS, STEPS, NULL};
+    const char *const at_1_ms[] = {strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "1ms",
+                                   "-o",   session,  "--",      workload,  THREADS,        STEPS,        NULL};
+    const char *const alone[] = {
+        strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "1ms", "--async-interval",
+        "0",    "-o",     session,   "--",      workload,       THREADS,      STEPS, NULL};
+    const char *const at_all[] = {strobe, "record", "--force", "--quiet", "--no-convert", "--interval", "0",
+                                  "-o",   session,  "--",      workload,  THREADS,        STEPS,        NULL};
     for (int i = 0; i < ROUNDS && !failure; i++) {
         plain[i] = run(as_is);
         gated[i] = run(at_1_ms);

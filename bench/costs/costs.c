@@ -23,57 +23,68 @@ enum { ROUNDS = 301 };
 #endif
 
 /* A member with `spans` figures has one for each length of a wait (sim/kernel/lateness.h). */
-static const struct member { const char *name; size_t offset; const char *what; int spans; } members[] = {
-#define MEMBER(name, what) {#name, offsetof(struct sim_costs, name), what, 1}
-#define SPANS(name, what) {#name, offsetof(struct sim_costs, name), what, SIM_WAIT_SPANS}
-    MEMBER(hook, "to a hook and back, event skipped"),
-    MEMBER(clock, "clock read"),
-    MEMBER(thread_clock, "thread's CPU clock"),
-    MEMBER(usage, "getrusage"),
-    MEMBER(scope, "scope not recorded, without clocks"),
-    MEMBER(sample, "sample at a hook, without frames"),
-    MEMBER(frame, "  a frame anew"),
-    MEMBER(frame_known, "  a frame as before"),
-    MEMBER(release, "release waited for, without sample"),
-    MEMBER(look, "sampler looks at a thread, without clock"),
-    MEMBER(suspend, "sampler stops a thread"),
-    MEMBER(suspend_target, "  the thread's handler"),
-    MEMBER(tick, "signal of a thread's CPU clock, without sample"),
-    MEMBER(tick_sample, "  the engine's handler, without clocks and frames"),
-    MEMBER(copy, "copy of a stack"),
-    MEMBER(copy_kib, "  a KiB of it"),
-    MEMBER(resume, "sampler lets it go"),
-    MEMBER(unwind_frame, "frame of a copied stack"),
-    MEMBER(probe, "probe into a method log, its clock kept by others"),
-    MEMBER(probe_other, "  of a thread that isn't followed"),
-    MEMBER(mark, "probe that writes its name to a ring, no clock"),
-    MEMBER(call_record, "record of a call at its exit, without clocks"),
-    MEMBER(stop_far, "sampler stops a thread on another processor"),
-    MEMBER(stop_far_target, "  the thread's handler"),
-    MEMBER(resume_far, "  sampler lets it go"),
-    MEMBER(sampler_wake, "sampler's pass over one thread, after 4 ms of sleep"),
-    MEMBER(sampler_wake_soon, "  after 1 ms of sleep"),
-    MEMBER(start_call, "start of a thread, by another"),
-    MEMBER(start_own, "  the thread, before its own code"),
-    MEMBER(end_own, "  after it"),
-    MEMBER(attach, "recorded thread's begin"),
-    MEMBER(detach, "  its end"),
-    MEMBER(clock_start, "sampler gives a thread a CPU clock"),
-    MEMBER(clock_end, "  takes it back after the thread's end"),
-    MEMBER(slice, "slice of two threads on one processor"),
-    MEMBER(turn, "what a thread asks a processor for at a time"),
-    SPANS(wait_record, "hooks of a wait"),
-    SPANS(tick_wait, "wait of a thread with a CPU clock, beside its call"),
-    SPANS(sleep_call, "sleep, in the kernel"),
-    SPANS(device_call, "read that waits, in the kernel"),
-    SPANS(wake_call, "call that wakes a thread, in the kernel"),
-    SPANS(wait_call, "wait that another thread ends, in the kernel"),
-}, latenesses[] = {
-    MEMBER(sampler_late, "sampler's wake-up"),
-    MEMBER(stop_late, "stop of a thread on another processor"),
-    SPANS(sleep_late, "end of a sleep"),
-    SPANS(device_late, "end of a wait for a device"),
-    SPANS(wake_late, "wake-up by another thread"),
+static const struct member {
+    const char *name;
+    size_t offset;
+    const char *what;
+    int spans;
+} members[] =
+    {
+#define MEMBER(name, what)                                                                                             \
+    {                                                                                                                  \
+#name, offsetof(struct sim_costs, name), what, 1                                                               \
+    }
+#define SPANS(name, what)                                                                                              \
+    {                                                                                                                  \
+#name, offsetof(struct sim_costs, name), what, SIM_WAIT_SPANS                                                  \
+    }
+        MEMBER(hook, "to a hook and back, event skipped"),
+        MEMBER(clock, "clock read"),
+        MEMBER(thread_clock, "thread's CPU clock"),
+        MEMBER(usage, "getrusage"),
+        MEMBER(scope, "scope not recorded, without clocks"),
+        MEMBER(sample, "sample at a hook, without frames"),
+        MEMBER(frame, "  a frame anew"),
+        MEMBER(frame_known, "  a frame as before"),
+        MEMBER(release, "release waited for, without sample"),
+        MEMBER(look, "sampler looks at a thread, without clock"),
+        MEMBER(suspend, "sampler stops a thread"),
+        MEMBER(suspend_target, "  the thread's handler"),
+        MEMBER(tick, "signal of a thread's CPU clock, without sample"),
+        MEMBER(tick_sample, "  the engine's handler, without clocks and frames"),
+        MEMBER(copy, "copy of a stack"),
+        MEMBER(copy_kib, "  a KiB of it"),
+        MEMBER(resume, "sampler lets it go"),
+        MEMBER(unwind_frame, "frame of a copied stack"),
+        MEMBER(probe, "probe into a method log, its clock kept by others"),
+        MEMBER(probe_other, "  of a thread that isn't followed"),
+        MEMBER(mark, "probe that writes its name to a ring, no clock"),
+        MEMBER(call_record, "record of a call at its exit, without clocks"),
+        MEMBER(stop_far, "sampler stops a thread on another processor"),
+        MEMBER(stop_far_target, "  the thread's handler"),
+        MEMBER(resume_far, "  sampler lets it go"),
+        MEMBER(sampler_wake, "sampler's pass over one thread, after 4 ms of sleep"),
+        MEMBER(sampler_wake_soon, "  after 1 ms of sleep"),
+        MEMBER(start_call, "start of a thread, by another"),
+        MEMBER(start_own, "  the thread, before its own code"),
+        MEMBER(end_own, "  after it"),
+        MEMBER(attach, "recorded thread's begin"),
+        MEMBER(detach, "  its end"),
+        MEMBER(clock_start, "sampler gives a thread a CPU clock"),
+        MEMBER(clock_end, "  takes it back after the thread's end"),
+        MEMBER(slice, "slice of two threads on one processor"),
+        MEMBER(turn, "what a thread asks a processor for at a time"),
+        SPANS(wait_record, "hooks of a wait"),
+        SPANS(tick_wait, "wait of a thread with a CPU clock, beside its call"),
+        SPANS(sleep_call, "sleep, in the kernel"),
+        SPANS(device_call, "read that waits, in the kernel"),
+        SPANS(wake_call, "call that wakes a thread, in the kernel"),
+        SPANS(wait_call, "wait that another thread ends, in the kernel"),
+},
+  latenesses[] = {
+      MEMBER(sampler_late, "sampler's wake-up"),     MEMBER(stop_late, "stop of a thread on another processor"),
+      SPANS(sleep_late, "end of a sleep"),           SPANS(device_late, "end of a wait for a device"),
+      SPANS(wake_late, "wake-up by another thread"),
 #undef MEMBER
 #undef SPANS
 };
@@ -99,7 +110,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct figure { double low, median, high; };   /* quartiles */
+struct figure {
+    double low, median, high;
+}; /* quartiles */
 
 static struct figure summed_up(double *v, size_t count)
 {
@@ -154,7 +167,7 @@ static void name_processor(char *out, size_t bytes)
     }
     if (f)
         fclose(f);
-    for (char *p = out; *p; p++)   /* it goes into a JSON text */
+    for (char *p = out; *p; p++) /* it goes into a JSON text */
         if (*p == '"' || *p == '\\' || *p < ' ')
             *p = '?';
 }
@@ -217,7 +230,11 @@ static void print_what(const struct member *m, int span)
 }
 
 /* Members that a recorded process measures. */
-static struct in_child { const char *name; size_t offset; double figures[COSTS_CHILD_ROUNDS]; } in_child[] = {
+static struct in_child {
+    const char *name;
+    size_t offset;
+    double figures[COSTS_CHILD_ROUNDS];
+} in_child[] = {
     {"hook", offsetof(struct sim_costs, hook), {0}},
     {"pass", offsetof(struct sim_costs, sampler_wake), {0}},
     {"soon", offsetof(struct sim_costs, sampler_wake_soon), {0}},
@@ -239,8 +256,7 @@ static double *child_figures(size_t offset)
     return NULL;
 }
 
-static void sum_up_member(const struct member *m, const struct sim_costs *rounds, int round_count,
-                          struct figure *out)
+static void sum_up_member(const struct member *m, const struct sim_costs *rounds, int round_count, struct figure *out)
 {
     static double column[ROUNDS];
     for (int span = 0; span < m->spans; span++) {
@@ -249,7 +265,7 @@ static void sum_up_member(const struct member *m, const struct sim_costs *rounds
         double *child = child_figures(m->offset + (size_t)span * sizeof *column);
         out[span] = child ? summed_up(child, COSTS_CHILD_ROUNDS) : summed_up(column, (size_t)round_count);
         if (out[span].median < 0)
-            out[span].median = 0;   /* a difference that is lost in the noise */
+            out[span].median = 0; /* a difference that is lost in the noise */
         print_what(m, span);
         printf(" %10.1f %10.1f %10.1f\n", out[span].low, out[span].median, out[span].high);
     }

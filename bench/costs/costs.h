@@ -24,7 +24,9 @@ void costs_tick_prepare(void);
 void costs_tick_round(struct sim_costs *out);
 
 /* The start and the end of a thread: of the thread that starts it, and of itself before and after its own code. */
-struct costs_start { double call, begin, end; };
+struct costs_start {
+    double call, begin, end;
+};
 void costs_start_round(struct sim_costs *out);
 
 /* In a recorded process: what the engine adds. False: it is none. */

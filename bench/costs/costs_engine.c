@@ -86,8 +86,8 @@ static double gated_ns(void)
 /* What is done at the bottom of a stack. */
 struct bottom {
     bool takes;
-    int times;        /* in a row, on one stack */
-    uint64_t arg;     /* differs from event to event, so that none is merged with the one before */
+    int times;    /* in a row, on one stack */
+    uint64_t arg; /* differs from event to event, so that none is merged with the one before */
 };
 
 static void at_bottom(const struct deep_place *place, void *arg)
@@ -120,7 +120,9 @@ static uint32_t depth_taken(void)
     return node->depth;
 }
 
-struct line { double fixed, slope; };
+struct line {
+    double fixed, slope;
+};
 
 static struct line through(double x0, double y0, double x1, double y1)
 {
@@ -198,7 +200,7 @@ static void *sleeper(void *arg)
     struct strobe_thread *t = strobe_thread_attach(&many->engine, (uint32_t)gettid(), false, "asleep", &unknown);
     if (!t)
         abort();
-    t->sampled.seen_ticks = UINT64_MAX;   /* seen just now, always: the look ends before the clock read */
+    t->sampled.seen_ticks = UINT64_MAX; /* seen just now, always: the look ends before the clock read */
     sem_post(arg);
     sem_wait(&never);
     return NULL;
@@ -248,7 +250,9 @@ static double copy_ns(size_t bytes)
 }
 
 /* A copied stack: `depth` frames of 128 bytes. */
-struct copied_stack { struct strobe_frame_record at[DEEP][8]; };
+struct copied_stack {
+    struct strobe_frame_record at[DEEP][8];
+};
 
 static void lay_out(struct copied_stack *s, int depth, uint64_t low, uint64_t root)
 {
@@ -290,7 +294,7 @@ static struct rig *rig_with(uint64_t interval_ns, uint32_t threads)
     c.interval_main_ns = interval_ns;
     c.skip_max = 0;
     c.metrics = 0;
-    c.ring_slots = 4096;   /* so few that their pages are there after the first rounds */
+    c.ring_slots = 4096; /* so few that their pages are there after the first rounds */
     c.threads_max = threads;
     return rig_new(&c);
 }
@@ -305,7 +309,7 @@ void costs_engine_prepare(void)
     no_site = here();
     start_sleepers();
     start_waiter();
-    strobe_point(quiet->thread, strobe_switched(), STROBE_KIND_ALLOC, 0, no_site);   /* the one that is due */
+    strobe_point(quiet->thread, strobe_switched(), STROBE_KIND_ALLOC, 0, no_site); /* the one that is due */
     strobe_scope_end(silent->thread, strobe_scope_begin(silent->thread, STROBE_KIND_READ, 0, no_site), no_site);
 }
 

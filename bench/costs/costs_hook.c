@@ -98,13 +98,13 @@ static bool read_account(FILE *account, double *cpu_ns, double *turns)
 static bool measure_passes(double *figures)
 {
     enum { WINDOWS = 20, WINDOW_NS = 100000000 };
-    uint64_t turns_per_ms = sim_work_calibrate();   /* the sampler has its name by then */
+    uint64_t turns_per_ms = sim_work_calibrate(); /* the sampler has its name by then */
     FILE *account = open_sampler_account();
     double cpu[2], turns[2];
     bool done = account != NULL;
     if (account)
         setvbuf(account, NULL, _IONBF, 0);
-    sim_work_do(WINDOW_NS, turns_per_ms);   /* passes are as rare as they get */
+    sim_work_do(WINDOW_NS, turns_per_ms); /* passes are as rare as they get */
     for (int i = 0; done && i < WINDOWS; i++) {
         done = read_account(account, &cpu[0], &turns[0]);
         sim_work_do(WINDOW_NS, turns_per_ms);
@@ -149,7 +149,7 @@ static bool measure_waits(double *figures, int span)
         *(void *volatile *)&bare = dlsym(libc, "clock_nanosleep");
     if (!bare || bare == hooked)
         return false;
-    prctl(PR_SET_TIMERSLACK, 1ul);   /* else short sleeps are not short */
+    prctl(PR_SET_TIMERSLACK, 1ul); /* else short sleeps are not short */
     for (int i = 0; i < tries; i++) {
         double with = waits_ns(hooked, sim_wait_spans_ns[span], turns_per_ms);
         figures[i] = with - waits_ns(bare, sim_wait_spans_ns[span], turns_per_ms);
@@ -159,11 +159,26 @@ static bool measure_waits(double *figures, int span)
     return true;
 }
 
-static bool measure_wait_0(double *figures) { return measure_waits(figures, 0); }
-static bool measure_wait_1(double *figures) { return measure_waits(figures, 1); }
-static bool measure_wait_2(double *figures) { return measure_waits(figures, 2); }
-static bool measure_wait_3(double *figures) { return measure_waits(figures, 3); }
-static bool measure_wait_4(double *figures) { return measure_waits(figures, 4); }
+static bool measure_wait_0(double *figures)
+{
+    return measure_waits(figures, 0);
+}
+static bool measure_wait_1(double *figures)
+{
+    return measure_waits(figures, 1);
+}
+static bool measure_wait_2(double *figures)
+{
+    return measure_waits(figures, 2);
+}
+static bool measure_wait_3(double *figures)
+{
+    return measure_waits(figures, 3);
+}
+static bool measure_wait_4(double *figures)
+{
+    return measure_waits(figures, 4);
+}
 
 /* ---- threads */
 
@@ -202,16 +217,11 @@ static const struct measure {
     bool (*figures)(double *out);
     const char *interval, *async;
 } measures[] = {
-    {"hook", measure_hooks, "3600s", "0"},
-    {"pass", measure_passes, "1ms", "1ms"},
-    {"soon", measure_passes, "1ms", "250us"},
-    {"wait 0", measure_wait_0, "1ms", "0"},
-    {"wait 1", measure_wait_1, "1ms", "0"},
-    {"wait 2", measure_wait_2, "1ms", "0"},
-    {"wait 3", measure_wait_3, "1ms", "0"},
-    {"wait 4", measure_wait_4, "1ms", "0"},
-    {"attach", measure_attach, "3600s", "0"},
-    {"detach", measure_detach, "3600s", "0"},
+    {"hook", measure_hooks, "3600s", "0"},    {"pass", measure_passes, "1ms", "1ms"},
+    {"soon", measure_passes, "1ms", "250us"}, {"wait 0", measure_wait_0, "1ms", "0"},
+    {"wait 1", measure_wait_1, "1ms", "0"},   {"wait 2", measure_wait_2, "1ms", "0"},
+    {"wait 3", measure_wait_3, "1ms", "0"},   {"wait 4", measure_wait_4, "1ms", "0"},
+    {"attach", measure_attach, "3600s", "0"}, {"detach", measure_detach, "3600s", "0"},
 };
 
 static const struct measure *measure_of(const char *what)
@@ -243,8 +253,10 @@ static bool run_child(const char *self, const char *what, const char *session, c
         return false;
     strcpy(folder, whole);
     snprintf(strobe, sizeof strobe, "%s/../strobe", dirname(folder));
-    const char *const argv[] = {strobe, "record", "--force", "--quiet", "--no-convert", "--interval", m->interval,
-                                "--async-interval", m->async, "-o", session, "--", whole, "-c", path, what, NULL};
+    const char *const argv[] = {
+        strobe,   "record", "--force", "--quiet", "--no-convert", "--interval", m->interval, "--async-interval",
+        m->async, "-o",     session,   "--",      whole,          "-c",         path,        what,
+        NULL};
     return child_run(argv, NULL, true, &child) && child.status == 0;
 }
 

@@ -19,7 +19,10 @@ enum { STACK_BYTES = 48 << 20, THREADS = 4 };
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 /* CPU time of a thread when its own code begins and when it ends. */
-struct own { uint64_t begin_ns, end_ns; pid_t tid; };
+struct own {
+    uint64_t begin_ns, end_ns;
+    pid_t tid;
+};
 
 /* By calls that the engine does not hook. */
 static uint64_t cpu_ns(clockid_t clock)
@@ -71,7 +74,8 @@ static struct costs_start start_threads(create_fn *create)
         ends += own[i].end_ns;
     }
     pthread_attr_destroy(&attributes);
-    return (struct costs_start){.call = (double)calling / THREADS, .begin = (double)begins / THREADS,
+    return (struct costs_start){.call = (double)calling / THREADS,
+                                .begin = (double)begins / THREADS,
                                 .end = ((double)all - (double)caller - (double)ends) / THREADS};
 }
 

@@ -22,7 +22,7 @@ enum { CYCLES = 40, WARM_CYCLES = 5, TIMEOUT_NS = 100000000, CALIBRATION = 10000
 static struct strobe_linux linux_host;
 
 struct job {
-    double thread_clock;      /* what a read of it costs */
+    double thread_clock; /* what a read of it costs */
     struct sim_costs *out;
     strobe_a32 target, over;
     double turn_ns;

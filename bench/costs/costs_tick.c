@@ -41,7 +41,7 @@ static struct strobe_linux tick_host;
 static struct rig *tick_rig;
 static volatile sig_atomic_t ticks;
 static volatile bool ticks_are_sampled;
-static uint64_t sampling_ns;                /* in ticks that count */
+static uint64_t sampling_ns; /* in ticks that count */
 
 static uint64_t now_ns(void)
 {
@@ -89,7 +89,7 @@ static void meet_ticks(const struct deep_place *place, void *mean_ns)
     for (sig_atomic_t seen = ticks; count < TICKS && before - begin < 4ull * TICKS * PERIOD_NS;) {
         uint64_t now = now_ns();
         if (ticks != seen) {
-            now = now_ns();   /* the clock may have been read before the signal came */
+            now = now_ns(); /* the clock may have been read before the signal came */
             sum += count++ < 0 ? 0 : (double)(now - before);
             sampling_ns = count > 0 ? sampling_ns : 0;
             seen = ticks;
@@ -152,7 +152,9 @@ static void measure_waits(struct sim_costs *out)
 
 /* ---- the sampler's part */
 
-static struct { strobe_a32 tid, over; } ticked;
+static struct {
+    strobe_a32 tid, over;
+} ticked;
 
 static void *compute_till_over(void *unused)
 {

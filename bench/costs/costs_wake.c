@@ -92,14 +92,19 @@ static void *measure_sampler(void *arg)
     struct sim_costs *out = arg;
     double unused_ns;
     struct sched_param least = {.sched_priority = 1};
-    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least);   /* where it may, as the engine's sampler */
+    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least); /* where it may, as the engine's sampler */
     out->sampler_late = measure_sleeps(SAMPLER_SPAN_NS, TRIES, &unused_ns);
     return NULL;
 }
 
 /* ---- one thread wakes another */
 
-static struct { strobe_a32 word; strobe_a64 woken_ns; int tries; double late[TRIES], cpu_ns; } pair;
+static struct {
+    strobe_a32 word;
+    strobe_a64 woken_ns;
+    int tries;
+    double late[TRIES], cpu_ns;
+} pair;
 
 static void *wait_for_words(void *unused)
 {
@@ -146,7 +151,12 @@ static void measure_wakes(int span, struct sim_costs *out)
 /* ---- stops of a thread that computes on another processor */
 
 static struct strobe_linux stopping_host;
-static struct { strobe_a32 target, over; strobe_a64 turns; double turn_ns; int cpu; } stopped;
+static struct {
+    strobe_a32 target, over;
+    strobe_a64 turns;
+    double turn_ns;
+    int cpu;
+} stopped;
 
 static void pin_to(int cpu)
 {

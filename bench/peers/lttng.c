@@ -33,7 +33,7 @@ static int enabled(void)
 void peer_lttng_add(void)
 {
     if (getenv("STROBE_PEER_LTTNG") && enabled())
-        gbench_add(&(struct gbench_spec){ .name = "peer/lttng", .run = emit, .batch = BATCH });
+        gbench_add(&(struct gbench_spec){.name = "peer/lttng", .run = emit, .batch = BATCH});
 }
 
 void peer_lttng_rows(void)

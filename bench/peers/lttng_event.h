@@ -16,15 +16,13 @@
 #include <stdint.h>
 
 LTTNG_UST_TRACEPOINT_EVENT(strobe_peer, sample,
-    LTTNG_UST_TP_ARGS(uint64_t, cpu, uint64_t, arg, uint64_t, stack, uint64_t, message, uint64_t, count),
-    LTTNG_UST_TP_FIELDS(
-        lttng_ust_field_integer(uint64_t, cpu, cpu)
-        lttng_ust_field_integer(uint64_t, arg, arg)
-        lttng_ust_field_integer(uint64_t, stack, stack)
-        lttng_ust_field_integer(uint64_t, message, message)
-        lttng_ust_field_integer(uint64_t, count, count)
-    )
-)
+                           LTTNG_UST_TP_ARGS(uint64_t, cpu, uint64_t, arg, uint64_t, stack, uint64_t, message, uint64_t,
+                                             count),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, cpu, cpu)
+                                                   lttng_ust_field_integer(uint64_t, arg, arg)
+                                                       lttng_ust_field_integer(uint64_t, stack, stack)
+                                                           lttng_ust_field_integer(uint64_t, message, message)
+                                                               lttng_ust_field_integer(uint64_t, count, count)))
 
 #endif
 

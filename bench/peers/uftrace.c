@@ -17,7 +17,7 @@ static int by_value(const void *a, const void *b)
 /* CPU ns a slice, or NAN. */
 static double dump_chrome(const char *folder)
 {
-    const char *const dump[] = { "uftrace", "dump", "--chrome", "-d", folder, NULL };
+    const char *const dump[] = {"uftrace", "dump", "--chrome", "-d", folder, NULL};
     double ns[REPETITIONS];
     for (int i = 0; i < REPETITIONS; i++) {
         struct child child;
@@ -38,7 +38,7 @@ void peer_uftrace_rows(void)
         bench_row_skipped(what, "SKIPPED: uftrace is not installed");
         return;
     }
-    const char *const record[] = { "uftrace", "record", "-d", folder, workload, "2", "200", NULL };
+    const char *const record[] = {"uftrace", "record", "-d", folder, workload, "2", "200", NULL};
     if (!child_run(record, NULL, true, &child) || child.status) {
         bench_row_skipped(what, "SKIPPED: uftrace record failed");
         return;

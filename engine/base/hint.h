@@ -6,7 +6,7 @@
 /* Requests the cache line at p without waiting for it. p need not be a valid address. */
 #define strobe_prefetch(p) __builtin_prefetch(p)
 
-#define STROBE_NOINLINE __attribute__((noinline))
+#define STROBE_NOINLINE      __attribute__((noinline))
 #define STROBE_ALWAYS_INLINE __attribute__((always_inline)) inline
 /* Marks a function that reads raw stack memory. Such a function reads the padding that the address sanitizer places
  * between variables, and variables that other threads may be writing. Both sanitizers are therefore off in it. */

@@ -5,17 +5,17 @@
 
 enum strobe_status {
     STROBE_OK = 0,
-    STROBE_FULL,         /* a fixed capacity is used up; the place of the loss counts it */
-    STROBE_NO_ENTRY,     /* the requested item does not exist */
-    STROBE_BAD_INPUT,    /* a file or an argument is not valid */
-    STROBE_BAD_VERSION,  /* another version of the format wrote the session */
-    STROBE_TRUNCATED,    /* the file is shorter than its header states */
-    STROBE_EXISTS,       /* the target exists, and the caller did not ask to overwrite it */
-    STROBE_IO,           /* a system call failed; errno holds the reason */
-    STROBE_UNSUPPORTED,  /* this machine or this build cannot do it */
-    STROBE_LATE,         /* a thread did not stop in time */
-    STROBE_GONE,         /* a thread has ended */
-    STROBE_UNREADABLE,   /* memory of the traced program is not readable */
+    STROBE_FULL,        /* a fixed capacity is used up; the place of the loss counts it */
+    STROBE_NO_ENTRY,    /* the requested item does not exist */
+    STROBE_BAD_INPUT,   /* a file or an argument is not valid */
+    STROBE_BAD_VERSION, /* another version of the format wrote the session */
+    STROBE_TRUNCATED,   /* the file is shorter than its header states */
+    STROBE_EXISTS,      /* the target exists, and the caller did not ask to overwrite it */
+    STROBE_IO,          /* a system call failed; errno holds the reason */
+    STROBE_UNSUPPORTED, /* this machine or this build cannot do it */
+    STROBE_LATE,        /* a thread did not stop in time */
+    STROBE_GONE,        /* a thread has ended */
+    STROBE_UNREADABLE,  /* memory of the traced program is not readable */
 };
 
 /* Returns a lower-case phrase for a status, never NULL. Any context. */

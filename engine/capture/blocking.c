@@ -40,7 +40,7 @@
  * Nobody waits for anybody: every loop is bounded. */
 #include "engine/capture/blocking.h"
 
-enum { KNOWS_NOTHING, WAITS, HAS_WAKER, NO_WAKER };   /* state of a struct strobe_wait */
+enum { KNOWS_NOTHING, WAITS, HAS_WAKER, NO_WAKER }; /* state of a struct strobe_wait */
 enum { TRIES = 4, STACKS_AN_INTERVAL = 4 };
 
 struct bucket {
@@ -225,7 +225,11 @@ static void lose(struct bucket b, uint64_t ticket)
 }
 
 /* A note that could be written over. */
-struct place { struct strobe_release_note *note; uint64_t seq; bool same_lock, may_be_missed; };
+struct place {
+    struct strobe_release_note *note;
+    uint64_t seq;
+    bool same_lock, may_be_missed;
+};
 
 /* The note of the same lock, or the oldest; .note NULL when all are being written. */
 static struct place find_place(struct bucket b, uint64_t what, enum strobe_release how)
@@ -256,7 +260,7 @@ static struct strobe_release_note *take_note(struct bucket b, uint64_t ticket, u
         if (!p.note)
             continue;
         if (p.may_be_missed)
-            lose(b, p.seq >> 1);   /* before: who finds the note gone finds this */
+            lose(b, p.seq >> 1); /* before: who finds the note gone finds this */
         if (strobe_cas_release(&p.note->seq, &p.seq, ticket << 1 | 1))
             return p.note;
     }
@@ -324,7 +328,10 @@ void strobe_release(struct strobe_thread *t, uint32_t on, uint64_t what, enum st
 
 /* ---- the end of a wait */
 
-struct release { uint64_t ticket, ticks, who, how, meant_for, claim; struct strobe_release_note *note; };
+struct release {
+    uint64_t ticket, ticks, who, how, meant_for, claim;
+    struct strobe_release_note *note;
+};
 
 /* A whole copy of a note of `what`; false when it holds none, or is being written: by one who lets go later. */
 static bool copy_note(struct strobe_release_note *n, uint64_t what, struct release *r)
@@ -333,9 +340,12 @@ static bool copy_note(struct strobe_release_note *n, uint64_t what, struct relea
     if (!seq || seq & 1)
         return false;
     bool right = strobe_load_relaxed(&n->what) == what;
-    *r = (struct release){.ticket = seq >> 1, .ticks = strobe_load_relaxed(&n->ticks),
-                          .who = strobe_load_relaxed(&n->who), .how = strobe_load_relaxed(&n->how),
-                          .meant_for = strobe_load_relaxed(&n->meant_for), .claim = strobe_load_relaxed(&n->claim),
+    *r = (struct release){.ticket = seq >> 1,
+                          .ticks = strobe_load_relaxed(&n->ticks),
+                          .who = strobe_load_relaxed(&n->who),
+                          .how = strobe_load_relaxed(&n->how),
+                          .meant_for = strobe_load_relaxed(&n->meant_for),
+                          .claim = strobe_load_relaxed(&n->claim),
                           .note = n};
     strobe_fence_acquire();
     return right && strobe_load_relaxed(&n->seq) == seq;
@@ -440,8 +450,8 @@ bool strobe_wait_record(const struct strobe_scope *s, uint64_t now, struct strob
         return false;
     uint64_t ticks = w->state == HAS_WAKER ? w->release_ticks : now;
     ticks = ticks < s->begin_ticks ? s->begin_ticks : ticks < now ? ticks : now;
-    *r = (struct strobe_record){.ticks = ticks, .duration = now - ticks, .arg = w->what, .kind = STROBE_KIND_WAKE,
-                                .count = 1};
+    *r = (struct strobe_record){
+        .ticks = ticks, .duration = now - ticks, .arg = w->what, .kind = STROBE_KIND_WAKE, .count = 1};
     if (w->state == HAS_WAKER) {
         r->stack = w->waker_stack;
         r->cpu_span_ns = w->waker + 1;

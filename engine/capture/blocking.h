@@ -34,25 +34,25 @@
 
 /* How a blocking call ended. */
 enum strobe_wake {
-    STROBE_WAKE_NONE,        /* the call did not block, or its result is unknown */
-    STROBE_WAKE_RELEASED,    /* another thread released it: strobe_wait_end searches for the waker */
+    STROBE_WAKE_NONE,     /* the call did not block, or its result is unknown */
+    STROBE_WAKE_RELEASED, /* another thread released it: strobe_wait_end searches for the waker */
     STROBE_WAKE_TIMEOUT,
     STROBE_WAKE_INTERRUPTED,
 };
 
 /* Which waits a release can end. */
 enum strobe_release {
-    STROBE_RELEASE_LOCK,     /* mutex, monitor, writer: the waker is the last release before the waiter got the lock */
-    STROBE_RELEASE_SHARED,   /* a reader's release: can end the wait of a writer only */
-    STROBE_RELEASE_ONE,      /* notify, signal, post: ends one wait. Each release is claimed once. It is meant for
-                                the longest waiter. When another waiter returns and no release is meant for it, it
-                                claims this one, unless several releases are possible */
-    STROBE_RELEASE_ALL,      /* notifyAll, broadcast, end of a thread: ends all waits begun before it */
-    STROBE_RELEASE_TARGET,   /* unpark, message: the waker is the first release after the wait's begin */
+    STROBE_RELEASE_LOCK,   /* mutex, monitor, writer: the waker is the last release before the waiter got the lock */
+    STROBE_RELEASE_SHARED, /* a reader's release: can end the wait of a writer only */
+    STROBE_RELEASE_ONE,    /* notify, signal, post: ends one wait. Each release is claimed once. It is meant for
+                              the longest waiter. When another waiter returns and no release is meant for it, it
+                              claims this one, unless several releases are possible */
+    STROBE_RELEASE_ALL,    /* notifyAll, broadcast, end of a thread: ends all waits begun before it */
+    STROBE_RELEASE_TARGET, /* unpark, message: the waker is the first release after the wait's begin */
 };
 
 enum {
-#ifdef STROBE_SMALL      /* for exploration: the algorithm does not depend on these */
+#ifdef STROBE_SMALL /* for exploration: the algorithm does not depend on these */
     STROBE_BLOCKS_LOG2 = 1,
     STROBE_BLOCK_WAITERS = 3,
     STROBE_BLOCK_RELEASES = 2,
@@ -67,39 +67,39 @@ enum {
 /* A registered wait. The entry is free while `what` is 0. blocking.c lists which thread may write which field. */
 struct strobe_waiter {
     strobe_a64 what;
-    strobe_a64 ticket;       /* ticket of the wait's begin << 1 | (1: a release meant for this wait is noted); 0 = no
-                                ticket yet */
+    strobe_a64 ticket; /* ticket of the wait's begin << 1 | (1: a release meant for this wait is noted); 0 = no
+                          ticket yet */
     strobe_a64 begin_ticks;
 };
 
 /* The counters of a bucket. A releaser reads `waiting` first. */
 struct strobe_block {
-    strobe_a32 waiting;      /* number of threads that wait for an object of this bucket */
-    strobe_a32 beyond;       /* number of those for which no struct strobe_waiter was free */
-    strobe_a64 tickets;      /* last ticket drawn: begins of waits and releases draw tickets, which order them */
-    strobe_a64 lost;         /* ticket of the latest release that may have ended a wait and whose note is missing */
+    strobe_a32 waiting; /* number of threads that wait for an object of this bucket */
+    strobe_a32 beyond;  /* number of those for which no struct strobe_waiter was free */
+    strobe_a64 tickets; /* last ticket drawn: begins of waits and releases draw tickets, which order them */
+    strobe_a64 lost;    /* ticket of the latest release that may have ended a wait and whose note is missing */
 };
 
 /* A release of an object for which a thread waited. */
 struct strobe_release_note {
-    strobe_a64 seq;          /* ticket << 1 | being written */
+    strobe_a64 seq; /* ticket << 1 | being written */
     strobe_a64 what;
     strobe_a64 ticks;
-    strobe_a64 who;          /* releaser's thread index << 32 | stack id */
-    strobe_a64 how;          /* enum strobe_release */
-    strobe_a64 meant_for;    /* ticket of the begin of the wait that it is meant for; 0 = no particular wait */
-    strobe_a64 claim;        /* ticket << 1 | claimed */
+    strobe_a64 who;       /* releaser's thread index << 32 | stack id */
+    strobe_a64 how;       /* enum strobe_release */
+    strobe_a64 meant_for; /* ticket of the begin of the wait that it is meant for; 0 = no particular wait */
+    strobe_a64 claim;     /* ticket << 1 | claimed */
 };
 
 struct strobe_blocking {
     struct strobe_block block[STROBE_BLOCKS];
     struct strobe_waiter waiter[STROBE_BLOCKS][STROBE_BLOCK_WAITERS];
-    struct strobe_release_note note[STROBE_BLOCKS][STROBE_BLOCK_RELEASES];   /* latest */
+    struct strobe_release_note note[STROBE_BLOCKS][STROBE_BLOCK_RELEASES]; /* latest */
 };
 
 static inline uint32_t strobe_block_index(uint64_t what)
 {
-    return (uint32_t)(what * 0x9e3779b97f4a7c15u >> (64 - STROBE_BLOCKS_LOG2));   /* Fibonacci hashing (Knuth, 6.4) */
+    return (uint32_t)(what * 0x9e3779b97f4a7c15u >> (64 - STROBE_BLOCKS_LOG2)); /* Fibonacci hashing (Knuth, 6.4) */
 }
 
 /* Registers that the calling thread is about to wait for `what`, in the scope that it opened last. Has no effect

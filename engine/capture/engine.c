@@ -33,7 +33,7 @@ void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *se
 
 bool strobe_engine_quiet(const struct strobe_engine *e)
 {
-    strobe_fence_seq_cst();   /* switched off, then looked: threads and sampler come in, then look at the switch */
+    strobe_fence_seq_cst(); /* switched off, then looked: threads and sampler come in, then look at the switch */
     uint32_t count = strobe_session_thread_count(&e->session);
     if (strobe_load_acquire(&e->sampler_busy))
         return false;

@@ -69,8 +69,8 @@ struct strobe_unwinder {
      * result of `stopped`. May insert frames among the *count frames before frames_end, at most `max` in all.
      * Returns how the stack ends now. Sampler. NULL: the engine keeps the result of `stopped`. */
     enum strobe_walk_end (*resumed)(const struct strobe_host *host, const struct strobe_regs *regs,
-                                    const struct strobe_stack_top *top, enum strobe_walk_end end,
-                                    uint64_t *frames_end, uint32_t max, uint32_t *count);
+                                    const struct strobe_stack_top *top, enum strobe_walk_end end, uint64_t *frames_end,
+                                    uint32_t max, uint32_t *count);
 };
 
 /* Walks frame pointers. For functions without a frame record it also reads the code around the stopped instruction
@@ -98,12 +98,12 @@ struct strobe_engine {
     struct strobe_config config;
     const struct strobe_host *host;
     const struct strobe_unwinder *unwinder;
-    struct strobe_thread *threads;      /* private state, one for each entry of the session's thread table */
-    struct strobe_blocking *blocking;   /* registered waits and releases, see blocking.h */
-    uint32_t *living;                   /* sampler only: indexes of the threads that it has not seen end, ascending */
-    strobe_a32 sampler_busy;            /* 1 while a pass is in progress */
+    struct strobe_thread *threads;    /* private state, one for each entry of the session's thread table */
+    struct strobe_blocking *blocking; /* registered waits and releases, see blocking.h */
+    uint32_t *living;                 /* sampler only: indexes of the threads that it has not seen end, ascending */
+    strobe_a32 sampler_busy;          /* 1 while a pass is in progress */
     strobe_a32 sampler_stop;
-    strobe_a32 sampler_rest;            /* enum strobe_sampler_rest */
+    strobe_a32 sampler_rest; /* enum strobe_sampler_rest */
 };
 
 /* Returns the bytes of private memory that an engine with this config needs. Any context. */

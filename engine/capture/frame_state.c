@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-enum { FP = 29, LR = 30, SP = 31 };          /* numbers of registers */
+enum { FP = 29, LR = 30, SP = 31 }; /* numbers of registers */
 enum {
     WAYS_MAX = 32,
-    BEFORE_MAX = 24,          /* instructions that are looked at before pc */
-    PAST_CALL_MAX = 64,       /* behind the first call */
+    BEFORE_MAX = 24,    /* instructions that are looked at before pc */
+    PAST_CALL_MAX = 64, /* behind the first call */
     CODE_WORDS = 32,
 };
 
@@ -89,7 +89,7 @@ static bool is_record_pair(uint32_t w, bool load)
     return is_link_pair(w, load) && (w & 31) == FP;
 }
 
-static bool sets_fp(uint32_t w)       /* add x29, sp, #.. and mov x29, sp */
+static bool sets_fp(uint32_t w) /* add x29, sp, #.. and mov x29, sp */
 {
     return (w & 0xff8003ff) == 0x910003fd;
 }
@@ -102,32 +102,32 @@ static bool uses_fp(uint32_t w)
     return (memory || sum) && base_of(w) == FP;
 }
 
-static bool signs_link(uint32_t w)    /* paciaz .. autibsp: hint 24 to 31 */
+static bool signs_link(uint32_t w) /* paciaz .. autibsp: hint 24 to 31 */
 {
     return (w & 0xffffff1f) == 0xd503231f;
 }
 
-static bool is_direct_call(uint32_t w)   /* bl */
+static bool is_direct_call(uint32_t w) /* bl */
 {
     return (w & 0xfc000000) == 0x94000000;
 }
 
-static bool is_call(uint32_t w)       /* bl, blr, blraa and its like */
+static bool is_call(uint32_t w) /* bl, blr, blraa and its like */
 {
     return is_direct_call(w) || (w & 0xfefff000) == 0xd63f0000;
 }
 
-static bool is_jump(uint32_t w)       /* b */
+static bool is_jump(uint32_t w) /* b */
 {
     return (w & 0xfc000000) == 0x14000000;
 }
 
-static bool is_register_jump(uint32_t w)   /* br, braa and its like */
+static bool is_register_jump(uint32_t w) /* br, braa and its like */
 {
     return (w & 0xfefff000) == 0xd61f0000;
 }
 
-static bool is_return(uint32_t w)     /* ret xN, retaa, retab */
+static bool is_return(uint32_t w) /* ret xN, retaa, retab */
 {
     return (w & 0xfffffc1f) == 0xd65f0000 || (w & 0xfffffbff) == 0xd65f0bff;
 }
@@ -137,7 +137,7 @@ static uint32_t returns_by(uint32_t w)
     return w & 0x800 ? LR : base_of(w);
 }
 
-static bool ends_path(uint32_t w)     /* udf, brk, hlt */
+static bool ends_path(uint32_t w) /* udf, brk, hlt */
 {
     return !(w & 0xffff0000) || (w & 0xffe0001f) == 0xd4200000 || (w & 0xffe0001f) == 0xd4400000;
 }
@@ -150,7 +150,7 @@ static bool branches(uint32_t w, int64_t *distance)
     return tests || (w & 0x7e000000) == 0x34000000 || (w & 0xff000000) == 0x54000000;
 }
 
-static bool copies(uint32_t w, uint32_t *to, uint32_t *from)   /* mov xA, xB */
+static bool copies(uint32_t w, uint32_t *to, uint32_t *from) /* mov xA, xB */
 {
     *to = w & 31;
     *from = w >> 16 & 31;
@@ -191,15 +191,15 @@ static bool pushes_link(uint32_t w)
 
 struct way {
     uint64_t pc;
-    uint64_t sp;          /* 0: not known */
-    uint64_t saved;       /* where x30 was loaded from, on this way */
-    uint32_t tables;      /* registers that are sums of two: may come from a table */
-    uint32_t locals;      /* registers that were loaded from the stack */
-    uint32_t reg, lent;   /* where the return address is, when `link`; where x30 was put for the time of a call */
-    bool link;            /* the return address is in a register */
-    bool loaded;          /* x30 has been loaded on this way */
-    bool kept;            /* made a call, so if nothing else is found out, it has a record */
-    bool uses_fp;         /* reads by x29 */
+    uint64_t sp;        /* 0: not known */
+    uint64_t saved;     /* where x30 was loaded from, on this way */
+    uint32_t tables;    /* registers that are sums of two: may come from a table */
+    uint32_t locals;    /* registers that were loaded from the stack */
+    uint32_t reg, lent; /* where the return address is, when `link`; where x30 was put for the time of a call */
+    bool link;          /* the return address is in a register */
+    bool loaded;        /* x30 has been loaded on this way */
+    bool kept;          /* made a call, so if nothing else is found out, it has a record */
+    bool uses_fp;       /* reads by x29 */
 };
 
 struct search {
@@ -209,8 +209,8 @@ struct search {
     struct way to_do[WAYS_MAX];
     uint64_t seen[WAYS_MAX];
     uint32_t to_do_count, seen_count, steps, limit;
-    bool kept;            /* a way has met a call */
-    uint64_t after_call;  /* where the straight line begins that leads to pc, when that is behind a call */
+    bool kept;           /* a way has met a call */
+    uint64_t after_call; /* where the straight line begins that leads to pc, when that is behind a call */
 };
 
 static void add_way(struct search *s, const struct way *from, uint64_t pc)
@@ -229,11 +229,11 @@ static void add_way(struct search *s, const struct way *from, uint64_t pc)
 static void follow_sp(const struct search *s, struct way *w, uint32_t i)
 {
     uint64_t imm = (uint64_t)(i >> 10 & 0xfff) << (i & 0x400000 ? 12 : 0);
-    if ((i & 0xbf80001f) == 0x9100001f) {      /* add or sub sp, xN, #.. */
+    if ((i & 0xbf80001f) == 0x9100001f) { /* add or sub sp, xN, #.. */
         uint64_t base = base_of(i) == SP ? w->sp : base_of(i) == FP ? s->query->fp : 0;
         w->sp = !base ? 0 : i & 0x40000000 ? base - imm : base + imm;
     } else if ((i & 0xbfe0001f) == 0x8b20001f || (i & 0xff80001f) == 0x9200001f) {
-        w->sp = 0;                             /* add or sub sp, xN, xM; and sp, xN, #.. */
+        w->sp = 0; /* add or sub sp, xN, xM; and sp, xN, #.. */
     } else if (w->sp && base_of(i) == SP) {
         if (is_pair(i) && pair_moves(i))
             w->sp += (uint64_t)pair_offset(i);
@@ -312,8 +312,8 @@ static bool call_decides(struct search *s, struct way *w, uint32_t i, enum strob
         *state = in_slot(s, w->sp, 0);
         return true;
     }
-    if (w->link && direct && (fp_comes_late(s, w->pc + (uint64_t)(4 * signed_field(i, 0, 26))) ||
-                              fp_comes_late(s, w->pc + 4))) {
+    if (w->link && direct &&
+        (fp_comes_late(s, w->pc + (uint64_t)(4 * signed_field(i, 0, 26))) || fp_comes_late(s, w->pc + 4))) {
         *state = s->query->lr == s->after_call ? STROBE_FRAME_UNKNOWN : in_register(s, LR, 0);
         return true;
     }

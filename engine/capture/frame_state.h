@@ -51,25 +51,25 @@
 enum { STROBE_FRAME_STEPS_MAX = 512 };
 
 enum strobe_frame_state {
-    STROBE_FRAME_KEPT,         /* the record is in place: the chain is complete */
-    STROBE_FRAME_NONE,         /* the return address is in a register */
-    STROBE_FRAME_SAVED,        /* x29 is the caller's, and the return address is on the stack */
-    STROBE_FRAME_UNKNOWN,      /* the code does not decide it, or cannot be read */
+    STROBE_FRAME_KEPT,    /* the record is in place: the chain is complete */
+    STROBE_FRAME_NONE,    /* the return address is in a register */
+    STROBE_FRAME_SAVED,   /* x29 is the caller's, and the return address is on the stack */
+    STROBE_FRAME_UNKNOWN, /* the code does not decide it, or cannot be read */
 };
 
 /* The known registers of a function at `pc`. */
 struct strobe_frame_query {
     uint64_t pc, fp;
-    uint64_t sp, lr;           /* 0: not known */
-    bool called;               /* pc is a return address: the function has called another, so x30 has changed */
+    uint64_t sp, lr; /* 0: not known */
+    bool called;     /* pc is a return address: the function has called another, so x30 has changed */
 };
 
 struct strobe_frame_answer {
-    uint32_t reg;              /* NONE: the number of the register */
-    uint64_t slot;             /* SAVED: address of the return address. NONE, and not 0: address of the return
-                                  address in the record that x29 is about to be set to. When that is another return
-                                  address, then this is outlined code, and the record is its caller's */
-    uint64_t sp_after;         /* stack pointer after the function's return, 0: not known */
+    uint32_t reg;      /* NONE: the number of the register */
+    uint64_t slot;     /* SAVED: address of the return address. NONE, and not 0: address of the return
+                          address in the record that x29 is about to be set to. When that is another return
+                          address, then this is outlined code, and the record is its caller's */
+    uint64_t sp_after; /* stack pointer after the function's return, 0: not known */
 };
 
 /* Returns where the return address is, and fills in *answer. arm64. Reads code by host->read. */

@@ -28,12 +28,12 @@
 #include <stdint.h>
 
 struct strobe_gate {
-    strobe_a32 skip;          /* number of next events to reject without a clock read */
-    uint32_t skip_span;       /* value that skip gets after each clock read: n - 1 */
+    strobe_a32 skip;    /* number of next events to reject without a clock read */
+    uint32_t skip_span; /* value that skip gets after each clock read: n - 1 */
     uint32_t skip_max;
-    uint64_t interval_ticks;  /* 0: every event passes */
-    uint64_t due_ticks;       /* no sample is due before this time */
-    uint64_t read_ticks;      /* time of the last clock read */
+    uint64_t interval_ticks; /* 0: every event passes */
+    uint64_t due_ticks;      /* no sample is due before this time */
+    uint64_t read_ticks;     /* time of the last clock read */
 };
 
 static inline void strobe_gate_init(struct strobe_gate *g, uint64_t interval_ticks, uint32_t skip_max)
@@ -55,7 +55,7 @@ static inline bool strobe_gate_skips(struct strobe_gate *g)
 static inline void strobe_gate_adapt(struct strobe_gate *g, uint64_t now_ticks)
 {
     if (g->skip_max == 0)
-        return;   /* every event reads the clock */
+        return; /* every event reads the clock */
     uint64_t span = now_ticks - g->read_ticks;
     g->read_ticks = now_ticks;
     if (span < g->interval_ticks / 8)

@@ -28,8 +28,8 @@ enum { STROBE_HOLD_WALKED = 1 };
 
 /* Zero-initialized. */
 struct strobe_hold {
-    strobe_a64 thread;                   /* the suspended thread, or the last one */
-    strobe_a64 since;                    /* ticks, even; 0 = no thread is suspended; bit 0: a walk is in progress */
+    strobe_a64 thread; /* the suspended thread, or the last one */
+    strobe_a64 since;  /* ticks, even; 0 = no thread is suspended; bit 0: a walk is in progress */
 };
 
 /* Records that `thread` is suspended from now on. Sampler. */

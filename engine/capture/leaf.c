@@ -7,7 +7,7 @@
 
 #if defined(STROBE_FRAMES_X86) && defined(__i386__)
 
-enum { CALL_BYTES = 5, STEP = 1 };   /* call rel32; code is looked at from every byte on */
+enum { CALL_BYTES = 5, STEP = 1 }; /* call rel32; code is looked at from every byte on */
 
 static bool calls(const uint8_t *code, uint64_t next, uint64_t *target)
 {
@@ -26,7 +26,7 @@ static bool sets_frame(const uint8_t *code, size_t bytes)
 
 #elif defined(STROBE_FRAMES_ARM64)
 
-enum { CALL_BYTES = 4, STEP = 4 };   /* bl */
+enum { CALL_BYTES = 4, STEP = 4 }; /* bl */
 
 static bool calls(const uint8_t *code, uint64_t next, uint64_t *target)
 {
@@ -74,9 +74,9 @@ static bool read_all(const struct strobe_host *host, uint64_t address, void *out
 #if defined(STROBE_FRAMES_X86) && !defined(__i386__)
 
 enum {
-    CALL_BYTES = 13,     /* the longest call whose target is known: mov $imm64,%r10; call *%r10 */
-    WINDOW_BYTES = 96,   /* of code that is read at a time: this runs in signal handlers */
-    JUMPS_MAX = 2,       /* a call may lead through a linkage table or a stub */
+    CALL_BYTES = 13,   /* the longest call whose target is known: mov $imm64,%r10; call *%r10 */
+    WINDOW_BYTES = 96, /* of code that is read at a time: this runs in signal handlers */
+    JUMPS_MAX = 2,     /* a call may lead through a linkage table or a stub */
 };
 
 static uint64_t relative_to(uint64_t next, const uint8_t *distance_at)
@@ -99,11 +99,11 @@ static bool loads_target(const uint8_t *end, size_t call_bytes, uint8_t rex, uin
 static bool find_target(const struct strobe_host *host, const uint8_t code[CALL_BYTES], uint64_t next, uint64_t *target)
 {
     const uint8_t *end = code + CALL_BYTES;
-    if (end[-5] == 0xe8) {                                       /* call rel32 */
+    if (end[-5] == 0xe8) { /* call rel32 */
         *target = relative_to(next, end - 4);
         return true;
     }
-    if (end[-6] == 0xff && end[-5] == 0x15)                      /* call *disp32(%rip): what is there now */
+    if (end[-6] == 0xff && end[-5] == 0x15) /* call *disp32(%rip): what is there now */
         return read_all(host, relative_to(next, end - 4), target, sizeof *target);
     if (end[-3] == 0x41 && end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0)
         return loads_target(end, 3, 0x49, end[-1] & 7, target);
@@ -206,13 +206,15 @@ static uint64_t told_by(const struct strobe_regs *regs, const struct strobe_wind
 uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe_regs *regs,
                              const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX], bool *told)
 {
-    struct strobe_frame_query q = {.pc = strobe_frame_strip(regs->pc), .fp = strobe_frame_pointer(regs->fp),
-                                   .sp = regs->sp, .lr = strobe_frame_strip(regs->lr)};
+    struct strobe_frame_query q = {.pc = strobe_frame_strip(regs->pc),
+                                   .fp = strobe_frame_pointer(regs->fp),
+                                   .sp = regs->sp,
+                                   .lr = strobe_frame_strip(regs->lr)};
     struct strobe_frame_answer answer;
     for (uint32_t n = 0; n < STROBE_LEAF_CALLERS_MAX; n++) {
         enum strobe_frame_state state = strobe_frame_state_arm64(host, &q, &answer);
-        bool by_proof = n == 0 && state == STROBE_FRAME_UNKNOWN &&
-                        strobe_leaf_proven(host, q.pc, strobe_frame_strip(regs->lr));
+        bool by_proof =
+            n == 0 && state == STROBE_FRAME_UNKNOWN && strobe_leaf_proven(host, q.pc, strobe_frame_strip(regs->lr));
         if (by_proof)
             answer.reg = 30;
         else if (state == STROBE_FRAME_KEPT || state == STROBE_FRAME_UNKNOWN) {
@@ -221,7 +223,7 @@ uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe
         }
         uint64_t caller = told_by(regs, stack, state, &answer);
         if (!strobe_frame_returns_arm64(host, caller)) {
-            *told = caller == 0 && state == STROBE_FRAME_NONE;   /* the thread's first function */
+            *told = caller == 0 && state == STROBE_FRAME_NONE; /* the thread's first function */
             return n;
         }
         callers[n] = caller;

@@ -29,7 +29,7 @@
 #include <stdbool.h>
 
 enum {
-    STROBE_LEAF_BYTES_MAX = 1024,      /* maximum of code bytes of a leaf function before the stopped instruction */
+    STROBE_LEAF_BYTES_MAX = 1024, /* maximum of code bytes of a leaf function before the stopped instruction */
     STROBE_LEAF_CALLERS_MAX = 3,
 };
 

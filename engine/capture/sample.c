@@ -66,7 +66,10 @@ static void fill_metrics(struct strobe_metrics *m, const struct strobe_snapshot 
 /* ---- stack ---- */
 
 /* A stack as it was found: frames outermost first, the outermost `shared` of them as in the stack before. */
-struct stack { const uint64_t *frames; uint32_t count, shared; };
+struct stack {
+    const uint64_t *frames;
+    uint32_t count, shared;
+};
 
 static enum strobe_walk_end walk_own(struct strobe_thread *t, struct strobe_site site, struct stack *out)
 {
@@ -102,8 +105,7 @@ static enum strobe_walk_end walk_foreign(struct strobe_thread *t, struct strobe_
 
 /* The stack of the thread, which a signal has interrupted at `regs`. Its memory is read in place: the thread is in the
  * handler and changes nothing above the stack pointer. */
-static enum strobe_walk_end walk_interrupted(struct strobe_thread *t, const struct strobe_regs *regs,
-                                             struct stack *out)
+static enum strobe_walk_end walk_interrupted(struct strobe_thread *t, const struct strobe_regs *regs, struct stack *out)
 {
     const struct strobe_engine *e = t->engine;
     uint64_t sp = regs->sp & ~(uint64_t)(sizeof(uintptr_t) - 1), *frames_end = t->frames + STROBE_STACK_DEPTH_MAX;
@@ -121,7 +123,10 @@ static enum strobe_walk_end walk_interrupted(struct strobe_thread *t, const stru
 }
 
 /* Where a sample is taken: at a hook, or, where `regs` is not NULL, where a signal has interrupted the thread. */
-struct place { struct strobe_site site; const struct strobe_regs *regs; };
+struct place {
+    struct strobe_site site;
+    const struct strobe_regs *regs;
+};
 
 /* Fills in stack and its flags; false when there is no frame at all. */
 static bool take_stack(struct strobe_thread *t, const struct place *at, struct strobe_record *r)
@@ -224,7 +229,7 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
     if (fresh_metrics || metrics_due(t, now)) {
         struct strobe_snapshot end = {.cpu_ns = r->cpu_ns};
         read_metrics(t, &end, r->flags & STROBE_FLAG_CPU);
-        if (!at->regs)   /* ticks have a rate of their own: they take no scope its counters at the begin */
+        if (!at->regs) /* ticks have a rate of their own: they take no scope its counters at the begin */
             put_metrics_off(t, now);
         if (end.has & STROBE_METRIC_CPU) {
             r->cpu_ns = end.cpu_ns;
@@ -315,7 +320,7 @@ static bool left_to_sampler(struct strobe_thread *t, uint64_t now)
     if (strobe_load_relaxed(&t->ticking) && t->tick.ticks &&
         t->tick.message == strobe_load_relaxed(&t->entry->message)) {
         until = t->tick.ticks + TICK_PATIENCE * t->gate.interval_ticks;
-        look_again = now + t->gate.interval_ticks;   /* the message may be another one by then */
+        look_again = now + t->gate.interval_ticks; /* the message may be another one by then */
     }
     if (now >= until || !t->gate.interval_ticks)
         return false;
@@ -335,7 +340,7 @@ void strobe_point_take(struct strobe_thread *t, enum strobe_kind kind, uint64_t 
         strobe_bump(&a->paused, 1);
         return;
     }
-    drop_left_scopes(t, site.frame - 1);   /* a hook's points may lie within the scope that it has opened */
+    drop_left_scopes(t, site.frame - 1); /* a hook's points may lie within the scope that it has opened */
     struct strobe_record r = {.ticks = now, .kind = (uint8_t)kind, .arg = arg};
     take_sample(t, &r, &(struct place){site, NULL}, now, NULL, false);
 }
@@ -347,7 +352,7 @@ void strobe_point_called(struct strobe_thread *t, uint32_t on, enum strobe_kind 
 }
 /* ---- ticks ---- */
 
-enum { OFF_PROCESSOR_NS = 200000 };   /* a tick that comes later than this was held up by more than its own delay */
+enum { OFF_PROCESSOR_NS = 200000 }; /* a tick that comes later than this was held up by more than its own delay */
 
 /* True when the thread was off its processor since the tick before; *gave_way then says whether it has given it away in
  * a call that no hook saw. Costs a system call only when the thread was off. */
@@ -376,7 +381,9 @@ static bool was_off_processor(struct strobe_thread *t, uint64_t now, uint64_t cp
 static void take_tick(struct strobe_thread *t, const struct strobe_regs *regs, bool asked, uint64_t rung_cpu_ns)
 {
     const struct strobe_host *h = t->engine->host;
-    struct strobe_record r = {.ticks = t->ticks(t->ticks_ctx), .kind = STROBE_KIND_CPU, .flags = STROBE_FLAG_CPU,
+    struct strobe_record r = {.ticks = t->ticks(t->ticks_ctx),
+                              .kind = STROBE_KIND_CPU,
+                              .flags = STROBE_FLAG_CPU,
                               .arg = strobe_load_relaxed(&t->entry->short_wait_ticks)};
     bool gave_way;
     r.cpu_ns = h->self_cpu_ns(h->ctx);
@@ -440,7 +447,7 @@ bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_
 
 /* ---- scopes ---- */
 
-enum { RING_TRIES = 2000, RING_PAUSE_NS = 100000 };   /* 0.2 s in all: the sampler may have died */
+enum { RING_TRIES = 2000, RING_PAUSE_NS = 100000 }; /* 0.2 s in all: the sampler may have died */
 
 /* The sampler has asked the thread for a tick while it waited for a processor. The signal must not come in the call
  * that is about to be made. It ends the pause. A thread that blocks the signal waits for it only this once, since the
@@ -485,7 +492,7 @@ uint32_t strobe_scope_begin(struct strobe_thread *t, enum strobe_kind kind, uint
     }
     uint32_t token = ++t->scope_count;
     publish_scope(t);
-    strobe_fence_seq_cst();   /* published, then looked: the sampler asks, then looks at what is published */
+    strobe_fence_seq_cst(); /* published, then looked: the sampler asks, then looks at what is published */
     e->host->settle(e->host->ctx, t->entry->tid);
     if (strobe_unlikely(strobe_load_relaxed(&t->rung_cpu_ns)))
         await_ring(t);
@@ -565,7 +572,10 @@ void strobe_release_end(struct strobe_thread *t, uint64_t what, uint64_t begin_t
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_UNLOCK);
     uint64_t now = t->ticks(t->ticks_ctx), duration = now > begin_ticks ? now - begin_ticks : 0;
     if (duration < strobe_ticks_of_ns(h, OFF_PROCESSOR_NS) && short_calls_add_up(t, STROBE_KIND_UNLOCK, duration)) {
-        struct strobe_record r = {.ticks = begin_ticks, .duration = duration, .kind = STROBE_KIND_UNLOCK, .arg = what,
+        struct strobe_record r = {.ticks = begin_ticks,
+                                  .duration = duration,
+                                  .kind = STROBE_KIND_UNLOCK,
+                                  .arg = what,
                                   .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_FORCED | STROBE_FLAG_ASKED};
         strobe_bump(&a->requests, 1);
         if (may_record())
@@ -580,7 +590,7 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
 {
     const struct strobe_engine *e = t->engine;
     struct strobe_account *a = strobe_account_of(t, s->kind);
-    now = now > s->begin_ticks ? now : s->begin_ticks;   /* a clock that was set back takes no time from anybody */
+    now = now > s->begin_ticks ? now : s->begin_ticks; /* a clock that was set back takes no time from anybody */
     uint64_t duration = now - s->begin_ticks;
     bool waited = duration >= strobe_ticks_of_ns(e->host, e->config.scope_min_ns);
     bool exact = waited || is_brief(t, duration, now);
@@ -606,8 +616,11 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         strobe_bump(&a->gated, 1);
         note_short_wait(t, duration);
     } else {
-        struct strobe_record r = {.ticks = s->begin_ticks, .duration = duration, .kind = (uint8_t)s->kind,
-                                  .arg = s->arg, .flags = STROBE_FLAG_SCOPE};
+        struct strobe_record r = {.ticks = s->begin_ticks,
+                                  .duration = duration,
+                                  .kind = (uint8_t)s->kind,
+                                  .arg = s->arg,
+                                  .flags = STROBE_FLAG_SCOPE};
         r.flags |= exact || asked ? STROBE_FLAG_FORCED : 0;
         r.flags |= asked ? STROBE_FLAG_ASKED : 0;
         take_sample(t, &r, &(struct place){site, NULL}, now, &s->begin, exact || asked);
@@ -623,7 +636,7 @@ void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_sit
     if (token == 0 || token > t->scope_count)
         return;
     uint64_t now = t->engine->host->ticks(t->engine->host->ctx);
-    t->cut_short |= strobe_load_relaxed(&t->inside) != 0;   /* cancelled in a handler of the engine, above the call */
+    t->cut_short |= strobe_load_relaxed(&t->inside) != 0; /* cancelled in a handler of the engine, above the call */
     strobe_store_relaxed(&t->inside, 1);
     strobe_fence_signal();
     drop_scopes(t, token);

@@ -16,7 +16,7 @@
 
 #include "engine/capture/thread.h"
 
-enum { STROBE_SHORT_WAIT_NS = 1000 };   /* shorter calls did not wait */
+enum { STROBE_SHORT_WAIT_NS = 1000 }; /* shorter calls did not wait */
 
 /* A brief call is a call in which the thread may have released its processor, and which is shorter than
  * scope_min_ns. It lasts at least STROBE_BRIEF_NS. Brief calls are recorded up to a rate: on average
@@ -32,7 +32,10 @@ void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_
 
 /* Takes a forced point, and returns when it was taken and its stack id, which is 0 when the stack is not known.
  * Returns false when the thread is in the engine already. */
-struct strobe_place { uint64_t ticks; uint32_t stack; };
+struct strobe_place {
+    uint64_t ticks;
+    uint32_t stack;
+};
 bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                          struct strobe_place *out);
 
@@ -62,8 +65,8 @@ static STROBE_ALWAYS_INLINE void strobe_point_at(struct strobe_thread *t, enum s
 }
 
 /* Reports an event of a point kind. `on` is the switch's value as the hook read it. */
-static STROBE_ALWAYS_INLINE void strobe_point(struct strobe_thread *t, uint32_t on, enum strobe_kind kind,
-                                              uint64_t arg, struct strobe_site site)
+static STROBE_ALWAYS_INLINE void strobe_point(struct strobe_thread *t, uint32_t on, enum strobe_kind kind, uint64_t arg,
+                                              struct strobe_site site)
 {
     if (!strobe_thread_enter(t, kind))
         return;
@@ -128,7 +131,7 @@ void strobe_scope_end(struct strobe_thread *t, uint32_t token, struct strobe_sit
 static inline void strobe_scope_left(struct strobe_thread *t)
 {
     strobe_store_relaxed(&t->scope_frame, 0);
-    strobe_fence_release();   /* writer's side of a seqlock, as in publish_left (sample.c) */
+    strobe_fence_release(); /* writer's side of a seqlock, as in publish_left (sample.c) */
 }
 
 #endif

@@ -153,7 +153,7 @@ static enum strobe_status read_cpu(struct strobe_sampler *s, const struct strobe
 
 /* ---- CPU clocks that tick ---- */
 
-enum { TICKS_OF_A_PERIOD = 32 };   /* a clock's period changes after so many ticks */
+enum { TICKS_OF_A_PERIOD = 32 }; /* a clock's period changes after so many ticks */
 
 /* A period differs from the interval by up to an eighth, so that the clock locks to no rhythm of the program; the next
  * one differs by as much to the other side, so that the mean rate is exact. */
@@ -182,7 +182,7 @@ static void keep_ticking(struct strobe_sampler *s, struct strobe_thread *t)
     const struct strobe_host *h = s->engine->host;
     if (!h->clock_keep || t->sampled.tickless || !is_worth_a_clock(s, t))
         return;
-    s->cpu_read_of = NULL;   /* to make a clock takes its time */
+    s->cpu_read_of = NULL; /* to make a clock takes its time */
     uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
     s->needed |= !t->sampled.period_ns;
     if (!t->sampled.period_ns || taken - t->sampled.period_began >= TICKS_OF_A_PERIOD)
@@ -323,7 +323,7 @@ static bool wanted(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     uint64_t interval_ns = async_interval_ns(c, t->entry->is_main);
     /* Less than the interval by an eighth, since deadlines wander, and by another: passes wake up late. */
     if (unseen < ticks(e, interval_ns - interval_ns / 4)) {
-        s->needed |= !strobe_load_relaxed(&t->ticking);   /* it was seen in the last pass, or asked for its stack */
+        s->needed |= !strobe_load_relaxed(&t->ticking); /* it was seen in the last pass, or asked for its stack */
         return false;
     }
     strobe_gate_wake(&t->gate);
@@ -336,7 +336,7 @@ static bool wanted(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     if (told != STROBE_OK)
         return false;
     if (cpu < m->cpu_seen_ns) {
-        bury(e, t, now);   /* a CPU clock never goes back: another thread has the id by now */
+        bury(e, t, now); /* a CPU clock never goes back: another thread has the id by now */
         return false;
     }
     bool ticking = strobe_load_relaxed(&t->ticking), ticked = !m->cpu_seen_ns && m->looked_ticks && ticking;
@@ -350,7 +350,7 @@ static bool wanted(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     if (ticking && !blocks(t) && ring_waiting(s, t, cpu))
         return false;
     if (ticked)
-        return false;   /* from here on it is known what it uses without a tick */
+        return false; /* from here on it is known what it uses without a tick */
     if (missing >= active) {
         if (!ticking && !blocks(t) && ring_waiting(s, t, cpu))
             return false;
@@ -402,7 +402,7 @@ static size_t copy_stack(struct strobe_sampler *s, const struct strobe_thread *t
     s->below = STROBE_RED_ZONE_BYTES;
     if (h->read(h->ctx, sp - s->below, s->stack, bytes + s->below, &copied) == STROBE_OK && copied > s->below)
         return copied - s->below;
-    s->below = 0;   /* the page below may not be there */
+    s->below = 0; /* the page below may not be there */
     return h->read(h->ctx, sp, s->stack, bytes, &copied) == STROBE_OK ? copied : 0;
 }
 
@@ -448,8 +448,7 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
     uint32_t tid = t->entry->tid;
     switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, patience_ns(s, now), &s->regs)) {
-    case STROBE_OK:
-        break;
+    case STROBE_OK: break;
     case STROBE_GONE:
         strobe_bump(&head->suspend_gone, 1);
         bury(e, t, now);
@@ -533,8 +532,12 @@ static bool record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
         strobe_bump(&a->unwind_failed, 1);
         return false;
     }
-    struct strobe_record r = {.ticks = now, .kind = STROBE_KIND_ASYNC, .thread = t->index, .count = 1,
-                              .message = s->message, .flags = STROBE_FLAG_CPU,
+    struct strobe_record r = {.ticks = now,
+                              .kind = STROBE_KIND_ASYNC,
+                              .thread = t->index,
+                              .count = 1,
+                              .message = s->message,
+                              .flags = STROBE_FLAG_CPU,
                               .cpu_ns = t->sampled.cpu_seen_ns};
     r.flags |= how == STROBE_WALK_CUT ? STROBE_FLAG_CUT : how == STROBE_WALK_DOUBTFUL ? STROBE_FLAG_DOUBTFUL : 0;
     const uint64_t *frames = s->frames + STROBE_STACK_DEPTH_MAX - count;
@@ -620,7 +623,7 @@ static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     uint64_t *end = s->frames + STROBE_STACK_DEPTH_MAX;
     enum strobe_walk_end how = strobe_unwind_hooked(e->unwinder, frame, &w, end, e->config.depth_max, &count);
     strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
-    s->pending.open = 0;   /* it stands for this call, so it is merged with nothing before or after */
+    s->pending.open = 0; /* it stands for this call, so it is merged with nothing before or after */
     record(s, t, now, how, count);
     s->pending.open = 0;
 }
@@ -631,8 +634,7 @@ static void note_final_cpu(struct strobe_sampler *s, const struct strobe_thread 
 {
     const struct strobe_host *h = s->engine->host;
     uint64_t cpu_ns;
-    if (!blocks(t) && h->thread_cpu_ns(h->ctx, t->entry->tid, &cpu_ns) == STROBE_OK &&
-        cpu_ns >= t->sampled.cpu_seen_ns)
+    if (!blocks(t) && h->thread_cpu_ns(h->ctx, t->entry->tid, &cpu_ns) == STROBE_OK && cpu_ns >= t->sampled.cpu_seen_ns)
         strobe_series_counter(s, t->index, STROBE_SERIES_END_CPU_NS, h->ticks(h->ctx), cpu_ns);
 }
 
@@ -727,7 +729,7 @@ void strobe_sampler_run(struct strobe_sampler *s)
 {
     struct strobe_engine *e = s->engine;
     struct strobe_session_header *head = e->session.header;
-    strobe_guard_leave();   /* where thread-local words get their memory at first use, not first in the window */
+    strobe_guard_leave(); /* where thread-local words get their memory at first use, not first in the window */
     while (!strobe_load_relaxed(&e->sampler_stop)) {
         uint64_t deadline = strobe_sampler_sleep(s);
         uint64_t now = e->host->ticks(e->host->ctx);

@@ -45,11 +45,11 @@
 
 enum {
 #ifdef STROBE_SMALL
-    STROBE_SAMPLER_STACK_BYTES = 64,          /* for exploration: the algorithm does not depend on it */
+    STROBE_SAMPLER_STACK_BYTES = 64, /* for exploration: the algorithm does not depend on it */
 #else
-    STROBE_SAMPLER_STACK_BYTES = 64 * 1024,   /* maximum of stack bytes copied of one thread */
+    STROBE_SAMPLER_STACK_BYTES = 64 * 1024, /* maximum of stack bytes copied of one thread */
 #endif
-    STROBE_SAMPLER_PASS_THREADS = 256,        /* maximum of threads polled in one pass */
+    STROBE_SAMPLER_PASS_THREADS = 256, /* maximum of threads polled in one pass */
 };
 
 struct strobe_sampler {
@@ -57,28 +57,28 @@ struct strobe_sampler {
     struct strobe_ring_writer writer;
     struct strobe_stack_cursor cursor;
     struct strobe_pending pending;
-    uint32_t met, living;                     /* threads ever put into engine->living; threads in it now */
-    uint32_t next_thread;                     /* index in engine->living where the next pass begins */
-    const struct strobe_thread *cpu_read_of;  /* the thread whose CPU time was read last in this pass */
+    uint32_t met, living;                    /* threads ever put into engine->living; threads in it now */
+    uint32_t next_thread;                    /* index in engine->living where the next pass begins */
+    const struct strobe_thread *cpu_read_of; /* the thread whose CPU time was read last in this pass */
     uint64_t cpu_read_ns;
-    uint64_t resume_ticks;                    /* end of the start delay */
-    uint64_t pass_ticks;                      /* begin of the current pass */
-    uint64_t interval_ticks, grid_ticks;      /* the next deadline is grid_ticks + offset_ticks */
+    uint64_t resume_ticks;               /* end of the start delay */
+    uint64_t pass_ticks;                 /* begin of the current pass */
+    uint64_t interval_ticks, grid_ticks; /* the next deadline is grid_ticks + offset_ticks */
     uint64_t offset_ticks, random;
-    struct strobe_regs regs;                  /* of the thread suspended last, and its message, both read while it
-                                                 was suspended */
+    struct strobe_regs regs; /* of the thread suspended last, and its message, both read while it
+                                was suspended */
     uint32_t message;
-    enum strobe_walk_end found;               /* how its walk ended, when it was walked in place */
-    struct strobe_stack_top top;              /* what that walk left for strobe_unwinder.resumed */
+    enum strobe_walk_end found;  /* how its walk ended, when it was walked in place */
+    struct strobe_stack_top top; /* what that walk left for strobe_unwinder.resumed */
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
     uint64_t stack[(STROBE_SAMPLER_STACK_BYTES + STROBE_RED_ZONE_BYTES) / 8];
-    uint64_t below;   /* bytes of `stack` from below the stack pointer */
-    bool needed, rang;                        /* current pass: a thread depends on passes (see strobe_sampler_go_on);
-                                                 a tick was requested */
-    uint32_t quiet_passes, passes_unrung;     /* passes since the last one that was needed; since the last one that
-                                                 requested a tick */
-    bool rests;                               /* the sampler sleeps for several intervals; a new thread ends that
-                                                 sleep */
+    uint64_t below;                       /* bytes of `stack` from below the stack pointer */
+    bool needed, rang;                    /* current pass: a thread depends on passes (see strobe_sampler_go_on);
+                                             a tick was requested */
+    uint32_t quiet_passes, passes_unrung; /* passes since the last one that was needed; since the last one that
+                                             requested a tick */
+    bool rests;                           /* the sampler sleeps for several intervals; a new thread ends that
+                                             sleep */
 };
 
 /* Prepares a sampler. `tid` is the sampler thread's own id. Start only. */

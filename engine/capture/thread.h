@@ -19,7 +19,9 @@ enum { STROBE_FOREIGN_STACK_BYTES = 2048 };
 
 /* Where a hook was called from. `frame` is the hook's frame address: the hook's frame record is at that address.
  * `caller` is the hook's return address. */
-struct strobe_site { uint64_t frame, caller; };
+struct strobe_site {
+    uint64_t frame, caller;
+};
 
 /* Thread counters at one instant. `has` holds the groups that were read (STROBE_METRIC_*). */
 struct strobe_snapshot {
@@ -31,8 +33,8 @@ struct strobe_snapshot {
 
 /* The wait of a scope, and its result. Used by blocking.c. */
 struct strobe_wait {
-    uint32_t state;                /* 0: the thread waits for no known object */
-    uint32_t waiter;               /* index in its bucket */
+    uint32_t state;  /* 0: the thread waits for no known object */
+    uint32_t waiter; /* index in its bucket */
     uint64_t what, ticket;
     uint32_t waker, waker_stack;
     uint64_t release_ticks;
@@ -40,8 +42,8 @@ struct strobe_wait {
 
 /* A call that may block and has not returned. */
 struct strobe_scope {
-    uint64_t frame;                /* frame of its hook: identifies a scope that was left by longjmp */
-    uint32_t kind;                 /* enum strobe_kind */
+    uint64_t frame; /* frame of its hook: identifies a scope that was left by longjmp */
+    uint32_t kind;  /* enum strobe_kind */
     uint64_t arg;
     uint64_t begin_ticks;
     struct strobe_snapshot begin;
@@ -52,43 +54,43 @@ struct strobe_scope {
 struct strobe_pending {
     struct strobe_record record;
     struct strobe_metrics metrics;
-    uint32_t open;                 /* 0: none */
-    uint64_t first_cpu_ns;         /* CPU time at the record's first sample */
+    uint32_t open;         /* 0: none */
+    uint64_t first_cpu_ns; /* CPU time at the record's first sample */
 };
 
 /* The sampler's state of a thread. Sampler only. "Poll" means: the sampler reads the thread's CPU time. "Tick"
  * means: a signal of the thread's CPU clock. */
 struct strobe_sampled {
-    uint64_t cpu_seen_ns;          /* CPU time at the last poll; 0: the thread has ticked since */
-    uint64_t looked_ticks;         /* time of the last poll, or of the last tick seen */
-    uint64_t cpu_ticked_ns;        /* CPU time at the first poll after its last tick or suspension */
-    uint64_t cpu_sampled_ns;       /* CPU time at the sampler's last record of it */
-    uint64_t seen_ticks;           /* when the sampler last took its stack, requested it, or saw a tick */
-    uint64_t scope_ticks;          /* begin of the scope it was in at the last poll */
-    uint64_t waiting_ticks;        /* begin of the scope in which its stack was taken last */
-    uint64_t retry_ticks;          /* it could not be suspended: no new attempt before this time */
-    uint32_t ticks_seen;           /* ticks_taken at the last pass that saw a tick */
-    uint64_t period_ns;            /* current period of its CPU clock */
-    int64_t period_offset_ns;      /* period_ns - interval */
-    uint32_t period_began;         /* ticks_taken when this period began */
-    bool rung;                     /* the sampler has requested a tick of it */
-    uint32_t rung_taken;           /* ticks_taken at the last such request */
-    bool tickless;                 /* the host cannot make its CPU clock send signals */
-    uint32_t refusals;             /* failed suspensions in a row */
-    uint32_t sync_seen;            /* sync_samples when the sampler made its last record of the thread */
+    uint64_t cpu_seen_ns;     /* CPU time at the last poll; 0: the thread has ticked since */
+    uint64_t looked_ticks;    /* time of the last poll, or of the last tick seen */
+    uint64_t cpu_ticked_ns;   /* CPU time at the first poll after its last tick or suspension */
+    uint64_t cpu_sampled_ns;  /* CPU time at the sampler's last record of it */
+    uint64_t seen_ticks;      /* when the sampler last took its stack, requested it, or saw a tick */
+    uint64_t scope_ticks;     /* begin of the scope it was in at the last poll */
+    uint64_t waiting_ticks;   /* begin of the scope in which its stack was taken last */
+    uint64_t retry_ticks;     /* it could not be suspended: no new attempt before this time */
+    uint32_t ticks_seen;      /* ticks_taken at the last pass that saw a tick */
+    uint64_t period_ns;       /* current period of its CPU clock */
+    int64_t period_offset_ns; /* period_ns - interval */
+    uint32_t period_began;    /* ticks_taken when this period began */
+    bool rung;                /* the sampler has requested a tick of it */
+    uint32_t rung_taken;      /* ticks_taken at the last such request */
+    bool tickless;            /* the host cannot make its CPU clock send signals */
+    uint32_t refusals;        /* failed suspensions in a row */
+    uint32_t sync_seen;       /* sync_samples when the sampler made its last record of the thread */
 };
 
 struct strobe_thread {
     struct strobe_engine *engine;
     struct strobe_thread_entry *entry;
     uint32_t index;
-    uint64_t (*ticks)(void *ctx);  /* a copy of the host's: fetching it through pointers would cost more than the
-                                      gate */
+    uint64_t (*ticks)(void *ctx); /* a copy of the host's: fetching it through pointers would cost more than the
+                                     gate */
     void *ticks_ctx;
-    strobe_a32 ready;              /* 1, set with release: the rest is set up, the sampler may access it */
-    bool cut_short;                /* it was cancelled inside the engine: an event may have no outcome in the account */
-    strobe_a32 inside;             /* 1 while the thread runs engine code; read by the sampler, and by
-                                      strobe_engine_quiet */
+    strobe_a32 ready;  /* 1, set with release: the rest is set up, the sampler may access it */
+    bool cut_short;    /* it was cancelled inside the engine: an event may have no outcome in the account */
+    strobe_a32 inside; /* 1 while the thread runs engine code; read by the sampler, and by
+                          strobe_engine_quiet */
     struct strobe_gate gate;
     strobe_a32 asked;              /* 1: record the scope that the thread is in, because the sampler would have
                                       sampled the thread there; set by the sampler */
@@ -103,14 +105,17 @@ struct strobe_thread {
     uint64_t handed_ticks;         /* when it last took a forced sample of a release */
     uint32_t blocking_kinds;       /* bit k: the last scope of kind k was recorded because of its duration */
     uint64_t stack_low, stack_high;
-    uint64_t root_frame;           /* frames at or above this address belong to the thread's outermost code; 0: not
-                                      known */
+    uint64_t root_frame; /* frames at or above this address belong to the thread's outermost code; 0: not
+                            known */
     uint32_t scope_count;
-    struct strobe_scope scope[STROBE_SCOPES_MAX];   /* outermost first */
+    struct strobe_scope scope[STROBE_SCOPES_MAX]; /* outermost first */
     uint64_t metrics_due_ticks;
-    struct { uint64_t ticks, cpu_ns, voluntary, waits; uint32_t message; } tick;   /* at the last tick; see sample.c */
-    uint64_t waits;                /* number of hooked calls that have ended, in which the thread may have released
-                                      its processor */
+    struct {
+        uint64_t ticks, cpu_ns, voluntary, waits;
+        uint32_t message;
+    } tick;                    /* at the last tick; see sample.c */
+    uint64_t waits;            /* number of hooked calls that have ended, in which the thread may have released
+                                  its processor */
     uint64_t brief_ticks;      /* until then the rate for brief calls (STROBE_BRIEF_NS) is used up */
     uint64_t short_call_ticks; /* time in calls that were too short to be recorded, less one interval for each call
                                   recorded to represent them */
@@ -118,27 +123,29 @@ struct strobe_thread {
     struct strobe_pending pending; /* the record written last, while the next sample may be merged into it */
     struct strobe_sampled sampled;
     struct strobe_stack_cursor cursor;
-    struct strobe_stack_cursor tick_cursor;   /* for ticks: stacks of hooks and ticks alternate, and differ in most
-                                                 frames */
+    struct strobe_stack_cursor tick_cursor; /* for ticks: stacks of hooks and ticks alternate, and differ in most
+                                               frames */
     struct strobe_walk_memory walk;
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
-    uint64_t copy[STROBE_FOREIGN_STACK_BYTES / 8];   /* bytes of a stack that is not the thread's own */
+    uint64_t copy[STROBE_FOREIGN_STACK_BYTES / 8]; /* bytes of a stack that is not the thread's own */
 };
 
 /* Thread-local root. `busy` keeps hooks from using the engine on a thread that has no state yet or must never have
  * one. */
 struct strobe_local {
     struct strobe_thread *thread;
-    uint32_t busy;                 /* 1: this thread is in the engine, or belongs to it */
-    uint32_t capture;              /* the capture that `thread` belongs to, for a backend that runs several captures
-                                      in a process, one after another */
+    uint32_t busy;    /* 1: this thread is in the engine, or belongs to it */
+    uint32_t capture; /* the capture that `thread` belongs to, for a backend that runs several captures
+                         in a process, one after another */
 };
 extern _Thread_local struct strobe_local strobe_local;
 
 /* A thread's stack: its memory [low, high), and the frame address from which its outermost code's frames begin (see
  * struct strobe_window). All fields are 0 when they are not known; the engine then reads the stack only by the
  * host's safe read. */
-struct strobe_stack_bounds { uint64_t low, high, root_frame; };
+struct strobe_stack_bounds {
+    uint64_t low, high, root_frame;
+};
 
 /* Registers the calling thread: takes a thread entry for it and sets strobe_local.thread. Returns NULL when the
  * table is full; the caller then counts the thread's events as untracked. Any thread, once. */

@@ -16,7 +16,7 @@ static enum strobe_walk_end walk_copied(const struct strobe_host *host, const st
         frames_end[-1 - (ptrdiff_t)i] = inner[i];
     struct strobe_window above = *stack;
     if (above.low < regs->sp && regs->sp < above.high)
-        above.low = regs->sp & ~(uint64_t)(sizeof(uintptr_t) - 1);   /* no frame record is in the red zone */
+        above.low = regs->sp & ~(uint64_t)(sizeof(uintptr_t) - 1); /* no frame record is in the red zone */
     enum strobe_walk_end end = strobe_walk_fp(&above, regs->fp, frames_end - inner_count, max - inner_count, count);
     *count += inner_count;
     return end == STROBE_WALK_ROOT && !told ? STROBE_WALK_DOUBTFUL : end;

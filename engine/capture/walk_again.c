@@ -52,7 +52,7 @@ STROBE_READS_STACKS enum strobe_walk_end strobe_walk_again(const struct strobe_w
 {
     const uint64_t low = w->low, span = w->high - low;
     const uint64_t beyond = sizeof(struct strobe_frame_record) - 1;
-    const uint64_t room = span > beyond ? span - beyond : 0;   /* addresses at which a record may begin */
+    const uint64_t room = span > beyond ? span - beyond : 0; /* addresses at which a record may begin */
     uint32_t usable = m->high == w->high && m->root == w->root ? m->usable : 0, fresh = 0;
     uint32_t kept = standing(m, not_below(m, usable, fp > low ? fp : low));
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;

@@ -16,17 +16,17 @@
 
 /* Zero-initialized. Frames are stored outermost first. */
 struct strobe_walk_memory {
-    uint32_t count;                                   /* frames of the stack found last */
-    uint32_t usable;                                  /* the same, or 0 when that walk did not reach the outermost
-                                                         frame */
+    uint32_t count;  /* frames of the stack found last */
+    uint32_t usable; /* the same, or 0 when that walk did not reach the outermost
+                        frame */
     enum strobe_walk_end end;
-    uint64_t high, root;                              /* `high` and `root` of that walk's window */
-    uint64_t outer_next;                              /* frame pointer in the outermost frame's record */
-    uint64_t blank_at;                                /* address of the record with a zero return address that ended
-                                                         the walk, or 0 */
+    uint64_t high, root; /* `high` and `root` of that walk's window */
+    uint64_t outer_next; /* frame pointer in the outermost frame's record */
+    uint64_t blank_at;   /* address of the record with a zero return address that ended
+                            the walk, or 0 */
     uint64_t address[STROBE_STACK_DEPTH_MAX];
     uint64_t fp[STROBE_STACK_DEPTH_MAX];
-    uint64_t fresh_address[STROBE_STACK_DEPTH_MAX];   /* scratch, innermost first */
+    uint64_t fresh_address[STROBE_STACK_DEPTH_MAX]; /* scratch, innermost first */
     uint64_t fresh_fp[STROBE_STACK_DEPTH_MAX];
 };
 

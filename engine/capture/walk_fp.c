@@ -7,7 +7,7 @@ enum strobe_walk_end strobe_walk_fp(const struct strobe_window *w, uint64_t fp, 
 {
     const uint64_t low = w->low, bias = w->bias, span = w->high - low;
     const uint64_t beyond = sizeof(struct strobe_frame_record) - 1;
-    const uint64_t room = span > beyond ? span - beyond : 0;   /* addresses at which a record may begin */
+    const uint64_t room = span > beyond ? span - beyond : 0; /* addresses at which a record may begin */
     uint32_t n = 0;
     uint64_t last = 0;
     enum strobe_walk_end end = STROBE_WALK_DOUBTFUL;
@@ -43,10 +43,10 @@ int strobe_walk_leaf_slot(uint64_t sp, const uint8_t *code, size_t code_bytes, u
 #ifdef STROBE_FRAMES_X86
 #ifdef __i386__
     static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfb};
-    static const uint8_t set_frame[] = {0x89, 0xe5};         /* mov %esp,%ebp */
+    static const uint8_t set_frame[] = {0x89, 0xe5}; /* mov %esp,%ebp */
 #else
     static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    static const uint8_t set_frame[] = {0x48, 0x89, 0xe5};   /* mov %rsp,%rbp */
+    static const uint8_t set_frame[] = {0x48, 0x89, 0xe5}; /* mov %rsp,%rbp */
 #endif
     enum { PUSH_FP = 0x55, RET = 0xc3 };
     if (code_bytes >= sizeof endbr && !memcmp(code, endbr, sizeof endbr))

@@ -22,7 +22,9 @@
 #endif
 
 /* The frame record at a frame address: two machine words. */
-struct strobe_frame_record { uintptr_t next, return_address; };
+struct strobe_frame_record {
+    uintptr_t next, return_address;
+};
 
 /* Removes the pointer-authentication code from a return address: user addresses on aarch64 have at most 48 bits. */
 static inline uint64_t strobe_frame_strip(uint64_t address)
@@ -63,10 +65,10 @@ struct strobe_window {
 };
 
 enum strobe_walk_end {
-    STROBE_WALK_ROOT,       /* the chain ended with a zero frame pointer, a zero return address, or above `root`: the
-                               whole stack */
-    STROBE_WALK_CUT,        /* more frames than the array holds */
-    STROBE_WALK_DOUBTFUL,   /* the next frame pointer is not plausible, or outside the window */
+    STROBE_WALK_ROOT,     /* the chain ended with a zero frame pointer, a zero return address, or above `root`: the
+                             whole stack */
+    STROBE_WALK_CUT,      /* more frames than the array holds */
+    STROBE_WALK_DOUBTFUL, /* the next frame pointer is not plausible, or outside the window */
 };
 
 /* Walks from the frame record at address `fp`. Writes return addresses to frames_end[-1] (innermost),

@@ -1,7 +1,7 @@
 #include "engine/capture/x86_code.h"
 
 /* An opcode map as bits, 32 opcodes a word. */
-#define HAS(map, opcode) ((map)[(opcode) >> 5] >> ((opcode) & 31) & 1)
+#define HAS(map, opcode) ((map)[(opcode) >> 5] >> ((opcode)&31) & 1)
 
 enum { RSP = 4, RBP = 5, REX_W = 8, REX_R = 4, REX_B = 1 };
 enum map { ONE_BYTE, MAP_0F, MAP_38, MAP_3A };
@@ -10,7 +10,7 @@ enum map { ONE_BYTE, MAP_0F, MAP_38, MAP_3A };
 struct reading {
     const uint8_t *code;
     size_t bytes, at;
-    bool operand_16, address_32, vector;   /* prefix 66, prefix 67, VEX or EVEX */
+    bool operand_16, address_32, vector; /* prefix 66, prefix 67, VEX or EVEX */
     uint8_t rex;
     enum map map;
     uint8_t opcode;
@@ -21,27 +21,27 @@ struct reading {
 /* ---- the one-byte map ---- */
 
 /* Among them are int3 and hlt, the padding between functions, and prefixes: none may stand behind a REX prefix. */
-static const uint32_t one_invalid[8] = {
-    0xc0c040c0u, 0xc0c0c0c0u, 0x0000ffffu, 0x000000f3u, 0x04000004u, 0x00000000u, 0x00705000u, 0x001f0400u};
-static const uint32_t one_modrm[8] = {
-    0x0f0f0f0fu, 0x0f0f0f0fu, 0x00000000u, 0x00000a08u, 0x0000ffffu, 0x00000000u, 0xff0f00c3u, 0xc0c00000u};
-static const uint32_t one_imm8[8] = {
-    0x10101010u, 0x10101010u, 0x00000000u, 0xffff0c00u, 0x00000009u, 0x00ff0100u, 0x00002043u, 0x000008ffu};
-static const uint32_t one_imm32[8] = {
-    0x20202020u, 0x20202020u, 0x00000000u, 0x00000300u, 0x00000002u, 0xff000200u, 0x00000080u, 0x00000000u};
+static const uint32_t one_invalid[8] = {0xc0c040c0u, 0xc0c0c0c0u, 0x0000ffffu, 0x000000f3u,
+                                        0x04000004u, 0x00000000u, 0x00705000u, 0x001f0400u};
+static const uint32_t one_modrm[8] = {0x0f0f0f0fu, 0x0f0f0f0fu, 0x00000000u, 0x00000a08u,
+                                      0x0000ffffu, 0x00000000u, 0xff0f00c3u, 0xc0c00000u};
+static const uint32_t one_imm8[8] = {0x10101010u, 0x10101010u, 0x00000000u, 0xffff0c00u,
+                                     0x00000009u, 0x00ff0100u, 0x00002043u, 0x000008ffu};
+static const uint32_t one_imm32[8] = {0x20202020u, 0x20202020u, 0x00000000u, 0x00000300u,
+                                      0x00000002u, 0xff000200u, 0x00000080u, 0x00000000u};
 /* push, pop, pushf, popf, pop m, enter, leave, call; far and interrupt returns, interrupts */
-static const uint32_t one_stack[8] = {
-    0x00000000u, 0x00000000u, 0xffff0000u, 0x00000500u, 0x30008000u, 0x00000000u, 0x0000af00u, 0x00000100u};
+static const uint32_t one_stack[8] = {0x00000000u, 0x00000000u, 0xffff0000u, 0x00000500u,
+                                      0x30008000u, 0x00000000u, 0x0000af00u, 0x00000100u};
 
 /* ---- the 0f map ---- */
 
 /* ud2 is among them: no code goes on behind it. */
-static const uint32_t two_invalid[8] = {
-    0x0000dc10u, 0xfa4000f0u, 0x00000000u, 0x00000000u, 0x00000000u, 0x000000c0u, 0x00000000u, 0x80000000u};
-static const uint32_t two_plain[8] = {
-    0x000003e0u, 0x00ff0000u, 0x00000000u, 0x00800000u, 0x00000000u, 0x00000707u, 0x0000ff00u, 0x00000000u};
-static const uint32_t two_imm8[8] = {
-    0x00000000u, 0x00000000u, 0x00000000u, 0x000f0000u, 0x00000000u, 0x04001010u, 0x00000074u, 0x00000000u};
+static const uint32_t two_invalid[8] = {0x0000dc10u, 0xfa4000f0u, 0x00000000u, 0x00000000u,
+                                        0x00000000u, 0x000000c0u, 0x00000000u, 0x80000000u};
+static const uint32_t two_plain[8] = {0x000003e0u, 0x00ff0000u, 0x00000000u, 0x00800000u,
+                                      0x00000000u, 0x00000707u, 0x0000ff00u, 0x00000000u};
+static const uint32_t two_imm8[8] = {0x00000000u, 0x00000000u, 0x00000000u, 0x000f0000u,
+                                     0x00000000u, 0x04001010u, 0x00000074u, 0x00000000u};
 
 /* A general register is written: the one in modrm.reg, or the one that modrm.rm names. */
 static bool writes_reg(const struct reading *r)
@@ -68,8 +68,8 @@ static bool writes_rm(const struct reading *r)
         return op >= 0x14 && op <= 0x17;
     if (r->map == MAP_0F)
         return op < 0x02 || op == 0x7e || (op >= 0x90 && op < 0xa0) || (op >= 0xa4 && op <= 0xa5) ||
-               (op >= 0xab && op <= 0xad) || op == 0xb0 || op == 0xb1 || op == 0xb3 || op == 0xba ||
-               op == 0xbb || op == 0xc0 || op == 0xc1;
+               (op >= 0xab && op <= 0xad) || op == 0xb0 || op == 0xb1 || op == 0xb3 || op == 0xba || op == 0xbb ||
+               op == 0xc0 || op == 0xc1;
     if (r->map != ONE_BYTE)
         return false;
     if (op >= 0x80 && op <= 0x83)

@@ -12,14 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STROBE_X86_BYTES_MAX = 15 };   /* longest instruction */
+enum { STROBE_X86_BYTES_MAX = 15 }; /* longest instruction */
 
 enum strobe_x86_effect {
-    STROBE_X86_NOTHING,    /* leaves rsp and rbp as they are. A jump or a return counts here: code behind it may
-                              still belong to the same function */
-    STROBE_X86_STACK,      /* may change rsp or rbp, or their role: push, pop, call, enter, leave, or an instruction
-                              that writes one of them */
-    STROBE_X86_UNKNOWN     /* not a known instruction, or not all of it is in `bytes` */
+    STROBE_X86_NOTHING, /* leaves rsp and rbp as they are. A jump or a return counts here: code behind it may
+                           still belong to the same function */
+    STROBE_X86_STACK,   /* may change rsp or rbp, or their role: push, pop, call, enter, leave, or an instruction
+                           that writes one of them */
+    STROBE_X86_UNKNOWN  /* not a known instruction, or not all of it is in `bytes` */
 };
 
 /* Decodes the instruction at `code`, of which `bytes` bytes can be read. *length is valid unless the result is

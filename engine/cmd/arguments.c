@@ -32,7 +32,10 @@ static bool number_with_unit(const char *text, double *value, const char **unit)
 
 bool strobe_parse_time(const char *text, uint64_t *ns)
 {
-    static const struct { const char *unit; double ns; } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
     double value;
     const char *unit;
     if (!number_with_unit(text, &value, &unit))
@@ -67,11 +70,17 @@ static const struct {
     const char *ending;
     enum strobe_format format;
 } endings[] = {
-    {".perfetto-trace", STROBE_FORMAT_PERFETTO}, {".pftrace", STROBE_FORMAT_PERFETTO},
-    {".perfetto", STROBE_FORMAT_PERFETTO}, {".pb", STROBE_FORMAT_PERFETTO},
-    {".speedscope.json", STROBE_FORMAT_SPEEDSCOPE}, {".speedscope", STROBE_FORMAT_SPEEDSCOPE},
-    {".json", STROBE_FORMAT_CHROME}, {".json-trace", STROBE_FORMAT_CHROME},
-    {".folded", STROBE_FORMAT_FOLDED}, {".collapsed", STROBE_FORMAT_FOLDED}, {".txt", STROBE_FORMAT_FOLDED},
+    {".perfetto-trace", STROBE_FORMAT_PERFETTO},
+    {".pftrace", STROBE_FORMAT_PERFETTO},
+    {".perfetto", STROBE_FORMAT_PERFETTO},
+    {".pb", STROBE_FORMAT_PERFETTO},
+    {".speedscope.json", STROBE_FORMAT_SPEEDSCOPE},
+    {".speedscope", STROBE_FORMAT_SPEEDSCOPE},
+    {".json", STROBE_FORMAT_CHROME},
+    {".json-trace", STROBE_FORMAT_CHROME},
+    {".folded", STROBE_FORMAT_FOLDED},
+    {".collapsed", STROBE_FORMAT_FOLDED},
+    {".txt", STROBE_FORMAT_FOLDED},
 };
 
 size_t strobe_trace_ending(const char *path, enum strobe_format *format)

@@ -124,7 +124,7 @@ static void complain_of_option(const char *command, const char *word, const stru
 static int next_option(int argc, char **argv, const struct option *options, const char *order)
 {
     char letters[128];
-    size_t n = (size_t)snprintf(letters, sizeof letters, "%s:", order);   /* ':': we complain ourselves */
+    size_t n = (size_t)snprintf(letters, sizeof letters, "%s:", order); /* ':': we complain ourselves */
     for (const struct option *o = options; o->name; o++) {
         if (o->val <= ' ' || o->val > '~' || n + 2 >= sizeof letters)
             continue;
@@ -137,7 +137,7 @@ static int next_option(int argc, char **argv, const struct option *options, cons
     int c = getopt_long(argc, argv, letters, options, NULL);
     if (c != '?' && c != ':')
         return c;
-    const char *word = argv[optind - 1];   /* where getopt has stepped over a long option that it refuses */
+    const char *word = argv[optind - 1]; /* where getopt has stepped over a long option that it refuses */
     int is_long = !strncmp(word, "--", 2);
     if (c == ':')
         strobe_complain("%s: option %s needs a value", argv[0], word);

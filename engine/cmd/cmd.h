@@ -11,8 +11,8 @@ enum { STROBE_EXIT_OK = 0, STROBE_EXIT_CHECK = 1, STROBE_EXIT_BAD = 2 };
 struct strobe_cmd {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *summary;   /* half a line for the list */
-    const char *usage;     /* what `strobe help NAME` prints; names every option. NULL: strobe-lab knows */
+    const char *summary; /* half a line for the list */
+    const char *usage;   /* what `strobe help NAME` prints; names every option. NULL: strobe-lab knows */
 };
 
 /* The program's subcommands, in the order in which they are listed, ended by an entry without a name. */

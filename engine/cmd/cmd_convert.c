@@ -55,16 +55,18 @@ enum { FORMAT = 256, INLINES, DEFLATE, BY, GAP, REPAIR, FROM, TO };
 struct request {
     struct strobe_convert_options options;
     const char *session, *output, *format;
-    const char *by;              /* what folded stacks are to count; NULL = not given */
+    const char *by; /* what folded stacks are to count; NULL = not given */
     int quiet, findings;
-    const char *of_findings;     /* an option of them that was given */
+    const char *of_findings; /* an option of them that was given */
     struct strobe_findings_options look;
 };
 
 static int choose_weight(struct request *q)
 {
-    static const char *const names[] = {[STROBE_WEIGHT_WALL] = "wall", [STROBE_WEIGHT_CPU] = "cpu",
-                                        [STROBE_WEIGHT_OFF_CPU] = "off-cpu", [STROBE_WEIGHT_ALLOC] = "alloc"};
+    static const char *const names[] = {[STROBE_WEIGHT_WALL] = "wall",
+                                        [STROBE_WEIGHT_CPU] = "cpu",
+                                        [STROBE_WEIGHT_OFF_CPU] = "off-cpu",
+                                        [STROBE_WEIGHT_ALLOC] = "alloc"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         if (!strcmp(q->by, names[i])) {
             q->options.weight = (enum strobe_weight)i;
@@ -147,7 +149,7 @@ static int convert(const struct request *q)
         return strobe_end_of_pipe();
     if (status != STROBE_OK)
         return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
-    if (!q->quiet && isatty(STDERR_FILENO))   /* like all that only tells of success */
+    if (!q->quiet && isatty(STDERR_FILENO)) /* like all that only tells of success */
         fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output, (unsigned long long)stats.slices,
                 (unsigned long long)stats.threads, (double)stats.bytes / 1e6);
     if (!q->quiet)

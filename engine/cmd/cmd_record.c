@@ -1,8 +1,8 @@
 /* strobe record: runs a program with the engine inside, and makes a trace of what it left. */
-#include "engine/trace/export/convert.h"
-#include "engine/trace/symbols/jit_names.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record.h"
+#include "engine/trace/export/convert.h"
+#include "engine/trace/symbols/jit_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,8 +33,7 @@ static void tell(const struct strobe_record_options *o, const char *trace, const
 
 static int convert(const struct strobe_record_options *o, const struct strobe_session_set *sessions)
 {
-    struct strobe_convert_options how = {.format = o->format, .deflate = o->deflate,
-                                         .replace = o->replace};
+    struct strobe_convert_options how = {.format = o->format, .deflate = o->deflate, .replace = o->replace};
     struct strobe_convert_stats stats;
     char why[1024];
     if (strobe_convert_set(sessions, o->trace, &how, &stats, why, sizeof why) != STROBE_OK)

@@ -97,8 +97,8 @@ struct request {
     struct strobe_report_options options;
     const char *path;
     int json, findings;
-    const char *for_sessions_only;               /* an option that was given and is for sessions only */
-    const char *not_of_findings, *of_findings;   /* an option that was given, of either kind */
+    const char *for_sessions_only;             /* an option that was given and is for sessions only */
+    const char *not_of_findings, *of_findings; /* an option that was given, of either kind */
     struct strobe_findings_options look;
 };
 

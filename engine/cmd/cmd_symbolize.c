@@ -48,8 +48,8 @@ static int find_images(const struct request *q)
     char why[1024] = "";
     struct strobe_dsym_found found;
     strobe_output_begin();
-    enum strobe_status status = strobe_dsym(q->session, q->output, q->dsyms, q->dsym_count, q->replace, &found, why,
-                                            sizeof why);
+    enum strobe_status status =
+        strobe_dsym(q->session, q->output, q->dsyms, q->dsym_count, q->replace, &found, why, sizeof why);
     if (status != STROBE_OK)
         return strobe_complain("%s", why);
     if (!q->quiet && isatty(STDERR_FILENO))
@@ -114,9 +114,12 @@ static int choose(const struct request *q)
 int strobe_cmd_symbolize(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"mapping", required_argument, NULL, MAPPING}, {"output", required_argument, NULL, 'o'},
-        {"force", no_argument, NULL, 'f'},             {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},              {"dsym", required_argument, NULL, DSYM},
+        {"mapping", required_argument, NULL, MAPPING},
+        {"output", required_argument, NULL, 'o'},
+        {"force", no_argument, NULL, 'f'},
+        {"quiet", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, 'h'},
+        {"dsym", required_argument, NULL, DSYM},
         {"jit", required_argument, NULL, JIT},
         {NULL, 0, NULL, 0},
     };

@@ -6,14 +6,14 @@
 
 enum strobe_health {
     STROBE_HEALTH_OK,
-    STROBE_HEALTH_NOTE,      /* works, but worth knowing */
-    STROBE_HEALTH_MISSING,   /* `strobe record` cannot do without */
+    STROBE_HEALTH_NOTE,    /* works, but worth knowing */
+    STROBE_HEALTH_MISSING, /* `strobe record` cannot do without */
 };
 
 struct strobe_finding {
     enum strobe_health health;
-    const char *about;       /* a short, stable word */
-    char text[512];          /* one sentence or two */
+    const char *about; /* a short, stable word */
+    char text[512];    /* one sentence or two */
 };
 
 enum { STROBE_FINDINGS_MAX = 64 };

@@ -111,7 +111,8 @@ static void cpu_clock_ticks(struct strobe_findings *f)
     if (refusal)
         strobe_find(f, STROBE_HEALTH_NOTE, "sampling",
                     "perf_event_open: %s. Threads can't be sampled by their own CPU clocks, but are stopped from "
-                    "outside: on busy processors stops come late, and more time is [unseen].", strerror(refusal));
+                    "outside: on busy processors stops come late, and more time is [unseen].",
+                    strerror(refusal));
     else
         strobe_find(f, STROBE_HEALTH_OK, "sampling", "Threads are sampled by their own CPU clocks (perf task clock).");
 }

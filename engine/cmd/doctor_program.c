@@ -20,7 +20,7 @@ static int follow_scripts(struct strobe_findings *f, char *path, size_t path_byt
         const char *slash = strrchr(info->interpreter, '/');
         /* "#!/usr/bin/env python3" runs python3; env itself is gone by then. */
         if (info->kind == STROBE_ELF_TEXT) {
-            snprintf(next, sizeof next, "/bin/sh");   /* as execvp(3) runs what the kernel refuses */
+            snprintf(next, sizeof next, "/bin/sh"); /* as execvp(3) runs what the kernel refuses */
         } else if (slash && !strcmp(slash, "/env") && info->interpreter_arg[0] && info->interpreter_arg[0] != '-') {
             char word[256];
             snprintf(word, sizeof word, "%s", info->interpreter_arg);

@@ -6,8 +6,8 @@
 
 struct strobe_guess {
     const char *typed;
-    const char *best;      /* the nearest word considered so far, NULL when none is near enough */
-    size_t distance;       /* of `best`; before there is one, the first distance that is too far */
+    const char *best; /* the nearest word considered so far, NULL when none is near enough */
+    size_t distance;  /* of `best`; before there is one, the first distance that is too far */
 };
 
 /* A guess for `typed`, which the guess refers to. */

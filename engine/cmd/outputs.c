@@ -1,7 +1,7 @@
 #include "engine/cmd/outputs.h"
 
-#include "engine/util/outfile.h"
 #include "engine/cmd/cmd.h"
+#include "engine/util/outfile.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,9 @@ bool strobe_library_find(const char *name, char *out, size_t out_bytes);
 
 /* The dynamic linker splits LD_PRELOAD at blanks and colons, with no way to quote them: a path that has any is reached
  * through a link of a plain name, which is in place from give to drop. */
-struct strobe_plain_name { char folder[32], link[64]; };
+struct strobe_plain_name {
+    char folder[32], link[64];
+};
 
 /* Changes `library` to the plain name where that is needed. False, with errno: there is no way to make one; drop it all
  * the same. */

@@ -6,7 +6,7 @@
 
 struct strobe_progress {
     const char *label;
-    int on;              /* standard error is a terminal */
+    int on; /* standard error is a terminal */
     int shown;
     uint64_t begin_ns, drawn_ns;
 };

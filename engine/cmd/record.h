@@ -11,10 +11,10 @@
 
 struct strobe_record_options {
     struct strobe_config config;
-    bool convert;              /* make a trace when the program has ended */
-    bool replace;              /* overwrite files that are there */
+    bool convert; /* make a trace when the program has ended */
+    bool replace; /* overwrite files that are there */
     bool quiet;
-    bool method, samples;      /* calls are recorded; samples are, beside them */
+    bool method, samples; /* calls are recorded; samples are, beside them */
     uint32_t call_log_bytes;
     bool deflate;
     enum strobe_format format; /* of the trace, as its name says */

@@ -59,8 +59,26 @@ const char strobe_usage_record[] =
     "Exit status: the program's own; 2 when it could not be run or its trace could not be written.\n";
 
 enum {
-    NO_CONVERT = 256, DEFLATE, INTERVAL, MAIN_INTERVAL, ASYNC_INTERVAL, SCOPE_MIN, METRICS, UNWIND, DEPTH, DELAY, LOOP,
-    FOLLOW, METHOD, WITH_SAMPLES, METHOD_CLOCK, METHOD_LOG, RING, KEEP, STACK_NODES, SIGNAL
+    NO_CONVERT = 256,
+    DEFLATE,
+    INTERVAL,
+    MAIN_INTERVAL,
+    ASYNC_INTERVAL,
+    SCOPE_MIN,
+    METRICS,
+    UNWIND,
+    DEPTH,
+    DELAY,
+    LOOP,
+    FOLLOW,
+    METHOD,
+    WITH_SAMPLES,
+    METHOD_CLOCK,
+    METHOD_LOG,
+    RING,
+    KEEP,
+    STACK_NODES,
+    SIGNAL
 };
 
 static const struct option options[] = {
@@ -95,16 +113,21 @@ static const struct option options[] = {
 
 static bool parse_metrics(const char *text, uint32_t *out)
 {
-    static const struct { const char *name; uint32_t bits; } groups[] = {
-        {"cpu", STROBE_METRIC_CPU}, {"alloc", STROBE_METRIC_ALLOC}, {"faults", STROBE_METRIC_FAULTS},
-        {"switches", STROBE_METRIC_SWITCHES}, {"none", 0},
+    static const struct {
+        const char *name;
+        uint32_t bits;
+    } groups[] = {
+        {"cpu", STROBE_METRIC_CPU},
+        {"alloc", STROBE_METRIC_ALLOC},
+        {"faults", STROBE_METRIC_FAULTS},
+        {"switches", STROBE_METRIC_SWITCHES},
+        {"none", 0},
         {"all", STROBE_METRIC_CPU | STROBE_METRIC_ALLOC | STROBE_METRIC_FAULTS | STROBE_METRIC_SWITCHES},
     };
     *out = 0;
     for (const char *at = text;;) {
         size_t n = strcspn(at, ","), i = 0;
-        while (i < sizeof groups / sizeof *groups &&
-               (strlen(groups[i].name) != n || strncmp(groups[i].name, at, n)))
+        while (i < sizeof groups / sizeof *groups && (strlen(groups[i].name) != n || strncmp(groups[i].name, at, n)))
             i++;
         if (i == sizeof groups / sizeof *groups)
             return false;
@@ -129,12 +152,8 @@ enum { CALL_LOG_LEAST = 1 << 20, CALL_LOG_DEFAULT = 64 << 20 };
 static int take_method(int c, struct strobe_record_options *o)
 {
     switch (c) {
-    case METHOD:
-        o->method = true;
-        return 0;
-    case WITH_SAMPLES:
-        o->samples = true;
-        return 0;
+    case METHOD: o->method = true; return 0;
+    case WITH_SAMPLES: o->samples = true; return 0;
     case METHOD_CLOCK:
         o->config.calls |= !strcmp(optarg, "5ms") ? STROBE_CALLS_COARSE : 0;
         return !strcmp(optarg, "5ms") || !strcmp(optarg, "exact") ? 0
@@ -178,21 +197,11 @@ static int take(int c, struct strobe_record_options *o, const char **output)
 {
     struct strobe_config *k = &o->config;
     switch (c) {
-    case 'o':
-        *output = optarg;
-        return 0;
-    case NO_CONVERT:
-        o->convert = false;
-        return 0;
-    case 'f':
-        o->replace = true;
-        return 0;
-    case 'q':
-        o->quiet = true;
-        return 0;
-    case DEFLATE:
-        o->deflate = true;
-        return 0;
+    case 'o': *output = optarg; return 0;
+    case NO_CONVERT: o->convert = false; return 0;
+    case 'f': o->replace = true; return 0;
+    case 'q': o->quiet = true; return 0;
+    case DEFLATE: o->deflate = true; return 0;
     case INTERVAL:
         if (!strobe_parse_time(optarg, &k->interval_other_ns))
             return bad_value("interval", optarg, a_time);
@@ -201,12 +210,10 @@ static int take(int c, struct strobe_record_options *o, const char **output)
     case MAIN_INTERVAL:
         return strobe_parse_time(optarg, &k->interval_main_ns) ? 0 : bad_value("main-interval", optarg, a_time);
     case ASYNC_INTERVAL:
-        if (!strobe_parse_time(optarg, &k->async_interval_ns) ||
-            (k->async_interval_ns && k->async_interval_ns < 50000))
+        if (!strobe_parse_time(optarg, &k->async_interval_ns) || (k->async_interval_ns && k->async_interval_ns < 50000))
             return bad_value("async-interval", optarg, "0, or a time of at least 50us");
         return 0;
-    case SCOPE_MIN:
-        return strobe_parse_time(optarg, &k->scope_min_ns) ? 0 : bad_value("scope-min", optarg, a_time);
+    case SCOPE_MIN: return strobe_parse_time(optarg, &k->scope_min_ns) ? 0 : bad_value("scope-min", optarg, a_time);
     case METRICS:
         return parse_metrics(optarg, &k->metrics)
                    ? 0
@@ -220,19 +227,13 @@ static int take(int c, struct strobe_record_options *o, const char **output)
         return strobe_parse_count(optarg, 1, STROBE_STACK_DEPTH_MAX, &k->depth_max)
                    ? 0
                    : bad_value("depth", optarg, "a number from 1 to 192");
-    case DELAY:
-        return strobe_parse_time(optarg, &k->delay_ns) ? 0 : bad_value("delay", optarg, a_time);
-    case LOOP:
-        k->message_per_poll = 1;
-        return 0;
-    case FOLLOW:
-        k->follow = 1;
-        return take_names(o);
+    case DELAY: return strobe_parse_time(optarg, &k->delay_ns) ? 0 : bad_value("delay", optarg, a_time);
+    case LOOP: k->message_per_poll = 1; return 0;
+    case FOLLOW: k->follow = 1; return take_names(o);
     case METHOD:
     case WITH_SAMPLES:
     case METHOD_CLOCK:
-    case METHOD_LOG:
-        return take_method(c, o);
+    case METHOD_LOG: return take_method(c, o);
     case RING:
         return strobe_parse_count(optarg, 1024, 1u << 28, &k->ring_slots)
                    ? 0
@@ -249,8 +250,7 @@ static int take(int c, struct strobe_record_options *o, const char **output)
         return strobe_parse_count(optarg, 34, 64, &k->suspend_signal)
                    ? 0
                    : bad_value("signal", optarg, "a real-time signal's number, 34 to 64");
-    default:
-        return STROBE_EXIT_BAD;
+    default: return STROBE_EXIT_BAD;
     }
 }
 
@@ -287,8 +287,8 @@ int strobe_record_name_files(struct strobe_record_options *o, const char *output
 {
     const char *base = strrchr(command, '/');
     char stem[PATH_MAX];
-    if (o->convert && output && strobe_choose_by_ending(output, "",
-                                                        "with --no-convert -o names the session", &o->format))
+    if (o->convert && output &&
+        strobe_choose_by_ending(output, "", "with --no-convert -o names the session", &o->format))
         return STROBE_EXIT_BAD;
     int n = output ? snprintf(stem, sizeof stem, "%s", output)
                    : snprintf(stem, sizeof stem, "%s.%d", base ? base + 1 : command, (int)getpid());

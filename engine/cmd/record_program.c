@@ -1,22 +1,20 @@
-#include "engine/trace/symbols/elf_info.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record.h"
+#include "engine/trace/symbols/elf_info.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { INTERPRETERS_MAX = 4 };   /* as many as the kernel follows, about */
+enum { INTERPRETERS_MAX = 4 }; /* as many as the kernel follows, about */
 
 static int refuse(const char *path, const struct strobe_elf_info *info)
 {
     switch (info->kind) {
-    case STROBE_ELF_NOT_FOUND:
-        return strobe_complain("%s: no such program", path);
+    case STROBE_ELF_NOT_FOUND: return strobe_complain("%s: no such program", path);
     case STROBE_ELF_STATIC:
         return strobe_complain("%s: statically linked: the engine can't be preloaded into it", path);
-    case STROBE_ELF_EMPTY:
-        return strobe_complain("%s: an empty file, expected a program", path);
+    case STROBE_ELF_EMPTY: return strobe_complain("%s: an empty file, expected a program", path);
     default:
         return strobe_complain("%s: it is %s, expected a program of this machine", path,
                                strobe_elf_kind_text(info->kind));
@@ -62,7 +60,7 @@ int strobe_record_find_program(const char *command, char *path, size_t path_byte
             snprintf(at, sizeof at, "%s", info.interpreter);
             look_through_env(at, sizeof at, info.interpreter_arg);
         } else if (info.kind == STROBE_ELF_TEXT) {
-            snprintf(at, sizeof at, "/bin/sh");   /* as execvp(3) does */
+            snprintf(at, sizeof at, "/bin/sh"); /* as execvp(3) does */
         } else {
             return refuse(at, &info);
         }

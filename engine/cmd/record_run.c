@@ -1,7 +1,7 @@
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/interrupts.h"
-#include "engine/cmd/record.h"
 #include "engine/cmd/preload.h"
+#include "engine/cmd/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +25,10 @@ static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 enum { TAKEN = sizeof taken / sizeof *taken };
 
 struct signals {
-    sigset_t waited, mask_before;      /* taken, and SIGCHLD; how the mask was */
+    sigset_t waited, mask_before; /* taken, and SIGCHLD; how the mask was */
     struct sigaction child_before;
-    uint64_t first_ns;                 /* when the first was taken; 0 = none */
-    uint64_t due_ns;                   /* when `number` is to be passed on; 0 = nothing is */
+    uint64_t first_ns; /* when the first was taken; 0 = none */
+    uint64_t due_ns;   /* when `number` is to be passed on; 0 = nothing is */
     int number;
 };
 
@@ -37,7 +37,7 @@ static void take_signals(struct signals *s)
     struct sigaction by_default = {.sa_handler = SIG_DFL}, now;
     sigemptyset(&s->waited);
     sigaddset(&s->waited, SIGCHLD);
-    for (int i = 0; i < TAKEN; i++)   /* what is ignored, by nohup say, stays so */
+    for (int i = 0; i < TAKEN; i++) /* what is ignored, by nohup say, stays so */
         if (sigaction(taken[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
             sigaddset(&s->waited, taken[i]);
     sigaction(SIGCHLD, &by_default, &s->child_before);
@@ -85,7 +85,10 @@ static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
 /* ---- the program ---- */
 
 /* What the child needs to become the program. */
-struct launch { const char *path, *library, *session, *only; char **argv; };
+struct launch {
+    const char *path, *library, *session, *only;
+    char **argv;
+};
 
 _Noreturn static void become(const struct launch *l, int report_fd, const struct signals *signals)
 {

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRIM_FROM_BLOCKS = 8192 };   /* of 512 bytes: what takes less is sparse already */
+enum { TRIM_FROM_BLOCKS = 8192 }; /* of 512 bytes: what takes less is sparse already */
 
 static bool is_session(const char *path)
 {
@@ -122,12 +122,9 @@ int strobe_record_create(const struct strobe_record_options *o, char **argv, cha
         return strobe_complain("record: output name is too long");
     struct strobe_session made;
     switch (strobe_session_create(wanted, &o->config, command, o->replace, &made)) {
-    case STROBE_OK:
-        break;
-    case STROBE_EXISTS:
-        return strobe_complain("%s: exists already; --force overwrites it", wanted);
-    case STROBE_BAD_INPUT:
-        return strobe_complain("record: the options do not fit together");
+    case STROBE_OK: break;
+    case STROBE_EXISTS: return strobe_complain("%s: exists already; --force overwrites it", wanted);
+    case STROBE_BAD_INPUT: return strobe_complain("record: the options do not fit together");
     default:
         status = strobe_complain("%s: cannot make a session of %llu MiB there: %s", wanted,
                                  (unsigned long long)(strobe_session_file_bytes(&o->config) >> 20), strerror(errno));
@@ -187,7 +184,10 @@ int strobe_record_list(const struct strobe_record_options *o, const char *first,
     return 0;
 }
 
-struct begin { uint32_t pid; uint64_t ns; };
+struct begin {
+    uint32_t pid;
+    uint64_t ns;
+};
 
 static struct begin begin_of(const char *path)
 {

@@ -19,7 +19,10 @@ void strobe_report_findings_defaults(struct strobe_findings_options *o)
 int strobe_report_findings_option(struct strobe_findings_options *o, const char *command, const char *option,
                                   const char *value)
 {
-    const struct { const char *name; uint64_t *ns; } of[] = {
+    const struct {
+        const char *name;
+        uint64_t *ns;
+    } of[] = {
         {"evil-ms", &o->watch.evil_ns}, {"lag-ms", &o->watch.lag_ns},   {"anr-ms", &o->watch.anr_ns},
         {"cold-ms", &o->watch.cold_ns}, {"warm-ms", &o->watch.warm_ns}, {"block-ms", &o->watch.block_ns},
     };

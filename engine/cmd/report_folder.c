@@ -1,9 +1,9 @@
 #include "engine/cmd/report_folder.h"
 
+#include "engine/cmd/cmd.h"
+#include "engine/trace/model/sink.h"
 #include "engine/trace/session/reader.h"
 #include "engine/trace/session/session_set.h"
-#include "engine/trace/model/sink.h"
-#include "engine/cmd/cmd.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,12 +15,15 @@ struct process {
     char program[64], verdict[256];
     const char *path;
     uint32_t pid, threads;
-    uint64_t begin_ns, wall_ns, cpu_ns, samples;   /* begin: since that of the first process */
+    uint64_t begin_ns, wall_ns, cpu_ns, samples; /* begin: since that of the first process */
     bool balanced;
-    uint32_t state;              /* enum strobe_session_state */
+    uint32_t state; /* enum strobe_session_state */
 };
 
-struct program { const char *name; uint64_t processes, wall_ns, cpu_ns, samples; };
+struct program {
+    const char *name;
+    uint64_t processes, wall_ns, cpu_ns, samples;
+};
 
 struct sum {
     struct process *processes;
@@ -59,8 +62,11 @@ static int read_process(const char *path, uint64_t first_ns, struct process *out
     if (strobe_reader_open(path, &r, why, sizeof why) != STROBE_OK)
         return strobe_complain("%s: %s", path, why);
     const char *name = strobe_sink_process_name(r->session.header, &bytes);
-    *out = (struct process){.path = path, .pid = r->session.header->pid, .threads = r->thread_count,
-                            .begin_ns = strobe_reader_ns(r, 0) - first_ns, .cpu_ns = cpu_of(r),
+    *out = (struct process){.path = path,
+                            .pid = r->session.header->pid,
+                            .threads = r->thread_count,
+                            .begin_ns = strobe_reader_ns(r, 0) - first_ns,
+                            .cpu_ns = cpu_of(r),
                             .wall_ns = strobe_reader_span_ns(r, r->last_ticks - r->first_ticks),
                             .samples = r->samples,
                             .state = strobe_load_relaxed(&r->session.header->state)};
@@ -170,8 +176,7 @@ static void print_text(const struct sum *s, uint32_t top)
     for (size_t i = 0; i < processes; i++) {
         const struct process *p = &s->processes[i];
         printf("%11" PRIu32 " %10.2f %10.2f %10.2f %8" PRIu32 " %9" PRIu64 "  %s%s\n", p->pid, ms(p->begin_ns),
-               ms(p->wall_ns), ms(p->cpu_ns), p->threads, p->samples, p->program,
-               end_of(p));
+               ms(p->wall_ns), ms(p->cpu_ns), p->threads, p->samples, p->program, end_of(p));
     }
     print_rest(s->count, processes);
     printf("\n");

@@ -8,8 +8,7 @@ static void count(struct strobe_atrace *a, uint32_t note)
 }
 
 void strobe_atrace_begin(struct strobe_atrace *a, const struct strobe_packet_ring *ring,
-                         const struct strobe_atrace_system *system, uint32_t pid, uint64_t monotonic_ns,
-                         bool main_only)
+                         const struct strobe_atrace_system *system, uint32_t pid, uint64_t monotonic_ns, bool main_only)
 {
     *a = (struct strobe_atrace){.ring = *ring, .system = *system, .main_tid = pid, .main_only = main_only};
     strobe_a64 *note = ring->head->note;
@@ -48,7 +47,7 @@ static enum strobe_atrace_fate keep(struct strobe_atrace *a, enum strobe_atrace_
     }
     e.time_ns = a->system.boot_ns(a->system.ctx);
     return strobe_packet_write_parts(&a->ring, &e, sizeof e, text, bytes) == STROBE_OK ? STROBE_ATRACE_KEPT
-                                                                                      : STROBE_ATRACE_DROPPED;
+                                                                                       : STROBE_ATRACE_DROPPED;
 }
 
 enum strobe_atrace_fate strobe_atrace_message(struct strobe_atrace *a, const char *text, size_t bytes)
@@ -69,7 +68,9 @@ enum strobe_atrace_fate strobe_atrace_mark(struct strobe_atrace *a, enum strobe_
 
 /* ---- labels */
 
-struct label { char *at, *end; };
+struct label {
+    char *at, *end;
+};
 
 static void add(struct label *l, const char *text, size_t bytes)
 {
@@ -92,8 +93,8 @@ static void add_number(struct label *l, const char *name, uint64_t value)
     add(l, digits + at, sizeof digits - at);
 }
 
-size_t strobe_atrace_label(char *to, size_t room, const char *what, const char *path, size_t path_bytes,
-                           uint64_t size, uint64_t offset)
+size_t strobe_atrace_label(char *to, size_t room, const char *what, const char *path, size_t path_bytes, uint64_t size,
+                           uint64_t offset)
 {
     char tail[64];
     struct label l = {to, to + room}, t = {tail, tail + sizeof tail};

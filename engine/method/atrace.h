@@ -24,30 +24,30 @@
 #include "engine/method/packet_ring.h"
 
 enum strobe_atrace_kind {
-    STROBE_ATRACE_TEXT,              /* a message as it was written: "B|123|inflate", "E|123", "E" */
-    STROBE_ATRACE_BEGIN,             /* of ours: a name, and its end */
+    STROBE_ATRACE_TEXT,  /* a message as it was written: "B|123|inflate", "E|123", "E" */
+    STROBE_ATRACE_BEGIN, /* of ours: a name, and its end */
     STROBE_ATRACE_END,
-    STROBE_ATRACE_ENTER,             /* a method's marks */
+    STROBE_ATRACE_ENTER, /* a method's marks */
     STROBE_ATRACE_LEAVE,
     STROBE_ATRACE_THROW,
     STROBE_ATRACE_KINDS
 };
 
 struct strobe_atrace_entry {
-    uint64_t time_ns;                /* CLOCK_BOOTTIME */
+    uint64_t time_ns; /* CLOCK_BOOTTIME */
     uint32_t tid;
-    uint32_t kind;                   /* enum strobe_atrace_kind */
+    uint32_t kind; /* enum strobe_atrace_kind */
 };
-enum { STROBE_ATRACE_TEXT_MAX = STROBE_PACKET_MESSAGE_MAX - (int)sizeof(struct strobe_atrace_entry) };   /* 1008 */
+enum { STROBE_ATRACE_TEXT_MAX = STROBE_PACKET_MESSAGE_MAX - (int)sizeof(struct strobe_atrace_entry) }; /* 1008 */
 
 /* Words of the ring's head (strobe_packet_head.note). */
 enum {
     STROBE_ATRACE_NOTE_PID,
-    STROBE_ATRACE_NOTE_BOOT_NS,      /* both clocks at the capture's begin */
+    STROBE_ATRACE_NOTE_BOOT_NS, /* both clocks at the capture's begin */
     STROBE_ATRACE_NOTE_MONOTONIC_NS,
-    STROBE_ATRACE_NOTE_END_BOOT_NS,  /* 0: it never ended */
+    STROBE_ATRACE_NOTE_END_BOOT_NS, /* 0: it never ended */
     STROBE_ATRACE_NOTE_MAIN_ONLY,
-    STROBE_ATRACE_NOTE_CUT,          /* the counters below */
+    STROBE_ATRACE_NOTE_CUT, /* the counters below */
     STROBE_ATRACE_NOTE_PASSED,
     STROBE_ATRACE_NOTE_ELSEWHERE,
 };
@@ -55,7 +55,7 @@ enum {
 /* Where time and thread come from. Any context. */
 struct strobe_atrace_system {
     uint64_t (*boot_ns)(void *ctx);
-    uint32_t (*tid)(void *ctx);      /* of the caller */
+    uint32_t (*tid)(void *ctx); /* of the caller */
     void *ctx;
 };
 
@@ -76,9 +76,9 @@ void strobe_atrace_begin(struct strobe_atrace *a, const struct strobe_packet_rin
 void strobe_atrace_end(struct strobe_atrace *a);
 
 enum strobe_atrace_fate {
-    STROBE_ATRACE_KEPT,              /* cut or not */
-    STROBE_ATRACE_PASSED,            /* not of a kind that is kept */
-    STROBE_ATRACE_ELSEWHERE,         /* of a thread that is left out */
+    STROBE_ATRACE_KEPT,      /* cut or not */
+    STROBE_ATRACE_PASSED,    /* not of a kind that is kept */
+    STROBE_ATRACE_ELSEWHERE, /* of a thread that is left out */
     STROBE_ATRACE_DROPPED,
 };
 
@@ -101,11 +101,11 @@ static inline uint64_t strobe_atrace_count(const struct strobe_packet_ring *ring
 
 /* ---- I/O with file names: `read:PATH,size:N,offset:N`, `write:`, `open:PATH`, `fsync:PATH`, `io:sync` */
 
-#define STROBE_ATRACE_NONE UINT64_MAX    /* no size, no offset */
+#define STROBE_ATRACE_NONE UINT64_MAX /* no size, no offset */
 
 /* Makes a label of up to `room` bytes; what does not fit of the path is left out of its end, size and offset never.
  * `what` is "read"; at most 64 bytes are not of the path. Returns its length. Any context. */
-size_t strobe_atrace_label(char *to, size_t room, const char *what, const char *path, size_t path_bytes,
-                           uint64_t size, uint64_t offset);
+size_t strobe_atrace_label(char *to, size_t room, const char *what, const char *path, size_t path_bytes, uint64_t size,
+                           uint64_t offset);
 
 #endif

@@ -21,7 +21,7 @@ static uint32_t come_in(const struct strobe_entry_thread *t)
     strobe_a32 *busy = &strobe_entry_engine.busy[t->thread - 1];
     uint32_t before = strobe_load_relaxed(busy);
     strobe_store_relaxed(busy, 1);
-    strobe_fence_seq_cst();   /* come in, then looked: who closes turns the switch, then looks at who is in */
+    strobe_fence_seq_cst(); /* come in, then looked: who closes turns the switch, then looks at who is in */
     return before;
 }
 
@@ -70,8 +70,7 @@ static bool goes_on(void)
     uint32_t paused = STROBE_PAUSED;
     if (strobe_load_relaxed(strobe_entry_switch) == STROBE_ON)
         return true;
-    if (strobe_load_relaxed(strobe_entry_switch) != STROBE_PAUSED ||
-        e->host->ticks(e->host->ctx) < e->resume_ticks)
+    if (strobe_load_relaxed(strobe_entry_switch) != STROBE_PAUSED || e->host->ticks(e->host->ctx) < e->resume_ticks)
         return false;
     return strobe_cas_relaxed(strobe_entry_switch, &paused, STROBE_ON) || paused == STROBE_ON;
 }

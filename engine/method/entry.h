@@ -29,14 +29,14 @@ enum { STROBE_ENTRY_LEVELS = 4, STROBE_ENTRY_CLOCK_NS = 5000000 };
 
 /* One depth of hooks within hooks. */
 struct strobe_entry_level {
-    uintptr_t inside;                  /* frame of the hook at work; 0: none */
+    uintptr_t inside; /* frame of the hook at work; 0: none */
     struct strobe_call_writer writer;
 };
 
 struct strobe_entry_thread {
     struct strobe_entry_level level[STROBE_ENTRY_LEVELS];
-    uint32_t thread;                   /* 1 + index in the session's table; 0: not known yet */
-    bool ended;                        /* or it has no place in the table: what it still tells is counted, not taken */
+    uint32_t thread; /* 1 + index in the session's table; 0: not known yet */
+    bool ended;      /* or it has no place in the table: what it still tells is counted, not taken */
 };
 extern _Thread_local struct strobe_entry_thread strobe_entry_local;
 
@@ -44,8 +44,8 @@ extern _Thread_local struct strobe_entry_thread strobe_entry_local;
 struct strobe_entry_engine {
     const struct strobe_session *session;
     const struct strobe_host *host;
-    strobe_a32 *busy;                  /* threads_max zeroed words */
-    uint64_t resume_ticks;             /* a paused capture goes on then */
+    strobe_a32 *busy;      /* threads_max zeroed words */
+    uint64_t resume_ticks; /* a paused capture goes on then */
 
     /* Finds or makes the calling thread's entry in the session's table. STROBE_FULL: there is no room for it.
      * STROBE_LATE: not now, ask again. Any context. */

@@ -58,13 +58,16 @@ size_t strobe_matrix_log_bytes(uint32_t capacity)
     return ((size_t)capacity + 1) * sizeof(strobe_a64);
 }
 
-enum strobe_status strobe_matrix_log_open(struct strobe_matrix_log *log, void *memory, size_t bytes,
-                                          uint32_t capacity, struct strobe_matrix_clock *clock)
+enum strobe_status strobe_matrix_log_open(struct strobe_matrix_log *log, void *memory, size_t bytes, uint32_t capacity,
+                                          struct strobe_matrix_clock *clock)
 {
     if (!capacity || capacity > STROBE_MATRIX_ENTRIES_MAX || bytes < strobe_matrix_log_bytes(capacity))
         return STROBE_BAD_INPUT;
-    *log = (struct strobe_matrix_log){ .entries = memory, .clock = clock, .slot_count = capacity + 1,
-                                       .lap_end = capacity + 1, .lap_address = (uintptr_t)memory };
+    *log = (struct strobe_matrix_log){.entries = memory,
+                                      .clock = clock,
+                                      .slot_count = capacity + 1,
+                                      .lap_end = capacity + 1,
+                                      .lap_address = (uintptr_t)memory};
     log->release_at_ms = strobe_matrix_clock_ms(clock) + STROBE_MATRIX_RELEASE_MS;
     strobe_store_relaxed(&log->state, STROBE_MATRIX_DEFAULT);
     return STROBE_OK;
@@ -143,7 +146,9 @@ static bool move(struct strobe_matrix_log *log, uint32_t from, enum strobe_matri
 enum strobe_status strobe_matrix_start(struct strobe_matrix_log *log)
 {
     return move(log, 1u << STROBE_MATRIX_READY | 1u << STROBE_MATRIX_STOPPED | 1u << STROBE_MATRIX_EXPIRED,
-                STROBE_MATRIX_STARTED) ? STROBE_OK : STROBE_UNSUPPORTED;
+                STROBE_MATRIX_STARTED)
+               ? STROBE_OK
+               : STROBE_UNSUPPORTED;
 }
 
 enum strobe_status strobe_matrix_stop(struct strobe_matrix_log *log)
@@ -173,7 +178,7 @@ enum strobe_matrix_state strobe_matrix_state(struct strobe_matrix_log *log)
 
 struct strobe_matrix_mark strobe_matrix_mark(struct strobe_matrix_log *log)
 {
-    return (struct strobe_matrix_mark){ .position = strobe_load_relaxed(&log->written) };
+    return (struct strobe_matrix_mark){.position = strobe_load_relaxed(&log->written)};
 }
 
 void strobe_matrix_release(struct strobe_matrix_mark *mark)

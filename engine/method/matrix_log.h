@@ -37,14 +37,14 @@ enum {
     STROBE_MATRIX_ENTRIES_DEFAULT = 1000000,
     STROBE_MATRIX_ENTRIES_MAX = 1 << 28,
     STROBE_MATRIX_TICK_MS = 5,
-    STROBE_MATRIX_EXPIRE_MS = 10000,     /* a log that nobody starts stops so long after its first method, */
-    STROBE_MATRIX_RELEASE_MS = 10000,    /* and gives its memory up so long after it was opened */
+    STROBE_MATRIX_EXPIRE_MS = 10000,  /* a log that nobody starts stops so long after its first method, */
+    STROBE_MATRIX_RELEASE_MS = 10000, /* and gives its memory up so long after it was opened */
 };
 
 /* ---- the clock */
 
 struct strobe_matrix_clock {
-    strobe_a64 word;             /* ms << 1 | it stands still */
+    strobe_a64 word; /* ms << 1 | it stands still */
     uint64_t base_ns;
     bool freezes;
 };
@@ -81,20 +81,20 @@ enum strobe_matrix_state {
 };
 
 struct strobe_matrix_log {
-    strobe_a64 *entries;         /* slot_count of them: one more than are kept, for the one being written */
+    strobe_a64 *entries; /* slot_count of them: one more than are kept, for the one being written */
     struct strobe_matrix_clock *clock;
-    strobe_a64 written;          /* entries since it was opened */
-    uint64_t lap_end;            /* what `written` will be when all slots have been written once more */
-    uintptr_t lap_address;       /* of position 0, were the ring as long as that */
+    strobe_a64 written;    /* entries since it was opened */
+    uint64_t lap_end;      /* what `written` will be when all slots have been written once more */
+    uintptr_t lap_address; /* of position 0, were the ring as long as that */
     uint32_t slot_count;
-    strobe_a32 state;            /* enum strobe_matrix_state */
-    uint32_t nested;             /* messages that have begun and not ended */
-    strobe_a64 expire_at_ms;     /* 0 = no method yet */
+    strobe_a32 state;        /* enum strobe_matrix_state */
+    uint32_t nested;         /* messages that have begun and not ended */
+    strobe_a64 expire_at_ms; /* 0 = no method yet */
     uint64_t release_at_ms;
-    bool expire_done, release_done;      /* of strobe_matrix_due */
-    strobe_a64 refused_ids;      /* calls that were not written: their id is none */
-    strobe_a64 refused_stopped;  /* it was not recording */
-    strobe_a64 unmatched_ends;   /* messages that ended and had not begun */
+    bool expire_done, release_done; /* of strobe_matrix_due */
+    strobe_a64 refused_ids;         /* calls that were not written: their id is none */
+    strobe_a64 refused_stopped;     /* it was not recording */
+    strobe_a64 unmatched_ends;      /* messages that ended and had not begun */
 };
 
 /* Bytes of memory for a log that keeps `capacity` entries, 1 .. STROBE_MATRIX_ENTRIES_MAX. Any context. */
@@ -117,8 +117,8 @@ static STROBE_ALWAYS_INLINE void strobe_matrix_put(struct strobe_matrix_log *log
         return;
     }
     strobe_a64 *slot = (strobe_a64 *)(log->lap_address + (uintptr_t)position * sizeof *slot);
-    strobe_store_release(slot, enter | (uint64_t)id << STROBE_MATRIX_ID_SHIFT |
-                                   strobe_load_relaxed(&log->clock->word) >> 1);
+    strobe_store_release(slot,
+                         enter | (uint64_t)id << STROBE_MATRIX_ID_SHIFT | strobe_load_relaxed(&log->clock->word) >> 1);
     strobe_store_release(&log->written, position + 1);
 }
 

@@ -12,9 +12,9 @@
  * Who can hold up whom: nobody. A sampler meets one place, and either takes it or gives up. Readers write nothing. */
 #include "engine/method/netease_ring.h"
 
-enum { TICKS, ABOUT, FRAMES };           /* words of a place behind its first */
-#define BUSY UINT64_C(1)
-#define CUT (UINT64_C(1) << 63)
+enum { TICKS, ABOUT, FRAMES }; /* words of a place behind its first */
+#define BUSY       UINT64_C(1)
+#define CUT        (UINT64_C(1) << 63)
 #define COUNT_MASK UINT64_C(0x7fffffff)
 
 static size_t place_words(uint32_t frames)
@@ -29,7 +29,8 @@ static bool in_range(uint32_t capacity, uint32_t frames)
 
 size_t strobe_netease_ring_bytes(uint32_t capacity, uint32_t frames)
 {
-    if (!in_range(capacity, frames) || capacity > (SIZE_MAX / 2) / (place_words(frames) * sizeof(strobe_a64))) return 0;
+    if (!in_range(capacity, frames) || capacity > (SIZE_MAX / 2) / (place_words(frames) * sizeof(strobe_a64)))
+        return 0;
     return sizeof(struct strobe_netease_head) + capacity * place_words(frames) * sizeof(strobe_a64);
 }
 
@@ -43,9 +44,11 @@ void strobe_netease_ring_create(void *memory, uint32_t capacity, uint32_t frames
 enum strobe_status strobe_netease_ring_open(void *memory, size_t bytes, struct strobe_netease_ring *out)
 {
     struct strobe_netease_head *head = memory;
-    if (bytes < sizeof *head) return STROBE_BAD_INPUT;
+    if (bytes < sizeof *head)
+        return STROBE_BAD_INPUT;
     size_t needed = strobe_netease_ring_bytes(head->capacity, head->frames);
-    if (!needed || bytes < needed) return STROBE_BAD_INPUT;
+    if (!needed || bytes < needed)
+        return STROBE_BAD_INPUT;
     out->head = head;
     out->places = (strobe_a64 *)(void *)(head + 1);
     return STROBE_OK;
@@ -67,7 +70,8 @@ static uint64_t committed(uint64_t number)
 static bool take(strobe_a64 *place, uint64_t number)
 {
     uint64_t found = strobe_load_relaxed(place);
-    if (found & BUSY || found > committed(number)) return false;
+    if (found & BUSY || found > committed(number))
+        return false;
     return strobe_cas_acquire(place, &found, committed(number) | BUSY);
 }
 
@@ -91,7 +95,8 @@ enum strobe_status strobe_netease_ring_put(const struct strobe_netease_ring *rin
     }
     strobe_store_relaxed(&words[TICKS], capture->ticks);
     strobe_store_relaxed(&words[ABOUT], capture->tid | (uint64_t)count << 32 | (cut ? CUT : 0));
-    for (uint32_t i = 0; i < count; i++) strobe_store_relaxed(&words[FRAMES + i], frames[i]);
+    for (uint32_t i = 0; i < count; i++)
+        strobe_store_relaxed(&words[FRAMES + i], frames[i]);
     strobe_store_release(place, committed(mine));
     return STROBE_OK;
 }
@@ -118,14 +123,19 @@ enum strobe_status strobe_netease_ring_read(const struct strobe_netease_ring *ri
 {
     const strobe_a64 *place = place_of(ring, number), *words = place + 1;
     uint64_t word = strobe_load_acquire(place);
-    if (number < strobe_netease_ring_overwritten(ring) || (word & ~BUSY) > committed(number)) return STROBE_GONE;
-    if (word != committed(number)) return STROBE_NO_ENTRY;
+    if (number < strobe_netease_ring_overwritten(ring) || (word & ~BUSY) > committed(number))
+        return STROBE_GONE;
+    if (word != committed(number))
+        return STROBE_NO_ENTRY;
     uint64_t about = strobe_load_relaxed(&words[ABOUT]);
     uint32_t count = about >> 32 & COUNT_MASK;
-    *out = (struct strobe_netease_capture){.number = number, .ticks = strobe_load_relaxed(&words[TICKS]),
-                                           .tid = (uint32_t)about, .cut = (about & CUT) != 0,
+    *out = (struct strobe_netease_capture){.number = number,
+                                           .ticks = strobe_load_relaxed(&words[TICKS]),
+                                           .tid = (uint32_t)about,
+                                           .cut = (about & CUT) != 0,
                                            .count = count < ring->head->frames ? count : ring->head->frames};
-    for (uint32_t i = 0; i < out->count; i++) frames[i] = strobe_load_relaxed(&words[FRAMES + i]);
+    for (uint32_t i = 0; i < out->count; i++)
+        frames[i] = strobe_load_relaxed(&words[FRAMES + i]);
     strobe_fence_acquire();
     return strobe_load_relaxed(place) == word ? STROBE_OK : STROBE_GONE;
 }
@@ -141,7 +151,8 @@ bool strobe_netease_list_next(const struct strobe_netease_ring *ring, struct str
 {
     while (list->next > list->end) {
         enum strobe_status status = strobe_netease_ring_read(ring, --list->next, out, frames);
-        if (status == STROBE_OK) return true;
+        if (status == STROBE_OK)
+            return true;
         *(status == STROBE_GONE ? &list->gone : &list->missing) += 1;
     }
     return false;

@@ -33,20 +33,23 @@
 enum { STROBE_NETEASE_FRAMES_MAX = 1024, STROBE_NETEASE_CAPACITY_MAX = 1 << 20 };
 
 struct strobe_netease_head {
-    uint32_t capacity;                   /* captures kept: 1 .. STROBE_NETEASE_CAPACITY_MAX */
-    uint32_t frames;                     /* of one capture: 1 .. STROBE_NETEASE_FRAMES_MAX */
+    uint32_t capacity; /* captures kept: 1 .. STROBE_NETEASE_CAPACITY_MAX */
+    uint32_t frames;   /* of one capture: 1 .. STROBE_NETEASE_FRAMES_MAX */
     strobe_a64 next, refused;
 };
 
 /* A process-local view of a ring; cheap to make, holds no state of its own. */
-struct strobe_netease_ring { struct strobe_netease_head *head; strobe_a64 *places; };
+struct strobe_netease_ring {
+    struct strobe_netease_head *head;
+    strobe_a64 *places;
+};
 
 struct strobe_netease_capture {
     uint64_t number;
-    uint64_t ticks;                      /* when the thread stood */
+    uint64_t ticks; /* when the thread stood */
     uint32_t tid;
-    uint32_t count;                      /* frames that are kept */
-    bool cut;                            /* there were more, at the root end */
+    uint32_t count; /* frames that are kept */
+    bool cut;       /* there were more, at the root end */
 };
 
 /* Bytes for a ring; 0 when one of the two is out of range. Any context. */
@@ -80,8 +83,8 @@ enum strobe_status strobe_netease_ring_read(const struct strobe_netease_ring *ri
 /* A list of the captures, the newest first: of the numbers drawn when it began, the last N. What could not be read is
  * counted as it is met. */
 struct strobe_netease_list {
-    uint64_t next, end;                  /* numbers next - 1 down to end are still to come */
-    uint64_t gone, missing;              /* overwritten since the list began; those there was no entry for */
+    uint64_t next, end;     /* numbers next - 1 down to end are still to come */
+    uint64_t gone, missing; /* overwritten since the list began; those there was no entry for */
 };
 
 /* Any context. */

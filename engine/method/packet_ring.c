@@ -10,8 +10,8 @@ enum {
     NEXT = 2,
     SIZE_SHIFT = 2,
 };
-#define MAGIC UINT64_C(0x00316b7061656872)   /* "rheapk1" */
-#define BUSY 1u
+#define MAGIC UINT64_C(0x00316b7061656872) /* "rheapk1" */
+#define BUSY  1u
 
 struct strobe_packet_tickets {
     alignas(LINE_BYTES) strobe_a64 next;
@@ -23,8 +23,9 @@ uint32_t strobe_packet_ring_slots(uint64_t asked)
 {
     if (!asked)
         return STROBE_PACKET_SLOTS_DEFAULT;
-    return asked < STROBE_PACKET_SLOTS_LEAST ? STROBE_PACKET_SLOTS_LEAST
-           : asked > STROBE_PACKET_SLOTS_MOST ? STROBE_PACKET_SLOTS_MOST : (uint32_t)asked;
+    return asked < STROBE_PACKET_SLOTS_LEAST  ? STROBE_PACKET_SLOTS_LEAST
+           : asked > STROBE_PACKET_SLOTS_MOST ? STROBE_PACKET_SLOTS_MOST
+                                              : (uint32_t)asked;
 }
 
 size_t strobe_packet_ring_bytes(uint32_t slots)
@@ -98,7 +99,10 @@ uint64_t strobe_packet_tickets(const struct strobe_packet_ring *ring)
 /* ---- writing */
 
 /* What is left of a message. */
-struct parts { const unsigned char *head, *body; size_t head_bytes, body_bytes; };
+struct parts {
+    const unsigned char *head, *body;
+    size_t head_bytes, body_bytes;
+};
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -141,8 +145,8 @@ static bool own(struct strobe_packet_slot *slot, uint32_t done)
     return true;
 }
 
-enum strobe_status strobe_packet_write_parts(const struct strobe_packet_ring *ring, const void *head,
-                                             size_t head_bytes, const void *body, size_t body_bytes)
+enum strobe_status strobe_packet_write_parts(const struct strobe_packet_ring *ring, const void *head, size_t head_bytes,
+                                             const void *body, size_t body_bytes)
 {
     struct parts p = {head, body, head_bytes, body_bytes};
     if (head_bytes > STROBE_PACKET_MESSAGE_MAX || body_bytes > STROBE_PACKET_MESSAGE_MAX - head_bytes ||
@@ -163,8 +167,7 @@ enum strobe_status strobe_packet_write_parts(const struct strobe_packet_ring *ri
         }
         strobe_fence_release();
         strobe_store_relaxed(&slot->stream, stream);
-        strobe_store_relaxed(&slot->shape,
-                             (uint32_t)size << SIZE_SHIFT | (i + 1 < count ? NEXT : 0) | (i ? 0 : START));
+        strobe_store_relaxed(&slot->shape, (uint32_t)size << SIZE_SHIFT | (i + 1 < count ? NEXT : 0) | (i ? 0 : START));
         put_data(slot, data, size);
         strobe_store_release(&slot->seq, done);
         if (++at == ring->capacity) {

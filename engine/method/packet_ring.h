@@ -40,11 +40,11 @@
 
 enum {
 #ifdef STROBE_SMALL
-    STROBE_PACKET_WORDS = 1,         /* for exploration: the algorithm does not depend on it */
+    STROBE_PACKET_WORDS = 1, /* for exploration: the algorithm does not depend on it */
 #else
     STROBE_PACKET_WORDS = 6,
 #endif
-    STROBE_PACKET_DATA_BYTES = 4 + 8 * STROBE_PACKET_WORDS,     /* 52 */
+    STROBE_PACKET_DATA_BYTES = 4 + 8 * STROBE_PACKET_WORDS, /* 52 */
     STROBE_PACKET_MESSAGE_MAX = 1024,
     STROBE_PACKET_SLOTS_LEAST = 10000,
     STROBE_PACKET_SLOTS_MOST = 5000000,
@@ -55,18 +55,18 @@ enum {
 /* As both sides touch it: racy by design, the sequence word tells (explored: packet/read). */
 struct strobe_packet_slot {
     strobe_a32 seq;
-    strobe_a32 stream;               /* low half of the message's first ticket */
-    strobe_a32 shape;                /* size << 2 | next << 1 | start */
-    strobe_a32 first;                /* data bytes 0 .. 3 */
+    strobe_a32 stream; /* low half of the message's first ticket */
+    strobe_a32 shape;  /* size << 2 | next << 1 | start */
+    strobe_a32 first;  /* data bytes 0 .. 3 */
     strobe_a64 rest[STROBE_PACKET_WORDS];
 };
 _Static_assert(sizeof(struct strobe_packet_slot) == 12 + STROBE_PACKET_DATA_BYTES, "a packet is a cache line");
 
 struct strobe_packet_head {
-    strobe_a64 magic;                /* stored last: a file whose making was cut off has none */
+    strobe_a64 magic; /* stored last: a file whose making was cut off has none */
     uint32_t version;
-    uint32_t capacity;               /* slots */
-    strobe_a64 note[8];              /* the writer's own words about what it writes; 0 at first */
+    uint32_t capacity;  /* slots */
+    strobe_a64 note[8]; /* the writer's own words about what it writes; 0 at first */
 };
 
 /* A process-local view; cheap to make, holds no state of its own. */
@@ -107,8 +107,8 @@ uint32_t strobe_packet_ring_recover(const struct strobe_packet_ring *ring);
 enum strobe_status strobe_packet_write(const struct strobe_packet_ring *ring, const void *message, size_t bytes);
 
 /* The same for a message in two parts, neither of which needs to be copied together by the caller. */
-enum strobe_status strobe_packet_write_parts(const struct strobe_packet_ring *ring, const void *head,
-                                             size_t head_bytes, const void *body, size_t body_bytes);
+enum strobe_status strobe_packet_write_parts(const struct strobe_packet_ring *ring, const void *head, size_t head_bytes,
+                                             const void *body, size_t body_bytes);
 
 /* Messages that strobe_packet_write has dropped (STROBE_LATE). Any context. */
 uint64_t strobe_packet_dropped(const struct strobe_packet_ring *ring);
@@ -119,15 +119,15 @@ uint64_t strobe_packet_tickets(const struct strobe_packet_ring *ring);
 /* ---- reading: any process that maps the ring, while it is written to or after. Never stops writers. */
 
 enum strobe_packet_look {
-    STROBE_PACKET_HERE,       /* *out is a whole packet */
-    STROBE_PACKET_EARLY,      /* not yet written: its writer is on the way, has dropped it, or has died before */
-    STROBE_PACKET_BUSY,       /* half-written, by a writer that lives or died there */
-    STROBE_PACKET_LAPPED,     /* overwritten by a later turn, perhaps while it was copied */
+    STROBE_PACKET_HERE,   /* *out is a whole packet */
+    STROBE_PACKET_EARLY,  /* not yet written: its writer is on the way, has dropped it, or has died before */
+    STROBE_PACKET_BUSY,   /* half-written, by a writer that lives or died there */
+    STROBE_PACKET_LAPPED, /* overwritten by a later turn, perhaps while it was copied */
 };
 
 struct strobe_packet {
     uint32_t stream;
-    bool start, next;         /* first of its message; followed by another of it */
+    bool start, next; /* first of its message; followed by another of it */
     uint32_t size;
     unsigned char data[STROBE_PACKET_DATA_BYTES];
 };
@@ -143,11 +143,11 @@ enum strobe_packet_look strobe_packet_at(const struct strobe_packet_ring *ring, 
  * where `before` were overwritten before the reader began. */
 struct strobe_packet_reader {
     const struct strobe_packet_ring *ring;
-    uint64_t next, end;       /* tickets */
+    uint64_t next, end; /* tickets */
     uint64_t before;
-    uint64_t messages;        /* whole ones */
-    uint64_t packets;         /* of those */
-    uint64_t parts;           /* packets of messages that are not all there */
+    uint64_t messages; /* whole ones */
+    uint64_t packets;  /* of those */
+    uint64_t parts;    /* packets of messages that are not all there */
     uint64_t early, busy, lapped;
 };
 

@@ -34,7 +34,7 @@ static char *add_seconds(char *to, uint64_t ns, uint32_t digits)
 static char *add_text(char *to, const char *text, size_t bytes, uint64_t *blanked)
 {
     while (bytes && (text[bytes - 1] == '\n' || text[bytes - 1] == 0))
-        bytes--;                     /* some end their messages so */
+        bytes--; /* some end their messages so */
     for (size_t i = 0; i < bytes; i++) {
         bool blank = text[i] == '\n' || text[i] == '\r' || text[i] == 0;
         *blanked += blank;
@@ -46,7 +46,7 @@ static char *add_text(char *to, const char *text, size_t bytes, uint64_t *blanke
 /* What stands before a name. */
 static const char *const prefixes[STROBE_ATRACE_KINDS] = {
     [STROBE_ATRACE_ENTER] = "|B:", [STROBE_ATRACE_LEAVE] = "|E:", [STROBE_ATRACE_THROW] = "|T:",
-    [STROBE_ATRACE_BEGIN] = "|", [STROBE_ATRACE_END] = "",
+    [STROBE_ATRACE_BEGIN] = "|",   [STROBE_ATRACE_END] = "",
 };
 
 size_t strobe_rhea_line(char *to, uint64_t time_ns, uint32_t digits, uint32_t tid, uint32_t pid,
@@ -125,9 +125,9 @@ enum strobe_status strobe_rhea_log(const struct strobe_packet_ring *ring, uint32
             s.strange++;
             continue;
         }
-        size_t length = strobe_rhea_line(line, e.time_ns, digits, main_only ? 0 : e.tid, pid,
-                                         (enum strobe_atrace_kind)e.kind, message + sizeof e, bytes - sizeof e,
-                                         &s.blanked);
+        size_t length =
+            strobe_rhea_line(line, e.time_ns, digits, main_only ? 0 : e.tid, pid, (enum strobe_atrace_kind)e.kind,
+                             message + sizeof e, bytes - sizeof e, &s.blanked);
         taken = put(ctx, line, length);
         s.lines += taken;
     }

@@ -22,10 +22,10 @@
 typedef bool strobe_rhea_put(void *ctx, const char *text, size_t bytes);
 
 struct strobe_rhea_log_stats {
-    uint64_t lines;              /* messages told */
-    uint64_t packets_lost;       /* overwritten, half-written, or of messages that are not all there */
-    uint64_t strange;            /* entries that are none of ours: damage */
-    uint64_t blanked;            /* newlines and NULs in messages */
+    uint64_t lines;        /* messages told */
+    uint64_t packets_lost; /* overwritten, half-written, or of messages that are not all there */
+    uint64_t strange;      /* entries that are none of ours: damage */
+    uint64_t blanked;      /* newlines and NULs in messages */
 };
 
 /* Writes the log of a ring. `digits` of a second: 6 as the original, or up to 9. STROBE_BAD_INPUT: no capture has noted

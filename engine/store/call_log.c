@@ -34,7 +34,7 @@ enum {
     LAST_TRIES = 2,
     LOOK_TRIES = 2,
 #else
-    POLITE_TRIES = 8,    /* first round: blocks tried that must have been finished half a lap ago or earlier */
+    POLITE_TRIES = 8, /* first round: blocks tried that must have been finished half a lap ago or earlier */
     LAST_TRIES = 64,
     LOOK_TRIES = 4,
 #endif
@@ -196,8 +196,8 @@ enum strobe_call_look strobe_call_look(const struct strobe_call_log *log, uint32
         out->open = state & 1;
         if (out->open && ticket != state >> 1)
             return STROBE_CALLS_TAKEN;
-        out->count = copy_entries(b, out->open || used > STROBE_CALL_ENTRIES ? STROBE_CALL_ENTRIES : (uint32_t)used,
-                                  out);
+        out->count =
+            copy_entries(b, out->open || used > STROBE_CALL_ENTRIES ? STROBE_CALL_ENTRIES : (uint32_t)used, out);
         strobe_fence_acquire();
         if (strobe_load_relaxed(&b->state) != state)
             continue;

@@ -33,10 +33,10 @@
 #include <stdint.h>
 
 enum {
-#ifdef STROBE_SMALL      /* for exploration: the algorithm works with any value */
+#ifdef STROBE_SMALL /* for exploration: the algorithm works with any value */
     STROBE_CALL_ENTRIES = 2,
 #else
-    STROBE_CALL_ENTRIES = 1022,        /* entries of a block; with its head a block has 16 KiB */
+    STROBE_CALL_ENTRIES = 1022, /* entries of a block; with its head a block has 16 KiB */
 #endif
     STROBE_CALL_BLOCKS_MAX = 1 << 18,
 };
@@ -44,26 +44,30 @@ enum {
 /* Bit of an entry's word: set when the entry is an exit. The other bits are the function's address. */
 #define STROBE_CALL_EXIT ((uint64_t)1 << 63)
 
-struct strobe_call_entry { strobe_a64 ticks, word; };
+struct strobe_call_entry {
+    strobe_a64 ticks, word;
+};
 
 struct strobe_call_block {
-    strobe_a64 state;                  /* see call_log.c; 0: never used */
-    strobe_a64 ticket;                 /* of the owner that has cleared the block and written its entries */
-    strobe_a64 thread;                 /* that owner's index in the thread table */
-    strobe_a64 used;                   /* number of entries; valid once the block is finished */
+    strobe_a64 state;  /* see call_log.c; 0: never used */
+    strobe_a64 ticket; /* of the owner that has cleared the block and written its entries */
+    strobe_a64 thread; /* that owner's index in the thread table */
+    strobe_a64 used;   /* number of entries; valid once the block is finished */
     struct strobe_call_entry entry[STROBE_CALL_ENTRIES];
 };
 
 /* Accounting of one thread. Additions are atomic, because the thread's signal handlers add, too. `told` counts entries
  * of finished blocks, `refused` entries that were not taken. `overwrote` counts entries of any thread that this thread
  * overwrote. */
-struct strobe_call_account { strobe_a64 told, refused, overwrote; };
+struct strobe_call_account {
+    strobe_a64 told, refused, overwrote;
+};
 
 struct strobe_call_head {
-    strobe_a64 next;                   /* the cursor: numbers drawn so far */
+    strobe_a64 next; /* the cursor: numbers drawn so far */
     uint32_t block_count;
     uint32_t account_count;
-    uint32_t keep_oldest;              /* 1: a full log refuses new entries */
+    uint32_t keep_oldest; /* 1: a full log refuses new entries */
     uint32_t unused;
 };
 
@@ -78,7 +82,7 @@ struct strobe_call_log {
 struct strobe_call_writer {
     struct strobe_call_entry *next, *end;
     uint64_t ticket;
-    uint32_t block;                    /* index + 1; 0 = none */
+    uint32_t block; /* index + 1; 0 = none */
 };
 
 /* Returns the bytes of a log. Any context. */
@@ -117,23 +121,24 @@ static inline void strobe_call_put(struct strobe_call_writer *w, uint64_t ticks,
 
 /* A copy of a block. */
 struct strobe_call_copy {
-    uint64_t ticket;                   /* later blocks of one writer have greater tickets */
-    uint32_t thread;                   /* below account_count */
+    uint64_t ticket; /* later blocks of one writer have greater tickets */
+    uint32_t thread; /* below account_count */
     uint32_t count;
     bool open;
-    struct { uint64_t ticks, word; } entry[STROBE_CALL_ENTRIES];
+    struct {
+        uint64_t ticks, word;
+    } entry[STROBE_CALL_ENTRIES];
 };
 
 enum strobe_call_look {
-    STROBE_CALLS_EMPTY,                /* the block was never used */
-    STROBE_CALLS_THERE,                /* *out is a whole copy */
-    STROBE_CALLS_TAKEN,                /* the next owner is claiming the block; the entries it held are lost */
-    STROBE_CALLS_DAMAGED,              /* the block holds values that no writer writes */
+    STROBE_CALLS_EMPTY,   /* the block was never used */
+    STROBE_CALLS_THERE,   /* *out is a whole copy */
+    STROBE_CALLS_TAKEN,   /* the next owner is claiming the block; the entries it held are lost */
+    STROBE_CALLS_DAMAGED, /* the block holds values that no writer writes */
 };
 
 /* Copies block `index`, below block_count, also while a thread writes it. Stops no writer. Any thread (explored:
  * calls/look, calls/turns). */
-enum strobe_call_look strobe_call_look(const struct strobe_call_log *log, uint32_t index,
-                                       struct strobe_call_copy *out);
+enum strobe_call_look strobe_call_look(const struct strobe_call_log *log, uint32_t index, struct strobe_call_copy *out);
 
 #endif

@@ -24,7 +24,7 @@ enum {
     STROBE_MATRIX_ID_SHIFT = 43,
     STROBE_MATRIX_ID_MASK = 0xFFFFF,
 };
-#define STROBE_MATRIX_ENTER (UINT64_C(1) << 63)
+#define STROBE_MATRIX_ENTER  (UINT64_C(1) << 63)
 #define STROBE_MATRIX_MS_MAX ((UINT64_C(1) << STROBE_MATRIX_ID_SHIFT) - 1)
 
 static inline uint64_t strobe_matrix_entry(bool enter, uint32_t id, uint64_t ms)

@@ -2,8 +2,13 @@
 
 #include <string.h>
 
-struct entry { uint64_t address; uint32_t bytes, flags; };   /* then struct range (STROBE_NAME_CODE), text */
-struct range { uint64_t bytes, begin_ticks; };
+struct entry {
+    uint64_t address;
+    uint32_t bytes, flags;
+}; /* then struct range (STROBE_NAME_CODE), text */
+struct range {
+    uint64_t bytes, begin_ticks;
+};
 
 static uint64_t entry_bytes(uint64_t length)
 {
@@ -74,7 +79,7 @@ bool strobe_names_next(const struct strobe_names *n, uint64_t *at, struct strobe
     if (e.bytes < range_bytes || e.bytes - range_bytes > STROBE_NAME_BYTES_MAX || entry_bytes(e.bytes) > used - *at)
         return false;
     memcpy(&range, p + sizeof e, range_bytes);
-    *out = (struct strobe_named_address){e.address, p + sizeof e + range_bytes, e.bytes - range_bytes, e.flags,
+    *out = (struct strobe_named_address){e.address,   p + sizeof e + range_bytes, e.bytes - range_bytes, e.flags,
                                          range.bytes, range.begin_ticks};
     *at += entry_bytes(e.bytes);
     return true;

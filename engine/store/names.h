@@ -23,22 +23,27 @@
 
 /* Flags of an entry. */
 enum {
-    STROBE_NAME_STALE = 1,   /* the method was gone when the names were written; the text is a placeholder */
-    STROBE_NAME_CODE = 2,    /* the name covers [address, address + code_bytes), from begin_ticks on */
+    STROBE_NAME_STALE = 1, /* the method was gone when the names were written; the text is a placeholder */
+    STROBE_NAME_CODE = 2,  /* the name covers [address, address + code_bytes), from begin_ticks on */
 };
 
-enum { STROBE_NAME_BYTES_MAX = 1 << 14 };   /* bytes of a text; a longer text is cut */
+enum { STROBE_NAME_BYTES_MAX = 1 << 14 }; /* bytes of a text; a longer text is cut */
 
-struct strobe_names_head { strobe_a64 used, refused; };   /* bytes of entries; number of names that did not fit */
+struct strobe_names_head {
+    strobe_a64 used, refused;
+}; /* bytes of entries; number of names that did not fit */
 
 /* A view of the region. head is NULL when the session has no region of names. */
-struct strobe_names { struct strobe_names_head *head; uint64_t bytes; };
+struct strobe_names {
+    struct strobe_names_head *head;
+    uint64_t bytes;
+};
 
 struct strobe_named_address {
     uint64_t address;
-    const char *text;                   /* `bytes` long, without a terminating NUL */
+    const char *text; /* `bytes` long, without a terminating NUL */
     uint32_t bytes, flags;
-    uint64_t code_bytes, begin_ticks;   /* 0 without STROBE_NAME_CODE */
+    uint64_t code_bytes, begin_ticks; /* 0 without STROBE_NAME_CODE */
 };
 
 /* Adds the name of an address that has no name yet. STROBE_FULL: the name does not fit; it is counted in `refused`.

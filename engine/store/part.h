@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
-struct strobe_part { uint64_t offset, bytes; };
+struct strobe_part {
+    uint64_t offset, bytes;
+};
 
 #endif

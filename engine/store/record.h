@@ -40,17 +40,17 @@
 /* The event that caused a sample. Stored as a byte: append only. */
 enum strobe_kind {
     STROBE_KIND_NONE = 0,
-    STROBE_KIND_ASYNC,   /* the sampler stopped the thread */
-    STROBE_KIND_ALLOC,   /* malloc calloc realloc posix_memalign ... */
+    STROBE_KIND_ASYNC, /* the sampler stopped the thread */
+    STROBE_KIND_ALLOC, /* malloc calloc realloc posix_memalign ... */
     STROBE_KIND_FREE,
-    STROBE_KIND_MUTEX,   /* mutex lock */
+    STROBE_KIND_MUTEX, /* mutex lock */
     STROBE_KIND_RWLOCK,
-    STROBE_KIND_COND,    /* condition variable wait, barrier wait */
+    STROBE_KIND_COND, /* condition variable wait, barrier wait */
     STROBE_KIND_SEM,
-    STROBE_KIND_UNLOCK,  /* any release of the above: unlock, signal, broadcast, post */
-    STROBE_KIND_READ,    /* read pread readv mq_receive */
-    STROBE_KIND_WRITE,   /* write pwrite writev mq_send */
-    STROBE_KIND_OPEN,    /* open openat creat */
+    STROBE_KIND_UNLOCK, /* any release of the above: unlock, signal, broadcast, post */
+    STROBE_KIND_READ,   /* read pread readv mq_receive */
+    STROBE_KIND_WRITE,  /* write pwrite writev mq_send */
+    STROBE_KIND_OPEN,   /* open openat creat */
     STROBE_KIND_CLOSE,
     STROBE_KIND_SYNC,    /* fsync fdatasync */
     STROBE_KIND_POLL,    /* poll select epoll_wait and kin */
@@ -70,24 +70,24 @@ enum strobe_kind {
     STROBE_KIND_HITCH,   /* not an event of the program: its run loop was late */
     STROBE_KIND_CPU,     /* the thread's own CPU clock ticked: see strobe_sample_interrupted */
     STROBE_KIND_COUNT,
-    STROBE_KIND_ROOM = 32   /* number of accounts in a thread entry: greater than needed, so that kinds can be added */
+    STROBE_KIND_ROOM = 32 /* number of accounts in a thread entry: greater than needed, so that kinds can be added */
 };
 _Static_assert(STROBE_KIND_COUNT <= STROBE_KIND_ROOM, "every kind has its account");
 
 /* The quantity of a COUNTER. Stored: append only. */
 enum strobe_series {
-    STROBE_SERIES_CPU_NS,           /* CPU time of the whole process so far, the sampler's included */
-    STROBE_SERIES_FOOTPRINT_BYTES,  /* memory private to the process, as the system counts it; see the backend */
-    STROBE_SERIES_THREADS,          /* number of its threads, the sampler included */
+    STROBE_SERIES_CPU_NS,          /* CPU time of the whole process so far, the sampler's included */
+    STROBE_SERIES_FOOTPRINT_BYTES, /* memory private to the process, as the system counts it; see the backend */
+    STROBE_SERIES_THREADS,         /* number of its threads, the sampler included */
     STROBE_SERIES_COUNT,
-    STROBE_SERIES_END_CPU_NS = 255  /* not a series: CPU time of the record's thread when the session ended. The thread
-                                       was alive, and not in a recorded call */
+    STROBE_SERIES_END_CPU_NS = 255 /* not a series: CPU time of the record's thread when the session ended. The thread
+                                      was alive, and not in a recorded call */
 };
 
 /* The severity of a late turn of a run loop. Stored: append only. */
 enum strobe_hitch {
-    STROBE_HITCH_FRAME,   /* hitch: frames were late */
-    STROBE_HITCH_HANG,    /* hang: the app did not respond */
+    STROBE_HITCH_FRAME, /* hitch: frames were late */
+    STROBE_HITCH_HANG,  /* hang: the app did not respond */
     STROBE_HITCH_COUNT
 };
 
@@ -112,18 +112,18 @@ enum {
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */
 struct strobe_record {
-    uint64_t ticks;        /* first sample, or begin of the scope */
-    uint64_t duration;     /* ticks from there to the last sample, or to the end of the scope */
-    uint64_t cpu_ns;       /* thread CPU time at the last sample or end */
-    uint64_t arg;          /* subject of the call: size, descriptor, address of the lock; else 0 */
-    uint32_t stack;        /* stack table id at the last sample; 0 = none */
-    uint32_t thread;       /* index in the session's thread table: one (tid, generation) */
-    uint32_t message;      /* message that the thread was processing; 0 = not known */
-    uint32_t count;        /* samples merged in this record, at least 1 */
-    uint32_t cpu_span_ns;  /* CPU time used between first and last; saturates at UINT32_MAX. WAKE, COUNTER: see above */
-    uint8_t kind;          /* enum strobe_kind */
-    uint8_t reserved;      /* 0 */
-    uint16_t flags;        /* STROBE_FLAG_* */
+    uint64_t ticks;       /* first sample, or begin of the scope */
+    uint64_t duration;    /* ticks from there to the last sample, or to the end of the scope */
+    uint64_t cpu_ns;      /* thread CPU time at the last sample or end */
+    uint64_t arg;         /* subject of the call: size, descriptor, address of the lock; else 0 */
+    uint32_t stack;       /* stack table id at the last sample; 0 = none */
+    uint32_t thread;      /* index in the session's thread table: one (tid, generation) */
+    uint32_t message;     /* message that the thread was processing; 0 = not known */
+    uint32_t count;       /* samples merged in this record, at least 1 */
+    uint32_t cpu_span_ns; /* CPU time used between first and last; saturates at UINT32_MAX. WAKE, COUNTER: see above */
+    uint8_t kind;         /* enum strobe_kind */
+    uint8_t reserved;     /* 0 */
+    uint16_t flags;       /* STROBE_FLAG_* */
 };
 _Static_assert(sizeof(struct strobe_record) == 56, "record and sequence word fill one cache line");
 
@@ -131,9 +131,9 @@ _Static_assert(sizeof(struct strobe_record) == 56, "record and sequence word fil
  * increases between the record's begin and its end; they saturate. Fields that the session's config does not collect
  * are 0. */
 struct strobe_metrics {
-    uint64_t alloc_count;       /* allocations since the thread was first seen */
+    uint64_t alloc_count; /* allocations since the thread was first seen */
     uint64_t alloc_bytes;
-    uint32_t minor_faults;      /* since the thread began, as getrusage(2) RUSAGE_THREAD counts */
+    uint32_t minor_faults; /* since the thread began, as getrusage(2) RUSAGE_THREAD counts */
     uint32_t major_faults;
     uint32_t voluntary_switches;
     uint32_t involuntary_switches;
@@ -150,9 +150,9 @@ _Static_assert(sizeof(struct strobe_metrics) == 56, "metrics and sequence word f
 static inline const char *strobe_kind_name(unsigned kind)
 {
     static const char *const name[STROBE_KIND_COUNT] = {
-        "none", "async", "alloc",  "free", "mutex", "rwlock", "cond",  "sem",    "unlock", "read",  "write",
-        "open", "close", "sync",   "poll", "net",   "sleep",  "clock", "thread", "load",   "child", "monitor",
-        "park", "jni",   "gc",     "ipc",  "wake",   "counter", "hitch", "cpu",
+        "none",  "async",   "alloc", "free", "mutex", "rwlock", "cond",  "sem",     "unlock", "read",
+        "write", "open",    "close", "sync", "poll",  "net",    "sleep", "clock",   "thread", "load",
+        "child", "monitor", "park",  "jni",  "gc",    "ipc",    "wake",  "counter", "hitch",  "cpu",
     };
     return kind < STROBE_KIND_COUNT ? name[kind] : "unknown";
 }

@@ -11,7 +11,8 @@
 static int reserve(int fd, uint64_t bytes)
 {
     fstore_t blocks = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_length = (off_t)bytes};
-    if (fcntl(fd, F_PREALLOCATE, &blocks) != 0) return errno == ENOTSUP ? EOPNOTSUPP : errno;
+    if (fcntl(fd, F_PREALLOCATE, &blocks) != 0)
+        return errno == ENOTSUP ? EOPNOTSUPP : errno;
     return ftruncate(fd, (off_t)bytes) ? errno : 0;
 }
 
@@ -27,9 +28,11 @@ static int reserve(int fd, uint64_t bytes)
 enum strobe_status strobe_reserve(int fd, uint64_t bytes)
 {
     int error;
-    do error = reserve(fd, bytes);
+    do
+        error = reserve(fd, bytes);
     while (error == EINTR);
-    if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) error = ftruncate(fd, (off_t)bytes) ? errno : 0;
+    if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS)
+        error = ftruncate(fd, (off_t)bytes) ? errno : 0;
     errno = error;
     return error ? STROBE_IO : STROBE_OK;
 }

@@ -41,26 +41,26 @@
 enum {
     HEAD_BYTES = 128,
     LINE_BYTES = 128,
-#ifdef STROBE_SMALL      /* for exploration: the algorithm works with any values */
+#ifdef STROBE_SMALL /* for exploration: the algorithm works with any values */
     POLITE_TRIES = 1,
     LAST_TRIES = 2,
     LOOK_TRIES = 2,
 #else
-    POLITE_TRIES = 4,    /* chunks tried in one sub-buffer before the next sub-buffer, in the first round */
-    LAST_TRIES = 32,     /* the same in the second round, when the first round found no chunk */
+    POLITE_TRIES = 4, /* chunks tried in one sub-buffer before the next sub-buffer, in the first round */
+    LAST_TRIES = 32,  /* the same in the second round, when the first round found no chunk */
     LOOK_TRIES = 16,
 #endif
     WORDS = 7,
-    COUNT_WORD = 5,      /* word of a record that holds `count`, in its upper half */
+    COUNT_WORD = 5, /* word of a record that holds `count`, in its upper half */
     FLAGS_WORD = 6,
     FLAGS_SHIFT = 48,
     VERSION_SHIFT = 2,
     VERSION_BITS = 24,
     TICKET_SHIFT = VERSION_SHIFT + VERSION_BITS,
 };
-#define BUSY 1u
-#define METRICS 2u
-#define VERSION_ONE (1u << VERSION_SHIFT)
+#define BUSY         1u
+#define METRICS      2u
+#define VERSION_ONE  (1u << VERSION_SHIFT)
 #define VERSION_MASK (((1u << VERSION_BITS) - 1) << VERSION_SHIFT)
 
 _Static_assert(offsetof(struct strobe_record, count) == 8 * COUNT_WORD + 4, "count is the upper half of its word");
@@ -79,7 +79,7 @@ struct shape {
 static struct shape shape_of(uint32_t sub_count, uint32_t chunks_per_sub)
 {
     size_t chunks = (size_t)sub_count * chunks_per_sub;
-    struct shape s = { .chunks_per_sub = chunks_per_sub };
+    struct shape s = {.chunks_per_sub = chunks_per_sub};
     s.chunks_at = HEAD_BYTES + (size_t)sub_count * sizeof(struct strobe_ring_cursor);
     s.slots_at = (s.chunks_at + chunks * sizeof(strobe_a64) + LINE_BYTES - 1) & ~(size_t)(LINE_BYTES - 1);
     s.bytes = s.slots_at + chunks * STROBE_CHUNK_SLOTS * sizeof(struct strobe_slot);
@@ -89,7 +89,8 @@ static struct shape shape_of(uint32_t sub_count, uint32_t chunks_per_sub)
 static struct shape shape_for(uint32_t slot_capacity, uint32_t sub_count)
 {
     uint32_t chunks_per_sub = 1;
-    while ((uint64_t)chunks_per_sub * sub_count * STROBE_CHUNK_SLOTS < slot_capacity) chunks_per_sub *= 2;
+    while ((uint64_t)chunks_per_sub * sub_count * STROBE_CHUNK_SLOTS < slot_capacity)
+        chunks_per_sub *= 2;
     return shape_of(sub_count, chunks_per_sub);
 }
 
@@ -114,13 +115,15 @@ static bool power_of_two(uint32_t x)
 enum strobe_status strobe_ring_open(void *memory, size_t bytes, struct strobe_ring *out)
 {
     struct strobe_ring_head *head = memory;
-    if (bytes < sizeof *head) return STROBE_BAD_INPUT;
+    if (bytes < sizeof *head)
+        return STROBE_BAD_INPUT;
     if (!power_of_two(head->sub_count) || head->sub_count > STROBE_RING_SUBS_MAX ||
         !power_of_two(head->chunks_per_sub) || head->mode > STROBE_KEEP_OLDEST ||
         (uint64_t)head->sub_count * head->chunks_per_sub * STROBE_CHUNK_SLOTS > STROBE_RING_SLOTS_MAX)
         return STROBE_BAD_INPUT;
     struct shape s = shape_of(head->sub_count, head->chunks_per_sub);
-    if (bytes < s.bytes) return STROBE_BAD_INPUT;
+    if (bytes < s.bytes)
+        return STROBE_BAD_INPUT;
     out->head = head;
     out->cursors = (struct strobe_ring_cursor *)((char *)memory + HEAD_BYTES);
     out->chunks = (strobe_a64 *)((char *)memory + s.chunks_at);
@@ -132,12 +135,12 @@ void strobe_ring_parts(uint32_t slot_capacity, uint32_t sub_count, uint32_t chun
 {
     struct shape s = shape_for(slot_capacity, sub_count);
     if (s.chunks_per_sub <= chunks) {
-        out[0] = (struct strobe_part){ 0, s.bytes };
-        out[1] = (struct strobe_part){ 0, 0 };
+        out[0] = (struct strobe_part){0, s.bytes};
+        out[1] = (struct strobe_part){0, 0};
         return;
     }
-    out[0] = (struct strobe_part){ 0, s.chunks_at + chunks * sizeof(strobe_a64) };
-    out[1] = (struct strobe_part){ s.slots_at, (uint64_t)chunks * STROBE_CHUNK_SLOTS * sizeof(struct strobe_slot) };
+    out[0] = (struct strobe_part){0, s.chunks_at + chunks * sizeof(strobe_a64)};
+    out[1] = (struct strobe_part){s.slots_at, (uint64_t)chunks * STROBE_CHUNK_SLOTS * sizeof(struct strobe_slot)};
 }
 
 void strobe_ring_limit(const struct strobe_ring *ring, uint32_t chunks)
@@ -182,24 +185,29 @@ static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, u
 {
     strobe_a64 *state = &ring->chunks[chunk];
     uint64_t found = strobe_load_relaxed(state);
-    if (found & 1 || draw < (found >> 1) || (found && draw - (found >> 1) < min_age)) return false;
+    if (found & 1 || draw < (found >> 1) || (found && draw - (found >> 1) < min_age))
+        return false;
     strobe_store_relaxed(&w->ticket, draw + 1);
     strobe_store_relaxed(&w->chunk, chunk + 1);
     w->fresh = !found;
-    if (strobe_cas_acquire(state, &found, (draw + 1) << 1 | 1)) return true;
+    if (strobe_cas_acquire(state, &found, (draw + 1) << 1 | 1))
+        return true;
     strobe_store_relaxed(&w->chunk, 0);
     return false;
 }
 
 /* The chunks that writers may claim: the first `chunks` of each of the first `subs` sub-buffers. A relaxed load of
  * `ready` is enough: it publishes no memory, and the file's blocks are reserved before it changes. */
-struct span { uint32_t subs, chunks; };
+struct span {
+    uint32_t subs, chunks;
+};
 
 static struct span claimable(const struct strobe_ring *ring)
 {
     uint32_t ready = strobe_load_relaxed(&ring->head->ready);
-    if (strobe_unlikely(ready)) return (struct span){ 1, ready };
-    return (struct span){ ring->head->sub_count, ring->head->chunks_per_sub };
+    if (strobe_unlikely(ready))
+        return (struct span){1, ready};
+    return (struct span){ring->head->sub_count, ring->head->chunks_per_sub};
 }
 
 static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t sub, uint32_t chunks,
@@ -208,11 +216,14 @@ static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *
     bool keep_oldest = ring->head->mode == STROBE_KEEP_OLDEST;
     strobe_a64 *next = &ring->cursors[sub].next;
     for (uint32_t i = 0; i < tries; i++) {
-        if (keep_oldest && strobe_load_relaxed(next) >= chunks) return false;
+        if (keep_oldest && strobe_load_relaxed(next) >= chunks)
+            return false;
         uint64_t draw = strobe_add_relaxed(next, 1);
-        if (keep_oldest && draw >= chunks) return false;
+        if (keep_oldest && draw >= chunks)
+            return false;
         uint32_t chunk = sub * ring->head->chunks_per_sub + ((uint32_t)draw & (chunks - 1));
-        if (take(ring, w, chunk, draw, min_age)) return true;
+        if (take(ring, w, chunk, draw, min_age))
+            return true;
     }
     return false;
 }
@@ -222,12 +233,14 @@ static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *
  * all sub-buffers at about the same lap. */
 static void keep_level(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
-    if (ring->head->sub_count == 1) return;
+    if (ring->head->sub_count == 1)
+        return;
     uint64_t in_lap = ring->head->chunks_per_sub - 1;
     uint32_t next = (w->home + 1) & (ring->head->sub_count - 1);
     uint64_t here = strobe_load_relaxed(&ring->cursors[w->home].next);
     uint64_t there = strobe_load_relaxed(&ring->cursors[next].next) & ~in_lap;
-    if (there < (here & ~in_lap) || (there == here && here)) w->home = next;
+    if (there < (here & ~in_lap) || (there == here && here))
+        w->home = next;
 }
 
 /* A slow thread can seal its chunk just before the cursor reaches that chunk again. The first round therefore skips
@@ -237,16 +250,19 @@ static bool claim(const struct strobe_ring *ring, struct strobe_ring_writer *w)
     struct span s = claimable(ring);
     keep_level(ring, w);
     for (uint32_t i = 0; i < s.subs; i++)
-        if (claim_in(ring, w, (w->home + i) & (s.subs - 1), s.chunks, POLITE_TRIES, s.chunks / 2)) return true;
+        if (claim_in(ring, w, (w->home + i) & (s.subs - 1), s.chunks, POLITE_TRIES, s.chunks / 2))
+            return true;
     for (uint32_t i = 0; i < s.subs; i++)
-        if (claim_in(ring, w, (w->home + i) & (s.subs - 1), s.chunks, LAST_TRIES, 0)) return true;
+        if (claim_in(ring, w, (w->home + i) & (s.subs - 1), s.chunks, LAST_TRIES, 0))
+            return true;
     return false;
 }
 
 void strobe_ring_writer_close(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
     uint32_t chunk = strobe_load_relaxed(&w->chunk);
-    if (chunk) seal(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
+    if (chunk)
+        seal(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
     strobe_store_relaxed(&w->chunk, 0);
     w->used = 0;
     w->last = 0;
@@ -255,14 +271,16 @@ void strobe_ring_writer_close(const struct strobe_ring *ring, struct strobe_ring
 void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
     uint32_t chunk = strobe_load_relaxed(&w->chunk);
-    if (chunk) seal(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
+    if (chunk)
+        seal(ring, chunk - 1, strobe_load_relaxed(&w->ticket));
 }
 
 /* --- slots --- */
 
 static bool room_for(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t slots)
 {
-    if (strobe_load_relaxed(&w->chunk) && w->used + slots <= STROBE_CHUNK_SLOTS) return true;
+    if (strobe_load_relaxed(&w->chunk) && w->used + slots <= STROBE_CHUNK_SLOTS)
+        return true;
     strobe_ring_writer_close(ring, w);
     return claim(ring, w);
 }
@@ -271,7 +289,8 @@ static bool room_for(const struct strobe_ring *ring, struct strobe_ring_writer *
 static uint64_t samples_in(const struct strobe_slot *slot)
 {
     uint64_t seq = strobe_load_relaxed(&slot->seq);
-    if (!seq || seq & (BUSY | METRICS)) return 0;
+    if (!seq || seq & (BUSY | METRICS))
+        return 0;
     return strobe_load_relaxed(&slot->u.word[COUNT_WORD]) >> 32;
 }
 
@@ -322,12 +341,14 @@ enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct stro
                                      const struct strobe_record *record, const struct strobe_metrics *metrics)
 {
     uint32_t slots = metrics ? 2 : 1;
-    if (!room_for(ring, w, slots)) return STROBE_FULL;
+    if (!room_for(ring, w, slots))
+        return STROBE_FULL;
     uint32_t index = (strobe_load_relaxed(&w->chunk) - 1) * STROBE_CHUNK_SLOTS + w->used;
     struct strobe_slot *slot = &ring->slots[index];
-    if (!w->fresh) {   /* reading a new page before writing it would cost two page faults, not one */
+    if (!w->fresh) { /* reading a new page before writing it would cost two page faults, not one */
         w->overwrote += samples_in(&slot[0]);
-        if (metrics) w->overwrote += samples_in(&slot[1]);
+        if (metrics)
+            w->overwrote += samples_in(&slot[1]);
     }
     fill(slot, strobe_load_relaxed(&w->ticket) << TICKET_SHIFT, record, metrics);
     w->used += slots;
@@ -338,11 +359,13 @@ enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct stro
 enum strobe_status strobe_ring_rewrite(const struct strobe_ring *ring, struct strobe_ring_writer *w,
                                        const struct strobe_record *record, const struct strobe_metrics *metrics)
 {
-    if (!w->last) return STROBE_NO_ENTRY;
+    if (!w->last)
+        return STROBE_NO_ENTRY;
     struct strobe_slot *slot = &ring->slots[w->last - 1];
     uint64_t seq = strobe_load_relaxed(&slot->seq);
     bool had_metrics = strobe_load_relaxed(&slot->u.word[FLAGS_WORD]) >> FLAGS_SHIFT & STROBE_FLAG_METRICS;
-    if (had_metrics != (metrics != NULL) || (seq & VERSION_MASK) == VERSION_MASK) return STROBE_NO_ENTRY;
+    if (had_metrics != (metrics != NULL) || (seq & VERSION_MASK) == VERSION_MASK)
+        return STROBE_NO_ENTRY;
     fill(slot, seq, record, metrics);
     return STROBE_OK;
 }
@@ -352,7 +375,8 @@ enum strobe_status strobe_ring_rewrite(const struct strobe_ring *ring, struct st
 static void get_words(const struct strobe_slot *slot, void *out)
 {
     uint64_t word[WORDS];
-    for (uint32_t i = 0; i < WORDS; i++) word[i] = strobe_load_relaxed(&slot->u.word[i]);
+    for (uint32_t i = 0; i < WORDS; i++)
+        word[i] = strobe_load_relaxed(&slot->u.word[i]);
     memcpy(out, word, sizeof word);
 }
 
@@ -366,18 +390,22 @@ enum strobe_ring_look strobe_ring_look(const struct strobe_ring *ring, uint32_t 
     const struct strobe_slot *slot = &ring->slots[index];
     for (uint32_t i = 0; i < LOOK_TRIES; i++) {
         uint64_t seq = strobe_load_acquire(&slot[0].seq);
-        if (!seq || seq & METRICS) return STROBE_LOOK_EMPTY;
-        if (seq & BUSY) continue;
+        if (!seq || seq & METRICS)
+            return STROBE_LOOK_EMPTY;
+        if (seq & BUSY)
+            continue;
         get_words(&slot[0], &item->record);
         bool whole = true;
         memset(&item->metrics, 0, sizeof item->metrics);
         if (item->record.flags & STROBE_FLAG_METRICS) {
             whole = index % STROBE_CHUNK_SLOTS != STROBE_CHUNK_SLOTS - 1 &&
                     strobe_load_relaxed(&slot[1].seq) == (seq | METRICS);
-            if (whole) get_words(&slot[1], &item->metrics);
+            if (whole)
+                get_words(&slot[1], &item->metrics);
         }
         strobe_fence_acquire();
-        if (whole && strobe_load_relaxed(&slot[0].seq) == seq) return STROBE_LOOK_RECORD;
+        if (whole && strobe_load_relaxed(&slot[0].seq) == seq)
+            return STROBE_LOOK_RECORD;
     }
     return STROBE_LOOK_BUSY;
 }
@@ -387,13 +415,16 @@ bool strobe_ring_salvage(const struct strobe_ring *ring, uint32_t index, struct 
 {
     const struct strobe_slot *slot = &ring->slots[index];
     uint64_t seq = strobe_load_acquire(&slot[0].seq);
-    if (!(seq & BUSY) || seq & METRICS || !(seq & VERSION_MASK)) return false;
+    if (!(seq & BUSY) || seq & METRICS || !(seq & VERSION_MASK))
+        return false;
     get_words(&slot[0], &item->record);
     memset(&item->metrics, 0, sizeof item->metrics);
     if (item->record.flags & STROBE_FLAG_METRICS) {
-        if (index % STROBE_CHUNK_SLOTS == STROBE_CHUNK_SLOTS - 1) return false;
+        if (index % STROBE_CHUNK_SLOTS == STROBE_CHUNK_SLOTS - 1)
+            return false;
         uint64_t second = strobe_load_relaxed(&slot[1].seq);
-        if (!(second & METRICS) || second >> TICKET_SHIFT != seq >> TICKET_SHIFT) return false;
+        if (!(second & METRICS) || second >> TICKET_SHIFT != seq >> TICKET_SHIFT)
+            return false;
         get_words(&slot[1], &item->metrics);
     }
     strobe_fence_acquire();

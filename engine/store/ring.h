@@ -60,13 +60,13 @@
 
 enum {
 #ifdef STROBE_SMALL
-    STROBE_CHUNK_SLOTS = 2,            /* for exploration: the algorithm works with any value; metrics need >= 2 */
+    STROBE_CHUNK_SLOTS = 2, /* for exploration: the algorithm works with any value; metrics need >= 2 */
 #else
     STROBE_CHUNK_SLOTS = 32,
 #endif
     STROBE_RING_SUBS_DEFAULT = 16,
     STROBE_RING_SUBS_MAX = 256,
-    STROBE_RING_SLOTS_MAX = 1 << 28,   /* 16 GiB */
+    STROBE_RING_SLOTS_MAX = 1 << 28, /* 16 GiB */
 };
 
 enum strobe_ring_mode { STROBE_KEEP_NEWEST = 0, STROBE_KEEP_OLDEST = 1 };
@@ -76,16 +76,16 @@ struct strobe_slot {
     union {
         struct strobe_record record;
         struct strobe_metrics metrics;
-        strobe_a64 word[7];        /* accessed by both sides: racy copies that seq validates (explored: ring/look) */
+        strobe_a64 word[7]; /* accessed by both sides: racy copies that seq validates (explored: ring/look) */
     } u;
 };
 _Static_assert(sizeof(struct strobe_slot) == 64, "a slot is a cache line");
 
 struct strobe_ring_head {
-    uint32_t sub_count;            /* power of two */
-    uint32_t chunks_per_sub;       /* power of two */
-    uint32_t mode;                 /* enum strobe_ring_mode */
-    strobe_a32 ready;              /* 0: writers use every chunk; else a limit, see strobe_ring_limit */
+    uint32_t sub_count;      /* power of two */
+    uint32_t chunks_per_sub; /* power of two */
+    uint32_t mode;           /* enum strobe_ring_mode */
+    strobe_a32 ready;        /* 0: writers use every chunk; else a limit, see strobe_ring_limit */
 };
 
 /* A process-local view of a ring. It holds pointers only; the state is in the ring's memory. */
@@ -99,13 +99,13 @@ struct strobe_ring {
 /* State of one writer. It is private to the thread that writes, with one exception: after that thread's death any
  * thread may read `chunk` and `ticket` to seal the chunk. Zero it, then call strobe_ring_writer_init. */
 struct strobe_ring_writer {
-    uint32_t home;                 /* sub-buffer where the next claim starts */
-    strobe_a32 chunk;              /* index of the open chunk + 1, or 0 */
-    uint32_t used;                 /* slots of the open chunk in use */
-    uint32_t last;                 /* slot index + 1 of the last record written, while its chunk is open; else 0 */
-    uint32_t fresh;                /* 1: no other writer ever owned the open chunk, so its slots hold nothing */
-    strobe_a64 ticket;             /* of the open chunk */
-    uint64_t overwrote;            /* samples (not records) that this writer has overwritten */
+    uint32_t home;      /* sub-buffer where the next claim starts */
+    strobe_a32 chunk;   /* index of the open chunk + 1, or 0 */
+    uint32_t used;      /* slots of the open chunk in use */
+    uint32_t last;      /* slot index + 1 of the last record written, while its chunk is open; else 0 */
+    uint32_t fresh;     /* 1: no other writer ever owned the open chunk, so its slots hold nothing */
+    strobe_a64 ticket;  /* of the open chunk */
+    uint64_t overwrote; /* samples (not records) that this writer has overwritten */
 };
 
 /* Returns the bytes of a ring of at least `slot_capacity` slots in `sub_count` sub-buffers. The capacity is rounded up
@@ -177,13 +177,13 @@ bool strobe_ring_untouched(const struct strobe_ring *ring, uint32_t index);
 /* A copy of one committed record. */
 struct strobe_ring_item {
     struct strobe_record record;
-    struct strobe_metrics metrics;   /* zero unless record.flags has STROBE_FLAG_METRICS */
+    struct strobe_metrics metrics; /* zero unless record.flags has STROBE_FLAG_METRICS */
 };
 
 enum strobe_ring_look {
-    STROBE_LOOK_EMPTY,     /* the slot was never written, or it is the metrics half of a record */
-    STROBE_LOOK_RECORD,    /* *item is a whole record */
-    STROBE_LOOK_BUSY,      /* a writer is writing the slot, or a dead writer left it half-written, or it is damaged */
+    STROBE_LOOK_EMPTY,  /* the slot was never written, or it is the metrics half of a record */
+    STROBE_LOOK_RECORD, /* *item is a whole record */
+    STROBE_LOOK_BUSY,   /* a writer is writing the slot, or a dead writer left it half-written, or it is damaged */
 };
 
 /* Copies the record that begins at slot `index` (0 .. slot_count - 1). The copy is validated by the sequence word. When

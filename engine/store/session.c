@@ -25,9 +25,9 @@ enum {
     IMAGES_MAX = 1 << 16,
     SKIP_MAX = 1 << 16,
     SIGNAL_MAX = 64,
-    BLOCK_BYTES = 512,   /* the unit of st_blocks */
+    BLOCK_BYTES = 512, /* the unit of st_blocks */
 };
-#define TIME_MAX_NS ((uint64_t)1 << 60)   /* adding such a time to any clock does not overflow */
+#define TIME_MAX_NS ((uint64_t)1 << 60) /* adding such a time to any clock does not overflow */
 
 struct layout {
     struct strobe_region region[STROBE_REGION_COUNT];
@@ -54,13 +54,14 @@ static struct layout layout_of(const struct strobe_config *c)
         [STROBE_REGION_STACKS] = strobe_stack_table_bytes(c->stack_nodes),
         [STROBE_REGION_RING] = strobe_ring_bytes(c->ring_slots, c->ring_subs),
     };
-    struct layout l = { .file_bytes = PAGE_BYTES };
+    struct layout l = {.file_bytes = PAGE_BYTES};
     for (int i = 0; i < STROBE_REGION_COUNT; i++) {
-        l.region[i] = (struct strobe_region){ l.file_bytes, bytes[i] };
+        l.region[i] = (struct strobe_region){l.file_bytes, bytes[i]};
         l.file_bytes += whole_pages(bytes[i]);
     }
     l.calls_offset = l.file_bytes;
-    if (c->call_units) l.calls_bytes = strobe_call_log_bytes(call_blocks(c), c->threads_max);
+    if (c->call_units)
+        l.calls_bytes = strobe_call_log_bytes(call_blocks(c), c->threads_max);
     l.file_bytes += whole_pages(l.calls_bytes);
     l.names_offset = l.file_bytes;
     l.file_bytes += whole_pages(c->names_bytes);
@@ -107,12 +108,13 @@ static bool within(uint64_t x, uint64_t low, uint64_t high)
 static bool config_is_valid(const struct strobe_config *c)
 {
     const uint64_t times[] = {
-        c->interval_main_ns, c->interval_other_ns, c->scope_min_ns, c->merge_gap_ns, c->metrics_interval_ns,
-        c->async_interval_ns, c->refresh_main_ns, c->refresh_other_ns, c->active_cpu_ns, c->suspend_timeout_ns,
-        c->delay_ns,
+        c->interval_main_ns,    c->interval_other_ns,  c->scope_min_ns,    c->merge_gap_ns,
+        c->metrics_interval_ns, c->async_interval_ns,  c->refresh_main_ns, c->refresh_other_ns,
+        c->active_cpu_ns,       c->suspend_timeout_ns, c->delay_ns,
     };
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        if (times[i] > TIME_MAX_NS) return false;
+        if (times[i] > TIME_MAX_NS)
+            return false;
     return c->metrics < 2 * STROBE_METRIC_SWITCHES && c->unwind <= STROBE_UNWIND_DWARF &&
            within(c->ring_slots, 1, STROBE_RING_SLOTS_MAX) && within(c->ring_subs, 1, STROBE_RING_SUBS_MAX) &&
            (c->ring_subs & (c->ring_subs - 1)) == 0 && c->ring_mode <= STROBE_KEEP_OLDEST &&
@@ -139,7 +141,7 @@ static enum strobe_status open_views(struct strobe_session *s)
     s->images = region_at(s, STROBE_REGION_IMAGES);
     struct layout l = layout_of(c);
     if (c->names_bytes)
-        s->names = (struct strobe_names){ (void *)((char *)s->header + l.names_offset), c->names_bytes };
+        s->names = (struct strobe_names){(void *)((char *)s->header + l.names_offset), c->names_bytes};
     if (l.calls_bytes &&
         (strobe_call_log_open((char *)s->header + l.calls_offset, l.calls_bytes, &s->calls) ||
          s->calls.head->block_count != call_blocks(c) || s->calls.head->account_count != c->threads_max ||
@@ -160,16 +162,20 @@ static enum strobe_status open_views(struct strobe_session *s)
 static void *map(int fd, uint64_t bytes, int flags, bool sparse)
 {
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
-    if (memory == MAP_FAILED) return NULL;
-    if (sparse) madvise(memory, (size_t)bytes, MADV_RANDOM);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (sparse)
+        madvise(memory, (size_t)bytes, MADV_RANDOM);
     return memory;
 }
 
 void strobe_session_unmap(struct strobe_session *s)
 {
-    if (s->header) munmap(s->header, s->mapped_bytes);
-    if (s->fd >= 0) close(s->fd);
-    *s = (struct strobe_session){ .fd = -1 };
+    if (s->header)
+        munmap(s->header, s->mapped_bytes);
+    if (s->fd >= 0)
+        close(s->fd);
+    *s = (struct strobe_session){.fd = -1};
 }
 
 static int close_keeping_errno(int fd)
@@ -191,7 +197,8 @@ static int open_new(const char *path, int replace, enum strobe_status *status)
         if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
             /* Creates a new file instead of truncating the old one, because a process may still write to the old
              * one. */
-            if (unlink(path) == 0) fd = open(path, flags, 0600);
+            if (unlink(path) == 0)
+                fd = open(path, flags, 0600);
         } else {
             errno = EEXIST;
         }
@@ -217,18 +224,20 @@ static uint64_t magic_word(void)
 enum strobe_status strobe_session_create_at(void *memory, const struct strobe_config *config, const char *command,
                                             struct strobe_session *out)
 {
-    *out = (struct strobe_session){ .fd = -1 };
-    if (!config_is_valid(config)) return STROBE_BAD_INPUT;
+    *out = (struct strobe_session){.fd = -1};
+    if (!config_is_valid(config))
+        return STROBE_BAD_INPUT;
     struct layout l = layout_of(config);
     struct strobe_session_header *h = memory;
-    *out = (struct strobe_session){ .header = h, .mapped_bytes = (size_t)l.file_bytes, .fd = -1 };
+    *out = (struct strobe_session){.header = h, .mapped_bytes = (size_t)l.file_bytes, .fd = -1};
     h->version = STROBE_SESSION_VERSION;
     h->header_bytes = sizeof *h;
     h->file_bytes = l.file_bytes;
     h->ticks_per_second = 1000000000;
     memcpy(h->region, l.region, sizeof h->region);
     h->config = *config;
-    if (command) copy_text(h->command, sizeof h->command, command);
+    if (command)
+        copy_text(h->command, sizeof h->command, command);
     if (l.calls_bytes)
         strobe_call_log_create((char *)memory + l.calls_offset, call_blocks(config), config->threads_max,
                                config->calls & STROBE_CALLS_KEEP_OLDEST);
@@ -242,10 +251,11 @@ enum strobe_status strobe_session_create_at(void *memory, const struct strobe_co
 enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *config, const char *command,
                                             struct strobe_session *out)
 {
-    *out = (struct strobe_session){ .fd = -1 };
+    *out = (struct strobe_session){.fd = -1};
     uint64_t bytes = config_is_valid(config) ? strobe_session_file_bytes(config) : 0;
     enum strobe_status status = bytes ? STROBE_OK : STROBE_BAD_INPUT;
-    if (!status && ftruncate(fd, (off_t)bytes) != 0) status = STROBE_IO;
+    if (!status && ftruncate(fd, (off_t)bytes) != 0)
+        status = STROBE_IO;
     void *memory = status ? NULL : map(fd, bytes, MAP_SHARED, true);
     if (!memory) {
         close_keeping_errno(fd);
@@ -259,11 +269,13 @@ enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *
 enum strobe_status strobe_session_create(const char *path, const struct strobe_config *config, const char *command,
                                          int replace, struct strobe_session *out)
 {
-    *out = (struct strobe_session){ .fd = -1 };
-    if (!config_is_valid(config)) return STROBE_BAD_INPUT;
+    *out = (struct strobe_session){.fd = -1};
+    if (!config_is_valid(config))
+        return STROBE_BAD_INPUT;
     enum strobe_status status;
     int fd = open_new(path, replace, &status);
-    if (fd < 0) return status;
+    if (fd < 0)
+        return status;
     status = strobe_reserve(fd, strobe_session_file_bytes(config));
     if (status)
         close_keeping_errno(fd);
@@ -294,20 +306,22 @@ static enum strobe_status check_header(const struct strobe_session_header *h)
         strobe_load_relaxed(&h->state) > STROBE_SESSION_KILLED)
         return STROBE_BAD_INPUT;
     struct layout l = layout_of(&h->config);
-    if (memcmp(l.region, h->region, sizeof l.region) != 0 || l.file_bytes != h->file_bytes) return STROBE_BAD_INPUT;
+    if (memcmp(l.region, h->region, sizeof l.region) != 0 || l.file_bytes != h->file_bytes)
+        return STROBE_BAD_INPUT;
     return STROBE_OK;
 }
 
 enum strobe_status strobe_session_open_at(void *memory, size_t bytes, struct strobe_session *out)
 {
     struct strobe_session_header *h = memory;
-    *out = (struct strobe_session){ .fd = -1 };
+    *out = (struct strobe_session){.fd = -1};
     if (bytes < sizeof *h || strobe_load_acquire(&h->magic) != magic_word() || check_header(h) != STROBE_OK ||
         h->file_bytes > bytes)
         return STROBE_BAD_INPUT;
-    struct strobe_session s = { .header = h, .mapped_bytes = bytes, .fd = -1 };
+    struct strobe_session s = {.header = h, .mapped_bytes = bytes, .fd = -1};
     enum strobe_status status = open_views(&s);
-    if (!status) *out = s;
+    if (!status)
+        *out = s;
     return status;
 }
 
@@ -316,33 +330,44 @@ static enum strobe_status map_checked(int fd, int flags, struct strobe_session *
 {
     struct strobe_session_header h;
     struct stat st;
-    if (fstat(fd, &st) != 0) return STROBE_IO;
-    if (!S_ISREG(st.st_mode)) return STROBE_BAD_INPUT;
+    if (fstat(fd, &st) != 0)
+        return STROBE_IO;
+    if (!S_ISREG(st.st_mode))
+        return STROBE_BAD_INPUT;
     ssize_t got = pread(fd, &h, sizeof h, 0);
-    if (got < 0) return STROBE_IO;
+    if (got < 0)
+        return STROBE_IO;
     if ((size_t)got < sizeof h.magic || memcmp(&h, STROBE_SESSION_MAGIC, sizeof h.magic) != 0)
         return STROBE_BAD_INPUT;
-    if ((size_t)got < offsetof(struct strobe_session_header, header_bytes)) return STROBE_TRUNCATED;
-    if (h.version != STROBE_SESSION_VERSION) return STROBE_BAD_VERSION;
-    if ((size_t)got < sizeof h) return STROBE_TRUNCATED;
+    if ((size_t)got < offsetof(struct strobe_session_header, header_bytes))
+        return STROBE_TRUNCATED;
+    if (h.version != STROBE_SESSION_VERSION)
+        return STROBE_BAD_VERSION;
+    if ((size_t)got < sizeof h)
+        return STROBE_TRUNCATED;
     enum strobe_status status = check_header(&h);
-    if (status) return status;
-    if ((uint64_t)st.st_size < h.file_bytes) return STROBE_TRUNCATED;
+    if (status)
+        return status;
+    if ((uint64_t)st.st_size < h.file_bytes)
+        return STROBE_TRUNCATED;
 
     /* strobe_session_open_at checks the header again: a file that changed between the two checks is rejected. */
     bool sparse = flags == MAP_SHARED || (uint64_t)st.st_blocks * BLOCK_BYTES < h.file_bytes / 2;
     void *memory = map(fd, h.file_bytes, flags, sparse);
-    if (!memory) return STROBE_IO;
+    if (!memory)
+        return STROBE_IO;
     status = strobe_session_open_at(memory, h.file_bytes, out);
-    if (status) munmap(memory, h.file_bytes);
+    if (status)
+        munmap(memory, h.file_bytes);
     return status;
 }
 
 static enum strobe_status open_file(const char *path, int open_flags, int map_flags, struct strobe_session *out)
 {
-    *out = (struct strobe_session){ .fd = -1 };
+    *out = (struct strobe_session){.fd = -1};
     int fd = open(path, open_flags | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return STROBE_IO;
+    if (fd < 0)
+        return STROBE_IO;
     enum strobe_status status = map_checked(fd, map_flags, out);
     close_keeping_errno(fd);
     return status;
@@ -351,7 +376,8 @@ static enum strobe_status open_file(const char *path, int open_flags, int map_fl
 enum strobe_status strobe_session_begin(struct strobe_session *s, uint32_t pid)
 {
     uint32_t state = STROBE_SESSION_CREATED;
-    if (!strobe_cas_relaxed(&s->header->state, &state, STROBE_SESSION_RUNNING)) return STROBE_EXISTS;
+    if (!strobe_cas_relaxed(&s->header->state, &state, STROBE_SESSION_RUNNING))
+        return STROBE_EXISTS;
     s->header->pid = pid;
     return STROBE_OK;
 }
@@ -365,7 +391,8 @@ uint64_t strobe_session_namespace(void)
     ssize_t bytes = readlink("/proc/self/ns/pid", text, sizeof text);
     uint64_t inode = 0;
     for (ssize_t i = 0; i < bytes; i++)
-        if (text[i] >= '0' && text[i] <= '9') inode = inode * 10 + (uint64_t)(text[i] - '0');
+        if (text[i] >= '0' && text[i] <= '9')
+            inode = inode * 10 + (uint64_t)(text[i] - '0');
     return inode;
 }
 #else
@@ -381,14 +408,17 @@ enum strobe_status strobe_session_attach(const char *path, uint32_t pid, struct 
     enum strobe_status status = open_file(path, O_RDWR, MAP_SHARED, out);
     if (!status && strobe_load_relaxed(&out->header->state) == STROBE_SESSION_CREATED)
         out->header->pid_namespace = strobe_session_namespace();
-    if (!status) status = strobe_session_begin(out, pid);
-    if (status == STROBE_EXISTS) strobe_session_unmap(out);
+    if (!status)
+        status = strobe_session_begin(out, pid);
+    if (status == STROBE_EXISTS)
+        strobe_session_unmap(out);
     return status;
 }
 
 static void end_text(char *text, size_t bytes)
 {
-    if (text[bytes - 1]) text[bytes - 1] = 0;
+    if (text[bytes - 1])
+        text[bytes - 1] = 0;
 }
 
 /* Makes every text end within its array and every count fit its array, whatever the file holds. Zeroes header fields
@@ -396,9 +426,12 @@ static void end_text(char *text, size_t bytes)
 static void make_safe(struct strobe_session *s)
 {
     uint32_t known = s->header->header_bytes;
-    if (known <= offsetof(struct strobe_session_header, stops)) s->header->stops = (struct strobe_stops){ 0 };
-    if (known <= offsetof(struct strobe_session_header, pid_namespace)) s->header->pid_namespace = 0;
-    if (known < sizeof *s->header) strobe_store_relaxed(&s->header->children_left, 0);
+    if (known <= offsetof(struct strobe_session_header, stops))
+        s->header->stops = (struct strobe_stops){0};
+    if (known <= offsetof(struct strobe_session_header, pid_namespace))
+        s->header->pid_namespace = 0;
+    if (known < sizeof *s->header)
+        strobe_store_relaxed(&s->header->children_left, 0);
     end_text(s->header->command, sizeof s->header->command);
     end_text(s->header->exe, sizeof s->header->exe);
     for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)
@@ -406,14 +439,16 @@ static void make_safe(struct strobe_session *s)
     for (uint32_t i = 0; i < strobe_session_image_count(s); i++) {
         struct strobe_image_entry *image = &s->images[i];
         end_text(image->path, sizeof image->path);
-        if (image->build_id_bytes > STROBE_BUILD_ID_BYTES) image->build_id_bytes = STROBE_BUILD_ID_BYTES;
+        if (image->build_id_bytes > STROBE_BUILD_ID_BYTES)
+            image->build_id_bytes = STROBE_BUILD_ID_BYTES;
     }
 }
 
 enum strobe_status strobe_session_open(const char *path, struct strobe_session *out)
 {
     enum strobe_status status = open_file(path, O_RDONLY, MAP_PRIVATE | MAP_NORESERVE, out);
-    if (!status) make_safe(out);
+    if (!status)
+        make_safe(out);
     return status;
 }
 
@@ -427,7 +462,8 @@ enum strobe_status strobe_session_note_end(const char *path, enum strobe_session
 {
     struct strobe_session s;
     enum strobe_status status = open_file(path, O_RDWR, MAP_SHARED, &s);
-    if (status) return status;
+    if (status)
+        return status;
     uint32_t running = STROBE_SESSION_RUNNING;
     strobe_cas_relaxed(&s.header->state, &running, how);
     strobe_session_unmap(&s);
@@ -438,7 +474,8 @@ enum strobe_status strobe_session_note_end(const char *path, enum strobe_session
 
 static void add_part(struct strobe_part *out, uint32_t *count, uint64_t offset, uint64_t bytes)
 {
-    if (bytes) out[(*count)++] = (struct strobe_part){ offset, whole_pages(bytes) };
+    if (bytes)
+        out[(*count)++] = (struct strobe_part){offset, whole_pages(bytes)};
 }
 
 static uint64_t first_entries(uint32_t limit, uint32_t max, size_t entry_bytes)
@@ -503,7 +540,8 @@ static bool take_entry(const struct strobe_session *s, strobe_a32 *count, uint32
 {
     *index = strobe_load_relaxed(count);
     do {
-        if (*index >= max || (ready && *index >= strobe_load_relaxed(ready) && !s->limit->end(s))) return false;
+        if (*index >= max || (ready && *index >= strobe_load_relaxed(ready) && !s->limit->end(s)))
+            return false;
     } while (!strobe_cas_relaxed(count, index, *index + 1));
     return true;
 }
@@ -512,7 +550,8 @@ enum strobe_status strobe_session_add_thread(const struct strobe_session *s, uin
                                              uint64_t start_ticks, uint32_t *index)
 {
     const strobe_a32 *ready = s->limit ? &s->limit->threads : NULL;
-    if (!take_entry(s, &s->header->thread_count, s->header->config.threads_max, ready, index)) return STROBE_FULL;
+    if (!take_entry(s, &s->header->thread_count, s->header->config.threads_max, ready, index))
+        return STROBE_FULL;
     struct strobe_thread_entry *t = &s->threads[*index];
     t->tid = tid;
     t->generation = *index + 1;
@@ -526,7 +565,8 @@ struct strobe_image_entry *strobe_session_add_image(const struct strobe_session 
 {
     uint32_t index;
     const strobe_a32 *ready = s->limit ? &s->limit->images : NULL;
-    if (!take_entry(s, &s->header->image_count, s->header->config.images_max, ready, &index)) return NULL;
+    if (!take_entry(s, &s->header->image_count, s->header->config.images_max, ready, &index))
+        return NULL;
     return &s->images[index];
 }
 

@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_SESSION_MAGIC "STROBE\r\n"   /* stored last: without it the creation of the file was not completed */
+#define STROBE_SESSION_MAGIC "STROBE\r\n" /* stored last: without it the creation of the file was not completed */
 enum {
     STROBE_SESSION_VERSION = 2,
     STROBE_THREADS_MAX_DEFAULT = 8192,
@@ -46,10 +46,10 @@ enum {
 enum strobe_unwind { STROBE_UNWIND_FP = 0, STROBE_UNWIND_DWARF = 1 };
 
 enum {
-    STROBE_METRIC_CPU = 1,        /* thread CPU time */
-    STROBE_METRIC_ALLOC = 2,      /* allocation count and bytes */
-    STROBE_METRIC_FAULTS = 4,     /* minor and major page faults */
-    STROBE_METRIC_SWITCHES = 8,   /* voluntary and involuntary context switches */
+    STROBE_METRIC_CPU = 1,      /* thread CPU time */
+    STROBE_METRIC_ALLOC = 2,    /* allocation count and bytes */
+    STROBE_METRIC_FAULTS = 4,   /* minor and major page faults */
+    STROBE_METRIC_SWITCHES = 8, /* voluntary and involuntary context switches */
 };
 
 /* Bits of config.calls: how the call log records calls. */
@@ -61,35 +61,35 @@ enum {
 
 /* What to capture and how. Times are in ns. The config does not change after the session is created. */
 struct strobe_config {
-    uint64_t interval_main_ns;      /* gate: shortest time between samples of the main thread; 0 = every event */
-    uint64_t interval_other_ns;     /* the same for other threads */
-    uint64_t scope_min_ns;          /* a scope at least this long is recorded whatever the gate decides */
-    uint64_t merge_gap_ns;          /* equal samples further apart than this are not merged */
-    uint64_t metrics_interval_ns;   /* shortest time between reads of the metrics that need a system call */
-    uint64_t async_interval_ns;     /* period of the sampler thread: it polls main each period, other threads every
-    second period; 0 = no sampler */
-    uint64_t refresh_main_ns;       /* a main thread without a sample for this long is sampled even if it was idle */
-    uint64_t refresh_other_ns;      /* the same for other threads */
-    uint64_t active_cpu_ns;         /* CPU time within one async interval that makes a thread active */
-    uint64_t suspend_timeout_ns;    /* a thread that does not stop within this time is skipped and counted */
-    uint32_t metrics;               /* STROBE_METRIC_* */
-    uint32_t unwind;                /* enum strobe_unwind */
+    uint64_t interval_main_ns;    /* gate: shortest time between samples of the main thread; 0 = every event */
+    uint64_t interval_other_ns;   /* the same for other threads */
+    uint64_t scope_min_ns;        /* a scope at least this long is recorded whatever the gate decides */
+    uint64_t merge_gap_ns;        /* equal samples further apart than this are not merged */
+    uint64_t metrics_interval_ns; /* shortest time between reads of the metrics that need a system call */
+    uint64_t async_interval_ns;   /* period of the sampler thread: it polls main each period, other threads every
+  second period; 0 = no sampler */
+    uint64_t refresh_main_ns;     /* a main thread without a sample for this long is sampled even if it was idle */
+    uint64_t refresh_other_ns;    /* the same for other threads */
+    uint64_t active_cpu_ns;       /* CPU time within one async interval that makes a thread active */
+    uint64_t suspend_timeout_ns;  /* a thread that does not stop within this time is skipped and counted */
+    uint32_t metrics;             /* STROBE_METRIC_* */
+    uint32_t unwind;              /* enum strobe_unwind */
     uint32_t ring_slots;
     uint32_t ring_subs;
-    uint32_t ring_mode;             /* enum strobe_ring_mode */
+    uint32_t ring_mode; /* enum strobe_ring_mode */
     uint32_t stack_nodes;
     uint32_t threads_max;
     uint32_t images_max;
-    uint32_t depth_max;             /* frames kept of one stack, at most STROBE_STACK_DEPTH_MAX */
-    uint32_t follow;                /* 1: each child gets a session of its own, in the folder of this session */
-    uint32_t skip_max;              /* gate: most successive events judged without reading the clock */
-    uint32_t suspend_signal;        /* 0 = chosen at start */
-    uint8_t message_per_poll;       /* 1: each return from a poll-like call begins a new message */
-    uint8_t calls;                  /* STROBE_CALLS_* */
-    uint16_t call_units;            /* size of the call log, in units of STROBE_CALL_UNIT_BYTES; 0 = no call log */
-    uint32_t names_bytes;           /* size of the region for names of managed methods; 0 = no region */
-    uint64_t delay_ns;              /* capture is paused for this long after start */
-    uint64_t seed;                  /* seed of the sampler's jitter; 0 = chosen by the host at start */
+    uint32_t depth_max;       /* frames kept of one stack, at most STROBE_STACK_DEPTH_MAX */
+    uint32_t follow;          /* 1: each child gets a session of its own, in the folder of this session */
+    uint32_t skip_max;        /* gate: most successive events judged without reading the clock */
+    uint32_t suspend_signal;  /* 0 = chosen at start */
+    uint8_t message_per_poll; /* 1: each return from a poll-like call begins a new message */
+    uint8_t calls;            /* STROBE_CALLS_* */
+    uint16_t call_units;      /* size of the call log, in units of STROBE_CALL_UNIT_BYTES; 0 = no call log */
+    uint32_t names_bytes;     /* size of the region for names of managed methods; 0 = no region */
+    uint64_t delay_ns;        /* capture is paused for this long after start */
+    uint64_t seed;            /* seed of the sampler's jitter; 0 = chosen by the host at start */
 };
 
 /* Sets the defaults that `strobe help record` describes. Any context. */
@@ -103,49 +103,54 @@ struct strobe_clock_pair {
     uint64_t realtime_ns;
 };
 
-struct strobe_region { uint64_t offset, bytes; };
+struct strobe_region {
+    uint64_t offset, bytes;
+};
 enum strobe_region_id {
-    STROBE_REGION_THREADS, STROBE_REGION_IMAGES, STROBE_REGION_STACKS, STROBE_REGION_RING,
+    STROBE_REGION_THREADS,
+    STROBE_REGION_IMAGES,
+    STROBE_REGION_STACKS,
+    STROBE_REGION_RING,
     STROBE_REGION_COUNT
 };
 
 enum strobe_session_state {
-    STROBE_SESSION_CREATED = 0,   /* no process has attached yet */
-    STROBE_SESSION_RUNNING = 1,   /* a process is writing it, or has died without closing it */
-    STROBE_SESSION_CLOSED = 2,    /* its process closed it */
-    STROBE_SESSION_EXITED = 3,    /* not closed; its process ended by its own exit call */
-    STROBE_SESSION_KILLED = 4,    /* not closed; a signal ended its process */
+    STROBE_SESSION_CREATED = 0, /* no process has attached yet */
+    STROBE_SESSION_RUNNING = 1, /* a process is writing it, or has died without closing it */
+    STROBE_SESSION_CLOSED = 2,  /* its process closed it */
+    STROBE_SESSION_EXITED = 3,  /* not closed; its process ended by its own exit call */
+    STROBE_SESSION_KILLED = 4,  /* not closed; a signal ended its process */
 };
 
 struct strobe_session_header {
-    strobe_a64 magic;              /* the text STROBE_SESSION_MAGIC; stored with release */
+    strobe_a64 magic; /* the text STROBE_SESSION_MAGIC; stored with release */
     uint32_t version;
-    uint32_t header_bytes;         /* sizeof this struct in the version that wrote the file */
+    uint32_t header_bytes; /* sizeof this struct in the version that wrote the file */
     uint64_t file_bytes;
-    strobe_a32 state;              /* enum strobe_session_state */
+    strobe_a32 state; /* enum strobe_session_state */
     uint32_t pid;
-    uint64_t ticks_per_second;     /* 10^9 until the attaching process stores its own rate; never 0 */
+    uint64_t ticks_per_second; /* 10^9 until the attaching process stores its own rate; never 0 */
     struct strobe_region region[STROBE_REGION_COUNT];
     struct strobe_config config;
     struct strobe_clock_pair begin;
-    struct strobe_clock_pair end;  /* zero unless CLOSED */
-    strobe_a32 thread_count;       /* entries taken; strobe_session_thread_count bounds it by the table */
-    strobe_a32 image_count;        /* the same for images */
-    strobe_a64 events_untracked;   /* hook events of threads that have no entry because the table is full */
-    strobe_a64 suspends, resumes;  /* equal whenever no thread is stopped */
-    strobe_a64 suspend_late;       /* threads that did not stop in time and were skipped */
-    strobe_a64 suspend_gone;       /* threads that ended before they could be stopped */
-    strobe_a64 suspend_moved;      /* threads that stopped where they must not be sampled: resumed without a sample */
-    strobe_a64 async_passes;       /* wake-ups of the sampler */
-    strobe_a64 async_late_passes;  /* wake-ups so late that whole intervals were missed */
-    strobe_a64 async_lag_ticks;    /* sum of the delays of all wake-ups */
-    strobe_a64 async_overwrote_samples;   /* samples that the sampler's own writes overwrote */
-    char command[1024];            /* the command line, arguments joined by blanks, NUL-terminated, cut if too long */
-    char exe[STROBE_PATH_BYTES];   /* path of the program's file, NUL-terminated */
-    struct strobe_stops stops;     /* lengths of suspended windows; not recorded when header_bytes ends before it */
-    uint64_t pid_namespace;        /* inode of the namespace in which `pid` is valid; 0 = not known */
-    strobe_a32 signal_taken;       /* number of the stop signal, once the program has replaced its handler; else 0 */
-    strobe_a32 children_left;      /* child processes that were not followed; 0 in files of older versions */
+    struct strobe_clock_pair end; /* zero unless CLOSED */
+    strobe_a32 thread_count;      /* entries taken; strobe_session_thread_count bounds it by the table */
+    strobe_a32 image_count;       /* the same for images */
+    strobe_a64 events_untracked;  /* hook events of threads that have no entry because the table is full */
+    strobe_a64 suspends, resumes; /* equal whenever no thread is stopped */
+    strobe_a64 suspend_late;      /* threads that did not stop in time and were skipped */
+    strobe_a64 suspend_gone;      /* threads that ended before they could be stopped */
+    strobe_a64 suspend_moved;     /* threads that stopped where they must not be sampled: resumed without a sample */
+    strobe_a64 async_passes;      /* wake-ups of the sampler */
+    strobe_a64 async_late_passes; /* wake-ups so late that whole intervals were missed */
+    strobe_a64 async_lag_ticks;   /* sum of the delays of all wake-ups */
+    strobe_a64 async_overwrote_samples; /* samples that the sampler's own writes overwrote */
+    char command[1024];          /* the command line, arguments joined by blanks, NUL-terminated, cut if too long */
+    char exe[STROBE_PATH_BYTES]; /* path of the program's file, NUL-terminated */
+    struct strobe_stops stops;   /* lengths of suspended windows; not recorded when header_bytes ends before it */
+    uint64_t pid_namespace;      /* inode of the namespace in which `pid` is valid; 0 = not known */
+    strobe_a32 signal_taken;     /* number of the stop signal, once the program has replaced its handler; else 0 */
+    strobe_a32 children_left;    /* child processes that were not followed; 0 in files of older versions */
 };
 _Static_assert(sizeof(struct strobe_session_header) <= 4096, "header stays within its page");
 
@@ -160,13 +165,13 @@ _Static_assert(sizeof(struct strobe_session_header) <= 4096, "header stays withi
  * processing are missing from the right-hand side of the first equation.
  */
 struct strobe_account {
-    strobe_a64 requests;       /* events that the re-entrancy guard let pass; see strobe_account_requests */
-    strobe_a64 sampled;        /* samples committed, merged ones included */
-    strobe_a64 gated;          /* events that the gate rejected */
-    strobe_a64 paused;         /* events while capture was paused */
-    strobe_a64 reentrant;      /* events of hooks that ran inside the engine: not recorded */
-    strobe_a64 unwind_failed;  /* events for which the unwinder found no frame */
-    strobe_a64 dropped;        /* events whose record the ring refused */
+    strobe_a64 requests;      /* events that the re-entrancy guard let pass; see strobe_account_requests */
+    strobe_a64 sampled;       /* samples committed, merged ones included */
+    strobe_a64 gated;         /* events that the gate rejected */
+    strobe_a64 paused;        /* events while capture was paused */
+    strobe_a64 reentrant;     /* events of hooks that ran inside the engine: not recorded */
+    strobe_a64 unwind_failed; /* events for which the unwinder found no frame */
+    strobe_a64 dropped;       /* events whose record the ring refused */
 };
 
 /* Returns the number of all events. Reentrant events are counted apart, so that the guarded path needs no locked
@@ -179,50 +184,50 @@ static inline uint64_t strobe_account_requests(const struct strobe_account *a)
 enum strobe_thread_state {
     STROBE_THREAD_FREE = 0,
     STROBE_THREAD_LIVE = 1,
-    STROBE_THREAD_EXITING = 2,     /* no longer suspended from this state on */
+    STROBE_THREAD_EXITING = 2, /* no longer suspended from this state on */
     STROBE_THREAD_ENDED = 3,
-    STROBE_THREAD_RESTRICTED = 4,  /* since end_ticks seccomp allows it only its program's calls: not recorded */
-    STROBE_THREAD_CUT_SHORT = 5,   /* cancelled inside the engine: one of its events may be uncounted */
+    STROBE_THREAD_RESTRICTED = 4, /* since end_ticks seccomp allows it only its program's calls: not recorded */
+    STROBE_THREAD_CUT_SHORT = 5,  /* cancelled inside the engine: one of its events may be uncounted */
 };
 
 /* One incarnation of a thread. (tid, generation) identifies it (S-45). */
 struct strobe_thread_entry {
     uint32_t tid;
-    uint32_t generation;           /* unique in the session, from 1 */
-    strobe_a32 state;              /* enum strobe_thread_state; LIVE is stored last, with release */
+    uint32_t generation; /* unique in the session, from 1 */
+    strobe_a32 state;    /* enum strobe_thread_state; LIVE is stored last, with release */
     uint32_t is_main;
-    uint64_t start_ticks;          /* when the engine first met it */
-    uint64_t end_ticks;            /* 0 while it is alive */
-    char name[32];                 /* its last known name, NUL-terminated */
-    strobe_a32 scope_kind;         /* kind of the blocking call that it is in now, or 0 */
-    strobe_a32 message;            /* message that it is processing */
+    uint64_t start_ticks;  /* when the engine first met it */
+    uint64_t end_ticks;    /* 0 while it is alive */
+    char name[32];         /* its last known name, NUL-terminated */
+    strobe_a32 scope_kind; /* kind of the blocking call that it is in now, or 0 */
+    strobe_a32 message;    /* message that it is processing */
     strobe_a64 scope_begin_ticks;
     strobe_a64 last_sample_ticks;
-    strobe_a64 overwrote_samples;  /* samples of any thread that this thread's writes overwrote */
+    strobe_a64 overwrote_samples; /* samples of any thread that this thread's writes overwrote */
     strobe_a64 alloc_count, alloc_bytes;
-    strobe_a64 short_waits;        /* number of blocking calls of 1 us or more that were not recorded */
-    strobe_a64 short_wait_ticks;   /* total time of the calls in short_waits */
-    struct strobe_account account[STROBE_KIND_ROOM];   /* by kind */
+    strobe_a64 short_waits;      /* number of blocking calls of 1 us or more that were not recorded */
+    strobe_a64 short_wait_ticks; /* total time of the calls in short_waits */
+    struct strobe_account account[STROBE_KIND_ROOM]; /* by kind */
 };
 
 /* One loaded file that contains executable code. */
 struct strobe_image_entry {
-    uint64_t start, end;           /* addresses of its loaded segments, [start, end) */
-    uint64_t bias;                 /* address = bias + address in the file's symbol table */
+    uint64_t start, end; /* addresses of its loaded segments, [start, end) */
+    uint64_t bias;       /* address = bias + address in the file's symbol table */
     uint64_t load_ticks;
-    strobe_a32 published;          /* 1 when all fields are written */
+    strobe_a32 published; /* 1 when all fields are written */
     uint32_t build_id_bytes;
     uint8_t build_id[STROBE_BUILD_ID_BYTES];
-    uint32_t path_cut;             /* 1 when path did not fit */
-    char path[STROBE_PATH_BYTES];  /* NUL-terminated; a name such as "[vdso]" when the image is not a file */
+    uint32_t path_cut;            /* 1 when path did not fit */
+    char path[STROBE_PATH_BYTES]; /* NUL-terminated; a name such as "[vdso]" when the image is not a file */
 };
 
 struct strobe_session;
 
 /* Bounds the accesses to a session whose blocks are reserved only in its first part. */
 struct strobe_session_limit {
-    strobe_a32 threads, images;    /* entries; UINT32_MAX once all blocks are reserved */
-    bool (*end)(const struct strobe_session *s);   /* reserves the rest; false when the disk is full. Any context */
+    strobe_a32 threads, images;                  /* entries; UINT32_MAX once all blocks are reserved */
+    bool (*end)(const struct strobe_session *s); /* reserves the rest; false when the disk is full. Any context */
 };
 
 /* A process-local view of a mapped session. */
@@ -235,8 +240,8 @@ struct strobe_session {
     struct strobe_ring ring;
     struct strobe_call_log calls;
     struct strobe_names names;
-    struct strobe_session_limit *limit;   /* NULL: no limit */
-    int fd;                        /* a creator keeps it open until it unmaps; -1 otherwise */
+    struct strobe_session_limit *limit; /* NULL: no limit */
+    int fd;                             /* a creator keeps it open until it unmaps; -1 otherwise */
 };
 
 /* Returns the bytes of the file of a session with this config. Any context. */
@@ -257,7 +262,9 @@ enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *
 /* The first part of a session is what a short process uses of it. It consists of up to STROBE_SESSION_PARTS pieces of
  * the file. */
 enum {
-    STROBE_LIMIT_THREADS = 16, STROBE_LIMIT_IMAGES = 32, STROBE_LIMIT_CHUNKS = 32,
+    STROBE_LIMIT_THREADS = 16,
+    STROBE_LIMIT_IMAGES = 32,
+    STROBE_LIMIT_CHUNKS = 32,
     STROBE_SESSION_PARTS = 2 + STROBE_STACK_TABLE_PARTS + STROBE_RING_PARTS,
 };
 

@@ -20,9 +20,11 @@ static bool is_zero(const char *block, size_t bytes)
 
 static enum strobe_status punch(int fd, uint64_t from, uint64_t to)
 {
-    if (from == to) return STROBE_OK;
+    if (from == to)
+        return STROBE_OK;
     const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-    if (fallocate(fd, mode, (off_t)from, (off_t)(to - from)) == 0) return STROBE_OK;
+    if (fallocate(fd, mode, (off_t)from, (off_t)(to - from)) == 0)
+        return STROBE_OK;
     return errno == EOPNOTSUPP || errno == ENOSYS ? STROBE_UNSUPPORTED : STROBE_IO;
 }
 
@@ -31,7 +33,8 @@ static enum strobe_status punch(int fd, uint64_t from, uint64_t to)
 static uint64_t end_of_hole(int fd, uint64_t at, uint64_t end)
 {
     off_t data = lseek(fd, (off_t)at, SEEK_DATA);
-    if (data < 0) return errno == ENXIO ? end : at;
+    if (data < 0)
+        return errno == ENXIO ? end : at;
     uint64_t aligned = (uint64_t)data & ~(uint64_t)(BLOCK_BYTES - 1);
     return aligned < at ? at : aligned < end ? aligned : end;
 }
@@ -43,11 +46,13 @@ static enum strobe_status punch_zeros(int fd, uint64_t at, uint64_t end)
         uint64_t next = end_of_hole(fd, at, end);
         if (next == at) {
             char block[BLOCK_BYTES];
-            if (pread(fd, block, sizeof block, (off_t)at) != BLOCK_BYTES) return STROBE_IO;
+            if (pread(fd, block, sizeof block, (off_t)at) != BLOCK_BYTES)
+                return STROBE_IO;
             next = at + BLOCK_BYTES;
             if (!is_zero(block, sizeof block)) {
                 enum strobe_status status = punch(fd, zeros_from, at);
-                if (status) return status;
+                if (status)
+                    return status;
                 zeros_from = next;
             }
         }
@@ -64,8 +69,10 @@ static bool may_be_written(const struct strobe_session *s)
     const struct strobe_session_header *h = s->header;
     bool knows_namespace = h->header_bytes >= offsetof(struct strobe_session_header, pid_namespace) + 8;
     uint64_t namespace = knows_namespace ? h->pid_namespace : 0;
-    if (h->pid == 0) return strobe_load_relaxed(&h->state) != STROBE_SESSION_CLOSED;
-    if (namespace && namespace != strobe_session_namespace()) return true;
+    if (h->pid == 0)
+        return strobe_load_relaxed(&h->state) != STROBE_SESSION_CLOSED;
+    if (namespace && namespace != strobe_session_namespace())
+        return true;
     return h->pid <= INT32_MAX && (kill((pid_t)h->pid, 0) == 0 || errno == EPERM);
 }
 
@@ -73,13 +80,16 @@ static enum strobe_status trim(const char *path, bool closed)
 {
     struct strobe_session s;
     enum strobe_status status = strobe_session_open(path, &s);
-    if (status) return status;
+    if (status)
+        return status;
     uint64_t end = s.mapped_bytes;
     bool in_use = !closed && may_be_written(&s);
     strobe_session_unmap(&s);
-    if (in_use) return STROBE_EXISTS;
+    if (in_use)
+        return STROBE_EXISTS;
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return STROBE_IO;
+    if (fd < 0)
+        return STROBE_IO;
     /* Readahead would fill the holes behind each block with zeros in memory; SEEK_DATA would then not report holes. */
     posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     status = punch_zeros(fd, BLOCK_BYTES, end);

@@ -31,7 +31,7 @@
 #include "engine/base/mix.h"
 
 enum {
-#ifdef STROBE_SMALL       /* for exploration: the algorithm works with any values */
+#ifdef STROBE_SMALL /* for exploration: the algorithm works with any values */
     LEVEL0_BITS = 1,
     FIRST_BITS = 1,
     LINE_SLOTS = 2,
@@ -40,10 +40,10 @@ enum {
     LAST_WINDOW_LINES = 4,
 #else
     LEVEL0_BITS = 18,
-    FIRST_BITS = 11,      /* log2 of the slots in the first two pages; 2^FIRST_BITS oldest nodes have children there */
-    LINE_SLOTS = 16,      /* slots of one cache line */
+    FIRST_BITS = 11, /* log2 of the slots in the first two pages; 2^FIRST_BITS oldest nodes have children there */
+    LINE_SLOTS = 16, /* slots of one cache line */
     LINE_BITS = 4,
-    WINDOW_LINES = 2,     /* lines searched in one level before the next level */
+    WINDOW_LINES = 2, /* lines searched in one level before the next level */
     LAST_WINDOW_LINES = 8,
 #endif
     HEAD_BYTES = 128,
@@ -69,9 +69,11 @@ static size_t slots_below(uint32_t level0_bits, uint32_t level)
 static struct shape shape_of(uint32_t node_capacity)
 {
     size_t wanted = 2 * (size_t)node_capacity;
-    struct shape s = { .level0_bits = LINE_BITS, .level_count = 1 };
-    while (s.level0_bits < LEVEL0_BITS && (size_t)1 << s.level0_bits < wanted) s.level0_bits++;
-    while (slots_below(s.level0_bits, s.level_count) < wanted) s.level_count++;
+    struct shape s = {.level0_bits = LINE_BITS, .level_count = 1};
+    while (s.level0_bits < LEVEL0_BITS && (size_t)1 << s.level0_bits < wanted)
+        s.level0_bits++;
+    while (slots_below(s.level0_bits, s.level_count) < wanted)
+        s.level_count++;
     size_t node_bytes = ((size_t)node_capacity + 1) * sizeof(struct strobe_stack_node);
     s.slots_at = (HEAD_BYTES + node_bytes + 63) & ~(size_t)63;
     s.bytes = s.slots_at + slots_below(s.level0_bits, s.level_count) * sizeof(strobe_a32);
@@ -96,8 +98,10 @@ void strobe_stack_table_create(void *memory, uint32_t node_capacity)
 enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct strobe_stack_table *out)
 {
     struct strobe_stack_table_head *head = memory;
-    if (bytes < sizeof *head) return STROBE_BAD_INPUT;
-    if (head->node_capacity < 1 || head->node_capacity > STROBE_STACK_NODES_MAX) return STROBE_BAD_INPUT;
+    if (bytes < sizeof *head)
+        return STROBE_BAD_INPUT;
+    if (head->node_capacity < 1 || head->node_capacity > STROBE_STACK_NODES_MAX)
+        return STROBE_BAD_INPUT;
     struct shape s = shape_of(head->node_capacity);
     if (head->level0_bits != s.level0_bits || head->level_count != s.level_count || bytes < s.bytes)
         return STROBE_BAD_INPUT;
@@ -111,12 +115,12 @@ void strobe_stack_table_parts(uint32_t node_capacity, uint32_t nodes, struct str
 {
     struct shape s = shape_of(node_capacity);
     if (nodes >= node_capacity || s.level0_bits <= FIRST_BITS) {
-        out[0] = (struct strobe_part){ 0, s.bytes };
-        out[1] = (struct strobe_part){ 0, 0 };
+        out[0] = (struct strobe_part){0, s.bytes};
+        out[1] = (struct strobe_part){0, 0};
         return;
     }
-    out[0] = (struct strobe_part){ 0, HEAD_BYTES + ((uint64_t)nodes + 1) * sizeof(struct strobe_stack_node) };
-    out[1] = (struct strobe_part){ s.slots_at, FIRST_BYTES };
+    out[0] = (struct strobe_part){0, HEAD_BYTES + ((uint64_t)nodes + 1) * sizeof(struct strobe_stack_node)};
+    out[1] = (struct strobe_part){s.slots_at, FIRST_BYTES};
 }
 
 void strobe_stack_table_limit(const struct strobe_stack_table *table, uint32_t nodes)
@@ -140,9 +144,11 @@ static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t cou
     for (; i + 8 <= count; i += 8) {
         uint64_t low = (a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3]);
         uint64_t high = (a[i + 4] ^ b[i + 4]) | (a[i + 5] ^ b[i + 5]) | (a[i + 6] ^ b[i + 6]) | (a[i + 7] ^ b[i + 7]);
-        if (low | high) break;
+        if (low | high)
+            break;
     }
-    while (i < count && a[i] == b[i]) i++;
+    while (i < count && a[i] == b[i])
+        i++;
     return i;
 }
 
@@ -156,7 +162,8 @@ static uint32_t reserve(struct strobe_stack_table_head *head, struct strobe_stac
         cursor->spare = 0;
         return id;
     }
-    if (strobe_load_relaxed(&head->next_node) > most) return 0;
+    if (strobe_load_relaxed(&head->next_node) > most)
+        return 0;
     id = strobe_add_relaxed(&head->next_node, 1);
     return id <= most ? id : 0;
 }
@@ -164,13 +171,16 @@ static uint32_t reserve(struct strobe_stack_table_head *head, struct strobe_stac
 static void touch_level(struct strobe_stack_table_head *head, uint32_t level)
 {
     uint32_t touched = strobe_load_relaxed(&head->levels_touched);
-    while (touched <= level && !strobe_cas_relaxed(&head->levels_touched, &touched, level + 1)) continue;
+    while (touched <= level && !strobe_cas_relaxed(&head->levels_touched, &touched, level + 1))
+        continue;
 }
 
 static bool is_child(struct strobe_stack_node *node, uint32_t parent, uint64_t address, uint32_t depth)
 {
-    if (node->address != address || node->parent != parent) return false;
-    if (strobe_load_relaxed(&node->depth) != depth) strobe_store_release(&node->depth, depth);
+    if (node->address != address || node->parent != parent)
+        return false;
+    if (strobe_load_relaxed(&node->depth) != depth)
+        strobe_store_release(&node->depth, depth);
     return true;
 }
 
@@ -201,7 +211,8 @@ static uint32_t search_line(const struct strobe_stack_table *table, struct strob
             cursor->spare = id;
         }
         uint32_t id = word & ID_MASK;
-        if ((word ^ tag) >> TAG_SHIFT == 0 && is_child(&table->nodes[id], parent, address, depth)) return id;
+        if ((word ^ tag) >> TAG_SHIFT == 0 && is_child(&table->nodes[id], parent, address, depth))
+            return id;
     }
     return 0;
 }
@@ -226,7 +237,8 @@ static inline uint32_t home_line(uint64_t hash, uint32_t level0_bits)
 {
     const uint32_t first = 1u << (FIRST_BITS - LINE_BITS), mask = (1u << (level0_bits - LINE_BITS)) - 1;
     uint32_t line = (uint32_t)(hash >> LINE_BITS) & mask;
-    if (!strobe_unlikely(line < first) || level0_bits <= FIRST_BITS) return line;
+    if (!strobe_unlikely(line < first) || level0_bits <= FIRST_BITS)
+        return line;
     line = (uint32_t)(hash >> 32) & mask;
     return line < first ? line | first : line;
 }
@@ -242,7 +254,8 @@ static uint32_t child(const struct strobe_stack_table *table, struct strobe_stac
     uint32_t known = 0;
     if (begins_in_first_pages(parent))
         known = search_line(table, cursor, first, hash, 0, parent, address, depth, &full);
-    if (known || full || is_limited(table)) return known;
+    if (known || full || is_limited(table))
+        return known;
     for (uint32_t level = 0; level < levels; level++, bits++) {
         uint32_t line_mask = (1u << (bits - LINE_BITS)) - 1;
         uint32_t line = level ? (uint32_t)(hash >> LINE_BITS) : home_line(hash, bits);
@@ -250,7 +263,8 @@ static uint32_t child(const struct strobe_stack_table *table, struct strobe_stac
         for (uint32_t i = 0; i < lines; i++) {
             strobe_a32 *slots = base + (size_t)((line ^ i) & line_mask) * LINE_SLOTS;
             uint32_t id = search_line(table, cursor, slots, hash, level, parent, address, depth, &full);
-            if (id || full) return id;
+            if (id || full)
+                return id;
         }
         base += (size_t)1 << bits;
     }
@@ -304,7 +318,8 @@ static uint32_t follow_known(const struct strobe_stack_table *table, struct stro
             id = find_in_line(table, first_line(hash, bits), hash, parent, address, at + 1, &ends);
         if (!id && !ends && !is_limited(table))
             id = find_in_line(table, home_line(hash, bits), hash, parent, address, at + 1, &ends);
-        if (!id) return at;
+        if (!id)
+            return at;
         parent = id;
         advance(cursor, at, address, hash, id);
     }
@@ -321,19 +336,22 @@ enum strobe_status strobe_stack_intern_onto(const struct strobe_stack_table *tab
     for (; at < count; at++) {
         uint64_t hash = strobe_mix_pair(cursor->hash[at], frames[at]);
         uint32_t next = child(table, cursor, hash, cursor->id[at], frames[at], at + 1);
-        if (!next) break;
+        if (!next)
+            break;
         advance(cursor, at, frames[at], hash, next);
     }
     cursor->depth = at;
     *id = cursor->id[at];
-    if (at == count) return STROBE_OK;
+    if (at == count)
+        return STROBE_OK;
     strobe_add_relaxed(&table->head->full_count, 1);
     return STROBE_FULL;
 }
 
 const struct strobe_stack_node *strobe_stack_node_of(const struct strobe_stack_table *table, uint32_t id)
 {
-    if (id < 1 || id > table->head->node_capacity) return NULL;
+    if (id < 1 || id > table->head->node_capacity)
+        return NULL;
     return strobe_load_acquire(&table->nodes[id].depth) ? &table->nodes[id] : NULL;
 }
 
@@ -343,15 +361,19 @@ enum strobe_status strobe_stack_frames(const struct strobe_stack_table *table, u
 {
     const struct strobe_stack_node *node = id ? strobe_stack_node_of(table, id) : NULL;
     uint32_t depth = node ? strobe_load_relaxed(&node->depth) : 0;
-    if ((id && !node) || depth > STROBE_STACK_DEPTH_MAX) return STROBE_NO_ENTRY;
-    if (depth > capacity) return STROBE_FULL;
+    if ((id && !node) || depth > STROBE_STACK_DEPTH_MAX)
+        return STROBE_NO_ENTRY;
+    if (depth > capacity)
+        return STROBE_FULL;
     for (uint32_t left = depth; left > 0; left--) {
         node = strobe_stack_node_of(table, id);
-        if (!node || strobe_load_relaxed(&node->depth) != left) return STROBE_NO_ENTRY;
+        if (!node || strobe_load_relaxed(&node->depth) != left)
+            return STROBE_NO_ENTRY;
         out[left - 1] = node->address;
         id = node->parent;
     }
-    if (id) return STROBE_NO_ENTRY;
+    if (id)
+        return STROBE_NO_ENTRY;
     *count = depth;
     return STROBE_OK;
 }
@@ -365,7 +387,8 @@ uint32_t strobe_stack_node_count(const struct strobe_stack_table *table)
 size_t strobe_stack_table_used_bytes(const struct strobe_stack_table *table)
 {
     uint32_t levels = strobe_load_relaxed(&table->head->levels_touched);
-    if (levels > table->head->level_count) levels = table->head->level_count;
+    if (levels > table->head->level_count)
+        levels = table->head->level_count;
     return HEAD_BYTES + ((size_t)strobe_stack_node_count(table) + 1) * sizeof(struct strobe_stack_node) +
            slots_below(table->head->level0_bits, levels) * sizeof(strobe_a32);
 }

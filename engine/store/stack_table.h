@@ -40,32 +40,32 @@
 
 enum {
 #ifdef STROBE_SMALL
-    STROBE_STACK_DEPTH_MAX = 8,               /* for exploration: the algorithm works with any value */
+    STROBE_STACK_DEPTH_MAX = 8, /* for exploration: the algorithm works with any value */
 #else
-    STROBE_STACK_DEPTH_MAX = 192,             /* frames of one stack; a deeper stack is cut and flagged */
+    STROBE_STACK_DEPTH_MAX = 192, /* frames of one stack; a deeper stack is cut and flagged */
 #endif
-    STROBE_STACK_NODES_MAX = (1 << 24) - 1,   /* ids are 24 bits in a slot */
+    STROBE_STACK_NODES_MAX = (1 << 24) - 1, /* ids are 24 bits in a slot */
     STROBE_STACK_LEVELS_MAX = 12,
     STROBE_STACK_LIMIT_MAX = 1 << 10,
 };
 
 struct strobe_stack_node {
     uint64_t address;
-    uint32_t parent;   /* 0 for the outermost frame */
-    strobe_a32 depth;  /* 1 for the outermost frame; stored last; 0 until the node is published in the table */
+    uint32_t parent;  /* 0 for the outermost frame */
+    strobe_a32 depth; /* 1 for the outermost frame; stored last; 0 until the node is published in the table */
 };
 _Static_assert(sizeof(struct strobe_stack_node) == 16, "node is four to a cache line");
 
 /* Shared state at the start of the table's memory. strobe_stack_table_create writes it. After that, threads change it
  * only through the atomics. */
 struct strobe_stack_table_head {
-    uint32_t node_capacity;      /* ids 1 .. node_capacity */
+    uint32_t node_capacity; /* ids 1 .. node_capacity */
     uint32_t level_count;
-    uint32_t level0_bits;        /* level k has 2^(level0_bits + k) slots */
-    strobe_a32 ready;            /* 0: all nodes and slots are in use; else a limit, see strobe_stack_table_limit */
-    strobe_a32 next_node;        /* next id to reserve; may exceed node_capacity + 1 when the table is full */
-    strobe_a32 full_count;       /* interns refused because the table was full */
-    strobe_a32 levels_touched;   /* slot levels in which a thread has tried to store a node */
+    uint32_t level0_bits;      /* level k has 2^(level0_bits + k) slots */
+    strobe_a32 ready;          /* 0: all nodes and slots are in use; else a limit, see strobe_stack_table_limit */
+    strobe_a32 next_node;      /* next id to reserve; may exceed node_capacity + 1 when the table is full */
+    strobe_a32 full_count;     /* interns refused because the table was full */
+    strobe_a32 levels_touched; /* slot levels in which a thread has tried to store a node */
 };
 
 /* A process-local view of a table. It holds pointers only; the state is in the table's memory. */
@@ -78,10 +78,10 @@ struct strobe_stack_table {
 /* A thread's cache of the stack that it interned last in one table. Private to that thread. Zero at first use. */
 struct strobe_stack_cursor {
     uint32_t depth;
-    uint32_t spare;                                /* a reserved node that lost an insert race, or 0 */
-    uint64_t address[STROBE_STACK_DEPTH_MAX];      /* outermost first */
-    uint32_t id[STROBE_STACK_DEPTH_MAX + 1];       /* id[k] is the node of the first k frames; id[0] = 0 */
-    uint64_t hash[STROBE_STACK_DEPTH_MAX + 1];     /* hash[k] is the hash of the first k frames; hash[0] = 0 */
+    uint32_t spare;                            /* a reserved node that lost an insert race, or 0 */
+    uint64_t address[STROBE_STACK_DEPTH_MAX];  /* outermost first */
+    uint32_t id[STROBE_STACK_DEPTH_MAX + 1];   /* id[k] is the node of the first k frames; id[0] = 0 */
+    uint64_t hash[STROBE_STACK_DEPTH_MAX + 1]; /* hash[k] is the hash of the first k frames; hash[0] = 0 */
 };
 
 /* Returns the bytes of a table for `node_capacity` nodes. The bytes are address space: untouched pages cost nothing.

@@ -35,7 +35,7 @@ static uint64_t at_rank(const struct strobe_stops *s, uint64_t rank, uint64_t lo
         if (sum >= rank)
             return middle_of(i) < longest ? middle_of(i) : longest;
     }
-    return longest;   /* the last bucket has no upper edge */
+    return longest; /* the last bucket has no upper edge */
 }
 
 struct strobe_stop_times strobe_stops_read(const struct strobe_stops *s)

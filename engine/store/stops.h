@@ -26,7 +26,9 @@ struct strobe_stops {
 void strobe_stops_note(struct strobe_stops *s, uint64_t ticks);
 
 /* Summary of the stops, in ticks. All fields are 0 when there were no stops. */
-struct strobe_stop_times { uint64_t count, median, percentile_99, longest; };
+struct strobe_stop_times {
+    uint64_t count, median, percentile_99, longest;
+};
 
 /* Computes the summary. The function is safe while the sampler writes, and when the counts of a damaged file are
  * arbitrary. Any context. */

@@ -6,11 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct strobe_idmap_slot { uint64_t a, b; uint32_t id, used; };
+struct strobe_idmap_slot {
+    uint64_t a, b;
+    uint32_t id, used;
+};
 
 struct strobe_idmap {
     struct strobe_idmap_slot *slots;
-    size_t mask, count;   /* mask + 1 slots when there are any */
+    size_t mask, count; /* mask + 1 slots when there are any */
 };
 
 /* The place of the id of (a, b). *fresh tells that the pair was not there: it is now, and its id, 0 so far, is the

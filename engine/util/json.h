@@ -12,7 +12,7 @@ struct strobe_json {
     FILE *out;
     int one_line;
     unsigned depth;
-    int started;   /* the innermost open value has an element already */
+    int started; /* the innermost open value has an element already */
 };
 
 void strobe_json_object(struct strobe_json *j, const char *key);
@@ -20,10 +20,10 @@ void strobe_json_object_end(struct strobe_json *j);
 void strobe_json_array(struct strobe_json *j, const char *key);
 void strobe_json_array_end(struct strobe_json *j);
 
-void strobe_json_text(struct strobe_json *j, const char *key, const char *text);   /* NULL gives null */
+void strobe_json_text(struct strobe_json *j, const char *key, const char *text); /* NULL gives null */
 void strobe_json_uint(struct strobe_json *j, const char *key, uint64_t value);
 void strobe_json_int(struct strobe_json *j, const char *key, int64_t value);
-void strobe_json_real(struct strobe_json *j, const char *key, double value);       /* not finite gives null */
+void strobe_json_real(struct strobe_json *j, const char *key, double value); /* not finite gives null */
 void strobe_json_bool(struct strobe_json *j, const char *key, int value);
 
 #endif

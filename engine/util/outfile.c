@@ -76,7 +76,7 @@ enum strobe_status strobe_outfile_open(struct strobe_outfile *out, const char *p
     memset(out, 0, sizeof *out);
     out->fd = -1;
     int to_stdout = !strcmp(path, "-");
-    int exists = !to_stdout && (stat(path, &st) == 0 || lstat(path, &st) == 0);   /* a link to nowhere is there, too */
+    int exists = !to_stdout && (stat(path, &st) == 0 || lstat(path, &st) == 0); /* a link to nowhere is there, too */
     int direct = to_stdout || (exists && !S_ISREG(st.st_mode));
     if (exists && !direct && !replace)
         return STROBE_EXISTS;
@@ -152,8 +152,11 @@ void strobe_outfile_us(struct strobe_outfile *out, uint64_t ns)
 /* Bytes of the UTF-8 character at s, or 0 when there is none (RFC 3629: no surrogates, no longer form than needed). */
 static size_t character(const unsigned char *s)
 {
-    size_t more = s[0] < 0x80 ? 0 : s[0] >= 0xc2 && s[0] < 0xe0 ? 1 : (s[0] & 0xf0) == 0xe0 ? 2
-                  : s[0] >= 0xf0 && s[0] < 0xf5 ? 3 : 9;
+    size_t more = s[0] < 0x80                   ? 0
+                  : s[0] >= 0xc2 && s[0] < 0xe0 ? 1
+                  : (s[0] & 0xf0) == 0xe0       ? 2
+                  : s[0] >= 0xf0 && s[0] < 0xf5 ? 3
+                                                : 9;
     if (more == 9)
         return 0;
     for (size_t i = 1; i <= more; i++)

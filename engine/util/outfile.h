@@ -14,12 +14,12 @@
 
 struct strobe_outfile {
     int fd;
-    char *target, *temporary;      /* temporary is NULL when the target is written directly */
+    char *target, *temporary; /* temporary is NULL when the target is written directly */
     char *buffer;
     size_t used;
-    uint64_t bytes;                /* handed to the system so far */
+    uint64_t bytes; /* handed to the system so far */
     enum strobe_status status;
-    int error;                     /* errno of the first failure */
+    int error; /* errno of the first failure */
 };
 
 /* STROBE_EXISTS when there is a file `path` already and `replace` is 0. STROBE_IO with errno. */

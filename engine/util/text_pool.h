@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 struct strobe_text_pool {
-    char **texts;                 /* by number, in order of first use; count of them */
+    char **texts; /* by number, in order of first use; count of them */
     size_t count, capacity;
-    uint32_t *slots;              /* number + 1, or 0; mask + 1 of them */
+    uint32_t *slots; /* number + 1, or 0; mask + 1 of them */
     size_t mask;
-    char *block;                  /* where the next texts go; earlier blocks are chained before it */
+    char *block; /* where the next texts go; earlier blocks are chained before it */
     size_t block_used, block_bytes;
 };
 

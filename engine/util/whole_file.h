@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct strobe_whole_file {
-    const char *at;              /* never NULL */
+    const char *at; /* never NULL */
     size_t bytes;
     void *mapped, *read;
 };

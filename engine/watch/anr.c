@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum { SIGNAL_QUIT = 3, SIGNAL_DEBUGGER = 35, BLAME_BYTES = 1000 };
-#define LATE_NS 2000000000u
+#define LATE_NS        2000000000u
 #define LATE_BEHIND_NS 10000000000u
-#define POLL_NS 20000000000u
+#define POLL_NS        20000000000u
 
 /* What is being found out about a signal. */
 enum question { NONE, IS_HEAD_LATE, IS_NOT_RESPONDING };
@@ -17,15 +17,15 @@ enum question { NONE, IS_HEAD_LATE, IS_NOT_RESPONDING };
 struct anr {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
-    int64_t pid;                 /* 0 = not known */
-    uint64_t messages;           /* begun so far */
-    bool is_busy;                /* with the last of them */
+    int64_t pid;       /* 0 = not known */
+    uint64_t messages; /* begun so far */
+    bool is_busy;      /* with the last of them */
     uint64_t message_ns;
     const char *message;
     enum question question;
-    uint64_t signal_ns, block_ns;   /* of the signal that is asked about: when, and since when its message ran */
+    uint64_t signal_ns, block_ns; /* of the signal that is asked about: when, and since when its message ran */
     const char *blame;
-    uint64_t block;              /* which message that was */
+    uint64_t block; /* which message that was */
     unsigned signals;
     bool reported;
     uint64_t reported_ns, reported_block;
@@ -62,8 +62,7 @@ static void report(struct anr *a, uint64_t late_ns, bool by_system)
 /* Of one block, when no message began between; where none are told, within 20 s. */
 static bool is_known(const struct anr *a, uint64_t time_ns)
 {
-    return a->reported && a->reported_block == a->messages &&
-           (a->messages || time_ns - a->reported_ns < POLL_NS);
+    return a->reported && a->reported_block == a->messages && (a->messages || time_ns - a->reported_ns < POLL_NS);
 }
 
 static void signalled(struct anr *a, const struct strobe_watch_event *e)
@@ -163,9 +162,11 @@ static enum strobe_status end(struct strobe_watcher *w)
 
 struct strobe_watcher *strobe_watch_anr(struct strobe_watch_context *c)
 {
-    enum { MINE = 1u << STROBE_WATCH_PROCESS | 1u << STROBE_WATCH_SIGNAL | 1u << STROBE_WATCH_MESSAGE_BEGIN |
-                  1u << STROBE_WATCH_MESSAGE_END | 1u << STROBE_WATCH_NOT_RESPONDING |
-                  1u << STROBE_WATCH_THREADS_TEXT | 1u << STROBE_WATCH_END };
+    enum {
+        MINE = 1u << STROBE_WATCH_PROCESS | 1u << STROBE_WATCH_SIGNAL | 1u << STROBE_WATCH_MESSAGE_BEGIN |
+               1u << STROBE_WATCH_MESSAGE_END | 1u << STROBE_WATCH_NOT_RESPONDING | 1u << STROBE_WATCH_THREADS_TEXT |
+               1u << STROBE_WATCH_END
+    };
     struct anr *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;

@@ -18,7 +18,10 @@
 strobe_watch_open_fn strobe_watch_anr;
 
 /* A thread of a cycle: waits for a lock that the next one holds, the last one for one of the first. */
-struct strobe_deadlock_thread { uint32_t tid; const char *name; };
+struct strobe_deadlock_thread {
+    uint32_t tid;
+    const char *name;
+};
 
 /* A cycle, from its thread of the lowest tid on. `main_waits`: the main thread (tid 1) is in it, or waits for it. */
 struct strobe_deadlock {

@@ -9,16 +9,16 @@
 
 enum {
     ENTRIES_MAX = 1 << 20,
-    DEPTH_MAX = 1 << 16,         /* well below half of it, so that giving up makes room */
+    DEPTH_MAX = 1 << 16, /* well below half of it, so that giving up makes room */
     NAME_MAX_BYTES = 512,
-    SPANS_MAX = sizeof ((struct strobe_blame *)0)->span_depth / sizeof (size_t),
-    LINE_NUMBERS_BYTES = 64,     /* depth, count and ms of a line, with what is between and after */
+    SPANS_MAX = sizeof((struct strobe_blame *)0)->span_depth / sizeof(size_t),
+    LINE_NUMBERS_BYTES = 64, /* depth, count and ms of a line, with what is between and after */
     NS_PER_MS = 1000000,
 };
 
 struct strobe_blame_entry {
     uint64_t time_ns;
-    uint32_t method;             /* 0 = given up */
+    uint32_t method; /* 0 = given up */
     bool enters;
 };
 
@@ -266,7 +266,7 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
     pack(b, &count, true, STROBE_MATRIX_DISPATCH, 0);
     /* Calls that began before it belong to it from the outermost that ends in it. */
     size_t at_begin = depth, around = depth;
-    bool covered = first < b->count && b->entries[first].time_ns == begin_ns;   /* by its first call, wholly */
+    bool covered = first < b->count && b->entries[first].time_ns == begin_ns; /* by its first call, wholly */
     for (last = first; last < b->count && b->entries[last].time_ns <= end_ns; last++) {
         depth = step(b, depth, &b->entries[last]);
         around = depth < around ? depth : around;
@@ -274,7 +274,7 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
     }
     if (around < at_begin) {
         for (size_t i = depth = 0; i < first; i++)
-            depth = step(b, depth, &b->entries[i]);   /* anew: the walk has gone on since */
+            depth = step(b, depth, &b->entries[i]); /* anew: the walk has gone on since */
         for (size_t i = around; i < at_begin; i++)
             pack(b, &count, true, b->walk[i].method, 0);
     }

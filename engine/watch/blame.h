@@ -18,34 +18,37 @@
 #include "engine/watch/watch.h"
 
 struct strobe_blame_entry;
-struct strobe_blame_known { const char *text; uint32_t method; };
+struct strobe_blame_known {
+    const char *text;
+    uint32_t method;
+};
 
 struct strobe_blame {
-    struct strobe_text_pool methods;             /* a method's id is its number + 1 */
-    struct strobe_blame_known known[256];        /* by address of the text: what it was last */
+    struct strobe_text_pool methods;      /* a method's id is its number + 1 */
+    struct strobe_blame_known known[256]; /* by address of the text: what it was last */
     struct strobe_blame_entry *entries;
     size_t count, room;
-    struct strobe_blame_entry *open;             /* calls that go on, outermost first */
+    struct strobe_blame_entry *open; /* calls that go on, outermost first */
     size_t depth, open_room;
-    size_t too_deep;                             /* calls above that */
-    struct strobe_blame_entry *walk;             /* for looking back: calls that went on at some time */
+    size_t too_deep;                 /* calls above that */
+    struct strobe_blame_entry *walk; /* for looking back: calls that went on at some time */
     size_t walk_room;
-    uint32_t spans;                              /* messages and idle handlers that go on; how many calls did at */
-    size_t span_depth[32];                       /* the begin of each, which can't outlive those that began later */
-    uint64_t given_up_ns, given_up;              /* calls shorter than this were given up in this span; how many */
+    uint32_t spans;                 /* messages and idle handlers that go on; how many calls did at */
+    size_t span_depth[32];          /* the begin of each, which can't outlive those that began later */
+    uint64_t given_up_ns, given_up; /* calls shorter than this were given up in this span; how many */
     struct strobe_matrix_builder *builder;
     uint64_t *packed;
     size_t packed_room;
     char *text;
     size_t text_room;
-    bool failed;                                 /* out of memory */
+    bool failed; /* out of memory */
 };
 
 /* What a span's calls came to. Texts are good until the next stack. */
 struct strobe_blamed {
-    const char *stack;           /* lines of "depth,method,count,ms"; "" = no call was told within it */
-    const char *method;          /* the one to blame: the key's, or "" */
-    uint64_t longest_ns;         /* of the items, to the ms */
+    const char *stack;   /* lines of "depth,method,count,ms"; "" = no call was told within it */
+    const char *method;  /* the one to blame: the key's, or "" */
+    uint64_t longest_ns; /* of the items, to the ms */
     uint64_t given_up, given_up_ns;
 };
 

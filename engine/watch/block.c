@@ -15,24 +15,24 @@ struct stack {
     uint64_t *frames;
     const char **names;
     uint32_t count, room;
-    uint32_t repeat;             /* how often its innermost frame had been seen in a row before */
+    uint32_t repeat; /* how often its innermost frame had been seen in a row before */
 };
 
 struct block {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
-    uint64_t period_ns;          /* of checks */
+    uint64_t period_ns; /* of checks */
     bool began, running;
-    uint64_t turn_ns;            /* begin of the turn */
-    uint64_t check_ns;           /* when the next check is */
-    uint64_t interval_ns, before_ns;   /* between checks, and the one before: a Fibonacci pair */
-    uint64_t day_ns;             /* begin of the day that is counted */
-    uint32_t found;              /* in it */
+    uint64_t turn_ns;                /* begin of the turn */
+    uint64_t check_ns;               /* when the next check is */
+    uint64_t interval_ns, before_ns; /* between checks, and the one before: a Fibonacci pair */
+    uint64_t day_ns;                 /* begin of the day that is counted */
+    uint32_t found;                  /* in it */
 
-    struct stack *ring;          /* those of one period */
+    struct stack *ring; /* those of one period */
     size_t ring_room, kept, next;
-    uint64_t sampled_ns;         /* when the latest was taken */
-    struct stack last;           /* of the last finding; none: has_last is false */
+    uint64_t sampled_ns; /* when the latest was taken */
+    struct stack last;   /* of the last finding; none: has_last is false */
     bool has_last, failed;
     char text[LINES * LINE_BYTES];
 };
@@ -104,8 +104,7 @@ static uint32_t seen_in(const struct block *b, uint64_t frame)
 
 static bool is_last(const struct block *b, const struct stack *s)
 {
-    return b->has_last && s->count == b->last.count &&
-           !memcmp(s->frames, b->last.frames, s->count * sizeof *s->frames);
+    return b->has_last && s->count == b->last.count && !memcmp(s->frames, b->last.frames, s->count * sizeof *s->frames);
 }
 
 /* ---- findings */
@@ -118,8 +117,8 @@ static const char *write_stack(struct block *b, const struct stack *s)
     b->text[0] = 0;
     for (uint32_t i = shown; i--;) {
         uint32_t stacks = seen_in(b, s->frames[i]);
-        int bytes = snprintf(b->text + used, LINE_BYTES, "%" PRIu32 ",%.300s,%" PRIu32 ",%" PRIu64 "\n",
-                             shown - 1 - i, s->names[i][0] ? s->names[i] : "[unknown]", stacks,
+        int bytes = snprintf(b->text + used, LINE_BYTES, "%" PRIu32 ",%.300s,%" PRIu32 ",%" PRIu64 "\n", shown - 1 - i,
+                             s->names[i][0] ? s->names[i] : "[unknown]", stacks,
                              (uint64_t)stacks * STROBE_BLOCK_SAMPLE_NS / 1000000);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
@@ -260,8 +259,11 @@ static enum strobe_status end(struct strobe_watcher *w)
 
 struct strobe_watcher *strobe_watch_block(struct strobe_watch_context *c)
 {
-    enum { MINE = 1u << STROBE_WATCH_PROCESS | 1u << STROBE_WATCH_LOOP | 1u << STROBE_WATCH_SAMPLE |
-                  1u << STROBE_WATCH_TICK | 1u << STROBE_WATCH_END, RING_MOST = 1000 };
+    enum {
+        MINE = 1u << STROBE_WATCH_PROCESS | 1u << STROBE_WATCH_LOOP | 1u << STROBE_WATCH_SAMPLE |
+               1u << STROBE_WATCH_TICK | 1u << STROBE_WATCH_END,
+        RING_MOST = 1000
+    };
     struct block *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;

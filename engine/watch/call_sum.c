@@ -13,8 +13,8 @@ struct strobe_call_path {
     const char *text;
     uint64_t total_ns, begin_ns; /* begin: of the open call */
     uint64_t calls;
-    uint32_t parent, child, next;   /* child: the one called last; NONE */
-    uint32_t first, last;        /* by order of first call, for printing: child, and next of the same caller */
+    uint32_t parent, child, next; /* child: the one called last; NONE */
+    uint32_t first, last;         /* by order of first call, for printing: child, and next of the same caller */
     uint32_t newest;
     uint32_t depth;
     bool is_open, shown;
@@ -42,8 +42,8 @@ static uint32_t add(struct strobe_call_sum *s, uint32_t parent, const char *text
         s->room = more;
     }
     uint32_t n = s->count++;
-    s->paths[n] = (struct strobe_call_path){.text = text, .parent = parent, .child = NONE, .next = NONE, .first = NONE,
-                                            .last = NONE, .newest = NONE};
+    s->paths[n] = (struct strobe_call_path){
+        .text = text, .parent = parent, .child = NONE, .next = NONE, .first = NONE, .last = NONE, .newest = NONE};
     if (n == 0)
         return n;
     struct strobe_call_path *p = &s->paths[parent];
@@ -110,7 +110,10 @@ static uint64_t total(const struct strobe_call_path *p, uint64_t time_ns)
     return p->total_ns + (p->is_open ? time_ns - p->begin_ns : 0);
 }
 
-struct rank { uint64_t total_ns; uint32_t path; };
+struct rank {
+    uint64_t total_ns;
+    uint32_t path;
+};
 
 /* Longest first; of equal ones the caller, which was there before. */
 static int by_total(const void *a, const void *b)

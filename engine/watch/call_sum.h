@@ -14,12 +14,12 @@ struct strobe_call_path;
 
 /* Zeroed memory is an empty sum. */
 struct strobe_call_sum {
-    struct strobe_call_path *paths;   /* [0] is the root */
+    struct strobe_call_path *paths; /* [0] is the root */
     uint32_t count, room;
-    uint32_t at;                 /* path of the innermost open call */
-    uint32_t left_out;           /* open calls without a path, within it */
-    char *text;                  /* of strobe_call_sum_stack */
-    bool failed;                 /* out of memory */
+    uint32_t at;       /* path of the innermost open call */
+    uint32_t left_out; /* open calls without a path, within it */
+    char *text;        /* of strobe_call_sum_stack */
+    bool failed;       /* out of memory */
 };
 
 void strobe_call_sum_free(struct strobe_call_sum *s);

@@ -7,8 +7,7 @@ enum { DEFAULT_HZ = 60, HZ_MAX = 1000 };
 enum strobe_status strobe_watch_context_open(struct strobe_watch_context *c, const struct strobe_watch_options *options,
                                              const struct strobe_watch_view *view, struct strobe_finding_sink sink)
 {
-    *c = (struct strobe_watch_context){.options = *options, .view = *view, .sink = sink, .scene = "",
-                                       .foreground = -1};
+    *c = (struct strobe_watch_context){.options = *options, .view = *view, .sink = sink, .scene = "", .foreground = -1};
     if (!c->view.refresh_hz || c->view.refresh_hz > HZ_MAX)
         c->view.refresh_hz = DEFAULT_HZ;
     c->looper = strobe_looper_open();

@@ -11,17 +11,17 @@
 
 struct strobe_watch_context {
     struct strobe_watch_options options;
-    struct strobe_watch_view view;       /* its refresh_hz is 1 to 1000 */
+    struct strobe_watch_view view; /* its refresh_hz is 1 to 1000 */
     struct strobe_finding_sink sink;
-    struct strobe_text_pool texts;       /* for texts that have to last; equal texts have one address */
-    const char *scene;                   /* class of the activity that took the focus last and still lives, or "" */
-    int foreground;                      /* 1, 0, or -1: not told */
+    struct strobe_text_pool texts; /* for texts that have to last; equal texts have one address */
+    const char *scene;             /* class of the activity that took the focus last and still lives, or "" */
+    int foreground;                /* 1, 0, or -1: not told */
     bool knows_nice;
-    int64_t nice;                        /* of main */
-    struct strobe_looper *looper;        /* the main thread's; watchers may listen */
-    struct strobe_blame blame;           /* its calls */
-    uint64_t now_ns;                     /* time of the event */
-    bool failed;                         /* out of memory */
+    int64_t nice;                 /* of main */
+    struct strobe_looper *looper; /* the main thread's; watchers may listen */
+    struct strobe_blame blame;    /* its calls */
+    uint64_t now_ns;              /* time of the event */
+    bool failed;                  /* out of memory */
 };
 
 /* Whatever it returns, to be closed. STROBE_IO: out of memory. */

@@ -5,22 +5,25 @@
 
 /* A thread of the text. */
 struct thread {
-    uint32_t tid, waits_for;     /* tid of the holder; 0 = waits for nobody */
-    size_t next;                 /* index of the holder; NOBODY */
-    size_t order;                /* of the text */
-    unsigned walk;               /* number of the walk that came by; 0 = none yet */
-    const char *name;            /* not terminated */
+    uint32_t tid, waits_for; /* tid of the holder; 0 = waits for nobody */
+    size_t next;             /* index of the holder; NOBODY */
+    size_t order;            /* of the text */
+    unsigned walk;           /* number of the walk that came by; 0 = none yet */
+    const char *name;        /* not terminated */
     size_t name_bytes;
 };
 
 struct graph {
-    struct thread *threads;      /* by tid */
+    struct thread *threads; /* by tid */
     size_t count, room;
 };
 
 #define NOBODY SIZE_MAX
 
-struct line { const char *at; size_t bytes; };
+struct line {
+    const char *at;
+    size_t bytes;
+};
 
 /* ---- text */
 
@@ -54,8 +57,8 @@ static bool read_header(struct line l, struct thread *out)
         return false;
     struct line rest = {l.at + close, l.bytes - close};
     const char *tid = find(rest, " tid=");
-    *out = (struct thread){.tid = tid ? number(rest, tid) : 0, .next = NOBODY, .name = l.at + 1,
-                           .name_bytes = close - 2};
+    *out =
+        (struct thread){.tid = tid ? number(rest, tid) : 0, .next = NOBODY, .name = l.at + 1, .name_bytes = close - 2};
     return true;
 }
 

@@ -7,8 +7,13 @@
 
 struct strobe_finding strobe_finding(enum strobe_finding_kind kind, uint64_t begin_ns, uint64_t end_ns)
 {
-    return (struct strobe_finding){.kind = kind, .begin_ns = begin_ns, .end_ns = end_ns < begin_ns ? begin_ns : end_ns,
-                                   .blame = "", .stack = "", .key = "", .unseen = ""};
+    return (struct strobe_finding){.kind = kind,
+                                   .begin_ns = begin_ns,
+                                   .end_ns = end_ns < begin_ns ? begin_ns : end_ns,
+                                   .blame = "",
+                                   .stack = "",
+                                   .key = "",
+                                   .unseen = ""};
 }
 
 void strobe_finding_add(struct strobe_finding *f, const char *key, double value)

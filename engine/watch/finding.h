@@ -23,7 +23,9 @@ double strobe_finding_value(const struct strobe_finding *f, const char *key);
 size_t strobe_finding_line_name(const char *name, char *to, size_t room);
 
 /* Reasons, joined by "; ". What does not fit is left out whole. */
-struct strobe_unseen { char text[400]; };
+struct strobe_unseen {
+    char text[400];
+};
 
 void strobe_unseen_add(struct strobe_unseen *u, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

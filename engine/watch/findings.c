@@ -84,7 +84,7 @@ uint64_t strobe_finding_cost_ns(const struct strobe_finding *f)
 {
     static const char *const keys[] = {"cost_ms", "cold_ms", "warm_ms", "block_ms", "application_ms"};
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-        double ms = strobe_finding_value(f, keys[k]);   /* NaN, where it isn't there, is neither */
+        double ms = strobe_finding_value(f, keys[k]); /* NaN, where it isn't there, is neither */
         if (ms >= 0 && ms < 1e12)
             return (uint64_t)(ms * 1e6 + 0.5);
     }

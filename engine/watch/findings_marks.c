@@ -25,8 +25,8 @@ static const char *values_of(struct strobe_findings_marks *m, const struct strob
     char text[TEXT_BYTES] = "";
     size_t used = 0;
     for (size_t i = 0; i < f->value_count && used < sizeof text; i++) {
-        int bytes = snprintf(text + used, sizeof text - used, "%s%s %.6g", i ? ", " : "", f->values[i].key,
-                             f->values[i].value);
+        int bytes =
+            snprintf(text + used, sizeof text - used, "%s%s %.6g", i ? ", " : "", f->values[i].key, f->values[i].value);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
     return keep(m, text, failed);
@@ -76,10 +76,12 @@ enum strobe_status strobe_findings_marks(const struct strobe_findings *f, struct
         const struct strobe_finding *from = &f->at[i];
         struct strobe_mark_note *notes = out->notes + i * NOTES_EACH;
         struct strobe_mark *mark = &out->marks[out->count++];
-        *mark = (struct strobe_mark){
-            .name = name_of(out, from, &failed), .lane = "findings",
-            .begin_ns = from->begin_ns, .end_ns = from->end_ns, .notes = notes,
-            .note_count = take_notes(notes, from, values_of(out, from, &failed))};
+        *mark = (struct strobe_mark){.name = name_of(out, from, &failed),
+                                     .lane = "findings",
+                                     .begin_ns = from->begin_ns,
+                                     .end_ns = from->end_ns,
+                                     .notes = notes,
+                                     .note_count = take_notes(notes, from, values_of(out, from, &failed))};
         place(mark, ends);
     }
     qsort(out->marks, out->count, sizeof *out->marks, by_track);

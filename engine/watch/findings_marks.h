@@ -7,7 +7,7 @@
 #include "engine/watch/findings.h"
 
 struct strobe_findings_marks {
-    struct strobe_mark *marks;   /* by track, then by time: as the timeline's options take them */
+    struct strobe_mark *marks; /* by track, then by time: as the timeline's options take them */
     size_t count;
     struct strobe_mark_note *notes;
     struct strobe_text_pool texts;

@@ -9,7 +9,9 @@
 
 enum { NOTES_MOST = 64, BLAME_LEAST = 24, REST_BYTES = 512, LINE_BYTES = 4096 };
 
-struct cell { char text[24]; };
+struct cell {
+    char text[24];
+};
 
 static struct cell span(uint64_t ns)
 {
@@ -125,8 +127,10 @@ static void print_seen(const struct strobe_findings *f, const char *source, FILE
     else
         fprintf(out, "%s: nothing found", source);
     if (!f->of_text)
-        fprintf(out, " in %s of the main thread: %" PRIu64 " calls, %" PRIu64 " messages, %" PRIu64 " frames, %" PRIu64
-                " activities", span(s->end_ns - s->begin_ns).text, s->calls, s->messages, s->frames, s->activities);
+        fprintf(out,
+                " in %s of the main thread: %" PRIu64 " calls, %" PRIu64 " messages, %" PRIu64 " frames, %" PRIu64
+                " activities",
+                span(s->end_ns - s->begin_ns).text, s->calls, s->messages, s->frames, s->activities);
     putc('\n', out);
 }
 

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-#define SPAN_MAX ((uint64_t)INT64_MAX / 2)   /* metrics from here on are no measurements */
+#define NS_PER_S  UINT64_C(1000000000)
+#define SPAN_MAX  ((uint64_t)INT64_MAX / 2) /* metrics from here on are no measurements */
 #define BIT(what) (1u << (what))
 
 uint64_t strobe_frame_interval(uint32_t refresh_hz)
@@ -76,10 +76,10 @@ struct frames {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
     uint64_t interval_ns;
-    const char *scene;           /* of the span */
+    const char *scene; /* of the span */
     struct strobe_frame_sum sum;
     uint64_t rejected;
-    uint64_t begin_ns, end_ns;   /* of the span: first frame's begin, last one's end */
+    uint64_t begin_ns, end_ns; /* of the span: first frame's begin, last one's end */
 };
 
 static void close_span(struct frames *w, bool partial)
@@ -211,11 +211,12 @@ struct strobe_watcher *strobe_watch_frames(struct strobe_watch_context *c)
     if (!w)
         return NULL;
     w->watcher = (struct strobe_watcher){
-        .tell = tell, .close = close_frames,
+        .tell = tell,
+        .close = close_frames,
         .deaf = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_ACTIVITY) | BIT(STROBE_WATCH_END))};
     w->context = c;
     w->scene = c->scene;
-    w->interval_ns = c->options.frame_interval_ns ? c->options.frame_interval_ns :
-                     strobe_frame_interval(c->view.refresh_hz);
+    w->interval_ns =
+        c->options.frame_interval_ns ? c->options.frame_interval_ns : strobe_frame_interval(c->view.refresh_hz);
     return &w->watcher;
 }

@@ -35,8 +35,14 @@
  * one, 3 by the other. Ours is the first, unless options.frame_interval_ns says so. */
 enum { STROBE_FRAME_INTERVAL_60 = 16666667, STROBE_FRAME_INTERVAL_60_CUT = 16666666 };
 
-enum strobe_frame_level { STROBE_FRAME_BEST, STROBE_FRAME_NORMAL, STROBE_FRAME_MIDDLE, STROBE_FRAME_HIGH,
-                          STROBE_FRAME_FROZEN, STROBE_FRAME_LEVELS };
+enum strobe_frame_level {
+    STROBE_FRAME_BEST,
+    STROBE_FRAME_NORMAL,
+    STROBE_FRAME_MIDDLE,
+    STROBE_FRAME_HIGH,
+    STROBE_FRAME_FROZEN,
+    STROBE_FRAME_LEVELS
+};
 
 /* In ns, to the nearest. */
 uint64_t strobe_frame_interval(uint32_t refresh_hz);
@@ -57,10 +63,10 @@ enum strobe_frame_level strobe_frame_level(uint64_t dropped, const uint32_t drop
 struct strobe_frame_sum {
     uint64_t frames, dropped, dropped_by_latency;
     uint64_t levels[STROBE_FRAME_LEVELS];
-    double total_ns, shown_ns;   /* of total, and of max(total, interval) */
+    double total_ns, shown_ns; /* of total, and of max(total, interval) */
     double input_ns, animation_ns, traversal_ns;
 };
-enum { STROBE_FRAMES_TOO_FEW = 20 };   /* for a rate by latency */
+enum { STROBE_FRAMES_TOO_FEW = 20 }; /* for a rate by latency */
 
 void strobe_frame_count(struct strobe_frame_sum *sum, const struct strobe_watch_frame *f, uint64_t interval_ns,
                         const uint32_t drop[4]);

@@ -13,9 +13,9 @@ struct hang {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
     struct strobe_looper_listener listener;
-    bool ticks;                          /* the other thread runs at TICKs */
-    uint64_t begin_ns[STROBE_LOOPER_DEPTH];          /* of the messages in flight, outermost first */
-    uint64_t ran_ns[STROBE_LOOPER_DEPTH][TASKS];     /* when their timers ran; 0 = not yet */
+    bool ticks;                                  /* the other thread runs at TICKs */
+    uint64_t begin_ns[STROBE_LOOPER_DEPTH];      /* of the messages in flight, outermost first */
+    uint64_t ran_ns[STROBE_LOOPER_DEPTH][TASKS]; /* when their timers ran; 0 = not yet */
     uint32_t depth;
 };
 
@@ -69,8 +69,8 @@ static void report(struct hang *w, const struct strobe_message *m, int task, uin
     struct strobe_watch_context *c = w->context;
     uint64_t due_ns = m->begin_ns + threshold(w, task), ran_after_ns = (w->ticks ? ran_ns : due_ns) - m->begin_ns;
     bool ran = ran_ns || !w->ticks;
-    struct strobe_finding f = strobe_finding(task == ANR ? STROBE_FINDING_ANR : STROBE_FINDING_LAG, m->begin_ns,
-                                             m->end_ns);
+    struct strobe_finding f =
+        strobe_finding(task == ANR ? STROBE_FINDING_ANR : STROBE_FINDING_LAG, m->begin_ns, m->end_ns);
     struct strobe_unseen unseen = {""};
     strobe_watch_blame(c, &f, m->text, &unseen);
     strobe_unseen_view(&unseen, &c->view, STROBE_NEEDS_TIMES | STROBE_NEEDS_CALLS | STROBE_NEEDS_DUE);
@@ -125,8 +125,8 @@ struct strobe_watcher *strobe_watch_hang(struct strobe_watch_context *c)
         return NULL;
     w->watcher = (struct strobe_watcher){.tell = tell, .close = close_hang, .deaf = ~BIT(STROBE_WATCH_TICK)};
     w->context = c;
-    w->listener = (struct strobe_looper_listener){message_begins, message_ends, w,
-                                                  c->options.lag_ns || c->options.anr_ns};
+    w->listener =
+        (struct strobe_looper_listener){message_begins, message_ends, w, c->options.lag_ns || c->options.anr_ns};
     if (strobe_looper_listen(c->looper, &w->listener) != STROBE_OK) {
         free(w);
         return NULL;

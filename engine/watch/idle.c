@@ -4,15 +4,18 @@
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 16 };   /* of loops that an idle handler runs, whose queue is idle in turn */
+enum { DEPTH_MAX = 16 }; /* of loops that an idle handler runs, whose queue is idle in turn */
 
 #define BIT(what) (1u << (what))
 
 struct idle {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
-    struct { const char *handler; uint64_t begin_ns; } open[DEPTH_MAX];
-    unsigned depth;              /* may exceed DEPTH_MAX: those are not measured */
+    struct {
+        const char *handler;
+        uint64_t begin_ns;
+    } open[DEPTH_MAX];
+    unsigned depth; /* may exceed DEPTH_MAX: those are not measured */
 };
 
 static void judge(struct idle *i, bool unfinished)
@@ -63,7 +66,8 @@ struct strobe_watcher *strobe_watch_idle(struct strobe_watch_context *c)
     if (!i)
         return NULL;
     i->watcher = (struct strobe_watcher){
-        .tell = tell_idle, .close = close_any,
+        .tell = tell_idle,
+        .close = close_any,
         .deaf = ~(BIT(STROBE_WATCH_IDLE_BEGIN) | BIT(STROBE_WATCH_IDLE_END) | BIT(STROBE_WATCH_END))};
     i->context = c;
     return &i->watcher;
@@ -127,7 +131,8 @@ struct strobe_watcher *strobe_watch_touch(struct strobe_watch_context *c)
     if (!t)
         return NULL;
     t->watcher = (struct strobe_watcher){
-        .tell = tell_touch, .close = close_any,
+        .tell = tell_touch,
+        .close = close_any,
         .deaf = ~(BIT(STROBE_WATCH_TOUCH_BEGIN) | BIT(STROBE_WATCH_TOUCH_END) | BIT(STROBE_WATCH_END))};
     t->context = c;
     return &t->watcher;

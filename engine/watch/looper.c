@@ -10,17 +10,17 @@ struct ended {
 
 struct flight {
     struct strobe_message message;
-    uint32_t told;               /* a bit for each listener that was told its begin */
+    uint32_t told; /* a bit for each listener that was told its begin */
     char text[STROBE_LOOPER_TEXT];
 };
 
 struct strobe_looper {
     struct flight flights[STROBE_LOOPER_DEPTH];
     uint32_t depth, too_deep;
-    struct strobe_looper_listener *listeners[STROBE_LOOPER_LISTENERS];   /* NULL: free */
+    struct strobe_looper_listener *listeners[STROBE_LOOPER_LISTENERS]; /* NULL: free */
     uint64_t now_ns, unmatched;
-    uint64_t ended_count;        /* ever */
-    uint64_t recent_ns;          /* of those in the queue */
+    uint64_t ended_count; /* ever */
+    uint64_t recent_ns;   /* of those in the queue */
     struct ended ended[STROBE_LOOPER_RECENT];
 };
 
@@ -70,8 +70,8 @@ static void begin(struct strobe_looper *l, const struct strobe_watch_event *e)
     }
     struct flight *f = &l->flights[l->depth++];
     copy_text(f->text, e->text);
-    f->message = (struct strobe_message){.text = f->text, .begin_ns = e->time_ns, .due_ns = e->when_ns,
-                                         .end_ns = e->time_ns, .in_flight = true};
+    f->message = (struct strobe_message){
+        .text = f->text, .begin_ns = e->time_ns, .due_ns = e->when_ns, .end_ns = e->time_ns, .in_flight = true};
     f->told = 0;
     for (unsigned i = 0; i < STROBE_LOOPER_LISTENERS; i++) {
         struct strobe_looper_listener *to = l->listeners[i];

@@ -18,36 +18,41 @@
 
 #include "engine/watch/watch.h"
 
-enum { STROBE_LOOPER_HISTORY = 200, STROBE_LOOPER_RECENT = 5000, STROBE_LOOPER_TEXT = 112, STROBE_LOOPER_DEPTH = 32,
-       STROBE_LOOPER_LISTENERS = 8 };
+enum {
+    STROBE_LOOPER_HISTORY = 200,
+    STROBE_LOOPER_RECENT = 5000,
+    STROBE_LOOPER_TEXT = 112,
+    STROBE_LOOPER_DEPTH = 32,
+    STROBE_LOOPER_LISTENERS = 8
+};
 
 struct strobe_message {
-    const char *text;            /* cut to STROBE_LOOPER_TEXT - 1 bytes */
+    const char *text; /* cut to STROBE_LOOPER_TEXT - 1 bytes */
     uint64_t begin_ns;
-    uint64_t due_ns;             /* 0 = not known */
-    uint64_t end_ns;             /* of one in flight: time of the last event */
-    uint64_t nested_ns;          /* of that, in messages directly within it; and their number */
+    uint64_t due_ns;    /* 0 = not known */
+    uint64_t end_ns;    /* of one in flight: time of the last event */
+    uint64_t nested_ns; /* of that, in messages directly within it; and their number */
     uint32_t nested;
     bool in_flight;
 };
 
 /* Kept by its owner, who may change `on` at any time. */
 struct strobe_looper_listener {
-    void (*begin)(void *ctx, const struct strobe_message *m);    /* either may be NULL */
-    void (*end)(void *ctx, const struct strobe_message *m);      /* in_flight: the stream ended in it */
+    void (*begin)(void *ctx, const struct strobe_message *m); /* either may be NULL */
+    void (*end)(void *ctx, const struct strobe_message *m);   /* in_flight: the stream ended in it */
     void *ctx;
     bool on;
 };
 
 struct strobe_looper_recent {
-    uint64_t count, total_ns;    /* of those in the queue */
+    uint64_t count, total_ns; /* of those in the queue */
 };
 
 struct strobe_looper;
 
 /* NULL: out of memory. */
 struct strobe_looper *strobe_looper_open(void);
-void strobe_looper_close(struct strobe_looper *l);   /* NULL is fine */
+void strobe_looper_close(struct strobe_looper *l); /* NULL is fine */
 
 /* STROBE_FULL: there are STROBE_LOOPER_LISTENERS already. */
 enum strobe_status strobe_looper_listen(struct strobe_looper *l, struct strobe_looper_listener *listener);

@@ -51,7 +51,7 @@ struct strobe_watcher *strobe_watch_priority(struct strobe_watch_context *c)
 {
     struct priority *p = malloc(sizeof *p);
     if (p)
-        *p = (struct priority){.watcher = {tell, end, ~(1u << STROBE_WATCH_PRIORITY)}, .context = c,
-                               .slack_ns = SLACK_NS};
+        *p = (struct priority){
+            .watcher = {tell, end, ~(1u << STROBE_WATCH_PRIORITY)}, .context = c, .slack_ns = SLACK_NS};
     return p ? &p->watcher : NULL;
 }

@@ -3,10 +3,25 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { STATE = 3, MINOR = 10, MAJOR = 12, USER = 14, SYSTEM = 15, PRIORITY = 18, NICE = 19, THREADS = 20, START = 22,
-       VM = 23, RSS = 24, MILLION = 1000000, DECIMALS = 6 };
+enum {
+    STATE = 3,
+    MINOR = 10,
+    MAJOR = 12,
+    USER = 14,
+    SYSTEM = 15,
+    PRIORITY = 18,
+    NICE = 19,
+    THREADS = 20,
+    START = 22,
+    VM = 23,
+    RSS = 24,
+    MILLION = 1000000,
+    DECIMALS = 6
+};
 
-struct text { const char *at, *end; };
+struct text {
+    const char *at, *end;
+};
 
 static bool is_digit(char c)
 {

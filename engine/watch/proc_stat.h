@@ -12,13 +12,13 @@
 
 struct strobe_proc_stat {
     uint32_t pid;
-    char comm[64];               /* cut to fit */
+    char comm[64]; /* cut to fit */
     char state;
     uint64_t minor_faults, major_faults;
-    uint64_t user_ticks, system_ticks;   /* of USER_HZ, 100 a second */
+    uint64_t user_ticks, system_ticks; /* of USER_HZ, 100 a second */
     int64_t priority, nice;
     int64_t thread_count;
-    uint64_t start_ticks;        /* after boot */
+    uint64_t start_ticks; /* after boot */
     uint64_t vm_bytes;
     int64_t rss_pages;
 };

@@ -7,8 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAUNCH_ACTIVITY = 100, RECEIVER = 113, CREATE_SERVICE = 114, RELAUNCH_ACTIVITY = 126,
-       EXECUTE_TRANSACTION = 159 };
+enum {
+    LAUNCH_ACTIVITY = 100,
+    RECEIVER = 113,
+    CREATE_SERVICE = 114,
+    RELAUNCH_ACTIVITY = 126,
+    EXECUTE_TRANSACTION = 159
+};
 #define TOO_LONG_NS 30000000000u
 
 /* An activity that lives. */
@@ -23,8 +28,8 @@ struct startup {
     struct strobe_watch_context *context;
     struct strobe_call_sum calls;
     bool began, has_application, for_activity, shown, splash_shown;
-    bool is_cold;                /* the cold start goes on */
-    bool is_warm;                /* a warm start goes on */
+    bool is_cold; /* the cold start goes on */
+    bool is_warm; /* a warm start goes on */
     uint64_t begin_ns, application_ns, first_screen_ns, warm_ns;
     uint32_t code;
     struct activity *activities;
@@ -218,8 +223,10 @@ static enum strobe_status end(struct strobe_watcher *w)
 
 struct strobe_watcher *strobe_watch_startup(struct strobe_watch_context *c)
 {
-    enum { MINE = 1u << STROBE_WATCH_CALL_BEGIN | 1u << STROBE_WATCH_CALL_END | 1u << STROBE_WATCH_APP_BEGIN |
-                  1u << STROBE_WATCH_COMPONENT | 1u << STROBE_WATCH_ACTIVITY | 1u << STROBE_WATCH_END };
+    enum {
+        MINE = 1u << STROBE_WATCH_CALL_BEGIN | 1u << STROBE_WATCH_CALL_END | 1u << STROBE_WATCH_APP_BEGIN |
+               1u << STROBE_WATCH_COMPONENT | 1u << STROBE_WATCH_ACTIVITY | 1u << STROBE_WATCH_END
+    };
     struct startup *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;

@@ -14,19 +14,12 @@
 
 /* Every watcher there is, in the order they are told. */
 static strobe_watch_open_fn *const openers[] = {
-    strobe_watch_evil,
-    strobe_watch_hang,
-    strobe_watch_frames,
-    strobe_watch_idle,
-    strobe_watch_touch,
-    strobe_watch_startup,
-    strobe_watch_anr,
-    strobe_watch_priority,
-    strobe_watch_block,
+    strobe_watch_evil,    strobe_watch_hang, strobe_watch_frames,   strobe_watch_idle,  strobe_watch_touch,
+    strobe_watch_startup, strobe_watch_anr,  strobe_watch_priority, strobe_watch_block,
 };
 enum { WATCHERS = sizeof openers / sizeof *openers, WHATS = STROBE_WATCH_END + 1 };
 
-#define MS(n) ((uint64_t)(n) * 1000000u)
+#define MS(n) ((uint64_t)(n)*1000000u)
 
 const char *const strobe_finding_name[STROBE_FINDING_KINDS] = {
     [STROBE_FINDING_EVIL] = "evil-method",
@@ -45,17 +38,24 @@ const char *const strobe_finding_name[STROBE_FINDING_KINDS] = {
 
 void strobe_watch_defaults(struct strobe_watch_options *o)
 {
-    *o = (struct strobe_watch_options){
-        .evil_ns = MS(700), .lag_ns = MS(2000), .anr_ns = MS(5000), .idle_lag_ns = MS(2000), .touch_lag_ns = MS(2000),
-        .cold_ns = MS(10000), .warm_ns = MS(4000), .block_ns = MS(2000), .drop = {3, 9, 24, 42}, .block_limit = 100,
-        .frames_window_ns = MS(10000)};
+    *o = (struct strobe_watch_options){.evil_ns = MS(700),
+                                       .lag_ns = MS(2000),
+                                       .anr_ns = MS(5000),
+                                       .idle_lag_ns = MS(2000),
+                                       .touch_lag_ns = MS(2000),
+                                       .cold_ns = MS(10000),
+                                       .warm_ns = MS(4000),
+                                       .block_ns = MS(2000),
+                                       .drop = {3, 9, 24, 42},
+                                       .block_limit = 100,
+                                       .frames_window_ns = MS(10000)};
 }
 
 struct all {
     struct strobe_watcher watcher;
     struct strobe_watch_context context;
     struct strobe_watcher *watchers[WATCHERS];
-    struct strobe_watcher *told[WHATS][WATCHERS];   /* of an event, those who are not deaf to it */
+    struct strobe_watcher *told[WHATS][WATCHERS]; /* of an event, those who are not deaf to it */
     unsigned told_count[WHATS];
 };
 

@@ -31,12 +31,12 @@
 #include <stdint.h>
 
 enum strobe_watch_what {
-    STROBE_WATCH_PROCESS,        /* first of all: text = its name, value = its pid, 0 = not known */
-    STROBE_WATCH_MESSAGE_BEGIN,  /* of `thread`'s loop: text = what is printed of it, or its method; when_ns = due */
+    STROBE_WATCH_PROCESS,       /* first of all: text = its name, value = its pid, 0 = not known */
+    STROBE_WATCH_MESSAGE_BEGIN, /* of `thread`'s loop: text = what is printed of it, or its method; when_ns = due */
     STROBE_WATCH_MESSAGE_END,
-    STROBE_WATCH_IDLE_BEGIN,     /* an idle handler: text = its class */
+    STROBE_WATCH_IDLE_BEGIN, /* an idle handler: text = its class */
     STROBE_WATCH_IDLE_END,
-    STROBE_WATCH_CALL_BEGIN,     /* of any thread: text = method */
+    STROBE_WATCH_CALL_BEGIN, /* of any thread: text = method */
     STROBE_WATCH_CALL_END,
     STROBE_WATCH_FRAME,          /* a frame ended: frame */
     STROBE_WATCH_TOUCH_BEGIN,    /* input arrived: value = descriptor, code = its bytes (0 = not told), and */
@@ -56,75 +56,92 @@ enum strobe_watch_what {
     STROBE_WATCH_END,            /* last of all */
 };
 
-enum strobe_activity { STROBE_ACTIVITY_CREATED, STROBE_ACTIVITY_FOCUSED, STROBE_ACTIVITY_PAUSED,
-                       STROBE_ACTIVITY_DESTROYED };
-enum strobe_loop_activity { STROBE_LOOP_ENTRY, STROBE_LOOP_BEFORE_TIMERS, STROBE_LOOP_BEFORE_SOURCES,
-                            STROBE_LOOP_BEFORE_WAITING, STROBE_LOOP_AFTER_WAITING, STROBE_LOOP_EXIT };
+enum strobe_activity {
+    STROBE_ACTIVITY_CREATED,
+    STROBE_ACTIVITY_FOCUSED,
+    STROBE_ACTIVITY_PAUSED,
+    STROBE_ACTIVITY_DESTROYED
+};
+enum strobe_loop_activity {
+    STROBE_LOOP_ENTRY,
+    STROBE_LOOP_BEFORE_TIMERS,
+    STROBE_LOOP_BEFORE_SOURCES,
+    STROBE_LOOP_BEFORE_WAITING,
+    STROBE_LOOP_AFTER_WAITING,
+    STROBE_LOOP_EXIT
+};
 
 /* A frame: what the main thread did for it, and how long it took to be shown. Phases are spans in ns; a phase that is
  * not known is 0, and so are intended_ns and total_ns. */
 struct strobe_watch_frame {
-    uint64_t intended_ns;        /* vsync that it was meant for */
+    uint64_t intended_ns; /* vsync that it was meant for */
     uint64_t begin_ns, end_ns;
     uint64_t input_ns, animation_ns, traversal_ns;
-    uint64_t total_ns;           /* from vsync until it was handed over, what it waited for frames before it included */
-    bool is_vsync;               /* else: the end of a message that was no frame */
+    uint64_t total_ns; /* from vsync until it was handed over, what it waited for frames before it included */
+    bool is_vsync;     /* else: the end of a message that was no frame */
 };
 
 /* Innermost first. Frames are told apart by number; names, by frame, are for people, and NULL where none is known. */
-struct strobe_watch_stack { const uint64_t *frames; uint32_t count; const char *const *names; };
+struct strobe_watch_stack {
+    const uint64_t *frames;
+    uint32_t count;
+    const char *const *names;
+};
 
 struct strobe_watch_event {
     enum strobe_watch_what what;
     uint64_t time_ns;
-    uint32_t thread;             /* number of the thread; the main thread's is 0 */
+    uint32_t thread; /* number of the thread; the main thread's is 0 */
     uint32_t code;
     int64_t value;
     uint64_t when_ns;
-    uint32_t node;               /* calls: their path in the teller's function tree; 0 = none */
-    const char *text;            /* never NULL; good during the call only */
+    uint32_t node;    /* calls: their path in the teller's function tree; 0 = none */
+    const char *text; /* never NULL; good during the call only */
     const struct strobe_watch_frame *frame;
     const struct strobe_watch_stack *stack;
 };
 
 /* How well a teller could see. */
 struct strobe_watch_view {
-    bool sampled;                /* calls are known by samples only, else each is known */
-    uint64_t resolution_ns;      /* a time it tells may be off by so much */
-    uint64_t unseen_below_ns;    /* calls shorter than this may be missing; 0 = none is */
-    bool knows_due;              /* when_ns of messages, intended_ns of frames */
-    uint32_t refresh_hz;         /* of the display; 0 or above 1000 = not known, 60 */
+    bool sampled;             /* calls are known by samples only, else each is known */
+    uint64_t resolution_ns;   /* a time it tells may be off by so much */
+    uint64_t unseen_below_ns; /* calls shorter than this may be missing; 0 = none is */
+    bool knows_due;           /* when_ns of messages, intended_ns of frames */
+    uint32_t refresh_hz;      /* of the display; 0 or above 1000 = not known, 60 */
 };
 
 enum strobe_finding_kind {
-    STROBE_FINDING_EVIL,         /* "evil-method" */
-    STROBE_FINDING_LAG,          /* "lag" */
-    STROBE_FINDING_ANR,          /* "anr" */
-    STROBE_FINDING_IDLE_LAG,     /* "idle-lag" */
-    STROBE_FINDING_TOUCH_LAG,    /* "touch-lag" */
-    STROBE_FINDING_FRAMES,       /* "frames": rate and levels of a span of time */
-    STROBE_FINDING_DROP,         /* "frame-drop": one frame that dropped 3 or more */
-    STROBE_FINDING_STARTUP,      /* "startup" */
-    STROBE_FINDING_PRIORITY,     /* "priority" */
-    STROBE_FINDING_SIGQUIT_ANR,  /* "sigquit-anr" */
-    STROBE_FINDING_DEADLOCK,     /* "deadlock" */
-    STROBE_FINDING_BLOCK,        /* "main-block" */
+    STROBE_FINDING_EVIL,        /* "evil-method" */
+    STROBE_FINDING_LAG,         /* "lag" */
+    STROBE_FINDING_ANR,         /* "anr" */
+    STROBE_FINDING_IDLE_LAG,    /* "idle-lag" */
+    STROBE_FINDING_TOUCH_LAG,   /* "touch-lag" */
+    STROBE_FINDING_FRAMES,      /* "frames": rate and levels of a span of time */
+    STROBE_FINDING_DROP,        /* "frame-drop": one frame that dropped 3 or more */
+    STROBE_FINDING_STARTUP,     /* "startup" */
+    STROBE_FINDING_PRIORITY,    /* "priority" */
+    STROBE_FINDING_SIGQUIT_ANR, /* "sigquit-anr" */
+    STROBE_FINDING_DEADLOCK,    /* "deadlock" */
+    STROBE_FINDING_BLOCK,       /* "main-block" */
     STROBE_FINDING_KINDS
 };
 extern const char *const strobe_finding_name[STROBE_FINDING_KINDS];
 
 /* Name and number, as reports show them: "cost_ms" 812, "fps" 58.3, "drop_high" 2. */
-struct strobe_finding_value { const char *key; double value; };
+struct strobe_finding_value {
+    const char *key;
+    double value;
+};
 
 struct strobe_finding {
     enum strobe_finding_kind kind;
-    uint64_t begin_ns, end_ns;   /* an instant: equal */
-    uint32_t thread;             /* where it was found */
-    const char *scene;           /* the activity in front, or "" */
-    const char *blame;           /* what to blame: a method, a handler, ...; "" = not known */
-    const char *stack;           /* lines of "depth,method,count,ms" (outermost first), or ""; see matrix_stack.h */
-    const char *key;             /* equal for findings of one cause; "" = none */
-    const char *unseen;          /* what this capture could not have seen that matters here; "" = nothing */
+    uint64_t begin_ns, end_ns; /* an instant: equal */
+    uint32_t thread;           /* where it was found */
+    const char *scene;         /* the activity in front, or "" */
+    const char *blame;         /* what to blame: a method, a handler, ...; "" = not known */
+    const char *stack;         /* lines of "depth,method,count,ms" (outermost first), or ""; see matrix_stack.h */
+    const char *key;           /* equal for findings of one cause; "" = none */
+    const char *unseen;        /* what this capture could not have seen that matters here; "" = nothing */
     struct strobe_finding_value values[20];
     size_t value_count;
 };
@@ -141,7 +158,7 @@ struct strobe_finding_sink {
 struct strobe_watcher {
     void (*tell)(struct strobe_watcher *w, const struct strobe_watch_event *e);
     enum strobe_status (*close)(struct strobe_watcher *w);
-    uint32_t deaf;               /* a bit for each strobe_watch_what it has no use for; 0 = wants all */
+    uint32_t deaf; /* a bit for each strobe_watch_what it has no use for; 0 = wants all */
 };
 struct strobe_watch_context;
 
@@ -150,18 +167,18 @@ typedef struct strobe_watcher *strobe_watch_open_fn(struct strobe_watch_context 
 
 /* Thresholds, met when reached; strobe_watch_defaults sets those of Matrix. A threshold of 0 finds nothing. */
 struct strobe_watch_options {
-    uint64_t evil_ns;            /* 700 ms */
-    uint64_t lag_ns;             /* 2 s */
-    uint64_t anr_ns;             /* 5 s */
-    uint64_t idle_lag_ns;        /* 2 s */
-    uint64_t touch_lag_ns;       /* 2 s */
-    uint64_t cold_ns, warm_ns;   /* 10 s, 4 s */
-    uint64_t block_ns;           /* 2 s */
-    uint32_t drop[4];            /* dropped frames from which on a frame is normal 3, middle 9, high 24, frozen 42 */
-    uint32_t block_limit;        /* of main-block findings a day: 100 */
-    uint64_t frames_window_ns;   /* 10 s, of the frames' own time */
-    uint64_t frame_interval_ns;  /* 0 = that of the display's rate */
-    const char *splash;          /* classes of splash activities, separated by ';'; NULL or "" = none */
+    uint64_t evil_ns;           /* 700 ms */
+    uint64_t lag_ns;            /* 2 s */
+    uint64_t anr_ns;            /* 5 s */
+    uint64_t idle_lag_ns;       /* 2 s */
+    uint64_t touch_lag_ns;      /* 2 s */
+    uint64_t cold_ns, warm_ns;  /* 10 s, 4 s */
+    uint64_t block_ns;          /* 2 s */
+    uint32_t drop[4];           /* dropped frames from which on a frame is normal 3, middle 9, high 24, frozen 42 */
+    uint32_t block_limit;       /* of main-block findings a day: 100 */
+    uint64_t frames_window_ns;  /* 10 s, of the frames' own time */
+    uint64_t frame_interval_ns; /* 0 = that of the display's rate */
+    const char *splash;         /* classes of splash activities, separated by ';'; NULL or "" = none */
 };
 void strobe_watch_defaults(struct strobe_watch_options *o);
 

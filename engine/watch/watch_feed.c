@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCH = 64 };           /* samples told at begin and end of a long stretch in which nothing changes */
+enum { STRETCH = 64 }; /* samples told at begin and end of a long stretch in which nothing changes */
 enum { LAUNCH_ACTIVITY = 100, CLASS_BYTES = 256 };
 #define NOWHERE SIZE_MAX
 
@@ -28,26 +28,26 @@ struct strobe_watch_feed {
     bool is_ios;
     uint64_t now_ns;
 
-    struct call *open;           /* outermost first */
+    struct call *open; /* outermost first */
     size_t depth, room;
-    uint64_t *frames;            /* of a sample; as much room as `open` */
+    uint64_t *frames; /* of a sample; as much room as `open` */
     const char **names;
-    unsigned *says;              /* by name: what it says + 1; 0 = not asked yet */
+    unsigned *says; /* by name: what it says + 1; 0 = not asked yet */
     size_t says_room;
 
-    enum { NO_MESSAGE, HELD, TOLD } message;   /* HELD: until its text is known */
+    enum { NO_MESSAGE, HELD, TOLD } message; /* HELD: until its text is known */
     uint64_t message_ns, due_ns;
-    size_t message_depth;        /* of the call that is the message, where its name said so; else NOWHERE */
-    uint64_t sample_ns;          /* when the next sample is due */
+    size_t message_depth; /* of the call that is the message, where its name said so; else NOWHERE */
+    uint64_t sample_ns;   /* when the next sample is due */
 
-    size_t frame_depth;          /* of the open frame; NOWHERE */
-    size_t phase_depth;          /* of the open phase in it */
+    size_t frame_depth; /* of the open frame; NOWHERE */
+    size_t phase_depth; /* of the open phase in it */
     uint64_t phase_ns;
     struct strobe_watch_frame frame;
 
-    bool asked;                  /* for a component */
-    size_t create_depth;         /* of the open onCreate that is to bring the focus; NOWHERE */
-    char awaited[CLASS_BYTES];   /* activity that has no focus yet; "" = none */
+    bool asked;                /* for a component */
+    size_t create_depth;       /* of the open onCreate that is to bring the focus; NOWHERE */
+    char awaited[CLASS_BYTES]; /* activity that has no focus yet; "" = none */
     uint64_t created_ns;
 };
 
@@ -99,8 +99,8 @@ static void arrive(struct strobe_watch_feed *f, uint64_t time_ns)
         return;
     f->begun = true;
     f->seen.begin_ns = f->now_ns;
-    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_PROCESS, .text = f->options.process,
-                                        .value = f->options.pid});
+    tell(f, (struct strobe_watch_event){
+                .what = STROBE_WATCH_PROCESS, .text = f->options.process, .value = f->options.pid});
 }
 
 /* ---- messages */
@@ -111,10 +111,10 @@ static void tell_held(struct strobe_watch_feed *f, const char *text)
         return;
     f->message = TOLD;
     f->seen.messages++;
-    struct strobe_watch_event e = {.what = STROBE_WATCH_MESSAGE_BEGIN, .time_ns = f->message_ns, .text = text,
-                                   .when_ns = f->due_ns};
-    struct strobe_watch_event turn = {.what = STROBE_WATCH_LOOP, .time_ns = f->message_ns, .text = "",
-                                      .code = STROBE_LOOP_BEFORE_TIMERS};
+    struct strobe_watch_event e = {
+        .what = STROBE_WATCH_MESSAGE_BEGIN, .time_ns = f->message_ns, .text = text, .when_ns = f->due_ns};
+    struct strobe_watch_event turn = {
+        .what = STROBE_WATCH_LOOP, .time_ns = f->message_ns, .text = "", .code = STROBE_LOOP_BEFORE_TIMERS};
     if (f->is_ios)
         f->watcher->tell(f->watcher, &turn);
     f->watcher->tell(f->watcher, &e);

@@ -4,7 +4,10 @@
 
 #define FRAMES "Choreographer.doFrame;-[CADisplayLink fire]"
 
-struct part { const char *at; size_t length; };
+struct part {
+    const char *at;
+    size_t length;
+};
 
 static bool is_objc(const char *text)
 {
@@ -81,7 +84,10 @@ static unsigned life(const char *text, struct part p)
 
 uint32_t strobe_component_of(const char *text)
 {
-    static const struct { const char *name; uint32_t code; } of[] = {
+    static const struct {
+        const char *name;
+        uint32_t code;
+    } of[] = {
         {"ActivityThread.handleLaunchActivity", 100},
         {"ActivityThread.handleRelaunchActivity", 126},
         {"ActivityThread.handleCreateService", 114},
@@ -102,13 +108,16 @@ unsigned strobe_name_says(const char *text, const char *frames)
             : has(p, "Animat")                 ? STROBE_SAYS_ANIMATION
             : has(p, "raversal")               ? STROBE_SAYS_TRAVERSAL
                                                : 0;
-    says |= is_of(p, "Looper.loop;Looper.loopOnce;CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun") ? STROBE_SAYS_LOOP
-                                                                                                     : 0;
+    says |=
+        is_of(p, "Looper.loop;Looper.loopOnce;CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun") ? STROBE_SAYS_LOOP : 0;
     says |= is_of(p, "MessageQueue.next;MessageQueue.nativePollOnce;__CFRunLoopServiceMachPort;mach_msg;"
-                     "mach_msg_trap;mach_msg2_trap") ? STROBE_SAYS_QUEUE : 0;
+                     "mach_msg_trap;mach_msg2_trap")
+                ? STROBE_SAYS_QUEUE
+                : 0;
     says |= is_of(p, "Handler.dispatchMessage") ? STROBE_SAYS_DISPATCH : 0;
     says |= strobe_component_of(text) ? STROBE_SAYS_COMPONENT : 0;
     says |= is_objc(text) || is_of(p, "CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun;UIApplicationMain")
-                ? STROBE_SAYS_IOS : 0;
+                ? STROBE_SAYS_IOS
+                : 0;
     return says;
 }

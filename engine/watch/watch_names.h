@@ -12,10 +12,10 @@ enum {
     STROBE_SAYS_INPUT = 2,
     STROBE_SAYS_ANIMATION = 4,
     STROBE_SAYS_TRAVERSAL = 8,
-    STROBE_SAYS_LOOP = 0x10,       /* runs messages: what it calls is one, */
-    STROBE_SAYS_QUEUE = 0x20,      /* but for this, which fetches them */
-    STROBE_SAYS_DISPATCH = 0x40,   /* is a message */
-    STROBE_SAYS_CREATE = 0x80,     /* of an activity */
+    STROBE_SAYS_LOOP = 0x10,     /* runs messages: what it calls is one, */
+    STROBE_SAYS_QUEUE = 0x20,    /* but for this, which fetches them */
+    STROBE_SAYS_DISPATCH = 0x40, /* is a message */
+    STROBE_SAYS_CREATE = 0x80,   /* of an activity */
     STROBE_SAYS_FOCUS = 0x100,
     STROBE_SAYS_PAUSE = 0x200,
     STROBE_SAYS_DESTROY = 0x400,

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC "strobe-watch 1"
-#define MS_MOST 1e12                 /* of a time; doubles are exact to the ns up to there and beyond */
+#define MAGIC   "strobe-watch 1"
+#define MS_MOST 1e12 /* of a time; doubles are exact to the ns up to there and beyond */
 
-enum { FRAMES_MOST = 1000, TICK_NS = 10000000 };   /* of a sample; of CPU time in stat */
+enum { FRAMES_MOST = 1000, TICK_NS = 10000000 }; /* of a sample; of CPU time in stat */
 
 /* What stands behind a word. */
 enum arguments { NOTHING, TEXT, NUMBER, NUMBER_TEXT, TWO_NUMBERS, DUE_TEXT, FRAME, LOOP, STACK, STAT, BLOCK };
@@ -53,14 +53,17 @@ static const struct word {
 };
 
 struct reader {
-    char *at;                    /* what has not been read; NULL = all has */
-    size_t line;                 /* number of the line that was read last */
+    char *at;    /* what has not been read; NULL = all has */
+    size_t line; /* number of the line that was read last */
     struct strobe_watcher *watcher;
     struct strobe_watch_seen seen;
     bool begun;
-    struct { const char *of; uint64_t cpu_ns, time_ns; } cpu;   /* told last, by which word */
+    struct {
+        const char *of;
+        uint64_t cpu_ns, time_ns;
+    } cpu; /* told last, by which word */
     struct strobe_text_pool methods;
-    const char *expected;        /* what is wrong with the line */
+    const char *expected; /* what is wrong with the line */
 };
 
 /* ---- words and numbers of a line */
@@ -313,8 +316,7 @@ static bool tell_line(struct reader *r, char *line)
 
 /* ---- the text */
 
-enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why,
-                                          size_t why_bytes)
+enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why, size_t why_bytes)
 {
     char head[256], *line = head;
     size_t bytes = strcspn(text, "\r\n");

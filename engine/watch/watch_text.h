@@ -23,8 +23,7 @@
 #include "engine/watch/watch_feed.h"
 
 /* Reads the first line. STROBE_NO_ENTRY: this is no such text; STROBE_BAD_INPUT with `why`: "line 1: ...". */
-enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why,
-                                          size_t why_bytes);
+enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why, size_t why_bytes);
 
 /* Tells `watcher` the rest and the end. The text is changed: lines are cut apart in place. STROBE_BAD_INPUT with `why`
  * ("line N: what was expected"): what came before was told. STROBE_IO: out of memory. `seen` may be NULL. */

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COARSE_NS = 5000000 };    /* between ticks of the clock thread */
+enum { COARSE_NS = 5000000 }; /* between ticks of the clock thread */
 
 /* A turn of the run loop that took too long, for sessions without messages. */
-struct turn { uint64_t begin_ns, end_ns; };
+struct turn {
+    uint64_t begin_ns, end_ns;
+};
 
 struct teller {
     struct strobe_sink sink;
@@ -22,11 +24,11 @@ struct teller {
     const struct strobe_reader_thread *main;
     struct strobe_function_tree *tree;
     struct strobe_watch_feed *feed;
-    bool is_main;                /* the thread that is told now */
+    bool is_main; /* the thread that is told now */
     bool has_messages, failed;
-    uint64_t now_ns;             /* latest time of the main thread */
+    uint64_t now_ns; /* latest time of the main thread */
     struct turn *turns;
-    size_t turn_count, turn_room, turn;   /* turn: the next to begin, or the one that is open */
+    size_t turn_count, turn_room, turn; /* turn: the next to begin, or the one that is open */
     bool in_turn;
 };
 
@@ -69,9 +71,12 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     memcpy(exe, h->exe, sizeof h->exe);
     exe[sizeof h->exe] = 0;
     t->now_ns = strobe_reader_ns(reader, reader->first_ticks);
-    t->feed = strobe_watch_feed_open(&(struct strobe_watch_feed_options){
-        .frames = t->frames, .tells_messages = t->has_messages || reader->hitch_count, .process = last_part(exe),
-        .pid = h->pid}, t->watcher);
+    t->feed = strobe_watch_feed_open(
+        &(struct strobe_watch_feed_options){.frames = t->frames,
+                                            .tells_messages = t->has_messages || reader->hitch_count,
+                                            .process = last_part(exe),
+                                            .pid = h->pid},
+        t->watcher);
     t->failed |= !t->feed;
 }
 
@@ -131,10 +136,8 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
 static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     static const enum strobe_watch_call class_of[] = {
-        [STROBE_SLICE_FUNCTION] = STROBE_WATCH_METHOD,
-        [STROBE_SLICE_WAIT] = STROBE_WATCH_WAIT,
-        [STROBE_SLICE_GAP] = STROBE_WATCH_GAP,
-        [STROBE_SLICE_PLACEHOLDER] = STROBE_WATCH_GAP,
+        [STROBE_SLICE_FUNCTION] = STROBE_WATCH_METHOD, [STROBE_SLICE_WAIT] = STROBE_WATCH_WAIT,
+        [STROBE_SLICE_GAP] = STROBE_WATCH_GAP,         [STROBE_SLICE_PLACEHOLDER] = STROBE_WATCH_GAP,
         [STROBE_SLICE_OFF_CPU] = STROBE_WATCH_GAP,
     };
     struct teller *t = (struct teller *)sink;
@@ -182,8 +185,13 @@ struct strobe_sink *strobe_watch_sink(struct strobe_watcher *watcher, const char
     struct teller *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    t->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .finish = finish, .hitch = hitch, .message = message};
+    t->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .finish = finish,
+                                   .hitch = hitch,
+                                   .message = message};
     t->watcher = watcher;
     t->frames = frames;
     t->seen = seen;

@@ -9,8 +9,8 @@
 #ifndef STROBE_WATCH_WATCH_TIMELINE_H
 #define STROBE_WATCH_WATCH_TIMELINE_H
 
-#include "engine/trace/model/sink.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/model/sink.h"
 #include "engine/watch/findings.h"
 #include "engine/watch/watch_feed.h"
 
@@ -28,9 +28,9 @@ struct strobe_sink *strobe_watch_sink(struct strobe_watcher *watcher, const char
 /* What to look for in a session. */
 struct strobe_findings_options {
     struct strobe_watch_options watch;
-    const char *frames;          /* as in struct strobe_watch_feed_options */
-    uint32_t refresh_hz;         /* of the display; 0 = 60 */
-    unsigned symbols;            /* STROBE_SYMBOLS_* */
+    const char *frames;  /* as in struct strobe_watch_feed_options */
+    uint32_t refresh_hz; /* of the display; 0 = 60 */
+    unsigned symbols;    /* STROBE_SYMBOLS_* */
     struct strobe_timeline_options timeline;
 };
 
@@ -44,6 +44,6 @@ enum strobe_status strobe_findings_of_session(const char *path, const struct str
 enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,
                                            struct strobe_findings **out, char *why, size_t why_bytes);
 
-void strobe_findings_close(struct strobe_findings *f);   /* NULL is fine */
+void strobe_findings_close(struct strobe_findings *f); /* NULL is fine */
 
 #endif

@@ -72,18 +72,11 @@ static uint64_t rounded(double x)
 uint64_t sim_dist_draw(const struct sim_dist *d, struct sim_random *r)
 {
     switch (d->kind) {
-    case SIM_DIST_CONSTANT:
-        return d->a;
-    case SIM_DIST_UNIFORM:
-        assert(d->a <= d->b);
-        return d->a + sim_random_below(r, d->b - d->a + 1);
-    case SIM_DIST_EXPONENTIAL:
-        return d->a ? rounded((double)d->a * -logarithm(1 - sim_random_unit(r))) : 0;
-    case SIM_DIST_LOGNORMAL:
-        return d->a ? rounded((double)d->a * exponential(d->sigma * normal(r))) : 0;
-    case SIM_DIST_LIST:
-        assert(d->count > 0);
-        return d->values[sim_random_below(r, d->count)];
+    case SIM_DIST_CONSTANT: return d->a;
+    case SIM_DIST_UNIFORM: assert(d->a <= d->b); return d->a + sim_random_below(r, d->b - d->a + 1);
+    case SIM_DIST_EXPONENTIAL: return d->a ? rounded((double)d->a * -logarithm(1 - sim_random_unit(r))) : 0;
+    case SIM_DIST_LOGNORMAL: return d->a ? rounded((double)d->a * exponential(d->sigma * normal(r))) : 0;
+    case SIM_DIST_LIST: assert(d->count > 0); return d->values[sim_random_below(r, d->count)];
     }
     return 0;
 }
@@ -93,12 +86,9 @@ double sim_dist_mean(const struct sim_dist *d)
     double sum = 0;
     switch (d->kind) {
     case SIM_DIST_CONSTANT:
-    case SIM_DIST_EXPONENTIAL:
-        return (double)d->a;
-    case SIM_DIST_UNIFORM:
-        return ((double)d->a + (double)d->b) / 2;
-    case SIM_DIST_LOGNORMAL:
-        return (double)d->a * exponential(d->sigma * d->sigma / 2);
+    case SIM_DIST_EXPONENTIAL: return (double)d->a;
+    case SIM_DIST_UNIFORM: return ((double)d->a + (double)d->b) / 2;
+    case SIM_DIST_LOGNORMAL: return (double)d->a * exponential(d->sigma * d->sigma / 2);
     case SIM_DIST_LIST:
         for (uint32_t i = 0; i < d->count; i++)
             sum += (double)d->values[i];

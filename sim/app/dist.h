@@ -6,11 +6,11 @@
 #include "sim/kernel/random.h"
 
 enum sim_dist_kind {
-    SIM_DIST_CONSTANT,       /* a */
-    SIM_DIST_UNIFORM,        /* a .. b, both included */
-    SIM_DIST_EXPONENTIAL,    /* mean a */
-    SIM_DIST_LOGNORMAL,      /* median a, sigma (0 .. 4) of the logarithm */
-    SIM_DIST_LIST,           /* one of values[0 .. count) */
+    SIM_DIST_CONSTANT,    /* a */
+    SIM_DIST_UNIFORM,     /* a .. b, both included */
+    SIM_DIST_EXPONENTIAL, /* mean a */
+    SIM_DIST_LOGNORMAL,   /* median a, sigma (0 .. 4) of the logarithm */
+    SIM_DIST_LIST,        /* one of values[0 .. count) */
 };
 
 struct sim_dist {

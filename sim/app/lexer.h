@@ -10,18 +10,18 @@
 #include <stdint.h>
 
 enum sim_token_kind {
-    SIM_TOKEN_WORD,      /* a letter or '_', then letters, digits and any of _ . $ : - */
-    SIM_TOKEN_TEXT,      /* "...", with \" and \\ in it */
-    SIM_TOKEN_NUMBER,    /* digits, perhaps a '-' before, a fraction and a unit behind */
-    SIM_TOKEN_MARK,      /* { } ( ) , .. */
+    SIM_TOKEN_WORD,   /* a letter or '_', then letters, digits and any of _ . $ : - */
+    SIM_TOKEN_TEXT,   /* "...", with \" and \\ in it */
+    SIM_TOKEN_NUMBER, /* digits, perhaps a '-' before, a fraction and a unit behind */
+    SIM_TOKEN_MARK,   /* { } ( ) , .. */
     SIM_TOKEN_LINE_END,
     SIM_TOKEN_FILE_END,
-    SIM_TOKEN_WRONG,     /* nothing of the language; `wrong` says what it is */
+    SIM_TOKEN_WRONG, /* nothing of the language; `wrong` says what it is */
 };
 
 struct sim_token {
     enum sim_token_kind kind;
-    uint32_t line, column;       /* from 1; a column is a character, not a byte */
+    uint32_t line, column; /* from 1; a column is a character, not a byte */
     const char *begin;
     size_t bytes;
     const char *wrong;

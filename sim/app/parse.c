@@ -191,8 +191,10 @@ bool sim_parse_include(struct sim_parser *p)
     if (!sim_parse_text(p, "the path of a file in \"\"", &name) || !sim_parse_declaration_end(p))
         return false;
     if (p->include_depth == SIM_INCLUDE_DEPTH_MAX || p->include_count == SIM_INCLUDES_MAX)
-        return sim_parse_fault(p, &place, "expected at most %d files that include one another, and %d in all, found "
-                               "\"%s\"", SIM_INCLUDE_DEPTH_MAX, SIM_INCLUDES_MAX, name);
+        return sim_parse_fault(p, &place,
+                               "expected at most %d files that include one another, and %d in all, found "
+                               "\"%s\"",
+                               SIM_INCLUDE_DEPTH_MAX, SIM_INCLUDES_MAX, name);
     if (!beside(p, name, path, sizeof path))
         return sim_parse_fault(p, &place, "expected a path of at most %zu bytes", sizeof path - 1);
     struct sim_source *includer = p->source, *source = new_source(p, path, includer);

@@ -102,12 +102,9 @@ static bool setting_value(struct sim_parser *p, const struct sim_setting *settin
     static const char metrics[] = "some of cpu, alloc, faults, switches, or none";
     uint64_t bit = 0;
     switch (setting->kind) {
-    case SIM_SETTING_TIME:
-        return sim_parse_time(p, setting->low, setting->high, out);
-    case SIM_SETTING_COUNT:
-        return sim_parse_count(p, "a number", setting->low, setting->high, out);
-    case SIM_SETTING_KEEP:
-        return one_word(p, "newest or oldest", sim_keep_names, SIM_KEEP_NAMES, out);
+    case SIM_SETTING_TIME: return sim_parse_time(p, setting->low, setting->high, out);
+    case SIM_SETTING_COUNT: return sim_parse_count(p, "a number", setting->low, setting->high, out);
+    case SIM_SETTING_KEEP: return one_word(p, "newest or oldest", sim_keep_names, SIM_KEEP_NAMES, out);
     case SIM_SETTING_METRICS:
         *out = 0;
         if (sim_parse_accept(p, "none"))
@@ -186,8 +183,7 @@ static bool method(struct sim_parser *p, uint32_t image, bool managed)
     struct sim_place place = sim_parse_place(p);
     return sim_parse_name(p, "a name for the method", &m.name) && method_attributes(p, image, &m) &&
            sim_parse_declare(p, SIM_TABLE_METHOD, m.name, index, &place) && ADD(p, s->methods, s->method_count, m) &&
-           ADD(p, p->method_places, place_count, place) &&
-           sim_parse_body(p, m.frameless, &s->methods[index].block);
+           ADD(p, p->method_places, place_count, place) && sim_parse_body(p, m.frameless, &s->methods[index].block);
 }
 
 static bool free_method(struct sim_parser *p)
@@ -226,8 +222,7 @@ static bool image(struct sim_parser *p)
     i.loaded_at_start = !(said & LATER);
     if (s->image_count == SIM_IMAGES_MAX)
         return sim_parse_fault(p, &place, "expected at most %d images, found '%s'", SIM_IMAGES_MAX, i.name);
-    if (!sim_parse_declare(p, SIM_TABLE_IMAGE, i.name, s->image_count, &place) ||
-        !ADD(p, s->images, s->image_count, i))
+    if (!sim_parse_declare(p, SIM_TABLE_IMAGE, i.name, s->image_count, &place) || !ADD(p, s->images, s->image_count, i))
         return false;
     if (!(said & MANAGED) && !sim_token_is(&p->token, "{"))
         return p->status == STROBE_OK;
@@ -423,11 +418,26 @@ static bool expectation(struct sim_parser *p)
 
 bool sim_parse_declaration(struct sim_parser *p)
 {
-    static const struct { const char *word; bool (*read)(struct sim_parser *); } words[] = {
-        {"scenario", scenario}, {"duration", duration}, {"cores", cores}, {"busy", busy}, {"config", config},
+    static const struct {
+        const char *word;
+        bool (*read)(struct sim_parser *);
+    } words[] = {
+        {"scenario", scenario},
+        {"duration", duration},
+        {"cores", cores},
+        {"busy", busy},
+        {"config", config},
         {"image", image},
-        {"method", free_method}, {"mutex", mutex}, {"monitor", monitor}, {"rwlock", rwlock}, {"cond", cond},
-        {"semaphore", semaphore}, {"queue", queue}, {"thread", thread}, {"fault", fault}, {"expect", expectation},
+        {"method", free_method},
+        {"mutex", mutex},
+        {"monitor", monitor},
+        {"rwlock", rwlock},
+        {"cond", cond},
+        {"semaphore", semaphore},
+        {"queue", queue},
+        {"thread", thread},
+        {"fault", fault},
+        {"expect", expectation},
         {"include", sim_parse_include},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -119,16 +119,13 @@ static bool fault(struct sim_parser *p, struct sim_op *op)
 static bool step(struct sim_parser *p, enum sim_arg arg, struct sim_op *op)
 {
     switch (arg) {
-    case SIM_ARG_NONE:
-        return true;
+    case SIM_ARG_NONE: return true;
     case SIM_ARG_TIME:
     case SIM_ARG_TIMEOUT:
     case SIM_ARG_TIMES:
     case SIM_ARG_DEPTH:
-    case SIM_ARG_AMOUNT:
-        return sim_parse_dist(p, arg, &op->amount);
-    case SIM_ARG_SIZE:
-        return sim_parse_dist(p, arg, &op->size);
+    case SIM_ARG_AMOUNT: return sim_parse_dist(p, arg, &op->amount);
+    case SIM_ARG_SIZE: return sim_parse_dist(p, arg, &op->size);
     case SIM_ARG_METHOD:
     case SIM_ARG_NATIVE:
     case SIM_ARG_COND:
@@ -136,26 +133,17 @@ static bool step(struct sim_parser *p, enum sim_arg arg, struct sim_op *op)
     case SIM_ARG_QUEUE:
     case SIM_ARG_THREAD:
     case SIM_ARG_IMAGE:
-    case SIM_ARG_ANY_IMAGE:
-        return sim_parse_mention(p, arg, &op->object);
+    case SIM_ARG_ANY_IMAGE: return sim_parse_mention(p, arg, &op->object);
     case SIM_ARG_MUTEX:
     case SIM_ARG_MONITOR:
-    case SIM_ARG_RWLOCK:
-        return sim_parse_mention(p, arg, &op->object) && taken_once(p, op);
-    case SIM_ARG_POSTED:
-        return sim_parse_mention(p, arg, &op->method);
-    case SIM_ARG_HELD:
-        return held_lock(p, &op->other);
-    case SIM_ARG_PRIORITY:
-        return sim_parse_int(p, "a priority", -SIM_PRIORITY_MAX, SIM_PRIORITY_MAX, &op->priority);
-    case SIM_ARG_BLOCK:
-        return held_block(p, op, &op->block);
-    case SIM_ARG_ELSE:
-        return block(p, &op->other_block);
-    case SIM_ARG_ARMS:
-        return arms(p, op);
-    case SIM_ARG_FAULT:
-        return fault(p, op);
+    case SIM_ARG_RWLOCK: return sim_parse_mention(p, arg, &op->object) && taken_once(p, op);
+    case SIM_ARG_POSTED: return sim_parse_mention(p, arg, &op->method);
+    case SIM_ARG_HELD: return held_lock(p, &op->other);
+    case SIM_ARG_PRIORITY: return sim_parse_int(p, "a priority", -SIM_PRIORITY_MAX, SIM_PRIORITY_MAX, &op->priority);
+    case SIM_ARG_BLOCK: return held_block(p, op, &op->block);
+    case SIM_ARG_ELSE: return block(p, &op->other_block);
+    case SIM_ARG_ARMS: return arms(p, op);
+    case SIM_ARG_FAULT: return fault(p, op);
     }
     return false;
 }
@@ -195,8 +183,8 @@ static bool kind_of_op(struct sim_parser *p, enum sim_op_kind *kind)
 
 static bool operation(struct sim_parser *p, enum sim_op_kind *kind)
 {
-    struct sim_op op = {.line = p->token.line, .column = p->token.column, .amount = sim_dist_constant(0),
-                        .size = sim_dist_constant(0)};
+    struct sim_op op = {
+        .line = p->token.line, .column = p->token.column, .amount = sim_dist_constant(0), .size = sim_dist_constant(0)};
     if (p->s->op_count + p->open_op_count >= SIM_OPS_MAX)
         return sim_parse_expected(p, "at most %d operations", SIM_OPS_MAX);
     if (!kind_of_op(p, &op.kind))

@@ -149,7 +149,7 @@ static bool in_units(const struct sim_token *t, const struct sim_unit *units, ui
         if (unit_is(&n, u->name))
             return scale(&n, u->factor, high, out) && *out >= low;
     *out = 0;
-    return n.digits == 0 && n.unit_bytes == 0 && low == 0;   /* 0 needs no unit */
+    return n.digits == 0 && n.unit_bytes == 0 && low == 0; /* 0 needs no unit */
 }
 
 bool sim_parse_count(struct sim_parser *p, const char *what, uint64_t low, uint64_t high, uint64_t *out)
@@ -211,8 +211,9 @@ bool sim_parse_range(struct sim_parser *p, double *low, double *high)
 /* ---- times and sizes ---- */
 
 /* What values of a distribution are: their units, bounds, and how a sentence calls them. */
-struct class {
-    const char *what;            /* "expected WHAT" of something else altogether */
+struct class
+{
+    const char *what; /* "expected WHAT" of something else altogether */
     const struct sim_unit *units;
     uint64_t low, high;
 };
@@ -325,8 +326,13 @@ static bool constant_or_uniform(struct sim_parser *p, const struct class *class,
 
 bool sim_parse_dist(struct sim_parser *p, enum sim_arg arg, struct sim_dist *out)
 {
-    static const struct { const char *word; enum sim_dist_kind kind; } words[] = {
-        {"exp", SIM_DIST_EXPONENTIAL}, {"lognormal", SIM_DIST_LOGNORMAL}, {"one_of", SIM_DIST_LIST},
+    static const struct {
+        const char *word;
+        enum sim_dist_kind kind;
+    } words[] = {
+        {"exp", SIM_DIST_EXPONENTIAL},
+        {"lognormal", SIM_DIST_LOGNORMAL},
+        {"one_of", SIM_DIST_LIST},
     };
     const struct class *class = class_of(arg);
     *out = sim_dist_constant(0);

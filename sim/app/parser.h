@@ -27,13 +27,13 @@ void *sim_array_grow(void *items, uint32_t count, size_t item_bytes);
 
 /* A text that is read. Sources live until the parse has ended; paths live with the scenario. */
 struct sim_source {
-    struct sim_source *next;         /* all that were opened */
+    struct sim_source *next; /* all that were opened */
     struct sim_source *includer;
     const char *path;
-    char *text;                      /* the caller's, unless `owned` */
+    char *text; /* the caller's, unless `owned` */
     bool owned;
     size_t bytes;
-    uint64_t device, inode;          /* of a file */
+    uint64_t device, inode; /* of a file */
 };
 
 struct sim_place {
@@ -42,12 +42,18 @@ struct sim_place {
 };
 
 enum sim_table {
-    SIM_TABLE_IMAGE, SIM_TABLE_METHOD, SIM_TABLE_LOCK, SIM_TABLE_COND, SIM_TABLE_SEM, SIM_TABLE_QUEUE, SIM_TABLE_THREAD,
+    SIM_TABLE_IMAGE,
+    SIM_TABLE_METHOD,
+    SIM_TABLE_LOCK,
+    SIM_TABLE_COND,
+    SIM_TABLE_SEM,
+    SIM_TABLE_QUEUE,
+    SIM_TABLE_THREAD,
     SIM_TABLES
 };
 
 struct sim_declared {
-    const char *name;                /* NULL: a free place of the hash table */
+    const char *name; /* NULL: a free place of the hash table */
     enum sim_table table;
     uint32_t index;
     struct sim_place place;
@@ -62,7 +68,10 @@ struct sim_mention {
 };
 
 /* A lock in whose block we are. */
-struct sim_held { const char *name; enum sim_op_kind by; };
+struct sim_held {
+    const char *name;
+    enum sim_op_kind by;
+};
 
 struct sim_parser {
     struct sim_scenario *s;
@@ -71,15 +80,15 @@ struct sim_parser {
     struct sim_token token;
     uint32_t include_count, include_depth;
 
-    struct sim_declared *declared;   /* open addressing, by name and table */
+    struct sim_declared *declared; /* open addressing, by name and table */
     uint32_t declared_count, declared_room;
     struct sim_mention *mentions;
     uint32_t mention_count;
     struct sim_place *method_places; /* where each method is declared */
 
-    struct sim_op *open_ops;         /* of blocks not closed yet; a block's own stand together at its end */
+    struct sim_op *open_ops; /* of blocks not closed yet; a block's own stand together at its end */
     uint32_t open_op_count;
-    struct sim_fault *told_faults;   /* in operations; they come behind the scenario's own */
+    struct sim_fault *told_faults; /* in operations; they come behind the scenario's own */
     uint32_t told_fault_count;
     struct sim_arm *open_arms;
     uint32_t open_arm_count;
@@ -87,9 +96,9 @@ struct sim_parser {
     uint32_t held_count, depth;
     bool in_frameless;
 
-    struct sim_place scenario_place, duration_place, cores_place, busy_place, main_place;   /* source NULL: not said */
+    struct sim_place scenario_place, duration_place, cores_place, busy_place, main_place; /* source NULL: not said */
     uint64_t threads_started;
-    uint64_t settings_said;          /* a bit each */
+    uint64_t settings_said; /* a bit each */
 
     enum strobe_status status;
     char *why;

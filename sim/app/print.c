@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct out { struct sim_text text; const struct sim_scenario *s; };
+struct out {
+    struct sim_text text;
+    const struct sim_scenario *s;
+};
 
 #define put(o, ...) sim_text_put(&(o)->text, __VA_ARGS__)
 
@@ -214,7 +217,9 @@ static void put_settings(struct out *o)
 static void put_objects(struct out *o)
 {
     static const char *const lock_words[] = {
-        [SIM_LOCK_MUTEX] = "mutex", [SIM_LOCK_MONITOR] = "monitor", [SIM_LOCK_RWLOCK] = "rwlock",
+        [SIM_LOCK_MUTEX] = "mutex",
+        [SIM_LOCK_MONITOR] = "monitor",
+        [SIM_LOCK_RWLOCK] = "rwlock",
     };
     const struct sim_scenario *s = o->s;
     for (uint32_t i = 0; i < s->image_count; i++) {

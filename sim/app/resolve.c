@@ -46,7 +46,9 @@ static enum sim_table table_of(enum sim_arg arg)
 static enum sim_arg kind_of(const struct sim_scenario *s, enum sim_table table, uint32_t index)
 {
     static const enum sim_arg locks[] = {
-        [SIM_LOCK_MUTEX] = SIM_ARG_MUTEX, [SIM_LOCK_MONITOR] = SIM_ARG_MONITOR, [SIM_LOCK_RWLOCK] = SIM_ARG_RWLOCK,
+        [SIM_LOCK_MUTEX] = SIM_ARG_MUTEX,
+        [SIM_LOCK_MONITOR] = SIM_ARG_MONITOR,
+        [SIM_LOCK_RWLOCK] = SIM_ARG_RWLOCK,
     };
     switch (table) {
     case SIM_TABLE_IMAGE: return s->images[index].loaded_at_start ? SIM_ARG_ANY_IMAGE : SIM_ARG_IMAGE;
@@ -86,13 +88,12 @@ static bool resolve(struct sim_parser *p, uint32_t *number)
     for (int t = 0; !d && t < SIM_TABLES; t++)
         d = sim_parse_find(p, (enum sim_table)t, m->name);
     if (!d)
-        return sim_parse_fault(p, &m->place, "expected %s, found '%s', which is not declared",
-                               sim_arg_text(m->wanted), m->name);
+        return sim_parse_fault(p, &m->place, "expected %s, found '%s', which is not declared", sim_arg_text(m->wanted),
+                               m->name);
     enum sim_arg kind = kind_of(p->s, d->table, d->index);
     if (d->table != table || !fits(m->wanted, kind))
-        return sim_parse_fault(p, &m->place, "expected %s, found '%s', which is %s (%s:%u:%u)",
-                               sim_arg_text(m->wanted), m->name, kind_text(kind), d->place.source->path,
-                               d->place.line, d->place.column);
+        return sim_parse_fault(p, &m->place, "expected %s, found '%s', which is %s (%s:%u:%u)", sim_arg_text(m->wanted),
+                               m->name, kind_text(kind), d->place.source->path, d->place.line, d->place.column);
     *number = d->index;
     return true;
 }
@@ -218,12 +219,14 @@ static void lay_out(struct sim_scenario *s)
  * it: it would never return. Methods are taken off the graph of such calls once all they call is off, callees first;
  * what then is left has a cycle. */
 
-struct call { uint32_t from, to, next_to; };   /* next_to: the next call of `to` */
+struct call {
+    uint32_t from, to, next_to;
+}; /* next_to: the next call of `to` */
 
 struct graph {
     struct call *calls;
     uint32_t call_count;
-    uint32_t *calls_of, *left, *order;   /* by method: first call of it, calls it still makes; methods, callees first */
+    uint32_t *calls_of, *left, *order; /* by method: first call of it, calls it still makes; methods, callees first */
     uint32_t order_count;
 };
 
@@ -301,11 +304,14 @@ static bool complain_of_cycle(struct sim_parser *p, const struct graph *g)
     uint32_t callee = next[least_of_cycle];
     free(next);
     if (callee == least_of_cycle)
-        return sim_parse_fault(p, &p->method_places[callee], "expected a method that returns, found '%s', which always "
-                               "calls itself; recursion is `recurse`, or a call in a `choose`", methods[callee].name);
-    return sim_parse_fault(p, &p->method_places[least_of_cycle], "expected a method that returns, found '%s', which "
-                           "always calls '%s', which leads back to it", methods[least_of_cycle].name,
-                           methods[callee].name);
+        return sim_parse_fault(p, &p->method_places[callee],
+                               "expected a method that returns, found '%s', which always "
+                               "calls itself; recursion is `recurse`, or a call in a `choose`",
+                               methods[callee].name);
+    return sim_parse_fault(p, &p->method_places[least_of_cycle],
+                           "expected a method that returns, found '%s', which "
+                           "always calls '%s', which leads back to it",
+                           methods[least_of_cycle].name, methods[callee].name);
 }
 
 /* ---- loops that stand still ----
@@ -326,29 +332,23 @@ static bool op_passes(const struct sim_scenario *s, const bool *passing, const s
     case SIM_OP_NET:
     case SIM_OP_IPC:
     case SIM_OP_SLEEP:
-    case SIM_OP_LOAD:
-        return sim_dist_mean(&op->amount) >= 1;
+    case SIM_OP_LOAD: return sim_dist_mean(&op->amount) >= 1;
     case SIM_OP_WAIT:
     case SIM_OP_SEM_WAIT:
     case SIM_OP_PARK:
     case SIM_OP_LOOP:
-    case SIM_OP_EXIT:
-        return true;
-    case SIM_OP_THROW:
-        return !caught;
-    case SIM_OP_CATCH:
-        return passes(s, passing, op->block, true);
+    case SIM_OP_EXIT: return true;
+    case SIM_OP_THROW: return !caught;
+    case SIM_OP_CATCH: return passes(s, passing, op->block, true);
     case SIM_OP_CALL:
     case SIM_OP_RECURSE:
-    case SIM_OP_JNI:
-        return passing[op->object];
+    case SIM_OP_JNI: return passing[op->object];
     case SIM_OP_CHOOSE:
         for (uint32_t a = op->first; a < op->first + op->count; a++)
             if (!passes(s, passing, s->arms[a].block, caught))
                 return false;
         return true;
-    default:
-        return runs_for_sure(op) && passes(s, passing, op->block, caught);
+    default: return runs_for_sure(op) && passes(s, passing, op->block, caught);
     }
 }
 
@@ -369,8 +369,10 @@ static bool loops_pass(struct sim_parser *p, const bool *passing, uint32_t metho
         const struct sim_op *op = &s->ops[i];
         if (op->kind == SIM_OP_FOREVER && !passes(s, passing, op->block, false)) {
             struct sim_place place = {p->method_places[method].source, op->line, op->column};
-            return sim_parse_fault(p, &place, "expected a 'forever' with something in it that always takes time, "
-                                   "found none in '%s'", s->methods[method].name);
+            return sim_parse_fault(p, &place,
+                                   "expected a 'forever' with something in it that always takes time, "
+                                   "found none in '%s'",
+                                   s->methods[method].name);
         }
         if (!loops_pass(p, passing, method, op->block) || !loops_pass(p, passing, method, op->other_block))
             return false;
@@ -403,7 +405,8 @@ static bool check_graph(struct sim_parser *p, struct graph *g, bool *passing)
 static bool check_calls(struct sim_parser *p)
 {
     size_t n = p->s->method_count + 1;
-    struct graph g = {.calls_of = calloc(n, sizeof *g.calls_of), .left = calloc(n, sizeof *g.left),
+    struct graph g = {.calls_of = calloc(n, sizeof *g.calls_of),
+                      .left = calloc(n, sizeof *g.left),
                       .order = calloc(n, sizeof *g.order)};
     bool *passing = calloc(n, sizeof *passing);
     bool fine = g.calls_of && g.left && g.order && passing ? check_graph(p, &g, passing) : sim_parse_no_memory(p);

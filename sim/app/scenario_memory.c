@@ -4,7 +4,9 @@
 #include <string.h>
 
 /* Texts and values in pieces of which none ever moves. */
-struct piece { struct piece *next; };
+struct piece {
+    struct piece *next;
+};
 struct sim_scenario_memory {
     struct piece *pieces;
     char *at;

@@ -13,9 +13,33 @@
 #include <string.h>
 
 enum feature {
-    LOCKS, MONITORS, RWLOCKS, SPINS, WAITS, SEMAPHORES, PARKS, SLEEPS, FILES, SOCKETS, IPC, ALLOCATIONS, MESSAGES,
-    FRAMES, RECURSION, CHOICES, EXCEPTIONS, COLLECTIONS, CALLS_THROUGH_JNI, SPAWNS, LATE_IMAGE, MANAGED, FRAMELESS,
-    CLOCKS, WIDE_DISTS, MANY_THREADS, REUSED_TIDS,
+    LOCKS,
+    MONITORS,
+    RWLOCKS,
+    SPINS,
+    WAITS,
+    SEMAPHORES,
+    PARKS,
+    SLEEPS,
+    FILES,
+    SOCKETS,
+    IPC,
+    ALLOCATIONS,
+    MESSAGES,
+    FRAMES,
+    RECURSION,
+    CHOICES,
+    EXCEPTIONS,
+    COLLECTIONS,
+    CALLS_THROUGH_JNI,
+    SPAWNS,
+    LATE_IMAGE,
+    MANAGED,
+    FRAMELESS,
+    CLOCKS,
+    WIDE_DISTS,
+    MANY_THREADS,
+    REUSED_TIDS,
     FEATURES
 };
 
@@ -24,9 +48,9 @@ enum { LOCKS_MAX = 6, SPECS_MAX = 24, METHODS_MAX = 20000, CALLS_MAX = 3000, NO_
 enum lock_kind { MUTEX, MONITOR, RWLOCK };
 
 struct made {
-    uint32_t calls;              /* calls that one call of it makes, at most about so many */
-    int lowest_lock;             /* it takes, itself or by what it calls; LOCKS_MAX = none */
-    bool throws;                 /* something may come out of it */
+    uint32_t calls;  /* calls that one call of it makes, at most about so many */
+    int lowest_lock; /* it takes, itself or by what it calls; LOCKS_MAX = none */
+    bool throws;     /* something may come out of it */
     bool frameless, native;
 };
 
@@ -40,8 +64,8 @@ struct maker {
     struct made *methods;
     /* where we are */
     uint32_t method;
-    int held;                    /* lock held innermost, NO_LOCK = none */
-    unsigned all_held;           /* a bit each */
+    int held;          /* lock held innermost, NO_LOCK = none */
+    unsigned all_held; /* a bit each */
     bool held_can_wait;
     bool in_try, is_entry;
     unsigned depth;
@@ -297,9 +321,7 @@ static void put_featured(struct maker *m, enum feature f)
     case RWLOCKS:
     case SPINS: put_locked(m); break;
     case WAITS: put_wait(m); break;
-    case SEMAPHORES:
-        put_pair(m, "release s", "acquire s");
-        break;
+    case SEMAPHORES: put_pair(m, "release s", "acquire s"); break;
     case PARKS:
         snprintf(unpark, sizeof unpark, "unpark t%u", below(m, m->spec_count));
         put_pair(m, unpark, "park");
@@ -359,7 +381,7 @@ static void put_method(struct maker *m, uint32_t number)
     m->method = number;
     m->held = NO_LOCK;
     m->held_can_wait = m->in_try = false;
-    m->is_entry = number < m->worker_count || number == m->method_count - 1;   /* the last is run for frames */
+    m->is_entry = number < m->worker_count || number == m->method_count - 1; /* the last is run for frames */
     put(m, "method m%u%s%s", number, made->native ? "" : " managed", made->frameless ? " frameless" : "");
     if (one_in(m, 8))
         put(m, " frame %u", 16 * below(m, 40));

@@ -2,9 +2,18 @@
 
 #include <string.h>
 
-#define ARG(kind) {.arg = SIM_ARG_##kind}
-#define SAID(said, kind) {.arg = SIM_ARG_##kind, .word = said}
-#define MAYBE(said, kind) {.arg = SIM_ARG_##kind, .word = said, .optional = true}
+#define ARG(kind)                                                                                                      \
+    {                                                                                                                  \
+        .arg = SIM_ARG_##kind                                                                                          \
+    }
+#define SAID(said, kind)                                                                                               \
+    {                                                                                                                  \
+        .arg = SIM_ARG_##kind, .word = said                                                                            \
+    }
+#define MAYBE(said, kind)                                                                                              \
+    {                                                                                                                  \
+        .arg = SIM_ARG_##kind, .word = said, .optional = true                                                          \
+    }
 
 const struct sim_syntax sim_syntax[SIM_OP_KINDS] = {
     [SIM_OP_COMPUTE] = {.word = "compute", .steps = {ARG(TIME)}},
@@ -35,8 +44,8 @@ const struct sim_syntax sim_syntax[SIM_OP_KINDS] = {
     [SIM_OP_SLEEP] = {.word = "sleep", .steps = {ARG(TIME)}},
     [SIM_OP_CLOCK] = {.word = "clock"},
     [SIM_OP_JNI] = {.word = "jni", .steps = {ARG(NATIVE)}},
-    [SIM_OP_POST] = {.word = "post", .steps = {ARG(POSTED), SAID("to", QUEUE), MAYBE("after", TIME),
-                                               MAYBE("priority", PRIORITY)}},
+    [SIM_OP_POST] = {.word = "post",
+                     .steps = {ARG(POSTED), SAID("to", QUEUE), MAYBE("after", TIME), MAYBE("priority", PRIORITY)}},
     [SIM_OP_LOOP] = {.word = "loop", .steps = {ARG(QUEUE)}, .is_last = true},
     [SIM_OP_THROW] = {.word = "throw", .is_last = true},
     [SIM_OP_CATCH] = {.word = "try", .steps = {ARG(BLOCK), SAID("catch", ELSE)}},
@@ -50,15 +59,24 @@ const struct sim_syntax sim_syntax[SIM_OP_KINDS] = {
 };
 
 static const char *const fault_words[SIM_FAULT_KINDS] = {
-    [SIM_FAULT_SUSPEND_REFUSED] = "suspend_refused", [SIM_FAULT_SUSPEND_LATE] = "suspend_late",
-    [SIM_FAULT_RESUME_LOST] = "resume_lost", [SIM_FAULT_EXIT_BEFORE_SUSPEND] = "exit_before_suspend",
-    [SIM_FAULT_EXIT_IN_SUSPEND] = "exit_in_suspend", [SIM_FAULT_EXIT_BEFORE_READ] = "exit_before_read",
-    [SIM_FAULT_UNREADABLE_STACK] = "unreadable_stack", [SIM_FAULT_CORRUPT_STACK] = "corrupt_stack",
-    [SIM_FAULT_CLOCK_BACK] = "clock_back", [SIM_FAULT_CLOCK_FORWARD] = "clock_forward",
-    [SIM_FAULT_SAMPLER_STALL] = "sampler_stall", [SIM_FAULT_SAMPLER_KILLED] = "sampler_killed",
-    [SIM_FAULT_SIGNAL_STORM] = "signal_storm", [SIM_FAULT_HOOK_INSIDE] = "hook_inside",
-    [SIM_FAULT_SHORT_WRITE] = "short_write", [SIM_FAULT_WRITE_INTERRUPTED] = "write_interrupted",
-    [SIM_FAULT_NO_SPACE] = "no_space", [SIM_FAULT_UNWRITABLE] = "unwritable",
+    [SIM_FAULT_SUSPEND_REFUSED] = "suspend_refused",
+    [SIM_FAULT_SUSPEND_LATE] = "suspend_late",
+    [SIM_FAULT_RESUME_LOST] = "resume_lost",
+    [SIM_FAULT_EXIT_BEFORE_SUSPEND] = "exit_before_suspend",
+    [SIM_FAULT_EXIT_IN_SUSPEND] = "exit_in_suspend",
+    [SIM_FAULT_EXIT_BEFORE_READ] = "exit_before_read",
+    [SIM_FAULT_UNREADABLE_STACK] = "unreadable_stack",
+    [SIM_FAULT_CORRUPT_STACK] = "corrupt_stack",
+    [SIM_FAULT_CLOCK_BACK] = "clock_back",
+    [SIM_FAULT_CLOCK_FORWARD] = "clock_forward",
+    [SIM_FAULT_SAMPLER_STALL] = "sampler_stall",
+    [SIM_FAULT_SAMPLER_KILLED] = "sampler_killed",
+    [SIM_FAULT_SIGNAL_STORM] = "signal_storm",
+    [SIM_FAULT_HOOK_INSIDE] = "hook_inside",
+    [SIM_FAULT_SHORT_WRITE] = "short_write",
+    [SIM_FAULT_WRITE_INTERRUPTED] = "write_interrupted",
+    [SIM_FAULT_NO_SPACE] = "no_space",
+    [SIM_FAULT_UNWRITABLE] = "unwritable",
 };
 
 const char *sim_op_word(enum sim_op_kind kind)
@@ -80,12 +98,26 @@ const char *const sim_metric_names[SIM_METRIC_NAMES] = {"cpu", "alloc", "faults"
 const char *const sim_keep_names[SIM_KEEP_NAMES] = {[STROBE_KEEP_NEWEST] = "newest", [STROBE_KEEP_OLDEST] = "oldest"};
 
 #define PLACE(member) offsetof(struct strobe_config, member), sizeof((struct strobe_config *)0)->member
-#define TIME(name) {#name, SIM_SETTING_TIME, PLACE(name##_ns), 0, SIM_TIME_MAX_NS}
-#define COUNT(name, low, high) {#name, SIM_SETTING_COUNT, PLACE(name), low, high}
+#define TIME(name)                                                                                                     \
+    {                                                                                                                  \
+#name, SIM_SETTING_TIME, PLACE(name##_ns), 0, SIM_TIME_MAX_NS                                                  \
+    }
+#define COUNT(name, low, high)                                                                                         \
+    {                                                                                                                  \
+#name, SIM_SETTING_COUNT, PLACE(name), low, high                                                               \
+    }
 
 const struct sim_setting sim_settings[] = {
-    TIME(interval_main), TIME(interval_other), TIME(scope_min), TIME(merge_gap), TIME(metrics_interval),
-    TIME(async_interval), TIME(refresh_main), TIME(refresh_other), TIME(active_cpu), TIME(suspend_timeout),
+    TIME(interval_main),
+    TIME(interval_other),
+    TIME(scope_min),
+    TIME(merge_gap),
+    TIME(metrics_interval),
+    TIME(async_interval),
+    TIME(refresh_main),
+    TIME(refresh_other),
+    TIME(active_cpu),
+    TIME(suspend_timeout),
     TIME(delay),
     {"metrics", SIM_SETTING_METRICS, PLACE(metrics), 0, (1 << SIM_METRIC_NAMES) - 1},
     {"ring_mode", SIM_SETTING_KEEP, PLACE(ring_mode), STROBE_KEEP_NEWEST, STROBE_KEEP_OLDEST},

@@ -7,44 +7,53 @@
 /* What a step of a statement says, and where in struct sim_op it goes. */
 enum sim_arg {
     SIM_ARG_NONE,
-    SIM_ARG_TIME,        /* amount */
-    SIM_ARG_TIMEOUT,     /* amount, never 0 */
-    SIM_ARG_TIMES,       /* amount: how often */
-    SIM_ARG_DEPTH,       /* amount: calls deep */
-    SIM_ARG_AMOUNT,      /* amount: bytes */
-    SIM_ARG_SIZE,        /* size: bytes */
-    SIM_ARG_METHOD,      /* object */
-    SIM_ARG_NATIVE,      /* object: a native method */
-    SIM_ARG_POSTED,      /* method: a method */
-    SIM_ARG_MUTEX, SIM_ARG_MONITOR, SIM_ARG_RWLOCK, SIM_ARG_COND, SIM_ARG_SEM, SIM_ARG_QUEUE, SIM_ARG_THREAD,
-    SIM_ARG_IMAGE,       /* object: an image that is loaded later */
+    SIM_ARG_TIME,    /* amount */
+    SIM_ARG_TIMEOUT, /* amount, never 0 */
+    SIM_ARG_TIMES,   /* amount: how often */
+    SIM_ARG_DEPTH,   /* amount: calls deep */
+    SIM_ARG_AMOUNT,  /* amount: bytes */
+    SIM_ARG_SIZE,    /* size: bytes */
+    SIM_ARG_METHOD,  /* object */
+    SIM_ARG_NATIVE,  /* object: a native method */
+    SIM_ARG_POSTED,  /* method: a method */
+    SIM_ARG_MUTEX,
+    SIM_ARG_MONITOR,
+    SIM_ARG_RWLOCK,
+    SIM_ARG_COND,
+    SIM_ARG_SEM,
+    SIM_ARG_QUEUE,
+    SIM_ARG_THREAD,
+    SIM_ARG_IMAGE, /* object: an image that is loaded later */
     SIM_ARG_ANY_IMAGE,
-    SIM_ARG_HELD,        /* other: a mutex or monitor in whose block we are */
-    SIM_ARG_PRIORITY,    /* priority */
-    SIM_ARG_BLOCK,       /* block */
-    SIM_ARG_ELSE,        /* other_block */
-    SIM_ARG_ARMS,        /* first, count */
-    SIM_ARG_FAULT,       /* object: a fault told on the spot */
+    SIM_ARG_HELD,     /* other: a mutex or monitor in whose block we are */
+    SIM_ARG_PRIORITY, /* priority */
+    SIM_ARG_BLOCK,    /* block */
+    SIM_ARG_ELSE,     /* other_block */
+    SIM_ARG_ARMS,     /* first, count */
+    SIM_ARG_FAULT,    /* object: a fault told on the spot */
 };
 
 struct sim_step {
     enum sim_arg arg;
-    const char *word;            /* stands before it; NULL = nothing does */
-    bool optional;               /* left out together with its word */
+    const char *word; /* stands before it; NULL = nothing does */
+    bool optional;    /* left out together with its word */
 };
 
 enum { SIM_STEPS_MAX = 4 };
 
 struct sim_syntax {
     const char *word;
-    struct sim_step steps[SIM_STEPS_MAX];   /* those after the last are SIM_ARG_NONE */
-    bool is_last;                /* nothing of its block runs after it */
+    struct sim_step steps[SIM_STEPS_MAX]; /* those after the last are SIM_ARG_NONE */
+    bool is_last;                         /* nothing of its block runs after it */
 };
 
 extern const struct sim_syntax sim_syntax[SIM_OP_KINDS];
 
 /* Units, smallest first, with what they are in ns or bytes; ended by a NULL name. */
-struct sim_unit { const char *name; uint64_t factor; };
+struct sim_unit {
+    const char *name;
+    uint64_t factor;
+};
 extern const struct sim_unit sim_time_units[], sim_size_units[];
 
 /* What `config` may set. Sizes of members are 4 or 8 bytes. */
@@ -55,7 +64,7 @@ struct sim_setting {
     size_t offset, bytes;
     uint64_t low, high;
 };
-extern const struct sim_setting sim_settings[];   /* ended by a NULL name */
+extern const struct sim_setting sim_settings[]; /* ended by a NULL name */
 uint64_t sim_setting_get(const struct sim_setting *setting, const struct strobe_config *config);
 void sim_setting_put(const struct sim_setting *setting, struct strobe_config *config, uint64_t value);
 
@@ -65,15 +74,15 @@ extern const char *const sim_metric_names[SIM_METRIC_NAMES], *const sim_keep_nam
 
 /* What can be said, at most. */
 #define SIM_TIME_MAX_NS (1000 * UINT64_C(3600000000000))
-#define SIM_BYTES_MAX (UINT64_C(1) << 40)
+#define SIM_BYTES_MAX   (UINT64_C(1) << 40)
 enum {
     SIM_TIMES_MAX = 1000000,
     SIM_DEPTH_MAX = 10000,
     SIM_NESTING_MAX = 64,
     SIM_OPS_MAX = 1 << 20,
     SIM_IMAGES_MAX = 1000,
-    SIM_DECLARED_MAX = 1 << 16,      /* of each table */
-    SIM_THREADS_MAX = 1 << 17,       /* started by the scenario itself, in all */
+    SIM_DECLARED_MAX = 1 << 16, /* of each table */
+    SIM_THREADS_MAX = 1 << 17,  /* started by the scenario itself, in all */
     SIM_ARMS_MAX = 1000,
     SIM_LIST_MAX = 256,
     SIM_NAME_MAX = 255,
@@ -87,7 +96,7 @@ enum {
     SIM_INCLUDE_DEPTH_MAX = 16,
     SIM_INCLUDES_MAX = 256,
 };
-#define SIM_SIGMA_MAX 4.0
+#define SIM_SIGMA_MAX    4.0
 #define SIM_VSYNC_MIN_NS 100000
 
 #endif

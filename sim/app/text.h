@@ -6,7 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sim_text { char *text; size_t bytes, room; bool failed; };
+struct sim_text {
+    char *text;
+    size_t bytes, room;
+    bool failed;
+};
 
 __attribute__((format(printf, 2, 3))) void sim_text_put(struct sim_text *t, const char *format, ...);
 

@@ -82,9 +82,10 @@ void strobe_against_print(struct strobe_against *a, const char *policy, const ch
                 100 * r->unseen, 100 * r->running, 100 * r->waiting, 100 * r->blocked_error, 100 * r->overhead,
                 r->threads, r->wanted, r->had);
     }
-    fprintf(out, "\n  unseen: %s says nothing. running, waiting: what it says is wrong, unseen time included, while\n"
-                 "  the thread runs or wants to, and while it waits. These are parts of all threads' time.\n"
-                 "  blocked: by how much blocked time is wrong. wanted, had: processors, at a time, on average.\n",
+    fprintf(out,
+            "\n  unseen: %s says nothing. running, waiting: what it says is wrong, unseen time included, while\n"
+            "  the thread runs or wants to, and while it waits. These are parts of all threads' time.\n"
+            "  blocked: by how much blocked time is wrong. wanted, had: processors, at a time, on average.\n",
             policy);
 }
 

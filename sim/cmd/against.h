@@ -9,17 +9,20 @@
 
 struct strobe_against_row {
     uint64_t seed;
-    double judged, other;            /* exact agreement */
+    double judged, other; /* exact agreement */
     /* Where the judged policy is wrong: parts of all threads' time. */
-    double unseen;                   /* it says nothing */
-    double running;                  /* it is wrong or says nothing, while the thread is on a processor or wants one */
-    double waiting;                  /* ... while it waits for something else */
+    double unseen;  /* it says nothing */
+    double running; /* it is wrong or says nothing, while the thread is on a processor or wants one */
+    double waiting; /* ... while it waits for something else */
     double blocked_error, overhead;
-    double wanted, had;              /* processors at a time, on average: wanted by all threads, and had */
+    double wanted, had; /* processors at a time, on average: wanted by all threads, and had */
     uint32_t threads;
 };
 
-struct strobe_against { struct strobe_against_row *rows; size_t count, room; };
+struct strobe_against {
+    struct strobe_against_row *rows;
+    size_t count, room;
+};
 
 /* Takes the next result. STROBE_IO: out of memory. */
 enum strobe_status strobe_against_add(struct strobe_against *a, bool judged, const struct sim_result *result);

@@ -1,8 +1,8 @@
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
+#include "engine/cmd/outputs.h"
 #include "sim/cmd/commands.h"
 #include "sim/cmd/lab.h"
-#include "engine/cmd/outputs.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -53,7 +53,8 @@ static int take_option(struct request *q, int c)
     switch (c) {
     case SEEDS:
         return strobe_parse_seeds(optarg, &q->seeds)
-                   ? 0 : strobe_complain("compare: --seeds %s: expected A..B, such as 1..20", optarg);
+                   ? 0
+                   : strobe_complain("compare: --seeds %s: expected A..B, such as 1..20", optarg);
     case POLICY:
         if (!strobe_is_policy(optarg))
             return strobe_complain("compare: --policy %s: expected one of %s, none", optarg, strobe_policy_list());
@@ -61,12 +62,11 @@ static int take_option(struct request *q, int c)
             return strobe_complain("compare: more than %d policies", POLICIES_MAX);
         q->policies[q->policy_count++] = optarg;
         return 0;
-    case COSTS:
-        q->chosen_costs = &q->costs;
-        return strobe_read_costs(optarg, &q->costs);
+    case COSTS: q->chosen_costs = &q->costs; return strobe_read_costs(optarg, &q->costs);
     case 'j':
         return strobe_parse_count(optarg, 1, 1024, &q->jobs)
-                   ? 0 : strobe_complain("compare: -j %s: expected a number from 1 to 1024", optarg);
+                   ? 0
+                   : strobe_complain("compare: -j %s: expected a number from 1 to 1024", optarg);
     case JSON: q->json = true; return 0;
     case 'o': q->folder = optarg; return 0;
     case 'f': q->replace = true; return 0;
@@ -88,8 +88,10 @@ static void trial_at(void *ctx, uint64_t place, struct sim_swarm_trial *out)
     const struct request *q = c->q;
     uint64_t cell = place / c->seeds, seed = place % c->seeds;
     out->scenario = c->scenarios[cell / q->policy_count];
-    out->options = (struct sim_trial_options){.policy = q->policies[cell % q->policy_count], .costs = q->chosen_costs,
-                                              .seed = q->seeds.first + seed, .replace = q->replace};
+    out->options = (struct sim_trial_options){.policy = q->policies[cell % q->policy_count],
+                                              .costs = q->chosen_costs,
+                                              .seed = q->seeds.first + seed,
+                                              .replace = q->replace};
     if (q->folder && seed == 0)
         out->options.folder = folder_of(c, out->scenario, out->options.policy);
 }
@@ -143,8 +145,14 @@ static int play(struct comparison *c)
     struct strobe_progress progress;
     struct sim_swarm_outcome outcome;
     uint64_t cells = (uint64_t)c->scenario_count * c->q->policy_count;
-    struct sim_swarm_options o = {.count = cells * c->seeds, .jobs = c->q->jobs, .line_parts = 64, .go_on = true,
-                                  .trial = trial_at, .each = reap, .ctx = c, .progress = strobe_progress_step,
+    struct sim_swarm_options o = {.count = cells * c->seeds,
+                                  .jobs = c->q->jobs,
+                                  .line_parts = 64,
+                                  .go_on = true,
+                                  .trial = trial_at,
+                                  .each = reap,
+                                  .ctx = c,
+                                  .progress = strobe_progress_step,
                                   .progress_ctx = &progress};
     for (uint64_t i = 0; i < cells; i++)
         sim_summary_open(&c->cells[i]);

@@ -42,8 +42,21 @@ const char strobe_usage_explore[] =
     "Exit status: 0 all is as expected, 1 something is not, 2 bad use or bad input.\n";
 
 enum {
-    LIST = 256, ALL, MEMORY, STRATEGY, PREEMPTIONS, DEPTH, SEED, EXECUTIONS, SECONDS, SIZE, SPURIOUS, SHOW, SAVE,
-    REPLAY, JSON,
+    LIST = 256,
+    ALL,
+    MEMORY,
+    STRATEGY,
+    PREEMPTIONS,
+    DEPTH,
+    SEED,
+    EXECUTIONS,
+    SECONDS,
+    SIZE,
+    SPURIOUS,
+    SHOW,
+    SAVE,
+    REPLAY,
+    JSON,
 };
 
 struct command {
@@ -83,19 +96,22 @@ static int take_size(struct command *c, const char *text)
         return 0;
     }
     return strobe_parse_count(text, 1, 1000000, &c->q.size)
-               ? 0 : strobe_complain("explore: --size %s: expected nightly, or a number from 1 to 1000000", text);
+               ? 0
+               : strobe_complain("explore: --size %s: expected nightly, or a number from 1 to 1000000", text);
 }
 
 static int take_count(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *out)
 {
     return strobe_parse_count(text, low, high, out)
-               ? 0 : strobe_complain("explore: %s %s: expected a number from %u to %u", option, text, low, high);
+               ? 0
+               : strobe_complain("explore: %s %s: expected a number from %u to %u", option, text, low, high);
 }
 
 static int take_number(const char *option, const char *text, uint64_t *out)
 {
     return strobe_parse_number(text, UINT64_MAX, out)
-               ? 0 : strobe_complain("explore: %s %s: expected a whole number", option, text);
+               ? 0
+               : strobe_complain("explore: %s %s: expected a whole number", option, text);
 }
 
 static int take_option(struct command *c, int option)
@@ -113,8 +129,7 @@ static int take_option(struct command *c, int option)
     case SEED: return take_number("--seed", optarg, &q->options.seed);
     case EXECUTIONS:
         bad = take_number("--executions", optarg, &q->options.executions_max);
-        return bad || q->options.executions_max
-                   ? bad : strobe_complain("explore: --executions 0: expected at least 1");
+        return bad || q->options.executions_max ? bad : strobe_complain("explore: --executions 0: expected at least 1");
     case SECONDS:
         bad = take_count("--seconds", optarg, 1, 1000000, &seconds);
         q->options.seconds_max = seconds;
@@ -224,7 +239,7 @@ static void list(void)
 
 /* ---- replay */
 
-static const struct command *replaying;   /* explore_replay's find has no argument for it */
+static const struct command *replaying; /* explore_replay's find has no argument for it */
 
 static const struct explore_program *find(const char *name)
 {

@@ -1,12 +1,12 @@
+#include "engine/cmd/arguments.h"
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/outputs.h"
+#include "sim/cmd/against.h"
+#include "sim/cmd/commands.h"
+#include "sim/cmd/lab.h"
 #include "sim/genuine/runtime.h"
 #include "sim/player/mach/seat.h"
 #include "sim/player/real.h"
-#include "sim/cmd/against.h"
-#include "engine/cmd/arguments.h"
-#include "engine/cmd/cmd.h"
-#include "sim/cmd/commands.h"
-#include "sim/cmd/lab.h"
-#include "engine/cmd/outputs.h"
 #include "sim/trial/shrink.h"
 
 #include <getopt.h>
@@ -75,7 +75,7 @@ enum {
 };
 
 struct request {
-    struct sim_trial_options trial;      /* its seed is that of the one trial, or none */
+    struct sim_trial_options trial; /* its seed is that of the one trial, or none */
     struct strobe_seeds seeds;
     uint32_t jobs, shard, shards;
     struct sim_costs costs;
@@ -104,8 +104,14 @@ static int take_shard(struct request *q, const char *text)
 static int take_seeds(struct request *q, int c, const char *text)
 {
     if (!strobe_parse_seeds(text, &q->seeds) || (c == SEED && q->seeds.first != q->seeds.last))
-        return strobe_complain("run: --%s %s: expected %s", c == SEED ? "seed" : c == SEEDS ? "seeds" : "random", text,
-                               c == SEED ? "a whole number" : c == SEEDS ? "A..B, such as 1..100" : "SEED or A..B");
+        return strobe_complain("run: --%s %s: expected %s",
+                               c == SEED    ? "seed"
+                               : c == SEEDS ? "seeds"
+                                            : "random",
+                               text,
+                               c == SEED    ? "a whole number"
+                               : c == SEEDS ? "A..B, such as 1..100"
+                                            : "SEED or A..B");
     q->random |= c == RANDOM;
     q->many = q->seeds.first != q->seeds.last;
     return 0;
@@ -117,45 +123,51 @@ static int take_option(struct request *q, int c)
     switch (c) {
     case SEED:
     case SEEDS:
-    case RANDOM:
-        return take_seeds(q, c, optarg);
+    case RANDOM: return take_seeds(q, c, optarg);
     case POLICY:
         t->policy = optarg;
         return strobe_is_policy(optarg) || sim_real_has(optarg)
-                   ? 0 : strobe_complain("run: --policy %s: expected one of %s, none", optarg, strobe_policy_list());
+                   ? 0
+                   : strobe_complain("run: --policy %s: expected one of %s, none", optarg, strobe_policy_list());
     case AGAINST:
         q->against = optarg;
         return strobe_is_policy(optarg)
-                   ? 0 : strobe_complain("run: --against %s: expected one of %s", optarg, strobe_policy_list());
+                   ? 0
+                   : strobe_complain("run: --against %s: expected one of %s", optarg, strobe_policy_list());
     case MODE:
         q->is_virtual = !strcmp(optarg, "virtual");
         q->is_real = !strcmp(optarg, "real");
-        return q->is_virtual || q->is_real
-                   ? 0 : strobe_complain("run: --mode %s: expected virtual or real", optarg);
+        return q->is_virtual || q->is_real ? 0 : strobe_complain("run: --mode %s: expected virtual or real", optarg);
     case RUNTIME:
         t->runtime = optarg;
         return sim_art_known(optarg, &(int){0}) || !strcmp(optarg, SIM_MACH_NAME)
-                   ? 0 : strobe_complain("run: --runtime %s: expected art11, art14, fake24 to fake36, or mach", optarg);
+                   ? 0
+                   : strobe_complain("run: --runtime %s: expected art11, art14, fake24 to fake36, or mach", optarg);
     case CORES:
         return strobe_parse_count(optarg, 1, 64, &t->cores)
-                   ? 0 : strobe_complain("run: --cores %s: expected a number from 1 to 64", optarg);
+                   ? 0
+                   : strobe_complain("run: --cores %s: expected a number from 1 to 64", optarg);
     case BUSY:
         t->sets_busy = true;
         return strobe_parse_count(optarg, 0, 256, &t->busy)
-                   ? 0 : strobe_complain("run: --busy %s: expected a number from 0 to 256", optarg);
+                   ? 0
+                   : strobe_complain("run: --busy %s: expected a number from 0 to 256", optarg);
     case SCHEDULE:
         return strobe_parse_schedule(optarg, &t->schedule)
-                   ? 0 : strobe_complain("run: --schedule %s: expected fair or adversarial", optarg);
+                   ? 0
+                   : strobe_complain("run: --schedule %s: expected fair or adversarial", optarg);
     case SIZE:
         return strobe_parse_count(optarg, 1, 100000, &q->size)
-                   ? 0 : strobe_complain("run: --size %s: expected a number from 1 to 100000", optarg);
+                   ? 0
+                   : strobe_complain("run: --size %s: expected a number from 1 to 100000", optarg);
     case COSTS:
         t->costs = &q->costs;
         q->costs_path = optarg;
         return strobe_read_costs(optarg, &q->costs);
     case 'j':
         return strobe_parse_count(optarg, 1, 1024, &q->jobs)
-                   ? 0 : strobe_complain("run: -j %s: expected a number from 1 to 1024", optarg);
+                   ? 0
+                   : strobe_complain("run: -j %s: expected a number from 1 to 1024", optarg);
     case SHARD: return take_shard(q, optarg);
     case PRINT: q->print = true; return 0;
     case JSON: q->json = true; return 0;
@@ -246,7 +258,7 @@ static int say_broken(const struct request *q, const struct sim_scenario *s, uin
 
 /* ---- a swarm ---- */
 
-enum { PAGE_RESULTS = 200 };     /* more make a page slow, and no plot clearer */
+enum { PAGE_RESULTS = 200 }; /* more make a page slow, and no plot clearer */
 
 struct swarm {
     const struct request *q;

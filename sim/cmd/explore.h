@@ -14,23 +14,23 @@ struct strobe_explore_job {
     enum explore_memory memory;
 };
 
-#define STROBE_EXPLORE_NIGHTLY UINT32_MAX   /* as a size: the largest */
+#define STROBE_EXPLORE_NIGHTLY UINT32_MAX /* as a size: the largest */
 
 struct strobe_explore_request {
-    struct explore_options options;      /* of all jobs; their memory and size: strobe_explore_options */
-    uint32_t size;                       /* 0: each program's quick one */
+    struct explore_options options; /* of all jobs; their memory and size: strobe_explore_options */
+    uint32_t size;                  /* 0: each program's quick one */
     uint32_t processes;
     bool json, show, quiet, force;
-    const char *save;                    /* file for a failure, or NULL */
+    const char *save; /* file for a failure, or NULL */
     struct strobe_explore_job *job;
     uint32_t job_count;
 };
 
 enum strobe_explore_verdict {
-    STROBE_EXPLORE_FINE,                 /* as expected */
+    STROBE_EXPLORE_FINE, /* as expected */
     STROBE_EXPLORE_FAILED,
-    STROBE_EXPLORE_STOPPED,              /* by hand, before its end */
-    STROBE_EXPLORE_IMPOSSIBLE,           /* no memory, or a file that can't be written: its complaint is the detail */
+    STROBE_EXPLORE_STOPPED,    /* by hand, before its end */
+    STROBE_EXPLORE_IMPOSSIBLE, /* no memory, or a file that can't be written: its complaint is the detail */
 };
 
 /* What was found. `outcomes` is a litmus test's; `result` is the one to look at. */
@@ -52,8 +52,8 @@ void strobe_explore_print_row(FILE *to, const struct strobe_explore_request *q, 
                               const struct strobe_explore_finding *found);
 
 /* What is said below the table: the interleaving of a failure, a litmus test's outcomes. */
-void strobe_explore_print_detail(FILE *to, const struct strobe_explore_request *q,
-                                 const struct strobe_explore_job *job, const struct strobe_explore_finding *found);
+void strobe_explore_print_detail(FILE *to, const struct strobe_explore_request *q, const struct strobe_explore_job *job,
+                                 const struct strobe_explore_finding *found);
 
 /* A number with k, M or G behind it. */
 const char *strobe_explore_short(double number, char *text, size_t bytes);

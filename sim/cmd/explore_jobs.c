@@ -1,8 +1,8 @@
 /* Explores jobs one after the other, or in processes beside each other; each leaves its line of the table and its
  * details as text, which are printed in the order of the jobs. */
 #include "engine/cmd/cmd.h"
-#include "sim/cmd/explore.h"
 #include "engine/cmd/progress.h"
+#include "sim/cmd/explore.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,16 +20,22 @@ struct outcome {
     uint64_t executions, operations;
     double seconds;
     size_t row_bytes, detail_bytes;
-    char *row, *detail;               /* texts, not ended by a NUL */
+    char *row, *detail; /* texts, not ended by a NUL */
 };
 
-struct worker { pid_t pid; int fd; uint32_t job; char *text; size_t bytes, room; };
+struct worker {
+    pid_t pid;
+    int fd;
+    uint32_t job;
+    char *text;
+    size_t bytes, room;
+};
 
 struct run {
     const struct strobe_explore_request *q;
-    struct outcome *outcome;          /* by job; row is NULL until it has ended */
+    struct outcome *outcome; /* by job; row is NULL until it has ended */
     uint32_t begun, printed;
-    bool beside;                      /* in processes: each job's own progress is not to be seen */
+    bool beside; /* in processes: each job's own progress is not to be seen */
     struct strobe_progress progress;
     char label[64];
 };
@@ -53,7 +59,7 @@ struct explore_options strobe_explore_options(const struct strobe_explore_reques
     struct explore_options o = q->options;
     o.memory = job->memory;
     o.size = explore_size_for(job->program, q->size);
-    o.all_failures |= job->litmus != NULL;    /* a race does not end the list of outcomes */
+    o.all_failures |= job->litmus != NULL; /* a race does not end the list of outcomes */
     return o;
 }
 
@@ -72,9 +78,9 @@ static void show_progress(void *ctx, const struct explore_progress *now)
     if (now->done > 0.001 && now->done < 1)
         snprintf(left, sizeof left, ", about %.0f s left", now->seconds / now->done - now->seconds);
     double per_second = now->seconds > 0 ? (double)now->executions / now->seconds : 0;
-    snprintf(more, sizeof more, "%s executions, %s per s%s%s%s", strobe_explore_short((double)now->executions, count,
-             sizeof count), strobe_explore_short(per_second, rate, sizeof rate), left, *now->variant ? "; " : "",
-             now->variant);
+    snprintf(more, sizeof more, "%s executions, %s per s%s%s%s",
+             strobe_explore_short((double)now->executions, count, sizeof count),
+             strobe_explore_short(per_second, rate, sizeof rate), left, *now->variant ? "; " : "", now->variant);
     strobe_progress_share(&r->progress, now->done, more);
 }
 
@@ -106,8 +112,9 @@ static void explore(struct run *r, const struct strobe_explore_job *job, struct 
     if (!r->beside)
         strobe_progress_end(&r->progress);
     f->stopped = interrupted && !f->result.complete && f->result.failure.fault == EXPLORE_FINE;
-    f->verdict = f->stopped ? STROBE_EXPLORE_STOPPED
-                 : f->status == STROBE_OK && as_expected(job, &o, f) ? STROBE_EXPLORE_FINE : STROBE_EXPLORE_FAILED;
+    f->verdict = f->stopped                                          ? STROBE_EXPLORE_STOPPED
+                 : f->status == STROBE_OK && as_expected(job, &o, f) ? STROBE_EXPLORE_FINE
+                                                                     : STROBE_EXPLORE_FAILED;
 }
 
 /* What is shown is made easy to read before. A litmus test is small as it is. */
@@ -263,8 +270,8 @@ static void take(struct run *r, struct worker *w, int status)
         return;
     struct strobe_explore_finding f = {.status = interrupted ? STROBE_OK : STROBE_GONE, .verdict = verdict};
     snprintf(f.result.failure.message, sizeof f.result.failure.message, "crash: %s %d",
-             WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status)
-                                                                                 : WEXITSTATUS(status));
+             WIFSIGNALED(status) ? "signal" : "exit status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     strobe_explore_print_row(row, r->q, &r->q->job[w->job], &f);
     fclose(row);
 }
@@ -319,7 +326,7 @@ static int beside_each_other(struct run *r, struct worker *workers, struct pollf
             break;
         for (uint32_t w = 0; w < q->processes; w++)
             polls[w] = (struct pollfd){.fd = workers[w].fd, .events = POLLIN};
-        if (interrupted && patience-- == 0)   /* one that is deep in an execution does not hear of it */
+        if (interrupted && patience-- == 0) /* one that is deep in an execution does not hear of it */
             dismiss(workers, q->processes);
         if (poll(polls, q->processes, 200) > 0)
             for (uint32_t w = 0; w < q->processes; w++)
@@ -341,7 +348,7 @@ static int in_processes(struct run *r)
     struct worker *workers = calloc(n, sizeof *workers);
     struct pollfd *polls = calloc(n, sizeof *polls);
     r->beside = true;
-    fflush(NULL);   /* what is buffered now must not be written by each process too */
+    fflush(NULL); /* what is buffered now must not be written by each process too */
     int bad = workers && polls ? beside_each_other(r, workers, polls) : strobe_complain("explore: out of memory");
     free(workers);
     free(polls);
@@ -387,7 +394,7 @@ static int tell(const struct run *r)
 int strobe_explore_all(const struct strobe_explore_request *q)
 {
     struct run r = {.q = q, .outcome = calloc(q->job_count + 1, sizeof *r.outcome)};
-    struct sigaction action = {.sa_handler = on_interrupt};   /* a second one ends the process */
+    struct sigaction action = {.sa_handler = on_interrupt}; /* a second one ends the process */
     if (!r.outcome)
         return strobe_complain("explore: out of memory");
     action.sa_flags = (int)SA_RESETHAND;

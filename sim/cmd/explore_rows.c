@@ -23,7 +23,7 @@ const char *strobe_explore_short(double number, char *text, size_t bytes)
 /* The faults of a set, such as "data race or deadlock". */
 static void print_faults(FILE *to, uint32_t faults)
 {
-    const char *or = "";
+    const char * or = "";
     for (unsigned f = 1; f < EXPLORE_FAULTS; f++) {
         if (!(faults & EXPLORE_BIT(f)))
             continue;
@@ -231,8 +231,8 @@ static void print_interleaving(FILE *to, const struct strobe_explore_request *q,
     putc('\n', to);
 }
 
-void strobe_explore_print_detail(FILE *to, const struct strobe_explore_request *q,
-                                 const struct strobe_explore_job *job, const struct strobe_explore_finding *found)
+void strobe_explore_print_detail(FILE *to, const struct strobe_explore_request *q, const struct strobe_explore_job *job,
+                                 const struct strobe_explore_finding *found)
 {
     if (q->json || found->status != STROBE_OK)
         return;

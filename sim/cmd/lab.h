@@ -6,7 +6,9 @@
 #include "sim/score/summary.h"
 #include "sim/trial/swarm.h"
 
-struct strobe_seeds { uint64_t first, last; };
+struct strobe_seeds {
+    uint64_t first, last;
+};
 
 /* `N` or `A..B`; false when it is neither. */
 bool strobe_parse_seeds(const char *text, struct strobe_seeds *out);
@@ -31,7 +33,7 @@ struct strobe_results {
     FILE *lines;
     struct sim_result *list;
     size_t count, room;
-    bool failed;                 /* out of memory, or of room for the lines */
+    bool failed; /* out of memory, or of room for the lines */
 };
 
 /* Complains and returns STROBE_EXIT_BAD when there is no room. */

@@ -24,14 +24,20 @@ void __tsan_init(void);
 void __tsan_func_entry(void *caller);
 void __tsan_func_exit(void);
 void __tsan_init(void) {}
-void __tsan_func_entry(void *caller) { (void)caller; }
+void __tsan_func_entry(void *caller)
+{
+    (void)caller;
+}
 void __tsan_func_exit(void) {}
 
 /* ---- plain accesses */
 
-#define PLAIN(name, bytes, store)                                                                             \
-    void name(void *at);                                                                                      \
-    void name(void *at) { explore_plain(at, bytes, store, HERE); }
+#define PLAIN(name, bytes, store)                                                                                      \
+    void name(void *at);                                                                                               \
+    void name(void *at)                                                                                                \
+    {                                                                                                                  \
+        explore_plain(at, bytes, store, HERE);                                                                         \
+    }
 
 PLAIN(__tsan_read1, 1, false)
 PLAIN(__tsan_read2, 2, false)
@@ -62,8 +68,14 @@ PLAIN(__tsan_volatile_write8, 8, true)
 
 void __tsan_read_range(void *at, uint64_t bytes);
 void __tsan_write_range(void *at, uint64_t bytes);
-void __tsan_read_range(void *at, uint64_t bytes) { explore_plain(at, bytes, false, HERE); }
-void __tsan_write_range(void *at, uint64_t bytes) { explore_plain(at, bytes, true, HERE); }
+void __tsan_read_range(void *at, uint64_t bytes)
+{
+    explore_plain(at, bytes, false, HERE);
+}
+void __tsan_write_range(void *at, uint64_t bytes)
+{
+    explore_plain(at, bytes, true, HERE);
+}
 
 /* clang's newer versions call these for the C library's. */
 void *__tsan_memcpy(void *to, const void *from, uint64_t bytes);
@@ -93,56 +105,54 @@ void *__tsan_memset(void *to, int value, uint64_t bytes)
 /* ---- atomic operations */
 
 /* gcc marks lock elision in the upper bits. */
-#define ORDER(o) ((int)((o) & 0x7fff))
+#define ORDER(o) ((int)((o)&0x7fff))
 
-#define FETCH(bits, type, name, update)                                                                       \
-    type __tsan_atomic##bits##_##name(volatile void *at, type v, int order);                                  \
-    type __tsan_atomic##bits##_##name(volatile void *at, type v, int order)                                   \
-    {                                                                                                         \
-        return (type)explore_fetch(at, bits / 8, update, v, ORDER(order), HERE);                              \
+#define FETCH(bits, type, name, update)                                                                                \
+    type __tsan_atomic##bits##_##name(volatile void *at, type v, int order);                                           \
+    type __tsan_atomic##bits##_##name(volatile void *at, type v, int order)                                            \
+    {                                                                                                                  \
+        return (type)explore_fetch(at, bits / 8, update, v, ORDER(order), HERE);                                       \
     }
 
-#define EXCHANGE_IF(bits, type, name, weak)                                                                   \
-    int __tsan_atomic##bits##_compare_exchange_##name(volatile void *at, type *expected, type v, int order,   \
-                                                      int failure);                                           \
-    int __tsan_atomic##bits##_compare_exchange_##name(volatile void *at, type *expected, type v, int order,   \
-                                                      int failure)                                            \
-    {                                                                                                         \
-        uint64_t wide = *expected;                                                                            \
-        bool stored = explore_compare_exchange(at, bits / 8, &wide, v, weak, ORDER(order), ORDER(failure), HERE); \
-        if (!stored)                                                                                          \
-            *expected = (type)wide;                                                                           \
-        return stored;                                                                                        \
+#define EXCHANGE_IF(bits, type, name, weak)                                                                            \
+    int __tsan_atomic##bits##_compare_exchange_##name(volatile void *at, type *expected, type v, int order,            \
+                                                      int failure);                                                    \
+    int __tsan_atomic##bits##_compare_exchange_##name(volatile void *at, type *expected, type v, int order,            \
+                                                      int failure)                                                     \
+    {                                                                                                                  \
+        uint64_t wide = *expected;                                                                                     \
+        bool stored = explore_compare_exchange(at, bits / 8, &wide, v, weak, ORDER(order), ORDER(failure), HERE);      \
+        if (!stored)                                                                                                   \
+            *expected = (type)wide;                                                                                    \
+        return stored;                                                                                                 \
     }
 
-#define OPERATIONS(bits, type)                                                                                \
-    type __tsan_atomic##bits##_load(const volatile void *at, int order);                                      \
-    type __tsan_atomic##bits##_load(const volatile void *at, int order)                                       \
-    {                                                                                                         \
-        return (type)explore_load(at, bits / 8, ORDER(order), HERE);                                          \
-    }                                                                                                         \
-    void __tsan_atomic##bits##_store(volatile void *at, type v, int order);                                   \
-    void __tsan_atomic##bits##_store(volatile void *at, type v, int order)                                    \
-    {                                                                                                         \
-        explore_store(at, bits / 8, v, ORDER(order), HERE);                                                   \
-    }                                                                                                         \
-    FETCH(bits, type, exchange, EXPLORE_EXCHANGE)                                                             \
-    FETCH(bits, type, fetch_add, EXPLORE_ADD)                                                                 \
-    FETCH(bits, type, fetch_sub, EXPLORE_SUB)                                                                 \
-    FETCH(bits, type, fetch_and, EXPLORE_AND)                                                                 \
-    FETCH(bits, type, fetch_or, EXPLORE_OR)                                                                   \
-    FETCH(bits, type, fetch_xor, EXPLORE_XOR)                                                                 \
-    FETCH(bits, type, fetch_nand, EXPLORE_NAND)                                                               \
-    EXCHANGE_IF(bits, type, strong, false)                                                                    \
-    EXCHANGE_IF(bits, type, weak, true)                                                                       \
-    type __tsan_atomic##bits##_compare_exchange_val(volatile void *at, type expected, type v, int order,      \
-                                                    int failure);                                             \
-    type __tsan_atomic##bits##_compare_exchange_val(volatile void *at, type expected, type v, int order,      \
-                                                    int failure)                                              \
-    {                                                                                                         \
-        uint64_t wide = expected;                                                                             \
-        explore_compare_exchange(at, bits / 8, &wide, v, false, ORDER(order), ORDER(failure), HERE);          \
-        return (type)wide;                                                                                    \
+#define OPERATIONS(bits, type)                                                                                         \
+    type __tsan_atomic##bits##_load(const volatile void *at, int order);                                               \
+    type __tsan_atomic##bits##_load(const volatile void *at, int order)                                                \
+    {                                                                                                                  \
+        return (type)explore_load(at, bits / 8, ORDER(order), HERE);                                                   \
+    }                                                                                                                  \
+    void __tsan_atomic##bits##_store(volatile void *at, type v, int order);                                            \
+    void __tsan_atomic##bits##_store(volatile void *at, type v, int order)                                             \
+    {                                                                                                                  \
+        explore_store(at, bits / 8, v, ORDER(order), HERE);                                                            \
+    }                                                                                                                  \
+    FETCH(bits, type, exchange, EXPLORE_EXCHANGE)                                                                      \
+    FETCH(bits, type, fetch_add, EXPLORE_ADD)                                                                          \
+    FETCH(bits, type, fetch_sub, EXPLORE_SUB)                                                                          \
+    FETCH(bits, type, fetch_and, EXPLORE_AND)                                                                          \
+    FETCH(bits, type, fetch_or, EXPLORE_OR)                                                                            \
+    FETCH(bits, type, fetch_xor, EXPLORE_XOR)                                                                          \
+    FETCH(bits, type, fetch_nand, EXPLORE_NAND)                                                                        \
+    EXCHANGE_IF(bits, type, strong, false)                                                                             \
+    EXCHANGE_IF(bits, type, weak, true)                                                                                \
+    type __tsan_atomic##bits##_compare_exchange_val(volatile void *at, type expected, type v, int order, int failure); \
+    type __tsan_atomic##bits##_compare_exchange_val(volatile void *at, type expected, type v, int order, int failure)  \
+    {                                                                                                                  \
+        uint64_t wide = expected;                                                                                      \
+        explore_compare_exchange(at, bits / 8, &wide, v, false, ORDER(order), ORDER(failure), HERE);                   \
+        return (type)wide;                                                                                             \
     }
 
 OPERATIONS(8, uint8_t)
@@ -151,10 +161,16 @@ OPERATIONS(32, uint32_t)
 OPERATIONS(64, uint64_t)
 
 void __tsan_atomic_thread_fence(int order);
-void __tsan_atomic_thread_fence(int order) { explore_fence(ORDER(order), HERE); }
+void __tsan_atomic_thread_fence(int order)
+{
+    explore_fence(ORDER(order), HERE);
+}
 
 /* Orders a thread against its own signal handlers: nothing that another thread sees. */
 void __tsan_atomic_signal_fence(int order);
-void __tsan_atomic_signal_fence(int order) { (void)order; }
+void __tsan_atomic_signal_fence(int order)
+{
+    (void)order;
+}
 
 #endif

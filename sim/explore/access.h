@@ -10,7 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct explore_site { const void *code; const char *text; };
+struct explore_site {
+    const void *code;
+    const char *text;
+};
 
 uint64_t explore_load(const volatile void *at, uint32_t bytes, int order, struct explore_site site);
 void explore_store(volatile void *at, uint32_t bytes, uint64_t value, int order, struct explore_site site);

@@ -11,11 +11,13 @@
 
 #include <stdlib.h>
 
-struct decision { uint32_t chosen, count; };
+struct decision {
+    uint32_t chosen, count;
+};
 
 struct explore_strategy_state {
     struct explore_chooser chooser;
-    struct decision *decision;     /* of the present execution, and of the next up to the last that has more ways */
+    struct decision *decision; /* of the present execution, and of the next up to the last that has more ways */
     uint32_t count, room, at;
     uint32_t preemptions, spent;
     bool latest_only;
@@ -25,7 +27,8 @@ struct explore_strategy_state {
 
 static uint32_t decide(struct explore_strategy_state *s, uint32_t count)
 {
-    if (s->at < s->count) return s->decision[s->at++].chosen;
+    if (s->at < s->count)
+        return s->decision[s->at++].chosen;
     if (s->count == s->room) {
         uint32_t room = s->room ? 2 * s->room : 256;
         struct decision *more = realloc(s->decision, room * sizeof *more);
@@ -44,7 +47,8 @@ static uint32_t decide(struct explore_strategy_state *s, uint32_t count)
 /* Whether nothing new can come of going on from here. */
 static bool was_here(struct explore_strategy_state *s, uint32_t runnable, uint32_t last)
 {
-    if (s->at < s->count) return false;
+    if (s->at < s->count)
+        return false;
     uint64_t hash = strobe_mix_pair(explore_graph_hash(explore_machine_graph()), (uint64_t)runnable << 8 | last);
     enum explore_sight sight = explore_seen_add(s->states, hash, s->spent);
     s->starved |= sight == EXPLORE_SEEN_NO_ROOM;
@@ -55,17 +59,21 @@ static uint32_t thread(void *ctx, uint32_t runnable, uint32_t last)
 {
     struct explore_strategy_state *s = ctx;
     bool goes_on = last < EXPLORE_THREADS_MAX && runnable >> last & 1;
-    if (was_here(s, runnable, last)) return EXPLORE_GIVE_UP;
-    if (goes_on && s->spent == s->preemptions) return last;
+    if (was_here(s, runnable, last))
+        return EXPLORE_GIVE_UP;
+    if (goes_on && s->spent == s->preemptions)
+        return last;
     /* The thread that ran is the first way, the others follow by their number. */
     uint32_t way = decide(s, (uint32_t)__builtin_popcount(runnable));
-    if (way == EXPLORE_GIVE_UP || (goes_on && way == 0)) return way ? way : last;
+    if (way == EXPLORE_GIVE_UP || (goes_on && way == 0))
+        return way ? way : last;
     if (goes_on) {
         s->spent++;
         runnable &= ~(1u << last);
         way--;
     }
-    for (; way; way--) runnable &= runnable - 1;
+    for (; way; way--)
+        runnable &= runnable - 1;
     return (uint32_t)__builtin_ctz(runnable);
 }
 
@@ -101,14 +109,16 @@ static struct explore_strategy_state *open(const struct explore_program *program
 {
     (void)program;
     struct explore_strategy_state *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
-    s->chooser = (struct explore_chooser){.ctx = s, .thread = thread, .load = load, .store = store, .choice = choice,
-                                          .resumes = true};
+    if (!s)
+        return NULL;
+    s->chooser = (struct explore_chooser){
+        .ctx = s, .thread = thread, .load = load, .store = store, .choice = choice, .resumes = true};
     s->preemptions = options->preemptions;
     s->latest_only = options->memory == EXPLORE_SC;
     s->states = explore_seen_open();
     s->executions = explore_seen_open();
-    if (s->states && s->executions) return s;
+    if (s->states && s->executions)
+        return s;
     close(s);
     return NULL;
 }
@@ -117,9 +127,12 @@ static struct explore_strategy_state *open(const struct explore_program *program
 static bool next(struct explore_strategy_state *s)
 {
     if (s->begun)
-        while (s->count && s->decision[s->count - 1].chosen + 1 == s->decision[s->count - 1].count) s->count--;
-    if (s->begun && !s->count) return false;
-    if (s->begun) s->decision[s->count - 1].chosen++;
+        while (s->count && s->decision[s->count - 1].chosen + 1 == s->decision[s->count - 1].count)
+            s->count--;
+    if (s->begun && !s->count)
+        return false;
+    if (s->begun)
+        s->decision[s->count - 1].chosen++;
     s->begun = true;
     s->at = 0;
     s->spent = 0;
@@ -134,7 +147,8 @@ static const struct explore_chooser *chooser(struct explore_strategy_state *s)
 
 static bool ended(struct explore_strategy_state *s, enum explore_end end)
 {
-    if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE) return true;
+    if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE)
+        return true;
     enum explore_sight sight = explore_seen_add(s->executions, explore_graph_hash(explore_machine_graph()), 0);
     s->starved |= sight == EXPLORE_SEEN_NO_ROOM;
     return sight != EXPLORE_SEEN_BEFORE;

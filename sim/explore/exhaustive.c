@@ -18,7 +18,7 @@
 
 struct item {
     struct explore_graph *graph;
-    double share;                  /* of all executions: each way from a fork gets the same */
+    double share; /* of all executions: each way from a fork gets the same */
 };
 
 struct explore_strategy_state {
@@ -44,18 +44,23 @@ static void push(struct explore_strategy_state *s, const struct explore_graph *g
         s->room = room;
     }
     struct explore_graph *copy = explore_graph_save(g);
-    if (copy) s->stack[s->count++] = (struct item){copy, 0};
-    else s->starved = true;
+    if (copy)
+        s->stack[s->count++] = (struct item){copy, 0};
+    else
+        s->starved = true;
 }
 
 /* The ways pushed since `from`, and the present one when it goes on, share alike. */
 static void fork_share(struct explore_strategy_state *s, uint32_t from, bool goes_on)
 {
     uint32_t ways = s->count - from + goes_on;
-    if (!ways) return;
+    if (!ways)
+        return;
     s->share /= ways;
-    for (uint32_t i = from; i < s->count; i++) s->stack[i].share = s->share;
-    if (!goes_on) s->share = 0;
+    for (uint32_t i = from; i < s->count; i++)
+        s->stack[i].share = s->share;
+    if (!goes_on)
+        s->share = 0;
 }
 
 static uint32_t leftmost(void *ctx, uint32_t runnable, uint32_t last)
@@ -109,7 +114,8 @@ static bool came_before(const struct revisit *r, uint16_t other, uint16_t event)
 static bool is_latest_of_before(const struct revisit *r, uint16_t place, uint16_t store, uint16_t event)
 {
     for (uint16_t w = explore_next_store(r->g, place, store); w != EXPLORE_NOBODY; w = r->g->event[w].after)
-        if (w != r->store && came_before(r, w, event)) return false;
+        if (w != r->store && came_before(r, w, event))
+            return false;
     return true;
 }
 
@@ -117,21 +123,27 @@ static bool was_added_maximally(const struct revisit *r, uint16_t event)
 {
     const struct explore_graph *g = r->g;
     const struct explore_event *e = &g->event[event];
-    if (e->kind == EXPLORE_E_FENCE) return true;
-    if (e->kind == EXPLORE_E_CHOICE) return e->value == 0;
-    if (explore_is_load(e)) return is_latest_of_before(r, e->place, e->from, event);
+    if (e->kind == EXPLORE_E_FENCE)
+        return true;
+    if (e->kind == EXPLORE_E_CHOICE)
+        return e->value == 0;
+    if (explore_is_load(e))
+        return is_latest_of_before(r, e->place, e->from, event);
     for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain)
-        if (explore_is_load(&g->event[i]) && g->event[i].from == event && came_before(r, i, event)) return false;
+        if (explore_is_load(&g->event[i]) && g->event[i].from == event && came_before(r, i, event))
+            return false;
     return is_latest_of_before(r, e->place, event, event);
 }
 
 /* Says in keep[] which events stay; false when the graph is come by on another way. */
 static bool may_revisit(const struct revisit *r, bool *keep)
 {
-    for (uint32_t i = 0; i < r->load; i++) keep[i] = true;
+    for (uint32_t i = 0; i < r->load; i++)
+        keep[i] = true;
     for (uint32_t i = r->load; i < r->store; i++) {
         keep[i] = i == r->load || leads_to_store(r, (uint16_t)i);
-        if ((!keep[i] || i == r->load) && !was_added_maximally(r, (uint16_t)i)) return false;
+        if ((!keep[i] || i == r->load) && !was_added_maximally(r, (uint16_t)i))
+            return false;
     }
     keep[r->store] = true;
     return true;
@@ -142,7 +154,8 @@ static void revisit(struct explore_strategy_state *s, struct revisit r)
     static bool keep[EXPLORE_EVENTS_MAX];
     static uint16_t before[EXPLORE_EVENTS_MAX];
     struct explore_graph *g = &s->scratch;
-    if (!may_revisit(&r, keep)) return;
+    if (!may_revisit(&r, keep))
+        return;
     explore_graph_load(g, r.g);
     g->event[r.load].from = EXPLORE_NOBODY;
     uint16_t store = explore_graph_restrict(g, keep, r.store);
@@ -180,7 +193,8 @@ static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_
 
 static void close(struct explore_strategy_state *s)
 {
-    for (uint32_t i = 0; i < s->count; i++) free(s->stack[i].graph);
+    for (uint32_t i = 0; i < s->count; i++)
+        free(s->stack[i].graph);
     free(s->stack);
     explore_graph_close(&s->scratch);
     free(s);
@@ -190,11 +204,13 @@ static struct explore_strategy_state *open(const struct explore_program *program
 {
     (void)program;
     struct explore_strategy_state *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
+    if (!s)
+        return NULL;
     s->memory = options->memory;
     s->chooser = (struct explore_chooser){.ctx = s, .thread = leftmost, .load = load, .store = store, .choice = choice};
     s->share = 1;
-    if (explore_graph_open(&s->scratch)) return s;
+    if (explore_graph_open(&s->scratch))
+        return s;
     close(s);
     return NULL;
 }
@@ -206,7 +222,8 @@ static bool next(struct explore_strategy_state *s)
         explore_graph_clear(explore_machine_graph());
         return true;
     }
-    if (!s->count) return false;
+    if (!s->count)
+        return false;
     struct item *top = &s->stack[--s->count];
     explore_graph_load(explore_machine_graph(), top->graph);
     s->share = top->share;

@@ -25,7 +25,7 @@ struct run {
     struct explore_pairs *pairs;
     double began, told;
     char variant[64];
-    bool stopped;                  /* by a limit, the caller, or a failure */
+    bool stopped; /* by a limit, the caller, or a failure */
     enum strobe_status status;
 };
 
@@ -41,28 +41,35 @@ static void look_around(struct run *r, const struct explore_strategy_state *s)
 {
     const struct explore_options *o = &r->options;
     double now = now_seconds();
-    if (o->seconds_max > 0 && now - r->began >= o->seconds_max) r->stopped = true;
-    if (now - r->told < 0.1) return;
+    if (o->seconds_max > 0 && now - r->began >= o->seconds_max)
+        r->stopped = true;
+    if (now - r->told < 0.1)
+        return;
     r->told = now;
     struct explore_progress p = {r->out->executions, explore_machine_operations(), now - r->began, r->tactics->done(s),
                                  r->variant};
-    if (o->progress) o->progress(o->ctx, &p);
-    if (o->stop && o->stop(o->ctx)) r->stopped = true;
+    if (o->progress)
+        o->progress(o->ctx, &p);
+    if (o->stop && o->stop(o->ctx))
+        r->stopped = true;
 }
 
 static void note_failure(struct run *r)
 {
     struct explore_result *out = r->out;
     if (out->failures++ == 0) {
-        if (!explore_machine_failure(&out->failure)) r->status = STROBE_FULL;
+        if (!explore_machine_failure(&out->failure))
+            r->status = STROBE_FULL;
         out->failure.size = r->options.size;
     }
-    if (!r->options.all_failures) r->stopped = true;
+    if (!r->options.all_failures)
+        r->stopped = true;
 }
 
 static void note_size(struct explore_result *out, const struct explore_graph *g)
 {
-    if (out->steps < g->event_count) out->steps = g->event_count;
+    if (out->steps < g->event_count)
+        out->steps = g->event_count;
 }
 
 static void note_end(struct run *r, enum explore_end end)
@@ -74,10 +81,14 @@ static void note_end(struct run *r, enum explore_end end)
                  EXPLORE_EVENTS_MAX);
         r->status = STROBE_FULL;
     }
-    if (end == EXPLORE_ENDED || end == EXPLORE_FAILED) out->executions++;
-    if (end == EXPLORE_STUCK) out->blocked++;
-    if (end == EXPLORE_FAILED) note_failure(r);
-    if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE) return;
+    if (end == EXPLORE_ENDED || end == EXPLORE_FAILED)
+        out->executions++;
+    if (end == EXPLORE_STUCK)
+        out->blocked++;
+    if (end == EXPLORE_FAILED)
+        note_failure(r);
+    if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE)
+        return;
     note_size(out, g);
     explore_pairs_note(r->pairs, g);
 }
@@ -97,13 +108,18 @@ static bool explore_variant(struct run *r, const struct explore_at *frozen, cons
     while (!r->stopped && r->status == STROBE_OK && r->tactics->next(s)) {
         enum explore_end end = explore_machine_run(r->tactics->chooser(s));
         disturbed |= explore_machine_disturbed();
-        if (r->tactics->ended(s, end)) note_end(r, end);
-        else r->out->duplicates++;
-        if (r->tactics->starved(s)) r->status = STROBE_FULL;
-        if (limit && r->out->executions - first >= limit) break;
+        if (r->tactics->ended(s, end))
+            note_end(r, end);
+        else
+            r->out->duplicates++;
+        if (r->tactics->starved(s))
+            r->status = STROBE_FULL;
+        if (limit && r->out->executions - first >= limit)
+            break;
         look_around(r, s);
     }
-    if (!r->stopped && r->status == STROBE_OK && r->tactics->next(s)) r->out->complete = false;
+    if (!r->stopped && r->status == STROBE_OK && r->tactics->next(s))
+        r->out->complete = false;
     r->tactics->close(s);
     return disturbed;
 }
@@ -124,7 +140,8 @@ static void explore_disturbed(struct run *r, uint32_t thread, bool frozen)
 static double pct_bound(const struct explore_result *out, uint32_t depth)
 {
     double bound = 1.0 / out->threads;
-    for (uint32_t i = 1; i < depth; i++) bound /= out->steps ? out->steps : 1;
+    for (uint32_t i = 1; i < depth; i++)
+        bound /= out->steps ? out->steps : 1;
     return bound;
 }
 
@@ -135,23 +152,31 @@ enum strobe_status explore_run(const struct explore_program *program, const stru
     struct explore_options *o = &r.options;
     memset(out, 0, sizeof *out);
     o->size = explore_size_for(program, o->size);
-    if (!o->steps_max) o->steps_max = EXPLORE_STEPS_DEFAULT;
+    if (!o->steps_max)
+        o->steps_max = EXPLORE_STEPS_DEFAULT;
     bool at_random = o->strategy == EXPLORE_WALK || o->strategy == EXPLORE_PCT;
-    if (at_random && !o->executions_max) o->executions_max = RANDOM_EXECUTIONS;
+    if (at_random && !o->executions_max)
+        o->executions_max = RANDOM_EXECUTIONS;
     out->complete = !at_random;
     out->threads = program->thread_count;
     r.pairs = explore_pairs_open();
     r.began = r.told = now_seconds();
-    if (!r.pairs || !explore_machine_open(program, o)) r.status = STROBE_FULL;
-    if (r.status == STROBE_OK && !program->interrupted) explore_variant(&r, NULL, NULL);
-    if (program->interrupted) explore_disturbed(&r, program->interrupted - 1, false);
+    if (!r.pairs || !explore_machine_open(program, o))
+        r.status = STROBE_FULL;
+    if (r.status == STROBE_OK && !program->interrupted)
+        explore_variant(&r, NULL, NULL);
+    if (program->interrupted)
+        explore_disturbed(&r, program->interrupted - 1, false);
     for (uint32_t i = 0; i < program->thread_count; i++)
-        if (program->frozen >> i & 1) explore_disturbed(&r, i, true);
+        if (program->frozen >> i & 1)
+            explore_disturbed(&r, i, true);
     out->operations = explore_machine_operations();
     out->pairs = r.pairs ? explore_pairs_count(r.pairs) : 0;
     out->seconds = now_seconds() - r.began;
-    if (r.stopped || r.status != STROBE_OK) out->complete = false;
-    if (o->strategy == EXPLORE_PCT) out->probability = pct_bound(out, o->depth);
+    if (r.stopped || r.status != STROBE_OK)
+        out->complete = false;
+    if (o->strategy == EXPLORE_PCT)
+        out->probability = pct_bound(out, o->depth);
     explore_pairs_close(r.pairs);
     explore_machine_close();
     return r.status;

@@ -23,13 +23,15 @@
 enum explore_strategy { EXPLORE_EXHAUSTIVE, EXPLORE_BOUNDED, EXPLORE_WALK, EXPLORE_PCT, EXPLORE_STRATEGIES };
 
 /* A thread frozen or interrupted before one of its operations; thread = 0: none, else index + 1. */
-struct explore_at { uint32_t thread, step; };
+struct explore_at {
+    uint32_t thread, step;
+};
 
 struct explore_progress {
     uint64_t executions, operations;
     double seconds;
-    double done;                  /* estimate of the share that is explored, 0 .. 1; < 0 when there is none */
-    const char *variant;          /* "", "thread 1 frozen before its step 7" */
+    double done;         /* estimate of the share that is explored, 0 .. 1; < 0 when there is none */
+    const char *variant; /* "", "thread 1 frozen before its step 7" */
 };
 
 enum { EXPLORE_STEPS_DEFAULT = 2000 };
@@ -37,67 +39,74 @@ enum { EXPLORE_STEPS_DEFAULT = 2000 };
 struct explore_options {
     enum explore_memory memory;
     enum explore_strategy strategy;
-    uint32_t size;                /* 0 = the program's quick size */
-    uint32_t preemptions;         /* BOUNDED */
-    uint32_t depth;               /* PCT, >= 1 */
-    uint64_t seed;                /* WALK, PCT */
-    uint64_t executions_max;      /* 0 = no limit for EXHAUSTIVE and BOUNDED, 10,000 for the others */
-    double seconds_max;           /* 0 = none */
-    uint32_t steps_max;           /* operations of one thread in one execution; 0 = EXPLORE_STEPS_DEFAULT */
-    bool spurious;                /* weak compare-exchanges also fail for no reason */
-    bool all_failures;            /* go on after the first failure, and count */
-    void (*progress)(void *ctx, const struct explore_progress *now);   /* about ten times a second; may be NULL */
-    bool (*stop)(void *ctx);      /* asked as often: true ends the exploration; may be NULL */
+    uint32_t size;           /* 0 = the program's quick size */
+    uint32_t preemptions;    /* BOUNDED */
+    uint32_t depth;          /* PCT, >= 1 */
+    uint64_t seed;           /* WALK, PCT */
+    uint64_t executions_max; /* 0 = no limit for EXHAUSTIVE and BOUNDED, 10,000 for the others */
+    double seconds_max;      /* 0 = none */
+    uint32_t steps_max;      /* operations of one thread in one execution; 0 = EXPLORE_STEPS_DEFAULT */
+    bool spurious;           /* weak compare-exchanges also fail for no reason */
+    bool all_failures;       /* go on after the first failure, and count */
+    void (*progress)(void *ctx, const struct explore_progress *now); /* about ten times a second; may be NULL */
+    bool (*stop)(void *ctx); /* asked as often: true ends the exploration; may be NULL */
     void *ctx;
 };
 
 enum explore_operation {
-    EXPLORE_LOAD, EXPLORE_STORE, EXPLORE_UPDATE /* read-modify-write that stored */, EXPLORE_FENCE, EXPLORE_CHOICE,
-    EXPLORE_PLAIN_LOAD, EXPLORE_PLAIN_STORE, EXPLORE_BEGIN, EXPLORE_END,
+    EXPLORE_LOAD,
+    EXPLORE_STORE,
+    EXPLORE_UPDATE /* read-modify-write that stored */,
+    EXPLORE_FENCE,
+    EXPLORE_CHOICE,
+    EXPLORE_PLAIN_LOAD,
+    EXPLORE_PLAIN_STORE,
+    EXPLORE_BEGIN,
+    EXPLORE_END,
 };
 
 /* An operation of an execution, in an order that its threads could have taken. */
 struct explore_step {
-    uint32_t thread;              /* index; UINT32_MAX: the setup */
-    uint32_t number;              /* of the thread's operation, from 0 */
+    uint32_t thread; /* index; UINT32_MAX: the setup */
+    uint32_t number; /* of the thread's operation, from 0 */
     enum explore_operation operation;
-    int order;                    /* memory_order_*, of <stdatomic.h> */
-    const void *site;             /* code address, for its source line; NULL when there is none (litmus) */
-    const char *text;             /* what a litmus test says there, else NULL */
-    char place[32];               /* "state+0x40", "block 3+0x8", "x" */
+    int order;        /* memory_order_*, of <stdatomic.h> */
+    const void *site; /* code address, for its source line; NULL when there is none (litmus) */
+    const char *text; /* what a litmus test says there, else NULL */
+    char place[32];   /* "state+0x40", "block 3+0x8", "x" */
     uint32_t bytes;
-    uint64_t value, old;          /* loaded or stored; old: what an update found */
-    uint32_t from;                /* index of the step it reads from; UINT32_MAX: the initial value, or reads nothing */
-    uint32_t after;               /* stores: index of the step whose store comes right before in the order of the place,
-                                   * which may be a later step; UINT32_MAX: the initial value */
-    uint32_t when;                /* its place in the order in which the explorer ran them; UINT32_MAX: it did not */
-    bool stale;                   /* what it read was not the latest store when it stands here */
+    uint64_t value, old; /* loaded or stored; old: what an update found */
+    uint32_t from;       /* index of the step it reads from; UINT32_MAX: the initial value, or reads nothing */
+    uint32_t after;      /* stores: index of the step whose store comes right before in the order of the place,
+                          * which may be a later step; UINT32_MAX: the initial value */
+    uint32_t when;       /* its place in the order in which the explorer ran them; UINT32_MAX: it did not */
+    bool stale;          /* what it read was not the latest store when it stands here */
 };
 
 struct explore_failure {
     enum explore_fault fault;
-    char message[256];            /* one line: what, and where by file and line if known */
+    char message[256]; /* one line: what, and where by file and line if known */
     struct explore_at frozen, interrupted;
-    uint32_t size;                /* of the program */
-    const void *met;              /* the earlier access that the last step races with, or the free: its code; or NULL */
-    uint32_t met_by;              /* thread of that */
+    uint32_t size;   /* of the program */
+    const void *met; /* the earlier access that the last step races with, or the free: its code; or NULL */
+    uint32_t met_by; /* thread of that */
     uint32_t step_count;
-    struct explore_step *step;    /* .. the one that failed is the last */
+    struct explore_step *step; /* .. the one that failed is the last */
 };
 
 struct explore_result {
-    uint64_t executions;          /* that ended, each once */
-    uint64_t blocked;             /* that did not: threads waited for what comes in another execution */
-    uint64_t duplicates;          /* executions met again; 0 in EXHAUSTIVE by construction, else counted */
-    uint64_t operations;          /* steps made, those of repeated beginnings included */
-    uint64_t failures;            /* 1 unless all_failures */
-    uint64_t variants;            /* runs with a thread frozen or interrupted somewhere, and the one without */
-    uint32_t pairs;               /* different (store's site, load's site) that were read from, the coverage */
-    uint32_t threads, steps;      /* most in one execution */
+    uint64_t executions;     /* that ended, each once */
+    uint64_t blocked;        /* that did not: threads waited for what comes in another execution */
+    uint64_t duplicates;     /* executions met again; 0 in EXHAUSTIVE by construction, else counted */
+    uint64_t operations;     /* steps made, those of repeated beginnings included */
+    uint64_t failures;       /* 1 unless all_failures */
+    uint64_t variants;       /* runs with a thread frozen or interrupted somewhere, and the one without */
+    uint32_t pairs;          /* different (store's site, load's site) that were read from, the coverage */
+    uint32_t threads, steps; /* most in one execution */
     double seconds;
-    bool complete;                /* every execution within the strategy's bound was explored */
-    double probability;           /* PCT: least chance of one execution to show a bug of that depth */
-    struct explore_failure failure;   /* fault is EXPLORE_FINE when there is none */
+    bool complete;                  /* every execution within the strategy's bound was explored */
+    double probability;             /* PCT: least chance of one execution to show a bug of that depth */
+    struct explore_failure failure; /* fault is EXPLORE_FINE when there is none */
 };
 
 /* Defaults: c11, exhaustive, quick size. */
@@ -134,11 +143,11 @@ enum strobe_status explore_save(const char *path, bool force, const struct explo
 enum strobe_status explore_replay(const char *path, const struct explore_program *(*find)(const char *name),
                                   struct explore_result *out, char *why, size_t why_bytes);
 
-const char *explore_fault_name(enum explore_fault fault);      /* "data race" */
-const char *explore_memory_name(enum explore_memory memory);   /* "sc" "tso" "c11" */
+const char *explore_fault_name(enum explore_fault fault);    /* "data race" */
+const char *explore_memory_name(enum explore_memory memory); /* "sc" "tso" "c11" */
 const char *explore_strategy_name(enum explore_strategy strategy);
-const char *explore_operation_name(enum explore_operation operation);   /* "load", of plain ones too */
-const char *explore_order_name(const struct explore_step *step);   /* "acquire", "plain", "-": none */
+const char *explore_operation_name(enum explore_operation operation); /* "load", of plain ones too */
+const char *explore_order_name(const struct explore_step *step);      /* "acquire", "plain", "-": none */
 
 /* Threads, operations and outcomes as a table for people, source lines from the debug information of this process. */
 struct _IO_FILE;

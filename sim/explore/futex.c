@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { BUCKETS = 16 };             /* words beyond share the last */
+enum { BUCKETS = 16 }; /* words beyond share the last */
 
 static _Atomic uint64_t bucket[BUCKETS];
 static uintptr_t word_of[BUCKETS];
@@ -22,7 +22,8 @@ void explore_futex_reset(void)
 static _Atomic uint64_t *bucket_of(const _Atomic uint32_t *word)
 {
     uint32_t i = 0;
-    while (i + 1 < BUCKETS && word_of[i] && word_of[i] != (uintptr_t)word) i++;
+    while (i + 1 < BUCKETS && word_of[i] && word_of[i] != (uintptr_t)word)
+        i++;
     word_of[i] = (uintptr_t)word;
     return &bucket[i];
 }
@@ -33,9 +34,12 @@ bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time
                                      sleep = {.text = "futex wait: sleeps"};
     _Atomic uint64_t *wakes = bucket_of(word);
     uint64_t before = explore_fetch(wakes, 8, EXPLORE_ADD, 0, memory_order_acq_rel, lock);
-    if (explore_load(word, 4, memory_order_relaxed, look) != expected) return false;
-    if (may_time_out && explore_choose(2)) return true;
-    while (explore_load(wakes, 8, memory_order_acquire, sleep) == before) explore_spin();
+    if (explore_load(word, 4, memory_order_relaxed, look) != expected)
+        return false;
+    if (may_time_out && explore_choose(2))
+        return true;
+    while (explore_load(wakes, 8, memory_order_acquire, sleep) == before)
+        explore_spin();
     return true;
 }
 

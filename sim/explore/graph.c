@@ -12,8 +12,10 @@ bool explore_graph_open(struct explore_graph *g)
     g->event = malloc(EXPLORE_EVENTS_MAX * sizeof *g->event);
     g->place = malloc(EXPLORE_PLACES_MAX * sizeof *g->place);
     uint16_t *index = malloc(EXPLORE_THREADS_MAX * EXPLORE_EVENTS_MAX * sizeof *index);
-    for (uint32_t i = 0; i < EXPLORE_THREADS_MAX; i++) g->index[i] = index ? index + i * EXPLORE_EVENTS_MAX : NULL;
-    if (g->event && g->place && index) return true;
+    for (uint32_t i = 0; i < EXPLORE_THREADS_MAX; i++)
+        g->index[i] = index ? index + i * EXPLORE_EVENTS_MAX : NULL;
+    if (g->event && g->place && index)
+        return true;
     explore_graph_close(g);
     return false;
 }
@@ -37,7 +39,8 @@ struct explore_graph *explore_graph_save(const struct explore_graph *g)
     size_t events = g->event_count * sizeof *g->event, places = g->place_count * sizeof *g->place;
     size_t head = (sizeof *g + 15) & ~(size_t)15;
     char *block = malloc(head + events + places);
-    if (!block) return NULL;
+    if (!block)
+        return NULL;
     struct explore_graph *copy = (struct explore_graph *)(void *)block;
     *copy = *g;
     copy->event = (struct explore_event *)(void *)(block + head);
@@ -55,7 +58,8 @@ void explore_graph_load(struct explore_graph *g, const struct explore_graph *sav
     memcpy(g->count, saved->count, sizeof g->count);
     memcpy(g->event, saved->event, saved->event_count * sizeof *g->event);
     memcpy(g->place, saved->place, saved->place_count * sizeof *g->place);
-    for (uint32_t i = 0; i < g->event_count; i++) g->index[g->event[i].thread][g->event[i].number] = (uint16_t)i;
+    for (uint32_t i = 0; i < g->event_count; i++)
+        g->index[g->event[i].thread][g->event[i].number] = (uint16_t)i;
 }
 
 static bool has_place(const struct explore_event *e)
@@ -72,7 +76,8 @@ uint16_t explore_graph_add(struct explore_graph *g, const struct explore_event *
     g->index[n->thread][n->number] = i;
     n->from = n->before = n->after = n->chain = EXPLORE_NOBODY;
     g->sc_count += n->order == memory_order_seq_cst;
-    if (!has_place(n)) return i;
+    if (!has_place(n))
+        return i;
     while (g->place_count <= n->place)
         g->place[g->place_count++] = (struct explore_place){EXPLORE_NOBODY, EXPLORE_NOBODY, EXPLORE_NOBODY};
     n->chain = g->place[n->place].chain;
@@ -96,20 +101,28 @@ void explore_graph_place(struct explore_graph *g, uint16_t store, uint16_t befor
     uint16_t after = explore_next_store(g, e->place, before);
     e->before = before;
     e->after = after;
-    if (before == EXPLORE_INITIAL) p->first = store;
-    else g->event[before].after = store;
-    if (after == EXPLORE_NOBODY) p->last = store;
-    else g->event[after].before = store;
+    if (before == EXPLORE_INITIAL)
+        p->first = store;
+    else
+        g->event[before].after = store;
+    if (after == EXPLORE_NOBODY)
+        p->last = store;
+    else
+        g->event[after].before = store;
 }
 
 void explore_graph_unplace(struct explore_graph *g, uint16_t store)
 {
     struct explore_event *e = &g->event[store];
     struct explore_place *p = &g->place[e->place];
-    if (e->before == EXPLORE_INITIAL) p->first = e->after;
-    else g->event[e->before].after = e->after;
-    if (e->after != EXPLORE_NOBODY) g->event[e->after].before = e->before;
-    else p->last = e->before == EXPLORE_INITIAL ? EXPLORE_NOBODY : e->before;
+    if (e->before == EXPLORE_INITIAL)
+        p->first = e->after;
+    else
+        g->event[e->before].after = e->after;
+    if (e->after != EXPLORE_NOBODY)
+        g->event[e->after].before = e->before;
+    else
+        p->last = e->before == EXPLORE_INITIAL ? EXPLORE_NOBODY : e->before;
     e->before = e->after = EXPLORE_NOBODY;
 }
 
@@ -149,10 +162,13 @@ void explore_graph_clock(struct explore_graph *g, uint16_t event)
         const struct explore_event *w = &g->event[e->from];
         explore_clock_join(&e->porf, &w->porf);
         explore_clock_join(&e->heard, &w->message);
-        if (acquires(e->order)) explore_clock_join(&e->hb, &w->message);
+        if (acquires(e->order))
+            explore_clock_join(&e->hb, &w->message);
     } else if (e->kind == EXPLORE_E_FENCE) {
-        if (acquires(e->order)) explore_clock_join(&e->hb, &e->heard);
-        if (releases(e->order)) e->said = e->hb;
+        if (acquires(e->order))
+            explore_clock_join(&e->hb, &e->heard);
+        if (releases(e->order))
+            e->said = e->hb;
     } else if (explore_is_store(e)) {
         e->own = releases(e->order) ? e->hb : e->said;
         continue_own_sequence(g, e);
@@ -169,22 +185,29 @@ uint16_t explore_graph_restrict(struct explore_graph *g, const bool *keep, uint1
     for (uint32_t i = 0; i < count; i++)
         if (!keep[i] && explore_is_store(&g->event[i]) && g->event[i].before != EXPLORE_NOBODY)
             explore_graph_unplace(g, (uint16_t)i);
-    for (uint32_t i = 0; i < count; i++) to[i] = keep[i] ? (uint16_t)kept++ : EXPLORE_NOBODY;
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = keep[i] ? (uint16_t)kept++ : EXPLORE_NOBODY;
     memset(g->count, 0, sizeof g->count);
     g->sc_count = 0;
     for (uint32_t p = 0; p < g->place_count; p++) {
         struct explore_place *place = &g->place[p];
-        if (place->first != EXPLORE_NOBODY) place->first = to[place->first];
-        if (place->last != EXPLORE_NOBODY) place->last = to[place->last];
+        if (place->first != EXPLORE_NOBODY)
+            place->first = to[place->first];
+        if (place->last != EXPLORE_NOBODY)
+            place->last = to[place->last];
         place->chain = EXPLORE_NOBODY;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!keep[i]) continue;
+        if (!keep[i])
+            continue;
         struct explore_event *e = &g->event[to[i]];
         *e = g->event[i];
-        if (e->from < EXPLORE_NOBODY) e->from = to[e->from];
-        if (e->before < EXPLORE_NOBODY) e->before = to[e->before];
-        if (e->after < EXPLORE_NOBODY) e->after = to[e->after];
+        if (e->from < EXPLORE_NOBODY)
+            e->from = to[e->from];
+        if (e->before < EXPLORE_NOBODY)
+            e->before = to[e->before];
+        if (e->after < EXPLORE_NOBODY)
+            e->after = to[e->after];
         g->index[e->thread][e->number] = to[i];
         g->count[e->thread]++;
         g->sc_count += e->order == memory_order_seq_cst;
@@ -199,7 +222,8 @@ uint16_t explore_graph_restrict(struct explore_graph *g, const bool *keep, uint1
 
 static uint64_t name_of(const struct explore_graph *g, uint16_t event)
 {
-    if (event >= EXPLORE_NOBODY) return event;
+    if (event >= EXPLORE_NOBODY)
+        return event;
     return (uint64_t)g->event[event].thread << 32 | g->event[event].number;
 }
 

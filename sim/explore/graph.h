@@ -27,42 +27,49 @@
 enum {
     EXPLORE_EVENTS_MAX = 4096,
     EXPLORE_PLACES_MAX = 1024,
-    EXPLORE_INITIAL = 0xffff,      /* instead of a store's index: the value a place begins with */
-    EXPLORE_NOBODY = 0xfffe,       /* no event */
+    EXPLORE_INITIAL = 0xffff, /* instead of a store's index: the value a place begins with */
+    EXPLORE_NOBODY = 0xfffe,  /* no event */
 };
 
 enum explore_event_kind {
-    EXPLORE_E_LOAD, EXPLORE_E_STORE, EXPLORE_E_UPDATE_LOAD, EXPLORE_E_UPDATE_STORE, EXPLORE_E_FENCE, EXPLORE_E_CHOICE,
+    EXPLORE_E_LOAD,
+    EXPLORE_E_STORE,
+    EXPLORE_E_UPDATE_LOAD,
+    EXPLORE_E_UPDATE_STORE,
+    EXPLORE_E_FENCE,
+    EXPLORE_E_CHOICE,
 };
 
-struct explore_clock { uint16_t of[EXPLORE_THREADS_MAX]; };
+struct explore_clock {
+    uint16_t of[EXPLORE_THREADS_MAX];
+};
 
 struct explore_event {
     uint8_t thread, kind, order, bytes;
-    uint16_t number;               /* in its thread, from 0 */
-    uint16_t place;                /* loads and stores */
-    uint16_t from;                 /* loads: the store read */
-    uint16_t before, after;        /* stores: neighbours in the coherence order; INITIAL, and NOBODY at its end */
-    uint16_t chain;                /* the event of the same place that was added before this one */
-    uint16_t options;              /* choices: how many there were */
-    bool locked;                   /* loads: of an update, or of one that failed; x86 locks the place for both */
-    uint64_t value;                /* loaded, stored, or chosen */
+    uint16_t number;        /* in its thread, from 0 */
+    uint16_t place;         /* loads and stores */
+    uint16_t from;          /* loads: the store read */
+    uint16_t before, after; /* stores: neighbours in the coherence order; INITIAL, and NOBODY at its end */
+    uint16_t chain;         /* the event of the same place that was added before this one */
+    uint16_t options;       /* choices: how many there were */
+    bool locked;            /* loads: of an update, or of one that failed; x86 locks the place for both */
+    uint64_t value;         /* loaded, stored, or chosen */
     struct explore_site site;
     struct explore_clock hb, porf, message, own, heard, said;
 };
 
 struct explore_place {
-    uint16_t first, last;          /* of its coherence order; NOBODY: only the initial value */
-    uint16_t chain;                /* its event that was added last */
+    uint16_t first, last; /* of its coherence order; NOBODY: only the initial value */
+    uint16_t chain;       /* its event that was added last */
 };
 
 struct explore_graph {
     uint32_t event_count, place_count;
-    uint32_t sc_count;             /* events of order seq_cst */
+    uint32_t sc_count; /* events of order seq_cst */
     uint16_t count[EXPLORE_THREADS_MAX];
     struct explore_event *event;
     struct explore_place *place;
-    uint16_t *index[EXPLORE_THREADS_MAX];   /* of a thread's event, by its number */
+    uint16_t *index[EXPLORE_THREADS_MAX]; /* of a thread's event, by its number */
 };
 
 static inline bool explore_is_store(const struct explore_event *e)
@@ -84,7 +91,8 @@ static inline bool explore_within(const struct explore_event *e, const struct ex
 static inline void explore_clock_join(struct explore_clock *to, const struct explore_clock *from)
 {
     for (uint32_t i = 0; i < EXPLORE_THREADS_MAX; i++)
-        if (to->of[i] < from->of[i]) to->of[i] = from->of[i];
+        if (to->of[i] < from->of[i])
+            to->of[i] = from->of[i];
 }
 
 static inline struct explore_event *explore_event_of(const struct explore_graph *g, uint32_t thread, uint32_t number)

@@ -9,7 +9,7 @@ enum { NONE = EXPLORE_THREADS_MAX };
 struct line {
     const struct explore_graph *g;
     uint32_t taken[EXPLORE_THREADS_MAX];
-    uint32_t *step_of;             /* of an event, once it stands in the line */
+    uint32_t *step_of; /* of an event, once it stands in the line */
     struct explore_step *step;
     uint32_t count;
 };
@@ -23,7 +23,8 @@ static bool stands(const struct line *l, uint16_t event)
 static uint16_t latest(const struct line *l, uint16_t place)
 {
     uint16_t s = l->g->place[place].last;
-    while (s < EXPLORE_NOBODY && !stands(l, s)) s = l->g->event[s].before;
+    while (s < EXPLORE_NOBODY && !stands(l, s))
+        s = l->g->event[s].before;
     return s == EXPLORE_NOBODY ? EXPLORE_INITIAL : s;
 }
 
@@ -36,11 +37,13 @@ static bool may_come(const struct line *l, const struct explore_event *e)
 static bool store_fits(const struct line *l, const struct explore_event *e)
 {
     const struct explore_graph *g = l->g;
-    if (e->before < EXPLORE_NOBODY && !stands(l, e->before)) return false;
+    if (e->before < EXPLORE_NOBODY && !stands(l, e->before))
+        return false;
     for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
         const struct explore_event *r = &g->event[i];
         bool own = e->kind == EXPLORE_E_UPDATE_STORE && r->thread == e->thread && r->number + 1 == e->number;
-        if (explore_is_load(r) && !own && !stands(l, i) && r->from == e->before) return false;
+        if (explore_is_load(r) && !own && !stands(l, i) && r->from == e->before)
+            return false;
     }
     return true;
 }
@@ -49,8 +52,10 @@ static bool store_fits(const struct line *l, const struct explore_event *e)
 static bool fits(const struct line *l, const struct explore_event *e)
 {
     const struct explore_graph *g = l->g;
-    if (!may_come(l, e)) return false;
-    if (explore_is_load(e) && latest(l, e->place) != e->from) return false;
+    if (!may_come(l, e))
+        return false;
+    if (explore_is_load(e) && latest(l, e->place) != e->from)
+        return false;
     if (e->kind == EXPLORE_E_UPDATE_LOAD && e->number + 1u < g->count[e->thread])
         return store_fits(l, explore_event_of(g, e->thread, e->number + 1u));
     return !explore_is_store(e) || store_fits(l, e);
@@ -62,10 +67,13 @@ static uint32_t choose(const struct line *l, uint32_t last)
     uint32_t fallback = NONE;
     for (uint32_t k = 0; k <= EXPLORE_THREADS_MAX; k++) {
         uint32_t t = k == 0 ? last : k - 1;
-        if (t == NONE || l->taken[t] == g->count[t]) continue;
+        if (t == NONE || l->taken[t] == g->count[t])
+            continue;
         const struct explore_event *e = explore_event_of(g, t, l->taken[t]);
-        if (fits(l, e)) return t;
-        if (fallback == NONE && may_come(l, e)) fallback = t;
+        if (fits(l, e))
+            return t;
+        if (fallback == NONE && may_come(l, e))
+            fallback = t;
     }
     return fallback;
 }
@@ -87,15 +95,23 @@ static void take(struct line *l, uint32_t thread)
     uint16_t i = g->index[thread][l->taken[thread]++];
     const struct explore_event *e = &g->event[i];
     struct explore_step *s = &l->step[l->count];
-    *s = (struct explore_step){.thread = thread, .number = e->number, .operation = operation_of(e), .order = e->order,
-                               .site = e->site.code, .text = e->site.text, .bytes = e->bytes, .value = e->value,
-                               .from = UINT32_MAX, .after = UINT32_MAX};
+    *s = (struct explore_step){.thread = thread,
+                               .number = e->number,
+                               .operation = operation_of(e),
+                               .order = e->order,
+                               .site = e->site.code,
+                               .text = e->site.text,
+                               .bytes = e->bytes,
+                               .value = e->value,
+                               .from = UINT32_MAX,
+                               .after = UINT32_MAX};
     if (e->kind <= EXPLORE_E_UPDATE_STORE)
         explore_place_name(explore_variable_of(e->place)->at, s->place, sizeof s->place);
     if (explore_is_load(e)) {
         s->old = e->value;
         s->stale = latest(l, e->place) != e->from;
-        if (e->from < EXPLORE_NOBODY) s->from = l->step_of[e->from];
+        if (e->from < EXPLORE_NOBODY)
+            s->from = l->step_of[e->from];
     }
     l->step_of[i] = l->count;
     if (e->kind == EXPLORE_E_UPDATE_LOAD && l->taken[thread] < g->count[thread]) {
@@ -119,20 +135,24 @@ static void join_stores(struct line *l)
 /* Says of each step when it was run. */
 static void note_order(const struct line *l, const uint16_t *ran, uint32_t ran_count)
 {
-    for (uint32_t i = 0; i < l->count; i++) l->step[i].when = UINT32_MAX;
+    for (uint32_t i = 0; i < l->count; i++)
+        l->step[i].when = UINT32_MAX;
     for (uint32_t k = ran_count; k-- > 0;)
-        if (l->step_of[ran[k]] < l->count) l->step[l->step_of[ran[k]]].when = k;
+        if (l->step_of[ran[k]] < l->count)
+            l->step[l->step_of[ran[k]]].when = k;
 }
 
-bool explore_line_up(const struct explore_graph *g, const uint16_t *ran, uint32_t ran_count,
-                     struct explore_step **step, uint32_t *count)
+bool explore_line_up(const struct explore_graph *g, const uint16_t *ran, uint32_t ran_count, struct explore_step **step,
+                     uint32_t *count)
 {
     struct line l = {.g = g};
     l.step = malloc((g->event_count + 1) * sizeof *l.step);
     l.step_of = malloc((g->event_count + 1) * sizeof *l.step_of);
     bool held = l.step && l.step_of;
-    for (uint32_t i = 0; held && i < g->event_count; i++) l.step_of[i] = UINT32_MAX;
-    for (uint32_t t = held ? choose(&l, NONE) : NONE; t != NONE; t = choose(&l, t)) take(&l, t);
+    for (uint32_t i = 0; held && i < g->event_count; i++)
+        l.step_of[i] = UINT32_MAX;
+    for (uint32_t t = held ? choose(&l, NONE) : NONE; t != NONE; t = choose(&l, t))
+        take(&l, t);
     if (held) {
         join_stores(&l);
         note_order(&l, ran, ran_count);

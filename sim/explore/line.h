@@ -8,7 +8,7 @@
 
 /* The steps, with room for one more; an update is one. `ran` are the events that took place, in their order. False: no
  * memory. */
-bool explore_line_up(const struct explore_graph *g, const uint16_t *ran, uint32_t ran_count,
-                     struct explore_step **step, uint32_t *count);
+bool explore_line_up(const struct explore_graph *g, const uint16_t *ran, uint32_t ran_count, struct explore_step **step,
+                     uint32_t *count);
 
 #endif

@@ -22,16 +22,19 @@ enum status { RUNS, SPINS, FROZEN, OVER };
 struct thread {
     struct sim_fiber fiber;
     enum status status;
-    uint32_t done;                 /* events of it that took place in this execution */
-    uint32_t turn;                 /* events before its present turn of a spin */
-    struct { const void *site; uint32_t done; } loop[LOOPS];   /* events before the last end of a turn, by loop */
+    uint32_t done; /* events of it that took place in this execution */
+    uint32_t turn; /* events before its present turn of a spin */
+    struct {
+        const void *site;
+        uint32_t done;
+    } loop[LOOPS]; /* events before the last end of a turn, by loop */
     bool had_epilogue;
-    uint64_t turn_read;            /* what the loads of the turn before read, as a hash; 0: there was none */
+    uint64_t turn_read; /* what the loads of the turn before read, as a hash; 0: there was none */
     struct explore_repetition repetition;
     uint32_t operations;
     bool interrupted;
-    bool turn_broken;              /* interrupted in its present turn of a spin: what that read is not all one look */
-    uintptr_t stored_at;           /* a plain store to an atomic variable whose value is not known before it happened */
+    bool turn_broken;    /* interrupted in its present turn of a spin: what that read is not all one look */
+    uintptr_t stored_at; /* a plain store to an atomic variable whose value is not known before it happened */
     uint16_t stored_place;
     struct explore_site stored_site;
 };
@@ -54,14 +57,14 @@ static struct {
     void *state;
     struct sim_fiber main;
     struct thread thread[EXPLORE_THREADS_MAX];
-    uint32_t running;              /* NONE: setup, check, or no execution */
+    uint32_t running; /* NONE: setup, check, or no execution */
     uint32_t last;
-    bool epilogue;                 /* those that were left waiting see the latest stores now */
-    bool granted;                  /* the running thread was chosen, and has made no operation since */
+    bool epilogue; /* those that were left waiting see the latest stores now */
+    bool granted;  /* the running thread was chosen, and has made no operation since */
     bool in_check;
     jmp_buf out_of_check;
     enum explore_end end;
-    bool over;                     /* whatever threads may yet want */
+    bool over; /* whatever threads may yet want */
     enum explore_fault fault;
     char message[256];
     struct explore_access failed_access;
@@ -69,8 +72,8 @@ static struct {
     bool has_failed_access;
     uint64_t operations;
     uint32_t ran_count;
-    uint16_t ran[EXPLORE_EVENTS_MAX];   /* events of this execution, in the order in which they were run */
-    struct update update;          /* of the load that is being decided */
+    uint16_t ran[EXPLORE_EVENTS_MAX]; /* events of this execution, in the order in which they were run */
+    struct update update;             /* of the load that is being decided */
 } m;
 
 struct explore_graph *explore_machine_graph(void)
@@ -129,7 +132,8 @@ static bool took_place(uint16_t event)
 static bool can_follow(uint32_t i)
 {
     const struct thread *t = &m.thread[i];
-    if (t->status != RUNS || t->done >= m.graph.count[i]) return false;
+    if (t->status != RUNS || t->done >= m.graph.count[i])
+        return false;
     const struct explore_event *e = event_at(i, t->done);
     return !explore_is_load(e) || e->from == EXPLORE_INITIAL || took_place(e->from);
 }
@@ -147,7 +151,8 @@ static bool has_news(uint32_t i)
     const struct thread *t = &m.thread[i];
     for (uint32_t k = t->turn; k < t->done; k++) {
         const struct explore_event *e = event_at(i, k);
-        if (explore_is_load(e) && last_value(e->place) != e->value) return true;
+        if (explore_is_load(e) && last_value(e->place) != e->value)
+            return true;
     }
     return false;
 }
@@ -155,7 +160,8 @@ static bool has_news(uint32_t i)
 static bool can_go_on(uint32_t i)
 {
     const struct thread *t = &m.thread[i];
-    if (t->status == SPINS && m.epilogue && !t->had_epilogue) return true;
+    if (t->status == SPINS && m.epilogue && !t->had_epilogue)
+        return true;
     return t->status == RUNS || (t->status == SPINS && m.chooser->resumes && has_news(i));
 }
 
@@ -163,14 +169,18 @@ static bool can_go_on(uint32_t i)
 static uint32_t choose_thread(void)
 {
     uint32_t runnable = 0, followers = 0;
-    if (m.over) return NONE;
-    if (m.last != NONE && can_follow(m.last)) return m.last;
+    if (m.over)
+        return NONE;
+    if (m.last != NONE && can_follow(m.last))
+        return m.last;
     for (uint32_t i = 0; i < m.program->thread_count; i++) {
-        if (can_follow(i)) return i;
+        if (can_follow(i))
+            return i;
         followers |= (m.thread[i].status == RUNS && m.thread[i].done < m.graph.count[i]) ? 1u << i : 0;
         runnable |= can_go_on(i) ? 1u << i : 0;
     }
-    if (followers || !runnable) return NONE;
+    if (followers || !runnable)
+        return NONE;
     m.granted = true;
     return m.chooser->thread(m.chooser->ctx, runnable, m.last);
 }
@@ -192,10 +202,12 @@ static void give_way(void)
             t->status = RUNS;
             t->turn = t->done;
             t->had_epilogue = m.epilogue;
-            if (m.epilogue) t->turn_read = 0;
+            if (m.epilogue)
+                t->turn_read = 0;
         }
     }
-    if (next == self) return;
+    if (next == self)
+        return;
     m.running = next;
     sim_fiber_switch(from, next == NONE ? &m.main : &m.thread[next].fiber);
 }
@@ -205,8 +217,10 @@ static _Noreturn void leave(enum explore_end end)
 {
     m.end = end;
     m.over = true;
-    if (m.in_check) longjmp(m.out_of_check, 1);
-    for (;;) give_way();
+    if (m.in_check)
+        longjmp(m.out_of_check, 1);
+    for (;;)
+        give_way();
 }
 
 __attribute__((format(printf, 2, 3))) static _Noreturn void fail(enum explore_fault fault, const char *format, ...)
@@ -231,7 +245,8 @@ static void fail_access(const struct explore_access *a, struct explore_conflict 
     m.failed_access = *a;
     m.failed_with = c;
     m.has_failed_access = true;
-    if (c.fault == EXPLORE_WILD) fail(c.fault, "thread %u frees what is not allocated", a->thread);
+    if (c.fault == EXPLORE_WILD)
+        fail(c.fault, "thread %u frees what is not allocated", a->thread);
     if (c.fault == EXPLORE_RECLAIMED)
         fail(c.fault, "thread %u accesses memory that thread %u freed or frees", a->thread, c.thread);
     fail(c.fault, "%s%s of thread %u, and %s of thread %u that does not happen before it", a->atomic ? "atomic " : "",
@@ -242,10 +257,15 @@ static void check_access(uintptr_t at, uint64_t bytes, bool store, bool atomic, 
 {
     struct explore_clock now = clock_of(m.running);
     uint32_t done = m.thread[m.running].done;
-    struct explore_access a = {.thread = m.running, .step = atomic ? done - 1 : done, .hb = &now, .store = store,
-                               .atomic = atomic, .site = site};
+    struct explore_access a = {.thread = m.running,
+                               .step = atomic ? done - 1 : done,
+                               .hb = &now,
+                               .store = store,
+                               .atomic = atomic,
+                               .site = site};
     struct explore_conflict c = explore_sharing_access(at, bytes, &a);
-    if (c.fault) fail_access(&a, c);
+    if (c.fault)
+        fail_access(&a, c);
 }
 
 /* ---- an operation */
@@ -262,13 +282,16 @@ static struct thread *begin_operation(void)
 {
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
-    if (explore_seems_to_wait(&t->repetition)) explore_spin();
+    if (explore_seems_to_wait(&t->repetition))
+        explore_spin();
     m.operations++;
-    if (++t->operations > m.options->steps_max) fail(EXPLORE_ENDLESS, "thread %u goes on for ever", m.running);
+    if (++t->operations > m.options->steps_max)
+        fail(EXPLORE_ENDLESS, "thread %u goes on for ever", m.running);
     if (is_frozen(m.running)) {
         m.disturbed = true;
         t->status = FROZEN;
-        for (;;) give_way();
+        for (;;)
+            give_way();
     }
     if (m.interrupted.thread == m.running + 1 && t->done >= m.interrupted.step && !t->interrupted) {
         uint32_t before = t->done;
@@ -277,7 +300,8 @@ static struct thread *begin_operation(void)
         flush_plain_store(t);
         t->turn_broken = t->done != before;
     }
-    if (!m.granted && (t->done >= m.graph.count[m.running] || !can_follow(m.running))) give_way();
+    if (!m.granted && (t->done >= m.graph.count[m.running] || !can_follow(m.running)))
+        give_way();
     m.granted = false;
     return t;
 }
@@ -304,7 +328,8 @@ static uint16_t expect_event(const struct thread *t, bool kind_fits, uint16_t pl
 
 static uint16_t add_event(const struct explore_event *e)
 {
-    if (m.graph.event_count == EXPLORE_EVENTS_MAX) leave(EXPLORE_TOO_LARGE);
+    if (m.graph.event_count == EXPLORE_EVENTS_MAX)
+        leave(EXPLORE_TOO_LARGE);
     return explore_graph_add(&m.graph, e);
 }
 
@@ -352,13 +377,18 @@ static const struct explore_event *load(uint16_t place, uint32_t bytes, int orde
         explore_machine_read(i, m.graph.event[i].from);
     } else {
         static uint16_t from[EXPLORE_EVENTS_MAX];
-        struct explore_event e = {.thread = (uint8_t)m.running, .kind = locked ? EXPLORE_E_UPDATE_LOAD : EXPLORE_E_LOAD,
-                                  .order = (uint8_t)order, .bytes = (uint8_t)bytes, .place = place, .site = site,
+        struct explore_event e = {.thread = (uint8_t)m.running,
+                                  .kind = locked ? EXPLORE_E_UPDATE_LOAD : EXPLORE_E_LOAD,
+                                  .order = (uint8_t)order,
+                                  .bytes = (uint8_t)bytes,
+                                  .place = place,
+                                  .site = site,
                                   .locked = locked};
         i = add_event(&e);
         uint32_t count = explore_model_loads(&m.graph, m.options->memory, i, from);
         uint32_t chosen = count ? m.chooser->load(m.chooser->ctx, i, from, count) : EXPLORE_GIVE_UP;
-        if (chosen == EXPLORE_GIVE_UP) leave(EXPLORE_LEFT);
+        if (chosen == EXPLORE_GIVE_UP)
+            leave(EXPLORE_LEFT);
         explore_machine_read(i, from[chosen]);
     }
     take_place(t);
@@ -377,12 +407,18 @@ static void store(uint16_t place, uint32_t bytes, uint64_t value, int order, boo
         expect_event(t, next->kind == kind && next->value == value, place);
     } else {
         static uint16_t before[EXPLORE_EVENTS_MAX];
-        struct explore_event e = {.thread = (uint8_t)m.running, .kind = (uint8_t)kind, .order = (uint8_t)order,
-                                  .bytes = (uint8_t)bytes, .place = place, .value = value, .site = site};
+        struct explore_event e = {.thread = (uint8_t)m.running,
+                                  .kind = (uint8_t)kind,
+                                  .order = (uint8_t)order,
+                                  .bytes = (uint8_t)bytes,
+                                  .place = place,
+                                  .value = value,
+                                  .site = site};
         uint16_t i = add_event(&e);
         uint32_t count = explore_model_places(&m.graph, m.options->memory, i, before);
         uint32_t chosen = m.chooser->store(m.chooser->ctx, i, before, count);
-        if (chosen == EXPLORE_GIVE_UP || !count) leave(EXPLORE_LEFT);
+        if (chosen == EXPLORE_GIVE_UP || !count)
+            leave(EXPLORE_LEFT);
         explore_graph_place(&m.graph, i, before[chosen]);
     }
     take_place(t);
@@ -394,7 +430,8 @@ static void store(uint16_t place, uint32_t bytes, uint64_t value, int order, boo
 /* A plain store to what is an atomic variable too (an initialisation): its value is known by now. */
 static void flush_plain_store(struct thread *t)
 {
-    if (!t->stored_at) return;
+    if (!t->stored_at)
+        return;
     struct explore_variable *v = explore_variable_of(t->stored_place);
     t->stored_at = 0;
     store(t->stored_place, v->bytes, explore_memory_read(v->at, v->bytes), memory_order_relaxed, false, t->stored_site);
@@ -407,7 +444,8 @@ static bool is_private(const volatile void *at)
 
 uint64_t explore_load(const volatile void *at, uint32_t bytes, int order, struct explore_site site)
 {
-    if (is_private(at)) return explore_memory_read((uintptr_t)at, bytes);
+    if (is_private(at))
+        return explore_memory_read((uintptr_t)at, bytes);
     begin_operation();
     return load(place_of(at, bytes), bytes, order, false, site)->value;
 }
@@ -441,7 +479,8 @@ static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struc
     if (is_private(at)) {
         uint64_t old = explore_memory_read((uintptr_t)at, bytes);
         *stored = !u.conditional || old == u.expected;
-        if (*stored) explore_memory_write((uintptr_t)at, bytes, updated(old, u.how, u.operand));
+        if (*stored)
+            explore_memory_write((uintptr_t)at, bytes, updated(old, u.how, u.operand));
         return old;
     }
     begin_operation();
@@ -450,7 +489,8 @@ static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struc
     const struct explore_event *e = load(place, bytes, u.order, true, site);
     uint64_t old = e->value;
     *stored = e->kind == EXPLORE_E_UPDATE_LOAD;
-    if (*stored) store(place, bytes, updated(old, u.how, u.operand), u.order, true, site);
+    if (*stored)
+        store(place, bytes, updated(old, u.how, u.operand), u.order, true, site);
     return old;
 }
 
@@ -470,22 +510,28 @@ bool explore_compare_exchange(volatile void *at, uint32_t bytes, uint64_t *expec
         *expected = found;
         return false;
     }
-    struct update u = {.conditional = true, .how = EXPLORE_EXCHANGE, .operand = desired,
-                       .expected = *expected & mask_of(bytes), .order = order, .failure_order = failure_order};
+    struct update u = {.conditional = true,
+                       .how = EXPLORE_EXCHANGE,
+                       .operand = desired,
+                       .expected = *expected & mask_of(bytes),
+                       .order = order,
+                       .failure_order = failure_order};
     uint64_t found = update(at, bytes, u, site, &stored);
-    if (!stored) *expected = found;
+    if (!stored)
+        *expected = found;
     return stored;
 }
 
 void explore_fence(int order, struct explore_site site)
 {
-    if (m.running == NONE || m.over) return;
+    if (m.running == NONE || m.over)
+        return;
     struct thread *t = begin_operation();
     if (follows(t)) {
         expect_event(t, event_at(m.running, t->done)->kind == EXPLORE_E_FENCE, EXPLORE_NOBODY);
     } else {
-        struct explore_event e = {.thread = (uint8_t)m.running, .kind = EXPLORE_E_FENCE, .order = (uint8_t)order,
-                                  .site = site};
+        struct explore_event e = {
+            .thread = (uint8_t)m.running, .kind = EXPLORE_E_FENCE, .order = (uint8_t)order, .site = site};
         explore_graph_clock(&m.graph, add_event(&e));
     }
     take_place(t);
@@ -494,13 +540,16 @@ void explore_fence(int order, struct explore_site site)
 
 void explore_plain(const volatile void *at, uint64_t bytes, bool is_store, struct explore_site site)
 {
-    if (is_private(at)) return;
+    if (is_private(at))
+        return;
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
     check_access((uintptr_t)at, bytes, is_store, false, site);
-    if (!is_store) return;
+    if (!is_store)
+        return;
     uint16_t place = explore_place_within((uintptr_t)at, bytes);
-    if (place == EXPLORE_NOBODY) return;
+    if (place == EXPLORE_NOBODY)
+        return;
     t->stored_at = (uintptr_t)at;
     t->stored_place = place;
     t->stored_site = site;
@@ -533,7 +582,8 @@ void explore_broken(const char *condition, const char *file, int line)
 
 uint32_t explore_choose(uint32_t count)
 {
-    if (m.running == NONE) return 0;
+    if (m.running == NONE)
+        return 0;
     struct thread *t = begin_operation();
     uint16_t i;
     if (follows(t)) {
@@ -544,7 +594,8 @@ uint32_t explore_choose(uint32_t count)
         i = add_event(&e);
         explore_graph_clock(&m.graph, i);
         uint32_t chosen = m.chooser->choice(m.chooser->ctx, i, count);
-        if (chosen == EXPLORE_GIVE_UP) leave(EXPLORE_LEFT);
+        if (chosen == EXPLORE_GIVE_UP)
+            leave(EXPLORE_LEFT);
         m.graph.event[i].value = chosen;
     }
     take_place(t);
@@ -556,7 +607,8 @@ uint32_t explore_choose(uint32_t count)
 static uint32_t end_turn(struct thread *t, const void *site)
 {
     uint32_t i = 0;
-    while (i + 1 < LOOPS && t->loop[i].site && t->loop[i].site != site) i++;
+    while (i + 1 < LOOPS && t->loop[i].site && t->loop[i].site != site)
+        i++;
     uint32_t before = t->loop[i].site == site ? t->loop[i].done : 0;
     t->loop[i].site = site;
     t->loop[i].done = t->done;
@@ -565,11 +617,13 @@ static uint32_t end_turn(struct thread *t, const void *site)
 
 void explore_spin(void)
 {
-    if (m.running == NONE || m.over) return;
+    if (m.running == NONE || m.over)
+        return;
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
     uint32_t before = end_turn(t, __builtin_return_address(0)), from = t->done, loads = 0;
-    if (follows(t)) return;
+    if (follows(t))
+        return;
     for (; from > before && !t->turn_broken && explore_is_silent(&m.graph, m.running, from - 1); from--)
         loads += explore_is_load(event_at(m.running, from - 1));
     t->turn = from;
@@ -580,29 +634,34 @@ void explore_spin(void)
         return;
     }
     uint64_t read = explore_what_was_read(&m.graph, m.running, from);
-    if (read == t->turn_read) leave(EXPLORE_LEFT);   /* a turn that saw nothing new says nothing new */
+    if (read == t->turn_read)
+        leave(EXPLORE_LEFT); /* a turn that saw nothing new says nothing new */
     t->turn_read = read;
     t->status = SPINS;
     uint32_t self = m.running;
-    do give_way();
+    do
+        give_way();
     while (m.thread[self].status == SPINS);
 }
 
 void *explore_alloc(size_t bytes)
 {
-    if (m.running != NONE) flush_plain_store(&m.thread[m.running]);
+    if (m.running != NONE)
+        flush_plain_store(&m.thread[m.running]);
     return explore_sharing_alloc(m.running, bytes);
 }
 
 void explore_free(void *block)
 {
-    if (m.running == NONE || m.over) return;
+    if (m.running == NONE || m.over)
+        return;
     struct thread *t = &m.thread[m.running];
     flush_plain_store(t);
     struct explore_clock now = clock_of(m.running);
     struct explore_access a = {.thread = m.running, .step = t->done, .hb = &now, .store = true};
     struct explore_conflict c = explore_sharing_free(block, &a);
-    if (c.fault) fail_access(&a, c);
+    if (c.fault)
+        fail_access(&a, c);
 }
 
 void explore_share(void *memory, size_t bytes)
@@ -625,7 +684,8 @@ static void thread_main(void *arg)
     flush_plain_store(t);
     t->status = OVER;
     t->fiber.ending = true;
-    for (;;) give_way();
+    for (;;)
+        give_way();
 }
 
 /* Puts in memory what each place holds in the end, for the check. */
@@ -634,15 +694,18 @@ static void settle_memory(void)
     for (uint32_t p = 0; p < m.graph.place_count; p++) {
         uint16_t last = m.graph.place[p].last;
         const struct explore_variable *v = explore_variable_of((uint16_t)p);
-        if (last != EXPLORE_NOBODY) explore_memory_write(v->at, v->bytes, m.graph.event[last].value);
+        if (last != EXPLORE_NOBODY)
+            explore_memory_write(v->at, v->bytes, m.graph.event[last].value);
     }
 }
 
 static void check(void)
 {
-    if (!m.program->check) return;
+    if (!m.program->check)
+        return;
     m.in_check = true;
-    if (setjmp(m.out_of_check) == 0) m.program->check(m.state);
+    if (setjmp(m.out_of_check) == 0)
+        m.program->check(m.state);
     m.in_check = false;
 }
 
@@ -669,7 +732,8 @@ static uint32_t first_choice(void *ctx, uint16_t event, uint32_t count)
 static uint32_t in_status(enum status status)
 {
     uint32_t set = 0;
-    for (uint32_t i = 0; i < m.program->thread_count; i++) set |= m.thread[i].status == status ? 1u << i : 0;
+    for (uint32_t i = 0; i < m.program->thread_count; i++)
+        set |= m.thread[i].status == status ? 1u << i : 0;
     return set;
 }
 
@@ -678,10 +742,13 @@ static bool may_wait_for_ever(void)
 {
     for (uint32_t i = 0; i < m.program->thread_count; i++) {
         const struct thread *t = &m.thread[i];
-        if (t->status != SPINS) continue;
+        if (t->status != SPINS)
+            continue;
         uint32_t k = t->done;
-        while (k > t->turn && !explore_is_load(event_at(i, k - 1))) k--;
-        if (k > t->turn && last_value(event_at(i, k - 1)->place) != event_at(i, k - 1)->value) return false;
+        while (k > t->turn && !explore_is_load(event_at(i, k - 1)))
+            k--;
+        if (k > t->turn && last_value(event_at(i, k - 1)->place) != event_at(i, k - 1)->value)
+            return false;
     }
     return true;
 }
@@ -690,8 +757,8 @@ static bool may_wait_for_ever(void)
  * more turn, in which loads return the latest stores. Who waits then with nothing new to see waits for ever. */
 static void play_epilogue(void)
 {
-    static const struct explore_chooser chooser = {.thread = leftmost, .load = newest, .store = newest,
-                                                   .choice = first_choice, .resumes = true};
+    static const struct explore_chooser chooser = {
+        .thread = leftmost, .load = newest, .store = newest, .choice = first_choice, .resumes = true};
     m.chooser = &chooser;
     m.epilogue = true;
     m.last = NONE;
@@ -712,27 +779,33 @@ static void judge(void)
 {
     bool resumed = m.chooser->resumes;
     if (in_status(RUNS)) {
-        m.end = EXPLORE_LEFT;   /* the graph holds what this program can not do */
+        m.end = EXPLORE_LEFT; /* the graph holds what this program can not do */
         return;
     }
     m.end = in_status(SPINS) ? EXPLORE_STUCK : EXPLORE_ENDED;
-    if (m.end == EXPLORE_STUCK && !resumed && may_wait_for_ever()) play_epilogue();
-    if (m.over) return;
-    if (in_status(SPINS) && (resumed || m.epilogue)) fail_waiting(in_status(SPINS));
+    if (m.end == EXPLORE_STUCK && !resumed && may_wait_for_ever())
+        play_epilogue();
+    if (m.over)
+        return;
+    if (in_status(SPINS) && (resumed || m.epilogue))
+        fail_waiting(in_status(SPINS));
     settle_memory();
-    if (m.end == EXPLORE_ENDED) check();
+    if (m.end == EXPLORE_ENDED)
+        check();
 }
 
 static bool start(void)
 {
     m.state = explore_sharing_reset();
     explore_futex_reset();
-    if (m.program->setup) m.program->setup(m.state);
+    if (m.program->setup)
+        m.program->setup(m.state);
     sim_fiber_adopt(&m.main);
     for (uint32_t i = 0; i < m.program->thread_count; i++) {
         struct thread *t = &m.thread[i];
         memset(t, 0, sizeof *t);
-        if (!sim_fiber_open(&t->fiber, thread_main, t)) return false;
+        if (!sim_fiber_open(&t->fiber, thread_main, t))
+            return false;
     }
     return true;
 }
@@ -744,14 +817,18 @@ enum explore_end explore_machine_run(const struct explore_chooser *chooser)
     m.fault = EXPLORE_FINE;
     m.running = m.last = NONE;
     m.ran_count = 0;
-    if (!start()) return EXPLORE_TOO_LARGE;
+    if (!start())
+        return EXPLORE_TOO_LARGE;
     give_way();
     m.running = NONE;
     if ((!m.over || m.end == EXPLORE_FAILED) && !explore_model_holds(&m.graph, m.options->memory))
         m.end = EXPLORE_LEFT;
-    else if (!m.over) judge();
-    if (m.epilogue && !explore_model_holds(&m.graph, m.options->memory)) m.end = EXPLORE_STUCK;
-    for (uint32_t i = 0; i < m.program->thread_count; i++) sim_fiber_close(&m.thread[i].fiber);
+    else if (!m.over)
+        judge();
+    if (m.epilogue && !explore_model_holds(&m.graph, m.options->memory))
+        m.end = EXPLORE_STUCK;
+    for (uint32_t i = 0; i < m.program->thread_count; i++)
+        sim_fiber_close(&m.thread[i].fiber);
     return m.end;
 }
 
@@ -761,16 +838,22 @@ bool explore_machine_failure(struct explore_failure *out)
     snprintf(out->message, sizeof out->message, "%s", m.message);
     out->frozen = m.frozen;
     out->interrupted = m.interrupted;
-    if (!explore_line_up(&m.graph, m.ran, m.ran_count, &out->step, &out->step_count)) return false;
+    if (!explore_line_up(&m.graph, m.ran, m.ran_count, &out->step, &out->step_count))
+        return false;
     if (m.has_failed_access && m.fault != EXPLORE_WILD) {
         out->met = m.failed_with.site.code;
         out->met_by = m.failed_with.thread;
     }
-    if (!m.has_failed_access || m.failed_access.atomic) return true;
+    if (!m.has_failed_access || m.failed_access.atomic)
+        return true;
     struct explore_step *last = &out->step[out->step_count++];
-    *last = (struct explore_step){.thread = m.failed_access.thread, .number = m.failed_access.step,
+    *last = (struct explore_step){.thread = m.failed_access.thread,
+                                  .number = m.failed_access.step,
                                   .operation = m.failed_access.store ? EXPLORE_PLAIN_STORE : EXPLORE_PLAIN_LOAD,
-                                  .site = m.failed_access.site.code, .text = m.failed_access.site.text,
-                                  .from = UINT32_MAX, .after = UINT32_MAX, .when = m.ran_count};
+                                  .site = m.failed_access.site.code,
+                                  .text = m.failed_access.site.text,
+                                  .from = UINT32_MAX,
+                                  .after = UINT32_MAX,
+                                  .when = m.ran_count};
     return true;
 }

@@ -11,7 +11,7 @@
 #include "sim/explore/explore.h"
 #include "sim/explore/graph.h"
 
-#define EXPLORE_GIVE_UP UINT32_MAX   /* instead of a choice: this execution leads nowhere */
+#define EXPLORE_GIVE_UP UINT32_MAX /* instead of a choice: this execution leads nowhere */
 
 struct explore_chooser {
     void *ctx;
@@ -31,10 +31,10 @@ struct explore_chooser {
 };
 
 enum explore_end {
-    EXPLORE_ENDED,      /* all threads that are not frozen have */
-    EXPLORE_STUCK,      /* some wait for what comes in another execution */
-    EXPLORE_LEFT,       /* the chooser gave up, or the memory model's last axioms don't hold */
-    EXPLORE_FAILED,     /* see explore_machine_failure */
+    EXPLORE_ENDED,  /* all threads that are not frozen have */
+    EXPLORE_STUCK,  /* some wait for what comes in another execution */
+    EXPLORE_LEFT,   /* the chooser gave up, or the memory model's last axioms don't hold */
+    EXPLORE_FAILED, /* see explore_machine_failure */
     EXPLORE_TOO_LARGE,
 };
 
@@ -56,7 +56,7 @@ bool explore_machine_disturbed(void);
 /* Makes a load read `from`, with all that follows from what it then finds: its value, and whether an update is one. */
 void explore_machine_read(uint16_t event, uint16_t from);
 
-uint64_t explore_machine_operations(void);   /* since open */
+uint64_t explore_machine_operations(void); /* since open */
 
 /* The failure of the last execution; its steps are allocated. False: no memory. */
 bool explore_machine_failure(struct explore_failure *out);

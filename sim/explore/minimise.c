@@ -15,7 +15,8 @@ static double now_seconds(void)
 static uint32_t switches_of(const struct explore_failure *f)
 {
     uint32_t sum = 0;
-    for (uint32_t i = 1; i < f->step_count; i++) sum += f->step[i].thread != f->step[i - 1].thread;
+    for (uint32_t i = 1; i < f->step_count; i++)
+        sum += f->step[i].thread != f->step[i - 1].thread;
     return sum;
 }
 
@@ -26,7 +27,7 @@ static bool is_easier(const struct explore_failure *a, const struct explore_fail
 }
 
 static bool try_options(const struct explore_program *program, const struct explore_options *options,
-                struct explore_result *result)
+                        struct explore_result *result)
 {
     struct explore_result r;
     bool better = explore_run(program, options, &r) == STROBE_OK && r.failure.fault == result->failure.fault &&
@@ -52,8 +53,10 @@ bool explore_minimise(const struct explore_program *program, const struct explor
     for (o.size = largest ? 1 : 0; o.size <= largest; o.size++)
         for (o.preemptions = 0; o.preemptions <= PREEMPTIONS_MAX; o.preemptions++) {
             o.seconds_max = (end - now_seconds()) / 2;
-            if (o.seconds_max <= 0.01) return false;
-            if (try_options(program, &o, result)) return true;
+            if (o.seconds_max <= 0.01)
+                return false;
+            if (try_options(program, &o, result))
+                return true;
         }
     return false;
 }

@@ -10,8 +10,10 @@
 static uint32_t rank_of(const struct explore_graph *g, uint16_t place, uint16_t store)
 {
     uint32_t rank = 0;
-    if (store == EXPLORE_INITIAL) return 0;
-    for (uint16_t s = g->place[place].first; s != store; s = g->event[s].after) rank++;
+    if (store == EXPLORE_INITIAL)
+        return 0;
+    for (uint16_t s = g->place[place].first; s != store; s = g->event[s].after)
+        rank++;
     return rank + 1;
 }
 
@@ -26,7 +28,8 @@ static uint32_t known_rank(const struct explore_graph *g, uint16_t event)
      * coherence. */
     for (uint16_t i = e->chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
         const struct explore_event *o = &g->event[i];
-        if (seen >> o->thread & 1 || !explore_within(o, &e->hb)) continue;
+        if (seen >> o->thread & 1 || !explore_within(o, &e->hb))
+            continue;
         seen |= 1u << o->thread;
         known[count++] = explore_is_store(o) ? i : o->from;
     }
@@ -42,7 +45,7 @@ static uint32_t known_rank(const struct explore_graph *g, uint16_t event)
 struct search {
     struct explore_graph *g;
     enum explore_memory memory;
-    bool one_place;             /* of TSO: each place by itself */
+    bool one_place; /* of TSO: each place by itself */
     uint16_t goal;
     uint16_t stack[EXPLORE_EVENTS_MAX];
     uint32_t depth;
@@ -51,9 +54,12 @@ static uint32_t seen[EXPLORE_EVENTS_MAX], turn;
 
 static bool visit(struct search *s, uint16_t event)
 {
-    if (event >= EXPLORE_NOBODY) return false;
-    if (event == s->goal) return true;
-    if (seen[event] == turn) return false;
+    if (event >= EXPLORE_NOBODY)
+        return false;
+    if (event == s->goal)
+        return true;
+    if (seen[event] == turn)
+        return false;
     seen[event] = turn;
     s->stack[s->depth++] = event;
     return false;
@@ -75,9 +81,12 @@ static bool visit_next(struct search *s, const struct explore_event *e)
     for (uint32_t k = e->number + 1u; k < g->count[e->thread]; k++) {
         const struct explore_event *n = explore_event_of(g, e->thread, k);
         bool next_waits = s->memory == EXPLORE_TSO && n->kind == EXPLORE_E_STORE && !empties_buffer(n);
-        if (waits && !explore_is_store(n) && !empties_buffer(n)) continue;
-        if (visit(s, g->index[e->thread][k])) return true;
-        if (waits || !next_waits) return false;
+        if (waits && !explore_is_store(n) && !empties_buffer(n))
+            continue;
+        if (visit(s, g->index[e->thread][k]))
+            return true;
+        if (waits || !next_waits)
+            return false;
     }
     return false;
 }
@@ -87,7 +96,8 @@ static uint16_t next_at_place(const struct search *s, const struct explore_event
     const struct explore_graph *g = s->g;
     for (uint32_t k = e->number + 1u; k < g->count[e->thread]; k++) {
         const struct explore_event *n = explore_event_of(g, e->thread, k);
-        if (n->kind <= EXPLORE_E_UPDATE_STORE && n->place == e->place) return g->index[e->thread][k];
+        if (n->kind <= EXPLORE_E_UPDATE_STORE && n->place == e->place)
+            return g->index[e->thread][k];
     }
     return EXPLORE_NOBODY;
 }
@@ -97,16 +107,22 @@ static bool follow(struct search *s, uint16_t event)
 {
     struct explore_graph *g = s->g;
     const struct explore_event *e = &g->event[event];
-    if (s->one_place ? visit(s, next_at_place(s, e)) : visit_next(s, e)) return true;
+    if (s->one_place ? visit(s, next_at_place(s, e)) : visit_next(s, e))
+        return true;
     if (explore_is_load(e))
         return e->from != EXPLORE_NOBODY && visit(s, explore_next_store(g, e->place, e->from));
-    if (!explore_is_store(e)) return false;
-    if (visit(s, e->after)) return true;
+    if (!explore_is_store(e))
+        return false;
+    if (visit(s, e->after))
+        return true;
     for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
         const struct explore_event *r = &g->event[i];
-        if (!explore_is_load(r) || r->from != event) continue;
-        if (s->memory == EXPLORE_TSO && !s->one_place && r->thread == e->thread) continue;
-        if (visit(s, i)) return true;
+        if (!explore_is_load(r) || r->from != event)
+            continue;
+        if (s->memory == EXPLORE_TSO && !s->one_place && r->thread == e->thread)
+            continue;
+        if (visit(s, i))
+            return true;
     }
     return false;
 }
@@ -122,15 +138,18 @@ static bool on_cycle(struct explore_graph *g, enum explore_memory memory, bool o
     s.goal = event;
     s.depth = 0;
     turn++;
-    if (follow(&s, event)) return true;
+    if (follow(&s, event))
+        return true;
     while (s.depth)
-        if (follow(&s, s.stack[--s.depth])) return true;
+        if (follow(&s, s.stack[--s.depth]))
+            return true;
     return false;
 }
 
 static bool is_ordered(struct explore_graph *g, enum explore_memory memory, uint16_t event)
 {
-    if (memory == EXPLORE_SC) return !on_cycle(g, memory, false, event);
+    if (memory == EXPLORE_SC)
+        return !on_cycle(g, memory, false, event);
     return !on_cycle(g, memory, true, event) && !on_cycle(g, memory, false, event);
 }
 
@@ -156,14 +175,17 @@ uint32_t explore_model_loads(struct explore_graph *g, enum explore_memory memory
         uint16_t s = p->last == EXPLORE_NOBODY ? EXPLORE_INITIAL : p->last;
         for (;; rank--, s = g->event[s].before) {
             from[count++] = s;
-            if (rank == least) return count;
+            if (rank == least)
+                return count;
         }
     }
     for (uint16_t s = p->last == EXPLORE_NOBODY ? EXPLORE_INITIAL : p->last;; s = g->event[s].before) {
         e->from = s;
-        if (is_ordered(g, memory, event)) from[count++] = s;
+        if (is_ordered(g, memory, event))
+            from[count++] = s;
         e->from = EXPLORE_NOBODY;
-        if (s == EXPLORE_INITIAL) return count;
+        if (s == EXPLORE_INITIAL)
+            return count;
     }
 }
 
@@ -171,7 +193,8 @@ bool explore_model_load_holds(struct explore_graph *g, enum explore_memory memor
 {
     struct explore_event *e = &g->event[event];
     uint16_t from = e->from;
-    if (memory != EXPLORE_C11) return is_ordered(g, memory, event);
+    if (memory != EXPLORE_C11)
+        return is_ordered(g, memory, event);
     struct explore_clock was = e->hb;
     clock_alone(g, event);
     bool holds = rank_of(g, e->place, from) >= known_rank(g, event);
@@ -184,7 +207,8 @@ bool explore_model_load_holds(struct explore_graph *g, enum explore_memory memor
 static bool is_taken(const struct explore_graph *g, uint16_t place, uint16_t store)
 {
     uint16_t next = explore_next_store(g, place, store);
-    if (next == EXPLORE_NOBODY || g->event[next].kind != EXPLORE_E_UPDATE_STORE) return false;
+    if (next == EXPLORE_NOBODY || g->event[next].kind != EXPLORE_E_UPDATE_STORE)
+        return false;
     const struct explore_event *n = &g->event[next];
     return explore_event_of(g, n->thread, n->number - 1u)->from == store;
 }
@@ -193,8 +217,10 @@ static bool may_stand(struct explore_graph *g, enum explore_memory memory, uint1
                       uint32_t least)
 {
     uint16_t place = g->event[event].place;
-    if (is_taken(g, place, before)) return false;
-    if (memory == EXPLORE_C11) return rank_of(g, place, before) >= least;
+    if (is_taken(g, place, before))
+        return false;
+    if (memory == EXPLORE_C11)
+        return rank_of(g, place, before) >= least;
     explore_graph_place(g, event, before);
     bool holds = is_ordered(g, memory, event);
     explore_graph_unplace(g, event);
@@ -213,8 +239,10 @@ uint32_t explore_model_places(struct explore_graph *g, enum explore_memory memor
         return may_stand(g, memory, event, read, least);
     }
     for (uint16_t s = p->last == EXPLORE_NOBODY ? EXPLORE_INITIAL : p->last;; s = g->event[s].before) {
-        if (may_stand(g, memory, event, s, least)) before[count++] = s;
-        if (s == EXPLORE_INITIAL) return count;
+        if (may_stand(g, memory, event, s, least))
+            before[count++] = s;
+        if (s == EXPLORE_INITIAL)
+            return count;
     }
 }
 

@@ -45,9 +45,9 @@ const char *explore_strategy_name(enum explore_strategy strategy)
 const char *explore_operation_name(enum explore_operation operation)
 {
     static const char *const names[] = {
-        [EXPLORE_LOAD] = "load", [EXPLORE_STORE] = "store", [EXPLORE_UPDATE] = "update", [EXPLORE_FENCE] = "fence",
-        [EXPLORE_CHOICE] = "choose", [EXPLORE_PLAIN_LOAD] = "load", [EXPLORE_PLAIN_STORE] = "store",
-        [EXPLORE_BEGIN] = "begin", [EXPLORE_END] = "end",
+        [EXPLORE_LOAD] = "load",         [EXPLORE_STORE] = "store",   [EXPLORE_UPDATE] = "update",
+        [EXPLORE_FENCE] = "fence",       [EXPLORE_CHOICE] = "choose", [EXPLORE_PLAIN_LOAD] = "load",
+        [EXPLORE_PLAIN_STORE] = "store", [EXPLORE_BEGIN] = "begin",   [EXPLORE_END] = "end",
     };
     return name_in(names, sizeof names / sizeof *names, operation);
 }

@@ -8,7 +8,7 @@ enum { SLOTS = 1 << 17, MOST = SLOTS / 2 };
 
 struct explore_pairs {
     uint32_t count;
-    uint64_t slot[SLOTS];          /* of a pair's hash; 0: free */
+    uint64_t slot[SLOTS]; /* of a pair's hash; 0: free */
 };
 
 struct explore_pairs *explore_pairs_open(void)
@@ -24,8 +24,10 @@ void explore_pairs_close(struct explore_pairs *p)
 static void note(struct explore_pairs *p, uint64_t hash)
 {
     uint64_t i = hash & (SLOTS - 1);
-    while (p->slot[i] && p->slot[i] != hash) i = (i + 1) & (SLOTS - 1);
-    if (p->slot[i] || p->count == MOST) return;
+    while (p->slot[i] && p->slot[i] != hash)
+        i = (i + 1) & (SLOTS - 1);
+    if (p->slot[i] || p->count == MOST)
+        return;
     p->slot[i] = hash;
     p->count++;
 }
@@ -39,7 +41,8 @@ void explore_pairs_note(struct explore_pairs *p, const struct explore_graph *g)
 {
     for (uint32_t i = 0; i < g->event_count; i++) {
         const struct explore_event *e = &g->event[i];
-        if (!explore_is_load(e) || e->from == EXPLORE_NOBODY) continue;
+        if (!explore_is_load(e) || e->from == EXPLORE_NOBODY)
+            continue;
         uint64_t store = e->from == EXPLORE_INITIAL ? 0 : name_of(g->event[e->from].site);
         note(p, strobe_mix64(strobe_mix_pair(name_of(e->site), store)) | 1);
     }

@@ -7,7 +7,7 @@
 
 struct explore_pairs;
 
-struct explore_pairs *explore_pairs_open(void);   /* NULL: no memory */
+struct explore_pairs *explore_pairs_open(void); /* NULL: no memory */
 void explore_pairs_close(struct explore_pairs *p);
 
 /* Notes the pairs of an execution; those beyond 65,536 are not counted. */

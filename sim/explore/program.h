@@ -26,30 +26,30 @@ enum { EXPLORE_THREADS_MAX = 5 };
 
 /* Weakest last: each allows all that those before it allow. */
 enum explore_memory {
-    EXPLORE_SC,      /* one order of all operations (Lamport 1979) */
-    EXPLORE_TSO,     /* stores wait in a buffer (x86: Owens, Sarkar, Sewell 2009) */
-    EXPLORE_C11,     /* RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017) */
+    EXPLORE_SC,  /* one order of all operations (Lamport 1979) */
+    EXPLORE_TSO, /* stores wait in a buffer (x86: Owens, Sarkar, Sewell 2009) */
+    EXPLORE_C11, /* RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017) */
     EXPLORE_MEMORIES
 };
 
 /* How an execution can fail. */
 enum explore_fault {
     EXPLORE_FINE,
-    EXPLORE_REQUIRE,       /* explore_require did not hold */
-    EXPLORE_RACE,          /* two plain accesses, or a plain and an atomic one, not ordered, at least one a store */
-    EXPLORE_DEADLOCK,      /* threads wait, and nobody is left to wake them: also livelocks and lost wake-ups */
-    EXPLORE_ENDLESS,       /* a thread took more than steps_max operations */
-    EXPLORE_RECLAIMED,     /* access to memory that was given to explore_free */
-    EXPLORE_WILD,          /* free of what is not allocated, futex on nothing, atomic accesses of two sizes */
+    EXPLORE_REQUIRE,   /* explore_require did not hold */
+    EXPLORE_RACE,      /* two plain accesses, or a plain and an atomic one, not ordered, at least one a store */
+    EXPLORE_DEADLOCK,  /* threads wait, and nobody is left to wake them: also livelocks and lost wake-ups */
+    EXPLORE_ENDLESS,   /* a thread took more than steps_max operations */
+    EXPLORE_RECLAIMED, /* access to memory that was given to explore_free */
+    EXPLORE_WILD,      /* free of what is not allocated, futex on nothing, atomic accesses of two sizes */
     EXPLORE_FAULTS
 };
 #define EXPLORE_BIT(fault) (1u << (fault))
 
 struct explore_program {
-    const char *name;           /* unique: "ring/lap" */
-    const char *what;           /* the property, in a line */
-    const char *source;         /* where a published program is from, with its count if there is one; or NULL */
-    uint32_t thread_count;      /* 1 .. EXPLORE_THREADS_MAX */
+    const char *name;      /* unique: "ring/lap" */
+    const char *what;      /* the property, in a line */
+    const char *source;    /* where a published program is from, with its count if there is one; or NULL */
+    uint32_t thread_count; /* 1 .. EXPLORE_THREADS_MAX */
     size_t state_bytes;
     void (*setup)(void *state);
     void (*thread[EXPLORE_THREADS_MAX])(void *state);
@@ -73,12 +73,11 @@ struct explore_program {
     /* Ordered by fences, which the thread sanitizer does not model: natively it is not run under it. */
     bool fenced;
 
-    uint64_t executions;        /* published count of executions at size quick under c11; 0: none is known */
+    uint64_t executions; /* published count of executions at size quick under c11; 0: none is known */
 };
 
 /* Fails the execution when `condition` is false. Threads, interrupt and check. */
-#define explore_require(condition) \
-    ((condition) ? (void)0 : explore_broken(#condition, __FILE__, __LINE__))
+#define explore_require(condition) ((condition) ? (void)0 : explore_broken(#condition, __FILE__, __LINE__))
 _Noreturn void explore_broken(const char *condition, const char *file, int line);
 
 /* The size this run explores: quick, nightly, or what the command asked for. Anywhere. */
@@ -121,8 +120,8 @@ void explore_futex_wake(_Atomic uint32_t *word);
 
 /* The programs of tests/explore, as built into the command; the last group has no name. */
 struct explore_group {
-    const char *name;                              /* "ring" */
-    const struct explore_program *const *program;  /* ended by a NULL */
+    const char *name;                             /* "ring" */
+    const struct explore_program *const *program; /* ended by a NULL */
 };
 extern const struct explore_group explore_groups[];
 

@@ -17,9 +17,9 @@ struct explore_strategy_state {
     bool starved;
     /* PCT */
     uint32_t depth, thread_count;
-    uint64_t steps, longest;       /* of this execution, and of the longest so far */
+    uint64_t steps, longest; /* of this execution, and of the longest so far */
     uint32_t priority[EXPLORE_THREADS_MAX];
-    uint64_t change[CHANGES_MAX];  /* steps at which the running thread falls to priority 0 .. depth - 2 */
+    uint64_t change[CHANGES_MAX]; /* steps at which the running thread falls to priority 0 .. depth - 2 */
 };
 
 static uint32_t below(struct explore_strategy_state *s, uint32_t n)
@@ -31,7 +31,8 @@ static uint32_t any_thread(void *ctx, uint32_t runnable, uint32_t last)
 {
     struct explore_strategy_state *s = ctx;
     (void)last;
-    for (uint32_t n = below(s, (uint32_t)__builtin_popcount(runnable)); n; n--) runnable &= runnable - 1;
+    for (uint32_t n = below(s, (uint32_t)__builtin_popcount(runnable)); n; n--)
+        runnable &= runnable - 1;
     return (uint32_t)__builtin_ctz(runnable);
 }
 
@@ -39,7 +40,8 @@ static uint32_t highest(const struct explore_strategy_state *s, uint32_t runnabl
 {
     uint32_t best = (uint32_t)__builtin_ctz(runnable);
     for (uint32_t i = 0; i < s->thread_count; i++)
-        if (runnable >> i & 1 && s->priority[i] > s->priority[best]) best = i;
+        if (runnable >> i & 1 && s->priority[i] > s->priority[best])
+            best = i;
     return best;
 }
 
@@ -49,7 +51,8 @@ static uint32_t by_priority(void *ctx, uint32_t runnable, uint32_t last)
     (void)last;
     s->steps++;
     for (uint32_t i = 0; i + 1 < s->depth; i++)
-        if (s->change[i] == s->steps) s->priority[highest(s, runnable)] = i;
+        if (s->change[i] == s->steps)
+            s->priority[highest(s, runnable)] = i;
     return highest(s, runnable);
 }
 
@@ -85,20 +88,23 @@ static void close(struct explore_strategy_state *s)
 static struct explore_strategy_state *open(const struct explore_program *program, const struct explore_options *options)
 {
     struct explore_strategy_state *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
-    s->chooser = (struct explore_chooser){.ctx = s, .thread = any_thread, .load = load, .store = store,
-                                          .choice = choice, .resumes = true};
+    if (!s)
+        return NULL;
+    s->chooser = (struct explore_chooser){
+        .ctx = s, .thread = any_thread, .load = load, .store = store, .choice = choice, .resumes = true};
     if (options->strategy == EXPLORE_PCT) {
         s->chooser.thread = by_priority;
         s->depth = options->depth ? options->depth : 1;
-        if (s->depth > CHANGES_MAX) s->depth = CHANGES_MAX;
+        if (s->depth > CHANGES_MAX)
+            s->depth = CHANGES_MAX;
     }
     s->thread_count = program->thread_count;
     s->longest = 1;
     s->left = options->executions_max;
     s->random = sim_random_seed(options->seed, 0);
     s->seen = explore_seen_open();
-    if (s->seen) return s;
+    if (s->seen)
+        return s;
     close(s);
     return NULL;
 }
@@ -111,13 +117,15 @@ static void draw_priorities(struct explore_strategy_state *s)
         s->priority[i] = s->priority[other];
         s->priority[other] = s->depth + i;
     }
-    for (uint32_t i = 0; i + 1 < s->depth; i++) s->change[i] = 1 + sim_random_below(&s->random, s->longest);
+    for (uint32_t i = 0; i + 1 < s->depth; i++)
+        s->change[i] = 1 + sim_random_below(&s->random, s->longest);
     s->steps = 0;
 }
 
 static bool next(struct explore_strategy_state *s)
 {
-    if (!s->left) return false;
+    if (!s->left)
+        return false;
     s->left--;
     explore_graph_clear(explore_machine_graph());
     draw_priorities(s);
@@ -131,8 +139,10 @@ static const struct explore_chooser *chooser(struct explore_strategy_state *s)
 
 static bool ended(struct explore_strategy_state *s, enum explore_end end)
 {
-    if (s->longest < s->steps) s->longest = s->steps;
-    if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE) return true;
+    if (s->longest < s->steps)
+        s->longest = s->steps;
+    if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE)
+        return true;
     enum explore_sight sight = explore_seen_add(s->seen, explore_graph_hash(explore_machine_graph()), 0);
     s->starved |= sight == EXPLORE_SEEN_NO_ROOM;
     return sight != EXPLORE_SEEN_BEFORE;

@@ -8,7 +8,7 @@
 enum { EXPLORE_TURN_MAX = 5, EXPLORE_TURNS_ALIKE = 12 };
 
 struct explore_repetition {
-    uint32_t alike[EXPLORE_TURN_MAX + 1];   /* [p]: events in a row that did what those p before them did */
+    uint32_t alike[EXPLORE_TURN_MAX + 1]; /* [p]: events in a row that did what those p before them did */
 };
 
 /* After a load or fence of the thread, the last of its `done` events. Stores begin anew: explore_forget_repetition. */

@@ -11,11 +11,11 @@
 
 struct guide {
     const struct explore_saved *saved;
-    uint32_t *first;                        /* by step: the number, in its thread, of its first event */
-    uint32_t *step[EXPLORE_THREADS_MAX];    /* by number of an event: its step */
+    uint32_t *first;                     /* by step: the number, in its thread, of its first event */
+    uint32_t *step[EXPLORE_THREADS_MAX]; /* by number of an event: its step */
     uint32_t events[EXPLORE_THREADS_MAX];
-    bool silent_first;                      /* threads without an operation run before the last step */
-    uint32_t wrong;                         /* where the program does something else; NO_STEP: nowhere */
+    bool silent_first; /* threads without an operation run before the last step */
+    uint32_t wrong;    /* where the program does something else; NO_STEP: nowhere */
 };
 
 /* An update is a load and a store; plain operations stand in no graph. */
@@ -161,8 +161,12 @@ static enum strobe_status run(struct guide *g, const struct explore_program *pro
                               const struct explore_options *options, struct explore_result *out)
 {
     const struct explore_failure *f = &g->saved->failure;
-    const struct explore_chooser chooser = {.ctx = g, .thread = choose_thread, .load = choose_load,
-                                            .store = choose_store, .choice = choose_value, .resumes = true};
+    const struct explore_chooser chooser = {.ctx = g,
+                                            .thread = choose_thread,
+                                            .load = choose_load,
+                                            .store = choose_store,
+                                            .choice = choose_value,
+                                            .resumes = true};
     if (!explore_machine_open(program, options))
         return STROBE_FULL;
     explore_machine_disturb(&f->frozen, &f->interrupted);
@@ -181,7 +185,8 @@ static void name_places(const struct guide *g, struct explore_failure *f)
     for (uint32_t i = 0; i < f->step_count; i++) {
         struct explore_step *s = &f->step[i];
         uint32_t step = s->thread < EXPLORE_THREADS_MAX && s->number < g->events[s->thread]
-                            ? g->step[s->thread][s->number] : NO_STEP;
+                            ? g->step[s->thread][s->number]
+                            : NO_STEP;
         if (step != NO_STEP && s->place[0])
             memcpy(s->place, g->saved->failure.step[step].place, sizeof s->place);
     }
@@ -208,8 +213,8 @@ static enum strobe_status replay(const struct explore_saved *saved, const struct
     }
     name_places(&g, &out->failure);
     if (status == STROBE_OK && g.wrong != NO_STEP) {
-        snprintf(why, why_bytes, "%s:%u: expected what %s does there; it has changed since", path,
-                 saved->line[g.wrong], program->name);
+        snprintf(why, why_bytes, "%s:%u: expected what %s does there; it has changed since", path, saved->line[g.wrong],
+                 program->name);
         explore_result_free(out);
         status = STROBE_BAD_INPUT;
     }

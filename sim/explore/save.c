@@ -54,7 +54,7 @@ static void print_step(FILE *out, const struct explore_failure *f, uint32_t inde
     fprintf(out, " %s\n", s->place[0] ? s->place : "-");
 }
 
-static const struct explore_step *sorted;   /* qsort's comparison has no argument for it */
+static const struct explore_step *sorted; /* qsort's comparison has no argument for it */
 
 static int by_time(const void *a, const void *b)
 {

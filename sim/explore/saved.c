@@ -13,7 +13,7 @@ static const char AN_OPERATION[] = "an operation, such as 0.3 load acquire 4 0x1
 struct reader {
     const char *path;
     FILE *in;
-    uint32_t number;                  /* of the present line, from 1 */
+    uint32_t number; /* of the present line, from 1 */
     char line[LINE_MAX_BYTES];
     struct explore_saved *out;
     char *why;

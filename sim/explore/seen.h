@@ -8,7 +8,7 @@
 struct explore_seen;
 enum explore_sight { EXPLORE_SEEN_NEW, EXPLORE_SEEN_CHEAPER, EXPLORE_SEEN_BEFORE, EXPLORE_SEEN_NO_ROOM };
 
-struct explore_seen *explore_seen_open(void);   /* NULL: no memory */
+struct explore_seen *explore_seen_open(void); /* NULL: no memory */
 void explore_seen_close(struct explore_seen *s);
 enum explore_sight explore_seen_add(struct explore_seen *s, uint64_t hash, uint32_t cost);
 

@@ -7,11 +7,11 @@
 enum {
     WORD = 4,
     PAGE = 4096,
-    ARENA_BYTES = 16 << 10,        /* of each thread, and of the setup */
+    ARENA_BYTES = 16 << 10, /* of each thread, and of the setup */
     ARENAS = EXPLORE_THREADS_MAX + 1,
     BLOCKS_MAX = 512,
     REGIONS_MAX = 16,
-    WORDS_SPARE = 4096,            /* for what is shared beside the state */
+    WORDS_SPARE = 4096, /* for what is shared beside the state */
 };
 
 /* What was last done to a word; valid in one execution. Clocks are events of the thread + 1, 0 = never. */
@@ -20,7 +20,7 @@ struct word {
     uint8_t writer, write_mask, read_mask;
     bool freed;
     uint16_t write_clock;
-    uint16_t read_clock[EXPLORE_THREADS_MAX];           /* plain loads */
+    uint16_t read_clock[EXPLORE_THREADS_MAX]; /* plain loads */
     uint16_t atomic_store_clock[EXPLORE_THREADS_MAX];
     uint16_t atomic_load_clock[EXPLORE_THREADS_MAX];
     struct explore_site write_site, read_site, atomic_site;
@@ -38,12 +38,12 @@ struct block {
 };
 
 static struct {
-    char *memory;                  /* the state, then the arenas */
+    char *memory; /* the state, then the arenas */
     size_t state_bytes, state_room;
-    struct region region[REGIONS_MAX];   /* 0: the memory above */
+    struct region region[REGIONS_MAX]; /* 0: the memory above */
     uint32_t region_count;
     struct word *word;
-    uint16_t *variable_of_word;    /* + 1 */
+    uint16_t *variable_of_word; /* + 1 */
     size_t word_count, word_room;
     struct explore_variable variable[EXPLORE_PLACES_MAX];
     uint32_t variable_count;
@@ -51,7 +51,7 @@ static struct {
     size_t arena_used[ARENAS];
     struct block block[BLOCKS_MAX];
     uint32_t block_count;
-    uint16_t freed[ARENAS][BLOCKS_MAX];   /* stacks of blocks to hand out again */
+    uint16_t freed[ARENAS][BLOCKS_MAX]; /* stacks of blocks to hand out again */
     uint32_t freed_count[ARENAS];
 } s;
 
@@ -62,7 +62,7 @@ static bool more_words(size_t words)
         return true;
     }
     size_t room = s.word_count + words + WORDS_SPARE;
-    struct word *word = calloc(room, sizeof *word);   /* zeroed page by page, as they are used */
+    struct word *word = calloc(room, sizeof *word); /* zeroed page by page, as they are used */
     uint16_t *variable = calloc(room, sizeof *variable);
     bool more = word && variable;
     if (more && s.word_count) {
@@ -71,7 +71,8 @@ static bool more_words(size_t words)
     }
     free(more ? (void *)s.word : word);
     free(more ? (void *)s.variable_of_word : variable);
-    if (!more) return false;
+    if (!more)
+        return false;
     s.word = word;
     s.variable_of_word = variable;
     s.word_room = room;
@@ -82,7 +83,8 @@ static bool more_words(size_t words)
 static bool add_region(uintptr_t from, size_t bytes)
 {
     size_t first = s.word_count;
-    if (s.region_count == REGIONS_MAX || !more_words((bytes + WORD - 1) / WORD)) return false;
+    if (s.region_count == REGIONS_MAX || !more_words((bytes + WORD - 1) / WORD))
+        return false;
     s.region[s.region_count++] = (struct region){from, from + bytes, first};
     return true;
 }
@@ -94,7 +96,8 @@ bool explore_sharing_open(size_t state_bytes)
     s.state_room = (state_bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
     size_t bytes = s.state_room + (size_t)ARENAS * ARENA_BYTES;
     s.memory = aligned_alloc(PAGE, bytes);
-    if (s.memory) memset(s.memory, 0, bytes);   /* what an earlier program left there is not this one's */
+    if (s.memory)
+        memset(s.memory, 0, bytes); /* what an earlier program left there is not this one's */
     return s.memory && add_region((uintptr_t)s.memory, bytes);
 }
 
@@ -122,7 +125,8 @@ void *explore_sharing_reset(void)
 static const struct region *region_of(uintptr_t at)
 {
     for (uint32_t i = 0; i < s.region_count; i++)
-        if (at - s.region[i].from < s.region[i].to - s.region[i].from) return &s.region[i];
+        if (at - s.region[i].from < s.region[i].to - s.region[i].from)
+            return &s.region[i];
     return NULL;
 }
 
@@ -134,7 +138,8 @@ bool explore_is_shared(uintptr_t at)
 void explore_sharing_add(void *memory, size_t bytes)
 {
     uintptr_t at = (uintptr_t)memory & ~(uintptr_t)(WORD - 1);
-    if (!explore_is_shared(at) && !add_region(at, (uintptr_t)memory + bytes - at)) abort();
+    if (!explore_is_shared(at) && !add_region(at, (uintptr_t)memory + bytes - at))
+        abort();
 }
 
 static size_t word_at(const struct region *r, uintptr_t at)
@@ -153,11 +158,13 @@ static bool overlap(const struct explore_variable *v, uintptr_t at, uint64_t byt
 static uint32_t find_variable(const struct region *r, uintptr_t at, uint64_t bytes, bool same)
 {
     size_t first = word_at(r, at), last = word_at(r, at + bytes - 1);
-    if (!same && first > r->first_word) first--;
+    if (!same && first > r->first_word)
+        first--;
     for (size_t w = first; w <= last; w++)
         for (uint32_t i = s.variable_of_word[w]; i; i = s.variable[i - 1].next) {
             const struct explore_variable *v = &s.variable[i - 1];
-            if (same ? v->at == at && v->bytes == bytes : overlap(v, at, bytes)) return i;
+            if (same ? v->at == at && v->bytes == bytes : overlap(v, at, bytes))
+                return i;
         }
     return 0;
 }
@@ -167,7 +174,8 @@ uint16_t explore_place_at(uintptr_t at, uint32_t bytes)
     const struct region *r = region_of(at);
     uint32_t found = find_variable(r, at, bytes, true);
     if (!found) {
-        if (s.variable_count == EXPLORE_PLACES_MAX || find_variable(r, at, bytes, false)) return EXPLORE_NOBODY;
+        if (s.variable_count == EXPLORE_PLACES_MAX || find_variable(r, at, bytes, false))
+            return EXPLORE_NOBODY;
         uint16_t *word = &s.variable_of_word[word_at(r, at)];
         s.variable[s.variable_count++] = (struct explore_variable){.at = at, .bytes = bytes, .next = *word};
         found = *word = (uint16_t)s.variable_count;
@@ -229,7 +237,8 @@ static bool is_ordered(const struct explore_access *a, uint32_t thread, uint16_t
 static uint32_t unordered(const struct explore_access *a, const uint16_t *clock)
 {
     uint32_t t = 0;
-    while (t < EXPLORE_THREADS_MAX && is_ordered(a, t, clock[t])) t++;
+    while (t < EXPLORE_THREADS_MAX && is_ordered(a, t, clock[t]))
+        t++;
     return t;
 }
 
@@ -288,7 +297,8 @@ struct explore_conflict explore_sharing_access(uintptr_t at, uint64_t bytes, con
         uint8_t mask = (uint8_t)(((1u << (stop - at)) - 1) << (at % WORD));
         struct word *w = fresh_word(word_at(r, at));
         struct explore_conflict c = meet(w, a, mask);
-        if (c.fault) return c;
+        if (c.fault)
+            return c;
         note(w, a, mask);
         at = stop;
     }
@@ -303,7 +313,8 @@ static struct block *reuse(uint32_t arena, size_t bytes)
 {
     for (uint32_t i = s.freed_count[arena]; i-- > 0;) {
         struct block *b = &s.block[s.freed[arena][i]];
-        if (b->bytes != bytes) continue;
+        if (b->bytes != bytes)
+            continue;
         memmove(&s.freed[arena][i], &s.freed[arena][i + 1], (--s.freed_count[arena] - i) * sizeof s.freed[arena][0]);
         return b;
     }
@@ -316,9 +327,11 @@ void *explore_sharing_alloc(uint32_t thread, size_t bytes)
     struct block *b = reuse(thread, bytes);
     if (b) {
         const struct region *r = region_of(b->at);
-        for (size_t i = 0; i < bytes / WORD; i++) s.word[word_at(r, b->at) + i].freed = false;
+        for (size_t i = 0; i < bytes / WORD; i++)
+            s.word[word_at(r, b->at) + i].freed = false;
     } else {
-        if (s.block_count == BLOCKS_MAX || s.arena_used[thread] + bytes > ARENA_BYTES) return NULL;
+        if (s.block_count == BLOCKS_MAX || s.arena_used[thread] + bytes > ARENA_BYTES)
+            return NULL;
         b = &s.block[s.block_count++];
         char *arena = s.memory + s.state_room + (size_t)thread * ARENA_BYTES;
         *b = (struct block){.at = (uintptr_t)arena + s.arena_used[thread], .bytes = bytes};
@@ -332,12 +345,16 @@ struct explore_conflict explore_sharing_free(void *block, const struct explore_a
 {
     for (uint32_t i = 0; i < s.block_count; i++) {
         struct block *b = &s.block[i];
-        if (b->at != (uintptr_t)block || !b->live) continue;
+        if (b->at != (uintptr_t)block || !b->live)
+            continue;
         struct explore_conflict c = explore_sharing_access(b->at, b->bytes, a);
-        if (c.fault == EXPLORE_RACE) c.fault = EXPLORE_RECLAIMED;
-        if (c.fault) return c;
+        if (c.fault == EXPLORE_RACE)
+            c.fault = EXPLORE_RECLAIMED;
+        if (c.fault)
+            return c;
         const struct region *r = region_of(b->at);
-        for (size_t w = 0; w < b->bytes / WORD; w++) s.word[word_at(r, b->at) + w].freed = true;
+        for (size_t w = 0; w < b->bytes / WORD; w++)
+            s.word[word_at(r, b->at) + w].freed = true;
         b->live = false;
         s.freed[a->thread][s.freed_count[a->thread]++] = (uint16_t)i;
         return c;
@@ -353,7 +370,10 @@ void explore_place_name(uintptr_t at, char *out, size_t bytes)
             return;
         }
     const struct region *r = region_of(at);
-    if (!r) snprintf(out, bytes, "?");
-    else if (r == s.region) snprintf(out, bytes, "state+0x%zx", (size_t)(at - r->from));
-    else snprintf(out, bytes, "shared %u+0x%zx", (uint32_t)(r - s.region) - 1, (size_t)(at - r->from));
+    if (!r)
+        snprintf(out, bytes, "?");
+    else if (r == s.region)
+        snprintf(out, bytes, "state+0x%zx", (size_t)(at - r->from));
+    else
+        snprintf(out, bytes, "shared %u+0x%zx", (uint32_t)(r - s.region) - 1, (size_t)(at - r->from));
 }

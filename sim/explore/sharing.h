@@ -13,25 +13,25 @@
 /* One atomic variable. */
 struct explore_variable {
     uintptr_t at;
-    uint32_t bytes, next;          /* next: of the same word, + 1 */
-    uint64_t initial;              /* value when it was accessed first, in the present execution */
-    uint32_t execution;            /* of `initial` */
+    uint32_t bytes, next; /* next: of the same word, + 1 */
+    uint64_t initial;     /* value when it was accessed first, in the present execution */
+    uint32_t execution;   /* of `initial` */
 };
 
 /* An access, as the race detector and its messages need it. */
 struct explore_access {
-    uint32_t thread, step;         /* events of the thread before it */
-    const struct explore_clock *hb;   /* of the thread now */
+    uint32_t thread, step;          /* events of the thread before it */
+    const struct explore_clock *hb; /* of the thread now */
     bool store, atomic;
     struct explore_site site;
 };
 
 /* Why an access failed. */
 struct explore_conflict {
-    enum explore_fault fault;      /* EXPLORE_FINE: it did not */
-    uint32_t thread;               /* whose earlier access it meets */
-    bool store, freed;             /* that was a store, or explore_free */
-    struct explore_site site;      /* where that was */
+    enum explore_fault fault; /* EXPLORE_FINE: it did not */
+    uint32_t thread;          /* whose earlier access it meets */
+    bool store, freed;        /* that was a store, or explore_free */
+    struct explore_site site; /* where that was */
 };
 
 /* Makes room for programs of that state. False: no memory. */

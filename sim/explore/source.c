@@ -12,7 +12,7 @@
 
 struct explore_sources {
     Dwfl *dwfl;
-    Dwfl_Module *module;              /* the one `units` is of: all programs lie in one */
+    Dwfl_Module *module; /* the one `units` is of: all programs lie in one */
     struct strobe_unit_index units;
 };
 

@@ -17,9 +17,9 @@ void explore_sources_close(struct explore_sources *sources);
 enum { EXPLORE_SOURCE_FILE = 128, EXPLORE_SOURCE_TEXT = 160 };
 
 struct explore_source {
-    char file[EXPLORE_SOURCE_FILE];   /* as given to the compiler: "engine/store/ring.c"; "" when unknown */
-    uint32_t line;                    /* 0 when unknown */
-    char text[EXPLORE_SOURCE_TEXT];   /* the line without its indentation and comment; "" when unknown */
+    char file[EXPLORE_SOURCE_FILE]; /* as given to the compiler: "engine/store/ring.c"; "" when unknown */
+    uint32_t line;                  /* 0 when unknown */
+    char text[EXPLORE_SOURCE_TEXT]; /* the line without its indentation and comment; "" when unknown */
 };
 
 /* `code`: an address inside of the instruction, not one behind it. */

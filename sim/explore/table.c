@@ -107,7 +107,9 @@ static void print_where(const struct explore_step *s, struct explore_sources *so
 
 /* ---- lines */
 
-struct layout { int threads, place, value, from; };
+struct layout {
+    int threads, place, value, from;
+};
 
 static int at_least(int width, const char *text)
 {
@@ -162,8 +164,7 @@ static void print_legend(FILE *to, const struct explore_failure *f, const bool *
         const struct explore_step *s = &f->step[i];
         left_out += !shown[i] && s->thread != NONE && has_place(s);
         old |= shown[i] && s->stale;
-        start |= shown[i] && s->from == NONE &&
-                 (s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE);
+        start |= shown[i] && s->from == NONE && (s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE);
     }
     if (start)
         fputs("  start: what setup left there\n", to);
@@ -206,7 +207,8 @@ void explore_print_failure(FILE *to, const struct explore_failure *failure)
     for (uint32_t i = 0; i < failure->step_count; i++)
         if (shown[i])
             print_step(to, i, &failure->step[i], &l, sources);
-    if (failure->met) print_met(to, failure, sources);
+    if (failure->met)
+        print_met(to, failure, sources);
     print_legend(to, failure, shown);
     explore_sources_close(sources);
     free(shown);

@@ -18,8 +18,8 @@ enum { PAGE_BYTES = 4096, TRAMPOLINE_AT = 64, NEAR_STEPS = 2048 };
 enum { FOLLOWED_BYTES = 1 << 14 };
 
 struct detour {
-    struct detour *next;             /* newest first */
-    uint8_t *at;                     /* of the jump */
+    struct detour *next; /* newest first */
+    uint8_t *at;         /* of the jump */
     uint8_t before[SIM_CODE_JUMP_BYTES], jump[SIM_CODE_JUMP_BYTES];
 };
 
@@ -28,11 +28,11 @@ static struct detour *detours;
 /* A function that is to be detoured. */
 struct subject {
     const uint8_t *entry;
-    uint8_t *at;                     /* where the jump goes: behind the landing pad */
-    const uint8_t *rest;             /* behind what is moved */
-    const uint8_t *end;              /* nothing can be read from there on */
-    const uint8_t *known_end;        /* of the function; NULL = not known */
-    bool detoured;                   /* begins with another detour's jump */
+    uint8_t *at;              /* where the jump goes: behind the landing pad */
+    const uint8_t *rest;      /* behind what is moved */
+    const uint8_t *end;       /* nothing can be read from there on */
+    const uint8_t *known_end; /* of the function; NULL = not known */
+    bool detoured;            /* begins with another detour's jump */
 };
 
 /* ---- what can be moved ---- */
@@ -92,10 +92,18 @@ static int read_through(const struct subject *s)
 }
 
 /* Places in a function: a bit a byte. */
-struct places { uint64_t word[FOLLOWED_BYTES / 64]; };
+struct places {
+    uint64_t word[FOLLOWED_BYTES / 64];
+};
 
-static bool has(const struct places *p, size_t place) { return p->word[place / 64] >> (place % 64) & 1; }
-static void add(struct places *p, size_t place) { p->word[place / 64] |= 1ull << (place % 64); }
+static bool has(const struct places *p, size_t place)
+{
+    return p->word[place / 64] >> (place % 64) & 1;
+}
+static void add(struct places *p, size_t place)
+{
+    p->word[place / 64] |= 1ull << (place % 64);
+}
 
 static bool take_one(struct places *p, size_t *place)
 {
@@ -224,7 +232,7 @@ static int install(void *ctx, void *target, void *replacement, void **original, 
         d->at = s.at;
         memcpy(d->before, s.at, sizeof d->before);
         sim_code_near_jump(d->jump, s.at, page);
-        *original = page + TRAMPOLINE_AT;     /* known before the first call can come */
+        *original = page + TRAMPOLINE_AT; /* known before the first call can come */
         refused = patch(s.at, d->before, d->jump);
     }
     if (refused) {
@@ -248,7 +256,7 @@ static int take_out(void *ctx, void *handle)
         link = &(*link)->next;
     if (*link != d)
         return EEXIST;
-    if (strobe_mapping_at(d->at, &m) == STROBE_OK) {     /* else its library is gone, and the jump with it */
+    if (strobe_mapping_at(d->at, &m) == STROBE_OK) { /* else its library is gone, and the jump with it */
         if (memcmp(d->at, d->jump, sizeof d->jump) != 0)
             return EEXIST;
         int refused = patch(d->at, d->jump, d->before);

@@ -22,16 +22,43 @@ static int64_t field(uint32_t word, int from, int bits)
     return (int64_t)((uint64_t)word << (64 - from - bits)) >> (64 - bits);
 }
 
-static bool is_branch(uint32_t w) { return (w & 0xfc000000) == 0x14000000; }           /* b */
-static bool is_call(uint32_t w) { return (w & 0xfc000000) == 0x94000000; }             /* bl */
-static bool is_conditional(uint32_t w) { return (w & 0xff000000) == 0x54000000; }      /* b.cond, bc.cond */
-static bool is_compare_branch(uint32_t w) { return (w & 0x7e000000) == 0x34000000; }   /* cbz, cbnz */
-static bool is_test_branch(uint32_t w) { return (w & 0x7e000000) == 0x36000000; }      /* tbz, tbnz */
-static bool is_address(uint32_t w) { return (w & 0x1f000000) == 0x10000000; }          /* adr, adrp */
-static bool is_literal(uint32_t w) { return (w & 0x3b000000) == 0x18000000; }          /* ldr, ldrsw, prfm (literal) */
+static bool is_branch(uint32_t w)
+{
+    return (w & 0xfc000000) == 0x14000000;
+} /* b */
+static bool is_call(uint32_t w)
+{
+    return (w & 0xfc000000) == 0x94000000;
+} /* bl */
+static bool is_conditional(uint32_t w)
+{
+    return (w & 0xff000000) == 0x54000000;
+} /* b.cond, bc.cond */
+static bool is_compare_branch(uint32_t w)
+{
+    return (w & 0x7e000000) == 0x34000000;
+} /* cbz, cbnz */
+static bool is_test_branch(uint32_t w)
+{
+    return (w & 0x7e000000) == 0x36000000;
+} /* tbz, tbnz */
+static bool is_address(uint32_t w)
+{
+    return (w & 0x1f000000) == 0x10000000;
+} /* adr, adrp */
+static bool is_literal(uint32_t w)
+{
+    return (w & 0x3b000000) == 0x18000000;
+} /* ldr, ldrsw, prfm (literal) */
 /* br, ret, eret, drps, and their authenticated forms; not blr */
-static bool is_register_branch(uint32_t w) { return (w & 0xfe000000) == 0xd6000000 && (w >> 21 & 7) != 1; }
-static bool is_trap(uint32_t w) { return (w & 0xffe0001f) == 0xd4200000 || (w & 0xffff0000) == 0; }   /* brk, udf */
+static bool is_register_branch(uint32_t w)
+{
+    return (w & 0xfe000000) == 0xd6000000 && (w >> 21 & 7) != 1;
+}
+static bool is_trap(uint32_t w)
+{
+    return (w & 0xffe0001f) == 0xd4200000 || (w & 0xffff0000) == 0;
+} /* brk, udf */
 
 int sim_code_open(void)
 {
@@ -99,7 +126,7 @@ void sim_code_go(struct sim_code *c, const void *to)
         append_branch(c, to);
     } else {
         append_load(c, SCRATCH, (uintptr_t)to);
-        append(c, 0xd61f0000 | SCRATCH << 5);                  /* br */
+        append(c, 0xd61f0000 | SCRATCH << 5); /* br */
     }
 }
 
@@ -120,11 +147,11 @@ static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
 /* Loads the address, then what is there. */
 static int move_literal(struct sim_code *c, uint32_t w, uint64_t place)
 {
-    static const uint32_t whole[4] = {0xb9400000, 0xf9400000, 0xb9800000, 0};    /* ldr w, ldr x, ldrsw, prfm */
-    static const uint32_t vector[4] = {0xbd400000, 0xfd400000, 0x3dc00000, 0};   /* ldr s, d, q */
+    static const uint32_t whole[4] = {0xb9400000, 0xf9400000, 0xb9800000, 0};  /* ldr w, ldr x, ldrsw, prfm */
+    static const uint32_t vector[4] = {0xbd400000, 0xfd400000, 0x3dc00000, 0}; /* ldr s, d, q */
     uint32_t load = w >> 26 & 1 ? vector[w >> 30] : whole[w >> 30];
     if (!load)
-        return w >> 26 & 1 ? ENOTSUP : 0;                      /* a prefetch is advice */
+        return w >> 26 & 1 ? ENOTSUP : 0; /* a prefetch is advice */
     append_load(c, SCRATCH, place);
     append(c, load | SCRATCH << 5 | (w & 31));
     return 0;
@@ -138,7 +165,7 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
     uint32_t w = word_at(at);
     if (step.calls) {
         append_load(c, SCRATCH, step.to);
-        append(c, 0xd63f0000 | SCRATCH << 5);                  /* blr */
+        append(c, 0xd63f0000 | SCRATCH << 5); /* blr */
     } else if (is_branch(w)) {
         sim_code_go(c, (const void *)(uintptr_t)step.to);
     } else if (step.jumps) {
@@ -165,8 +192,7 @@ void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, co
 
 /* b, bl, nop, brk and the like may be replaced by each other while threads run them; others when none does. (The race
  * detector keeps no account of code.) */
-__attribute__((no_sanitize("thread")))
-void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
+__attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
 {
     *(volatile uint32_t *)(void *)at = word_at(bytes);
     __builtin___clear_cache((char *)at, (char *)at + SIM_CODE_JUMP_BYTES);

@@ -8,7 +8,7 @@
 
 #if defined(__x86_64__)
 enum { SIM_CODE_JUMP_BYTES = 5 };
-#define SIM_CODE_REACH 0x7ff00000l       /* of that jump and of what is rewritten, less a page's own size and more */
+#define SIM_CODE_REACH 0x7ff00000l /* of that jump and of what is rewritten, less a page's own size and more */
 #else
 enum { SIM_CODE_JUMP_BYTES = 4 };
 #define SIM_CODE_REACH 0x07f00000l
@@ -17,8 +17,8 @@ enum { SIM_CODE_JUMP_BYTES = 4 };
 /* An instruction, as far as it matters where it goes on. */
 struct sim_code_step {
     uint32_t bytes;
-    bool jumps, calls;      /* to an address that it names */
-    bool ends;              /* what stands behind it is not reached from it */
+    bool jumps, calls; /* to an address that it names */
+    bool ends;         /* what stands behind it is not reached from it */
     uint64_t to;
 };
 

@@ -23,9 +23,9 @@ int sim_code_open(void)
     void *library = dlopen("libcapstone.so.4", RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return ENOSYS;
-    cs_err (*open)(cs_arch, cs_mode, csh *) = (cs_err (*)(cs_arch, cs_mode, csh *))dlsym(library, "cs_open");
-    cs_err (*option)(csh, cs_opt_type, size_t) = (cs_err (*)(csh, cs_opt_type, size_t))dlsym(library, "cs_option");
-    cs_insn *(*room)(csh) = (cs_insn *(*)(csh))dlsym(library, "cs_malloc");
+    cs_err (*open)(cs_arch, cs_mode, csh *) = (cs_err(*)(cs_arch, cs_mode, csh *))dlsym(library, "cs_open");
+    cs_err (*option)(csh, cs_opt_type, size_t) = (cs_err(*)(csh, cs_opt_type, size_t))dlsym(library, "cs_option");
+    cs_insn *(*room)(csh) = (cs_insn * (*)(csh)) dlsym(library, "cs_malloc");
     *(void **)&capstone.next = dlsym(library, "cs_disasm_iter");
     if (!open || !option || !room || !capstone.next || open(CS_ARCH_X86, CS_MODE_64, &capstone.handle) != CS_ERR_OK ||
         option(capstone.handle, CS_OPT_DETAIL, CS_OPT_ON) != CS_ERR_OK)
@@ -39,8 +39,9 @@ static const cs_insn *disassemble(const uint8_t *at, const uint8_t *end)
     enum { LONGEST = 15 };
     size_t bytes = end - at < LONGEST ? (size_t)(end - at) : LONGEST;
     uint64_t address = (uintptr_t)at;
-    return at < end && capstone.next(capstone.handle, &at, &bytes, &address, capstone.instruction) ?
-        capstone.instruction : NULL;
+    return at < end && capstone.next(capstone.handle, &at, &bytes, &address, capstone.instruction)
+               ? capstone.instruction
+               : NULL;
 }
 
 static bool in_group(const cs_insn *i, uint8_t group)
@@ -64,8 +65,8 @@ static bool names_place(const cs_insn *i, uint64_t *to)
 size_t sim_code_landing(const uint8_t *function, const uint8_t *end)
 {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    return end - function > (ptrdiff_t)sizeof endbr64 && !memcmp(function, endbr64, sizeof endbr64) ?
-        sizeof endbr64 : 0;
+    return end - function > (ptrdiff_t)sizeof endbr64 && !memcmp(function, endbr64, sizeof endbr64) ? sizeof endbr64
+                                                                                                    : 0;
 }
 
 bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *step)
@@ -109,10 +110,10 @@ static int move_branch(struct sim_code *c, const cs_insn *i, uint64_t to)
 {
     const cs_x86 *x = &i->detail->x86;
     bool wide = x->opcode[0] == 0x0f && (x->opcode[1] & 0xf0) == 0x80;
-    if (x->prefix[2] || x->prefix[3])              /* of the size of operands or addresses */
+    if (x->prefix[2] || x->prefix[3]) /* of the size of operands or addresses */
         return ENOTSUP;
     if (x->opcode[0] == 0xe8) {
-        if (to == i->address + i->size)            /* that reads where it is */
+        if (to == i->address + i->size) /* that reads where it is */
             return ENOTSUP;
         append_through_word(c, 0x15, to);
     } else if (x->opcode[0] == 0xe9 || x->opcode[0] == 0xeb) {
@@ -122,7 +123,7 @@ static int move_branch(struct sim_code *c, const cs_insn *i, uint64_t to)
         append(c, (uint8_t[]){0x70 | (condition ^ 1), 6}, 2);
         append_through_word(c, 0x25, to);
     } else {
-        return ENOTSUP;                            /* loop, jrcxz, xbegin */
+        return ENOTSUP; /* loop, jrcxz, xbegin */
     }
     return 0;
 }
@@ -158,7 +159,7 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
             return ENOTSUP;
     }
     const cs_x86 *x = &i->detail->x86;
-    if (x->encoding.modrm_offset && (x->modrm & 0xc7) == 5)      /* mod 0, r/m 5: relative to what stands behind */
+    if (x->encoding.modrm_offset && (x->modrm & 0xc7) == 5) /* mod 0, r/m 5: relative to what stands behind */
         return move_relative_operand(c, i);
     append(c, i->bytes, i->size);
     return 0;
@@ -182,8 +183,7 @@ static void reread_code(void)
 
 /* One store where the bytes are of one aligned word. Else threads that come by go round in a jump to itself while the
  * others are written. (The race detector keeps no account of code.) */
-__attribute__((no_sanitize("thread")))
-void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
+__attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
 {
     size_t within = (uintptr_t)at % 8;
     if (within <= 8 - SIM_CODE_JUMP_BYTES) {
@@ -192,8 +192,10 @@ void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
         memcpy((uint8_t *)&value + within, bytes, SIM_CODE_JUMP_BYTES);
         *word = value;
     } else {
-        struct { uint16_t value; } __attribute__((packed)) volatile *first = (void *)at;
-        first->value = 0xfeeb;                     /* jmp to itself */
+        struct {
+            uint16_t value;
+        } __attribute__((packed)) volatile *first = (void *)at;
+        first->value = 0xfeeb; /* jmp to itself */
         reread_code();
         for (int i = 2; i < SIM_CODE_JUMP_BYTES; i++)
             ((volatile uint8_t *)at)[i] = bytes[i];

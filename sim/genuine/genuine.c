@@ -21,7 +21,11 @@
 
 enum where { SYSTEM, BESIDE };
 
-static const struct provider { const char *name; enum where where; int since; } providers[] = {
+static const struct provider {
+    const char *name;
+    enum where where;
+    int since;
+} providers[] = {
     {"liblz4.so.1", SYSTEM, 11},          {"libz.so.1", SYSTEM, 11},
     {"liblog.so.0", BESIDE, 11},          {"libbase.so.0", BESIDE, 11},
     {"libsigchain.so.0", BESIDE, 11},     {"libnativebridge.so.0", BESIDE, 11},
@@ -36,7 +40,7 @@ static bool folder_of(int release, char *out, size_t bytes)
     if (!root || !*root) {
         if (release == 14)
             return false;
-        root = "";   /* installed */
+        root = ""; /* installed */
     }
     return snprintf(out, bytes, "%s/usr/lib/" TRIPLET "/android", root) < (int)bytes && access(out, X_OK) == 0;
 }
@@ -44,11 +48,13 @@ static bool folder_of(int release, char *out, size_t bytes)
 static enum strobe_status missing(int release, char *why, size_t why_bytes)
 {
     if (release == 14)
-        snprintf(why, why_bytes, "Android 14's runtime is not there: unpack android-libart 14 and what it depends on "
-                                 "into a folder, and name that in STROBE_ART14");
+        snprintf(why, why_bytes,
+                 "Android 14's runtime is not there: unpack android-libart 14 and what it depends on "
+                 "into a folder, and name that in STROBE_ART14");
     else
-        snprintf(why, why_bytes, "Android 11's runtime is not installed: apt-get install android-libart "
-                                 "android-libnativeloader android-libziparchive android-libbacktrace");
+        snprintf(why, why_bytes,
+                 "Android 11's runtime is not installed: apt-get install android-libart "
+                 "android-libnativeloader android-libziparchive android-libbacktrace");
     return STROBE_UNSUPPORTED;
 }
 
@@ -74,7 +80,11 @@ static const char link_methods[] =
 
 enum { PATCH_REACH = 64 << 20, SITES_EXPECTED = 3 };
 
-struct code { unsigned char *begin; size_t bytes; const void *inside; };
+struct code {
+    unsigned char *begin;
+    size_t bytes;
+    const void *inside;
+};
 
 static int find_code(struct dl_phdr_info *i, size_t bytes, void *ctx)
 {
@@ -116,7 +126,7 @@ static unsigned char *room_near(const struct code *c)
 
 static int lower_limit(unsigned char *function)
 {
-    static const unsigned char compare[] = {0x48, 0x3d, 0x00, 0x01, 0x00, 0x00, 0x77};   /* cmp rax, 256; ja */
+    static const unsigned char compare[] = {0x48, 0x3d, 0x00, 0x01, 0x00, 0x00, 0x77}; /* cmp rax, 256; ja */
     for (size_t i = 0; i < 0x7000; i++)
         if (!memcmp(function + i, compare, sizeof compare))
             return poke(function + i + 3, "", 1);
@@ -159,7 +169,7 @@ static int lower_limit(unsigned char *function)
     uint32_t word[2];
     for (size_t i = 0; i < 0x6000; i += 4) {
         memcpy(word, function + i, sizeof word);
-        if ((word[0] & 0xfffffc1f) != 0xf104001f || (word[1] & 0xff00001f) != 0x54000008)   /* cmp xN, #256; b.hi */
+        if ((word[0] & 0xfffffc1f) != 0xf104001f || (word[1] & 0xff00001f) != 0x54000008) /* cmp xN, #256; b.hi */
             continue;
         word[0] &= ~0x003ffc00u;
         return poke(function + i, &word[0], 4);
@@ -182,9 +192,9 @@ static int skip_null_copies(const struct code *c, unsigned char *room)
         if (memcmp(site, copy, sizeof copy) != 0)
             continue;
         uint32_t checked[] = {
-            0x121e7442,                     /* and w2, w2, #~3 */
-            0x35000042,                     /* cbnz w2, to the last */
-            branch(room + 8, site + 20),    /* past the copy */
+            0x121e7442,                  /* and w2, w2, #~3 */
+            0x35000042,                  /* cbnz w2, to the last */
+            branch(room + 8, site + 20), /* past the copy */
             branch(room + 12, site + 4),
         };
         memcpy(room, checked, sizeof checked);

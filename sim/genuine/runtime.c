@@ -20,8 +20,15 @@ extern const char sim_art_core11[], sim_art_core11_end[], sim_art_core14[], sim_
 enum { OPTIONS_MAX = 16, CLASS_PATH_BYTES = 16384, FAKE_FIRST = 24, FAKE_LAST = 36, CORE14_SINCE = 34 };
 
 /* What JNI_CreateJavaVM takes (JNI specification, chapter 5). */
-struct vm_option { const char *text; void *more; };
-struct vm_arguments { int32_t version, count; struct vm_option *options; uint8_t ignore_unknown; };
+struct vm_option {
+    const char *text;
+    void *more;
+};
+struct vm_arguments {
+    int32_t version, count;
+    struct vm_option *options;
+    uint8_t ignore_unknown;
+};
 
 #if defined(__aarch64__) || defined(__SANITIZE_THREAD__)
 /* The runtime gives threads of its own stacks of 64 KiB, which the C library refuses here: they get larger ones. Found
@@ -125,8 +132,13 @@ static enum strobe_status create(struct sim_art *a, const struct sim_art_options
 {
     char path[CLASS_PATH_BYTES];
     struct vm_option list[OPTIONS_MAX] = {
-        {path, NULL}, {"-Ximage:/nonexistent/boot.art", NULL}, {"-Xnoimage-dex2oat", NULL}, {"-Xusejit:false", NULL},
-        {"-Xverify:none", NULL}, {"-Xuse-stderr-logger", NULL}, {"-Xmx64m", NULL},
+        {path, NULL},
+        {"-Ximage:/nonexistent/boot.art", NULL},
+        {"-Xnoimage-dex2oat", NULL},
+        {"-Xusejit:false", NULL},
+        {"-Xverify:none", NULL},
+        {"-Xuse-stderr-logger", NULL},
+        {"-Xmx64m", NULL},
     };
     struct vm_arguments arguments = {STROBE_JNI_VERSION, 7, list, 0};
     enum strobe_status status = class_path(a, options->dex, path, sizeof path, why, why_bytes);
@@ -137,9 +149,9 @@ static enum strobe_status create(struct sim_art *a, const struct sim_art_options
     if (options->inlined && !a->genuine)
         list[arguments.count++].text = "-Xfake-inlined";
     int32_t (*make)(struct strobe_jvm **, struct strobe_jni **, void *) =
-        (int32_t (*)(struct strobe_jvm **, struct strobe_jni **, void *))(uintptr_t)dlsym(a->library,
-                                                                                          "JNI_CreateJavaVM");
-    setenv("ANDROID_LOG_TAGS", "*:f", 0);   /* it tells of much that is as it should be */
+        (int32_t(*)(struct strobe_jvm **, struct strobe_jni **, void *))(uintptr_t)dlsym(a->library,
+                                                                                         "JNI_CreateJavaVM");
+    setenv("ANDROID_LOG_TAGS", "*:f", 0); /* it tells of much that is as it should be */
     int32_t made = make ? make(&a->vm, &a->env, &arguments) : STROBE_JNI_DETACHED;
     if (made == STROBE_JNI_OK)
         return STROBE_OK;

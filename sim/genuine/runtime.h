@@ -16,21 +16,21 @@
 #include <stddef.h>
 
 struct sim_art_options {
-    bool interpreted;            /* -Xint: shadow frames; else quick frames where the runtime has them */
-    bool inlined;                /* fakes, not interpreted: small callees are inlined (-Xfake-inlined) */
-    const char *const *dex;      /* more dex files of the boot class path, paths, NULL at the end; NULL = none */
-    void (*prepare)(void *library);   /* fakes: called with the library before it is started; NULL = nothing to do */
-    const char *library;         /* another file for the runtime's library; NULL = the one by name */
+    bool interpreted;               /* -Xint: shadow frames; else quick frames where the runtime has them */
+    bool inlined;                   /* fakes, not interpreted: small callees are inlined (-Xfake-inlined) */
+    const char *const *dex;         /* more dex files of the boot class path, paths, NULL at the end; NULL = none */
+    void (*prepare)(void *library); /* fakes: called with the library before it is started; NULL = nothing to do */
+    const char *library;            /* another file for the runtime's library; NULL = the one by name */
 };
 
 struct sim_art {
     const char *name;
-    void *library;               /* as dlopen gave it */
-    const char *library_name;    /* by which strobe_libart_open finds it */
+    void *library;            /* as dlopen gave it */
+    const char *library_name; /* by which strobe_libart_open finds it */
     int api;
     bool genuine;
     struct strobe_jvm *vm;
-    struct strobe_jni *env;      /* of the calling thread, its main thread */
+    struct strobe_jni *env; /* of the calling thread, its main thread */
 };
 
 /* True for a name of the above; *api its level. */

@@ -57,7 +57,10 @@ static void say_object(struct sim_kernel *k, const struct sim_thread_inside *t)
     case SIM_WAIT_COND: say_name(k, ((const struct sim_cond *)t->object)->name, "a condition"); break;
     case SIM_WAIT_SEM: say_name(k, ((const struct sim_sem *)t->object)->name, "a semaphore"); break;
     case SIM_WAIT_PARK: say(k, "an unpark"); break;
-    case SIM_WAIT_JOIN: say(k, "the end of "); say_thread(k, waits_for(t)); break;
+    case SIM_WAIT_JOIN:
+        say(k, "the end of ");
+        say_thread(k, waits_for(t));
+        break;
     case SIM_WAIT_STOP: say(k, "a stop"); break;
     case SIM_WAIT_SLEEP:
     case SIM_WAIT_IO: say(k, "time"); break;

@@ -12,7 +12,7 @@
 #endif
 #ifndef VALGRIND_STACK_REGISTER
 #define VALGRIND_STACK_REGISTER(low, high) 0
-#define VALGRIND_STACK_DEREGISTER(id) (void)(id)
+#define VALGRIND_STACK_DEREGISTER(id)      (void)(id)
 #endif
 
 #ifndef __has_feature
@@ -29,17 +29,17 @@
 #endif
 
 #ifdef CHECKS_ADDRESSES
-enum { STACK_FACTOR = 4 };                          /* its frames are several times as large */
+enum { STACK_FACTOR = 4 }; /* its frames are several times as large */
 #else
 enum { STACK_FACTOR = 1 };
 #endif
-enum { GUARD_BYTES = 64 << 10, KEPT_MAX = 256 };    /* a guard page of the largest pages there are */
+enum { GUARD_BYTES = 64 << 10, KEPT_MAX = 256 }; /* a guard page of the largest pages there are */
 
 /* ---- stacks: at the high end of each the note of where it is */
 
 struct sim_stack {
     struct sim_stack *next;
-    uint8_t *low;                    /* above the guard */
+    uint8_t *low; /* above the guard */
     unsigned checker_id;
 };
 
@@ -55,8 +55,8 @@ void sim_fiber_stack_bytes(size_t bytes)
 
 static struct sim_stack *stack_map(void)
 {
-    uint8_t *memory = mmap(NULL, GUARD_BYTES + stack_bytes, PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *memory =
+        mmap(NULL, GUARD_BYTES + stack_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     uint8_t *low = memory + GUARD_BYTES, *high = low + stack_bytes;
@@ -100,8 +100,14 @@ static void stack_give(struct sim_stack *s)
 
 /* ---- thread-local bytes, in pieces that one move copies */
 
-static struct piece { void *address; bool word; } pieces[SIM_FIBER_LOCAL_BYTES];
-static struct local { const void *address; size_t bytes; } locals[SIM_FIBER_LOCAL_BYTES];
+static struct piece {
+    void *address;
+    bool word;
+} pieces[SIM_FIBER_LOCAL_BYTES];
+static struct local {
+    const void *address;
+    size_t bytes;
+} locals[SIM_FIBER_LOCAL_BYTES];
 static unsigned piece_count, local_count;
 
 void sim_fiber_local(void *address, size_t bytes)
@@ -113,10 +119,10 @@ void sim_fiber_local(void *address, size_t bytes)
         taken += locals[i].bytes;
     }
     assert(bytes > 0 && taken + bytes <= SIM_FIBER_LOCAL_BYTES);
-    locals[local_count++] = (struct local){ address, bytes };
+    locals[local_count++] = (struct local){address, bytes};
     for (size_t at = 0; at < bytes;) {
         bool word = bytes - at >= sizeof(uint64_t);
-        pieces[piece_count++] = (struct piece){ (uint8_t *)address + at, word };
+        pieces[piece_count++] = (struct piece){(uint8_t *)address + at, word};
         at += word ? sizeof(uint64_t) : 1;
     }
 }
@@ -140,7 +146,7 @@ void sim_fiber_swap_locals(struct sim_fiber *from, const struct sim_fiber *to)
 
 /* ---- the switch */
 
-static struct sim_fiber *left, *entered;   /* by the last switch */
+static struct sim_fiber *left, *entered; /* by the last switch */
 
 /* First thing on the stack that was switched to. */
 static void arrived(struct sim_fiber *here)
@@ -190,14 +196,14 @@ void sim_fiber_begin(void);
 static void lay_first_frame(struct sim_fiber *f, uint8_t *high)
 {
 #ifdef __x86_64__
-    enum { MXCSR = 0x1f80, FCW = 0x37f };    /* as the ABI has them at the start of a process */
+    enum { MXCSR = 0x1f80, FCW = 0x37f }; /* as the ABI has them at the start of a process */
     struct {
         uint32_t mxcsr, fcw;
         void *r15, *r14;
         void (*r13)(void *);
         void *r12, *rbx, *rbp;
         void (*rip)(void);
-    } frame = { .mxcsr = MXCSR, .fcw = FCW, .r13 = begin, .r12 = f, .rip = sim_fiber_begin };
+    } frame = {.mxcsr = MXCSR, .fcw = FCW, .r13 = begin, .r12 = f, .rip = sim_fiber_begin};
 #else
     struct {
         void *x19;
@@ -205,9 +211,9 @@ static void lay_first_frame(struct sim_fiber *f, uint8_t *high)
         void *x21_28[8], *x29;
         void (*x30)(void);
         uint64_t d8_15[8], fpcr, unused;
-    } frame = { .x19 = f, .x20 = begin, .x30 = sim_fiber_begin };
+    } frame = {.x19 = f, .x20 = begin, .x30 = sim_fiber_begin};
 #endif
-    high -= 16;                              /* a frame record of zeros ends the walk of frame pointers */
+    high -= 16; /* a frame record of zeros ends the walk of frame pointers */
     memset(high, 0, 16);
     f->sp = high - sizeof frame;
     memcpy(f->sp, &frame, sizeof frame);

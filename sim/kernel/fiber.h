@@ -21,21 +21,21 @@
 #endif
 
 enum {
-    SIM_FIBER_STACK_BYTES = 256 << 10,   /* unless sim_fiber_stack_bytes says otherwise */
-    SIM_FIBER_LOCAL_BYTES = 64,      /* room for what is thread-local */
+    SIM_FIBER_STACK_BYTES = 256 << 10, /* unless sim_fiber_stack_bytes says otherwise */
+    SIM_FIBER_LOCAL_BYTES = 64,        /* room for what is thread-local */
 };
 
 struct sim_fiber {
-    void *sp;                        /* while it does not run */
-    struct sim_stack *stack;         /* NULL: it runs on a stack that was there before */
+    void *sp;                /* while it does not run */
+    struct sim_stack *stack; /* NULL: it runs on a stack that was there before */
     void (*entry)(void *arg);
     void *arg;
-    bool ending;                     /* its next switch is its last */
+    bool ending; /* its next switch is its last */
     uint8_t locals[SIM_FIBER_LOCAL_BYTES];
-    const void *low;                 /* of its stack, and its size: known for every fiber once it was left */
+    const void *low; /* of its stack, and its size: known for every fiber once it was left */
     size_t bytes;
-    void *shadow;                    /* the address checker's stack of it */
-    void *watcher;                   /* the race checker's name of it */
+    void *shadow;  /* the address checker's stack of it */
+    void *watcher; /* the race checker's name of it */
 #ifdef SIM_FIBER_UCONTEXT
     ucontext_t context;
 #endif
@@ -58,7 +58,9 @@ void sim_fiber_close(struct sim_fiber *f);
 void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to);
 
 /* Where a fiber that was left stands: in the switch's caller, or at its begin. False: not known on this machine. */
-struct sim_fiber_place { uint64_t pc, sp, fp; };
+struct sim_fiber_place {
+    uint64_t pc, sp, fp;
+};
 bool sim_fiber_place(const struct sim_fiber *f, struct sim_fiber_place *out);
 
 /* From now on `bytes` bytes at `address` are each fiber's own: saved and loaded at every switch. Once for each address

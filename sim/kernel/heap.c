@@ -70,7 +70,7 @@ static void sink(struct sim_heap *h, uint32_t place, struct sim_heap_entry e)
 void sim_heap_put(struct sim_heap *h, struct sim_node *n, uint64_t key)
 {
     assert(n->place == 0 && h->count + 1 < h->room);
-    rise(h, ++h->count, (struct sim_heap_entry){ key, h->puts++, n });
+    rise(h, ++h->count, (struct sim_heap_entry){key, h->puts++, n});
 }
 
 static void fill(struct sim_heap *h, uint32_t place)
@@ -94,7 +94,7 @@ struct sim_node *sim_heap_take(struct sim_heap *h)
 
 struct sim_heap_entry sim_heap_exchange(struct sim_heap *h, struct sim_node *n, uint64_t key)
 {
-    struct sim_heap_entry in = { key, h->puts++, n };
+    struct sim_heap_entry in = {key, h->puts++, n};
     if (!h->count || before(&in, &h->entries[1]))
         return in;
     struct sim_heap_entry least = h->entries[1];

@@ -10,12 +10,17 @@
 #include <stdint.h>
 
 /* Embedded in what is kept. `place` is 0 while it is in no heap. */
-struct sim_node { uint32_t place, kind; };
+struct sim_node {
+    uint32_t place, kind;
+};
 
-struct sim_heap_entry { uint64_t key, order; struct sim_node *node; };
+struct sim_heap_entry {
+    uint64_t key, order;
+    struct sim_node *node;
+};
 
 struct sim_heap {
-    struct sim_heap_entry *entries;      /* from 1 */
+    struct sim_heap_entry *entries; /* from 1 */
     uint32_t count, room;
     uint64_t puts;
 };

@@ -19,8 +19,15 @@ enum sim_event { SIM_EVENT_CORE, SIM_EVENT_TIMER, SIM_EVENT_SIGNAL, SIM_EVENT_CA
 
 enum sim_wait {
     SIM_WAIT_NONE,
-    SIM_WAIT_SLEEP, SIM_WAIT_COND, SIM_WAIT_SEM, SIM_WAIT_PARK,                    /* interruptible */
-    SIM_WAIT_IO, SIM_WAIT_MUTEX, SIM_WAIT_READ, SIM_WAIT_WRITE, SIM_WAIT_JOIN,
+    SIM_WAIT_SLEEP,
+    SIM_WAIT_COND,
+    SIM_WAIT_SEM,
+    SIM_WAIT_PARK, /* interruptible */
+    SIM_WAIT_IO,
+    SIM_WAIT_MUTEX,
+    SIM_WAIT_READ,
+    SIM_WAIT_WRITE,
+    SIM_WAIT_JOIN,
     SIM_WAIT_STOP,
 };
 
@@ -32,15 +39,15 @@ struct sim_core {
     struct sim_thread_inside *displaced; /* by a realtime thread, which comes back when that one goes */
     bool arriving;                       /* the switch to `thread` still costs */
     uint64_t slice_end_ns;
-    uint64_t idle_since_ns;              /* while it has no thread */
+    uint64_t idle_since_ns; /* while it has no thread */
 
     /* Its line, in a schedule with a line for each core (lines.c). */
     struct sim_thread_inside *line_first, *line_last;
-    uint32_t line_ready;                 /* threads in it that could run */
-    uint64_t average_ns;                 /* what each of its threads is due, when it was looked at last */
-    uint64_t balance_ns;                 /* when it compares its line with others again */
-    bool fell_idle;                      /* it has not looked at other lines since */
-    bool gives_way;                      /* a thread that preempts its thread has come to the line */
+    uint32_t line_ready; /* threads in it that could run */
+    uint64_t average_ns; /* what each of its threads is due, when it was looked at last */
+    uint64_t balance_ns; /* when it compares its line with others again */
+    bool fell_idle;      /* it has not looked at other lines since */
+    bool gives_way;      /* a thread that preempts its thread has come to the line */
 };
 
 struct sim_thread_inside {
@@ -51,31 +58,31 @@ struct sim_thread_inside {
     void (*entry)(void *arg);
     void *arg;
     bool realtime, daemon;
-    bool was_started;                    /* by another thread, not before the run */
+    bool was_started; /* by another thread, not before the run */
 
     /* Processor time. */
     struct sim_core *core, *last_core;
-    uint64_t left_ns;                    /* of debt and compute, as of since_ns */
-    uint64_t since_ns;                   /* on the core, up to here accounted */
+    uint64_t left_ns;  /* of debt and compute, as of since_ns */
+    uint64_t since_ns; /* on the core, up to here accounted */
     uint64_t cpu_ns;
-    uint64_t weight, fair_ns;            /* fair_ns: CPU time weighted */
-    struct sim_node ready;               /* in the line for a core */
-    struct sim_core *displaced_from;     /* not in the line, but to come back to this one */
-    bool woken_late;                     /* on its way to an idle core, by another thread's call */
-    uint64_t rank;                       /* adversary: in the line, by priorities */
-    struct sim_core *in_line;            /* of the core: see lines.c; NULL = in none */
+    uint64_t weight, fair_ns;        /* fair_ns: CPU time weighted */
+    struct sim_node ready;           /* in the line for a core */
+    struct sim_core *displaced_from; /* not in the line, but to come back to this one */
+    bool woken_late;                 /* on its way to an idle core, by another thread's call */
+    uint64_t rank;                   /* adversary: in the line, by priorities */
+    struct sim_core *in_line;        /* of the core: see lines.c; NULL = in none */
     struct sim_thread_inside *line_next, *line_previous;
-    uint64_t deadline_ns, turn_end_ns;   /* of fair_ns */
-    int64_t lag_ns;                      /* when it left its line: what it was due and had not had */
+    uint64_t deadline_ns, turn_end_ns; /* of fair_ns */
+    int64_t lag_ns;                    /* when it left its line: what it was due and had not had */
     uint64_t left_core_ns;
-    bool lingers;                        /* in a line although it waits */
+    bool lingers; /* in a line although it waits */
 
     /* Its CPU timer. */
-    struct sim_cpu_timer clock;          /* period_ns == 0: it has none */
-    uint64_t clock_due_ns;               /* of its CPU time */
-    bool clock_rings;                    /* fn is to be called once the thread is in control, in no system call */
-    bool clock_busy;                     /* fn is being called */
-    bool in_kernel;                      /* what it computes is a system call's */
+    struct sim_cpu_timer clock; /* period_ns == 0: it has none */
+    uint64_t clock_due_ns;      /* of its CPU time */
+    bool clock_rings;           /* fn is to be called once the thread is in control, in no system call */
+    bool clock_busy;            /* fn is being called */
+    bool in_kernel;             /* what it computes is a system call's */
     struct sim_cpu_timer_stats clock_stats;
 
     /* The wait it is in. */
@@ -85,23 +92,23 @@ struct sim_thread_inside {
     struct sim_thread_inside *next, *previous;
     struct sim_node timer;
     enum sim_wake wake;
-    uint64_t leaves_wait_ns;             /* CPU time that it needs yet to leave its wait */
-    bool spurious;                       /* its timer ends the wait for no reason */
-    bool delayed;                        /* ready, but not before its timer */
-    bool permit;                         /* park's */
-    enum sim_wait taking;                /* woken to take a lock: which kind, and which */
+    uint64_t leaves_wait_ns; /* CPU time that it needs yet to leave its wait */
+    bool spurious;           /* its timer ends the wait for no reason */
+    bool delayed;            /* ready, but not before its timer */
+    bool permit;             /* park's */
+    enum sim_wait taking;    /* woken to take a lock: which kind, and which */
     void *taken;
     struct sim_waiters joiners;
 
     /* Stops. */
-    struct sim_thread_inside *stopper;   /* waits for this thread to stop */
-    struct sim_thread_inside *stopping;  /* as stopper: whom */
-    enum strobe_status stop_status;      /* as stopper: what came of it */
-    struct sim_node signal;              /* on its way to this thread */
-    bool stop_due;                       /* stops when next on a core */
-    bool errand;                         /* blocked, in line for a core for the signal only */
+    struct sim_thread_inside *stopper;  /* waits for this thread to stop */
+    struct sim_thread_inside *stopping; /* as stopper: whom */
+    enum strobe_status stop_status;     /* as stopper: what came of it */
+    struct sim_node signal;             /* on its way to this thread */
+    bool stop_due;                      /* stops when next on a core */
+    bool errand;                        /* blocked, in line for a core for the signal only */
     bool stopped;
-    const struct sim_thread *held_by;    /* stopped: who is to let it go */
+    const struct sim_thread *held_by; /* stopped: who is to let it go */
     uint64_t held_since_ns;
 
     /* The search for a circle of waits that met it last, and by way of whom; who is to be looked at after it. */
@@ -115,22 +122,22 @@ struct sim_kernel {
     struct sim_kernel_options options;
     struct sim_observer observer;
     uint64_t now_ns;
-    struct sim_thread_inside *running;   /* executes; NULL while events are taken */
+    struct sim_thread_inside *running; /* executes; NULL while events are taken */
     struct sim_heap events;
-    struct sim_core *due_now;            /* its event comes before all in the heap */
-    struct sim_heap_entry taken;         /* out of the heap already and next; no node: none is */
+    struct sim_core *due_now;    /* its event comes before all in the heap */
+    struct sim_heap_entry taken; /* out of the heap already and next; no node: none is */
     struct sim_heap ready;
     struct sim_core cores[64];
-    bool has_lines;                      /* each core has a line of its own */
-    uint32_t idle_cores, displaced;      /* displaced: threads that stand beside a core */
-    uint64_t fair_floor_ns;              /* nobody who can run has had less */
+    bool has_lines;                 /* each core has a line of its own */
+    uint32_t idle_cores, displaced; /* displaced: threads that stand beside a core */
+    uint64_t fair_floor_ns;         /* nobody who can run has had less */
     struct sim_fiber outside;
-    struct sim_fiber *host;              /* the fiber that executes or takes events */
-    struct sim_fiber *remains;           /* of a thread that ended on it: to be closed after the next switch */
+    struct sim_fiber *host;    /* the fiber that executes or takes events */
+    struct sim_fiber *remains; /* of a thread that ended on it: to be closed after the next switch */
     struct sim_thread_inside *all, **all_end;
-    struct sim_call *calls;              /* for reuse */
+    struct sim_call *calls; /* for reuse */
     uint32_t calls_due;
-    uint32_t count, alive, awaited;      /* threads ever; not ended; of these no daemons */
+    uint32_t count, alive, awaited; /* threads ever; not ended; of these no daemons */
     uint32_t next_tid, stopped;
     uint64_t searches;
     struct sim_node limit;
@@ -138,10 +145,10 @@ struct sim_kernel {
     enum sim_end end;
     char why[512];
     struct sim_kernel_stats stats;
-    struct sim_random random;            /* adversary */
-    struct sim_random chance;            /* lateness */
-    int64_t busy_average;                /* cores that are busy, on average, in 2^-20 of one (lines.c) */
-    uint64_t busy_since_ns;              /* up to here */
+    struct sim_random random; /* adversary */
+    struct sim_random chance; /* lateness */
+    int64_t busy_average;     /* cores that are busy, on average, in 2^-20 of one (lines.c) */
+    uint64_t busy_since_ns;   /* up to here */
     bool by_priority;
     uint64_t fuse_scale, lowest_rank;
 };

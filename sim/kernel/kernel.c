@@ -32,7 +32,7 @@ struct sim_kernel *sim_kernel_open(const struct sim_kernel_options *options, con
     k->has_lines = options->machine.turn_ns && options->schedule == SIM_FAIR;
     k->idle_cores = options->cores;
     for (uint32_t i = 0; i < options->cores; i++) {
-        k->cores[i] = (struct sim_core){ .event.kind = SIM_EVENT_CORE, .index = i };
+        k->cores[i] = (struct sim_core){.event.kind = SIM_EVENT_CORE, .index = i};
         sim_line_open(&k->cores[i]);
     }
     sim_fiber_adopt(&k->outside);
@@ -99,8 +99,11 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
         free(t);
         return NULL;
     }
-    t->shown = (struct sim_thread){ .tid = options->tid ? options->tid : k->next_tid, .serial = k->count++,
-                                    .name = options->name, .user = options->user, .inside = t };
+    t->shown = (struct sim_thread){.tid = options->tid ? options->tid : k->next_tid,
+                                   .serial = k->count++,
+                                   .name = options->name,
+                                   .user = options->user,
+                                   .inside = t};
     if (t->shown.tid >= k->next_tid && t->shown.tid <= COUNTED_TIDS)
         k->next_tid = t->shown.tid + 1;
     t->kernel = k;
@@ -120,7 +123,7 @@ struct sim_thread *sim_thread_start(struct sim_kernel *k, const struct sim_threa
     t->shown.state = SIM_READY;
     t->was_started = t->woken_late = k->running != NULL;
     sim_make_ready(k, t);
-    t->leaves_wait_ns = 0;       /* it was in no wait */
+    t->leaves_wait_ns = 0; /* it was in no wait */
     return &t->shown;
 }
 

@@ -45,32 +45,32 @@ struct sim_machine {
 
 struct sim_kernel_options {
     uint64_t seed;
-    uint32_t cores;              /* 1 .. 64 */
+    uint32_t cores; /* 1 .. 64 */
     enum sim_schedule schedule;
-    uint64_t slice_ns;           /* 0 = 3 ms */
-    uint64_t switch_ns;          /* what a switch costs the core; charged to nobody */
-    uint64_t signal_ns;          /* from sim_stop's request until a running thread stops */
-    uint64_t limit_ns;           /* the run ends then at the latest */
+    uint64_t slice_ns;  /* 0 = 3 ms */
+    uint64_t switch_ns; /* what a switch costs the core; charged to nobody */
+    uint64_t signal_ns; /* from sim_stop's request until a running thread stops */
+    uint64_t limit_ns;  /* the run ends then at the latest */
     struct sim_machine machine;
 };
 
 enum sim_end {
-    SIM_END_DONE,                /* all threads that are no daemons have ended */
-    SIM_END_LIMIT,               /* limit_ns reached */
-    SIM_END_ASKED,               /* sim_kernel_end was called */
-    SIM_END_DEADLOCK,            /* nothing can move any more, or a cycle of threads waits for itself */
-    SIM_END_FORBIDDEN,           /* sim_forbidden was called */
-    SIM_END_MEMORY,              /* the host has no memory left */
+    SIM_END_DONE,      /* all threads that are no daemons have ended */
+    SIM_END_LIMIT,     /* limit_ns reached */
+    SIM_END_ASKED,     /* sim_kernel_end was called */
+    SIM_END_DEADLOCK,  /* nothing can move any more, or a cycle of threads waits for itself */
+    SIM_END_FORBIDDEN, /* sim_forbidden was called */
+    SIM_END_MEMORY,    /* the host has no memory left */
 };
 
 /* How a blocking call came to its end. */
 enum sim_wake {
-    SIM_WAKE_NONE,               /* it did not block */
-    SIM_WAKE_THREAD,             /* handed over by self->waker at self->woken_ns */
+    SIM_WAKE_NONE,   /* it did not block */
+    SIM_WAKE_THREAD, /* handed over by self->waker at self->woken_ns */
     SIM_WAKE_TIMEOUT,
-    SIM_WAKE_INTERRUPT,          /* a signal, or sim_interrupt */
-    SIM_WAKE_DEVICE,             /* I/O completed, or a callback of sim_at posted or unparked */
-    SIM_WAKE_SPURIOUS,           /* by the adversary: a condition wait that nobody ended */
+    SIM_WAKE_INTERRUPT, /* a signal, or sim_interrupt */
+    SIM_WAKE_DEVICE,    /* I/O completed, or a callback of sim_at posted or unparked */
+    SIM_WAKE_SPURIOUS,  /* by the adversary: a condition wait that nobody ended */
 };
 
 enum sim_state { SIM_NEW, SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_ENDED };
@@ -79,30 +79,30 @@ struct sim_kernel;
 
 /* A virtual thread. Fields above the line may be read by anyone; what is below is the kernel's. */
 struct sim_thread {
-    uint32_t tid;                /* may be that of a thread that has ended (tid reuse) */
-    uint32_t serial;             /* unique in the run, from 0 */
+    uint32_t tid;    /* may be that of a thread that has ended (tid reuse) */
+    uint32_t serial; /* unique in the run, from 0 */
     enum sim_state state;
     const char *name;
-    void *user;                  /* the starter's */
-    struct sim_thread *waker;    /* who ended its last blocking call, NULL when no thread did; for a mutex, who released
-                                  * it last before this thread had it */
-    uint64_t woken_ns;           /* when that was (the release, not the return) */
+    void *user;               /* the starter's */
+    struct sim_thread *waker; /* who ended its last blocking call, NULL when no thread did; for a mutex, who released
+                               * it last before this thread had it */
+    uint64_t woken_ns;        /* when that was (the release, not the return) */
     uint64_t voluntary_switches, involuntary_switches;
-    uint64_t held_ns;            /* time it was stopped while it would have run */
-    uint64_t compute_ns;         /* the sim_compute under way: asked for ... */
-    uint64_t compute_left_ns;    /* ... and still to have, as of its last stop or switch */
-    uint64_t debt_ns;            /* charged, not yet computed */
+    uint64_t held_ns;         /* time it was stopped while it would have run */
+    uint64_t compute_ns;      /* the sim_compute under way: asked for ... */
+    uint64_t compute_left_ns; /* ... and still to have, as of its last stop or switch */
+    uint64_t debt_ns;         /* charged, not yet computed */
     /* ---- */
     struct sim_thread_inside *inside;
 };
 
 struct sim_thread_options {
-    const char *name;            /* kept by pointer */
-    uint32_t tid;                /* 0 = the next never used before, from 1; tids above 2^30 are not counted from */
-    int nice;                    /* -20 .. 19 */
+    const char *name; /* kept by pointer */
+    uint32_t tid;     /* 0 = the next never used before, from 1; tids above 2^30 are not counted from */
+    int nice;         /* -20 .. 19 */
     bool realtime;
-    bool daemon;                 /* the run does not wait for it */
-    void (*entry)(void *arg);    /* the thread ends when it returns */
+    bool daemon;              /* the run does not wait for it */
+    void (*entry)(void *arg); /* the thread ends when it returns */
     void *arg;
     void *user;
 };
@@ -177,17 +177,17 @@ void sim_compute_in_kernel(uint64_t ns);
  * thread and compute, but must not block. A period that ends while fn runs is lost. */
 
 enum sim_cpu_timer_way {
-    SIM_CPU_TIMER_EXACT,   /* as a task-clock event that counts user mode only: fires when it is due, but what falls due
-                            * inside a system call is lost */
-    SIM_CPU_TIMER_TICK,    /* as a POSIX timer on a thread's CPU clock: the kernel looks at it only at its ticks, of the
-                            * thread that is on a core then; inside a system call it fires at the call's end */
+    SIM_CPU_TIMER_EXACT, /* as a task-clock event that counts user mode only: fires when it is due, but what falls due
+                          * inside a system call is lost */
+    SIM_CPU_TIMER_TICK,  /* as a POSIX timer on a thread's CPU clock: the kernel looks at it only at its ticks, of the
+                          * thread that is on a core then; inside a system call it fires at the call's end */
 };
 
 struct sim_cpu_timer {
     enum sim_cpu_timer_way way;
-    uint64_t period_ns;          /* of the thread's CPU time, from now on; 0 = no timer any more */
-    uint64_t tick_ns;            /* TICK: the kernel's tick, at multiples of this time; 0 = 4 ms */
-    uint64_t cost_ns;            /* charged to the thread each time before fn: the signal's way in and out */
+    uint64_t period_ns; /* of the thread's CPU time, from now on; 0 = no timer any more */
+    uint64_t tick_ns;   /* TICK: the kernel's tick, at multiples of this time; 0 = 4 ms */
+    uint64_t cost_ns;   /* charged to the thread each time before fn: the signal's way in and out */
     void (*fn)(struct sim_thread *self, void *ctx);
     void *ctx;
 };
@@ -203,7 +203,9 @@ enum strobe_status sim_cpu_timer_ring(struct sim_thread *t);
 
 /* How often the thread's timer has called fn, and how often a period's end called nothing: it fell into a system call,
  * or more than one ended before fn could be called. Any. */
-struct sim_cpu_timer_stats { uint64_t fired, missed; };
+struct sim_cpu_timer_stats {
+    uint64_t fired, missed;
+};
 struct sim_cpu_timer_stats sim_cpu_timer_stats(const struct sim_thread *t);
 
 /* ---- sleeping and giving way ---- */
@@ -237,29 +239,31 @@ void sim_interrupt(struct sim_thread *t);
  * overtakes that waiter, and its own releases wake nobody until the waiter has come, found the mutex taken and said so
  * again. So at most one waiter of a mutex is on its way at a time. */
 
-struct sim_waiters { struct sim_thread_inside *first, *last; };
+struct sim_waiters {
+    struct sim_thread_inside *first, *last;
+};
 
 struct sim_mutex {
     const char *name;
     bool recursive;
     struct sim_thread *owner;
     uint32_t depth;
-    bool contended;                   /* a release is to wake a waiter */
-    struct sim_thread *released_by;   /* last, NULL at first */
+    bool contended;                 /* a release is to wake a waiter */
+    struct sim_thread *released_by; /* last, NULL at first */
     uint64_t released_ns;
     struct sim_waiters waiters;
 };
 enum sim_wake sim_mutex_lock(struct sim_mutex *m);
 bool sim_mutex_trylock(struct sim_mutex *m);
-void sim_mutex_unlock(struct sim_mutex *m);      /* the caller must own it */
+void sim_mutex_unlock(struct sim_mutex *m); /* the caller must own it */
 
 struct sim_rwlock {
     const char *name;
     struct sim_thread *writer;
     uint32_t readers;
-    struct sim_thread *released_by;   /* by a writer, or the last reader */
+    struct sim_thread *released_by; /* by a writer, or the last reader */
     uint64_t released_ns;
-    struct sim_thread *written_by;    /* the last writer to release: who ended the waits of readers */
+    struct sim_thread *written_by; /* the last writer to release: who ended the waits of readers */
     uint64_t written_ns;
     struct sim_waiters waiters;
 };
@@ -267,20 +271,28 @@ enum sim_wake sim_rwlock_read(struct sim_rwlock *l);
 enum sim_wake sim_rwlock_write(struct sim_rwlock *l);
 bool sim_rwlock_try_read(struct sim_rwlock *l);
 bool sim_rwlock_try_write(struct sim_rwlock *l);
-void sim_rwlock_unlock(struct sim_rwlock *l);    /* of the writer, or one of the readers */
+void sim_rwlock_unlock(struct sim_rwlock *l); /* of the writer, or one of the readers */
 
 /* Waits, the mutex released meanwhile (to whatever depth it is held) and held again at return. THREAD: waker and
  * woken_ns are those of the notify; the way back into the mutex has no part in them. */
-struct sim_cond { const char *name; struct sim_waiters waiters; };
+struct sim_cond {
+    const char *name;
+    struct sim_waiters waiters;
+};
 enum sim_wake sim_cond_wait(struct sim_cond *c, struct sim_mutex *m, uint64_t timeout_ns);
 /* Threads woken. One: the longest waiter; by seed when adversarial. */
 uint32_t sim_cond_notify(struct sim_cond *c);
 uint32_t sim_cond_notify_all(struct sim_cond *c);
 
 /* giver: who alone posts it, NULL when that is not known. */
-struct sim_sem { const char *name; uint32_t count; struct sim_thread *giver; struct sim_waiters waiters; };
+struct sim_sem {
+    const char *name;
+    uint32_t count;
+    struct sim_thread *giver;
+    struct sim_waiters waiters;
+};
 enum sim_wake sim_sem_wait(struct sim_sem *s, uint64_t timeout_ns);
-void sim_sem_post(struct sim_sem *s);                /* any */
+void sim_sem_post(struct sim_sem *s); /* any */
 
 /* As Unsafe.park: one permit a thread. unpark: any. */
 enum sim_wake sim_park(uint64_t timeout_ns);
@@ -294,9 +306,9 @@ enum sim_wake sim_join(struct sim_thread *t);
  * What the engine's suspend is made of. The caller blocks until the target is stopped or the time is over. */
 
 enum sim_stop_way {
-    SIM_STOP_SIGNAL,     /* as a signal handler: takes effect signal_ns after, when the target is on a core; a blocked
-                          * target is got out of bed for it, and if its wait is interruptible, that wait ends */
-    SIM_STOP_AT_ONCE,    /* as Mach's thread_suspend: in whatever state it is */
+    SIM_STOP_SIGNAL,  /* as a signal handler: takes effect signal_ns after, when the target is on a core; a blocked
+                       * target is got out of bed for it, and if its wait is interruptible, that wait ends */
+    SIM_STOP_AT_ONCE, /* as Mach's thread_suspend: in whatever state it is */
 };
 
 /* STROBE_OK: stopped, its compute_left_ns and registers stand. STROBE_LATE: not stopped in time, request withdrawn.
@@ -325,7 +337,9 @@ void sim_kill(struct sim_thread *t);
 
 /* ---- figures ---- */
 
-struct sim_kernel_stats { uint64_t switches, events, preemptions, atomic_preemptions; };
+struct sim_kernel_stats {
+    uint64_t switches, events, preemptions, atomic_preemptions;
+};
 struct sim_kernel_stats sim_kernel_stats(const struct sim_kernel *k);
 
 #endif

@@ -13,14 +13,20 @@
 enum { SIM_LATENESS_POINTS = 7, SIM_WAIT_SPANS = 5 };
 
 /* In thousandths: what part of all cases is at most as late as the figure of that point. */
-static const uint16_t sim_lateness_at[SIM_LATENESS_POINTS] = { 0, 250, 500, 750, 900, 990, 1000 };
+static const uint16_t sim_lateness_at[SIM_LATENESS_POINTS] = {0, 250, 500, 750, 900, 990, 1000};
 
 /* The lengths of waits that are measured, ns. */
-static const uint64_t sim_wait_spans_ns[SIM_WAIT_SPANS] = { 10000, 40000, 160000, 1000000, 5000000 };
+static const uint64_t sim_wait_spans_ns[SIM_WAIT_SPANS] = {10000, 40000, 160000, 1000000, 5000000};
 
-struct sim_lateness { uint64_t ns[SIM_LATENESS_POINTS]; };   /* not falling, less than 2^40 */
-struct sim_span_lateness { struct sim_lateness at[SIM_WAIT_SPANS]; };
-struct sim_span_cost { double ns[SIM_WAIT_SPANS]; };         /* CPU time */
+struct sim_lateness {
+    uint64_t ns[SIM_LATENESS_POINTS];
+}; /* not falling, less than 2^40 */
+struct sim_span_lateness {
+    struct sim_lateness at[SIM_WAIT_SPANS];
+};
+struct sim_span_cost {
+    double ns[SIM_WAIT_SPANS];
+}; /* CPU time */
 
 static inline bool sim_lateness_none(const struct sim_lateness *l)
 {
@@ -42,7 +48,10 @@ static inline uint64_t sim_lateness_draw(const struct sim_lateness *l, struct si
 }
 
 /* Where a length lies: from this of the measured ones on the given part of the way to the next, in 1024ths. */
-struct sim_span_place { int from; uint64_t part; };
+struct sim_span_place {
+    int from;
+    uint64_t part;
+};
 
 static inline struct sim_span_place sim_span_place(uint64_t span_ns)
 {
@@ -60,8 +69,7 @@ static inline uint64_t sim_span_between(uint64_t from, uint64_t to, uint64_t par
     return (from * (1024 - part) + to * part) / 1024;
 }
 
-static inline uint64_t sim_span_lateness_draw(const struct sim_span_lateness *l, uint64_t span_ns,
-                                              struct sim_random *r)
+static inline uint64_t sim_span_lateness_draw(const struct sim_span_lateness *l, uint64_t span_ns, struct sim_random *r)
 {
     struct sim_span_place p = sim_span_place(span_ns);
     struct sim_lateness between = l->at[p.from];

@@ -19,8 +19,8 @@
  * Realtime threads are not in these lines. */
 #include "sim/kernel/inside.h"
 
-#define HOT_NS ((uint64_t)500000)            /* sysctl_sched_migration_cost */
-#define BALANCE_NS ((uint64_t)32000000)      /* between busy cores */
+#define HOT_NS           ((uint64_t)500000)   /* sysctl_sched_migration_cost */
+#define BALANCE_NS       ((uint64_t)32000000) /* between busy cores */
 #define AVERAGE_AT_FIRST ((uint64_t)1 << 40)
 
 static uint64_t weighted(const struct sim_thread_inside *t, uint64_t ns)
@@ -203,7 +203,7 @@ static struct sim_core *lightest(struct sim_kernel *k)
  * before the number of idle cores changes. */
 void sim_line_note_busy(struct sim_kernel *k)
 {
-    const uint64_t decay_ns = 46166000;      /* 32 ms / ln 2 */
+    const uint64_t decay_ns = 46166000; /* 32 ms / ln 2 */
     uint64_t ns = k->now_ns - k->busy_since_ns;
     int64_t busy = (int64_t)(k->options.cores - k->idle_cores) << 20;
     k->busy_since_ns = k->now_ns;
@@ -211,7 +211,7 @@ void sim_line_note_busy(struct sim_kernel *k)
         uint64_t step = ns < decay_ns / 8 ? ns : decay_ns / 8;
         k->busy_average += (busy - k->busy_average) * (int64_t)(step / 64) / (int64_t)(decay_ns / 64);
         if (step == decay_ns / 8 && k->busy_average - busy < 1024 && busy - k->busy_average < 1024)
-            break;       /* however much longer it was so */
+            break; /* however much longer it was so */
     }
 }
 
@@ -221,7 +221,7 @@ static bool looks_for_idle(struct sim_kernel *k)
 {
     int64_t cores = k->options.cores;
     sim_line_note_busy(k);
-    int64_t used = k->busy_average / cores >> 10, scaled = used * 117 / 100;   /* of a core, in 1024ths */
+    int64_t used = k->busy_average / cores >> 10, scaled = used * 117 / 100; /* of a core, in 1024ths */
     return cores * (1024 - scaled * scaled / 1024) / 1024 >= 1;
 }
 

@@ -8,7 +8,9 @@
 
 #include "engine/base/mix.h"
 
-struct sim_random { uint64_t s[4]; };
+struct sim_random {
+    uint64_t s[4];
+};
 
 static inline struct sim_random sim_random_seed(uint64_t seed, uint64_t stream)
 {

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define OWNER(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define OWNER(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-static const uint64_t NOT_REALTIME = (uint64_t)1 << 63;   /* in the keys of the line */
+static const uint64_t NOT_REALTIME = (uint64_t)1 << 63; /* in the keys of the line */
 
 /* ---- CPU time */
 
@@ -120,12 +120,12 @@ void sim_replan(struct sim_kernel *k, struct sim_core *core)
 
 static void new_slice(struct sim_kernel *k, struct sim_core *core)
 {
-    if (k->has_lines) {      /* the next tick */
+    if (k->has_lines) { /* the next tick */
         core->slice_end_ns = (k->now_ns / k->options.slice_ns + 1) * k->options.slice_ns;
         return;
     }
-    core->slice_end_ns = sim_later(k->now_ns, k->options.schedule == SIM_FAIR ? k->options.slice_ns
-                                                                             : sim_adversary_slice(k));
+    core->slice_end_ns =
+        sim_later(k->now_ns, k->options.schedule == SIM_FAIR ? k->options.slice_ns : sim_adversary_slice(k));
 }
 
 static void arrive(struct sim_kernel *k, struct sim_core *core)
@@ -305,7 +305,7 @@ static void preempt(struct sim_kernel *k, struct sim_core *core)
 {
     struct sim_thread_inside *t = core->thread;
     if (t == k->running) {
-        core->slice_end_ns = k->now_ns;      /* it goes when it next uses time */
+        core->slice_end_ns = k->now_ns; /* it goes when it next uses time */
         core->gives_way = true;
         return;
     }
@@ -430,7 +430,7 @@ static bool gives_way(struct sim_kernel *k, struct sim_core *core)
     struct sim_thread_inside *t = core->thread;
     if (k->has_lines)
         return line_gives_way(k, core);
-    if (core->displaced) {       /* the realtime thread stays: the other one goes where it can */
+    if (core->displaced) { /* the realtime thread stays: the other one goes where it can */
         struct sim_thread_inside *other = core->displaced;
         sim_leave_line(k, other);
         queue(k, other);
@@ -466,7 +466,7 @@ enum strobe_status sim_at(struct sim_kernel *k, uint64_t time_ns, void (*fn)(voi
         k->calls = call->next;
     else if (!(call = malloc(sizeof *call)))
         return STROBE_IO;
-    *call = (struct sim_call){ .event.kind = SIM_EVENT_CALL, .fn = fn, .ctx = ctx };
+    *call = (struct sim_call){.event.kind = SIM_EVENT_CALL, .fn = fn, .ctx = ctx};
     k->calls_due++;
     sim_heap_put(&k->events, &call->event, time_ns > k->now_ns ? time_ns : k->now_ns);
     return STROBE_OK;
@@ -545,7 +545,10 @@ static void timer_event(struct sim_kernel *k, struct sim_thread_inside *t)
         sim_stop_withdraw(t);
         sim_rouse(t, SIM_WAKE_TIMEOUT, NULL);
     } else {
-        sim_rouse(t, t->waits == SIM_WAIT_IO ? SIM_WAKE_DEVICE : t->spurious ? SIM_WAKE_SPURIOUS : SIM_WAKE_TIMEOUT,
+        sim_rouse(t,
+                  t->waits == SIM_WAIT_IO ? SIM_WAKE_DEVICE
+                  : t->spurious           ? SIM_WAKE_SPURIOUS
+                                          : SIM_WAKE_TIMEOUT,
                   NULL);
     }
 }

@@ -34,7 +34,7 @@ void sim_signal_due(struct sim_thread_inside *t)
 {
     struct sim_kernel *k = t->kernel;
     if (t->shown.state == SIM_RUNNING) {
-        t->shown.voluntary_switches++;       /* the handler waits to be let go */
+        t->shown.voluntary_switches++; /* the handler waits to be let go */
         sim_off_core(k, t, false);
         sim_stop_taken(t);
         sim_refill(k);

@@ -81,7 +81,7 @@ void sim_end_wait(struct sim_thread_inside *t)
 void sim_rouse(struct sim_thread_inside *t, enum sim_wake how, struct sim_thread_inside *waker)
 {
     struct sim_kernel *k = t->kernel;
-    bool stopped_somebody = t->waits == SIM_WAIT_STOP;   /* its way back is in how late stops are */
+    bool stopped_somebody = t->waits == SIM_WAIT_STOP; /* its way back is in how late stops are */
     sim_end_wait(t);
     t->wake = how;
     t->shown.waker = waker ? &waker->shown : NULL;
@@ -90,7 +90,7 @@ void sim_rouse(struct sim_thread_inside *t, enum sim_wake how, struct sim_thread
     if (t->stopped)
         t->held_since_ns = k->now_ns;
     else if (t->errand)
-        t->errand = false;       /* it is in the line already */
+        t->errand = false; /* it is in the line already */
     else {
         t->woken_late = waker && waker != t && !stopped_somebody;
         sim_make_ready(k, t);
@@ -256,7 +256,7 @@ enum sim_wake sim_rwlock_read(struct sim_rwlock *l)
         sim_block(t, SIM_WAIT_READ, l, &l->waiters, UINT64_MAX);
     l->readers++;
     t->taking = SIM_WAIT_NONE;
-    if (how == SIM_WAKE_THREAD) {   /* whatever readers did since */
+    if (how == SIM_WAKE_THREAD) { /* whatever readers did since */
         t->shown.waker = l->written_by;
         t->shown.woken_ns = l->written_ns;
     }
@@ -332,7 +332,7 @@ enum sim_wake sim_cond_wait(struct sim_cond *c, struct sim_mutex *m, uint64_t ti
     struct sim_thread *waker = t->shown.waker;
     uint64_t woken_ns = t->shown.woken_ns;
     mutex_take(m, t);
-    m->contended = true;      /* a thread that comes out of a condition does not look whether others wait */
+    m->contended = true; /* a thread that comes out of a condition does not look whether others wait */
     m->depth = depth;
     t->shown.waker = waker;
     t->shown.woken_ns = woken_ns;

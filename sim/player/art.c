@@ -1,9 +1,9 @@
 #include "sim/player/art.h"
 
-#include "sim/genuine/detour.h"
-#include "sim/player/dex/dex.h"
-#include "sim/genuine/jni_calls.h"
 #include "engine/cmd/preload.h"
+#include "sim/genuine/detour.h"
+#include "sim/genuine/jni_calls.h"
+#include "sim/player/dex/dex.h"
 #include "sim/player/runtime.h"
 
 #include <dlfcn.h>
@@ -171,14 +171,14 @@ static void look_at_operations(const struct opening *o)
 
 static enum strobe_status begin_capture(const struct opening *o, const char *session)
 {
-    struct strobe_art_options options = {.session_path = session, .library = o->art->art.library_name,
-                                         .api = o->art->art.api, .hooker = &sim_detour};
-    struct strobe_netease_options netease = {.session_path = session, .library = o->art->art.library_name,
-                                             .api = o->art->art.api};
+    struct strobe_art_options options = {
+        .session_path = session, .library = o->art->art.library_name, .api = o->art->art.api, .hooker = &sim_detour};
+    struct strobe_netease_options netease = {
+        .session_path = session, .library = o->art->art.library_name, .api = o->art->art.api};
     o->art->by_netease = o->play->policy && !strcmp(o->play->policy, "netease");
-    enum strobe_status status =
-        o->art->by_netease ? sim_real_seat.begin_netease(o->art->art.vm, &netease, o->why, o->room)
-                           : sim_real_seat.begin(o->art->art.vm, &options, o->why, o->room);
+    enum strobe_status status = o->art->by_netease
+                                    ? sim_real_seat.begin_netease(o->art->art.vm, &netease, o->why, o->room)
+                                    : sim_real_seat.begin(o->art->art.vm, &options, o->why, o->room);
     o->art->captured = status == STROBE_OK;
     return status;
 }
@@ -189,7 +189,7 @@ static void end_capture(struct sim_real_play *play)
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "director", NULL};
     void *env = NULL;
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
-        (int32_t (*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(p->art.vm, STROBE_JVM_ATTACH);
+        (int32_t(*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(p->art.vm, STROBE_JVM_ATTACH);
     if (p->captured && attach(p->art.vm, &env, &how) == STROBE_JNI_OK)
         (p->by_netease ? sim_real_seat.end_netease : sim_real_seat.end)();
 }
@@ -232,9 +232,12 @@ static uint64_t charged_ns(void)
     return sim_real_seat.charged_ns ? sim_real_seat.charged_ns() : 0;
 }
 
-enum { STACK_BYTES = 16 << 20 };   /* an interpreter's frames take more */
+enum { STACK_BYTES = 16 << 20 }; /* an interpreter's frames take more */
 
 const struct sim_real_runtime sim_real_runtime = {
-    .stage = &sim_stage_art, .stack_bytes = STACK_BYTES, .open = open_runtime, .end = end_capture,
+    .stage = &sim_stage_art,
+    .stack_bytes = STACK_BYTES,
+    .open = open_runtime,
+    .end = end_capture,
     .charged_ns = charged_ns,
 };

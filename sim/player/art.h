@@ -6,37 +6,40 @@
 #include "sim/genuine/runtime.h"
 #include "sim/player/play.h"
 
-struct sim_art_method { strobe_jclass class; strobe_jmethod method; };
+struct sim_art_method {
+    strobe_jclass class;
+    strobe_jmethod method;
+};
 
 /* Objects and classes are global references. */
 struct sim_art_play {
     struct sim_art art;
-    struct sim_art_method *methods;       /* of the scenario */
+    struct sim_art_method *methods; /* of the scenario */
     struct sim_art_method allocate;
-    strobe_jobject thrown;                /* what is thrown: always this one, so that a throw allocates nothing */
+    strobe_jobject thrown; /* what is thrown: always this one, so that a throw allocates nothing */
     strobe_jclass object, thread;
     strobe_jmethod wait, notify, notify_all, current, sleep;
     strobe_jobject unsafe, queue, binder;
     strobe_jmethod park, unpark, poll, transact;
     struct sim_art_method load;
-    bool frees, unparks;                  /* the scenario does; else there is nothing to keep for it */
-    _Atomic uint32_t kept;                /* objects by global references, of which a runtime has 51200 */
-    int32_t (*call_binder)(void *actor);  /* through another library's slot; NULL: that library is not there */
-    void (*answer)(struct sim_actor *a);  /* what is called out there takes a->latency_ns */
+    bool frees, unparks;                 /* the scenario does; else there is nothing to keep for it */
+    _Atomic uint32_t kept;               /* objects by global references, of which a runtime has 51200 */
+    int32_t (*call_binder)(void *actor); /* through another library's slot; NULL: that library is not there */
+    void (*answer)(struct sim_actor *a); /* what is called out there takes a->latency_ns */
     bool captured, by_netease;
 };
 
 /* How the runtime and the engine come into the process: as they are (seat.c), or in virtual time (sim/player/virtual).
  */
 struct sim_real_seat {
-    void (*prepare)(void *library);       /* a fake runtime's, opened and not yet started; NULL = nothing to do */
+    void (*prepare)(void *library); /* a fake runtime's, opened and not yet started; NULL = nothing to do */
     enum strobe_status (*begin)(struct strobe_jvm *vm, const struct strobe_art_options *options, char *why,
                                 size_t why_bytes);
-    void (*end)(void);                    /* after begin */
+    void (*end)(void); /* after begin */
     enum strobe_status (*begin_netease)(struct strobe_jvm *vm, const struct strobe_netease_options *options, char *why,
                                         size_t why_bytes);
     void (*end_netease)(void);
-    uint64_t (*charged_ns)(void);         /* CPU time that the engine has been charged so far; NULL = not known */
+    uint64_t (*charged_ns)(void); /* CPU time that the engine has been charged so far; NULL = not known */
 };
 extern const struct sim_real_seat sim_real_seat;
 

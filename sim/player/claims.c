@@ -1,8 +1,8 @@
 #include "sim/player/claims.h"
 
-#include "engine/util/outfile.h"
-#include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/export/sink_perfetto.h"
+#include "engine/util/outfile.h"
 #include "sim/player/dex/dex.h"
 #include "sim/player/frames.h"
 
@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct named { uint64_t address; uint32_t method; };
+struct named {
+    uint64_t address;
+    uint32_t method;
+};
 
 struct names {
     const struct sim_scenario *scenario;
     uint64_t frames;
-    struct named *list;              /* in order of address */
+    struct named *list; /* in order of address */
     size_t count, room;
 };
 
@@ -27,7 +30,9 @@ static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *
     uint64_t method = (return_address - 1 - n->frames) / SIM_REAL_FRAME_BYTES;
     if (return_address <= n->frames || method >= n->scenario->method_count || max == 0)
         return 0;
-    *out = (struct strobe_symbol){.function = n->scenario->methods[method].name, .image = "", .file = "",
+    *out = (struct strobe_symbol){.function = n->scenario->methods[method].name,
+                                  .image = "",
+                                  .file = "",
                                   .function_id = (uint32_t)method,
                                   .function_address = n->frames + method * SIM_REAL_FRAME_BYTES};
     return 1;
@@ -90,8 +95,11 @@ static size_t resolve_named(void *ctx, uint64_t address, struct strobe_symbol *o
     const struct named *found = n->count ? bsearch(&key, n->list, n->count, sizeof key, by_address) : NULL;
     if (!found || max == 0)
         return 0;
-    *out = (struct strobe_symbol){.function = n->scenario->methods[found->method].name, .image = "", .file = "",
-                                  .function_id = found->method, .function_address = address};
+    *out = (struct strobe_symbol){.function = n->scenario->methods[found->method].name,
+                                  .image = "",
+                                  .file = "",
+                                  .function_id = found->method,
+                                  .function_address = address};
     return 1;
 }
 

@@ -15,13 +15,16 @@
 #define SIM_REAL_FRAMES 0
 #endif
 
-enum { SIM_REAL_FRAME_BYTES = 64 };   /* of code, each */
+enum { SIM_REAL_FRAME_BYTES = 64 }; /* of code, each */
 
 /* A method's function: `bytes` (a multiple of 16) is what it takes of the stack beside its record. */
 typedef void sim_real_frame(void *player, size_t bytes);
 
 /* What comes next in the innermost method: a call of a function with these bytes, or NULL: it returns. */
-struct sim_real_next { sim_real_frame *call; size_t bytes; };
+struct sim_real_next {
+    sim_real_frame *call;
+    size_t bytes;
+};
 struct sim_real_next sim_real_step(void *player);
 
 extern const char sim_real_frames[];

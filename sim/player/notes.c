@@ -88,7 +88,10 @@ static uint64_t since_begin(const struct input *in, uint64_t time_ns)
     return time_ns > in->head->begin_ns ? time_ns - in->head->begin_ns : 0;
 }
 
-struct open_wait { struct sim_wait wait; bool open; };
+struct open_wait {
+    struct sim_wait wait;
+    bool open;
+};
 
 static bool take(struct input *in, uint32_t track, const struct sim_note *note, struct open_wait *w)
 {
@@ -99,9 +102,7 @@ static bool take(struct input *in, uint32_t track, const struct sim_note *note, 
             return false;
         sim_track_call(in->out, track, now, in->method_names[note->value], SIM_CALL_METHOD);
         return true;
-    case SIM_NOTE_RETURN:
-        sim_track_return(in->out, track, now, note->value);
-        return true;
+    case SIM_NOTE_RETURN: sim_track_return(in->out, track, now, note->value); return true;
     case SIM_NOTE_WAIT:
         if (note->value >= STROBE_KIND_COUNT || w->open)
             return false;
@@ -123,9 +124,7 @@ static bool take(struct input *in, uint32_t track, const struct sim_note *note, 
         sim_track_wait(in->out, track, &w->wait);
         w->open = false;
         return true;
-    case SIM_NOTE_MESSAGE:
-        sim_track_message(in->out, track, now, (uint32_t)note->value);
-        return true;
+    case SIM_NOTE_MESSAGE: sim_track_message(in->out, track, now, (uint32_t)note->value); return true;
     }
     return false;
 }
@@ -161,8 +160,8 @@ static bool read_thread(struct input *in)
     sim_notes_name(&in->scenario->threads[t.spec], t.index, name);
     bool ended = t.end_ns && t.end_ns < in->head->end_ns;
     uint64_t end_ns = since_begin(in, ended ? t.end_ns : in->head->end_ns);
-    uint32_t track = sim_track_add(in->out, t.tid, generation_of(in->out, t.tid), name, t.is_main,
-                                   since_begin(in, t.begin_ns));
+    uint32_t track =
+        sim_track_add(in->out, t.tid, generation_of(in->out, t.tid), name, t.is_main, since_begin(in, t.begin_ns));
     for (uint64_t i = 0; i < t.notes; i++) {
         if (fread(&note, sizeof note, 1, in->file) != 1)
             return false;

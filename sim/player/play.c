@@ -1,6 +1,6 @@
-#include "sim/policy/instrument.h"
 #include "sim/player/real.h"
 #include "sim/player/runtime.h"
+#include "sim/policy/instrument.h"
 #include "sim/runtime/draws.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 4 << 20 };   /* of a thread: the 1 MiB that a scenario may use, and plenty for what it calls */
+enum { STACK_BYTES = 4 << 20 }; /* of a thread: the 1 MiB that a scenario may use, and plenty for what it calls */
 
 /* ---- shared ---- */
 
@@ -96,7 +96,7 @@ static void *act(void *arg)
     a->totals.minor_faults = after.minor_faults - before.minor_faults;
     a->totals.major_faults = after.major_faults - before.major_faults;
     atomic_store(&a->end_ns, sim_work_now_ns());
-    sim_real_free_kept(a);   /* after its end: the scenario did not ask for it */
+    sim_real_free_kept(a); /* after its end: the scenario did not ask for it */
     if (on_stage)
         p->stage->leave(a);
     if (atomic_fetch_sub(&p->living, 1) == 1)
@@ -173,11 +173,15 @@ uint32_t sim_real_next_index(struct sim_real_play *p, uint32_t spec)
 
 /* ---- who is started when ---- */
 
-struct start { uint64_t time_ns; uint32_t spec, index; struct sim_random random; };
+struct start {
+    uint64_t time_ns;
+    uint32_t spec, index;
+    struct sim_random random;
+};
 
 struct direction {
     struct sim_real_play *play;
-    struct start *starts;         /* in order of time; the main thread's is not among them */
+    struct start *starts; /* in order of time; the main thread's is not among them */
     uint32_t count;
     struct start main;
     bool has_main;
@@ -210,8 +214,11 @@ static void draw_starts(struct direction *d)
 
 static struct sim_notes_thread facts_of(const struct sim_actor *a, uint64_t end_ns)
 {
-    struct sim_notes_thread t = {.spec = a->spec, .index = a->index, .is_main = a->is_main,
-                                 .begin_ns = atomic_load(&a->begin_ns), .end_ns = atomic_load(&a->end_ns)};
+    struct sim_notes_thread t = {.spec = a->spec,
+                                 .index = a->index,
+                                 .is_main = a->is_main,
+                                 .begin_ns = atomic_load(&a->begin_ns),
+                                 .end_ns = atomic_load(&a->end_ns)};
     if (!t.begin_ns || t.begin_ns > end_ns) {
         t.begin_ns = t.end_ns = end_ns;
         return t;
@@ -245,7 +252,11 @@ static bool write_notes(struct sim_real_play *p, const char *path, struct sim_no
 
 /* ---- the run ---- */
 
-struct stage { struct direction direction; const char *notes_path; int status; };
+struct stage {
+    struct direction direction;
+    const char *notes_path;
+    int status;
+};
 
 static int close_witness(const struct sim_real_play *p)
 {
@@ -272,8 +283,8 @@ static void *direct(void *arg)
     }
     while (!atomic_load(&p->over) && sim_work_now_ns() < end_ns)
         sim_work_wait(&p->over, 0, end_ns);
-    struct sim_notes_head head = {.begin_ns = p->begin_ns, .end_ns = sim_work_now_ns(),
-                                  .frames = (uint64_t)(uintptr_t)sim_real_frames};
+    struct sim_notes_head head = {
+        .begin_ns = p->begin_ns, .end_ns = sim_work_now_ns(), .frames = (uint64_t)(uintptr_t)sim_real_frames};
     head.process_cpu_ns = sim_work_process_cpu_ns() - cpu_ns;
     if (p->runtime)
         head.charged_ns = p->runtime->charged_ns();
@@ -289,9 +300,9 @@ static void *direct(void *arg)
     if (p->runtime) {
         p->runtime->end(p);
         fflush(NULL);
-        _exit(stage->status);   /* a runtime's own end is not wanted here */
+        _exit(stage->status); /* a runtime's own end is not wanted here */
     }
-    exit(stage->status);   /* threads may be waiting for what never comes */
+    exit(stage->status); /* threads may be waiting for what never comes */
 }
 
 static void play_main(struct sim_real_play *p, const struct start *start)
@@ -431,6 +442,6 @@ int sim_real_child(int argc, char **argv)
     }
     if (stage.direction.has_main)
         play_main(&play, &stage.direction.main);
-    for (;;)   /* until the director ends the process */
+    for (;;) /* until the director ends the process */
         sim_work_sleep_until(UINT64_MAX / 2);
 }

@@ -25,7 +25,9 @@ static inline void sim_real_add(_Atomic uint64_t *sum, uint64_t n)
 }
 
 /* Held for some instructions only. */
-struct sim_spin { atomic_flag taken; };
+struct sim_spin {
+    atomic_flag taken;
+};
 
 static inline void sim_spin_lock(struct sim_spin *s)
 {
@@ -39,24 +41,29 @@ static inline void sim_spin_unlock(struct sim_spin *s)
 }
 
 /* Who let go last, and when: ns since the begin of the run << 16 | track + 1. 0 = nobody yet. */
-struct sim_handoff { _Atomic uint64_t word; };
+struct sim_handoff {
+    _Atomic uint64_t word;
+};
 
 struct sim_actor;
 
 struct sim_real_lock {
-    pthread_mutex_t mutex;                /* by kind one of the two */
+    pthread_mutex_t mutex; /* by kind one of the two */
     pthread_rwlock_t rwlock;
-    void *object;                         /* instead of the mutex: a managed runtime's; NULL = none */
-    bool shared;                          /* several conditions are waited for with it */
-    struct sim_actor *_Atomic owner;      /* of the mutex, or the writer */
-    uint32_t depth;                       /* the owner's */
+    void *object;                    /* instead of the mutex: a managed runtime's; NULL = none */
+    bool shared;                     /* several conditions are waited for with it */
+    struct sim_actor *_Atomic owner; /* of the mutex, or the writer */
+    uint32_t depth;                  /* the owner's */
     _Atomic uint32_t readers;
     struct sim_handoff released;
 };
 
 /* Who waits for a condition, the longest first. Each waits on a condition variable of its own, as threads of ART do: so
  * it is known who let whom go. */
-struct sim_real_cond { struct sim_spin spin; struct sim_actor *first, *last; };
+struct sim_real_cond {
+    struct sim_spin spin;
+    struct sim_actor *first, *last;
+};
 
 /* Posts that nobody has had yet, in order; words as in struct sim_handoff. */
 enum { SIM_POSTS = 1024 };
@@ -64,7 +71,7 @@ struct sim_real_sem {
     sem_t sem;
     struct sim_spin spin;
     uint32_t first, count;
-    bool lost;                            /* there were too many: who posted what is not known any more */
+    bool lost; /* there were too many: who posted what is not known any more */
     uint64_t posts[SIM_POSTS];
 };
 
@@ -72,102 +79,113 @@ struct sim_real_queue {
     const struct sim_queue *about;
     struct sim_spin spin;
     struct sim_messages messages;
-    uint64_t next_frame_ns;               /* 0: no looper yet */
-    struct sim_actor *waiting;            /* loopers that wait, the longest first, by next_waiter; not those called */
+    uint64_t next_frame_ns;    /* 0: no looper yet */
+    struct sim_actor *waiting; /* loopers that wait, the longest first, by next_waiter; not those called */
 };
 
-struct sim_art_play;                      /* stage_art.c's */
+struct sim_art_play; /* stage_art.c's */
 struct sim_real_runtime;
 
 struct sim_real_play {
     const struct sim_scenario *scenario;
     const struct sim_stage *stage;
-    const struct sim_real_runtime *runtime;   /* NULL = none */
-    struct sim_art_play *art;             /* of that one's stage */
-    const struct sim_witness *witness;    /* who listens to probes; NULL = nobody */
-    const uint32_t *probes;               /* by method: the id that its probes tell; 0 = it has none */
-    const char *policy;                   /* what captures; NULL = the engine */
+    const struct sim_real_runtime *runtime; /* NULL = none */
+    struct sim_art_play *art;               /* of that one's stage */
+    const struct sim_witness *witness;      /* who listens to probes; NULL = nobody */
+    const uint32_t *probes;                 /* by method: the id that its probes tell; 0 = it has none */
+    const char *policy;                     /* what captures; NULL = the engine */
     uint64_t seed, turns_per_ms, begin_ns;
     struct sim_real_lock *locks;
     struct sim_real_cond *conds;
     struct sim_real_sem *sems;
     struct sim_real_queue *queues;
-    struct sim_spin spin;                 /* of actors and started */
-    struct sim_actor **actors;            /* in order of start: their tracks */
+    struct sim_spin spin;      /* of actors and started */
+    struct sim_actor **actors; /* in order of start: their tracks */
     _Atomic uint32_t actor_count;
-    uint32_t *started;                    /* by thread spec */
-    _Atomic uint32_t living;              /* actors, and those still to be started */
-    _Atomic uint32_t over;                /* 1: everybody goes home. A futex */
-    pthread_mutex_t collector;            /* held while there is a collection */
+    uint32_t *started;         /* by thread spec */
+    _Atomic uint32_t living;   /* actors, and those still to be started */
+    _Atomic uint32_t over;     /* 1: everybody goes home. A futex */
+    pthread_mutex_t collector; /* held while there is a collection */
     _Atomic uint32_t collecting;
     struct sim_handoff collected;
-    _Atomic int failed;                   /* 1: what the scenario asks for can't be done; said already */
+    _Atomic int failed; /* 1: what the scenario asks for can't be done; said already */
 };
 
 /* An activation: a block of operations being played. */
 enum sim_level_kind {
-    SIM_LEVEL_BODY,       /* of a method, in a frame of its own; `count` calls of itself before */
+    SIM_LEVEL_BODY, /* of a method, in a frame of its own; `count` calls of itself before */
     SIM_LEVEL_PLAIN,
-    SIM_LEVEL_REPEAT,     /* `count` rounds to go, this one counted */
+    SIM_LEVEL_REPEAT, /* `count` rounds to go, this one counted */
     SIM_LEVEL_FOREVER,
-    SIM_LEVEL_LOCKED,     /* by operation `op` */
+    SIM_LEVEL_LOCKED, /* by operation `op` */
     SIM_LEVEL_CATCH,
     SIM_LEVEL_LOOP,
 };
 
 struct sim_level {
     enum sim_level_kind kind;
-    uint32_t next, first, end;            /* operations */
-    uint32_t op;                          /* that made it; of a BODY its method */
+    uint32_t next, first, end; /* operations */
+    uint32_t op;               /* that made it; of a BODY its method */
     uint64_t count;
 };
 
 /* An allocation. */
-struct sim_kept { void *object; bool managed; };
+struct sim_kept {
+    void *object;
+    bool managed;
+};
 
 struct sim_actor {
     struct sim_real_play *play;
-    void *env, *peer, *sleeper;           /* of the managed runtime; NULL = none yet */
-    void *witness;                        /* the scheme's own of this thread; NULL = its probes are not listened to */
-    uint64_t latency_ns;                  /* of what it is about to call out for */
-    uint64_t pause_ns;                    /* that the collection is to take which it is in */
-    struct pollfd *poll_what;             /* the same for a message */
+    void *env, *peer, *sleeper; /* of the managed runtime; NULL = none yet */
+    void *witness;              /* the scheme's own of this thread; NULL = its probes are not listened to */
+    uint64_t latency_ns;        /* of what it is about to call out for */
+    uint64_t pause_ns;          /* that the collection is to take which it is in */
+    struct pollfd *poll_what;   /* the same for a message */
     const struct timespec *poll_patience;
     struct sim_actor *parent;
     uint32_t spec, index, track, tid;
-    uint32_t known_tid;                   /* to the engine */
+    uint32_t known_tid; /* to the engine */
     bool is_main, joined;
     pthread_t thread;
     struct sim_random random;
     struct sim_notes notes;
-    _Atomic uint64_t begin_ns, end_ns;    /* begin 0: its thread has not come yet; end 0: it lives */
+    _Atomic uint64_t begin_ns, end_ns; /* begin 0: its thread has not come yet; end 0: it lives */
     struct sim_level *levels;
     uint32_t level_count, level_room;
-    size_t stack_bytes;                   /* taken by frames */
+    size_t stack_bytes; /* taken by frames */
     bool throwing, leaving;
     uint32_t message, message_count;
     uint64_t forever_ns;
-    _Atomic uint64_t work_ns;             /* asked for so far; this and the next two may be read at any time */
+    _Atomic uint64_t work_ns; /* asked for so far; this and the next two may be read at any time */
     _Atomic uint64_t allocations, alloc_bytes;
     struct sim_kept *kept;
     uint32_t kept_count, kept_room;
-    int device;                           /* sim_work_device's */
-    int event;                            /* an eventfd that it polls as a looper; -1 = it is none */
+    int device; /* sim_work_device's */
+    int event;  /* an eventfd that it polls as a looper; -1 = it is none */
     sem_t parking;
     _Atomic uint32_t permit, parked;
     struct sim_handoff unparked;
     pthread_cond_t notified;
     struct sim_actor *next_waiter;
-    _Atomic uint64_t notifier;            /* who ended its wait for a condition or message; as in struct sim_handoff */
+    _Atomic uint64_t notifier; /* who ended its wait for a condition or message; as in struct sim_handoff */
     struct sim_real_lock *waits_with;
-    struct { enum strobe_kind kind; uint64_t begin_ns; bool told; } wait;
-    uint64_t switches;                    /* voluntary ones when they were looked at last */
-    struct sim_totals totals;             /* at its end, less allocations */
+    struct {
+        enum strobe_kind kind;
+        uint64_t begin_ns;
+        bool told;
+    } wait;
+    uint64_t switches;        /* voluntary ones when they were looked at last */
+    struct sim_totals totals; /* at its end, less allocations */
 };
 
 /* What comes next in a thread's innermost method. */
 enum sim_next_kind { SIM_NEXT_CALL, SIM_NEXT_RETURN, SIM_NEXT_THROW };
-struct sim_next { enum sim_next_kind kind; uint32_t method; size_t bytes; };   /* bytes: that its frame takes */
+struct sim_next {
+    enum sim_next_kind kind;
+    uint32_t method;
+    size_t bytes;
+}; /* bytes: that its frame takes */
 
 /* ---- step.c ---- */
 
@@ -202,7 +220,7 @@ bool sim_real_room(struct sim_actor *a, void *array, uint32_t count, uint32_t *r
 /* ---- waits.c ---- */
 
 void sim_real_wait_lock(struct sim_actor *a, const struct sim_op *op);
-bool sim_real_wait_spin(struct sim_actor *a, const struct sim_op *op, uint64_t amount_ns);   /* false: it is over */
+bool sim_real_wait_spin(struct sim_actor *a, const struct sim_op *op, uint64_t amount_ns); /* false: it is over */
 void sim_real_wait_unlock(struct sim_actor *a, const struct sim_op *op);
 
 /* Any other operation that may block or lets others go on. */
@@ -219,7 +237,7 @@ bool sim_real_sem_had(sem_t *s, uint64_t timeout_ns);
 
 /* A wait around a call; see waits.c. */
 void sim_real_wait_begin(struct sim_actor *a, enum strobe_kind kind, bool likely);
-void sim_real_wait_goes_on(struct sim_actor *a);   /* it is likely to block now: it may never come to its end */
+void sim_real_wait_goes_on(struct sim_actor *a); /* it is likely to block now: it may never come to its end */
 void sim_real_wait_end(struct sim_actor *a, uint64_t handoff);
 uint64_t sim_handoff_now(const struct sim_actor *a);
 void sim_hand_off(const struct sim_actor *a, struct sim_handoff *h);

@@ -149,7 +149,9 @@ static struct timespec until(uint64_t due_ns, uint64_t now_ns)
 }
 
 /* What a looper finds when it looks into its queue. */
-struct look { uint64_t now_ns, due_ns; };
+struct look {
+    uint64_t now_ns, due_ns;
+};
 
 /* The looper joins those that wait unless a message is due. The time is read with the queue's lock held: a message that
  * was posted before is then due. */
@@ -199,7 +201,7 @@ bool sim_real_queue_next(struct sim_actor *a, struct sim_real_queue *q, uint32_t
         struct look l = look(a, q);
         if (first)
             sim_real_wait_begin(a, STROBE_KIND_POLL, l.due_ns > l.now_ns);
-        else if (l.due_ns > l.now_ns)   /* another looper was faster */
+        else if (l.due_ns > l.now_ns) /* another looper was faster */
             sim_real_wait_goes_on(a);
         first = false;
         poll_event(a, &l);

@@ -1,10 +1,10 @@
 #include "sim/player/real.h"
 
+#include "engine/cmd/preload.h"
 #include "sim/player/claims.h"
 #include "sim/player/frames.h"
 #include "sim/player/mach/seat.h"
 #include "sim/player/others.h"
-#include "engine/cmd/preload.h"
 #include "sim/player/witness_claims.h"
 #include "sim/player/work.h"
 
@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 enum {
-    PATIENCE_MS = 60000,             /* what it may need beside the scenario's time, before it is ended */
-    OWN_FRAMES = 16,                 /* of a stack, the most that are not the scenario's */
+    PATIENCE_MS = 60000, /* what it may need beside the scenario's time, before it is ended */
+    OWN_FRAMES = 16,     /* of a stack, the most that are not the scenario's */
     NAMES_BYTES = 1 << 20,
 };
 
@@ -228,7 +228,8 @@ static enum strobe_status run_preloaded(const struct job *j)
     if (!strobe_library_find("libstrobe-preload.so", library, sizeof library))
         return fail(j, STROBE_IO, "libstrobe-preload.so", "not found beside the command nor in ../lib/strobe");
     enum strobe_status status = strobe_preload_give_name(&plain, library, sizeof library)
-                                    ? run_child(j, true, library) : fail(j, STROBE_IO, "/tmp", strerror(errno));
+                                    ? run_child(j, true, library)
+                                    : fail(j, STROBE_IO, "/tmp", strerror(errno));
     strobe_preload_drop_name(&plain);
     return status;
 }
@@ -236,8 +237,8 @@ static enum strobe_status run_preloaded(const struct job *j)
 static enum strobe_status claim_instrumented(const struct job *j, const char *trace, const struct sim_notes_head *head,
                                              struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view)
 {
-    enum strobe_status status = sim_real_witness_claims(j->options->policy, j->session, j->scenario, head, truth,
-                                                        claim, view, j->why, j->why_bytes);
+    enum strobe_status status = sim_real_witness_claims(j->options->policy, j->session, j->scenario, head, truth, claim,
+                                                        view, j->why, j->why_bytes);
     if (status == STROBE_OK && trace && sim_tracks_write(claim, j->scenario->name, trace, 1) != STROBE_OK)
         return fail(j, STROBE_IO, trace, strerror(errno));
     return status;
@@ -276,8 +277,7 @@ const char *sim_real_refuses(const char *policy, const char *runtime, bool is_vi
         return runtime && !mach ? NULL : "suspends threads of an Android runtime: --runtime art11, or a fake";
     if (!sim_real_is_witness(policy))
         return "plays in virtual time only, and in no runtime";
-    return runtime || is_virtual ? "has its methods instrumented on real threads: --mode real without --runtime"
-                                 : NULL;
+    return runtime || is_virtual ? "has its methods instrumented on real threads: --mode real without --runtime" : NULL;
 }
 
 const char *sim_real_file(const char *policy)

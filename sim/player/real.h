@@ -38,21 +38,21 @@
 
 enum { SIM_REAL_METHODS = 1024 };
 
-#define SIM_REAL_NETEASE_NS UINT64_C(10000000)   /* the period of NetEase's capture */
+#define SIM_REAL_NETEASE_NS UINT64_C(10000000) /* the period of NetEase's capture */
 
 struct sim_real_options {
-    const char *policy;          /* NULL = strobe: the engine */
-    const char *runtime;         /* NULL = none: real frames */
-    bool is_virtual;             /* a fake runtime, in virtual time */
+    const char *policy;  /* NULL = strobe: the engine */
+    const char *runtime; /* NULL = none: real frames */
+    bool is_virtual;     /* a fake runtime, in virtual time */
     uint64_t seed;
-    enum sim_schedule schedule;  /* of virtual time, and so is the next */
+    enum sim_schedule schedule; /* of virtual time, and so is the next */
     const struct sim_costs *costs;
     const char *folder;
 };
 
 /* Why a policy can't be played so, for people; NULL = it can. The engine itself always can; NetEase's capture in an
  * Android runtime; schemes that instrument methods, on real threads. */
-bool sim_real_has(const char *policy);   /* it can somehow */
+bool sim_real_has(const char *policy); /* it can somehow */
 const char *sim_real_refuses(const char *policy, const char *runtime, bool is_virtual);
 
 /* The name of the file that a policy leaves its capture in. */
@@ -76,7 +76,7 @@ enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struc
 int sim_real_child(int argc, char **argv);
 
 /* The same in virtual time: sim/player/virtual/virtual.h. */
-#define SIM_VIRTUAL_PLAYER "strobe-player-virtual"
+#define SIM_VIRTUAL_PLAYER      "strobe-player-virtual"
 #define SIM_VIRTUAL_MACH_PLAYER "strobe-player-virtual-mach"
 
 #endif

@@ -9,15 +9,15 @@
 
 struct sim_real_runtime {
     const struct sim_stage *stage;
-    size_t stack_bytes;                      /* of a thread */
+    size_t stack_bytes; /* of a thread */
 
     /* Starts it in the calling thread, which becomes the main thread. With a session, capture begins. `why` has one
      * line when it does not. */
     enum strobe_status (*open)(struct sim_real_play *p, const char *name, const char *session, char *why,
                                size_t why_bytes);
-    void (*end)(struct sim_real_play *p);    /* of the capture, if there is one. Any thread */
-    uint64_t (*charged_ns)(void);            /* CPU time that the engine has been charged so far; 0 = not known */
-    uint32_t (*tid)(void);                   /* by which the engine knows the caller; NULL: the system's */
+    void (*end)(struct sim_real_play *p); /* of the capture, if there is one. Any thread */
+    uint64_t (*charged_ns)(void);         /* CPU time that the engine has been charged so far; 0 = not known */
+    uint32_t (*tid)(void);                /* by which the engine knows the caller; NULL: the system's */
 };
 extern const struct sim_real_runtime sim_real_runtime;
 

@@ -66,5 +66,5 @@ static void end_netease(void)
     stop_netease(NULL);
 }
 
-const struct sim_real_seat sim_real_seat = {.begin = begin, .end = end, .begin_netease = begin_netease,
-                                            .end_netease = end_netease};
+const struct sim_real_seat sim_real_seat = {
+    .begin = begin, .end = end, .begin_netease = begin_netease, .end_netease = end_netease};

@@ -27,10 +27,10 @@ struct sim_stage {
 
     /* Lets the lock go, `depth` times, until a->notifier is set or the time is over (0 = never); has it again. */
     void (*wait)(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, uint64_t timeout_ns);
-    void (*wake)(struct sim_actor *a, struct sim_actor *waiter);   /* whose notifier is set */
+    void (*wake)(struct sim_actor *a, struct sim_actor *waiter); /* whose notifier is set */
 
-    enum strobe_kind park_kind;                                    /* of wait */
-    bool (*park)(struct sim_actor *a, uint64_t timeout_ns);        /* false: the time was over */
+    enum strobe_kind park_kind;                             /* of wait */
+    bool (*park)(struct sim_actor *a, uint64_t timeout_ns); /* false: the time was over */
     void (*unpark)(struct sim_actor *a, struct sim_actor *parked);
 
     /* What a managed method allocates: kept until it is released, or garbage at once (NULL). *bytes becomes what the
@@ -39,7 +39,7 @@ struct sim_stage {
     void (*release)(struct sim_actor *a, void *object);
 
     void (*collect)(struct sim_actor *a, uint64_t amount_ns);
-    void (*wait_for)(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns);   /* i/o, ipc, load */
+    void (*wait_for)(struct sim_actor *a, enum sim_op_kind kind, uint64_t latency_ns); /* i/o, ipc, load */
     void (*sleep)(struct sim_actor *a, uint64_t ns);
     void (*poll)(struct sim_actor *a, struct pollfd *p, const struct timespec *patience);
 };

@@ -26,7 +26,7 @@ static bool enter(struct sim_actor *a, const char *name)
     struct strobe_jvm *vm = p->art.vm;
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, name, NULL};
     int32_t (*attach)(struct strobe_jvm *, void **, void *) =
-        (int32_t (*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_ATTACH);
+        (int32_t(*)(struct strobe_jvm *, void **, void *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_ATTACH);
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
     pthread_setspecific(acting, a);
@@ -48,7 +48,7 @@ static void leave(struct sim_actor *a)
 {
     struct strobe_jvm *vm = a->play->art->art.vm;
     int32_t (*detach)(struct strobe_jvm *) =
-        (int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_DETACH);
+        (int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_DETACH);
     sim_jni_drop_global(a->env, a->sleeper);
     a->env = NULL;
     if (!a->is_main)
@@ -157,7 +157,7 @@ static void wait(struct sim_actor *a, struct sim_real_lock *l, uint32_t depth, u
     uint64_t until_ns = timeout_ns ? sim_work_now_ns() + timeout_ns : 0;
     wait_until(a, l, until_ns);
     while (!atomic_load(&a->notifier) && (!until_ns || sim_work_now_ns() < until_ns)) {
-        sim_hand_off(a, &l->released);   /* woken for nothing, it has had the monitor again */
+        sim_hand_off(a, &l->released); /* woken for nothing, it has had the monitor again */
         wait_until(a, l, until_ns);
     }
 }
@@ -345,7 +345,21 @@ static void sleep_for(struct sim_actor *a, uint64_t ns)
 }
 
 const struct sim_stage sim_stage_art = {
-    .enter = enter, .perform = perform, .leave = leave, .throws = true, .lock = lock, .unlock = unlock, .wait = wait,
-    .wake = wake, .park_kind = STROBE_KIND_PARK, .park = park, .unpark = unpark, .allocate = allocate,
-    .release = release, .collect = collect, .wait_for = wait_for, .sleep = sleep_for, .poll = poll_queue,
+    .enter = enter,
+    .perform = perform,
+    .leave = leave,
+    .throws = true,
+    .lock = lock,
+    .unlock = unlock,
+    .wait = wait,
+    .wake = wake,
+    .park_kind = STROBE_KIND_PARK,
+    .park = park,
+    .unpark = unpark,
+    .allocate = allocate,
+    .release = release,
+    .collect = collect,
+    .wait_for = wait_for,
+    .sleep = sleep_for,
+    .poll = poll_queue,
 };

@@ -144,7 +144,18 @@ static void poll_queue(struct sim_actor *a, struct pollfd *p, const struct times
 }
 
 const struct sim_stage sim_stage_frames = {
-    .enter = enter, .perform = perform, .leave = leave, .lock = lock, .unlock = unlock, .wait = wait, .wake = wake,
-    .park_kind = STROBE_KIND_SEM, .park = park, .unpark = unpark, .collect = collect, .wait_for = wait_for,
-    .sleep = sleep_for, .poll = poll_queue,
+    .enter = enter,
+    .perform = perform,
+    .leave = leave,
+    .lock = lock,
+    .unlock = unlock,
+    .wait = wait,
+    .wake = wake,
+    .park_kind = STROBE_KIND_SEM,
+    .park = park,
+    .unpark = unpark,
+    .collect = collect,
+    .wait_for = wait_for,
+    .sleep = sleep_for,
+    .poll = poll_queue,
 };

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 enum {
-    STACK_BYTES = 1 << 20,       /* as in virtual mode */
-    RECORD_BYTES = 64,           /* what a frame takes at least, with the call's return address */
-    IDLE_ROUND_NS = 1000,        /* a round of FOREVER that took no time takes this: as in virtual mode */
+    STACK_BYTES = 1 << 20, /* as in virtual mode */
+    RECORD_BYTES = 64,     /* what a frame takes at least, with the call's return address */
+    IDLE_ROUND_NS = 1000,  /* a round of FOREVER that took no time takes this: as in virtual mode */
 };
 
 /* Nothing comes next yet: for use in here. */
@@ -123,8 +123,7 @@ static struct sim_next finish(struct sim_actor *a)
 {
     struct sim_level *l = top(a);
     switch (l->kind) {
-    case SIM_LEVEL_BODY:
-        return leave_method(a, false);
+    case SIM_LEVEL_BODY: return leave_method(a, false);
     case SIM_LEVEL_REPEAT:
         if (--l->count == 0)
             a->level_count--;
@@ -140,12 +139,9 @@ static struct sim_next finish(struct sim_actor *a)
         a->level_count--;
         sim_real_wait_unlock(a, op_at(a, l->op));
         return goes_on;
-    case SIM_LEVEL_LOOP:
-        return next_message(a, l);
+    case SIM_LEVEL_LOOP: return next_message(a, l);
     case SIM_LEVEL_PLAIN:
-    case SIM_LEVEL_CATCH:
-        a->level_count--;
-        return goes_on;
+    case SIM_LEVEL_CATCH: a->level_count--; return goes_on;
     }
     return returns;
 }
@@ -229,7 +225,8 @@ static struct sim_next play(struct sim_actor *a, uint32_t number)
     uint64_t amount = sim_draw_amount(op, &a->random);
     switch (op->kind) {
     case SIM_OP_COMPUTE: sim_real_work(a, amount); break;
-    case SIM_OP_CALL: case SIM_OP_JNI: return call(a, op->object, 0, op);
+    case SIM_OP_CALL:
+    case SIM_OP_JNI: return call(a, op->object, 0, op);
     case SIM_OP_RECURSE: return amount ? call(a, op->object, amount - 1, op) : goes_on;
     case SIM_OP_REPEAT: repeat(a, op, number, amount); break;
     case SIM_OP_FOREVER:
@@ -239,7 +236,10 @@ static struct sim_next play(struct sim_actor *a, uint32_t number)
     case SIM_OP_CHOOSE: push(a, SIM_LEVEL_PLAIN, number, s->arms[sim_draw_arm(s, op, &a->random)].block); break;
     case SIM_OP_ALLOC: allocate(a, amount); break;
     case SIM_OP_FREE: free_last(a, amount); break;
-    case SIM_OP_LOCK: case SIM_OP_MONITOR: case SIM_OP_READ_LOCK: case SIM_OP_WRITE_LOCK:
+    case SIM_OP_LOCK:
+    case SIM_OP_MONITOR:
+    case SIM_OP_READ_LOCK:
+    case SIM_OP_WRITE_LOCK:
         sim_real_wait_lock(a, op);
         push(a, SIM_LEVEL_LOCKED, number, op->block);
         break;
@@ -282,7 +282,7 @@ bool sim_real_caught(struct sim_actor *a)
 
 struct sim_next sim_real_next(struct sim_actor *a)
 {
-    if (a->level_count == 0) {   /* the thread's first method is entered; later there is always one */
+    if (a->level_count == 0) { /* the thread's first method is entered; later there is always one */
         uint32_t entry = a->play->scenario->threads[a->spec].entry;
         return call(a, entry, 0, NULL);
     }

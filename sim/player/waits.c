@@ -128,7 +128,7 @@ static void unlock_rwlock(struct sim_actor *a, struct sim_real_lock *l, bool wri
 {
     if (writes)
         atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
-    if (writes || atomic_fetch_sub(&l->readers, 1) == 1)   /* the last reader lets a writer in */
+    if (writes || atomic_fetch_sub(&l->readers, 1) == 1) /* the last reader lets a writer in */
         sim_hand_off(a, &l->released);
     pthread_rwlock_unlock(&l->rwlock);
 }
@@ -352,7 +352,12 @@ void sim_real_wait_op(struct sim_actor *a, const struct sim_op *op, uint64_t amo
     case SIM_OP_SEM_POST: post_sem(a, op->object); break;
     case SIM_OP_PARK: park(a, amount); break;
     case SIM_OP_UNPARK: unpark(a, op->object); break;
-    case SIM_OP_READ: case SIM_OP_WRITE: case SIM_OP_OPEN: case SIM_OP_SYNC: case SIM_OP_NET: case SIM_OP_IPC:
+    case SIM_OP_READ:
+    case SIM_OP_WRITE:
+    case SIM_OP_OPEN:
+    case SIM_OP_SYNC:
+    case SIM_OP_NET:
+    case SIM_OP_IPC:
     case SIM_OP_LOAD:
         if (amount)
             a->play->stage->wait_for(a, op->kind, amount);

@@ -20,8 +20,8 @@
 
 /* Who a thread is. */
 struct sim_witness_thread {
-    uint32_t tid;                /* the kernel's */
-    uint32_t number;             /* in the run, from 1: its track + 1 */
+    uint32_t tid;    /* the kernel's */
+    uint32_t number; /* in the run, from 1: its track + 1 */
     bool is_main;
     const char *name;
 };
@@ -40,7 +40,7 @@ struct sim_witness {
     void (*enter)(void *thread, uint32_t id, uint32_t depth);
     void (*leave)(void *thread, uint32_t id, uint32_t depth);
     void (*throws)(void *thread, uint32_t id, uint32_t depth);
-    void (*message_begin)(void *thread, uint32_t message, bool is_frame);   /* is_frame: of managed code */
+    void (*message_begin)(void *thread, uint32_t message, bool is_frame); /* is_frame: of managed code */
     void (*message_end)(void *thread, uint32_t message);
 
     /* Around a read, which real mode does whatever waits for a device: in this method. NULL = it hooks none. */

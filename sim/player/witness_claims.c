@@ -1,10 +1,10 @@
 #include "sim/player/witness_claims.h"
 
 #include "engine/util/whole_file.h"
+#include "sim/player/witness/witness.h"
 #include "sim/policy/btrace2_claims.h"
 #include "sim/policy/matrix_claims.h"
 #include "sim/policy/rhea_claims.h"
-#include "sim/player/witness/witness.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,8 +44,11 @@ static enum strobe_status read_matrix_entries(struct reading *r, FILE *in)
     if (fread(entries, sizeof *entries, head.count, in) != head.count)
         fail(r, status, "expected as many entries as its head says");
     else
-        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = head.tid, .name = head.name, .entries = entries,
-                                                                .count = head.count, .lost = head.lost,
+        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = head.tid,
+                                                                .name = head.name,
+                                                                .entries = entries,
+                                                                .count = head.count,
+                                                                .lost = head.lost,
                                                                 .origin_ns = r->head->begin_ns - head.base_ns,
                                                                 .end_ns = r->head->end_ns - r->head->begin_ns},
                                    &r->probes, r->scenario, r->out);
@@ -83,7 +86,8 @@ static enum strobe_status read_rhea(struct reading *r)
         return fail(r, STROBE_IO, strerror(errno));
     char why[256] = "";
     enum strobe_status status =
-        sim_rhea_claims(&(struct sim_rhea_capture){.log = log.at, .bytes = log.bytes,
+        sim_rhea_claims(&(struct sim_rhea_capture){.log = log.at,
+                                                   .bytes = log.bytes,
                                                    .origin_ns = boot_of_monotonic(r->head->begin_ns),
                                                    .end_ns = r->head->end_ns - r->head->begin_ns},
                         &r->probes, r->scenario, r->out, why, sizeof why);
@@ -113,10 +117,12 @@ static enum strobe_status read_btrace2(struct reading *r)
         return fail(r, STROBE_IO, strerror(errno));
     char why[256] = "";
     enum strobe_status status =
-        sim_btrace2_claims(&(struct sim_btrace2_capture){.log = log.at, .bytes = log.bytes,
+        sim_btrace2_claims(&(struct sim_btrace2_capture){.log = log.at,
+                                                         .bytes = log.bytes,
                                                          .origin_ns = r->head->begin_ns,
                                                          .end_ns = r->head->end_ns - r->head->begin_ns,
-                                                         .rename = rename_thread, .ctx = r->truth},
+                                                         .rename = rename_thread,
+                                                         .ctx = r->truth},
                            &r->probes, r->scenario, r->out, why, sizeof why);
     strobe_whole_file_close(&log);
     return status == STROBE_OK ? status : fail(r, status, why);
@@ -158,7 +164,12 @@ enum strobe_status sim_real_witness_claims(const char *policy, const char *path,
                                            struct sim_tracks *out, struct sim_view *view, char *why, size_t why_bytes)
 {
     const struct scheme *s = scheme_of(policy);
-    struct reading r = {.path = path, .scenario = scenario, .head = head, .truth = truth, .out = out, .why = why,
+    struct reading r = {.path = path,
+                        .scenario = scenario,
+                        .head = head,
+                        .truth = truth,
+                        .out = out,
+                        .why = why,
                         .why_bytes = why_bytes};
     enum strobe_status status = STROBE_OK;
     if (!sim_instrument_open(&r.probes, scenario, s->probes) ||

@@ -32,11 +32,16 @@ uint64_t sim_work_process_cpu_ns(void);
 /* A call expected not to block that takes less than wait_ns did not, and is no wait. No block is shorter than block_ns:
  * two switches take as long. Where it is exact that a thread blocked, who was about to let go before it did is who let
  * it go. */
-struct sim_work_limits { uint64_t wait_ns, block_ns; bool exact; };
+struct sim_work_limits {
+    uint64_t wait_ns, block_ns;
+    bool exact;
+};
 extern const struct sim_work_limits sim_work_limits;
 
 /* Switches of the calling thread so far. */
-struct sim_work_switches { uint64_t voluntary, involuntary, minor_faults, major_faults; };
+struct sim_work_switches {
+    uint64_t voluntary, involuntary, minor_faults, major_faults;
+};
 struct sim_work_switches sim_work_switches(void);
 
 /* Sleeps until a time of sim_work_now_ns. */

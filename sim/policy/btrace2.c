@@ -11,23 +11,30 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { BUFFER_BYTES = 500000000 };           /* the original's default */
+enum { BUFFER_BYTES = 500000000 }; /* the original's default */
 
 /* Enters of a thread that have not ended, by depth of their frame: what the methods have in their local variables. */
-struct entered { uint32_t frame; uint64_t time_ns; };
-struct local { struct local *next; struct entered *at; size_t count, room; };
+struct entered {
+    uint32_t frame;
+    uint64_t time_ns;
+};
+struct local {
+    struct local *next;
+    struct entered *at;
+    size_t count, room;
+};
 
 struct btrace2 {
     struct sim_tracer tracer;
     struct sim_run *run;
     struct sim_costs costs;
-    double owed_ns;              /* parts of a ns */
+    double owed_ns; /* parts of a ns */
     struct sim_instrument probes;
     unsigned char *buffer;
-    uint64_t offset;             /* drawn: may run past the buffer */
+    uint64_t offset; /* drawn: may run past the buffer */
     uint64_t dropped, refused;
     uint32_t main_tid;
-    struct local *locals;        /* all that ever were */
+    struct local *locals; /* all that ever were */
     bool failed;
 };
 
@@ -81,7 +88,7 @@ static void method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t meth
     if (!l || !b->probes.id[method])
         return;
     while (l->count && l->at[l->count - 1].frame >= v->frame_count)
-        l->count--;              /* left by an exception: its variable went with its frame */
+        l->count--; /* left by an exception: its variable went with its frame */
     if (!sim_grow(&l->at, l->count + 1, &l->room, sizeof *l->at)) {
         b->failed = true;
         return;
@@ -93,8 +100,8 @@ static void method_in(struct sim_tracer *t, struct sim_vthread *v, uint32_t meth
 static void record(struct btrace2 *b, struct sim_vthread *v, uint32_t method, uint64_t begin_ns)
 {
     uint64_t now_ns = sim_now(), word[2];
-    struct strobe_btrace2_record r = {.start_ns = begin_ns, .duration_ns = now_ns - begin_ns, .tid = v->tid,
-                                      .method = b->probes.id[method]};
+    struct strobe_btrace2_record r = {
+        .start_ns = begin_ns, .duration_ns = now_ns - begin_ns, .tid = v->tid, .method = b->probes.id[method]};
     if (r.duration_ns <= SIM_BTRACE2_THRESHOLD_NS)
         return;
     charge(b, v, b->costs.call_record);
@@ -154,9 +161,9 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     memcpy(b->buffer, &version, sizeof version);
     memcpy(b->buffer + sizeof version, &b->main_tid, sizeof b->main_tid);
     if (!b->failed && sim_instrument_view(&b->probes, run->scenario, &run->truth, false, &b->tracer.view))
-        status = sim_btrace2_claims(&(struct sim_btrace2_capture){.log = b->buffer, .bytes = bytes,
-                                                                  .end_ns = run->end_ns},
-                                    &b->probes, run->scenario, out, why, why_bytes);
+        status =
+            sim_btrace2_claims(&(struct sim_btrace2_capture){.log = b->buffer, .bytes = bytes, .end_ns = run->end_ns},
+                               &b->probes, run->scenario, out, why, why_bytes);
     out->lost += b->dropped + b->refused;
     if (status == STROBE_IO && why_bytes && !why[0])
         snprintf(why, why_bytes, "out of memory");
@@ -184,9 +191,16 @@ struct sim_tracer *sim_policy_btrace2(void)
     if (!b)
         return NULL;
     b->tracer = (struct sim_tracer){
-        .start = start, .thread_begin = thread_begin, .method_in = method_in,
-        .method_out = method_out, .method_throw = method_throw, .claims = claims, .save = sim_btrace_save,
-        .close = close_btrace2, .policy = "btrace2", .interval_main_ns = SIM_BTRACE2_THRESHOLD_NS,
+        .start = start,
+        .thread_begin = thread_begin,
+        .method_in = method_in,
+        .method_out = method_out,
+        .method_throw = method_throw,
+        .claims = claims,
+        .save = sim_btrace_save,
+        .close = close_btrace2,
+        .policy = "btrace2",
+        .interval_main_ns = SIM_BTRACE2_THRESHOLD_NS,
         .interval_other_ns = SIM_BTRACE2_THRESHOLD_NS,
     };
     return &b->tracer;

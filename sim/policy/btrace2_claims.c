@@ -9,7 +9,10 @@ enum { PROBE_BYTES = 14 };
 
 const struct sim_instrument_options sim_btrace2_probes = {.probe_bytes = PROBE_BYTES, .throws = true};
 
-struct naming { const struct sim_instrument *probes; const struct sim_scenario *scenario; };
+struct naming {
+    const struct sim_instrument *probes;
+    const struct sim_scenario *scenario;
+};
 
 static const char *name_of(void *ctx, uint32_t method)
 {
@@ -24,13 +27,14 @@ enum strobe_status sim_btrace2_claims(const struct sim_btrace2_capture *capture,
     struct naming naming = {probes, scenario};
     struct strobe_btrace2_options options = {.name = name_of, .ctx = &naming};
     struct strobe_calls calls;
-    enum strobe_status status = strobe_btrace2_read(capture->log, capture->bytes, &options, &calls, NULL, why,
-                                                    why_bytes);
+    enum strobe_status status =
+        strobe_btrace2_read(capture->log, capture->bytes, &options, &calls, NULL, why, why_bytes);
     for (size_t i = 0; status == STROBE_OK && capture->rename && i < calls.thread_count; i++)
         capture->rename(capture->ctx, &calls.threads[i]);
     if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .origin_ns = capture->origin_ns,
-                                                           .end_ns = capture->end_ns}, out);
+        status = sim_claim_calls(
+            &(struct sim_call_claims){.calls = &calls, .origin_ns = capture->origin_ns, .end_ns = capture->end_ns},
+            out);
     out->bytes += capture->bytes;
     strobe_calls_close(&calls);
     if (status == STROBE_IO && why_bytes && !why[0])

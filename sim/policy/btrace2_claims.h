@@ -6,16 +6,16 @@
 #include "sim/policy/instrument.h"
 #include "sim/score/tracks.h"
 
-enum { SIM_BTRACE2_THRESHOLD_NS = 1000 };    /* what is shorter leaves no record */
+enum { SIM_BTRACE2_THRESHOLD_NS = 1000 }; /* what is shorter leaves no record */
 
 extern const struct sim_instrument_options sim_btrace2_probes;
 
 struct sim_btrace2_capture {
     const void *log;
     size_t bytes;
-    uint64_t origin_ns;          /* CLOCK_MONOTONIC at the begin of the run */
-    uint64_t end_ns;             /* of the run, from its begin */
-    void (*rename)(const void *ctx, struct strobe_calls_thread *thread);   /* says who a thread is; NULL: as logged */
+    uint64_t origin_ns;                                                  /* CLOCK_MONOTONIC at the begin of the run */
+    uint64_t end_ns;                                                     /* of the run, from its begin */
+    void (*rename)(const void *ctx, struct strobe_calls_thread *thread); /* says who a thread is; NULL: as logged */
     const void *ctx;
 };
 

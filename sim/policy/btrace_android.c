@@ -14,15 +14,15 @@ enum { INTERVAL_NS = 1000000, DEPTH_MAX = 128 };
 struct open_scope {
     enum sim_btrace_type type;
     uint64_t begin_ns, cpu_ns;
-    uint32_t frames;             /* of the thread, when it was opened */
+    uint32_t frames; /* of the thread, when it was opened */
 };
 
 /* What a thread has for itself. */
 struct local {
-    struct sim_vthread *v;       /* NULL once it has ended */
+    struct sim_vthread *v; /* NULL once it has ended */
     uint32_t tid;
     bool is_main, sampled;
-    uint64_t last_ns;            /* of its last sample */
+    uint64_t last_ns; /* of its last sample */
     uint64_t objects, bytes;
     uint32_t messages;
     struct open_scope *open;
@@ -31,13 +31,16 @@ struct local {
 };
 
 /* What main waits for; each kind has its own, and but one. */
-struct marker { bool waits; uint64_t what, begin_ns; };
+struct marker {
+    bool waits;
+    uint64_t what, begin_ns;
+};
 
 struct android {
     struct sim_tracer tracer;
     const struct sim_scenario *scenario;
     struct sim_costs costs;
-    bool *cond_of_monitor;       /* by condition: Object.wait is called on it */
+    bool *cond_of_monitor; /* by condition: Object.wait is called on it */
     struct local **locals;
     size_t local_count, local_room;
     uint32_t pid, main_serial;
@@ -45,7 +48,7 @@ struct android {
     struct sim_btrace_stacks stacks;
     struct sim_btrace_record *ring;
     size_t ring_room, capacity;
-    uint64_t tickets;            /* records ever written; the next one's slot is tickets % capacity */
+    uint64_t tickets; /* records ever written; the next one's slot is tickets % capacity */
     uint64_t too_deep;
     uint64_t samples_of[1 << 16];
     uint64_t frames[DEPTH_MAX];
@@ -295,8 +298,11 @@ static void scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t toke
         sim_btrace_charge(v, a->costs.clock);
         uint64_t now_ns = sim_now();
         if (granted(l, now_ns, scope.type == SIM_BTRACE_GC)) {
-            struct sim_btrace_record r = {.nano = scope.begin_ns, .cpu = scope.cpu_ns, .end_nano = now_ns,
-                                          .end_cpu = sim_cpu_ns(v->thread), .type = (uint16_t)scope.type};
+            struct sim_btrace_record r = {.nano = scope.begin_ns,
+                                          .cpu = scope.cpu_ns,
+                                          .end_nano = now_ns,
+                                          .end_cpu = sim_cpu_ns(v->thread),
+                                          .type = (uint16_t)scope.type};
             sample(a, l, &r, true, 0);
         }
     }
@@ -331,8 +337,7 @@ static const struct marker *met(struct android *a, const struct local *l, uint64
         m = &a->park;
         met = (uint32_t)what == a->main_serial;
         break;
-    default:
-        break;
+    default: break;
     }
     return *seen && met && m->waits ? m : NULL;
 }
@@ -419,8 +424,12 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     struct sim_btrace_record *records = dump_ring(a, &count);
     enum strobe_status status = STROBE_IO;
     if (records && !a->failed && !a->stacks.failed) {
-        struct sim_btrace_android_dump dump = {.records = records, .count = count, .stacks = &a->stacks,
-                                               .scenario = a->scenario, .thread_name = thread_name, .ctx = a,
+        struct sim_btrace_android_dump dump = {.records = records,
+                                               .count = count,
+                                               .stacks = &a->stacks,
+                                               .scenario = a->scenario,
+                                               .thread_name = thread_name,
+                                               .ctx = a,
                                                .pid = a->pid};
         status = sim_btrace_android_build(&dump, out);
     }
@@ -458,10 +467,20 @@ struct sim_tracer *sim_btrace_android_open(uint32_t ring_records)
         return NULL;
     a->capacity = ring_records;
     a->tracer = (struct sim_tracer){
-        .start = start, .thread_begin = thread_begin, .thread_end = thread_end, .point = point,
-        .scope_begin = scope_begin, .scope_end = scope_end, .release = release, .message = message, .claims = claims,
-        .save = sim_btrace_save, .close = close_android, .policy = "btrace-android",
-        .interval_main_ns = INTERVAL_NS, .interval_other_ns = INTERVAL_NS,
+        .start = start,
+        .thread_begin = thread_begin,
+        .thread_end = thread_end,
+        .point = point,
+        .scope_begin = scope_begin,
+        .scope_end = scope_end,
+        .release = release,
+        .message = message,
+        .claims = claims,
+        .save = sim_btrace_save,
+        .close = close_android,
+        .policy = "btrace-android",
+        .interval_main_ns = INTERVAL_NS,
+        .interval_other_ns = INTERVAL_NS,
     };
     return &a->tracer;
 }

@@ -11,10 +11,14 @@ struct item {
     uint64_t time_ns, cpu_ns;
     size_t order;
     int16_t tid;
-    bool begins, ends;           /* a duration */
+    bool begins, ends; /* a duration */
 };
 
-struct link { uint64_t begin_ns, release_ns; size_t order; int16_t tid; };
+struct link {
+    uint64_t begin_ns, release_ns;
+    size_t order;
+    int16_t tid;
+};
 
 struct build {
     const struct sim_btrace_android_dump *dump;
@@ -23,9 +27,9 @@ struct build {
     size_t item_count, item_room;
     struct link *links;
     size_t link_count, link_room;
-    uint32_t *track_of;          /* by tid as 16 bits; UINT32_MAX = none */
-    uint32_t *name_of;           /* by method, UINT32_MAX = not named yet */
-    uint64_t *frames;            /* room for the deepest stack and an invented leaf */
+    uint32_t *track_of; /* by tid as 16 bits; UINT32_MAX = none */
+    uint32_t *name_of;  /* by method, UINT32_MAX = not named yet */
+    uint64_t *frames;   /* room for the deepest stack and an invented leaf */
 };
 
 enum strobe_kind sim_btrace_wait_of(enum sim_btrace_type type)
@@ -118,7 +122,10 @@ static const struct link *release_of(const struct build *b, uint64_t begin_ns)
 
 /* ---- one thread ---- */
 
-struct call { uint32_t name; enum sim_call_class class; };
+struct call {
+    uint32_t name;
+    enum sim_call_class class;
+};
 
 static struct call call_of(struct build *b, uint64_t frame)
 {
@@ -131,7 +138,10 @@ static struct call call_of(struct build *b, uint64_t frame)
     return (struct call){*name, SIM_CALL_METHOD};
 }
 
-struct stack { struct call *calls; uint32_t depth; };
+struct stack {
+    struct call *calls;
+    uint32_t depth;
+};
 
 /* What the record's stack is called, outermost first; monitors and the collector get a leaf of their own. */
 static void resolve(struct build *b, const struct sim_btrace_record *r, struct stack *out)
@@ -151,8 +161,11 @@ static void push(struct build *b, uint32_t track, uint64_t time_ns, struct call 
 static void tell_wait(struct build *b, uint32_t track, const struct item *end)
 {
     const struct sim_btrace_record *r = end->record;
-    struct sim_wait wait = {.begin_ns = r->nano, .end_ns = r->end_nano, .kind = sim_btrace_wait_of(r->type),
-                            .waker = SIM_NOBODY, .release_ns = r->end_nano};
+    struct sim_wait wait = {.begin_ns = r->nano,
+                            .end_ns = r->end_nano,
+                            .kind = sim_btrace_wait_of(r->type),
+                            .waker = SIM_NOBODY,
+                            .release_ns = r->end_nano};
     wait.blocked = r->end_cpu - r->cpu < (r->end_nano - r->nano) / 2;
     bool linked = r->type == SIM_BTRACE_MONITOR || r->type == SIM_BTRACE_PARK || r->type == SIM_BTRACE_OBJECT_WAIT;
     const struct link *link = linked && end->tid == (int64_t)b->dump->pid ? release_of(b, r->nano) : NULL;

@@ -41,9 +41,9 @@ enum sim_btrace_type {
 /* Times and CPU in ns. Of a release: nano is the begin of main's wait, end_nano the time itself, cpu 0. */
 struct sim_btrace_record {
     uint64_t nano, end_nano, cpu, end_cpu;
-    uint64_t objects, bytes;         /* allocated by the thread so far */
+    uint64_t objects, bytes; /* allocated by the thread so far */
     uint32_t major_faults, voluntary_switches, involuntary_switches;
-    uint32_t stack;                  /* frames are method numbers + 1 and SIM_BTRACE_WAIT ones */
+    uint32_t stack; /* frames are method numbers + 1 and SIM_BTRACE_WAIT ones */
     uint16_t type, tid;
 };
 
@@ -51,7 +51,7 @@ struct sim_btrace_android_dump {
     const struct sim_btrace_record *records;
     size_t count;
     const struct sim_btrace_stacks *stacks;
-    const struct sim_scenario *scenario;         /* for names of methods */
+    const struct sim_scenario *scenario; /* for names of methods */
     const char *(*thread_name)(const void *ctx, uint16_t tid);
     const void *ctx;
     uint32_t pid;

@@ -8,15 +8,16 @@
 
 #include <stdio.h>
 
-#define PERIOD_NS UINT64_C(1000000)
-#define TICK_NS UINT64_C(30000000)
+#define PERIOD_NS      UINT64_C(1000000)
+#define TICK_NS        UINT64_C(30000000)
 #define STOP_WITHIN_NS UINT64_C(1000000000)
 
 enum {
     US = 1000,
-    ACTIVE_US = 10,              /* of CPU for each ms of the period */
-    DRAIN_TICKS = 6, REFRESH_TICKS = 10,
-    PAGE_BYTES = 16384,          /* no address of code is below */
+    ACTIVE_US = 10, /* of CPU for each ms of the period */
+    DRAIN_TICKS = 6,
+    REFRESH_TICKS = 10,
+    PAGE_BYTES = 16384, /* no address of code is below */
 };
 
 /* What is known of a thread ("OSThread"). */
@@ -24,13 +25,13 @@ struct local {
     struct sim_vthread *v;
     uint32_t tid, number;
     bool is_main;
-    bool accessed;               /* sampled at access_ns */
+    bool accessed; /* sampled at access_ns */
     uint64_t access_ns;
-    bool has_sampled;            /* by the sampler, since the last refresh */
-    bool used_cpu;               /* as of the last refresh: since the one before; at first it counts as busy */
+    bool has_sampled; /* by the sampler, since the last refresh */
+    bool used_cpu;    /* as of the last refresh: since the one before; at first it counts as busy */
     uint64_t refresh_cpu_ns;
-    uint64_t info_cpu_us;        /* at the last sample of the sampler */
-    uint64_t contended_ns;       /* when the lock call under way began */
+    uint64_t info_cpu_us;  /* at the last sample of the sampler */
+    uint64_t contended_ns; /* when the lock call under way began */
     uint64_t samples;
     char name[32];
 };
@@ -40,13 +41,13 @@ struct ios {
     struct sim_btrace_ios_options options;
     struct sim_run *run;
     struct sim_costs costs;
-    struct local **locals;       /* all that ever were */
+    struct local **locals; /* all that ever were */
     size_t local_count, local_room;
-    struct local **alive;        /* under `registry` */
+    struct local **alive; /* under `registry` */
     size_t alive_count, alive_room;
     struct sim_mutex registry;
-    uint64_t main_lock;          /* what main waits for, as far as any thread's lock call has not cleared it */
-    uint64_t addresses;          /* drawn so far */
+    uint64_t main_lock; /* what main waits for, as far as any thread's lock call has not cleared it */
+    uint64_t addresses; /* drawn so far */
     struct sim_btrace_ios_store store;
     bool failed;
 };
@@ -84,8 +85,8 @@ static uint32_t walk(const struct sim_vthread *v, uint64_t sp, uint64_t fp, uint
 static bool put(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t time_ns, uint64_t cpu_ns,
                 const uint64_t *frames, uint32_t count)
 {
-    struct sim_btrace_item item = {.time_ns = time_ns, .cpu_ns = cpu_ns, .tid = l->tid, .thread = l->number,
-                                   .table = table};
+    struct sim_btrace_item item = {
+        .time_ns = time_ns, .cpu_ns = cpu_ns, .tid = l->tid, .thread = l->number, .table = table};
     bool stored = sim_btrace_ios_put(&a->store, item, frames, count);
     l->samples += stored;
     return stored;
@@ -214,8 +215,8 @@ static void thread_begin(struct sim_tracer *t, struct sim_vthread *v)
         free(l);
         a->failed = true;
     } else {
-        *l = (struct local){.v = v, .tid = v->tid, .number = (uint32_t)a->local_count, .is_main = v->is_main,
-                            .used_cpu = true};
+        *l = (struct local){
+            .v = v, .tid = v->tid, .number = (uint32_t)a->local_count, .is_main = v->is_main, .used_cpu = true};
         snprintf(l->name, sizeof l->name, "%s", v->thread->name);
         a->locals[a->local_count++] = l;
         a->alive[a->alive_count++] = l;
@@ -337,10 +338,14 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
     struct ios *a = of(t);
     a->run = run;
     a->costs = run->options.costs;
-    struct sim_thread_options interrupter = {.name = "BTrace ThreadInterrupter", .tid = SIM_SAMPLER_TID,
-                                             .realtime = true, .daemon = true, .entry = sampler, .arg = a};
-    struct sim_thread_options loop = {.name = "BTrace Event Loop", .tid = SIM_SAMPLER_TID - 1, .daemon = true,
-                                      .entry = event_loop, .arg = a};
+    struct sim_thread_options interrupter = {.name = "BTrace ThreadInterrupter",
+                                             .tid = SIM_SAMPLER_TID,
+                                             .realtime = true,
+                                             .daemon = true,
+                                             .entry = sampler,
+                                             .arg = a};
+    struct sim_thread_options loop = {
+        .name = "BTrace Event Loop", .tid = SIM_SAMPLER_TID - 1, .daemon = true, .entry = event_loop, .arg = a};
     a->tracer.sampler = sim_thread_start(run->kernel, &interrupter);
     return a->tracer.sampler && sim_thread_start(run->kernel, &loop) ? STROBE_OK : STROBE_IO;
 }
@@ -385,8 +390,12 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
 {
     struct ios *a = of(t);
     sim_btrace_ios_drain(&a->store);
-    struct sim_btrace_ios_dump dump = {.rows = a->store.rows, .count = a->store.row_count, .stacks = &a->store.stacks,
-                                       .scenario = run->scenario, .method_at = method_at, .thread_name = thread_name,
+    struct sim_btrace_ios_dump dump = {.rows = a->store.rows,
+                                       .count = a->store.row_count,
+                                       .stacks = &a->store.stacks,
+                                       .scenario = run->scenario,
+                                       .method_at = method_at,
+                                       .thread_name = thread_name,
                                        .ctx = a};
     if (a->failed || a->store.failed || sim_btrace_ios_build(&dump, out) != STROBE_OK) {
         snprintf(why, why_bytes, "out of memory");
@@ -419,10 +428,19 @@ struct sim_tracer *sim_btrace_ios_open(const struct sim_btrace_ios_options *opti
     a->registry.name = "btrace registry";
     sim_btrace_ios_store_open(&a->store, PERIOD_NS, options->memory_period_ns);
     a->tracer = (struct sim_tracer){
-        .start = start, .thread_begin = thread_begin, .thread_end = thread_end, .point = point,
-        .scope_begin = scope_begin, .scope_end = scope_end, .release = release, .claims = claims,
-        .save = sim_btrace_save, .close = close_ios, .policy = "btrace-ios",
-        .interval_main_ns = PERIOD_NS, .interval_other_ns = PERIOD_NS,
+        .start = start,
+        .thread_begin = thread_begin,
+        .thread_end = thread_end,
+        .point = point,
+        .scope_begin = scope_begin,
+        .scope_end = scope_end,
+        .release = release,
+        .claims = claims,
+        .save = sim_btrace_save,
+        .close = close_ios,
+        .policy = "btrace-ios",
+        .interval_main_ns = PERIOD_NS,
+        .interval_other_ns = PERIOD_NS,
     };
     return &a->tracer;
 }

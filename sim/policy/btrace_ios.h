@@ -45,8 +45,8 @@
 #include "sim/policy/policy.h"
 
 struct sim_btrace_ios_options {
-    uint32_t memory_interval;        /* 4096; 1 = every address */
-    uint64_t memory_period_ns;       /* 1 ms; 0 = every event */
+    uint32_t memory_interval;  /* 4096; 1 = every address */
+    uint64_t memory_period_ns; /* 1 ms; 0 = every event */
 };
 
 /* sim_policy_btrace_ios with other settings of the memory plugin. */

@@ -6,12 +6,12 @@ enum { HEADER_BYTES = 8, SAMPLE_BYTES = 40, USUAL_DEPTH = 16, DRAIN_NS = 2000000
 
 /* Of the item in its ring, without header and frames; of its row. */
 static const uint32_t item_bytes[SIM_BTRACE_TABLES] = {
-    [SIM_BTRACE_CPU] = 24, [SIM_BTRACE_MEM] = 44, [SIM_BTRACE_DATE] = 20, [SIM_BTRACE_DISPATCH] = 28,
-    [SIM_BTRACE_LOCK] = 28,
+    [SIM_BTRACE_CPU] = 24,      [SIM_BTRACE_MEM] = 44,  [SIM_BTRACE_DATE] = 20,
+    [SIM_BTRACE_DISPATCH] = 28, [SIM_BTRACE_LOCK] = 28,
 };
 static const uint32_t row_bytes[SIM_BTRACE_TABLES] = {
-    [SIM_BTRACE_CPU] = 20, [SIM_BTRACE_INTERVAL] = 28, [SIM_BTRACE_MEM] = 28, [SIM_BTRACE_DATE] = 20,
-    [SIM_BTRACE_DISPATCH] = 28, [SIM_BTRACE_LOCK] = 28,
+    [SIM_BTRACE_CPU] = 20,  [SIM_BTRACE_INTERVAL] = 28, [SIM_BTRACE_MEM] = 28,
+    [SIM_BTRACE_DATE] = 20, [SIM_BTRACE_DISPATCH] = 28, [SIM_BTRACE_LOCK] = 28,
 };
 
 static uint64_t capacity(uint64_t threads, uint64_t period_ns)

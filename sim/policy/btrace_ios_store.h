@@ -20,24 +20,28 @@ enum { SIM_BTRACE_SUB_BUFFERS = 32, SIM_BTRACE_IOS_NODES = 1 << 20, SIM_BTRACE_I
 
 struct sim_btrace_item {
     uint64_t time_ns, cpu_ns;
-    uint64_t serial;             /* of the store: order of arrival */
-    size_t first;                /* its frames in the store's, innermost first */
+    uint64_t serial; /* of the store: order of arrival */
+    size_t first;    /* its frames in the store's, innermost first */
     uint32_t count;
-    uint32_t tid, thread;        /* thread: small, unique in the run */
-    uint32_t ring;               /* 0 = the sampler's; tables and sub-buffers in order of drain */
+    uint32_t tid, thread; /* thread: small, unique in the run */
+    uint32_t ring;        /* 0 = the sampler's; tables and sub-buffers in order of drain */
     enum sim_btrace_table table;
 };
 
 struct sim_btrace_ios_store {
-    struct sim_btrace_item *items;   size_t item_count, item_room;   /* not drained yet */
-    uint64_t *frames;                size_t frame_count, frame_room; /* theirs */
-    uint64_t ring_bytes[SIM_BTRACE_TABLES];                          /* of one ring of the table */
+    struct sim_btrace_item *items;
+    size_t item_count, item_room; /* not drained yet */
+    uint64_t *frames;
+    size_t frame_count, frame_room;         /* theirs */
+    uint64_t ring_bytes[SIM_BTRACE_TABLES]; /* of one ring of the table */
     uint64_t used[SIM_BTRACE_TABLES][SIM_BTRACE_SUB_BUFFERS];
-    struct sim_btrace_row *rows;     size_t row_count, row_room;
+    struct sim_btrace_row *rows;
+    size_t row_count, row_room;
     struct sim_btrace_stacks stacks;
-    size_t *last_row;                size_t last_row_room;           /* by thread, of the drain at hand: + 1 */
+    size_t *last_row;
+    size_t last_row_room; /* by thread, of the drain at hand: + 1 */
     uint64_t serial;
-    uint64_t stored, dropped;        /* samples */
+    uint64_t stored, dropped; /* samples */
     int failed;
 };
 

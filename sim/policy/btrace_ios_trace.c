@@ -10,34 +10,44 @@ enum { TICK_US = 10, TAIL_US = 1000, NS_PER_US = 1000 };
 #define NO_NODE UINT32_MAX
 
 /* Times in us. */
-struct sample { uint64_t start, end; int64_t cpu_start, cpu_end; uint32_t stack; };
+struct sample {
+    uint64_t start, end;
+    int64_t cpu_start, cpu_end;
+    uint32_t stack;
+};
 
-struct samples { struct sample *at; size_t count, room; };
+struct samples {
+    struct sample *at;
+    size_t count, room;
+};
 
 /* A slice in the making; children come after their parent, in order of time. */
 struct node {
     uint32_t name;
     enum sim_call_class class;
-    uint32_t parent, last_child, next;           /* next sibling; NO_NODE */
+    uint32_t parent, last_child, next; /* next sibling; NO_NODE */
     uint64_t begin, end;
 };
 
-struct frame { uint32_t name; enum sim_call_class class; };
+struct frame {
+    uint32_t name;
+    enum sim_call_class class;
+};
 
 struct build {
     const struct sim_btrace_ios_dump *dump;
     struct sim_tracks *out;
-    uint32_t *order;             /* of rows: by thread, table, place */
+    uint32_t *order; /* of rows: by thread, table, place */
     struct samples keyed, split;
-    size_t *slots;               /* place in `keyed` + 1, by key; for the thread at hand */
+    size_t *slots; /* place in `keyed` + 1, by key; for the thread at hand */
     size_t mask;
     struct node *nodes;
     size_t node_count, node_room;
-    uint32_t *path;              /* open nodes from the root, depth of them */
+    uint32_t *path; /* open nodes from the root, depth of them */
     uint32_t depth;
     uint64_t *addresses;
     struct frame *frames;
-    uint32_t *name_of;           /* by method */
+    uint32_t *name_of; /* by method */
 };
 
 /* ---- samples of a thread ---- */
@@ -78,8 +88,11 @@ static bool insert(struct build *b, struct sample s)
 
 static struct sample sample_of(const struct sim_btrace_row *r)
 {
-    struct sample s = {.start = (uint64_t)r->start * TICK_US, .end = (uint64_t)r->end * TICK_US, .stack = r->stack,
-                       .cpu_start = (int64_t)r->cpu_start * TICK_US, .cpu_end = (int64_t)r->cpu_end * TICK_US};
+    struct sample s = {.start = (uint64_t)r->start * TICK_US,
+                       .end = (uint64_t)r->end * TICK_US,
+                       .stack = r->stack,
+                       .cpu_start = (int64_t)r->cpu_start * TICK_US,
+                       .cpu_end = (int64_t)r->cpu_end * TICK_US};
     s.end = s.end < s.start ? s.start : s.end;
     return s;
 }
@@ -238,8 +251,8 @@ static void emit(struct build *b, uint32_t track)
 static void show(struct build *b, uint32_t tid, bool lowest, const struct sample *first, const struct sample *last)
 {
     lengthen(b);
-    uint32_t track = sim_track_add(b->out, tid, 1, b->dump->thread_name(b->dump->ctx, tid), lowest,
-                                   first->start * NS_PER_US);
+    uint32_t track =
+        sim_track_add(b->out, tid, 1, b->dump->thread_name(b->dump->ctx, tid), lowest, first->start * NS_PER_US);
     emit(b, track);
     if (b->out->failed)
         return;

@@ -24,7 +24,12 @@
 
 /* In the order in which the parser reads them. */
 enum sim_btrace_table {
-    SIM_BTRACE_CPU, SIM_BTRACE_INTERVAL, SIM_BTRACE_MEM, SIM_BTRACE_DATE, SIM_BTRACE_DISPATCH, SIM_BTRACE_LOCK,
+    SIM_BTRACE_CPU,
+    SIM_BTRACE_INTERVAL,
+    SIM_BTRACE_MEM,
+    SIM_BTRACE_DATE,
+    SIM_BTRACE_DISPATCH,
+    SIM_BTRACE_LOCK,
     SIM_BTRACE_TABLES
 };
 
@@ -34,7 +39,7 @@ struct sim_btrace_row {
     uint32_t start, end;
     uint32_t cpu_start, cpu_end;
     uint32_t tid;
-    uint32_t stack;              /* frames are addresses */
+    uint32_t stack; /* frames are addresses */
     enum sim_btrace_table table;
 };
 
@@ -42,7 +47,7 @@ struct sim_btrace_ios_dump {
     const struct sim_btrace_row *rows;
     size_t count;
     const struct sim_btrace_stacks *stacks;
-    const struct sim_scenario *scenario;         /* for names of methods */
+    const struct sim_scenario *scenario; /* for names of methods */
     /* The method of a code address: its number, sim_wait_method, or SIM_HOOK_METHOD = no symbol. */
     uint32_t (*method_at)(const void *ctx, uint64_t address);
     const char *(*thread_name)(const void *ctx, uint32_t tid);

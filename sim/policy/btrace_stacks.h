@@ -14,16 +14,19 @@
  * */
 #define SIM_BTRACE_WAIT (UINT64_C(1) << 63)
 
-struct sim_btrace_node { uint64_t frame; uint32_t parent, depth; };
+struct sim_btrace_node {
+    uint64_t frame;
+    uint32_t parent, depth;
+};
 
 struct sim_btrace_stacks {
-    struct sim_btrace_node *nodes;   /* [0] is the root: no stack */
+    struct sim_btrace_node *nodes; /* [0] is the root: no stack */
     size_t count, room;
-    uint32_t *slots;             /* node numbers, 0 = free; mask + 1 of them */
+    uint32_t *slots; /* node numbers, 0 = free; mask + 1 of them */
     size_t mask;
-    size_t limit;                /* nodes at most; 0 = as many as memory holds */
-    uint64_t shortened;          /* stacks that were named by a part of them */
-    int failed;                  /* out of memory, once */
+    size_t limit;       /* nodes at most; 0 = as many as memory holds */
+    uint64_t shortened; /* stacks that were named by a part of them */
+    int failed;         /* out of memory, once */
 };
 
 /* The number of the stack of `count` frames, outermost first; 0 for none. */

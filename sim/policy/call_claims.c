@@ -4,7 +4,11 @@
 
 #include <stdlib.h>
 
-struct open_call { uint64_t begin_ns; enum strobe_kind wait; bool left_out; };
+struct open_call {
+    uint64_t begin_ns;
+    enum strobe_kind wait;
+    bool left_out;
+};
 
 struct claiming {
     const struct sim_call_claims *in;
@@ -74,8 +78,12 @@ static void end(struct claiming *c, const struct strobe_call *call)
     sim_track_return(c->out, c->track, now, false);
     if (o->wait != STROBE_KIND_NONE)
         sim_track_wait(c->out, c->track,
-                       &(struct sim_wait){.begin_ns = o->begin_ns, .end_ns = now, .kind = o->wait, .blocked = true,
-                                          .waker = SIM_NOBODY, .release_ns = now});
+                       &(struct sim_wait){.begin_ns = o->begin_ns,
+                                          .end_ns = now,
+                                          .kind = o->wait,
+                                          .blocked = true,
+                                          .waker = SIM_NOBODY,
+                                          .release_ns = now});
 }
 
 static bool claim_thread(struct claiming *c, const struct strobe_calls_thread *t)

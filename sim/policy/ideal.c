@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODE_BYTES = 16 };        /* of a name, so that it has an address */
+enum { CODE_BYTES = 16 }; /* of a name, so that it has an address */
 #define ORIGIN_NS ((uint64_t)1000000000)
 
 struct ideal {
     struct sim_tracer tracer;
-    uint64_t *samples;           /* by thread spec: wanted */
+    uint64_t *samples; /* by thread spec: wanted */
     uint64_t *period_ns;
     uint32_t spec_count;
     const struct sim_run *run;
@@ -29,8 +29,8 @@ struct ideal {
 /* One look after another into a track. */
 struct view {
     const struct sim_track *track;
-    size_t next;                 /* event */
-    uint32_t *path;              /* names, outermost first */
+    size_t next;    /* event */
+    uint32_t *path; /* names, outermost first */
     size_t depth, room;
 };
 
@@ -82,8 +82,8 @@ static bool sample_track(struct ideal *d, struct strobe_ring_writer *w, struct s
     bool good = true;
     for (; good && *next - offset < life; *next += period) {
         uint64_t time_ns = track->begin_ns + (*next - offset);
-        struct strobe_record r = {.ticks = ORIGIN_NS + time_ns, .thread = number, .kind = STROBE_KIND_ASYNC,
-                                  .count = 1};
+        struct strobe_record r = {
+            .ticks = ORIGIN_NS + time_ns, .thread = number, .kind = STROBE_KIND_ASYNC, .count = 1};
         good = look_until(&v, time_ns);
         if (!good || v.depth == 0)
             continue;
@@ -197,8 +197,11 @@ static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *
     uint64_t name = return_address / CODE_BYTES - 1;
     if (max == 0)
         return 0;
-    *out = (struct strobe_symbol){.function = truth->names.texts[name], .image = "", .file = "",
-                                  .function_id = (uint32_t)name, .function_address = return_address - 1};
+    *out = (struct strobe_symbol){.function = truth->names.texts[name],
+                                  .image = "",
+                                  .file = "",
+                                  .function_id = (uint32_t)name,
+                                  .function_address = return_address - 1};
     return 1;
 }
 
@@ -227,8 +230,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     size_t first = out->track_count;
     d->run = run;
     struct strobe_config config = plan(d);
-    enum strobe_status status =
-        sim_scratch_session(&config, run->scenario->name, &d->session, d->path, sizeof d->path);
+    enum strobe_status status = sim_scratch_session(&config, run->scenario->name, &d->session, d->path, sizeof d->path);
     if (status == STROBE_OK && !fill(d))
         status = STROBE_IO;
     if (status == STROBE_OK)

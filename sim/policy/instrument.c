@@ -6,7 +6,9 @@
 
 /* ---- what the plugin reads ---- */
 
-struct body { uint32_t ops, calls, throws; };
+struct body {
+    uint32_t ops, calls, throws;
+};
 
 static void look_at(const struct sim_scenario *s, uint32_t block, struct body *out)
 {
@@ -17,7 +19,8 @@ static void look_at(const struct sim_scenario *s, uint32_t block, struct body *o
         switch (op->kind) {
         case SIM_OP_COMPUTE: break;
         case SIM_OP_THROW: out->throws++; break;
-        case SIM_OP_REPEAT: case SIM_OP_FOREVER: look_at(s, op->block, out); break;
+        case SIM_OP_REPEAT:
+        case SIM_OP_FOREVER: look_at(s, op->block, out); break;
         case SIM_OP_CATCH:
             look_at(s, op->block, out);
             look_at(s, op->other_block, out);
@@ -26,11 +29,14 @@ static void look_at(const struct sim_scenario *s, uint32_t block, struct body *o
             for (uint32_t arm = op->first; arm < op->first + op->count; arm++)
                 look_at(s, s->arms[arm].block, out);
             break;
-        case SIM_OP_LOCK: case SIM_OP_READ_LOCK: case SIM_OP_WRITE_LOCK: case SIM_OP_SPIN:
+        case SIM_OP_LOCK:
+        case SIM_OP_READ_LOCK:
+        case SIM_OP_WRITE_LOCK:
+        case SIM_OP_SPIN:
             out->calls++;
             look_at(s, op->block, out);
             break;
-        case SIM_OP_MONITOR: look_at(s, op->block, out); break;   /* an instruction of its own */
+        case SIM_OP_MONITOR: look_at(s, op->block, out); break; /* an instruction of its own */
         default: out->calls++;
         }
     }
@@ -42,13 +48,14 @@ static void describe(const struct sim_scenario *s, const struct sim_method *m, s
 {
     const char *image = s->images[m->image].name, *dot = strrchr(m->name, '.');
     int class_bytes = dot ? (int)(dot - m->name) : (int)strlen(image);
-    snprintf(text, bytes, "%s%.*s", strncmp(image, "boot", 4) ? "" : "android.", class_bytes,
-             dot ? m->name : image);
+    snprintf(text, bytes, "%s%.*s", strncmp(image, "boot", 4) ? "" : "android.", class_bytes, dot ? m->name : image);
     struct body body = {0};
     look_at(s, m->block, &body);
-    *out = (struct strobe_matrix_candidate){
-        .class_name = text, .method = dot ? dot + 1 : m->name, .access = m->managed ? 1 : STROBE_ACCESS_NATIVE | 1,
-        .ops = body.ops, .calls = body.calls};
+    *out = (struct strobe_matrix_candidate){.class_name = text,
+                                            .method = dot ? dot + 1 : m->name,
+                                            .access = m->managed ? 1 : STROBE_ACCESS_NATIVE | 1,
+                                            .ops = body.ops,
+                                            .calls = body.calls};
 }
 
 /* ---- the pass ---- */
@@ -90,7 +97,8 @@ static bool open_pass(struct pass *p, struct sim_instrument *out, const struct s
 {
     *p = (struct pass){.candidates = calloc((size_t)s->method_count + 1, sizeof *p->candidates),
                        .texts = calloc((size_t)s->method_count + 1, sizeof *p->texts),
-                       .map = strobe_matrix_map_open(), .list = strobe_matrix_blacklist_open()};
+                       .map = strobe_matrix_map_open(),
+                       .list = strobe_matrix_blacklist_open()};
     *out = (struct sim_instrument){0};
     out->id = calloc((size_t)s->method_count + 1, sizeof *out->id);
     out->method = calloc((size_t)s->method_count + 1, sizeof *out->method);

@@ -19,15 +19,15 @@
 
 struct sim_instrument_options {
     uint32_t probe_bytes;
-    bool names;                  /* probes carry their method's name */
-    bool throws;                 /* throws are probed */
+    bool names;  /* probes carry their method's name */
+    bool throws; /* throws are probed */
 };
 
 struct sim_instrument {
-    uint32_t *id;                /* by method of the scenario: from 1, in order; 0 = no probes */
-    uint32_t *method;            /* by id */
-    uint32_t count;              /* methods with probes */
-    uint32_t verdicts[STROBE_MATRIX_VERDICTS];   /* methods by what the pass said */
+    uint32_t *id;                              /* by method of the scenario: from 1, in order; 0 = no probes */
+    uint32_t *method;                          /* by id */
+    uint32_t count;                            /* methods with probes */
+    uint32_t verdicts[STROBE_MATRIX_VERDICTS]; /* methods by what the pass said */
     uint64_t code_bytes;
 };
 

@@ -17,16 +17,16 @@ struct matrix {
     struct sim_tracer tracer;
     struct sim_run *run;
     struct sim_costs costs;
-    double owed_ns;              /* parts of a ns */
+    double owed_ns; /* parts of a ns */
     struct sim_instrument probes;
     struct strobe_matrix_clock clock;
     struct strobe_matrix_log log;
     void *memory;
-    struct sim_sem wake;         /* of the clock's thread, between messages */
+    struct sim_sem wake; /* of the clock's thread, between messages */
     bool paused, waits;
     uint32_t tid;
     char name[32];
-    bool *is_frame;              /* by message: the choreographer's callbacks say which are frames */
+    bool *is_frame; /* by message: the choreographer's callbacks say which are frames */
     size_t handed_out, frame_room;
     bool failed;
 };
@@ -73,8 +73,8 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
     strobe_matrix_clock_open(&m->clock, sim_now(), true);
     enum strobe_status status =
         strobe_matrix_log_open(&m->log, m->memory, bytes, STROBE_MATRIX_ENTRIES_DEFAULT, &m->clock);
-    struct sim_thread_options clock = {.name = "matrix clock", .tid = SIM_SAMPLER_TID, .daemon = true,
-                                       .entry = run_clock, .arg = m};
+    struct sim_thread_options clock = {
+        .name = "matrix clock", .tid = SIM_SAMPLER_TID, .daemon = true, .entry = run_clock, .arg = m};
     m->tracer.sampler = sim_thread_start(run->kernel, &clock);
     return m->tracer.sampler ? status : STROBE_IO;
 }
@@ -148,16 +148,19 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     struct matrix *m = of(t);
     uint64_t *entries = malloc((STROBE_MATRIX_ENTRIES_DEFAULT + 1) * sizeof *entries);
     enum strobe_status status = STROBE_IO;
-    if (entries && !m->failed &&
-        sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view)) {
+    if (entries && !m->failed && sim_instrument_view(&m->probes, run->scenario, &run->truth, true, &m->tracer.view)) {
         const char *frame = sim_matrix_frame(&m->probes, run->scenario);
         if (frame)
             m->tracer.view.told[sim_tracks_name(&run->truth, frame)] = true;
         size_t count = strobe_matrix_copy_newest(&m->log, entries, STROBE_MATRIX_ENTRIES_DEFAULT);
         uint64_t lost = strobe_load_relaxed(&m->log.written) - count;
-        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = m->tid, .name = m->name, .entries = entries,
-                                                                .count = count, .lost = lost,
-                                                                .end_ns = run->end_ns, .is_frame = m->is_frame,
+        status = sim_matrix_claims(&(struct sim_matrix_capture){.tid = m->tid,
+                                                                .name = m->name,
+                                                                .entries = entries,
+                                                                .count = count,
+                                                                .lost = lost,
+                                                                .end_ns = run->end_ns,
+                                                                .is_frame = m->is_frame,
                                                                 .handed_out = m->handed_out},
                                    &m->probes, run->scenario, out);
     }
@@ -204,9 +207,17 @@ struct sim_tracer *sim_policy_matrix(void)
     if (!m)
         return NULL;
     m->tracer = (struct sim_tracer){
-        .start = start, .thread_begin = thread_begin, .method_in = method_in, .method_out = method_out,
-        .message_begin = message_begin, .message_end = message_end, .claims = claims, .save = save,
-        .close = close_matrix, .policy = "matrix", .interval_main_ns = SIM_MATRIX_TICK_NS,
+        .start = start,
+        .thread_begin = thread_begin,
+        .method_in = method_in,
+        .method_out = method_out,
+        .message_begin = message_begin,
+        .message_end = message_end,
+        .claims = claims,
+        .save = save,
+        .close = close_matrix,
+        .policy = "matrix",
+        .interval_main_ns = SIM_MATRIX_TICK_NS,
         .interval_other_ns = SIM_MATRIX_TICK_NS,
     };
     return &m->tracer;

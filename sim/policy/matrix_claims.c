@@ -14,7 +14,10 @@ _Static_assert(SIM_MATRIX_TICK_NS == STROBE_MATRIX_TICK_MS * MS, "as the log has
 
 const struct sim_instrument_options sim_matrix_probes = {.probe_bytes = PROBE_BYTES};
 
-struct messages { struct sim_call_message *at; size_t count, room; };
+struct messages {
+    struct sim_call_message *at;
+    size_t count, room;
+};
 
 static bool add_message(struct messages *m, uint32_t tid, uint64_t time_ns, uint32_t id)
 {
@@ -89,10 +92,13 @@ enum strobe_status sim_matrix_claims(const struct sim_matrix_capture *capture, c
         return STROBE_OK;
     strobe_calls_open(&calls);
     status = read_log(capture, probes, scenario, &calls, &messages)
-                 ? strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL) : STROBE_IO;
+                 ? strobe_calls_repair(&calls, STROBE_REPAIR_ENCLOSING, NULL)
+                 : STROBE_IO;
     if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .origin_ns = capture->origin_ns,
-                                                           .end_ns = capture->end_ns, .messages = messages.at,
+        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls,
+                                                           .origin_ns = capture->origin_ns,
+                                                           .end_ns = capture->end_ns,
+                                                           .messages = messages.at,
                                                            .message_count = messages.count},
                                  out);
     out->bytes += sizeof(uint64_t) * capture->count;

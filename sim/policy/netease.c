@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PERIOD_NS UINT64_C(10000000)
-#define ORIGIN_NS UINT64_C(1000000000)
+#define PERIOD_NS      UINT64_C(10000000)
+#define ORIGIN_NS      UINT64_C(1000000000)
 #define STOP_WITHIN_NS UINT64_C(1000000000)
-#define METHODS UINT64_C(0x10000000)         /* where methods' structures begin */
-#define WAITS UINT64_C(0x8000000)            /* and those of the runtime's native methods that wait, by kind */
+#define METHODS        UINT64_C(0x10000000) /* where methods' structures begin */
+#define WAITS          UINT64_C(0x8000000)  /* and those of the runtime's native methods that wait, by kind */
 
 enum { FRAMES = 256, CAPACITY = 8192, METHOD_BYTES = 16 };
 
@@ -112,8 +112,8 @@ static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
 {
     struct netease *n = of(t);
     size_t bytes = strobe_netease_ring_bytes(CAPACITY, FRAMES);
-    struct sim_thread_options options = {.name = "netease sampler", .tid = SIM_SAMPLER_TID, .daemon = true,
-                                         .entry = sampler, .arg = n};
+    struct sim_thread_options options = {
+        .name = "netease sampler", .tid = SIM_SAMPLER_TID, .daemon = true, .entry = sampler, .arg = n};
     n->run = run;
     n->costs = run->options.costs;
     n->memory = calloc(1, bytes);
@@ -168,7 +168,10 @@ static uint32_t thread_of(const struct netease *n, const struct strobe_netease_c
 static bool add_capture(struct netease *n, struct strobe_ring_writer *w, struct strobe_stack_cursor *cursor,
                         const struct strobe_netease_capture *c, const uint64_t *frames)
 {
-    struct strobe_record r = {.ticks = c->ticks, .thread = thread_of(n, c), .kind = STROBE_KIND_ASYNC, .count = 1,
+    struct strobe_record r = {.ticks = c->ticks,
+                              .thread = thread_of(n, c),
+                              .kind = STROBE_KIND_ASYNC,
+                              .count = 1,
                               .flags = c->cut ? STROBE_FLAG_CUT : 0};
     uint32_t count = c->count < STROBE_STACK_DEPTH_MAX ? c->count : STROBE_STACK_DEPTH_MAX;
     if (r.thread == UINT32_MAX)
@@ -196,7 +199,7 @@ static bool fill(struct netease *n)
         struct strobe_netease_capture c;
         if (strobe_netease_ring_read(&n->ring, i, &c, frames) != STROBE_OK)
             continue;
-        n->kept_bytes += sizeof(uint64_t) * (3 + (uint64_t)c.count);   /* of its place, what holds something */
+        n->kept_bytes += sizeof(uint64_t) * (3 + (uint64_t)c.count); /* of its place, what holds something */
         fits = add_capture(n, &w, cursor, &c, frames);
     }
     strobe_ring_writer_close(&n->session.ring, &w);
@@ -223,8 +226,11 @@ static size_t resolve(void *ctx, uint64_t pointer, struct strobe_symbol *out, si
     const struct netease *n = ctx;
     if (max == 0)
         return 0;
-    *out = (struct strobe_symbol){.function = name_of(n, pointer), .image = "", .file = "",
-                                  .function_id = (uint32_t)(pointer / METHOD_BYTES), .function_address = pointer};
+    *out = (struct strobe_symbol){.function = name_of(n, pointer),
+                                  .image = "",
+                                  .file = "",
+                                  .function_id = (uint32_t)(pointer / METHOD_BYTES),
+                                  .function_address = pointer};
     return 1;
 }
 
@@ -251,8 +257,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     struct netease *n = of(t);
     size_t first = out->track_count;
     struct strobe_config config = plan(n);
-    enum strobe_status status =
-        sim_scratch_session(&config, run->scenario->name, &n->session, n->path, sizeof n->path);
+    enum strobe_status status = sim_scratch_session(&config, run->scenario->name, &n->session, n->path, sizeof n->path);
     if (status == STROBE_OK && !fill(n))
         status = STROBE_IO;
     if (status == STROBE_OK)
@@ -287,8 +292,12 @@ struct sim_tracer *sim_policy_netease(void)
     if (!n)
         return NULL;
     n->session.fd = -1;
-    n->tracer = (struct sim_tracer){.start = start, .claims = claims, .save = sim_btrace_save, .close = close_netease,
-                                    .policy = "netease", .interval_main_ns = PERIOD_NS,
+    n->tracer = (struct sim_tracer){.start = start,
+                                    .claims = claims,
+                                    .save = sim_btrace_save,
+                                    .close = close_netease,
+                                    .policy = "netease",
+                                    .interval_main_ns = PERIOD_NS,
                                     .interval_other_ns = PERIOD_NS};
     return &n->tracer;
 }

@@ -20,8 +20,11 @@ static struct sim_tracer *none(void)
 {
     struct sim_tracer *t = calloc(1, sizeof *t);
     if (t)
-        *t = (struct sim_tracer){.claims = claim_none, .close = close_none, .policy = "none",
-                                 .interval_main_ns = 1000000, .interval_other_ns = 1000000};
+        *t = (struct sim_tracer){.claims = claim_none,
+                                 .close = close_none,
+                                 .policy = "none",
+                                 .interval_main_ns = 1000000,
+                                 .interval_other_ns = 1000000};
     return t;
 }
 
@@ -45,22 +48,30 @@ static struct sim_tracer *rheatrace_main(void)
     return sim_policy_rheatrace(true);
 }
 
-const char *const sim_policy_names[] = {"strobe",    "btrace-android", "btrace-ios", "async-1ms", "async-10ms",
-                                        "sync-only", "matrix",         "rheatrace", "btrace2",
-                                        "netease",   "ideal",          NULL};
+const char *const sim_policy_names[] = {"strobe",     "btrace-android", "btrace-ios", "async-1ms",
+                                        "async-10ms", "sync-only",      "matrix",     "rheatrace",
+                                        "btrace2",    "netease",        "ideal",      NULL};
 
 const char *const sim_policy_more[] = {"strobe-stops", "rheatrace-main", "none", NULL};
 
 enum strobe_status sim_policy_open(const char *name, struct sim_tracer **out)
 {
-    static const struct { const char *name; struct sim_tracer *(*make)(void); } makers[] = {
-        {"strobe", sim_policy_strobe},       {"btrace-android", sim_policy_btrace_android},
-        {"btrace-ios", sim_policy_btrace_ios}, {"async-1ms", async_1ms},
-        {"async-10ms", async_10ms},          {"sync-only", sim_policy_sync_only},
+    static const struct {
+        const char *name;
+        struct sim_tracer *(*make)(void);
+    } makers[] = {
+        {"strobe", sim_policy_strobe},
+        {"btrace-android", sim_policy_btrace_android},
+        {"btrace-ios", sim_policy_btrace_ios},
+        {"async-1ms", async_1ms},
+        {"async-10ms", async_10ms},
+        {"sync-only", sim_policy_sync_only},
         {"strobe-stops", sim_policy_strobe_stops},
         {"matrix", sim_policy_matrix},
-        {"rheatrace", rheatrace},            {"rheatrace-main", rheatrace_main},
-        {"btrace2", sim_policy_btrace2},       {"netease", sim_policy_netease},
+        {"rheatrace", rheatrace},
+        {"rheatrace-main", rheatrace_main},
+        {"btrace2", sim_policy_btrace2},
+        {"netease", sim_policy_netease},
         {"none", none},
     };
     *out = NULL;

@@ -36,7 +36,7 @@ enum strobe_status sim_policy_ideal(const uint64_t *samples, uint32_t spec_count
 extern const char *const sim_policy_names[], *const sim_policy_more[];
 
 /* Each policy's own maker. */
-struct sim_tracer *sim_policy_strobe(void);        /* and: */
+struct sim_tracer *sim_policy_strobe(void); /* and: */
 struct sim_tracer *sim_policy_async(uint64_t interval_ns);
 struct sim_tracer *sim_policy_strobe_stops(void);
 struct sim_tracer *sim_policy_sync_only(void);

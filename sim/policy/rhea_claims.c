@@ -1,8 +1,8 @@
 #include "sim/policy/rhea_claims.h"
 
-#include "engine/trace/model/calls_repair.h"
-#include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/trace/model/calls_repair.h"
 #include "sim/policy/call_claims.h"
 
 #include <stdio.h>
@@ -12,8 +12,14 @@ enum { PROBE_BYTES = 10 };
 
 const struct sim_instrument_options sim_rhea_probes = {.probe_bytes = PROBE_BYTES, .names = true, .throws = true};
 
-static const struct { enum strobe_kind kind; const char *what; } labelled[] = {
-    {STROBE_KIND_READ, "read"}, {STROBE_KIND_WRITE, "write"}, {STROBE_KIND_OPEN, "open"}, {STROBE_KIND_SYNC, "fsync"},
+static const struct {
+    enum strobe_kind kind;
+    const char *what;
+} labelled[] = {
+    {STROBE_KIND_READ, "read"},
+    {STROBE_KIND_WRITE, "write"},
+    {STROBE_KIND_OPEN, "open"},
+    {STROBE_KIND_SYNC, "fsync"},
 };
 enum { LABELLED = sizeof labelled / sizeof *labelled };
 
@@ -25,7 +31,10 @@ const char *sim_rhea_label(enum strobe_kind kind)
     return NULL;
 }
 
-struct naming { const struct sim_instrument *probes; const struct sim_scenario *scenario; };
+struct naming {
+    const struct sim_instrument *probes;
+    const struct sim_scenario *scenario;
+};
 
 /* The frame's mark is the method that it encloses, where that has no marks of its own. */
 static const char *frame_method(const struct naming *n)
@@ -79,9 +88,12 @@ enum strobe_status sim_rhea_claims(const struct sim_rhea_capture *capture, const
     if (status == STROBE_OK)
         status = strobe_calls_repair(&calls, STROBE_REPAIR_LAST, NULL);
     if (status == STROBE_OK)
-        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls, .origin_ns = capture->origin_ns,
-                                                           .end_ns = capture->end_ns, .name = name_of,
-                                                           .ctx = &naming}, out);
+        status = sim_claim_calls(&(struct sim_call_claims){.calls = &calls,
+                                                           .origin_ns = capture->origin_ns,
+                                                           .end_ns = capture->end_ns,
+                                                           .name = name_of,
+                                                           .ctx = &naming},
+                                 out);
     out->lost += stats.lost;
     strobe_calls_close(&calls);
     if (status == STROBE_IO && why_bytes && !why[0])

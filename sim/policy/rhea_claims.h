@@ -5,10 +5,10 @@
 #include "sim/policy/instrument.h"
 #include "sim/score/tracks.h"
 
-enum { SIM_RHEA_DIGITS = 9 };                /* of a second in the log */
+enum { SIM_RHEA_DIGITS = 9 }; /* of a second in the log */
 
 extern const struct sim_instrument_options sim_rhea_probes;
-#define SIM_RHEA_FRAME_MARK "Choreographer#doFrame"   /* what the framework calls a frame */
+#define SIM_RHEA_FRAME_MARK "Choreographer#doFrame" /* what the framework calls a frame */
 
 /* The word that stands before a file's name in the label of an operation on it; NULL: it has no label. */
 const char *sim_rhea_label(enum strobe_kind kind);
@@ -16,8 +16,8 @@ const char *sim_rhea_label(enum strobe_kind kind);
 struct sim_rhea_capture {
     const char *log;
     size_t bytes;
-    uint64_t origin_ns;          /* CLOCK_BOOTTIME at the begin of the run */
-    uint64_t end_ns;             /* of the run, from its begin */
+    uint64_t origin_ns; /* CLOCK_BOOTTIME at the begin of the run */
+    uint64_t end_ns;    /* of the run, from its begin */
 };
 
 /* Appends the tracks of all threads that the log tells of. STROBE_BAD_INPUT, STROBE_IO with `why`. */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define ORIGIN_NS ((uint64_t)1000000000)     /* what the device's clock shows when the run begins */
+#define ORIGIN_NS ((uint64_t)1000000000) /* what the device's clock shows when the run begins */
 
 enum { IO_LEAST = 1024, LABEL_BYTES = 512 };
 
@@ -22,12 +22,12 @@ struct rheatrace {
     struct sim_tracer tracer;
     struct sim_run *run;
     struct sim_costs costs;
-    double owed_ns;              /* parts of a ns */
+    double owed_ns; /* parts of a ns */
     struct sim_instrument probes;
     struct strobe_atrace atrace;
-    struct sim_vthread *writes;  /* whose mark is on its way */
+    struct sim_vthread *writes; /* whose mark is on its way */
     bool main_only;
-    uint32_t pid;                /* the main thread's tid */
+    uint32_t pid; /* the main thread's tid */
     void *memory;
     size_t memory_bytes;
     struct sim_vthread **frames; /* threads whose message is a frame that was marked */
@@ -233,9 +233,10 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
     strobe_atrace_end(&r->atrace);
     if (!r->failed && sim_rhea_view(&r->probes, run->scenario, &run->truth, r->main_only, &r->tracer.view) &&
         strobe_rhea_log(&r->atrace.ring, SIM_RHEA_DIGITS, take_text, r, NULL) == STROBE_OK)
-        status = sim_rhea_claims(&(struct sim_rhea_capture){.log = r->log, .bytes = r->log_bytes,
-                                                            .origin_ns = ORIGIN_NS, .end_ns = run->end_ns},
-                                 &r->probes, run->scenario, out, why, why_bytes);
+        status = sim_rhea_claims(
+            &(struct sim_rhea_capture){
+                .log = r->log, .bytes = r->log_bytes, .origin_ns = ORIGIN_NS, .end_ns = run->end_ns},
+            &r->probes, run->scenario, out, why, why_bytes);
     uint64_t tickets = strobe_packet_tickets(&r->atrace.ring), slots = STROBE_PACKET_SLOTS_MOST;
     out->bytes = sizeof(struct strobe_packet_slot) * (tickets < slots ? tickets : slots);
     if (status == STROBE_IO && why_bytes && !why[0])
@@ -262,11 +263,21 @@ struct sim_tracer *sim_policy_rheatrace(bool main_only)
         return NULL;
     r->main_only = main_only;
     r->tracer = (struct sim_tracer){
-        .start = start, .thread_begin = thread_begin, .method_in = method_in, .method_out = method_out,
-        .method_throw = method_throw, .scope_begin = scope_begin, .scope_end = scope_end,
-        .message_begin = message_begin, .message_end = message_end, .claims = claims,
-        .save = sim_btrace_save, .close = close_rheatrace,
-        .policy = main_only ? "rheatrace-main" : "rheatrace", .interval_main_ns = 1, .interval_other_ns = 1,
+        .start = start,
+        .thread_begin = thread_begin,
+        .method_in = method_in,
+        .method_out = method_out,
+        .method_throw = method_throw,
+        .scope_begin = scope_begin,
+        .scope_end = scope_end,
+        .message_begin = message_begin,
+        .message_end = message_end,
+        .claims = claims,
+        .save = sim_btrace_save,
+        .close = close_rheatrace,
+        .policy = main_only ? "rheatrace-main" : "rheatrace",
+        .interval_main_ns = 1,
+        .interval_other_ns = 1,
     };
     return &r->tracer;
 }

@@ -30,16 +30,33 @@ static uint64_t ps(double ns)
 static struct sim_strobe_costs costs_in_ps(const struct sim_costs *c)
 {
     return (struct sim_strobe_costs){
-        .hook = ps(c->hook), .clock = ps(c->clock), .thread_clock = ps(c->thread_clock), .usage = ps(c->usage),
-        .scope = ps(c->scope), .sample = ps(c->sample), .frame = ps(c->frame), .frame_known = ps(c->frame_known),
-        .release = ps(c->release), .look = ps(c->look), .suspend = ps(c->suspend),
-        .suspend_target = ps(c->suspend_target), .tick = ps(c->tick), .tick_sample = ps(c->tick_sample),
-        .copy = ps(c->copy), .copy_kib = ps(c->copy_kib), .resume = ps(c->resume),
-        .unwind_frame = ps(c->unwind_frame), .stop_far = ps(c->stop_far),
-        .stop_far_target = ps(c->stop_far_target), .resume_far = ps(c->resume_far),
-        .sampler_wake = ps(c->sampler_wake), .sampler_wake_soon = ps(c->sampler_wake_soon),
-        .attach = ps(c->attach), .detach = ps(c->detach),
-        .clock_start = ps(c->clock_start), .clock_end = ps(c->clock_end),
+        .hook = ps(c->hook),
+        .clock = ps(c->clock),
+        .thread_clock = ps(c->thread_clock),
+        .usage = ps(c->usage),
+        .scope = ps(c->scope),
+        .sample = ps(c->sample),
+        .frame = ps(c->frame),
+        .frame_known = ps(c->frame_known),
+        .release = ps(c->release),
+        .look = ps(c->look),
+        .suspend = ps(c->suspend),
+        .suspend_target = ps(c->suspend_target),
+        .tick = ps(c->tick),
+        .tick_sample = ps(c->tick_sample),
+        .copy = ps(c->copy),
+        .copy_kib = ps(c->copy_kib),
+        .resume = ps(c->resume),
+        .unwind_frame = ps(c->unwind_frame),
+        .stop_far = ps(c->stop_far),
+        .stop_far_target = ps(c->stop_far_target),
+        .resume_far = ps(c->resume_far),
+        .sampler_wake = ps(c->sampler_wake),
+        .sampler_wake_soon = ps(c->sampler_wake_soon),
+        .attach = ps(c->attach),
+        .detach = ps(c->detach),
+        .clock_start = ps(c->clock_start),
+        .clock_end = ps(c->clock_end),
     };
 }
 
@@ -134,7 +151,7 @@ static void charge_wait(struct sim_strobe *s, struct sim_traced *t, uint64_t wai
         return;
     uint64_t cost_ns = sim_span_cost_ns(&s->run->options.costs.wait_record, waited_ns);
     charge_rest(s, t, before_ps - t->wait_charged_ps, cost_ns * 1000);
-    t->wait_switches = t->v->thread->voluntary_switches;   /* a call around this one has not waited beside it */
+    t->wait_switches = t->v->thread->voluntary_switches; /* a call around this one has not waited beside it */
 }
 
 static uint32_t scope_begin(struct sim_tracer *tracer, struct sim_vthread *v, enum strobe_kind kind, uint64_t what)
@@ -330,8 +347,12 @@ static void run_sampler(void *arg)
 
 static bool start_sampler(struct sim_strobe *s)
 {
-    struct sim_thread_options options = {.name = "strobe sampler", .tid = SIM_SAMPLER_TID, .realtime = true,
-                                         .daemon = true, .entry = run_sampler, .arg = s};
+    struct sim_thread_options options = {.name = "strobe sampler",
+                                         .tid = SIM_SAMPLER_TID,
+                                         .realtime = true,
+                                         .daemon = true,
+                                         .entry = run_sampler,
+                                         .arg = s};
     s->sampler = calloc(1, sizeof *s->sampler);
     s->sampler_thread = s->sampler ? sim_thread_start(s->run->kernel, &options) : NULL;
     s->tracer.sampler = s->sampler_thread;
@@ -342,7 +363,7 @@ static void choose_config(struct sim_strobe *s)
 {
     struct strobe_config *c = &s->config;
     *c = s->run->scenario->config;
-    c->seed = c->seed ? c->seed : strobe_mix64(s->run->options.seed) | 1;   /* of the run, as all chance is */
+    c->seed = c->seed ? c->seed : strobe_mix64(s->run->options.seed) | 1; /* of the run, as all chance is */
     if (s->no_sampler)
         c->async_interval_ns = 0;
     if (s->interval_ns) {
@@ -381,8 +402,7 @@ static enum strobe_status start(struct sim_tracer *tracer, struct sim_run *run)
         s->memory = NULL;
         return STROBE_IO;
     }
-    const struct strobe_unwinder *unwinder =
-        s->interval_ns ? &strobe_unwinder_fp : sim_strobe_unwinder_tables(run);
+    const struct strobe_unwinder *unwinder = s->interval_ns ? &strobe_unwinder_fp : sim_strobe_unwinder_tables(run);
     strobe_engine_init(&s->engine, &s->session, &s->host, unwinder, s->memory);
     strobe_store_relaxed(&switched, s->config.delay_ns ? STROBE_PAUSED : STROBE_ON);
     strobe_switch = &switched;
@@ -413,10 +433,21 @@ struct sim_tracer *sim_policy_strobe(void)
         return NULL;
     s->session.fd = -1;
     s->tracer = (struct sim_tracer){
-        .start = start, .thread_begin = thread_begin, .thread_end = thread_end, .point = point,
-        .scope_begin = scope_begin, .scope_end = scope_end, .release = release, .message = message,
-        .claims = sim_strobe_claims, .save = sim_strobe_save, .check = sim_strobe_check, .close = close_strobe,
-        .policy = "strobe", .hears_posts = true, .tries_locks_first = true,
+        .start = start,
+        .thread_begin = thread_begin,
+        .thread_end = thread_end,
+        .point = point,
+        .scope_begin = scope_begin,
+        .scope_end = scope_end,
+        .release = release,
+        .message = message,
+        .claims = sim_strobe_claims,
+        .save = sim_strobe_save,
+        .check = sim_strobe_check,
+        .close = close_strobe,
+        .policy = "strobe",
+        .hears_posts = true,
+        .tries_locks_first = true,
     };
     return &s->tracer;
 }

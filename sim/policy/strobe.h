@@ -21,22 +21,22 @@ struct sim_traced {
     struct sim_traced *next;
     struct sim_strobe *strobe;
     struct sim_vthread *v;
-    bool stands;                      /* it was let go, but has not heard of it */
-    uint64_t period_ns;               /* of its CPU clock; 0 = does not tick */
-    struct strobe_thread *thread;     /* NULL: the engine has no room for it */
-    uint64_t owed_ps;                 /* cost not charged yet: less than 1 ns */
-    uint64_t wait_began_ns, wait_switches;      /* of the call under way, as its hook was left */
-    uint64_t wait_charged_ps;         /* ... and what that hook cost */
-    uint32_t samples;                 /* of its own, when looked at last */
+    bool stands;                           /* it was let go, but has not heard of it */
+    uint64_t period_ns;                    /* of its CPU clock; 0 = does not tick */
+    struct strobe_thread *thread;          /* NULL: the engine has no room for it */
+    uint64_t owed_ps;                      /* cost not charged yet: less than 1 ns */
+    uint64_t wait_began_ns, wait_switches; /* of the call under way, as its hook was left */
+    uint64_t wait_charged_ps;              /* ... and what that hook cost */
+    uint32_t samples;                      /* of its own, when looked at last */
     uint32_t depth;
-    uint64_t address[STROBE_STACK_DEPTH_MAX];   /* its stack then */
+    uint64_t address[STROBE_STACK_DEPTH_MAX]; /* its stack then */
 };
 
 /* Costs in ps: their sums are exact and the same everywhere. */
 struct sim_strobe_costs {
     uint64_t hook, clock, thread_clock, usage, scope, sample, frame, frame_known, release, look, suspend,
-        suspend_target, tick, tick_sample, copy, copy_kib, resume, unwind_frame, stop_far, stop_far_target,
-        resume_far, sampler_wake, sampler_wake_soon, attach, detach, clock_start, clock_end;
+        suspend_target, tick, tick_sample, copy, copy_kib, resume, unwind_frame, stop_far, stop_far_target, resume_far,
+        sampler_wake, sampler_wake_soon, attach, detach, clock_start, clock_end;
 };
 
 struct sim_strobe {
@@ -47,28 +47,28 @@ struct sim_strobe {
     struct strobe_engine engine;
     struct strobe_host host;
     struct sim_strobe_costs costs;
-    struct sim_traced *live, *spare;  /* of threads that there are, and were */
+    struct sim_traced *live, *spare; /* of threads that there are, and were */
     void *memory;
     size_t memory_bytes;
     struct strobe_sampler *sampler;
     struct sim_thread *sampler_thread;
     uint64_t sampler_owed_ps;
-    char path[STROBE_PATH_BYTES];     /* where the session can be read */
-    struct strobe_reader *reader;     /* from claims on */
-    uint64_t interval_ns;             /* of a policy that only samples; 0 = hooks are heard */
+    char path[STROBE_PATH_BYTES]; /* where the session can be read */
+    struct strobe_reader *reader; /* from claims on */
+    uint64_t interval_ns;         /* of a policy that only samples; 0 = hooks are heard */
     bool no_sampler;
-    bool no_ticks;                    /* CPU clocks do not tick: threads are stopped from outside */
+    bool no_ticks; /* CPU clocks do not tick: threads are stopped from outside */
     /* the host's */
-    int64_t clock_offset_ns;          /* by jumps of the clock */
-    struct sim_vthread *held;         /* the thread that is stopped */
-    struct sim_vthread *doomed;       /* the thread that ends while it is being stopped */
-    uint32_t asked_tid;               /* the thread that is being stopped; 0 = none */
+    int64_t clock_offset_ns;    /* by jumps of the clock */
+    struct sim_vthread *held;   /* the thread that is stopped */
+    struct sim_vthread *doomed; /* the thread that ends while it is being stopped */
+    uint32_t asked_tid;         /* the thread that is being stopped; 0 = none */
     uint64_t held_since_ns;
-    uint32_t standing;                /* threads that stand although they were let go */
-    bool held_far;                    /* the thread that is stopped, or asked to, was on another processor */
-    bool watched;                     /* a watchdog's timer is under way */
-    bool to_unwind;                   /* a stack was copied whose frames are not charged yet */
-    uint32_t asked_cpu_tid;           /* whose CPU clock was read last, and what it said */
+    uint32_t standing;      /* threads that stand although they were let go */
+    bool held_far;          /* the thread that is stopped, or asked to, was on another processor */
+    bool watched;           /* a watchdog's timer is under way */
+    bool to_unwind;         /* a stack was copied whose frames are not charged yet */
+    uint32_t asked_cpu_tid; /* whose CPU clock was read last, and what it said */
     uint64_t asked_cpu_ns;
 };
 

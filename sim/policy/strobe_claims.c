@@ -1,7 +1,7 @@
 #include "sim/policy/strobe.h"
 
-#include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/export/sink_perfetto.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,9 @@ static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *
 
 /* ---- claims ---- */
 
-struct of_tid { uint32_t tid, index; };
+struct of_tid {
+    uint32_t tid, index;
+};
 
 static int by_tid(const void *a, const void *b)
 {
@@ -108,8 +110,8 @@ enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_si
     struct strobe_function_tree *tree;
     if (!sink)
         return STROBE_IO;
-    enum strobe_status status = strobe_function_tree_open(&s->reader->session.stacks,
-                                                          (struct strobe_resolver){resolve, s->run}, &tree);
+    enum strobe_status status =
+        strobe_function_tree_open(&s->reader->session.stacks, (struct strobe_resolver){resolve, s->run}, &tree);
     if (status == STROBE_OK)
         status = strobe_timeline_build(s->reader, tree, &(struct strobe_timeline_options){0}, sink, NULL);
     else

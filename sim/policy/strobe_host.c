@@ -3,9 +3,9 @@
 #include "engine/capture/sample.h"
 
 enum { SETTLE_NS = 100 };
-#define WATCHDOG_NS ((uint64_t)200000000)      /* as of the engine's Linux backend */
-#define JUMP_NS 5000000                        /* of a clock, unless the fault says otherwise */
-#define STALL_NS ((uint64_t)300000000)
+#define WATCHDOG_NS ((uint64_t)200000000) /* as of the engine's Linux backend */
+#define JUMP_NS     5000000               /* of a clock, unless the fault says otherwise */
+#define STALL_NS    ((uint64_t)300000000)
 
 static uint32_t spec_of_self(void)
 {
@@ -160,11 +160,10 @@ static enum strobe_status ask_to_stop(struct sim_strobe *s, struct sim_vthread *
         s->doomed = v;
         sim_at(s->run->kernel, sim_now() + s->costs.suspend / 4000, die, s);
     }
-    enum strobe_status status =
-        sim_stop(v->thread, s->interval_ns ? SIM_STOP_AT_ONCE : SIM_STOP_SIGNAL, timeout_ns);
+    enum strobe_status status = sim_stop(v->thread, s->interval_ns ? SIM_STOP_AT_ONCE : SIM_STOP_SIGNAL, timeout_ns);
     if (status != STROBE_OK || !v->ended)
         return status;
-    sim_continue(v->thread);   /* on its last steps, with no stack any more */
+    sim_continue(v->thread); /* on its last steps, with no stack any more */
     return STROBE_GONE;
 }
 
@@ -181,7 +180,7 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
         return STROBE_UNSUPPORTED;
     /* The thread stands on another processor, unless the sampler took this one from it. */
     s->held_far = s->costs.stop_far && v->thread->state == SIM_RUNNING;
-    sim_strobe_charge(s, (s->held_far ? s->costs.stop_far : s->costs.suspend) / 2);   /* the rest: below */
+    sim_strobe_charge(s, (s->held_far ? s->costs.stop_far : s->costs.suspend) / 2); /* the rest: below */
     s->asked_tid = tid;
     if (strobe_load_seq_cst(blocked)) {
         s->asked_tid = 0;
@@ -252,7 +251,7 @@ static enum strobe_status resume(void *ctx, uint32_t tid)
     uint64_t amount;
     sim_strobe_charge(s, s->held_far ? s->costs.resume_far : s->costs.resume);
     if (sim_self()->debt_ns)
-        sim_compute(0);   /* what the window cost is time that the thread stands */
+        sim_compute(0); /* what the window cost is time that the thread stands */
     if (!s->held || v->tid != tid)
         return STROBE_LATE;
     if (strikes(s, SIM_FAULT_RESUME_LOST, v->spec, &amount))
@@ -317,7 +316,7 @@ static enum strobe_status clock_ring(void *ctx, uint32_t index, uint32_t tid)
 static void clock_end(void *ctx, uint32_t index)
 {
     struct sim_strobe *s = ctx;
-    (void)index;              /* the thread has ended, and its timer with it */
+    (void)index; /* the thread has ended, and its timer with it */
     sim_strobe_charge(s, s->costs.clock_end);
 }
 
@@ -392,9 +391,18 @@ static void between_passes(void *ctx)
 void sim_strobe_host(struct sim_strobe *s)
 {
     s->host = (struct strobe_host){
-        .ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage, .thread_cpu_ns = thread_cpu_ns,
-        .suspend = suspend, .settle = settle, .resume = resume, .read = read_memory, .sleep_until = sleep_until,
-        .between_passes = between_passes, .ctx = s, .ticks_per_second = 1000000000u,
+        .ticks = ticks,
+        .self_cpu_ns = self_cpu_ns,
+        .self_usage = self_usage,
+        .thread_cpu_ns = thread_cpu_ns,
+        .suspend = suspend,
+        .settle = settle,
+        .resume = resume,
+        .read = read_memory,
+        .sleep_until = sleep_until,
+        .between_passes = between_passes,
+        .ctx = s,
+        .ticks_per_second = 1000000000u,
     };
     if (!s->interval_ns && !s->no_ticks) {
         s->host.clock_keep = clock_keep;

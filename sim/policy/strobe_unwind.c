@@ -4,10 +4,12 @@
 #include "sim/policy/strobe.h"
 #include "sim/runtime/world.h"
 
-static const struct sim_run *run;   /* one run at a time */
+static const struct sim_run *run; /* one run at a time */
 
 /* Where a frame stands: before its caller is known. */
-struct state { uint64_t pc, sp, fp; };
+struct state {
+    uint64_t pc, sp, fp;
+};
 
 static bool read_word(const struct strobe_window *w, uint64_t address, uint64_t *word)
 {
@@ -83,7 +85,7 @@ static enum strobe_walk_end walk(const struct strobe_host *host, const struct st
             return STROBE_WALK_ROOT;
         if (*count == max)
             return STROBE_WALK_CUT;
-        frames_end[-(ptrdiff_t)++*count] = s.pc;
+        frames_end[-(ptrdiff_t)++ * count] = s.pc;
     }
 }
 

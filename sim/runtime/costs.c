@@ -11,12 +11,41 @@
 #include <string.h>
 
 const struct sim_costs sim_costs_default = {
-    .hook = 5.6, .clock = 26.8, .thread_clock = 630, .usage = 390, .scope = 25.5, .sample = 59.0, .frame = 12.5,
-    .frame_known = 0.5, .release = 85.9, .look = 20.2, .suspend = 7467, .suspend_target = 4887, .tick = 40415,
-    .tick_sample = 8376, .copy = 1315, .copy_kib = 118, .resume = 522, .unwind_frame = 9.1, .probe = 2.7,
-    .probe_other = 2.7, .mark = 25.8, .call_record = 4.2, .stop_far = 18488, .stop_far_target = 20818,
-    .resume_far = 8526, .sampler_wake = 50711, .sampler_wake_soon = 34755, .start_call = 40079, .start_own = 7380,
-    .end_own = 9301, .attach = 25536, .detach = 2514, .clock_start = 15369, .clock_end = 3869, .slice = 3955339,
+    .hook = 5.6,
+    .clock = 26.8,
+    .thread_clock = 630,
+    .usage = 390,
+    .scope = 25.5,
+    .sample = 59.0,
+    .frame = 12.5,
+    .frame_known = 0.5,
+    .release = 85.9,
+    .look = 20.2,
+    .suspend = 7467,
+    .suspend_target = 4887,
+    .tick = 40415,
+    .tick_sample = 8376,
+    .copy = 1315,
+    .copy_kib = 118,
+    .resume = 522,
+    .unwind_frame = 9.1,
+    .probe = 2.7,
+    .probe_other = 2.7,
+    .mark = 25.8,
+    .call_record = 4.2,
+    .stop_far = 18488,
+    .stop_far_target = 20818,
+    .resume_far = 8526,
+    .sampler_wake = 50711,
+    .sampler_wake_soon = 34755,
+    .start_call = 40079,
+    .start_own = 7380,
+    .end_own = 9301,
+    .attach = 25536,
+    .detach = 2514,
+    .clock_start = 15369,
+    .clock_end = 3869,
+    .slice = 3955339,
     .turn = 1400000,
     .wait_record = {{2222, 2595, 3730, 3879, 9688}},
     .tick_wait = {{5943, 7075, 8511, 7102, 15003}},
@@ -51,20 +80,66 @@ const struct sim_costs sim_costs_default = {
 
 enum shape { NUMBER, SPAN_COST, LATENESS, SPAN_LATENESS };
 
-static const struct member { const char *name; size_t offset; enum shape shape; } members[] = {
-#define MEMBER(name) {#name, offsetof(struct sim_costs, name), NUMBER}
-#define SHAPED(name, shape) {#name, offsetof(struct sim_costs, name), shape}
-    MEMBER(hook), MEMBER(clock), MEMBER(thread_clock), MEMBER(usage), MEMBER(scope), MEMBER(sample), MEMBER(frame),
-    MEMBER(frame_known), MEMBER(release), MEMBER(look), MEMBER(suspend), MEMBER(suspend_target), MEMBER(tick),
-    MEMBER(tick_sample), MEMBER(copy), MEMBER(copy_kib), MEMBER(resume), MEMBER(unwind_frame), MEMBER(probe),
-    MEMBER(probe_other), MEMBER(mark),
-    MEMBER(call_record), MEMBER(stop_far), MEMBER(stop_far_target), MEMBER(resume_far), MEMBER(sampler_wake),
-    MEMBER(sampler_wake_soon), MEMBER(start_call), MEMBER(start_own), MEMBER(end_own), MEMBER(attach), MEMBER(detach),
-    MEMBER(clock_start), MEMBER(clock_end), MEMBER(slice), MEMBER(turn), SHAPED(wait_record, SPAN_COST),
-    SHAPED(tick_wait, SPAN_COST), SHAPED(sleep_call, SPAN_COST), SHAPED(device_call, SPAN_COST),
-    SHAPED(wake_call, SPAN_COST), SHAPED(wait_call, SPAN_COST), SHAPED(sampler_late, LATENESS),
+static const struct member {
+    const char *name;
+    size_t offset;
+    enum shape shape;
+} members[] = {
+#define MEMBER(name)                                                                                                   \
+    {                                                                                                                  \
+#name, offsetof(struct sim_costs, name), NUMBER                                                                \
+    }
+#define SHAPED(name, shape)                                                                                            \
+    {                                                                                                                  \
+#name, offsetof(struct sim_costs, name), shape                                                                 \
+    }
+    MEMBER(hook),
+    MEMBER(clock),
+    MEMBER(thread_clock),
+    MEMBER(usage),
+    MEMBER(scope),
+    MEMBER(sample),
+    MEMBER(frame),
+    MEMBER(frame_known),
+    MEMBER(release),
+    MEMBER(look),
+    MEMBER(suspend),
+    MEMBER(suspend_target),
+    MEMBER(tick),
+    MEMBER(tick_sample),
+    MEMBER(copy),
+    MEMBER(copy_kib),
+    MEMBER(resume),
+    MEMBER(unwind_frame),
+    MEMBER(probe),
+    MEMBER(probe_other),
+    MEMBER(mark),
+    MEMBER(call_record),
+    MEMBER(stop_far),
+    MEMBER(stop_far_target),
+    MEMBER(resume_far),
+    MEMBER(sampler_wake),
+    MEMBER(sampler_wake_soon),
+    MEMBER(start_call),
+    MEMBER(start_own),
+    MEMBER(end_own),
+    MEMBER(attach),
+    MEMBER(detach),
+    MEMBER(clock_start),
+    MEMBER(clock_end),
+    MEMBER(slice),
+    MEMBER(turn),
+    SHAPED(wait_record, SPAN_COST),
+    SHAPED(tick_wait, SPAN_COST),
+    SHAPED(sleep_call, SPAN_COST),
+    SHAPED(device_call, SPAN_COST),
+    SHAPED(wake_call, SPAN_COST),
+    SHAPED(wait_call, SPAN_COST),
+    SHAPED(sampler_late, LATENESS),
     SHAPED(stop_late, LATENESS),
-    SHAPED(sleep_late, SPAN_LATENESS), SHAPED(device_late, SPAN_LATENESS), SHAPED(wake_late, SPAN_LATENESS),
+    SHAPED(sleep_late, SPAN_LATENESS),
+    SHAPED(device_late, SPAN_LATENESS),
+    SHAPED(wake_late, SPAN_LATENESS),
 #undef MEMBER
 #undef SHAPED
 };
@@ -261,11 +336,15 @@ static struct sim_span_lateness without_calls(const struct sim_span_lateness *la
 void sim_costs_machine(const struct sim_costs *costs, struct sim_machine *out)
 {
     *out = (struct sim_machine){
-        .sleep = without_calls(&costs->sleep_late, &costs->sleep_call), .realtime = costs->sampler_late,
+        .sleep = without_calls(&costs->sleep_late, &costs->sleep_call),
+        .realtime = costs->sampler_late,
         .device = without_calls(&costs->device_late, &costs->device_call),
-        .wake = without_calls(&costs->wake_late, &costs->wait_call), .wake_call = costs->wake_call,
-        .wait_call = costs->wait_call, .stop = without(&costs->stop_late, costs->stop_far),
-        .start_own_ns = (uint64_t)costs->start_own, .end_own_ns = (uint64_t)costs->end_own,
+        .wake = without_calls(&costs->wake_late, &costs->wait_call),
+        .wake_call = costs->wake_call,
+        .wait_call = costs->wait_call,
+        .stop = without(&costs->stop_late, costs->stop_far),
+        .start_own_ns = (uint64_t)costs->start_own,
+        .end_own_ns = (uint64_t)costs->end_own,
         .turn_ns = (uint64_t)costs->turn,
     };
 }

@@ -7,9 +7,12 @@
 #include <string.h>
 
 enum {
-    PUSH_RBP = 0x55, POP_RBP = 0x5d, RET = 0xc3, NOP = 0x90,
-    INSTRUCTION_NS = 2,          /* of computing that a prologue's or epilogue's instruction stands for */
-    HOOK_OFFSET = 0x40,          /* where a thread stands that is stopped in a hook */
+    PUSH_RBP = 0x55,
+    POP_RBP = 0x5d,
+    RET = 0xc3,
+    NOP = 0x90,
+    INSTRUCTION_NS = 2, /* of computing that a prologue's or epilogue's instruction stands for */
+    HOOK_OFFSET = 0x40, /* where a thread stands that is stopped in a hook */
 };
 static const uint8_t prologue[4] = {PUSH_RBP, 0x48, 0x89, 0xe5};
 
@@ -54,7 +57,7 @@ static void stand_in_method(const struct sim_vthread *v, const struct sim_vframe
     const struct sim_code *c = &v->player->world->code[f->method];
     const struct sim_thread *t = v->thread;
     uint64_t done = t->compute_ns - t->compute_left_ns, left = t->compute_left_ns;
-    uint64_t at_call = f->sp_before - 8;   /* sp as the call left it: at the return address */
+    uint64_t at_call = f->sp_before - 8; /* sp as the call left it: at the return address */
     if (v->fresh && done < INSTRUCTION_NS)
         stand(r, c->address, at_call, caller_fp);
     else if (v->fresh && done < 2 * INSTRUCTION_NS && !c->frameless)
@@ -136,8 +139,8 @@ static uint8_t call_byte(const struct sim_world *w, const struct sim_code *c, ui
     if (offset < SIM_FIRST_SITE - SIM_SITE_BYTES)
         return NOP;
     uint64_t before = SIM_SITE_BYTES - offset % SIM_SITE_BYTES, site = c->address + offset + before;
-    const struct sim_op *op = before <= INDIRECT_BYTES ? caller_in(w, c, w->scenario->methods[c - w->code].block, site)
-                                                       : NULL;
+    const struct sim_op *op =
+        before <= INDIRECT_BYTES ? caller_in(w, c, w->scenario->methods[c - w->code].block, site) : NULL;
     const struct sim_code *to = op ? &w->code[op->object] : NULL;
     if (!to)
         return NOP;

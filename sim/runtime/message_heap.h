@@ -13,14 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sim_message { uint64_t due_ns, serial; uint32_t method; int priority; };
+struct sim_message {
+    uint64_t due_ns, serial;
+    uint32_t method;
+    int priority;
+};
 
-struct sim_message_heap { struct sim_message *at; uint32_t count, room; };
+struct sim_message_heap {
+    struct sim_message *at;
+    uint32_t count, room;
+};
 
 struct sim_messages {
-    struct sim_message_heap due;       /* by priority, then by time and order */
-    struct sim_message_heap later;     /* by time and order */
-    uint64_t serial;                   /* of the message that was put last */
+    struct sim_message_heap due;   /* by priority, then by time and order */
+    struct sim_message_heap later; /* by time and order */
+    uint64_t serial;               /* of the message that was put last */
 };
 
 typedef bool sim_message_before_fn(const struct sim_message *a, const struct sim_message *b);

@@ -15,8 +15,8 @@ static void compute_always(void *arg)
 bool sim_others_start(struct sim_kernel *k, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct sim_thread_options options = {.name = "other program", .tid = FIRST_TID + i, .daemon = true,
-                                                   .entry = compute_always};
+        const struct sim_thread_options options = {
+            .name = "other program", .tid = FIRST_TID + i, .daemon = true, .entry = compute_always};
         if (!sim_thread_start(k, &options))
             return false;
     }

@@ -1,11 +1,11 @@
 /* Operations that call, loop, choose and throw; those that wait are in play_wait.c. */
-#include "sim/runtime/player.h"
 #include "sim/runtime/draws.h"
+#include "sim/runtime/player.h"
 
 #include <stdlib.h>
 
 enum {
-    IDLE_ROUND_NS = 1000,    /* a round of FOREVER that took no time takes this: time must go on */
+    IDLE_ROUND_NS = 1000, /* a round of FOREVER that took no time takes this: time must go on */
     SPIN_LEAST_NS = 100,
     ACTS_AT_FIRST = 16,
 };
@@ -38,8 +38,7 @@ static struct sim_act *push(struct sim_player *p, enum sim_act_kind kind, uint32
     }
     const struct sim_block *b = &p->world->scenario->blocks[block];
     struct sim_act *a = &p->acts[p->act_count++];
-    *a = (struct sim_act){.kind = kind, .next = b->first, .first = b->first, .end = b->first + b->count,
-                          .op = p->v.op};
+    *a = (struct sim_act){.kind = kind, .next = b->first, .first = b->first, .end = b->first + b->count, .op = p->v.op};
     return a;
 }
 
@@ -114,7 +113,7 @@ static void drop(struct sim_player *p, enum leaving how)
 {
     struct sim_act a = p->acts[p->act_count - 1];
     const struct sim_scenario *s = p->world->scenario;
-    const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL;   /* a thread may have nothing to do */
+    const struct sim_op *op = s->op_count ? &s->ops[a.op] : NULL; /* a thread may have nothing to do */
     if (a.kind == SIM_ACT_BODY)
         leave(p, a.count, how);
     else if (a.kind == SIM_ACT_LOCKED) {
@@ -149,15 +148,12 @@ static void finish(struct sim_player *p)
         p->forever_ns = sim_now();
         a->next = a->first;
         break;
-    case SIM_ACT_LOOP:
-        next_message(p, a);
-        break;
-    default:
-        drop(p, RETURNED);
+    case SIM_ACT_LOOP: next_message(p, a); break;
+    default: drop(p, RETURNED);
     }
 }
 
-static void throw(struct sim_player *p)
+static void throw(struct sim_player * p)
 {
     struct sim_tracer *tracer = p->run->tracer;
     if (tracer && tracer->method_throw)
@@ -267,7 +263,10 @@ static void play(struct sim_player *p, const struct sim_op *op)
         break;
     case SIM_OP_ALLOC: allocate(p, amount); break;
     case SIM_OP_FREE: free_last(p, amount); break;
-    case SIM_OP_LOCK: case SIM_OP_MONITOR: case SIM_OP_READ_LOCK: case SIM_OP_WRITE_LOCK: lock(p, op); break;
+    case SIM_OP_LOCK:
+    case SIM_OP_MONITOR:
+    case SIM_OP_READ_LOCK:
+    case SIM_OP_WRITE_LOCK: lock(p, op); break;
     case SIM_OP_CLOCK: sim_tell_point(p, STROBE_KIND_CLOCK, 0); break;
     case SIM_OP_JNI: call_native(p, op); return;
     case SIM_OP_POST: sim_play_post(p, op, amount); break;

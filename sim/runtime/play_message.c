@@ -131,10 +131,14 @@ static void begin_message(struct sim_player *p, uint32_t queue, const struct sim
 {
     struct sim_tracer *tracer = p->run->tracer;
     set_message(p, ++p->message_count);
-    struct sim_loop_message told = {.id = p->v.message, .queue = queue, .method = m->method, .due_ns = m->due_ns,
-                                    .is_frame = is_frame};
-    struct sim_loop_turn turn = {.begin_ns = sim_player_now(p), .due_ns = m->due_ns, .id = told.id, .queue = queue,
-                                 .name = p->world->code[m->method].name, .is_frame = is_frame};
+    struct sim_loop_message told = {
+        .id = p->v.message, .queue = queue, .method = m->method, .due_ns = m->due_ns, .is_frame = is_frame};
+    struct sim_loop_turn turn = {.begin_ns = sim_player_now(p),
+                                 .due_ns = m->due_ns,
+                                 .id = told.id,
+                                 .queue = queue,
+                                 .name = p->world->code[m->method].name,
+                                 .is_frame = is_frame};
     sim_track_loop(&p->run->truth, p->v.track, &turn);
     if (tracer && tracer->message_begin)
         tracer->message_begin(tracer, &p->v, &told);

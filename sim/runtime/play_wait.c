@@ -81,7 +81,7 @@ static enum strobe_wake told_wake(enum sim_wake how, const struct sim_thread *t)
 {
     switch (how) {
     case SIM_WAKE_THREAD: return t->waker ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE;
-    case SIM_WAKE_SPURIOUS: return STROBE_WAKE_RELEASED;   /* the caller of a wait can't tell */
+    case SIM_WAKE_SPURIOUS: return STROBE_WAKE_RELEASED; /* the caller of a wait can't tell */
     case SIM_WAKE_TIMEOUT: return STROBE_WAKE_TIMEOUT;
     case SIM_WAKE_INTERRUPT: return STROBE_WAKE_INTERRUPTED;
     default: return STROBE_WAKE_NONE;
@@ -102,8 +102,12 @@ static void forget_call(struct sim_tracks *truth, uint32_t number)
 static struct sim_wait ended_wait(const struct sim_player *p, enum sim_wake how)
 {
     const struct sim_thread *t = p->v.thread;
-    struct sim_wait w = {.begin_ns = p->call_begin_ns, .end_ns = sim_player_now(p), .kind = p->v.waits,
-                         .what = p->wait_what, .blocked = how != SIM_WAKE_NONE, .waker = SIM_NOBODY};
+    struct sim_wait w = {.begin_ns = p->call_begin_ns,
+                         .end_ns = sim_player_now(p),
+                         .kind = p->v.waits,
+                         .what = p->wait_what,
+                         .blocked = how != SIM_WAKE_NONE,
+                         .waker = SIM_NOBODY};
     const struct sim_vthread *waker = how == SIM_WAKE_THREAD && t->waker ? t->waker->user : NULL;
     w.release_ns = w.end_ns;
     if (waker) {
@@ -205,9 +209,7 @@ bool sim_play_lock(struct sim_player *p, const struct sim_op *op)
 {
     struct sim_rwlock *l = &p->world->rwlocks[op->object];
     switch (op->kind) {
-    case SIM_OP_MONITOR:
-        take_mutex(p, op, STROBE_KIND_MONITOR);
-        break;
+    case SIM_OP_MONITOR: take_mutex(p, op, STROBE_KIND_MONITOR); break;
     case SIM_OP_READ_LOCK:
         p->v.shared = true;
         sim_wait_begin(p, STROBE_KIND_RWLOCK, lock_id(op));
@@ -217,8 +219,7 @@ bool sim_play_lock(struct sim_player *p, const struct sim_op *op)
         sim_wait_begin(p, STROBE_KIND_RWLOCK, lock_id(op));
         sim_wait_end(p, sim_rwlock_write(l));
         break;
-    default:
-        take_mutex(p, op, STROBE_KIND_MUTEX);
+    default: take_mutex(p, op, STROBE_KIND_MUTEX);
     }
     p->held++;
     return !p->world->failed;
@@ -306,9 +307,7 @@ void sim_play_wait_op(struct sim_player *p, const struct sim_op *op, uint64_t am
     struct sim_world *w = p->world;
     uint64_t timeout = amount ? amount : UINT64_MAX;
     switch (op->kind) {
-    case SIM_OP_WAIT:
-        wait_cond(p, op, timeout);
-        break;
+    case SIM_OP_WAIT: wait_cond(p, op, timeout); break;
     case SIM_OP_NOTIFY:
         sim_tell_release(p, sim_what(SIM_WHAT_COND, op->object), STROBE_RELEASE_ONE);
         sim_cond_notify(&w->conds[op->object]);

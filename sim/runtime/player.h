@@ -14,36 +14,42 @@
 #include "sim/runtime/world.h"
 
 enum sim_act_kind {
-    SIM_ACT_BODY, SIM_ACT_PLAIN, SIM_ACT_REPEAT, SIM_ACT_FOREVER, SIM_ACT_LOCKED, SIM_ACT_CATCH, SIM_ACT_LOOP,
+    SIM_ACT_BODY,
+    SIM_ACT_PLAIN,
+    SIM_ACT_REPEAT,
+    SIM_ACT_FOREVER,
+    SIM_ACT_LOCKED,
+    SIM_ACT_CATCH,
+    SIM_ACT_LOOP,
 };
 
 struct sim_act {
     enum sim_act_kind kind;
-    uint32_t next, first, end;       /* operations: at hand, of the block */
-    uint32_t op;                     /* that made it */
+    uint32_t next, first, end; /* operations: at hand, of the block */
+    uint32_t op;               /* that made it */
     uint64_t count;
 };
 
 struct sim_player {
-    struct sim_vthread v;            /* what others see of it */
+    struct sim_vthread v; /* what others see of it */
     struct sim_world *world;
     struct sim_run *run;
     struct sim_act *acts;
     uint32_t act_count, act_room;
     struct sim_random random;
     struct sim_vthread *parent;
-    uint32_t message_count;          /* ids handed out */
-    uint64_t kept;                   /* allocations not freed */
-    uint32_t held;                   /* what others may wait for in vain when it is killed: locks, a collection */
-    uint64_t forever_ns;             /* when the FOREVER at hand last began */
-    uint64_t call_begin_ns;          /* of the call that it waits in, its hook included */
-    uint64_t wait_span_ns;           /* of a wait by time: how long it was to last */
+    uint32_t message_count; /* ids handed out */
+    uint64_t kept;          /* allocations not freed */
+    uint32_t held;          /* what others may wait for in vain when it is killed: locks, a collection */
+    uint64_t forever_ns;    /* when the FOREVER at hand last began */
+    uint64_t call_begin_ns; /* of the call that it waits in, its hook included */
+    uint64_t wait_span_ns;  /* of a wait by time: how long it was to last */
     uint64_t wait_begin_ns, wait_what;
-    struct sim_sem collected;        /* posted at the end of the collection that it has stopped for */
+    struct sim_sem collected; /* posted at the end of the collection that it has stopped for */
     struct sim_player *next_stopped;
-    uint32_t token;                  /* the tracer's, for the scope under way */
-    bool heard;                      /* the tracer was told of it */
-    bool calls_looper;               /* what it is about to do is a post's call of a looper */
+    uint32_t token;    /* the tracer's, for the scope under way */
+    bool heard;        /* the tracer was told of it */
+    bool calls_looper; /* what it is about to do is a post's call of a looper */
     char name[32];
 };
 

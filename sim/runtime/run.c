@@ -48,8 +48,8 @@ static void start_threads(struct sim_world *w)
         sim_world_start(w, &w->starts[i]);
     if (w->start_count == 0 || w->starts[w->start_count - 1].time_ns == 0)
         return;
-    struct sim_thread_options options = {.name = "starter", .tid = SIM_STARTER_TID, .realtime = true,
-                                         .entry = start_later, .arg = w};
+    struct sim_thread_options options = {
+        .name = "starter", .tid = SIM_STARTER_TID, .realtime = true, .entry = start_later, .arg = w};
     if (!sim_thread_start(w->run->kernel, &options))
         sim_world_fail(w, STROBE_IO, NULL, "out of memory");
 }
@@ -59,8 +59,12 @@ static void close_wait(struct sim_run *run, const struct sim_player *p, uint64_t
     if (p->v.waits == STROBE_KIND_NONE)
         return;
     sim_track_wait(&run->truth, p->v.track,
-                   &(struct sim_wait){.begin_ns = p->call_begin_ns, .end_ns = end_ns, .kind = p->v.waits,
-                                      .blocked = true, .what = p->wait_what, .waker = SIM_NOBODY,
+                   &(struct sim_wait){.begin_ns = p->call_begin_ns,
+                                      .end_ns = end_ns,
+                                      .kind = p->v.waits,
+                                      .blocked = true,
+                                      .what = p->wait_what,
+                                      .waker = SIM_NOBODY,
                                       .release_ns = end_ns});
 }
 
@@ -81,7 +85,8 @@ static void close_truth(struct sim_run *run)
         struct sim_track *track = &run->truth.tracks[v->track];
         track->totals = (struct sim_totals){
             .cpu_ns = sim_run_own_cpu_ns(v),
-            .allocations = v->allocations, .alloc_bytes = v->alloc_bytes,
+            .allocations = v->allocations,
+            .alloc_bytes = v->alloc_bytes,
             .voluntary_switches = v->thread ? v->thread->voluntary_switches : 0,
             .involuntary_switches = v->thread ? v->thread->involuntary_switches : 0,
         };
@@ -106,8 +111,12 @@ static bool open_run(struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
     struct sim_kernel_options kernel = {
-        .seed = run->options.seed, .cores = s->cores, .schedule = run->options.schedule, .switch_ns = SWITCH_NS,
-        .signal_ns = (uint64_t)(run->options.costs.suspend / 2), .limit_ns = s->duration_ns,
+        .seed = run->options.seed,
+        .cores = s->cores,
+        .schedule = run->options.schedule,
+        .switch_ns = SWITCH_NS,
+        .signal_ns = (uint64_t)(run->options.costs.suspend / 2),
+        .limit_ns = s->duration_ns,
         .slice_ns = (uint64_t)run->options.costs.slice,
     };
     struct sim_observer observer = {on_core, run};
@@ -121,14 +130,14 @@ static bool open_run(struct sim_run *run)
 }
 
 /* Most likely for the file it keeps; errno tells. */
-static enum strobe_status not_started(const struct sim_run *run, char *why, size_t why_bytes,
-                                      enum strobe_status status)
+static enum strobe_status not_started(const struct sim_run *run, char *why, size_t why_bytes, enum strobe_status status)
 {
     const char *path = run->options.session_path;
     if (why_bytes)
         snprintf(why, why_bytes, "%s: %s", path ? path : "the policy could not start",
-                 status == STROBE_EXISTS ? "exists already" :
-                 status == STROBE_IO && errno ? strerror(errno) : strobe_status_text(status));
+                 status == STROBE_EXISTS        ? "exists already"
+                 : status == STROBE_IO && errno ? strerror(errno)
+                                                : strobe_status_text(status));
     return status;
 }
 
@@ -182,7 +191,7 @@ bool sim_run_kill(struct sim_run *run, struct sim_vthread *v)
 {
     const struct sim_player *p = v->player;
     if (sim_self() && sim_self()->debt_ns)
-        sim_compute(0);   /* the thread goes on until the killer's own time has come */
+        sim_compute(0); /* the thread goes on until the killer's own time has come */
     if (v->ended || p->held)
         return false;
     sim_kill(v->thread);

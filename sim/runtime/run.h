@@ -9,22 +9,22 @@ struct sim_run_options {
     uint64_t seed;
     enum sim_schedule schedule;
     struct sim_costs costs;
-    const char *session_path;    /* where a policy that keeps a session file puts it; NULL = nowhere that lasts */
-    bool replace;                /* what is there already may be overwritten */
+    const char *session_path; /* where a policy that keeps a session file puts it; NULL = nowhere that lasts */
+    bool replace;             /* what is there already may be overwritten */
 };
 
 struct sim_run {
     const struct sim_scenario *scenario;
     struct sim_run_options options;
     struct sim_kernel *kernel;
-    struct sim_tracer *tracer;   /* NULL: the app runs alone */
+    struct sim_tracer *tracer; /* NULL: the app runs alone */
     struct sim_tracks truth;
     struct sim_faults *faults;
-    struct sim_vthread **threads;    /* of the app, all that ever were, in order of start: index = track of the truth */
+    struct sim_vthread **threads; /* of the app, all that ever were, in order of start: index = track of the truth */
     uint32_t thread_count, thread_room;
-    uint64_t end_ns;             /* when the run ended */
-    uint64_t work_ns;            /* that the scenario's operations have asked for so far */
-    struct sim_world *world;     /* locks, queues, stacks, code: the runtime's own */
+    uint64_t end_ns;         /* when the run ended */
+    uint64_t work_ns;        /* that the scenario's operations have asked for so far */
+    struct sim_world *world; /* locks, queues, stacks, code: the runtime's own */
     enum sim_end end;
     char end_why[512];
 };
@@ -62,7 +62,9 @@ uint64_t sim_run_own_cpu_ns(const struct sim_vthread *v);
 
 /* CPU of the app's own work so far, and what the tracer took: charges in app threads, its own threads, time held;
  * and the work that the scenario's operations have asked for. */
-struct sim_run_cpu { uint64_t app_ns, tracer_ns, held_ns, work_ns; };
+struct sim_run_cpu {
+    uint64_t app_ns, tracer_ns, held_ns, work_ns;
+};
 struct sim_run_cpu sim_run_cpu(const struct sim_run *run);
 
 #endif

@@ -17,13 +17,19 @@
  * one it is. THREAD is the end of a thread, PARK its permit to go on, GC the end of a collection. 0 = nothing anybody
  * could release (devices, sleeps). */
 enum sim_what {
-    SIM_WHAT_NOTHING, SIM_WHAT_LOCK, SIM_WHAT_COND, SIM_WHAT_SEM, SIM_WHAT_QUEUE, SIM_WHAT_THREAD, SIM_WHAT_PARK,
+    SIM_WHAT_NOTHING,
+    SIM_WHAT_LOCK,
+    SIM_WHAT_COND,
+    SIM_WHAT_SEM,
+    SIM_WHAT_QUEUE,
+    SIM_WHAT_THREAD,
+    SIM_WHAT_PARK,
     SIM_WHAT_GC,
 };
 
 static inline uint64_t sim_what(enum sim_what class, uint32_t number)
 {
-    return (uint64_t)class << 32 | number;
+    return (uint64_t) class << 32 | number;
 }
 
 static inline enum sim_what sim_what_class(uint64_t what)
@@ -31,15 +37,15 @@ static inline enum sim_what sim_what_class(uint64_t what)
     return (enum sim_what)(what >> 32);
 }
 
-#define SIM_SAMPLER_TID UINT32_C(0xfffffff0)   /* of a policy's own thread, so that the app's have the same under all */
+#define SIM_SAMPLER_TID UINT32_C(0xfffffff0) /* of a policy's own thread, so that the app's have the same under all */
 
-struct sim_run;   /* sim/runtime/run.h: kernel, scenario, threads alive, faults */
+struct sim_run; /* sim/runtime/run.h: kernel, scenario, threads alive, faults */
 
 /* A message that a loop has taken. */
 struct sim_loop_message {
-    uint32_t id;                 /* of the thread's messages, from 1 */
-    uint32_t queue, method;      /* numbers in the scenario */
-    uint64_t due_ns;             /* when it was to run; of a frame the vsync that it was meant for */
+    uint32_t id;            /* of the thread's messages, from 1 */
+    uint32_t queue, method; /* numbers in the scenario */
+    uint64_t due_ns;        /* when it was to run; of a frame the vsync that it was meant for */
     bool is_frame;
 };
 
@@ -96,12 +102,12 @@ struct sim_tracer {
 
     void (*close)(struct sim_tracer *);
 
-    bool hears_posts;                               /* a post that calls a looper is a scope to it, of kind WRITE */
-    bool tries_locks_first;                         /* a mutex that is free is no scope to it but a point: see there */
+    bool hears_posts;       /* a post that calls a looper is a scope to it, of kind WRITE */
+    bool tries_locks_first; /* a mutex that is free is no scope to it but a point: see there */
     const char *policy;
-    uint64_t interval_main_ns, interval_other_ns;   /* what the score takes for its interval */
-    struct sim_thread *sampler;                     /* its daemon thread, NULL = none */
-    struct sim_view view;                           /* what it can tell at all; filled in by claims, its own */
+    uint64_t interval_main_ns, interval_other_ns; /* what the score takes for its interval */
+    struct sim_thread *sampler;                   /* its daemon thread, NULL = none */
+    struct sim_view view;                         /* what it can tell at all; filled in by claims, its own */
 };
 
 static inline void sim_tracer_charge(struct sim_vthread *v, uint64_t ns)

@@ -36,8 +36,8 @@ static struct sim_stack_block *add_block(struct sim_stacks *stacks)
     if (!b)
         return NULL;
     /* The address is a wish: nothing depends on it but what a corrupt stack seems to hold. */
-    b->memory = mmap((void *)place, block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
+    b->memory =
+        mmap((void *)place, block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (b->memory == MAP_FAILED) {
         free(b);
         return NULL;

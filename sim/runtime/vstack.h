@@ -13,11 +13,11 @@
 
 enum {
     SIM_STACK_BYTES = 1 << 20,
-    SIM_STACK_SPARE = 4096,          /* below this much a call is one too many */
-    SIM_HOOK_CODE = 0x10000,         /* where the tracer's hook stands */
-    SIM_WAIT_CODE = 0x20000,         /* where the functions that block stand, by kind */
-    SIM_OWN_CODE_BYTES = 0x100,      /* of each of these */
-    SIM_CODE_AFTER_PUSH = 1,         /* of a method: offset of `mov %rsp,%rbp` */
+    SIM_STACK_SPARE = 4096,     /* below this much a call is one too many */
+    SIM_HOOK_CODE = 0x10000,    /* where the tracer's hook stands */
+    SIM_WAIT_CODE = 0x20000,    /* where the functions that block stand, by kind */
+    SIM_OWN_CODE_BYTES = 0x100, /* of each of these */
+    SIM_CODE_AFTER_PUSH = 1,    /* of a method: offset of `mov %rsp,%rbp` */
 };
 
 /* A method's code, as the player needs it at hand. */
@@ -25,9 +25,9 @@ struct sim_code {
     uint64_t address;
     uint32_t bytes;
     uint32_t frame_bytes;
-    uint32_t site_mask;              /* which bits of an operation's place tell its call site in the code */
-    uint32_t name;                   /* in the truth */
-    uint32_t first, end;             /* operations of its body */
+    uint32_t site_mask;  /* which bits of an operation's place tell its call site in the code */
+    uint32_t name;       /* in the truth */
+    uint32_t first, end; /* operations of its body */
     bool managed, frameless;
 };
 
@@ -45,7 +45,9 @@ uint32_t sim_site_mask(uint64_t bytes);
 /* ---- stacks ---- */
 
 struct sim_stack_block;
-struct sim_stacks { struct sim_stack_block *blocks; };
+struct sim_stacks {
+    struct sim_stack_block *blocks;
+};
 
 /* A stack for v, whose stack_low, stack_high, sp and fp are set. False: no memory. */
 bool sim_stack_take(struct sim_stacks *stacks, struct sim_vthread *v);

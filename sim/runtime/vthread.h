@@ -23,10 +23,10 @@
 #include "sim/kernel/kernel.h"
 
 struct sim_vframe {
-    uint32_t method;             /* in the scenario; SIM_HOOK_METHOD for the tracer's own, sim_wait_method for a wait */
-    uint64_t fp;                 /* address of its frame record, or of its caller's when it is frameless */
-    uint64_t sp_before;          /* sp when its caller called */
-    uint64_t call_site;          /* return address in it, of the call it is making; 0 = it makes none */
+    uint32_t method;    /* in the scenario; SIM_HOOK_METHOD for the tracer's own, sim_wait_method for a wait */
+    uint64_t fp;        /* address of its frame record, or of its caller's when it is frameless */
+    uint64_t sp_before; /* sp when its caller called */
+    uint64_t call_site; /* return address in it, of the call it is making; 0 = it makes none */
 };
 #define SIM_HOOK_METHOD UINT32_MAX
 
@@ -47,31 +47,31 @@ static inline enum strobe_kind sim_wait_kind(uint32_t method)
 enum sim_life { SIM_LIFE_BEFORE, SIM_LIFE_IN_CODE, SIM_LIFE_AFTER };
 
 struct sim_vthread {
-    struct sim_thread *thread;   /* of the kernel */
+    struct sim_thread *thread; /* of the kernel */
     enum sim_life life;
-    uint64_t cpu_ns;             /* before its own code; from the end of that on: in its own code */
-    int core;                    /* that it is on; -1 = none */
-    uint32_t track;              /* in the truth */
-    uint32_t spec;               /* in the scenario */
-    uint32_t tid, generation;    /* together unique; generation counts from 1 per tid */
+    uint64_t cpu_ns;          /* before its own code; from the end of that on: in its own code */
+    int core;                 /* that it is on; -1 = none */
+    uint32_t track;           /* in the truth */
+    uint32_t spec;            /* in the scenario */
+    uint32_t tid, generation; /* together unique; generation counts from 1 per tid */
     bool is_main;
     uint8_t *stack_low, *stack_high;
     uint64_t sp, fp;
-    struct sim_vframe *frames;   /* outermost first */
+    struct sim_vframe *frames; /* outermost first */
     uint32_t frame_count, frame_room;
-    uint32_t op;                 /* operation under way, in the scenario */
-    bool fresh;                  /* nothing of the innermost method has run: a stop soon finds it in its prologue */
-    bool ends_with_compute;      /* the compute under way is the last thing the innermost method does */
-    uint32_t message;            /* id of the message it is busy with; 0 = none */
+    uint32_t op;            /* operation under way, in the scenario */
+    bool fresh;             /* nothing of the innermost method has run: a stop soon finds it in its prologue */
+    bool ends_with_compute; /* the compute under way is the last thing the innermost method does */
+    uint32_t message;       /* id of the message it is busy with; 0 = none */
     uint64_t allocations, alloc_bytes;
-    uint64_t tracer_ns;          /* CPU charged to it by the tracer */
-    const struct sim_span_cost *wait_cost;   /* what the tracer adds to each wait in the kernel, by its length; its to
-                                              * set; NULL = nothing */
-    uint64_t owes_ns;            /* what a stop has cost it, charged when it next does something */
-    enum strobe_kind waits;      /* blocking call it is in; NONE */
-    bool shared;                 /* ... as a reader, which other readers don't let go on */
-    bool ended;                  /* of itself, or killed */
-    void *tracer;                /* the tracer's own */
+    uint64_t tracer_ns;                    /* CPU charged to it by the tracer */
+    const struct sim_span_cost *wait_cost; /* what the tracer adds to each wait in the kernel, by its length; its to
+                                            * set; NULL = nothing */
+    uint64_t owes_ns;                      /* what a stop has cost it, charged when it next does something */
+    enum strobe_kind waits;                /* blocking call it is in; NONE */
+    bool shared;                           /* ... as a reader, which other readers don't let go on */
+    bool ended;                            /* of itself, or killed */
+    void *tracer;                          /* the tracer's own */
     struct sim_player *player;
 };
 

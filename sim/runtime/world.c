@@ -34,10 +34,15 @@ static void fill_code(struct sim_world *w)
     for (uint32_t i = 0; i < s->method_count; i++) {
         const struct sim_method *m = &s->methods[i];
         const struct sim_block *b = &s->blocks[m->block];
-        w->code[i] = (struct sim_code){
-            .address = m->address, .bytes = (uint32_t)m->bytes, .frame_bytes = m->frame_bytes,
-            .site_mask = sim_site_mask(m->bytes), .name = sim_tracks_name(&w->run->truth, m->name),
-            .first = b->first, .end = b->first + b->count, .managed = m->managed, .frameless = m->frameless};
+        w->code[i] = (struct sim_code){.address = m->address,
+                                       .bytes = (uint32_t)m->bytes,
+                                       .frame_bytes = m->frame_bytes,
+                                       .site_mask = sim_site_mask(m->bytes),
+                                       .name = sim_tracks_name(&w->run->truth, m->name),
+                                       .first = b->first,
+                                       .end = b->first + b->count,
+                                       .managed = m->managed,
+                                       .frameless = m->frameless};
         if (b->count)
             w->last_of_body[b->first + b->count - 1] = true;
         w->by_address[i] = i;
@@ -77,8 +82,8 @@ static void fill_objects(struct sim_world *w)
     for (uint32_t i = 0; i < s->sem_count; i++)
         w->sems[i] = (struct sim_sem){.name = s->sems[i].name, .count = s->sems[i].count};
     for (uint32_t i = 0; i < s->queue_count; i++)
-        w->queues[i] = (struct sim_message_queue){.world = w, .about = &s->queues[i], .number = i,
-                                                  .wake = {.name = s->queues[i].name}};
+        w->queues[i] = (struct sim_message_queue){
+            .world = w, .about = &s->queues[i], .number = i, .wake = {.name = s->queues[i].name}};
     w->last_stopped = &w->stopped;
     for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++)
         w->wait_name[kind] = sim_tracks_name(&w->run->truth, strobe_wait_name(kind));
@@ -241,8 +246,8 @@ static void name_thread(struct sim_player *p, const struct sim_thread_spec *spec
 static bool start_fiber(struct sim_player *p, const struct sim_thread_spec *spec)
 {
     struct sim_vthread *v = &p->v;
-    struct sim_thread_options options = {.name = p->name, .tid = v->tid, .nice = spec->nice, .entry = sim_player_main,
-                                         .arg = p, .user = v};
+    struct sim_thread_options options = {
+        .name = p->name, .tid = v->tid, .nice = spec->nice, .entry = sim_player_main, .arg = p, .user = v};
     v->track = sim_track_add(&p->run->truth, v->tid, v->generation, p->name, v->is_main, sim_now());
     v->thread = sim_thread_start(p->run->kernel, &options);
     return v->thread != NULL;

@@ -7,7 +7,7 @@
 #include "sim/runtime/run.h"
 #include "sim/runtime/vstack.h"
 
-#define SIM_STARTER_TID UINT32_C(0xfffffff1)   /* of the thread that starts others later; none of the app's */
+#define SIM_STARTER_TID UINT32_C(0xfffffff1) /* of the thread that starts others later; none of the app's */
 
 struct sim_message_queue {
     struct sim_world *world;
@@ -15,38 +15,42 @@ struct sim_message_queue {
     uint32_t number;
     struct sim_messages messages;
     struct sim_sem wake;
-    uint32_t waiting, woken;           /* loopers asleep, and of those, how many are called */
-    uint32_t loopers;                  /* threads that loop over it */
-    bool ticks;                        /* its source of frames has started */
-    bool frame_pending;                /* a frame is posted only when the one before has begun */
+    uint32_t waiting, woken; /* loopers asleep, and of those, how many are called */
+    uint32_t loopers;        /* threads that loop over it */
+    bool ticks;              /* its source of frames has started */
+    bool frame_pending;      /* a frame is posted only when the one before has begun */
 };
 
 /* A thread that the scenario starts, with its draws as they stand after that of the time. */
-struct sim_start { uint64_t time_ns; uint32_t spec, index; struct sim_random random; };
+struct sim_start {
+    uint64_t time_ns;
+    uint32_t spec, index;
+    struct sim_random random;
+};
 
 struct sim_world {
     struct sim_run *run;
     const struct sim_scenario *scenario;
-    struct sim_code *code;             /* by method */
-    uint32_t *by_address;              /* methods in order of address */
-    bool *last_of_body;                /* by operation: it is the last of a method's body */
+    struct sim_code *code; /* by method */
+    uint32_t *by_address;  /* methods in order of address */
+    bool *last_of_body;    /* by operation: it is the last of a method's body */
     uint32_t wait_name[STROBE_KIND_COUNT];
     struct sim_stacks stacks;
-    struct sim_mutex *mutexes;         /* by lock, and so are: */
+    struct sim_mutex *mutexes; /* by lock, and so are: */
     struct sim_rwlock *rwlocks;
     struct sim_cond *conds;
     struct sim_sem *sems;
     struct sim_message_queue *queues;
-    uint32_t *started;                 /* by thread spec: how many there have been */
-    uint32_t *by_tid;                  /* hash table: index of the thread that had the tid last + 1 */
+    uint32_t *started; /* by thread spec: how many there have been */
+    uint32_t *by_tid;  /* hash table: index of the thread that had the tid last + 1 */
     uint32_t tid_mask, next_tid;
-    uint32_t collecting;               /* threads that collect now */
-    uint32_t collection;               /* the latest, from 1 */
-    struct sim_player *stopped, **last_stopped;   /* for it, in order of arrival */
-    struct sim_start *starts;          /* threads that start later than the run, in order of time */
+    uint32_t collecting;                        /* threads that collect now */
+    uint32_t collection;                        /* the latest, from 1 */
+    struct sim_player *stopped, **last_stopped; /* for it, in order of arrival */
+    struct sim_start *starts;                   /* threads that start later than the run, in order of time */
     uint32_t start_count;
-    bool loops;                        /* some thread loops over a queue, or did */
-    enum strobe_status failed;         /* what ended the run early, told in run->end_why */
+    bool loops;                /* some thread loops over a queue, or did */
+    enum strobe_status failed; /* what ended the run early, told in run->end_why */
 };
 
 /* Makes everything but the kernel's part. False: no memory. */

@@ -4,15 +4,20 @@
 #include "sim/score/grow.h"
 #include "sim/score/student.h"
 
-#include <math.h>   /* INFINITY and fabs, which the compiler has */
+#include <math.h> /* INFINITY and fabs, which the compiler has */
 
 /* All values are kept, and summed in order of size: the sums don't depend on the order in which results came. */
-struct values { double *at; size_t count, room; };
-struct method { struct values errors, shares; };
+struct values {
+    double *at;
+    size_t count, room;
+};
+struct method {
+    struct values errors, shares;
+};
 
 struct sim_bias_inside {
     struct strobe_text_pool names;
-    struct method *methods;      /* by number of the name */
+    struct method *methods; /* by number of the name */
     size_t count, room;
     struct sim_bias_method *answer;
     size_t answer_room;
@@ -83,7 +88,10 @@ static double mean_of(struct values *v)
 static struct sim_bias_method sum_up(const char *name, struct method *m)
 {
     size_t n = m->errors.count;
-    struct sim_bias_method out = {.name = name, .seeds = n, .mean = mean_of(&m->errors), .half_width = INFINITY,
+    struct sim_bias_method out = {.name = name,
+                                  .seeds = n,
+                                  .mean = mean_of(&m->errors),
+                                  .half_width = INFINITY,
                                   .true_self = mean_of(&m->shares)};
     double squares = 0;
     for (size_t i = 0; i < n; i++)

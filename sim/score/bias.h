@@ -10,13 +10,16 @@
 
 struct sim_bias_method {
     const char *name;
-    uint64_t seeds;              /* results that had the method */
-    double mean;                 /* share of thread time: 0.01 is a point */
-    double half_width;           /* of the 95 % interval around the mean; infinite for one seed */
-    double true_self;            /* mean share */
+    uint64_t seeds;    /* results that had the method */
+    double mean;       /* share of thread time: 0.01 is a point */
+    double half_width; /* of the 95 % interval around the mean; infinite for one seed */
+    double true_self;  /* mean share */
 };
 
-struct sim_bias { struct sim_bias_inside *inside; uint64_t results; };
+struct sim_bias {
+    struct sim_bias_inside *inside;
+    uint64_t results;
+};
 
 void sim_bias_open(struct sim_bias *b);
 void sim_bias_close(struct sim_bias *b);

@@ -3,8 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REAL(field, unit) {#field, offsetof(struct sim_score, field), true, unit}
-#define WHOLE(field, unit) {#field, offsetof(struct sim_score, field), false, unit}
+#define REAL(field, unit)                                                                                              \
+    {                                                                                                                  \
+#field, offsetof(struct sim_score, field), true, unit                                                          \
+    }
+#define WHOLE(field, unit)                                                                                             \
+    {                                                                                                                  \
+#field, offsetof(struct sim_score, field), false, unit                                                         \
+    }
 
 const struct sim_field sim_fields[SIM_FIELD_COUNT_ALL] = {
     REAL(agreement, SIM_FIELD_SHARE),
@@ -85,18 +91,12 @@ const char *sim_field_text(enum sim_field_unit unit, double value, char text[SIM
 {
     static const char *const times[] = {"ns", "us", "ms", "s"}, *const sizes[] = {"B", "KB", "MB", "GB"};
     switch (unit) {
-    case SIM_FIELD_SHARE:
-        snprintf(text, SIM_FIELD_TEXT_BYTES, "%.2f %%", 100 * value);
-        break;
+    case SIM_FIELD_SHARE: snprintf(text, SIM_FIELD_TEXT_BYTES, "%.2f %%", 100 * value); break;
     case SIM_FIELD_COUNT:
         snprintf(text, SIM_FIELD_TEXT_BYTES, value == (double)(uint64_t)value ? "%.0f" : "%.1f", value);
         break;
-    case SIM_FIELD_NS:
-        scaled(value, times, 4, 1000, text);
-        break;
-    case SIM_FIELD_BYTES:
-        scaled(value, sizes, 4, 1000, text);
-        break;
+    case SIM_FIELD_NS: scaled(value, times, 4, 1000, text); break;
+    case SIM_FIELD_BYTES: scaled(value, sizes, 4, 1000, text); break;
     }
     return text;
 }

@@ -7,9 +7,9 @@
 enum sim_field_unit { SIM_FIELD_SHARE, SIM_FIELD_COUNT, SIM_FIELD_NS, SIM_FIELD_BYTES };
 
 struct sim_field {
-    const char *name;            /* in JSON */
-    size_t offset;               /* in struct sim_score */
-    bool real;                   /* a double, else an uint64_t */
+    const char *name; /* in JSON */
+    size_t offset;    /* in struct sim_score */
+    bool real;        /* a double, else an uint64_t */
     enum sim_field_unit unit;
 };
 

@@ -25,7 +25,11 @@ static const struct sim_track *main_of(const struct sim_tracks *t)
 }
 
 /* Messages by turns of begin and end, told up to time_ns. An END comes after the calls of its time, a BEGIN before. */
-struct messages { const struct sim_track *track; size_t next; bool open; };
+struct messages {
+    const struct sim_track *track;
+    size_t next;
+    bool open;
+};
 
 static void tell_messages(struct strobe_watch_feed *f, struct messages *m, uint64_t time_ns, bool begins)
 {

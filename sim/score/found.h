@@ -28,11 +28,13 @@ size_t sim_findings_pair(const struct strobe_findings *truth, const struct strob
                          uint32_t *of);
 
 /* Findings of a truth and of a claim about it. */
-struct sim_found { struct strobe_findings truth, claim; };
+struct sim_found {
+    struct strobe_findings truth, claim;
+};
 
 /* All that is found in both, with Matrix's thresholds. NULL: out of memory. */
 struct sim_found *sim_found_of(const struct sim_tracks *truth, const struct sim_tracks *claim,
                                const struct strobe_watch_view *claim_view);
-void sim_found_free(struct sim_found *f);   /* NULL is fine */
+void sim_found_free(struct sim_found *f); /* NULL is fine */
 
 #endif

@@ -19,8 +19,8 @@ bool sim_json_fail(struct sim_json *j, const char *at, const char *expected);
 
 /* `c` follows, after blanks; it is passed over. */
 bool sim_json_expect(struct sim_json *j, char c);
-bool sim_json_accept(struct sim_json *j, char c);    /* false without failing when it does not */
-bool sim_json_end(struct sim_json *j);               /* nothing follows */
+bool sim_json_accept(struct sim_json *j, char c); /* false without failing when it does not */
+bool sim_json_end(struct sim_json *j);            /* nothing follows */
 
 /* A string, freed by the caller. `*out` is NULL on failure. */
 bool sim_json_text(struct sim_json *j, char **out);

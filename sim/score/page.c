@@ -6,7 +6,7 @@
 #include "sim/score/plot.h"
 #include "sim/score/summary.h"
 
-#include <math.h>   /* NAN, which the compiler has */
+#include <math.h> /* NAN, which the compiler has */
 #include <stdio.h>
 
 enum { ROWS_MOST = 12, POLICIES_MOST = 32 };
@@ -21,7 +21,7 @@ struct row {
 
 struct rows {
     struct strobe_text_pool names;
-    struct row *at;              /* by number of the name, until sorted */
+    struct row *at; /* by number of the name, until sorted */
     size_t count, room;
 };
 
@@ -30,7 +30,7 @@ struct page {
     const struct sim_result *results;
     size_t result_count;
     const char *scenario;
-    const char *policies[POLICIES_MOST];   /* of the scenario, in order of appearance */
+    const char *policies[POLICIES_MOST]; /* of the scenario, in order of appearance */
     size_t policy_count;
     struct sim_summary summaries[POLICIES_MOST];
     bool failed;
@@ -175,9 +175,12 @@ static void show_threads(struct page *p)
             add(p, &rows, t->name, policy_of(p, r), t->agreement_resolved * lived, lived, (double)t->running_ns);
         }
     }
-    show_rows(p, &rows, (struct sim_plot_matrix){
-        .title = "Resolved agreement by thread, those that ran most first", .row_title = "thread",
-        .unit = SIM_FIELD_SHARE, .low = 0, .high = 1});
+    show_rows(p, &rows,
+              (struct sim_plot_matrix){.title = "Resolved agreement by thread, those that ran most first",
+                                       .row_title = "thread",
+                                       .unit = SIM_FIELD_SHARE,
+                                       .low = 0,
+                                       .high = 1});
 }
 
 static void show_methods(struct page *p)
@@ -193,9 +196,11 @@ static void show_methods(struct page *p)
             add(p, &rows, m->name, policy_of(p, r), error, 1, error < 0 ? -error : error);
         }
     }
-    show_rows(p, &rows, (struct sim_plot_matrix){
-        .title = "Error of self time by method, as a share of thread time, largest first", .row_title = "method",
-        .unit = SIM_FIELD_SHARE});
+    show_rows(
+        p, &rows,
+        (struct sim_plot_matrix){.title = "Error of self time by method, as a share of thread time, largest first",
+                                 .row_title = "method",
+                                 .unit = SIM_FIELD_SHARE});
 }
 
 /* ---- policies */
@@ -217,9 +222,9 @@ static void show_cloud(struct page *p, bool interval)
         if (policy == p->policy_count || (interval && !r->interval_ns))
             continue;
         interval_ns[policy] = (double)r->interval_ns;
-        points[count++] = interval ?
-            (struct sim_plot_point){(double)r->interval_ns, r->score.overhead, policy, true} :
-            (struct sim_plot_point){r->score.overhead, r->score.agreement_resolved, policy, true};
+        points[count++] = interval
+                              ? (struct sim_plot_point){(double)r->interval_ns, r->score.overhead, policy, true}
+                              : (struct sim_plot_point){r->score.overhead, r->score.agreement_resolved, policy, true};
     }
     for (size_t s = 0; s < p->policy_count; s++) {
         double overhead = median(p, s, "overhead");
@@ -228,11 +233,17 @@ static void show_cloud(struct page *p, bool interval)
         else if (!interval)
             points[count++] = (struct sim_plot_point){overhead, median(p, s, "agreement_resolved"), s, false};
     }
-    struct sim_plot_cloud cloud = {
-        .title = interval ? "Overhead against the interval of samples" : "Resolved agreement against overhead",
-        .x_title = interval ? "interval" : "overhead", .y_title = interval ? "overhead" : "resolved agreement",
-        .x_unit = interval ? SIM_FIELD_NS : SIM_FIELD_SHARE, .y_unit = SIM_FIELD_SHARE, .series = p->policies,
-        .series_count = p->policy_count, .points = points, .point_count = count, .y_high = interval ? 0 : 1};
+    struct sim_plot_cloud cloud = {.title = interval ? "Overhead against the interval of samples"
+                                                     : "Resolved agreement against overhead",
+                                   .x_title = interval ? "interval" : "overhead",
+                                   .y_title = interval ? "overhead" : "resolved agreement",
+                                   .x_unit = interval ? SIM_FIELD_NS : SIM_FIELD_SHARE,
+                                   .y_unit = SIM_FIELD_SHARE,
+                                   .series = p->policies,
+                                   .series_count = p->policy_count,
+                                   .points = points,
+                                   .point_count = count,
+                                   .y_high = interval ? 0 : 1};
     if (count)
         sim_plot_cloud(&p->out, &cloud);
     free(points);
@@ -247,8 +258,13 @@ static void show_losses(struct page *p)
         double lost = median(p, s, "lost"), taken = median(p, s, "samples");
         at[s] = lost + taken > 0 ? lost / (lost + taken) : 0;
     }
-    struct sim_plot_matrix m = {.title = "Samples lost, of those taken", .row_title = "policy", .rows = p->policies,
-                                .series = series, .row_count = p->policy_count, .series_count = 1, .at = at,
+    struct sim_plot_matrix m = {.title = "Samples lost, of those taken",
+                                .row_title = "policy",
+                                .rows = p->policies,
+                                .series = series,
+                                .row_count = p->policy_count,
+                                .series_count = 1,
+                                .at = at,
                                 .unit = SIM_FIELD_SHARE};
     sim_plot_dots(&p->out, &m);
     sim_plot_table(&p->out, &m);

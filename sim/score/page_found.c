@@ -36,10 +36,12 @@ static void show_row(struct strobe_outfile *out, const struct strobe_finding *f,
 
 static void show_head(struct strobe_outfile *out, const char *caption, size_t count, const char *of_truth)
 {
-    sim_plot_put(out, "<div class=\"wide\"><table><caption>%s: %zu%s</caption>\n<thead><tr><th scope=\"col\">kind</th>"
-                      "<th scope=\"col\">at</th><th scope=\"col\">cost</th><th scope=\"col\">%s</th>"
-                      "<th scope=\"col\">to blame</th><th scope=\"col\">values</th><th scope=\"col\">unseen</th></tr>"
-                      "</thead>\n<tbody>\n", caption, count, count > ROWS_MOST ? ", the first of them" : "", of_truth);
+    sim_plot_put(out,
+                 "<div class=\"wide\"><table><caption>%s: %zu%s</caption>\n<thead><tr><th scope=\"col\">kind</th>"
+                 "<th scope=\"col\">at</th><th scope=\"col\">cost</th><th scope=\"col\">%s</th>"
+                 "<th scope=\"col\">to blame</th><th scope=\"col\">values</th><th scope=\"col\">unseen</th></tr>"
+                 "</thead>\n<tbody>\n",
+                 caption, count, count > ROWS_MOST ? ", the first of them" : "", of_truth);
 }
 
 /* Those in the truth that no claimed one is paired with. */

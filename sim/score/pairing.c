@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct key { uint32_t tid, generation, index; };
+struct key {
+    uint32_t tid, generation, index;
+};
 
 static int by_key(const void *left, const void *right)
 {
@@ -30,13 +32,14 @@ static struct key *sorted_keys(const struct sim_tracks *t)
 static void meet(struct sim_pairing *p, const struct key *truth, const struct key *claim)
 {
     for (size_t i = 0, j = 0; j < p->claim->track_count; j++) {
-        while (i < p->truth->track_count && (truth[i].tid < claim[j].tid || (truth[i].tid == claim[j].tid &&
-                                             truth[i].generation < claim[j].generation)))
+        while (i < p->truth->track_count &&
+               (truth[i].tid < claim[j].tid ||
+                (truth[i].tid == claim[j].tid && truth[i].generation < claim[j].generation)))
             i++;
         uint32_t true_track = i < p->truth->track_count ? truth[i].index : 0, claimed = claim[j].index;
         p->track_of[claimed] = SIM_UNKNOWN;
-        if (i < p->truth->track_count && truth[i].tid == claim[j].tid &&
-            truth[i].generation == claim[j].generation && !p->pairs[true_track].claim) {
+        if (i < p->truth->track_count && truth[i].tid == claim[j].tid && truth[i].generation == claim[j].generation &&
+            !p->pairs[true_track].claim) {
             p->track_of[claimed] = true_track;
             p->pairs[true_track].claim = &p->claim->tracks[claimed];
         }
@@ -129,7 +132,9 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* Of numbers that the claim knows of some threads. */
-struct error { uint64_t wrong, whole; };
+struct error {
+    uint64_t wrong, whole;
+};
 
 static void add_error(struct error *e, uint64_t truth, uint64_t claim)
 {

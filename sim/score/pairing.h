@@ -5,18 +5,18 @@
 
 #include "sim/score/score.h"
 
-#define SIM_UNKNOWN (UINT32_MAX - 1)   /* a claimed name, or a claimed track, that the truth has not */
+#define SIM_UNKNOWN (UINT32_MAX - 1) /* a claimed name, or a claimed track, that the truth has not */
 
 struct sim_pair {
-    const struct sim_track *truth, *claim;   /* one of them may be NULL */
+    const struct sim_track *truth, *claim; /* one of them may be NULL */
 };
 
 struct sim_pairing {
     const struct sim_tracks *truth, *claim;
-    struct sim_pair *pairs;      /* the truth's tracks in their order, then claimed ones that it has not */
+    struct sim_pair *pairs; /* the truth's tracks in their order, then claimed ones that it has not */
     size_t pair_count;
-    uint32_t *name_of;           /* by claimed name: the true one's number */
-    uint32_t *track_of;          /* by claimed track: the true one's number */
+    uint32_t *name_of;  /* by claimed name: the true one's number */
+    uint32_t *track_of; /* by claimed track: the true one's number */
 };
 
 /* False: out of memory. Close it in any case. */

@@ -1,6 +1,6 @@
 #include "sim/score/plot.h"
 
-#include <math.h>   /* NAN and isnan, which the compiler has */
+#include <math.h> /* NAN and isnan, which the compiler has */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,11 @@ void sim_plot_put(struct strobe_outfile *out, const char *format, ...)
 void sim_plot_text(struct strobe_outfile *out, const char *text)
 {
     for (; *text; text++) {
-        const char *as = *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : *text == '&' ? "&amp;" :
-                         *text == '"' ? "&quot;" : NULL;
+        const char *as = *text == '<'   ? "&lt;"
+                         : *text == '>' ? "&gt;"
+                         : *text == '&' ? "&amp;"
+                         : *text == '"' ? "&quot;"
+                                        : NULL;
         if (as)
             strobe_outfile_text(out, as);
         else if ((unsigned char)*text >= ' ')
@@ -33,7 +36,7 @@ void sim_plot_text(struct strobe_outfile *out, const char *text)
 
 struct axis {
     double low, high, step;
-    int from, to;                /* in the picture: where low and high are */
+    int from, to; /* in the picture: where low and high are */
 };
 
 static double place(const struct axis *a, double value)
@@ -74,7 +77,10 @@ static void tick_text(const struct axis *a, double value, enum sim_field_unit un
     char full[SIM_FIELD_TEXT_BYTES];
     double shown = value == 0 ? 0 : value;
     if (unit == SIM_FIELD_SHARE)
-        snprintf(text, bytes, a->step >= 0.01 - 1e-12 ? "%.0f %%" : a->step >= 0.001 - 1e-12 ? "%.1f %%" : "%.3f %%",
+        snprintf(text, bytes,
+                 a->step >= 0.01 - 1e-12    ? "%.0f %%"
+                 : a->step >= 0.001 - 1e-12 ? "%.1f %%"
+                                            : "%.3f %%",
                  100 * shown);
     else
         snprintf(text, bytes, "%s", sim_field_text(unit, shown, full));
@@ -88,9 +94,10 @@ static void vertical_lines(struct strobe_outfile *out, const struct axis *x, enu
         double value = x->low + i * x->step, at = place(x, value);
         value = fabs(value) < x->step / 2 ? 0 : value;
         tick_text(x, value, unit, text, sizeof text);
-        sim_plot_put(out, "<path class=\"%s\" d=\"M%.1f %dV%d\"/><text class=\"tick\" x=\"%.1f\" y=\"%d\" "
-                     "text-anchor=\"middle\">%s</text>\n", value == 0 ? "zero" : "grid", at, top, bottom, at,
-                     bottom + 16, text);
+        sim_plot_put(out,
+                     "<path class=\"%s\" d=\"M%.1f %dV%d\"/><text class=\"tick\" x=\"%.1f\" y=\"%d\" "
+                     "text-anchor=\"middle\">%s</text>\n",
+                     value == 0 ? "zero" : "grid", at, top, bottom, at, bottom + 16, text);
     }
 }
 
@@ -101,8 +108,10 @@ static void horizontal_lines(struct strobe_outfile *out, const struct axis *y, e
     for (unsigned i = 0; i < tick_count(y); i++) {
         double value = y->low + i * y->step, at = place(y, value);
         tick_text(y, value, unit, text, sizeof text);
-        sim_plot_put(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\" "
-                     "text-anchor=\"end\">%s</text>\n", left, at, right, left - 8, at + 4, text);
+        sim_plot_put(out,
+                     "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\" "
+                     "text-anchor=\"end\">%s</text>\n",
+                     left, at, right, left - 8, at + 4, text);
     }
 }
 
@@ -111,10 +120,17 @@ static void horizontal_lines(struct strobe_outfile *out, const struct axis *y, e
 static void mark(struct strobe_outfile *out, size_t series, double x, double y, bool faint)
 {
     static const char *const shape[SIM_PLOT_SERIES_MOST] = {
-        "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", "m-4.5-4.5h9v9h-9z", "m0-6.5l6 6.5l-6 6.5l-6-6.5z",
-        "m0-6l6 10.5h-12z", "m0 6l6-10.5h-12z", "m-1.8-6h3.6v4.2h4.2v3.6h-4.2v4.2h-3.6v-4.2h-4.2v-3.6h4.2z",
-        "m-6 0l3-5.2h6l3 5.2l-3 5.2h-6z", "m-6-2.5h12v5h-12z",
-        "m-2.5-6h5v12h-5z", "m-5-5l5 3l5-3l-3 5l3 5l-5-3l-5 3l3-5z", "m-6-5h12l-4 5l4 5h-12l4-5z",
+        "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
+        "m-4.5-4.5h9v9h-9z",
+        "m0-6.5l6 6.5l-6 6.5l-6-6.5z",
+        "m0-6l6 10.5h-12z",
+        "m0 6l6-10.5h-12z",
+        "m-1.8-6h3.6v4.2h4.2v3.6h-4.2v4.2h-3.6v-4.2h-4.2v-3.6h4.2z",
+        "m-6 0l3-5.2h6l3 5.2l-3 5.2h-6z",
+        "m-6-2.5h12v5h-12z",
+        "m-2.5-6h5v12h-5z",
+        "m-5-5l5 3l5-3l-3 5l3 5l-5-3l-5 3l3-5z",
+        "m-6-5h12l-4 5l4 5h-12l4-5z",
         "m-5-6l10 6l-10 6z",
     };
     sim_plot_put(out, "<path class=\"s%u%s\" d=\"M%.1f %.1f%s\">", (unsigned)(series % SIM_PLOT_SERIES_MOST),

@@ -7,7 +7,7 @@
 #include "engine/util/outfile.h"
 #include "sim/score/fields.h"
 
-enum { SIM_PLOT_SERIES_MOST = 12 };   /* shapes and colours begin anew after that many */
+enum { SIM_PLOT_SERIES_MOST = 12 }; /* shapes and colours begin anew after that many */
 
 /* Formats into the page; the text must be HTML already. */
 void sim_plot_put(struct strobe_outfile *out, const char *format, ...);
@@ -22,14 +22,18 @@ struct sim_plot_matrix {
     size_t row_count, series_count;
     const double *at;
     enum sim_field_unit unit;
-    double low, high;            /* of the axis; both 0 = as the numbers need, 0 included */
+    double low, high; /* of the axis; both 0 = as the numbers need, 0 included */
 };
 
 /* A row of marks for each row, one a series, on a common axis. */
 void sim_plot_dots(struct strobe_outfile *out, const struct sim_plot_matrix *m);
 void sim_plot_table(struct strobe_outfile *out, const struct sim_plot_matrix *m);
 
-struct sim_plot_point { double x, y; size_t series; bool faint; };   /* faint: one of many, beside their median */
+struct sim_plot_point {
+    double x, y;
+    size_t series;
+    bool faint;
+}; /* faint: one of many, beside their median */
 
 /* Points on two axes. Series without a point that is not faint are left out of the legend. */
 struct sim_plot_cloud {
@@ -39,7 +43,7 @@ struct sim_plot_cloud {
     size_t series_count;
     const struct sim_plot_point *points;
     size_t point_count;
-    double y_high;               /* upper end of the axis; 0 = as the points need */
+    double y_high; /* upper end of the axis; 0 = as the points need */
 };
 
 void sim_plot_cloud(struct strobe_outfile *out, const struct sim_plot_cloud *c);

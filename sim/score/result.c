@@ -17,11 +17,14 @@ static bool take_methods(const struct sim_score *s, const struct sim_tracks *tru
     for (size_t i = 0; out->methods && i < s->method_count; i++) {
         const struct sim_method_score *m = &s->methods[i];
         struct sim_result_method *r = &out->methods[i];
-        *r = (struct sim_result_method){
-            .name = strdup(truth->names.texts[m->name]), .calls = m->calls,
-            .true_self = share(m->true_self_ns, s->thread_ns), .claimed_self = share(m->claimed_self_ns, s->thread_ns),
-            .true_self_ns = m->true_self_ns, .claimed_self_ns = m->claimed_self_ns,
-            .true_total_ns = m->true_total_ns, .claimed_total_ns = m->claimed_total_ns};
+        *r = (struct sim_result_method){.name = strdup(truth->names.texts[m->name]),
+                                        .calls = m->calls,
+                                        .true_self = share(m->true_self_ns, s->thread_ns),
+                                        .claimed_self = share(m->claimed_self_ns, s->thread_ns),
+                                        .true_self_ns = m->true_self_ns,
+                                        .claimed_self_ns = m->claimed_self_ns,
+                                        .true_total_ns = m->true_total_ns,
+                                        .claimed_total_ns = m->claimed_total_ns};
         out->method_count++;
         if (!r->name)
             return false;
@@ -35,11 +38,13 @@ static bool take_threads(const struct sim_score *s, const struct sim_tracks *tru
     for (size_t i = 0; out->threads && i < s->thread_count; i++) {
         const struct sim_thread_score *t = &s->threads[i];
         struct sim_result_thread *r = &out->threads[i];
-        *r = (struct sim_result_thread){
-            .name = strdup(truth->tracks[t->track].name), .tid = truth->tracks[t->track].tid,
-            .thread_ns = t->thread_ns, .running_ns = t->running_ns, .agreement = share(t->agree_ns, t->thread_ns),
-            .agreement_resolved = share(t->resolved_ns, t->thread_ns),
-            .agreement_running = share(t->running_agree_ns, t->running_ns)};
+        *r = (struct sim_result_thread){.name = strdup(truth->tracks[t->track].name),
+                                        .tid = truth->tracks[t->track].tid,
+                                        .thread_ns = t->thread_ns,
+                                        .running_ns = t->running_ns,
+                                        .agreement = share(t->agree_ns, t->thread_ns),
+                                        .agreement_resolved = share(t->resolved_ns, t->thread_ns),
+                                        .agreement_running = share(t->running_agree_ns, t->running_ns)};
         out->thread_count++;
         if (!r->name)
             return false;
@@ -50,8 +55,8 @@ static bool take_threads(const struct sim_score *s, const struct sim_tracks *tru
 enum strobe_status sim_result_of(const struct sim_score *score, const struct sim_tracks *truth, const char *scenario,
                                  const char *policy, uint64_t seed, struct sim_result *out)
 {
-    *out = (struct sim_result){.scenario = strdup(scenario), .policy = strdup(policy), .seed = seed, .score = *score,
-                               .violation = strdup("")};
+    *out = (struct sim_result){
+        .scenario = strdup(scenario), .policy = strdup(policy), .seed = seed, .score = *score, .violation = strdup("")};
     out->score.methods = NULL;
     out->score.threads = NULL;
     out->score.method_count = out->score.thread_count = 0;

@@ -11,7 +11,7 @@
 struct sim_result_method {
     char *name;
     uint64_t calls;
-    double true_self, claimed_self;      /* shares of the run's thread time */
+    double true_self, claimed_self; /* shares of the run's thread time */
     uint64_t true_self_ns, claimed_self_ns, true_total_ns, claimed_total_ns;
 };
 
@@ -25,12 +25,14 @@ struct sim_result_thread {
 struct sim_result {
     char *scenario, *policy;
     uint64_t seed;
-    uint64_t interval_ns;                /* of the policy's samples of main threads; 0 = none of its own */
-    struct sim_score score;              /* its arrays are empty: see below */
-    struct sim_result_method *methods; size_t method_count;   /* largest error of self time first */
-    struct sim_result_thread *threads; size_t thread_count;   /* in the truth's order */
-    char *violation;                     /* the first promise that was not kept, or "" */
-    struct sim_found *found;             /* by watchers, in truth and claim, for the page; NULL = not asked for */
+    uint64_t interval_ns;   /* of the policy's samples of main threads; 0 = none of its own */
+    struct sim_score score; /* its arrays are empty: see below */
+    struct sim_result_method *methods;
+    size_t method_count; /* largest error of self time first */
+    struct sim_result_thread *threads;
+    size_t thread_count;     /* in the truth's order */
+    char *violation;         /* the first promise that was not kept, or "" */
+    struct sim_found *found; /* by watchers, in truth and claim, for the page; NULL = not asked for */
 };
 
 /* Makes a result of a score; `truth` gives the names. Takes nothing over. STROBE_IO: out of memory. */

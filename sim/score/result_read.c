@@ -8,13 +8,13 @@
 
 /* Members that are no scores. */
 enum { SCENARIO, POLICY, SEED, INTERVAL, VIOLATION, METHODS, THREADS, OTHERS };
-static const char *const other[OTHERS] = {"scenario", "policy", "seed", "interval_ns", "violation", "methods",
-                                          "threads"};
+static const char *const other[OTHERS] = {"scenario",  "policy",  "seed",   "interval_ns",
+                                          "violation", "methods", "threads"};
 
 struct reading {
     struct sim_result *r;
     size_t method_room, thread_room;
-    uint64_t seen;               /* by number: scores, then the others */
+    uint64_t seen; /* by number: scores, then the others */
 };
 
 /* A key of an object is known and stands there once. */
@@ -41,14 +41,18 @@ static bool unknown(struct sim_json *j, const char *key)
 }
 
 /* Numbers of an object within the result. */
-struct number { const char *name; size_t offset; bool real; };
+struct number {
+    const char *name;
+    size_t offset;
+    bool real;
+};
 
 struct object {
     char *item;
     char **name;
     const struct number *numbers;
     unsigned count;
-    uint64_t seen;               /* numbers, then the name */
+    uint64_t seen; /* numbers, then the name */
 };
 
 static bool read_number(struct sim_json *j, char *to, bool real)
@@ -93,7 +97,10 @@ static bool out_of_memory(struct sim_json *j)
 
 static bool read_method(struct sim_json *j, void *ctx)
 {
-#define NUMBER(field) {#field, offsetof(struct sim_result_method, field), false}
+#define NUMBER(field)                                                                                                  \
+    {                                                                                                                  \
+#field, offsetof(struct sim_result_method, field), false                                                       \
+    }
     static const struct number numbers[] = {NUMBER(calls), NUMBER(true_self_ns), NUMBER(claimed_self_ns),
                                             NUMBER(true_total_ns), NUMBER(claimed_total_ns)};
 #undef NUMBER
@@ -109,10 +116,13 @@ static bool read_method(struct sim_json *j, void *ctx)
 
 static bool read_thread(struct sim_json *j, void *ctx)
 {
-#define NUMBER(field, real) {#field, offsetof(struct sim_result_thread, field), real}
-    static const struct number numbers[] = {NUMBER(tid, false), NUMBER(thread_ns, false), NUMBER(running_ns, false),
-                                            NUMBER(agreement, true), NUMBER(agreement_resolved, true),
-                                            NUMBER(agreement_running, true)};
+#define NUMBER(field, real)                                                                                            \
+    {                                                                                                                  \
+#field, offsetof(struct sim_result_thread, field), real                                                        \
+    }
+    static const struct number numbers[] = {
+        NUMBER(tid, false),      NUMBER(thread_ns, false),         NUMBER(running_ns, false),
+        NUMBER(agreement, true), NUMBER(agreement_resolved, true), NUMBER(agreement_running, true)};
 #undef NUMBER
     struct reading *reading = ctx;
     struct sim_result *r = reading->r;
@@ -128,20 +138,13 @@ static bool read_other(struct sim_json *j, struct reading *reading, unsigned whi
 {
     struct sim_result *r = reading->r;
     switch (which) {
-    case SCENARIO:
-        return sim_json_text(j, &r->scenario);
-    case POLICY:
-        return sim_json_text(j, &r->policy);
-    case SEED:
-        return sim_json_uint(j, &r->seed);
-    case INTERVAL:
-        return sim_json_uint(j, &r->interval_ns);
-    case VIOLATION:
-        return sim_json_text(j, &r->violation);
-    case METHODS:
-        return sim_json_array(j, read_method, reading);
-    default:
-        return sim_json_array(j, read_thread, reading);
+    case SCENARIO: return sim_json_text(j, &r->scenario);
+    case POLICY: return sim_json_text(j, &r->policy);
+    case SEED: return sim_json_uint(j, &r->seed);
+    case INTERVAL: return sim_json_uint(j, &r->interval_ns);
+    case VIOLATION: return sim_json_text(j, &r->violation);
+    case METHODS: return sim_json_array(j, read_method, reading);
+    default: return sim_json_array(j, read_thread, reading);
     }
 }
 

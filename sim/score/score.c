@@ -30,8 +30,8 @@ enum strobe_status sim_score(const struct sim_tracks *truth, const struct sim_tr
                              const struct sim_score_options *options, struct sim_score *out)
 {
     struct sim_pairing pairing = {0};
-    bool ok = sim_score_open(out, truth) && sim_pairing_open(&pairing, truth, claim) &&
-              score_pairs(&pairing, options, out);
+    bool ok =
+        sim_score_open(out, truth) && sim_pairing_open(&pairing, truth, claim) && score_pairs(&pairing, options, out);
     if (ok) {
         sim_score_finish(&pairing, out);
     } else {

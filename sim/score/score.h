@@ -42,36 +42,36 @@
 #include "sim/score/tracks.h"
 
 struct sim_score_options {
-    uint64_t interval_ns;        /* the tracer's interval for main threads ... */
-    uint64_t other_interval_ns;  /* ... and for others */
-    uint64_t blocked_min_ns;     /* 0 = 100 us */
+    uint64_t interval_ns;       /* the tracer's interval for main threads ... */
+    uint64_t other_interval_ns; /* ... and for others */
+    uint64_t blocked_min_ns;    /* 0 = 100 us */
 };
 
 struct sim_method_score {
-    uint32_t name;               /* in truth->names */
-    uint64_t calls;              /* true ones */
+    uint32_t name;  /* in truth->names */
+    uint64_t calls; /* true ones */
     uint64_t true_self_ns, true_total_ns, claimed_self_ns, claimed_total_ns;
 };
 
 struct sim_thread_score {
-    uint32_t track;              /* in the truth */
+    uint32_t track; /* in the truth */
     uint64_t thread_ns, agree_ns, resolved_ns, running_ns, running_agree_ns;
     uint64_t true_blocked_ns, claimed_blocked_ns;
 };
 
 struct sim_score {
     uint64_t thread_ns, agree_ns, resolved_ns, running_ns, running_agree_ns;
-    double agreement, agreement_resolved, agreement_running;   /* shares of nothing are 1, errors of nothing 0 */
-    uint64_t true_calls, found_calls, claimed_calls, right_calls;   /* long ones */
+    double agreement, agreement_resolved, agreement_running;      /* shares of nothing are 1, errors of nothing 0 */
+    uint64_t true_calls, found_calls, claimed_calls, right_calls; /* long ones */
     double recall, precision;
     uint64_t false_merges, false_splits;
     uint64_t true_blocked_ns, claimed_blocked_ns;
-    uint64_t blocked_wrong_ns;   /* sum of |claimed - true| over threads */
-    double blocked_error;        /* that, relative to the truth */
+    uint64_t blocked_wrong_ns; /* sum of |claimed - true| over threads */
+    double blocked_error;      /* that, relative to the truth */
     uint64_t true_wakers, found_wakers, claimed_wakers, right_wakers;
     double waker_precision, waker_recall;
-    double cpu_error, alloc_error, switch_error;   /* sums of |claimed - true| relative to the truth, over threads whose
-                                                      totals the claim knows; the worse of allocations and bytes */
+    double cpu_error, alloc_error, switch_error; /* sums of |claimed - true| relative to the truth, over threads whose
+                                                    totals the claim knows; the worse of allocations and bytes */
     uint64_t samples, lost, bytes;
     double bytes_per_app_second;
     /* see view.h */
@@ -82,11 +82,13 @@ struct sim_score {
     uint64_t methods_in, methods_out, code_bytes;
     /* see sim_score_costs */
     uint64_t app_cpu_ns, tracer_cpu_ns, held_ns;
-    uint64_t work_ns;            /* that the scenario's operations have asked for */
-    double overhead;             /* (tracer's CPU in app threads and its own + time held) / app's CPU */
-    struct sim_method_score *methods; size_t method_count;   /* largest error of self time first; without those neither
-                                                                called nor claimed */
-    struct sim_thread_score *threads; size_t thread_count;   /* in the truth's order */
+    uint64_t work_ns; /* that the scenario's operations have asked for */
+    double overhead;  /* (tracer's CPU in app threads and its own + time held) / app's CPU */
+    struct sim_method_score *methods;
+    size_t method_count; /* largest error of self time first; without those neither
+                            called nor claimed */
+    struct sim_thread_score *threads;
+    size_t thread_count; /* in the truth's order */
 };
 
 /* STROBE_IO: out of memory; *out is empty then. */

@@ -4,9 +4,9 @@
  * which is good to 5 digits from there on. */
 double sim_student_t(size_t count)
 {
-    static const double few[] = {0,      12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060,
-                                 2.2622, 2.2281,  2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098,
-                                 2.1009, 2.0930,  2.0860};
+    static const double few[] = {0,      12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469,
+                                 2.3646, 2.3060,  2.2622, 2.2281, 2.2010, 2.1788, 2.1604,
+                                 2.1448, 2.1314,  2.1199, 2.1098, 2.1009, 2.0930, 2.0860};
     double n = (double)(count - 1), z = 1.959963985, z2 = z * z;
     if (count <= sizeof few / sizeof few[0])
         return few[count - 1];

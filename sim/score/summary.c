@@ -5,7 +5,9 @@
 #include "sim/score/grow.h"
 #include "sim/score/student.h"
 
-struct sim_summary_row { double value[SIM_FIELD_COUNT_ALL]; };
+struct sim_summary_row {
+    double value[SIM_FIELD_COUNT_ALL];
+};
 
 void sim_summary_open(struct sim_summary *s)
 {
@@ -92,12 +94,20 @@ void sim_summary_print(const struct sim_summary *s, FILE *out)
 }
 
 /* Columns of the table that compares: together they fit a page. */
-static const struct { const char *field, *title; int width; } column[] = {
-    {"agreement_resolved", "resolved", 9}, {"agreement", "exact", 9},
-    {"agreement_seen", "in view", 9},      {"unseen", "unseen", 9},
-    {"blocked_error", "blocked", 9},       {"waker_recall", "wakers", 9},
-    {"false_merges", "merges", 7},         {"overhead", "overhead", 9},
-    {"bytes_per_app_second", "per app s", 11}, {"code_bytes", "code", 9},
+static const struct {
+    const char *field, *title;
+    int width;
+} column[] = {
+    {"agreement_resolved", "resolved", 9},
+    {"agreement", "exact", 9},
+    {"agreement_seen", "in view", 9},
+    {"unseen", "unseen", 9},
+    {"blocked_error", "blocked", 9},
+    {"waker_recall", "wakers", 9},
+    {"false_merges", "merges", 7},
+    {"overhead", "overhead", 9},
+    {"bytes_per_app_second", "per app s", 11},
+    {"code_bytes", "code", 9},
     {"lost", "lost", 8},
 };
 enum { COLUMNS = sizeof column / sizeof column[0] };

@@ -6,12 +6,14 @@
 #include "sim/score/bias.h"
 #include "sim/score/result.h"
 
-struct sim_spread { double least, quarter, median, three_quarters, most; };
+struct sim_spread {
+    double least, quarter, median, three_quarters, most;
+};
 
 struct sim_summary {
-    char *scenario, *policy;         /* of the first result */
+    char *scenario, *policy; /* of the first result */
     size_t count;
-    struct sim_summary_row *rows;    /* one a result; private */
+    struct sim_summary_row *rows; /* one a result; private */
     size_t room;
     struct sim_bias bias;
 };

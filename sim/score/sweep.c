@@ -12,7 +12,7 @@ struct true_call {
     uint32_t name, message;
     uint64_t begin_ns, end_ns, met_ns, met_core_ns;
     size_t number;
-    uint32_t slices;             /* that belong to it */
+    uint32_t slices; /* that belong to it */
     bool found;
 };
 
@@ -20,10 +20,10 @@ struct true_call {
 struct claimed_call {
     uint32_t name, class;
     uint64_t begin_ns, end_ns;
-    size_t number, first;        /* first: the true call it belongs to */
+    size_t number, first; /* first: the true call it belongs to */
     unsigned agreed;
     bool right;
-    uint32_t message;            /* of the true calls met last; on a core in that one, in the best one, in all */
+    uint32_t message; /* of the true calls met last; on a core in that one, in the best one, in all */
     uint64_t message_ns, most_ns, all_ns;
 };
 
@@ -43,13 +43,15 @@ struct agreement {
 
 /* Times of methods on one side. */
 struct times {
-    uint32_t *open;              /* by name: how often it is on the path */
+    uint32_t *open; /* by name: how often it is on the path */
     uint64_t *since_ns;
     uint64_t last_ns;
 };
 
 /* An open call in the second pass: how many of the path up to it can't be folded. */
-struct level { uint32_t name, kept; };
+struct level {
+    uint32_t name, kept;
+};
 
 struct sim_sweep {
     const struct sim_pairing *p;
@@ -57,15 +59,20 @@ struct sim_sweep {
     size_t method_count;
     struct times of_truth, of_claim;
 
-    struct true_call *truth;     size_t true_depth, true_room;
-    struct claimed_call *claim;  size_t claim_depth, claim_room;
-    size_t equal;                /* levels from the outermost on which both agree */
-    uint64_t *true_end, *claim_end;          /* by number of the call: when it ends */
+    struct true_call *truth;
+    size_t true_depth, true_room;
+    struct claimed_call *claim;
+    size_t claim_depth, claim_room;
+    size_t equal;                   /* levels from the outermost on which both agree */
+    uint64_t *true_end, *claim_end; /* by number of the call: when it ends */
     size_t true_end_room, claim_end_room;
-    size_t *open;                size_t open_room;
-    size_t true_count, claim_count;          /* calls met so far */
-    unsigned char *folded;       size_t folded_room;   /* by number of the claimed call */
-    struct level *levels[2];     size_t level_room[2];   /* of the truth, of the claim */
+    size_t *open;
+    size_t open_room;
+    size_t true_count, claim_count; /* calls met so far */
+    unsigned char *folded;
+    size_t folded_room; /* by number of the claimed call */
+    struct level *levels[2];
+    size_t level_room[2]; /* of the truth, of the claim */
 
     uint64_t begin_ns, end_ns, long_ns;
     struct agreement agreement;
@@ -251,8 +258,11 @@ static bool true_begin(struct sim_sweep *s, const struct sim_event *e)
     struct true_call *t = &s->truth[s->true_depth];
     pass(s, &s->of_truth, e->time_ns, s->true_depth ? t[-1].name : SIM_UNKNOWN);
     enter(s, &s->of_truth, e->time_ns, e->name);
-    *t = (struct true_call){.name = e->name, .message = message_at(&s->messages, e->time_ns), .begin_ns = e->time_ns,
-                            .end_ns = s->true_end[s->true_count], .number = s->true_count};
+    *t = (struct true_call){.name = e->name,
+                            .message = message_at(&s->messages, e->time_ns),
+                            .begin_ns = e->time_ns,
+                            .end_ns = s->true_end[s->true_count],
+                            .number = s->true_count};
     s->true_count++;
     s->true_depth++;
     s->methods[e->name].calls++;
@@ -286,9 +296,13 @@ static bool claimed_begin(struct sim_sweep *s, const struct sim_event *e)
     uint64_t now_ns = in_life(s, e->time_ns);
     pass(s, &s->of_claim, now_ns, s->claim_depth ? c[-1].name : SIM_UNKNOWN);
     enter(s, &s->of_claim, now_ns, name);
-    *c = (struct claimed_call){.name = name, .class = e->class, .begin_ns = e->time_ns,
-                               .end_ns = s->claim_end[s->claim_count], .number = s->claim_count,
-                               .first = NOBODY_YET, .agreed = NEVER_AGREED};
+    *c = (struct claimed_call){.name = name,
+                               .class = e->class,
+                               .begin_ns = e->time_ns,
+                               .end_ns = s->claim_end[s->claim_count],
+                               .number = s->claim_count,
+                               .first = NOBODY_YET,
+                               .agreed = NEVER_AGREED};
     s->claim_count++;
     s->claim_depth++;
     if (s->equal + 1 == s->claim_depth && s->true_depth > s->equal && s->truth[s->equal].name == name)
@@ -317,7 +331,9 @@ static void claimed_end(struct sim_sweep *s, uint64_t time_ns)
 /* ---- the passes */
 
 /* The events of both sides in order of time. */
-struct merge { const struct sim_event *truth, *true_end, *claim, *claim_end; };
+struct merge {
+    const struct sim_event *truth, *true_end, *claim, *claim_end;
+};
 
 static struct merge merge_of(const struct sim_pair *pair)
 {
@@ -362,7 +378,9 @@ static bool first_pass(struct sim_sweep *s, const struct sim_pair *pair)
 }
 
 /* The paths of the second pass: the truth's, and the claim's. */
-struct left { size_t depth[2], count[2], equal; };
+struct left {
+    size_t depth[2], count[2], equal;
+};
 
 static bool is_kept(const struct sim_sweep *s, const struct left *l, int side, const struct sim_event *e)
 {
@@ -383,8 +401,7 @@ static bool step(struct sim_sweep *s, struct left *l, int side, const struct sim
     s->levels[side][depth].kept = (depth ? s->levels[side][depth - 1].kept : 0) + is_kept(s, l, side, e);
     l->depth[side]++;
     l->count[side]++;
-    l->equal += l->equal == depth && l->depth[!side] > depth &&
-                s->levels[0][depth].name == s->levels[1][depth].name;
+    l->equal += l->equal == depth && l->depth[!side] > depth && s->levels[0][depth].name == s->levels[1][depth].name;
     return true;
 }
 

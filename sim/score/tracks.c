@@ -43,8 +43,8 @@ uint32_t sim_track_add(struct sim_tracks *t, uint32_t tid, uint32_t generation, 
         return 0;
     }
     struct sim_track *track = &t->tracks[t->track_count];
-    *track = (struct sim_track){.tid = tid, .generation = generation, .is_main = is_main, .begin_ns = begin_ns,
-                                .end_ns = begin_ns};
+    *track = (struct sim_track){
+        .tid = tid, .generation = generation, .is_main = is_main, .begin_ns = begin_ns, .end_ns = begin_ns};
     size_t bytes = strnlen(name, sizeof track->name - 1);
     memcpy(track->name, name, bytes);
     return (uint32_t)t->track_count++;

@@ -20,35 +20,38 @@
 
 enum sim_call_class { SIM_CALL_METHOD, SIM_CALL_WAIT, SIM_CALL_GAP };
 
-#define SIM_CALL_END UINT32_MAX
-#define SIM_SPAN_OPEN UINT64_MAX   /* end_ns of a span that has not ended yet */
+#define SIM_CALL_END  UINT32_MAX
+#define SIM_SPAN_OPEN UINT64_MAX /* end_ns of a span that has not ended yet */
 enum { SIM_NOBODY = -1 };
 
 struct sim_event {
     uint64_t time_ns;
-    uint32_t name;               /* number in tracks->names, or SIM_CALL_END */
-    uint32_t class;              /* enum sim_call_class; of an END: 1 = ended by an exception */
+    uint32_t name;  /* number in tracks->names, or SIM_CALL_END */
+    uint32_t class; /* enum sim_call_class; of an END: 1 = ended by an exception */
 };
 
 /* A blocking call, as found in `events` too. */
 struct sim_wait {
     uint64_t begin_ns, end_ns;
     enum strobe_kind kind;
-    bool blocked;                /* truth: it really gave its core away */
-    uint64_t what;               /* identity of the lock, queue, ...; 0 = nothing of the kind */
-    int32_t waker;               /* track of the thread that ended it; SIM_NOBODY */
-    uint64_t release_ns;         /* when that one released; begin <= release <= end */
+    bool blocked;        /* truth: it really gave its core away */
+    uint64_t what;       /* identity of the lock, queue, ...; 0 = nothing of the kind */
+    int32_t waker;       /* track of the thread that ended it; SIM_NOBODY */
+    uint64_t release_ns; /* when that one released; begin <= release <= end */
 };
 
 /* A message that a loop ran, beside its span in `messages`, which may be forgotten when it took no time; truth only. */
 struct sim_loop_turn {
-    uint64_t begin_ns, end_ns;   /* end_ns: as of the message's span */
-    uint64_t due_ns;             /* when it was to run; of a frame the vsync that it was meant for */
-    uint32_t id, queue, name;    /* name: its method's */
+    uint64_t begin_ns, end_ns; /* end_ns: as of the message's span */
+    uint64_t due_ns;           /* when it was to run; of a frame the vsync that it was meant for */
+    uint32_t id, queue, name;  /* name: its method's */
     bool is_frame;
 };
 
-struct sim_span { uint64_t begin_ns, end_ns; uint32_t value; };
+struct sim_span {
+    uint64_t begin_ns, end_ns;
+    uint32_t value;
+};
 
 struct sim_totals {
     uint64_t cpu_ns;
@@ -57,34 +60,40 @@ struct sim_totals {
 };
 
 struct sim_track {
-    uint32_t tid, generation;    /* together unique; generation counts from 1 per tid */
+    uint32_t tid, generation; /* together unique; generation counts from 1 per tid */
     char name[32];
     bool is_main;
-    uint64_t begin_ns, end_ns;   /* end_ns: of the latest thing told, until sim_track_end */
-    struct sim_event *events;    size_t event_count, event_room;
-    struct sim_wait *waits;      size_t wait_count, wait_room;
-    struct sim_span *cpu;        size_t cpu_count, cpu_room;        /* on a core, value = which; truth only */
-    struct sim_span *messages;   size_t message_count, message_room;   /* value = message id, from 1 */
-    struct sim_loop_turn *turns; size_t turn_count, turn_room;      /* in order of begin */
-    uint64_t samples;            /* claims: taken of this thread, merged ones counted */
-    uint64_t short_wait_ns;      /* claims: time in blocks that are known in sum only */
+    uint64_t begin_ns, end_ns; /* end_ns: of the latest thing told, until sim_track_end */
+    struct sim_event *events;
+    size_t event_count, event_room;
+    struct sim_wait *waits;
+    size_t wait_count, wait_room;
+    struct sim_span *cpu;
+    size_t cpu_count, cpu_room; /* on a core, value = which; truth only */
+    struct sim_span *messages;
+    size_t message_count, message_room; /* value = message id, from 1 */
+    struct sim_loop_turn *turns;
+    size_t turn_count, turn_room; /* in order of begin */
+    uint64_t samples;             /* claims: taken of this thread, merged ones counted */
+    uint64_t short_wait_ns;       /* claims: time in blocks that are known in sum only */
     struct sim_totals totals;
-    bool known_cpu, known_alloc, known_switches;    /* claims: totals holds them */
-    uint32_t depth;              /* open calls, while it is filled in */
+    bool known_cpu, known_alloc, known_switches; /* claims: totals holds them */
+    uint32_t depth;                              /* open calls, while it is filled in */
 };
 
 struct sim_tracks {
     struct strobe_text_pool names;
-    struct sim_track *tracks;    size_t track_count, track_room;
+    struct sim_track *tracks;
+    size_t track_count, track_room;
     uint64_t end_ns;
     /* claims only */
-    uint64_t samples;            /* of all tracks */
-    uint64_t lost;               /* known to be lost */
-    uint64_t bytes;              /* stored for them */
+    uint64_t samples; /* of all tracks */
+    uint64_t lost;    /* known to be lost */
+    uint64_t bytes;   /* stored for them */
     int failed;
 };
 
-void sim_tracks_open(struct sim_tracks *t);      /* memory may be anything */
+void sim_tracks_open(struct sim_tracks *t); /* memory may be anything */
 void sim_tracks_close(struct sim_tracks *t);
 
 /* The number of a name. */

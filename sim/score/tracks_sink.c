@@ -10,12 +10,12 @@ struct recorder {
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     const struct strobe_reader_thread *thread;
-    uint32_t track;                    /* of the thread */
-    uint32_t first_track;              /* of all threads */
-    uint32_t *track_of;                /* by thread: its track + 1; 0 = none yet */
-    struct strobe_wake_flow woken;     /* of the wait that ends next, if any: id 0 = none */
-    struct strobe_moment last;         /* the latest of the thread */
-    uint32_t *number;                  /* by name of the tree: number in the tracks + 1; 0 = not asked for yet */
+    uint32_t track;                /* of the thread */
+    uint32_t first_track;          /* of all threads */
+    uint32_t *track_of;            /* by thread: its track + 1; 0 = none yet */
+    struct strobe_wake_flow woken; /* of the wait that ends next, if any: id 0 = none */
+    struct strobe_moment last;     /* the latest of the thread */
+    uint32_t *number;              /* by name of the tree: number in the tracks + 1; 0 = not asked for yet */
     size_t number_room;
 };
 
@@ -123,9 +123,13 @@ static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, co
         return;
     uint64_t begin_ns = s->begin.time_ns > r->origin_ns ? s->begin.time_ns - r->origin_ns : 0;
     uint64_t life_ns = r->tracks->failed ? 0 : r->tracks->tracks[r->track].begin_ns;
-    struct sim_wait wait = {.begin_ns = begin_ns > life_ns ? begin_ns : life_ns, .end_ns = end_ns,
-                            .kind = (enum strobe_kind)s->name, .blocked = blocked(s, now), .what = s->arg,
-                            .waker = SIM_NOBODY, .release_ns = end_ns};
+    struct sim_wait wait = {.begin_ns = begin_ns > life_ns ? begin_ns : life_ns,
+                            .end_ns = end_ns,
+                            .kind = (enum strobe_kind)s->name,
+                            .blocked = blocked(s, now),
+                            .what = s->arg,
+                            .waker = SIM_NOBODY,
+                            .release_ns = end_ns};
     if (r->woken.id && r->woken.waker < r->reader->thread_count) {
         uint64_t release_ns = r->woken.release_ns > r->origin_ns ? r->woken.release_ns - r->origin_ns : 0;
         wait.waker = (int32_t)r->woken.waker;
@@ -203,8 +207,13 @@ struct strobe_sink *sim_tracks_sink(struct sim_tracks *t, uint64_t origin_ns)
         return NULL;
     r->tracks = t;
     r->origin_ns = origin_ns;
-    r->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .wake = wake, .thread_end = thread_end, .finish = finish,
+    r->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .wake = wake,
+                                   .thread_end = thread_end,
+                                   .finish = finish,
                                    .message = message};
     return &r->sink;
 }

@@ -17,22 +17,28 @@ static const char *const category[] = {
 enum { CATEGORIES = sizeof category / sizeof category[0] };
 
 /* A thread lets another one go on: where the arrow of flow `id` starts. */
-struct release { uint64_t time_ns, id; uint32_t track; };
+struct release {
+    uint64_t time_ns, id;
+    uint32_t track;
+};
 
 /* A thread on a core. */
-struct slot { struct sim_span span; uint32_t track; };
+struct slot {
+    struct sim_span span;
+    uint32_t track;
+};
 
 struct writer {
     struct strobe_packets packets;
     const struct sim_tracks *t;
     uint32_t sequence;
-    uint64_t last_ns;                  /* of the lane's last event */
-    uint32_t *named_in;                /* by name: the sequence that interned it last */
-    struct sim_event **open;           /* calls of the track being written */
+    uint64_t last_ns;        /* of the lane's last event */
+    uint32_t *named_in;      /* by name: the sequence that interned it last */
+    struct sim_event **open; /* calls of the track being written */
     size_t open_room;
     struct release *releases;
     size_t release_count, release_room;
-    uint64_t flow;                     /* ids handed out */
+    uint64_t flow; /* ids handed out */
     int failed;
 };
 
@@ -64,7 +70,7 @@ static void describe_process(struct writer *w, const char *name)
     p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, PROCESS_TRACK);
-    p = pb_uint(p, 11, 3);             /* children as their ranks say */
+    p = pb_uint(p, 11, 3); /* children as their ranks say */
     uint8_t *process = p = pb_open(p, 3);
     p = pb_uint(p, 1, PID);
     p = pb_bytes(p, 6, name, bytes);
@@ -121,15 +127,17 @@ static void start_lane(struct writer *w, uint64_t uuid)
 /* ---- events of a lane, in order of time */
 
 /* An event under way. */
-struct event { uint8_t *packet, *event; };
+struct event {
+    uint8_t *packet, *event;
+};
 
 static uint8_t *event_open(struct writer *w, struct event *e, uint64_t time_ns, unsigned type, uint32_t name)
 {
     const char *new = NULL;
     if (name != ANY_NAME && w->named_in[name] != w->sequence)
         new = w->t->names.texts[name];
-    uint8_t *p = strobe_packets_room(&w->packets, STROBE_PACKETS_EVENT_BYTES +
-                                                      (new ? strobe_packets_text_bytes(new) : 0));
+    uint8_t *p =
+        strobe_packets_room(&w->packets, STROBE_PACKETS_EVENT_BYTES + (new ? strobe_packets_text_bytes(new) : 0));
     p = e->packet = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, w->sequence);
     p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
@@ -337,7 +345,7 @@ static bool write_cores(struct writer *w)
 
 static void write_all(struct writer *w, const char *process)
 {
-    enum { CORES_MOST = 4096 };        /* ranks below it are those of cores */
+    enum { CORES_MOST = 4096 }; /* ranks below it are those of cores */
     describe_process(w, process);
     if (!find_releases(w) || !write_cores(w)) {
         w->failed = 1;

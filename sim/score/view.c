@@ -8,16 +8,16 @@
 
 /* Of an open call: its name as the truth numbers it, and beside it: it is no part of the path; it is a placeholder. */
 #define OFF_PATH (UINT32_C(1) << 31)
-#define BLANK (UINT32_C(1) << 30)
-#define NO_NAME (BLANK - 1)          /* one that the truth has not */
+#define BLANK    (UINT32_C(1) << 30)
+#define NO_NAME  (BLANK - 1) /* one that the truth has not */
 
 /* One side of a thread while time goes on. */
 struct side {
-    const struct sim_track *track;   /* NULL: none */
-    size_t next;                     /* event */
-    uint32_t *open;                  /* calls, outermost first */
+    const struct sim_track *track; /* NULL: none */
+    size_t next;                   /* event */
+    uint32_t *open;                /* calls, outermost first */
     size_t depth, room;
-    uint32_t *path;                  /* those of them that are on it */
+    uint32_t *path; /* those of them that are on it */
     size_t length, path_room;
 };
 
@@ -25,7 +25,7 @@ struct walk {
     const struct sim_pairing *pairing;
     const struct sim_view *view;
     struct side truth, claim;
-    size_t match;                    /* length of what both paths begin with, as far as it was compared */
+    size_t match; /* length of what both paths begin with, as far as it was compared */
     uint64_t life_ns, agree_ns, unseen_ns;
 };
 
@@ -100,10 +100,16 @@ static void count(struct walk *w, bool followed, uint64_t ns)
 
 static bool walk_pair(struct walk *w, const struct sim_pair *pair)
 {
-    w->truth = (struct side){.track = pair->truth, .open = w->truth.open, .room = w->truth.room,
-                             .path = w->truth.path, .path_room = w->truth.path_room};
-    w->claim = (struct side){.track = pair->claim, .open = w->claim.open, .room = w->claim.room,
-                             .path = w->claim.path, .path_room = w->claim.path_room};
+    w->truth = (struct side){.track = pair->truth,
+                             .open = w->truth.open,
+                             .room = w->truth.room,
+                             .path = w->truth.path,
+                             .path_room = w->truth.path_room};
+    w->claim = (struct side){.track = pair->claim,
+                             .open = w->claim.open,
+                             .room = w->claim.room,
+                             .path = w->claim.path,
+                             .path_room = w->claim.path_room};
     w->match = 0;
     bool followed = !w->view->is_limited || !w->view->main_only || pair->truth->is_main;
     uint64_t now = pair->truth->begin_ns, end = pair->truth->end_ns;
@@ -124,7 +130,10 @@ static bool walk_pair(struct walk *w, const struct sim_pair *pair)
 /* The calls of a track by name, in order of begin: first[name] .. first[name + 1) in `ns`; NO_LENGTH of those that were
  * not left by their exit. */
 #define NO_LENGTH UINT64_MAX
-struct lengths { size_t *first; uint64_t *ns; };
+struct lengths {
+    size_t *first;
+    uint64_t *ns;
+};
 
 static bool measure(const struct sim_track *track, const uint32_t *name_of, size_t names, struct lengths *out)
 {

@@ -20,12 +20,12 @@
 #include "sim/score/score.h"
 
 struct sim_view {
-    bool is_limited;             /* else it can tell everything, and the rest means nothing */
-    bool main_only;              /* follows main threads only */
-    bool *told;                  /* by name of the truth: calls of that name can be told; calloc'ed */
+    bool is_limited; /* else it can tell everything, and the rest means nothing */
+    bool main_only;  /* follows main threads only */
+    bool *told;      /* by name of the truth: calls of that name can be told; calloc'ed */
     size_t told_count;
-    uint64_t methods_in, methods_out;   /* that have probes, and that have none */
-    uint64_t code_bytes;         /* by which the app's code grew */
+    uint64_t methods_in, methods_out; /* that have probes, and that have none */
+    uint64_t code_bytes;              /* by which the app's code grew */
 };
 
 /* Room for all names that the truth has so far; all false. False: out of memory. */

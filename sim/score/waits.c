@@ -6,11 +6,14 @@
 struct item {
     const struct sim_wait *wait;
     uint64_t begin_ns, end_ns;
-    bool known;                  /* the other side has one of its kind meanwhile */
-    bool right;                  /* and with the same waker */
+    bool known; /* the other side has one of its kind meanwhile */
+    bool right; /* and with the same waker */
 };
 
-struct items { struct item *at; size_t count; };
+struct items {
+    struct item *at;
+    size_t count;
+};
 
 /* What began at once is in order of nesting. */
 static int by_begin(const void *left, const void *right)
@@ -150,7 +153,7 @@ static void count_wakers(struct items truth, struct items claim, uint64_t blocke
         out->true_wakers++;
         out->found_wakers += w->right;
     }
-    const struct item *outer = NULL;   /* of those before, the one that lasts longest */
+    const struct item *outer = NULL; /* of those before, the one that lasts longest */
     for (size_t i = 0; i < claim.count; i++) {
         const struct item *w = &claim.at[i];
         bool part = !w->known && outer && is_within(w, outer);

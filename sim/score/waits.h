@@ -6,7 +6,10 @@
 #include "sim/score/pairing.h"
 
 /* A list that keeps its memory from one thread to the next. */
-struct sim_spans { struct sim_span *at; size_t count, room; };
+struct sim_spans {
+    struct sim_span *at;
+    size_t count, room;
+};
 
 /* When the thread neither was on a core nor wanted one, in order. False: out of memory. */
 bool sim_waits_off(const struct sim_track *t, struct sim_spans *off);

@@ -6,12 +6,14 @@
 
 /* A scenario under the knife: its tables copied, so that parts can go. Texts and lists stay the original's. A block
  * that loses operations keeps its place and gets shorter. */
-struct draft { struct sim_scenario s; };
+struct draft {
+    struct sim_scenario s;
+};
 
 struct shrinker {
     const struct sim_shrink_options *o;
-    char *best;                  /* the smallest that fails, as text */
-    struct sim_scenario *now;    /* the same, read back */
+    char *best;               /* the smallest that fails, as text */
+    struct sim_scenario *now; /* the same, read back */
     uint32_t tries;
     bool no_memory;
 };
@@ -54,7 +56,10 @@ static bool same_kind(const char *a, const char *b)
     return n == strcspn(b, ":") && !strncmp(a, b, n);
 }
 
-struct attempt { struct shrinker *k; const struct sim_scenario *s; };
+struct attempt {
+    struct shrinker *k;
+    const struct sim_scenario *s;
+};
 
 static void attempt(void *ctx, uint64_t place, struct sim_swarm_trial *out)
 {

@@ -9,10 +9,10 @@
 #include "sim/trial/swarm.h"
 
 struct sim_shrink_options {
-    struct sim_trial_options trial;      /* with the seed that fails */
-    const char *violation;               /* what it broke; the same is what comes before the first colon */
-    uint32_t tries;                      /* at most */
-    void (*progress)(void *ctx, uint64_t done, uint64_t all);   /* may be NULL */
+    struct sim_trial_options trial; /* with the seed that fails */
+    const char *violation;          /* what it broke; the same is what comes before the first colon */
+    uint32_t tries;                 /* at most */
+    void (*progress)(void *ctx, uint64_t done, uint64_t all); /* may be NULL */
     void *progress_ctx;
 };
 

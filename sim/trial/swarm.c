@@ -8,9 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RUN_SECONDS = 120 };   /* of real time: a run that takes longer hangs */
+enum { RUN_SECONDS = 120 }; /* of real time: a run that takes longer hangs */
 
-struct worker { pid_t pid; FILE *lines; };
+struct worker {
+    pid_t pid;
+    FILE *lines;
+};
 
 /* ---- worker ---- */
 
@@ -38,7 +41,7 @@ static void play(const struct sim_swarm_options *o, uint64_t place, FILE *out)
 static void work(const struct sim_swarm_options *o, uint32_t w, int fd)
 {
     FILE *out = fdopen(fd, "w");
-    signal(SIGPIPE, SIG_DFL);   /* nobody listens any more: done */
+    signal(SIGPIPE, SIG_DFL); /* nobody listens any more: done */
     for (uint64_t place = w; out && place < o->count; place += o->jobs) {
         alarm(RUN_SECONDS);
         play(o, place, out);
@@ -158,7 +161,7 @@ enum strobe_status sim_swarm_run(const struct sim_swarm_options *o, struct sim_s
     struct worker *workers = calloc(o->jobs, sizeof *workers);
     uint32_t hired = 0;
     enum strobe_status status = workers ? STROBE_OK : STROBE_IO;
-    fflush(NULL);   /* what is buffered now must not be written by each worker too */
+    fflush(NULL); /* what is buffered now must not be written by each worker too */
     while (status == STROBE_OK && hired < o->jobs) {
         if (!hire(o, workers, hired++))
             status = STROBE_IO;

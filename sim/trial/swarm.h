@@ -15,10 +15,10 @@ struct sim_swarm_trial {
 };
 
 struct sim_swarm_options {
-    uint64_t count;                      /* of trials */
-    uint32_t jobs;                       /* processes, at least 1 */
-    size_t line_parts;                   /* methods and threads in each result, at most */
-    bool go_on;                          /* past broken promises, but for crashes */
+    uint64_t count;    /* of trials */
+    uint32_t jobs;     /* processes, at least 1 */
+    size_t line_parts; /* methods and threads in each result, at most */
+    bool go_on;        /* past broken promises, but for crashes */
 
     /* The trial at a place, 0 .. count - 1; called in a worker. Zeroed before. */
     void (*trial)(void *ctx, uint64_t place, struct sim_swarm_trial *out);
@@ -26,15 +26,15 @@ struct sim_swarm_options {
     /* Each result, in order of places; `line` is its JSON without newline. May be NULL. */
     void (*each)(void *ctx, uint64_t place, const struct sim_result *result, const char *line);
     void *ctx;
-    void (*progress)(void *ctx, uint64_t done, uint64_t all);   /* may be NULL */
+    void (*progress)(void *ctx, uint64_t done, uint64_t all); /* may be NULL */
     void *progress_ctx;
 };
 
 struct sim_swarm_outcome {
     uint64_t played;
-    bool broken;                         /* a promise was not kept: first */
-    uint64_t place;                      /* by this trial, */
-    char violation[640];                 /* and this one */
+    bool broken;         /* a promise was not kept: first */
+    uint64_t place;      /* by this trial, */
+    char violation[640]; /* and this one */
 };
 
 /* STROBE_OK also when a promise was broken; else as sim_trial_run. */

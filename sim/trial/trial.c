@@ -87,8 +87,8 @@ static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_t
                 is_true_wait(t, w, &claim->tracks[w->waker], truth))
                 continue;
             snprintf(why, why_bytes, "wrong waker: %s did not end the %s of %s from %llu to %llu ns",
-                     claim->tracks[w->waker].name, strobe_wait_name(w->kind), t->name,
-                     (unsigned long long)w->begin_ns, (unsigned long long)w->end_ns);
+                     claim->tracks[w->waker].name, strobe_wait_name(w->kind), t->name, (unsigned long long)w->begin_ns,
+                     (unsigned long long)w->end_ns);
             return false;
         }
     }
@@ -244,7 +244,9 @@ static enum strobe_status play(const struct sim_scenario *scenario, const struct
 {
     char session[4096];
     struct sim_run run = {0};
-    struct sim_run_options options = {.seed = o->seed, .schedule = o->schedule, .replace = o->replace,
+    struct sim_run_options options = {.seed = o->seed,
+                                      .schedule = o->schedule,
+                                      .replace = o->replace,
                                       .costs = o->costs ? *o->costs : sim_costs_default};
     if (o->folder) {
         if (path_in(session, sizeof session, o->folder, "session.strobe", why, why_bytes) != STROBE_OK)
@@ -322,8 +324,11 @@ static enum strobe_status play_real(const struct sim_scenario *scenario, const s
     enum strobe_status status = may_write(o, why, why_bytes);
     if (status != STROBE_OK)
         return status;
-    struct sim_real_options real = {.policy = o->policy, .runtime = o->runtime, .is_virtual = o->is_virtual,
-                                    .seed = o->seed, .schedule = o->schedule,
+    struct sim_real_options real = {.policy = o->policy,
+                                    .runtime = o->runtime,
+                                    .is_virtual = o->is_virtual,
+                                    .seed = o->seed,
+                                    .schedule = o->schedule,
                                     .costs = o->costs ? o->costs : &sim_costs_default,
                                     .folder = o->folder};
     status = sim_real_run(scenario, &real, &truth, &claim, &view, &cpu, why, why_bytes);
@@ -390,7 +395,7 @@ enum strobe_status sim_trial_run(const struct sim_scenario *scenario, const stru
     if (o->sets_busy)
         changed.busy = o->busy;
     if (o->cores || o->sets_busy)
-        changed.expect_count = 0;   /* they are meant of the scenario as it is */
+        changed.expect_count = 0; /* they are meant of the scenario as it is */
     enum strobe_status status = play_policy(&changed, o, out, why, why_bytes);
     if (status != STROBE_OK)
         sim_trial_free(out);

@@ -23,7 +23,7 @@
             ".globl shim_" #name "\n"                                                                                  \
             ".type shim_" #name ", %function\n"                                                                        \
             "shim_" #name ": " JUMP(name) "\n"                                                                         \
-            ".symver shim_" #name ", " #name "@LIBC\n")
+                                          ".symver shim_" #name ", " #name "@LIBC\n")
 
 #include PASSED
 
@@ -92,7 +92,13 @@ int shim_pthread_sigmask(int how, const uint64_t *set, uint64_t *before)
 
 /* ---- threads: attributes of 56 bytes ---- */
 
-struct bionic_attr { uint32_t flags; void *base; size_t size, guard; int32_t policy, priority; char reserved[16]; };
+struct bionic_attr {
+    uint32_t flags;
+    void *base;
+    size_t size, guard;
+    int32_t policy, priority;
+    char reserved[16];
+};
 
 int shim_pthread_getattr_np(pthread_t thread, struct bionic_attr *out);
 EXPORT(pthread_getattr_np);

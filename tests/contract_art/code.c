@@ -51,8 +51,8 @@ static int64_t longs(int64_t a, int64_t b)
 
 static void whole_numbers_wrap_and_divide_as_javas_do(struct contract *c)
 {
-    static const int64_t some[] = { 1, -1, 2, -3, 31, 33, 64, 1000003, -77777, INT_MAX, INT_MIN, 0x123456789ab,
-                                    INT64_MAX, INT64_MIN };
+    static const int64_t some[] = {
+        1, -1, 2, -3, 31, 33, 64, 1000003, -77777, INT_MAX, INT_MIN, 0x123456789ab, INT64_MAX, INT64_MIN};
     enum { COUNT = sizeof some / sizeof *some };
     for (int i = 0; i < COUNT; i++)
         for (int k = 0; k < COUNT; k++) {
@@ -76,7 +76,7 @@ static value of_float(float f)
 
 static void broken_numbers_are_those_of_ieee_754(struct contract *c)
 {
-    static const double some[] = { 0.5, -1.25, 3, 1e10, -7.75e-3 };
+    static const double some[] = {0.5, -1.25, 3, 1e10, -7.75e-3};
     for (int i = 0; i < 5; i++)
         for (int k = 0; k < 5; k++) {
             volatile double a = some[i], b = some[k], v = a + b;
@@ -96,9 +96,18 @@ static void broken_numbers_are_those_of_ieee_754(struct contract *c)
 
 static void numbers_out_of_range_become_the_nearest_whole_one(struct contract *c)
 {
-    static const struct { double from; int32_t to; int64_t wide; } cases[] = {
-        { 1.9, 1, 1 }, { -1.9, -1, -1 }, { 3e9, INT_MAX, 3000000000 }, { -3e9, INT_MIN, -3000000000 },
-        { 1e19, INT_MAX, INT64_MAX }, { -1e19, INT_MIN, INT64_MIN }, { NAN, 0, 0 },
+    static const struct {
+        double from;
+        int32_t to;
+        int64_t wide;
+    } cases[] = {
+        {1.9, 1, 1},
+        {-1.9, -1, -1},
+        {3e9, INT_MAX, 3000000000},
+        {-3e9, INT_MIN, -3000000000},
+        {1e19, INT_MAX, INT64_MAX},
+        {-1e19, INT_MIN, INT64_MIN},
+        {NAN, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         value from = {.d = cases[i].from};
@@ -115,10 +124,13 @@ static void numbers_out_of_range_become_the_nearest_whole_one(struct contract *c
 
 static void a_switch_leads_where_its_table_says(struct contract *c)
 {
-    static const struct { const char *name; int32_t key, to; } cases[] = {
-        { "packed", -2, -1 }, { "packed", -1, 100 }, { "packed", 0, 101 }, { "packed", 1, 100 }, { "packed", 2, -1 },
-        { "packed", INT_MIN, -1 }, { "sparse", -INT_MAX, 100 }, { "sparse", 16, 101 }, { "sparse", INT_MAX, 100 },
-        { "sparse", 0, -1 },
+    static const struct {
+        const char *name;
+        int32_t key, to;
+    } cases[] = {
+        {"packed", -2, -1},       {"packed", -1, 100},     {"packed", 0, 101},        {"packed", 1, 100},
+        {"packed", 2, -1},        {"packed", INT_MIN, -1}, {"sparse", -INT_MAX, 100}, {"sparse", 16, 101},
+        {"sparse", INT_MAX, 100}, {"sparse", 0, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int32_t to = code(c, cases[i].name, "(I)I", &(value){.i = cases[i].key}).i;
@@ -129,8 +141,10 @@ static void a_switch_leads_where_its_table_says(struct contract *c)
 static void arrays_and_fields_hold_what_their_type_holds(struct contract *c)
 {
     static const int64_t elements[][4] = {
-        { 1, -2, INT64_MAX, INT64_MIN }, { 1, -2, 127, -128 }, { 1, 0xfffe, 0x7fff, 0x8000 },
-        { 1, -2, INT_MAX, INT_MIN },
+        {1, -2, INT64_MAX, INT64_MIN},
+        {1, -2, 127, -128},
+        {1, 0xfffe, 0x7fff, 0x8000},
+        {1, -2, INT_MAX, INT_MIN},
     };
     for (int width = 0; width < 4; width++)
         for (int i = 0; i < 4; i++) {
@@ -162,9 +176,9 @@ static void calls_and_types_follow_the_objects_class(struct contract *c)
 /* ---- exceptions ---- */
 
 static const char *const faults[] = {
-    "java/lang/ArrayIndexOutOfBoundsException", "java/lang/ArrayStoreException", "java/lang/ClassCastException",
-    "java/lang/NegativeArraySizeException", "java/lang/NullPointerException", "java/lang/ArithmeticException",
-    "java/lang/NullPointerException", "java/lang/NullPointerException", "java/lang/NullPointerException",
+    "java/lang/ArrayIndexOutOfBoundsException", "java/lang/ArrayStoreException",  "java/lang/ClassCastException",
+    "java/lang/NegativeArraySizeException",     "java/lang/NullPointerException", "java/lang/ArithmeticException",
+    "java/lang/NullPointerException",           "java/lang/NullPointerException", "java/lang/NullPointerException",
 };
 enum { FAULTS = sizeof faults / sizeof *faults };
 

@@ -1,15 +1,20 @@
 /* Scenarios as dex files: taken by the runtime, and played as their player says. */
 #include "tests/contract_art/support/contract.h"
 
-#include "sim/player/dex/dex.h"
 #include "sim/genuine/jni_calls.h"
+#include "sim/player/dex/dex.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* What the player answers, one step after the other, and what became of it. */
-struct script { const int *steps; int catches; int calls, asked, natives; struct strobe_jni *env; };
+struct script {
+    const int *steps;
+    int catches;
+    int calls, asked, natives;
+    struct strobe_jni *env;
+};
 
 static int32_t step(struct strobe_jni *env, strobe_jclass class, int64_t player)
 {
@@ -49,15 +54,23 @@ static void native(struct strobe_jni *env, strobe_jclass class, int64_t player)
 static const struct sim_scenario *app(void)
 {
     static struct sim_op ops[] = {
-        {.kind = SIM_OP_CALL, .object = 1}, {.kind = SIM_OP_RECURSE, .object = 1}, {.kind = SIM_OP_JNI, .object = 2},
+        {.kind = SIM_OP_CALL, .object = 1},
+        {.kind = SIM_OP_RECURSE, .object = 1},
+        {.kind = SIM_OP_JNI, .object = 2},
     };
     static struct sim_block blocks[] = {{0, 0}, {0, 1}, {1, 2}};
     static struct sim_method methods[] = {
-        {.name = "main", .managed = true, .block = 1}, {.name = "Cache.get", .managed = true, .block = 2},
+        {.name = "main", .managed = true, .block = 1},
+        {.name = "Cache.get", .managed = true, .block = 2},
         {.name = "sum"},
     };
-    static const struct sim_scenario s = {.path = "app", .ops = ops, .op_count = 3, .blocks = blocks, .block_count = 3,
-                                          .methods = methods, .method_count = 3};
+    static const struct sim_scenario s = {.path = "app",
+                                          .ops = ops,
+                                          .op_count = 3,
+                                          .blocks = blocks,
+                                          .block_count = 3,
+                                          .methods = methods,
+                                          .method_count = 3};
     return &s;
 }
 
@@ -77,7 +90,8 @@ static bool write_dex(struct contract *c, char *path)
 static bool start(struct contract *c)
 {
     static const struct strobe_jni_native player[] = {
-        {"step", "(J)I", (void *)(uintptr_t)step}, {"caught", "(JLjava/lang/Throwable;)Z", (void *)(uintptr_t)caught},
+        {"step", "(J)I", (void *)(uintptr_t)step},
+        {"caught", "(JLjava/lang/Throwable;)Z", (void *)(uintptr_t)caught},
         {"thrown", "(J)Ljava/lang/Throwable;", (void *)(uintptr_t)thrown},
     };
     static const struct strobe_jni_native own[] = {{"sum", "(J)V", (void *)(uintptr_t)native}};

@@ -1,13 +1,12 @@
 #include "engine/backend/art/names.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/workload.h"
-#include "tests/contract_art/support/workload.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
 enum { LOW_FIRST = 0x04000000, LOW_LAST = 0x7c000000, LOW_STEP = 0x04000000 };
-enum { ROUNDS = 50000, OBJECTS = 2 * ROUNDS };   /* Main.alloc makes two objects a round */
+enum { ROUNDS = 50000, OBJECTS = 2 * ROUNDS }; /* Main.alloc makes two objects a round */
 
 /* What the engine has counted of the calling thread so far, as whoever looks into a session under way sees it. */
 static uint64_t own_allocations(const struct capture *k)
@@ -58,7 +57,10 @@ static void allocations_are_counted_to_the_last(struct contract *c)
     capture_drop(&k);
 }
 
-struct seen { const struct capture *k; int allocations, elsewhere; };
+struct seen {
+    const struct capture *k;
+    int allocations, elsewhere;
+};
 
 static void look_at_allocation(void *ctx, const struct strobe_record *r)
 {
@@ -74,7 +76,7 @@ static void methods_are_named_at_the_end(struct contract *c)
     struct strobe_config config;
     struct capture k;
     capture_config(&config);
-    capture_call(c, "alloc", "(I)V", 1);   /* makes the class ready, in which others allocate */
+    capture_call(c, "alloc", "(I)V", 1); /* makes the class ready, in which others allocate */
     if (!capture_begin(c, &config, &k))
         return;
     if (!has_listener(c, &k))
@@ -112,22 +114,30 @@ static void a_pointer_that_is_no_method_any_more_gets_no_name(struct contract *c
     char name[128] = "";
     memset(ones, 0xff, sizeof ones);
     memcpy(copied, (const void *)(uintptr_t)method, c->libart.level->method_bytes);
-    CHECK(c, strobe_art_method_name(&c->libart, host, method, name, sizeof name) &&
-                 !strcmp(name, "void Main.alloc(int)"), "%s", name);
-    uint64_t wrong[] = {0, 8, 0x1000, method + 1, method + 4, (uint64_t)(uintptr_t)zeros, (uint64_t)(uintptr_t)ones,
-                        (uint64_t)(uintptr_t)&strobe_art_method_name, UINT64_MAX - 7};
+    CHECK(c,
+          strobe_art_method_name(&c->libart, host, method, name, sizeof name) && !strcmp(name, "void Main.alloc(int)"),
+          "%s", name);
+    uint64_t wrong[] = {0,
+                        8,
+                        0x1000,
+                        method + 1,
+                        method + 4,
+                        (uint64_t)(uintptr_t)zeros,
+                        (uint64_t)(uintptr_t)ones,
+                        (uint64_t)(uintptr_t)&strobe_art_method_name,
+                        UINT64_MAX - 7};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CHECK(c, !strobe_art_method_name(&c->libart, host, wrong[i], name, sizeof name), "%#llx is called %s",
               (unsigned long long)wrong[i], name);
     if (CHECK(c, no_class, "no memory that a reference leads to")) {
-        no_class[0] = (uint32_t)(uintptr_t)no_class + 64;   /* an object, and of its class nothing is one */
+        no_class[0] = (uint32_t)(uintptr_t)no_class + 64; /* an object, and of its class nothing is one */
         no_class[16] = 1;
         memcpy(copied, &(uint32_t){(uint32_t)(uintptr_t)no_class}, sizeof(uint32_t));
         CHECK(c, !strobe_art_method_name(&c->libart, host, (uint64_t)(uintptr_t)copied, name, sizeof name),
               "a method of what is no class is called %s", name);
         memcpy(copied, (const void *)(uintptr_t)method, sizeof(uint32_t));
     }
-    if (c->art.genuine)   /* whose classes know which methods are theirs */
+    if (c->art.genuine) /* whose classes know which methods are theirs */
         CHECK(c, !strobe_art_method_name(&c->libart, host, (uint64_t)(uintptr_t)copied, name, sizeof name),
               "a method's bytes elsewhere are called %s", name);
 }

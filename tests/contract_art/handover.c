@@ -10,7 +10,10 @@
 enum { EVENTS = 64 };
 enum what { LOCK = 1, LOCKED, AGAIN, AGAIN_DONE, UNLOCK, WAIT, WAITED, NOTIFY };
 
-static struct event { _Atomic int what, tid; void *_Atomic monitor; } events[EVENTS];
+static struct event {
+    _Atomic int what, tid;
+    void *_Atomic monitor;
+} events[EVENTS];
 static _Atomic int event_count;
 static void (*real_lock)(void *, void *), (*real_again)(void *, void *), (*real_notify)(void *, void *, bool);
 static bool (*real_unlock)(void *, void *);
@@ -94,7 +97,10 @@ static int find_again(const struct contract *c, int from, bool done, int tid)
     return find(from, one_lock ? (done ? LOCKED : LOCK) : done ? AGAIN_DONE : AGAIN, tid);
 }
 
-struct scene { strobe_jobject lock; _Atomic bool go, entered; };
+struct scene {
+    strobe_jobject lock;
+    _Atomic bool go, entered;
+};
 
 static void enters(struct strobe_jni *env, void *arg)
 {
@@ -188,12 +194,16 @@ struct crowd {
     struct contract *c;
     struct strobe_art_runtime runtime;
     strobe_jobject lock[LOCKS];
-    int count[LOCKS];                    /* guarded by the lock of the same place */
+    int count[LOCKS]; /* guarded by the lock of the same place */
     _Atomic int playing;
-    _Atomic uint32_t id[PLAYERS];        /* thin-lock ids */
+    _Atomic uint32_t id[PLAYERS]; /* thin-lock ids */
 };
 
-struct player { struct crowd *crowd; int index; struct java_thread thread; };
+struct player {
+    struct crowd *crowd;
+    int index;
+    struct java_thread thread;
+};
 
 static void plays(struct strobe_jni *env, void *arg)
 {
@@ -241,7 +251,7 @@ static void monitors_hold_while_threads_are_suspended_and_garbage_is_collected(s
         suspend_one(&w, stops);
         if (stops % 8 == 0)
             contract_collect(c);
-        workload_pause(1);   /* who does nothing else starves them, on a machine with processors to spare */
+        workload_pause(1); /* who does nothing else starves them, on a machine with processors to spare */
     }
     for (int i = 0; i < PLAYERS; i++)
         java_thread_join(&p[i].thread);

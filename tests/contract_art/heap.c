@@ -35,12 +35,15 @@ static void alloc(struct strobe_jni *env, int times)
 
 struct listener {
     void *const *vtable;
-    _Atomic int tid;                 /* whose are counted */
+    _Atomic int tid; /* whose are counted */
     _Atomic long count, bytes, others, befores;
     _Atomic bool wants_before, odd;
 };
 
-static void on_destroy(struct listener *l) { (void)l; }
+static void on_destroy(struct listener *l)
+{
+    (void)l;
+}
 
 static void on_before(struct listener *l, void *self, void *class, size_t *bytes)
 {
@@ -48,7 +51,10 @@ static void on_before(struct listener *l, void *self, void *class, size_t *bytes
     l->odd = l->odd || !self || !class || *bytes < 8;
 }
 
-static bool wants_before(struct listener *l) { return l->wants_before; }
+static bool wants_before(struct listener *l)
+{
+    return l->wants_before;
+}
 
 static void on_allocated(struct listener *l, void *self, uintptr_t *object, size_t bytes)
 {
@@ -72,7 +78,7 @@ static struct listener listener_of(const struct contract *c)
 
 static bool listen(struct contract *c, struct listener *l)
 {
-    alloc(c->art.env, 10);               /* the first time classes are resolved, which allocates */
+    alloc(c->art.env, 10); /* the first time classes are resolved, which allocates */
     java_drop(c->art.env, java_new(c->art.env, "Square"));
     uintptr_t set = c->libart.address[STROBE_ART_SET_LISTENER];
     if (!set) {
@@ -129,8 +135,7 @@ static void the_listener_is_asked_before_when_it_wants_to_be(struct contract *c)
     if (!c->libart.level->listener_has_pre || !listen(c, &l))
         return;
     alloc(c->art.env, 1000);
-    CHECK(c, l.befores >= 1000 * MAIN_ALLOC_OBJECTS && !l.odd, "%ld of %d", (long)l.befores,
-          1000 * MAIN_ALLOC_OBJECTS);
+    CHECK(c, l.befores >= 1000 * MAIN_ALLOC_OBJECTS && !l.odd, "%ld of %d", (long)l.befores, 1000 * MAIN_ALLOC_OBJECTS);
     stop_listening(c);
 }
 
@@ -191,7 +196,7 @@ static void each_thread_takes_its_entry_points_at_a_suspension_point(struct cont
     alloc(c->art.env, 1000);
     bool interpreted = c->options.interpreted;
 #ifdef __aarch64__
-    interpreted |= c->art.genuine && c->art.api == 30;   /* which has no other way there */
+    interpreted |= c->art.genuine && c->art.api == 30; /* which has no other way there */
 #endif
     long plain = l.count - before, expected = interpreted ? 1000 * MAIN_ALLOC_OBJECTS : 0;
     CHECK(c, plain == expected, "%ld told with plain entry points, not %ld", plain, expected);
@@ -288,10 +293,10 @@ static void a_collection_waits_for_the_one_before_through_functions_that_can_be_
     void *handles[2];
     uintptr_t collect = c->libart.address[STROBE_ART_GC_COLLECT], wait = c->libart.address[STROBE_ART_GC_WAIT];
     if (!CHECK(c, collect && wait, "no functions") ||
-        !CHECK(c, !sim_detour.install(sim_detour.ctx, (void *)collect, (void *)on_collect, (void **)&real_collect,
-                                      &handles[0]) &&
-                      !sim_detour.install(sim_detour.ctx, (void *)wait, (void *)on_wait, (void **)&real_wait,
-                                          &handles[1]),
+        !CHECK(c,
+               !sim_detour.install(sim_detour.ctx, (void *)collect, (void *)on_collect, (void **)&real_collect,
+                                   &handles[0]) &&
+                   !sim_detour.install(sim_detour.ctx, (void *)wait, (void *)on_wait, (void **)&real_wait, &handles[1]),
                "they are not to be hooked"))
         return;
     for (int i = 0; i < 3; i++)
@@ -309,7 +314,7 @@ enum { BIG_INTS = 1 << 18, BIG_MAX = 2048, NEW_INT_ARRAY = 179 };
 
 static strobe_jobject new_array(struct strobe_jni *env, int ints)
 {
-    strobe_jobject (*make)(struct strobe_jni *, int32_t) = (strobe_jobject (*)(struct strobe_jni *, int32_t))(
+    strobe_jobject (*make)(struct strobe_jni *, int32_t) = (strobe_jobject(*)(struct strobe_jni *, int32_t))(
         uintptr_t)strobe_jni_at(env, (enum strobe_jni_place)NEW_INT_ARRAY);
     strobe_jobject local = make(env, ints);
     return local ? java_global(env, local) : NULL;

@@ -61,7 +61,13 @@ static void calculate_until_told(struct strobe_jni *env, void *name)
 
 /* ---- what the session has of a thread ---- */
 
-struct looked { uint32_t thread; uint64_t from, until; int samples; const char *leaf; int elsewhere; };
+struct looked {
+    uint32_t thread;
+    uint64_t from, until;
+    int samples;
+    const char *leaf;
+    int elsewhere;
+};
 
 static void look_at_async(void *ctx, const struct strobe_record *r)
 {
@@ -175,8 +181,8 @@ static void a_thread_that_ends_after_it_was_chosen_is_gone_and_no_harm(struct co
     workload_pause(20);
     capture_end(&k);
     CHECK(c, chosen, "it was never chosen");
-    CHECK(c, k.session.header->suspend_gone + k.session.header->suspend_late >= 1 || c->art.genuine,
-          "%llu gone", (unsigned long long)k.session.header->suspend_gone);
+    CHECK(c, k.session.header->suspend_gone + k.session.header->suspend_late >= 1 || c->art.genuine, "%llu gone",
+          (unsigned long long)k.session.header->suspend_gone);
     CHECK(c, ended("victim"), "it has ended");
     capture_drop(&k);
 }
@@ -198,8 +204,10 @@ static void threads_that_come_and_go_under_the_sampler_are_all_let_go(struct con
     }
     capture_end(&k);
     for (uint32_t i = 0; i < strobe_session_thread_count(&k.session); i++)
-        CHECK(c, strcmp(k.session.threads[i].name, "brief") ||
-                     strobe_load_relaxed(&k.session.threads[i].state) == STROBE_THREAD_ENDED, "thread %u lives", i);
+        CHECK(c,
+              strcmp(k.session.threads[i].name, "brief") ||
+                  strobe_load_relaxed(&k.session.threads[i].state) == STROBE_THREAD_ENDED,
+              "thread %u lives", i);
     capture_drop(&k);
 }
 
@@ -241,12 +249,12 @@ static void attach_calculate_detach(struct contract *c)
 {
     struct strobe_jni *env;
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "comes-back", NULL};
-    ((int32_t (*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
+    ((int32_t(*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
         c->art.vm, STROBE_JVM_ATTACH))(c->art.vm, &env, &how);
     /* Before 9 it is met at its first event. */
     java_static(env, "java/lang/Thread", "currentThread", "()Ljava/lang/Thread;", NULL);
     calculate(env, 25 * MS);
-    ((int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
+    ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
 }
 
 static void *comes_back(void *c)
@@ -273,7 +281,7 @@ static void a_thread_that_leaves_the_runtime_is_left_alone_until_it_comes_back(s
     struct looked before = look("comes-back", 0, away_from, NULL), after = look("comes-back", away_until, 0, NULL);
     struct looked away = look("comes-back", away_from, away_until, NULL);
     CHECK(c, before.samples >= 2 && after.samples >= 2, "%d before, %d after", before.samples, after.samples);
-    CHECK(c, away.samples <= 2, "%d while it was away", away.samples);   /* one record may end, or begin, there */
+    CHECK(c, away.samples <= 2, "%d while it was away", away.samples); /* one record may end, or begin, there */
     capture_drop(&k);
 }
 
@@ -359,11 +367,11 @@ static void two_threads_with_one_id_are_two(struct contract *c)
 
 /* ---- S-46 ---- */
 
-static atomic_int stalls;            /* 1: the sampler is to stall; 2: it does; 0: it need not any more */
+static atomic_int stalls; /* 1: the sampler is to stall; 2: it does; 0: it need not any more */
 
 static enum strobe_walk_end stall(const struct strobe_host *host, const struct strobe_regs *regs,
-                                  const struct strobe_window *stack, struct strobe_stack_top *top,
-                                  uint64_t *frames_end, uint32_t max, uint32_t *count)
+                                  const struct strobe_window *stack, struct strobe_stack_top *top, uint64_t *frames_end,
+                                  uint32_t max, uint32_t *count)
 {
     int wanted = 1;
     if (atomic_compare_exchange_strong(&stalls, &wanted, 2))

@@ -11,10 +11,12 @@
 /* ---- functions, by detours ---- */
 
 /* What libart.h lists as to be hooked: at most six whole arguments, at most two words back. */
+/* clang-format off */
 #define HOOKED(X)                                                                                            \
     X(SET_ENTRYPOINTS) X(JNI_TRAMPOLINE) X(MONITOR_LOCK) X(MONITOR_LOCK_FOR_WAIT) X(MONITOR_UNLOCK)          \
     X(MONITOR_WAIT) X(MONITOR_NOTIFY) X(MONITOR_NOTIFY_ALL) X(PARK_THREAD) X(UNPARK_THREAD) X(GC_WAIT)       \
     X(GC_COLLECT)
+/* clang-format on */
 
 __extension__ typedef unsigned __int128 two_words;
 typedef two_words any_function(long, long, long, long, long, long);
@@ -30,11 +32,11 @@ static struct point {
 #define NUMBER(name) AT_##name,
 enum { HOOKED(NUMBER) POINTS };
 
-#define THROUGH(name)                                                                            \
-    static two_words through_##name(long a, long b, long c, long d, long e, long f)              \
-    {                                                                                            \
-        __atomic_add_fetch(&points[AT_##name].calls, 1, __ATOMIC_RELAXED);                       \
-        return ((any_function *)(uintptr_t)points[AT_##name].hook.original)(a, b, c, d, e, f);   \
+#define THROUGH(name)                                                                                                  \
+    static two_words through_##name(long a, long b, long c, long d, long e, long f)                                    \
+    {                                                                                                                  \
+        __atomic_add_fetch(&points[AT_##name].calls, 1, __ATOMIC_RELAXED);                                             \
+        return ((any_function *)(uintptr_t)points[AT_##name].hook.original)(a, b, c, d, e, f);                         \
     }
 HOOKED(THROUGH)
 
@@ -49,8 +51,8 @@ static void *address_of(const struct contract *c, const struct point *p)
 static void detour(struct contract *c, struct point *p)
 {
     memcpy(p->before, address_of(c, p), sizeof p->before);
-    enum strobe_status status = strobe_hook_inline(&p->hook, &sim_detour, address_of(c, p),
-                                                   (void *)(uintptr_t)p->replacement);
+    enum strobe_status status =
+        strobe_hook_inline(&p->hook, &sim_detour, address_of(c, p), (void *)(uintptr_t)p->replacement);
     CHECK(c, status == STROBE_OK, "%s: %s", strobe_art_symbol_name(p->symbol), strerror(errno));
 }
 

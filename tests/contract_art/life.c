@@ -20,7 +20,10 @@ static void pause_ms(int ms)
 
 /* ---- the runtime's code, as bytes ---- */
 
-struct code { const char *library; uint64_t sum; };
+struct code {
+    const char *library;
+    uint64_t sum;
+};
 
 static int sum_code(struct dl_phdr_info *info, size_t size, void *ctx)
 {
@@ -33,7 +36,7 @@ static int sum_code(struct dl_phdr_info *info, size_t size, void *ctx)
         const unsigned char *bytes = (const unsigned char *)info->dlpi_addr + p->p_vaddr;
         if (p->p_type == PT_LOAD && p->p_flags & PF_X)
             for (size_t at = 0; at < p->p_memsz; at++)
-                c->sum = (c->sum ^ bytes[at]) * 0x100000001b3u;   /* FNV-1a */
+                c->sum = (c->sum ^ bytes[at]) * 0x100000001b3u; /* FNV-1a */
     }
     return 0;
 }
@@ -60,8 +63,8 @@ static void a_start_that_is_refused_changes_nothing(struct contract *c)
     char why[512];
     uint64_t before = code_of(c);
     pthread_t unattached;
-    struct strobe_art_options o = {.session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api,
-                                   .hooker = &sim_detour};
+    struct strobe_art_options o = {
+        .session_path = "/nonexistent", .library = c->art.library_name, .api = c->art.api, .hooker = &sim_detour};
     enum strobe_status status = strobe_art_start(c->art.vm, &o, NULL, why, sizeof why);
     CHECK(c, status == STROBE_IO && strstr(why, "/nonexistent"), "%s: %s", strobe_status_text(status), why);
     o.api = 99;
@@ -95,8 +98,7 @@ static void the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin(str
         capture_end(&k);
         CHECK(c, code_of(c) == before, "the runtime's code is as it was, %d", i);
         CHECK(c, capture_requests(&k, STROBE_KIND_ALLOC) >= 2000 || !capture_has(&k, STROBE_ART_ALLOC),
-              "%llu allocations",
-              (unsigned long long)capture_requests(&k, STROBE_KIND_ALLOC));
+              "%llu allocations", (unsigned long long)capture_requests(&k, STROBE_KIND_ALLOC));
         capture_drop(&k);
     }
 }
@@ -158,10 +160,10 @@ static void *attaches_twice(void *p)
     for (int i = 0; i < 2; i++) {
         struct strobe_jni *env;
         struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "twice", NULL};
-        ((int32_t (*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
+        ((int32_t(*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
             c->art.vm, STROBE_JVM_ATTACH))(c->art.vm, &env, &how);
         allocates(env, "twice");
-        ((int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
+        ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
     }
     return NULL;
 }
@@ -195,8 +197,8 @@ static void threads_that_come_and_go_are_each_seen_once(struct contract *c)
         if (capture_has(&k, STROBE_ART_CALLBACKS))
             CHECK(c, strobe_account_requests(&e->account[STROBE_KIND_THREAD]) == (i < 8 ? 2 : 4), "%s: begin and end",
                   name);
-        CHECK(c, e->alloc_count >= (i < 8 ? 200 : 400) || !capture_has(&k, STROBE_ART_ALLOC),
-              "%s allocates %llu times", name, (unsigned long long)e->alloc_count);
+        CHECK(c, e->alloc_count >= (i < 8 ? 200 : 400) || !capture_has(&k, STROBE_ART_ALLOC), "%s allocates %llu times",
+              name, (unsigned long long)e->alloc_count);
     }
     CHECK(c, strobe_session_thread_count(&k.session) <= 16, "%u threads in all",
           strobe_session_thread_count(&k.session));
@@ -232,7 +234,11 @@ static void calculates(struct strobe_jni *env, void *name)
     } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < BUSY_MS);
 }
 
-struct async { const struct capture *k; uint32_t thread; int samples, in_busy; };
+struct async {
+    const struct capture *k;
+    uint32_t thread;
+    int samples, in_busy;
+};
 
 static void count_async(void *ctx, const struct strobe_record *r)
 {
@@ -291,8 +297,7 @@ const struct contract_case contract_cases_life[] = {
      stacks_that_overflow_are_survived_with_every_event_a_sample, 0},
     {"exceptions_pass_hooks_unharmed", exceptions_pass_hooks_unharmed, 0},
     {"threads_that_come_and_go_are_each_seen_once", threads_that_come_and_go_are_each_seen_once, 0},
-    {"a_thread_that_lives_on_has_the_name_it_had_at_the_end", a_thread_that_lives_on_has_the_name_it_had_at_the_end,
-     0},
+    {"a_thread_that_lives_on_has_the_name_it_had_at_the_end", a_thread_that_lives_on_has_the_name_it_had_at_the_end, 0},
     {"a_thread_that_calculates_is_sampled_though_it_meets_no_hook",
      a_thread_that_calculates_is_sampled_though_it_meets_no_hook, CONTRACT_HEAVY},
     {"a_thread_from_before_is_found", a_thread_from_before_is_found, CONTRACT_HEAVY},

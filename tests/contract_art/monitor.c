@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ILLEGAL "java/lang/IllegalMonitorStateException"
+#define ILLEGAL     "java/lang/IllegalMonitorStateException"
 #define INTERRUPTED "java/lang/InterruptedException"
 
 enum { WAITERS = 4, ENTRIES = 20000 };
@@ -22,14 +22,18 @@ static int64_t now_ms(void)
 struct scene {
     struct contract *c;
     strobe_jobject lock;
-    int64_t ms;                      /* of a wait */
+    int64_t ms; /* of a wait */
     _Atomic int at, woken, order[WAITERS];
     _Atomic bool go;
-    int count;                       /* guarded by lock */
+    int count; /* guarded by lock */
     bool thrown, held;
 };
 
-struct actor { struct scene *s; int index; struct java_thread thread; };
+struct actor {
+    struct scene *s;
+    int index;
+    struct java_thread thread;
+};
 
 static struct scene scene_of(struct contract *c)
 {
@@ -76,7 +80,7 @@ static void who_has_not_entered_can_neither_leave_nor_wait_nor_notify(struct con
     java_thread_start(&t, c->art.vm, leaves_what_it_did_not_enter, &s);
     java_thread_join(&t);
     CHECK(c, s.thrown, "of another's: no %s", ILLEGAL);
-    java_wait(c->art.env, s.lock, 1);    /* inflates it */
+    java_wait(c->art.env, s.lock, 1); /* inflates it */
     java_thread_start(&t, c->art.vm, leaves_what_it_did_not_enter, &s);
     java_thread_join(&t);
     CHECK(c, s.thrown, "of another's monitor: no %s", ILLEGAL);
@@ -118,7 +122,7 @@ static void who_finds_a_monitor_taken_sleeps_until_it_is_left(struct contract *c
 {
     struct scene s = scene_of(c);
     struct java_thread t;
-    for (int round = 0; round < 3; round++) {    /* thin, then fat */
+    for (int round = 0; round < 3; round++) { /* thin, then fat */
         s.at = 0;
         s.go = false;
         java_enter(c->art.env, s.lock);
@@ -158,7 +162,7 @@ static void wait_all(struct scene *s, struct actor *a, int count)
         java_thread_start(&a[i].thread, s->c->art.vm, waits, &a[i]);
         while (s->at <= i)
             usleep(500);
-        java_enter(s->c->art.env, s->lock);      /* it has let go of it only by waiting */
+        java_enter(s->c->art.env, s->lock); /* it has let go of it only by waiting */
         java_exit(s->c->art.env, s->lock);
     }
 }
@@ -331,8 +335,14 @@ static void tell(struct listener *l, int what, void *monitor)
         l->monitor = monitor;
 }
 
-static void on_locking(struct listener *l, void *monitor) { tell(l, LOCKING, monitor); }
-static void on_locked(struct listener *l, void *monitor) { tell(l, monitor == l->monitor ? LOCKED : -1, NULL); }
+static void on_locking(struct listener *l, void *monitor)
+{
+    tell(l, LOCKING, monitor);
+}
+static void on_locked(struct listener *l, void *monitor)
+{
+    tell(l, monitor == l->monitor ? LOCKED : -1, NULL);
+}
 
 static void on_wait_start(struct listener *l, void *object, int64_t ms)
 {
@@ -344,9 +354,12 @@ static void on_wait_finished(struct listener *l, void *monitor, bool timed_out)
     tell(l, timed_out ? TIMED_OUT : WAIT_FINISHED, monitor);
 }
 
-static void on_destroy(struct listener *l) { (void)l; }
+static void on_destroy(struct listener *l)
+{
+    (void)l;
+}
 
-static void *const listener_calls[] = {(void *)on_locking, (void *)on_locked, (void *)on_wait_start,
+static void *const listener_calls[] = {(void *)on_locking,       (void *)on_locked,  (void *)on_wait_start,
                                        (void *)on_wait_finished, (void *)on_destroy, (void *)on_destroy};
 
 static void call_callbacks(struct contract *c, enum strobe_art_symbol what, struct listener *l)
@@ -447,15 +460,15 @@ static void enters_often(struct strobe_jni *env, void *arg)
 static void who_sleeps_to_enter_a_monitor_is_told_of(struct contract *c)
 {
     enum { ENTERING = 4 };
-    static void *const calls[] = {(void *)on_contention, (void *)on_destroy, (void *)on_destroy, (void *)on_destroy,
-                                  (void *)on_destroy, (void *)on_destroy};
+    static void *const calls[] = {(void *)on_contention, (void *)on_destroy, (void *)on_destroy,
+                                  (void *)on_destroy,    (void *)on_destroy, (void *)on_destroy};
     struct scene s = scene_of(c);
     struct listener l = {.vtable = calls};
     struct java_thread t[ENTERING];
     if (!c->libart.address[STROBE_ART_ADD_MONITOR_CALLBACK])
         return;
     java_enter(c->art.env, s.lock);
-    java_wait(c->art.env, s.lock, 1);    /* inflates it */
+    java_wait(c->art.env, s.lock, 1); /* inflates it */
     java_exit(c->art.env, s.lock);
     call_callbacks(c, STROBE_ART_ADD_MONITOR_CALLBACK, &l);
     for (int i = 0; i < ENTERING; i++)
@@ -471,7 +484,8 @@ static void who_sleeps_to_enter_a_monitor_is_told_of(struct contract *c)
 static int32_t hash_of(struct contract *c, strobe_jobject o)
 {
     return java_static(c->art.env, "java/lang/Object", "identityHashCodeNative", "(Ljava/lang/Object;)I",
-                       &(union strobe_jvalue){.l = o}).i;
+                       &(union strobe_jvalue){.l = o})
+        .i;
 }
 
 static void an_objects_identity_outlives_monitors_and_collections(struct contract *c)

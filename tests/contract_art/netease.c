@@ -44,7 +44,10 @@ static struct hand *hand_new(struct contract *c, uint32_t capacity)
 /* ---- threads to be captured ---- */
 
 /* In Main.sample, a native method, below DEEP times Main.deep, until told to leave. */
-struct guest { struct java_thread java; atomic_int inside, leave, over; };
+struct guest {
+    struct java_thread java;
+    atomic_int inside, leave, over;
+};
 static struct guest guest;
 
 static void stay(struct strobe_jni *env, strobe_jclass class, int32_t what)
@@ -170,7 +173,7 @@ static void a_thread_that_did_not_stop_is_not_resumed(struct contract *c)
     if (!CHECK(c, strobe_art_threads_get(&h->threads, tid, &thread, &id) == STROBE_OK, "unknown"))
         return;
     CHECK(c, strobe_art_suspend(&h->libart, h->runtime.thread_list, id) == thread, "not held");
-    strobe_art_threads_put(&h->threads, tid, thread, 60000);   /* an id of nobody's: the runtime stops none */
+    strobe_art_threads_put(&h->threads, tid, thread, 60000); /* an id of nobody's: the runtime stops none */
     CHECK(c, strobe_netease_capture(&h->sampler, tid, &number) == STROBE_LATE, "stopped");
     CHECK(c, h->sampler.counts.not_stopped == 1 && h->sampler.counts.resumes == 0, "resumed");
     guest.leave = 1;
@@ -239,7 +242,11 @@ static void what_was_walked_of_a_thread_that_the_watchdog_let_go_is_thrown_away(
 
 /* ---- two at once ---- */
 
-struct second { struct hand *h; uint32_t tid; struct strobe_netease_sampler sampler; };
+struct second {
+    struct hand *h;
+    uint32_t tid;
+    struct strobe_netease_sampler sampler;
+};
 
 static void capture_many(struct strobe_netease_sampler *s, uint32_t tid)
 {
@@ -383,8 +390,8 @@ static void threads_are_captured_in_their_period_and_named_at_the_end(struct con
 static void of_more_captures_than_the_ring_holds_the_newest_are_left(struct contract *c)
 {
     uint32_t tid = start_guest(c);
-    struct strobe_netease_options o = {.library = c->art.library_name, .api = c->art.api, .capacity = CAPACITY,
-                                       .tids = &tid, .tid_count = 1};
+    struct strobe_netease_options o = {
+        .library = c->art.library_name, .api = c->art.api, .capacity = CAPACITY, .tids = &tid, .tid_count = 1};
     struct strobe_netease_result result;
     struct strobe_session s;
     char path[64], why[256] = "";

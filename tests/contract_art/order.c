@@ -105,7 +105,7 @@ static void who_unparks_says_so_before_the_other_can_go_on(struct contract *c)
 {
     struct stage s;
     if (!c->libart.address[STROBE_ART_UNPARK_THREAD])
-        return;   /* before 10, which tells no wakers of parks */
+        return; /* before 10, which tells no wakers of parks */
     if (!opens_late(c, &s))
         return;
     stage_enters(&s, "parker", parks);
@@ -182,7 +182,7 @@ static void an_event_near_the_stacks_end_takes_no_sample_and_is_counted(struct c
     capture_config(&config);
     if (!capture_begin(c, &config, &k))
         return;
-    capture_call(c, "alloc", "(I)V", 1);   /* registers the thread */
+    capture_call(c, "alloc", "(I)V", 1); /* registers the thread */
     struct strobe_thread *t = strobe_local.thread;
     if (capture_has(&k, STROBE_ART_ALLOC) && CHECK(c, t, "not registered")) {
         uint64_t low = t->stack_low, here = (uint64_t)(uintptr_t)__builtin_frame_address(0);

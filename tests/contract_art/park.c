@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* RuntimeCallbacks' functions for parking; the engine has no use for them. */
-#define ADD_CALLBACK "_ZN3art16RuntimeCallbacks15AddParkCallbackEPNS_12ParkCallbackE"
+#define ADD_CALLBACK    "_ZN3art16RuntimeCallbacks15AddParkCallbackEPNS_12ParkCallbackE"
 #define REMOVE_CALLBACK "_ZN3art16RuntimeCallbacks18RemoveParkCallbackEPNS_12ParkCallbackE"
 
 enum { LONG_MS = 20000 };
@@ -91,8 +91,14 @@ static void on_start(struct listener *l, bool absolute, int64_t time)
     tell(l, !absolute && time >= 0 ? START : -1);
 }
 
-static void on_finished(struct listener *l, bool timed_out) { tell(l, timed_out ? TIMED_OUT : FINISHED); }
-static void on_destroy(struct listener *l) { (void)l; }
+static void on_finished(struct listener *l, bool timed_out)
+{
+    tell(l, timed_out ? TIMED_OUT : FINISHED);
+}
+static void on_destroy(struct listener *l)
+{
+    (void)l;
+}
 
 static void *const listener_calls[] = {(void *)on_start, (void *)on_finished, (void *)on_destroy, (void *)on_destroy};
 

@@ -107,7 +107,7 @@ static void samples_are_as_many_as_the_times_of_hooks_say(struct contract *c)
     capture_config(&config);
     config.interval_main_ns = config.interval_other_ns = MS;
     if (!perform(c, &config, meet_hooks_and_count, 0) || !capture_has(&k, STROBE_ART_ALLOC))
-        return;   /* the runtimes of 7.0 and 7.1 have no point that a thread meets when it is told to */
+        return; /* the runtimes of 7.0 and 7.1 have no point that a thread meets when it is told to */
     uint64_t sampled = hooks_account.sampled, tolerance = 3 + expected_samples / 20;
     CHECK(c, hooks_account.requests == HOOKS, "%llu requests", (unsigned long long)hooks_account.requests);
     CHECK(c, sampled + tolerance >= expected_samples && sampled <= expected_samples + tolerance,
@@ -124,7 +124,7 @@ static uint64_t short_waits, short_wait_ticks;
 static void wait_right_after_a_sample(struct strobe_jni *env)
 {
     for (int i = 0; i <= STROBE_BRIEF_BURST; i++)
-        wait_ms(env, 2);   /* may pass the gate, or count as brief calls */
+        wait_ms(env, 2); /* may pass the gate, or count as brief calls */
     struct strobe_account before = account(STROBE_KIND_COND);
     wait_ms(env, 2);
     waits_account = account(STROBE_KIND_COND);
@@ -164,7 +164,10 @@ static void poll_and_wait_near_the_end(struct strobe_jni *env, strobe_jobject qu
     wait_ms(env, 1);
 }
 
-struct scopes { struct strobe_record outer, inner; int outers, inners; };
+struct scopes {
+    struct strobe_record outer, inner;
+    int outers, inners;
+};
 
 static void note_scopes(void *ctx, const struct strobe_record *r)
 {
@@ -195,8 +198,9 @@ static void a_sample_near_the_end_of_a_call_takes_nothing_from_the_calls_own(str
     capture_end(&k);
     capture_visit(&k, note_scopes, &s);
     CHECK(c, s.outers == 1 && s.inners == 1, "%d polls, %d waits", s.outers, s.inners);
-    CHECK(c, s.outer.duration >= UINT64_C(40) * MS && s.inner.ticks >= s.outer.ticks &&
-                 s.inner.ticks + s.inner.duration <= s.outer.ticks + s.outer.duration,
+    CHECK(c,
+          s.outer.duration >= UINT64_C(40) * MS && s.inner.ticks >= s.outer.ticks &&
+              s.inner.ticks + s.inner.duration <= s.outer.ticks + s.outer.duration,
           "%llu ns, and the wait within", (unsigned long long)s.outer.duration);
     capture_drop(&k);
 }
@@ -213,7 +217,7 @@ static void expect_depth(struct contract *c, uint32_t depth_max, int32_t more)
     struct strobe_config config;
     struct scopes s = {0};
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
-    uint32_t count = 0, all = (uint32_t)more + 4;   /* Object.wait twice, Main.sample, Main.deep once more */
+    uint32_t count = 0, all = (uint32_t)more + 4; /* Object.wait twice, Main.sample, Main.deep once more */
     capture_config(&config);
     config.depth_max = depth_max;
     if (!perform(c, &config, wait_once, more))
@@ -244,7 +248,10 @@ static void a_stack_that_is_too_deep_is_cut_and_says_so_and_is_not_lost(struct c
 
 /* ---- S-4, S-5 ---- */
 
-struct span { uint64_t begin, end; int samples; };
+struct span {
+    uint64_t begin, end;
+    int samples;
+};
 static struct span spans[BURSTS];
 static int span_count;
 
@@ -289,7 +296,10 @@ static void what_runs_between_two_hooks_is_seen(struct contract *c)
     capture_drop(&k);
 }
 
-struct merged { uint64_t begin, end; int over; };
+struct merged {
+    uint64_t begin, end;
+    int over;
+};
 
 static void look_for_merged(void *ctx, const struct strobe_record *r)
 {
@@ -334,7 +344,7 @@ static void a_thread_that_was_idle_is_seen_as_soon_as_it_runs(struct contract *c
     capture_visit(&k, count_in_spans, NULL);
     for (int i = 0; i < BURSTS; i++)
         seen += spans[i].samples > 0;
-    CHECK(c, seen >= BURSTS - 1, "%d of %d bursts of 10 ms", seen, BURSTS);   /* a busy machine may take one */
+    CHECK(c, seen >= BURSTS - 1, "%d of %d bursts of 10 ms", seen, BURSTS); /* a busy machine may take one */
     capture_drop(&k);
 }
 
@@ -349,7 +359,7 @@ static void alternate_leaf_work_and_allocation(struct strobe_jni *env)
     strobe_jmethod alloc = strobe_jni_static_method(env, main, "alloc", "(I)V");
     union strobe_jvalue turns = {.i = 1000}, once = {.i = 1};
     uint64_t leaf = 0, begin, took;
-    do {   /* as many turns as take 90 us */
+    do { /* as many turns as take 90 us */
         turns.i += turns.i / 4;
         begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         sim_jni_call_static(env, main, busy, &turns);
@@ -366,7 +376,9 @@ static void alternate_leaf_work_and_allocation(struct strobe_jni *env)
     leaf_share = (double)leaf / (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - first);
 }
 
-struct shares { int all, leaf; };
+struct shares {
+    int all, leaf;
+};
 
 static void count_leaf(void *ctx, const struct strobe_record *r)
 {
@@ -429,7 +441,7 @@ static void hooks_met_while_a_sample_is_taken_are_counted_and_take_none(struct c
     workload_bind(env, "android/os/MessageQueue", "nativePollOnce", "(JI)V", (void *)poll_nothing);
     strobe_jobject queue = java_new(env, "android/os/MessageQueue");
     monitor = java_new(env, "java/lang/Object");
-    wait_ms(env, 1);   /* a fat monitor */
+    wait_ms(env, 1); /* a fat monitor */
     if (!capture_begin(c, &config, &k))
         return;
     within = deepest = times = 0;

@@ -32,8 +32,8 @@ static void walk_self(const struct strobe_libart *a, uint32_t max)
 {
     memset(&seen, 0, sizeof seen);
     seen.max = max;
-    seen.end = strobe_art_walk(&walk, a, strobe_art_current(a), seen.frames + max, seen.dex_pcs + max, max,
-                               &seen.count);
+    seen.end =
+        strobe_art_walk(&walk, a, strobe_art_current(a), seen.frames + max, seen.dex_pcs + max, max, &seen.count);
 }
 
 static void walk_all(struct strobe_jni *env)
@@ -91,10 +91,9 @@ static void different_methods_come_leaf_first(struct contract *c)
 {
     struct strobe_jni *env = begin(c, walk_all);
     java_static(env, "Main", "shapes", "()V", &(union strobe_jvalue){0});
-    const uint64_t expected[] = {workload_static(env, "Main", "sample", "(I)V"),
-                                 workload_method(env, "Square", "area", "()I"),
-                                 workload_static(env, "Main", "viaVirtual", "(LShape;)V"),
-                                 workload_static(env, "Main", "shapes", "()V")};
+    const uint64_t expected[] = {
+        workload_static(env, "Main", "sample", "(I)V"), workload_method(env, "Square", "area", "()I"),
+        workload_static(env, "Main", "viaVirtual", "(LShape;)V"), workload_static(env, "Main", "shapes", "()V")};
     CHECK(c, seen.count == 4, "%u", seen.count);
     for (uint32_t i = 0; i < 4; i++)
         CHECK(c, frame(i) == expected[i], "frame %u", i);
@@ -169,7 +168,11 @@ static void a_thread_without_managed_frames_has_an_empty_stack(struct contract *
 enum { THREAD_BYTES = 8192, MADE_MAX = ROOM, FRAGMENTS_MAX = 16, METHOD_BYTES = 64 };
 
 /* 64-bit layouts (managed_stack.h, shadow_frame.h of the Android Open Source Project's art, the same at all levels). */
-struct made_fragment { void *quick; struct made_fragment *link; struct made_frame *shadow; };
+struct made_fragment {
+    void *quick;
+    struct made_fragment *link;
+    struct made_frame *shadow;
+};
 struct made_frame {
     struct made_frame *link;
     void *method, *result, *dex_pc_pointer, *code, *locks;
@@ -202,7 +205,9 @@ static void make_stack(size_t offset, uint32_t fragments, uint32_t each)
         fragment->shadow = each ? &made_frames[k] : NULL;
         for (uint32_t i = 0; i < each; i++, k++)
             made_frames[k] = (struct made_frame){.link = i + 1 < each ? &made_frames[k + 1] : NULL,
-                                                 .method = made_methods[k], .register_count = 2, .dex_pc = 7 * k};
+                                                 .method = made_methods[k],
+                                                 .register_count = 2,
+                                                 .dex_pc = 7 * k};
         fragment->link = f + 1 < fragments ? &made_fragments[f] : NULL;
         fragment = &made_fragments[f];
     }
@@ -219,8 +224,8 @@ static void a_stack_of_any_shape_is_walked_exactly(struct contract *c)
         make_stack(offset, shapes[i][0], shapes[i][1]);
         memset(&seen, 0, sizeof seen);
         seen.max = ROOM;
-        seen.end = strobe_art_walk(&walk, &c->libart, made_thread, seen.frames + ROOM, seen.dex_pcs + ROOM, ROOM,
-                                   &seen.count);
+        seen.end =
+            strobe_art_walk(&walk, &c->libart, made_thread, seen.frames + ROOM, seen.dex_pcs + ROOM, ROOM, &seen.count);
         for (uint32_t k = 0; k < expected && k < seen.count; k++)
             right += frame(k) == (uint64_t)(uintptr_t)made_methods[k] && dex_pc(k) == 7 * k;
         CHECK(c, seen.count == expected && right == expected && seen.end == STROBE_WALK_ROOT,
@@ -229,7 +234,10 @@ static void a_stack_of_any_shape_is_walked_exactly(struct contract *c)
     }
 }
 
-#define CASE(f, needs) {#f, f, needs}
+#define CASE(f, needs)                                                                                                 \
+    {                                                                                                                  \
+#f, f, needs                                                                                                   \
+    }
 const struct contract_case contract_cases_stack[] = {
     CASE(a_walk_finds_every_frame_in_order, 0),
     CASE(different_methods_come_leaf_first, 0),

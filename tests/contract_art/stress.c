@@ -14,9 +14,13 @@
 #include <unistd.h>
 
 enum {
-    SECONDS = 2, JAVA_THREADS = 8, C_THREADS = 4, BRIEF_THREADS = 300, WARM_PERCENT = 40,
-    GROWTH_BYTES = 32 << 20,         /* what a garbage collected heap and the C library's may swing by */
-    GRACE_SECONDS = 60,              /* to come to an end in; longer is a hang */
+    SECONDS = 2,
+    JAVA_THREADS = 8,
+    C_THREADS = 4,
+    BRIEF_THREADS = 300,
+    WARM_PERCENT = 40,
+    GROWTH_BYTES = 32 << 20, /* what a garbage collected heap and the C library's may swing by */
+    GRACE_SECONDS = 60,      /* to come to an end in; longer is a hang */
 };
 
 static struct contract *the_case;
@@ -95,8 +99,8 @@ static void begin_others(struct strobe_jni *env, void *name)
         java_thread_start(&t, the_case->art.vm, allocate_and_end, "brief");
         java_thread_join(&t);
         if (i % 20 == 0) {
-            strobe_jobject worker = java_static(env, "Main", "spawn", "(I)Ljava/lang/Thread;",
-                                                &(union strobe_jvalue){.i = 0}).l;
+            strobe_jobject worker =
+                java_static(env, "Main", "spawn", "(I)Ljava/lang/Thread;", &(union strobe_jvalue){.i = 0}).l;
             java_drop(env, java_global(env, worker));
         }
         workload_pause((unsigned)(seconds * 1000 / BRIEF_THREADS));
@@ -107,15 +111,32 @@ static void begin_others(struct strobe_jni *env, void *name)
 
 static atomic_ulong wait_begins, wait_ends, contended, entered;
 
-static void on_contended(void *l, void *monitor) { (void)l, (void)monitor, contended++; }
-static void on_entered(void *l, void *monitor) { (void)l, (void)monitor, entered++; }
-static void on_wait(void *l, void *object, int64_t ms) { (void)l, (void)object, (void)ms, wait_begins++; }
-static void on_waited(void *l, void *monitor, bool timed_out) { (void)l, (void)monitor, (void)timed_out, wait_ends++; }
-static void keep(void *l) { (void)l; }
+static void on_contended(void *l, void *monitor)
+{
+    (void)l, (void)monitor, contended++;
+}
+static void on_entered(void *l, void *monitor)
+{
+    (void)l, (void)monitor, entered++;
+}
+static void on_wait(void *l, void *object, int64_t ms)
+{
+    (void)l, (void)object, (void)ms, wait_begins++;
+}
+static void on_waited(void *l, void *monitor, bool timed_out)
+{
+    (void)l, (void)monitor, (void)timed_out, wait_ends++;
+}
+static void keep(void *l)
+{
+    (void)l;
+}
 
-static void *const vtable[] = {(void *)on_contended, (void *)on_entered, (void *)on_wait, (void *)on_waited,
-                               (void *)keep, (void *)keep};
-static struct { void *const *vtable; } listener = {vtable};
+static void *const vtable[] = {(void *)on_contended, (void *)on_entered, (void *)on_wait,
+                               (void *)on_waited,    (void *)keep,       (void *)keep};
+static struct {
+    void *const *vtable;
+} listener = {vtable};
 
 static bool call_callbacks(const struct contract *c, enum strobe_art_symbol what)
 {
@@ -166,8 +187,8 @@ static void begin_play(struct contract *c, struct play *p)
                                                                           call_virtually, begin_others};
     static char names[C_THREADS][16] = {"parks", "unparks", "shapes", "begins"};
     for (int i = 0; i < JAVA_THREADS; i++)
-        p->java[i] = java_static(c->art.env, "Stress", "go", "(I)Ljava/lang/Thread;",
-                                 &(union strobe_jvalue){.i = modes[i]}).l;
+        p->java[i] =
+            java_static(c->art.env, "Stress", "go", "(I)Ljava/lang/Thread;", &(union strobe_jvalue){.i = modes[i]}).l;
     for (int i = 0; i < C_THREADS; i++) {
         java_thread_start(&p->native[i], c->art.vm, parts[i], names[i]);
         if (i == 0)
@@ -197,7 +218,10 @@ static void end_play(struct contract *c, struct play *p)
 
 /* ---- what the session says ---- */
 
-struct wakes { const struct capture *k; uint64_t named, odd; };
+struct wakes {
+    const struct capture *k;
+    uint64_t named, odd;
+};
 
 static void look_at_wake(void *ctx, const struct strobe_record *r)
 {
@@ -332,7 +356,7 @@ static void captures_begin_and_end_amid_allocations_and_collections(struct contr
         seen += capture_requests(&k, STROBE_KIND_ALLOC) > 0 || !capture_has(&k, STROBE_ART_ALLOC);
         capture_drop(&k);
     }
-    CHECK(c, seen >= CAPTURES / 2, "%d of %d captures have allocations", seen, CAPTURES);   /* or none got to run */
+    CHECK(c, seen >= CAPTURES / 2, "%d of %d captures have allocations", seen, CAPTURES); /* or none got to run */
     stop = 1;
     java_thread_join(&collector);
     workload_set_bool(c->art.env, "Main", "stop", true);
@@ -371,9 +395,9 @@ static void threads_take_entry_points_that_are_right_while_a_collector_marks(str
 const struct contract_case contract_cases_stress[] = {
     {"threads_take_entry_points_that_are_right_while_a_collector_marks",
      threads_take_entry_points_that_are_right_while_a_collector_marks, 0},
-    {"captures_begin_and_end_amid_allocations_and_collections",
-     captures_begin_and_end_amid_allocations_and_collections, CONTRACT_HEAVY},
-    {"twelve_threads_at_all_hooks_leave_no_wrong_stack",
-     twelve_threads_at_all_hooks_leave_no_wrong_stack, CONTRACT_HEAVY},
+    {"captures_begin_and_end_amid_allocations_and_collections", captures_begin_and_end_amid_allocations_and_collections,
+     CONTRACT_HEAVY},
+    {"twelve_threads_at_all_hooks_leave_no_wrong_stack", twelve_threads_at_all_hooks_leave_no_wrong_stack,
+     CONTRACT_HEAVY},
     {0},
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = 128, TURNS = 60, NO_TID = 1 << 22 };   /* the kernel gives smaller ones */
+enum { ROOM = 128, TURNS = 60, NO_TID = 1 << 22 }; /* the kernel gives smaller ones */
 
 static struct strobe_art_walk walk;
 static uint64_t frames[ROOM];
@@ -46,8 +46,8 @@ static void stop_worker(struct contract *c)
 struct guest {
     struct java_thread java;
     struct contract *c;
-    strobe_a32 ready, over;             /* it is where it is to be stopped; it came out of there */
-    int gate[2];                        /* it waits for a byte */
+    strobe_a32 ready, over; /* it is where it is to be stopped; it came out of there */
+    int gate[2];            /* it waits for a byte */
     void *thread;
     uint32_t thin_lock_id, tid;
 };
@@ -123,7 +123,7 @@ static struct guest *start_in_native(struct contract *c)
 static void wait_in_java(struct strobe_jni *env, void *g)
 {
     is_here(g);
-    java_static(env, "Main", "waitMs", "(J)V", &(union strobe_jvalue){.j = 60000});   /* longer than the case */
+    java_static(env, "Main", "waitMs", "(J)V", &(union strobe_jvalue){.j = 60000}); /* longer than the case */
 }
 
 /* ---- discovery ---- */
@@ -149,8 +149,10 @@ static void without_its_symbol_the_runtime_is_proven_by_what_it_holds(struct con
     c->libart.address[STROBE_ART_RUNTIME_INSTANCE] = 0;
     struct strobe_art_runtime crossed = workload_runtime(c);
     CHECK(c, crossed.proof == STROBE_ART_PROOF_CROSS, "%d", crossed.proof);
-    CHECK(c, crossed.runtime == r.runtime && crossed.thread_list == r.thread_list &&
-                 crossed.class_linker == r.class_linker && crossed.heap == r.heap, "not the same");
+    CHECK(c,
+          crossed.runtime == r.runtime && crossed.thread_list == r.thread_list &&
+              crossed.class_linker == r.class_linker && crossed.heap == r.heap,
+          "not the same");
 }
 
 /* A level whose members stand elsewhere: as the next release may be. */
@@ -171,11 +173,11 @@ static void members_at_other_places_are_refused(struct contract *c)
             memset(before[which], 0, sizeof level.heap_before);
             before[which][0] = (uint8_t)((which == 0   ? level.thread_list_before
                                           : which == 1 ? level.class_linker_before
-                                                       : level.heap_before)[0] + by);
+                                                       : level.heap_before)[0] +
+                                         by);
             c->libart.level = &other;
-            enum strobe_status status = strobe_art_discover(&c->libart, &here.host, c->art.vm,
-                                                            strobe_art_current(&c->libart), workload_tid(), &r, why,
-                                                            sizeof why);
+            enum strobe_status status = strobe_art_discover(
+                &c->libart, &here.host, c->art.vm, strobe_art_current(&c->libart), workload_tid(), &r, why, sizeof why);
             CHECK(c, status == STROBE_NO_ENTRY && why[0], "member %d, %+d words: %d, %s", which, by, status, why);
         }
 }
@@ -243,7 +245,7 @@ static void a_suspended_thread_is_walked_exactly(struct contract *c)
         for (uint32_t k = 0; k < count; k++)
             CHECK(c, frame(count - 1 - k) == calls[k], "frame %u of %u", k, count);
         deepest = count > deepest ? count : deepest;
-        workload_pause(1);   /* or it is met where it was let go */
+        workload_pause(1); /* or it is met where it was let go */
     }
     CHECK(c, deepest == 5, "%u", deepest);
     stop_worker(c);
@@ -298,7 +300,7 @@ static void a_waiting_thread_is_walked_where_it_waits(struct contract *c)
     struct strobe_art_runtime r = workload_runtime(c);
     uint64_t wait = workload_static(c->art.env, "Main", "waitMs", "(J)V");
     uint64_t native = workload_method(c->art.env, "java/lang/Object", "wait", "(JI)V");
-    workload_pause(50);   /* it goes into the wait */
+    workload_pause(50); /* it goes into the wait */
     void *stopped = strobe_art_suspend(&c->libart, r.thread_list, g->thin_lock_id);
     if (!CHECK(c, stopped == g->thread, "%p, not %p", stopped, g->thread))
         return;
@@ -330,7 +332,7 @@ static void an_id_that_is_nobodys_suspends_nobody(struct contract *c)
     open_gate(g);
     java_thread_join(&g->java);
     void *next = strobe_art_suspend(&c->libart, r.thread_list, g->thin_lock_id);
-    if (next) {   /* one of the runtime's own has begun meanwhile, and got the id */
+    if (next) { /* one of the runtime's own has begun meanwhile, and got the id */
         struct strobe_linux here;
         uint32_t id = 0, tid = 0;
         strobe_linux_init(&here, clock_gettime);
@@ -408,7 +410,7 @@ static void a_thread_that_has_ended_is_gone_for_the_host(struct contract *c)
     open_gate(g);
     java_thread_join(&g->java);
     for (int ms = 0; ms < 1000 && host_suspend(h, g->tid, &not_blocked) != STROBE_GONE; ms++)
-        workload_pause(1);   /* the kernel takes its time */
+        workload_pause(1); /* the kernel takes its time */
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_GONE, "without its word");
     strobe_art_threads_end(h->threads, g->tid);
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_GONE, "with it");
@@ -428,7 +430,7 @@ static void the_watchdog_lets_go_of_a_thread_that_stands_too_long(struct contrac
     strobe_art_threads_put(h->threads, g->tid, g->thread, g->thin_lock_id);
     CHECK(c, !strobe_art_host_watch(h), "nobody stands");
     CHECK(c, host_suspend(h, g->tid, &not_blocked) == STROBE_OK, "suspend");
-    check_native_stack(c, host_walk(h));   /* what stood longer while it was walked does so no more */
+    check_native_stack(c, host_walk(h)); /* what stood longer while it was walked does so no more */
     CHECK(c, !strobe_art_host_watch(h), "not yet");
     open_gate(g);
     workload_pause(STROBE_ART_WATCHDOG_NS / 1000000 + 20);
@@ -441,7 +443,10 @@ static void the_watchdog_lets_go_of_a_thread_that_stands_too_long(struct contrac
     CHECK(c, host_resume(h, g->tid) == STROBE_LATE, "who held it is told");
 }
 
-#define CASE(f, needs) {#f, f, needs}
+#define CASE(f, needs)                                                                                                 \
+    {                                                                                                                  \
+#f, f, needs                                                                                                   \
+    }
 const struct contract_case contract_cases_suspend[] = {
     CASE(discovery_finds_what_the_runtime_holds, 0),
     CASE(without_its_symbol_the_runtime_is_proven_by_what_it_holds, 0),

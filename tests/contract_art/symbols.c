@@ -18,7 +18,11 @@ static bool is_for(const struct strobe_art_candidate *c, int api)
     return c->first <= api && api <= c->last;
 }
 
-struct place { const char *path; uint64_t address; uint32_t flags; };
+struct place {
+    const char *path;
+    uint64_t address;
+    uint32_t flags;
+};
 
 static int find_place(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
@@ -103,7 +107,11 @@ static void the_current_thread_is_the_attached_one_or_none(struct contract *c)
 
 /* ---- copies of the library that are not what they should be */
 
-struct copy { char *bytes, path[64]; size_t count; int fd; };
+struct copy {
+    char *bytes, path[64];
+    size_t count;
+    int fd;
+};
 
 static bool copy_library(struct contract *c, struct copy *out)
 {
@@ -189,8 +197,7 @@ const struct contract_case contract_cases_symbols[] = {
     {"all_that_is_exported_is_found_where_the_linker_says", all_that_is_exported_is_found_where_the_linker_says, 0},
     {"functions_are_in_its_code_and_variables_in_its_data", functions_are_in_its_code_and_variables_in_its_data, 0},
     {"every_feature_of_the_level_has_what_it_takes", every_feature_of_the_level_has_what_it_takes, 0},
-    {"the_runtime_is_the_one_that_the_virtual_machine_names", the_runtime_is_the_one_that_the_virtual_machine_names,
-     0},
+    {"the_runtime_is_the_one_that_the_virtual_machine_names", the_runtime_is_the_one_that_the_virtual_machine_names, 0},
     {"the_current_thread_is_the_attached_one_or_none", the_current_thread_is_the_attached_one_or_none, 0},
     {"a_library_without_a_needed_symbol_is_refused_by_its_name",
      a_library_without_a_needed_symbol_is_refused_by_its_name, 0},

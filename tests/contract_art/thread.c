@@ -30,13 +30,13 @@ static uint32_t thin_lock_id(const struct strobe_art_runtime *r, const void *thr
 static int32_t attach(struct contract *c, struct strobe_jni **env, const char *name)
 {
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, name, NULL};
-    return ((int32_t (*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
+    return ((int32_t(*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
         c->art.vm, STROBE_JVM_ATTACH))(c->art.vm, env, &how);
 }
 
 static void detach(struct contract *c)
 {
-    ((int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
+    ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(c->art.vm, STROBE_JVM_DETACH))(c->art.vm);
 }
 
 static void *attaches_and_detaches(void *arg)
@@ -167,9 +167,14 @@ enum told { START = 1, DEATH };
 static struct lifecycle {
     void (*const *vtable)(void);
     struct contract *c;
-    _Atomic int taken, count;            /* of what is told: begun, done */
-    struct { enum told what; void *thread; bool by_itself; uint32_t tid; } told[TOLD_MAX];
-    _Atomic int stay_ms;                 /* in ThreadStart, as a RUNNABLE thread that does not look */
+    _Atomic int taken, count; /* of what is told: begun, done */
+    struct {
+        enum told what;
+        void *thread;
+        bool by_itself;
+        uint32_t tid;
+    } told[TOLD_MAX];
+    _Atomic int stay_ms; /* in ThreadStart, as a RUNNABLE thread that does not look */
     _Atomic(void *) stays;
 } lifecycle;
 
@@ -185,7 +190,10 @@ static void tell(struct lifecycle *l, enum told what, void *thread)
     l->count++;
 }
 
-static void no_destructor(struct lifecycle *l) { (void)l; }
+static void no_destructor(struct lifecycle *l)
+{
+    (void)l;
+}
 
 static void thread_start(struct lifecycle *l, void *thread)
 {
@@ -197,10 +205,15 @@ static void thread_start(struct lifecycle *l, void *thread)
     l->stays = NULL;
 }
 
-static void thread_death(struct lifecycle *l, void *thread) { tell(l, DEATH, thread); }
+static void thread_death(struct lifecycle *l, void *thread)
+{
+    tell(l, DEATH, thread);
+}
 
 static void (*const lifecycle_calls[])(void) = {
-    (void (*)(void))no_destructor, (void (*)(void))no_destructor, (void (*)(void))thread_start,
+    (void (*)(void))no_destructor,
+    (void (*)(void))no_destructor,
+    (void (*)(void))thread_start,
     (void (*)(void))thread_death,
 };
 
@@ -260,8 +273,8 @@ static void callbacks_tell_of_a_threads_start_and_death_on_itself(struct contrac
 static strobe_jobject new_worker(struct strobe_jni *env)
 {
     strobe_jclass class = strobe_jni_find_class(env, "Worker");
-    return java_global(env, sim_jni_new(env, class, strobe_jni_method(env, class, "<init>", "(I)V"),
-                                        &(union strobe_jvalue){.i = 1}));
+    return java_global(
+        env, sim_jni_new(env, class, strobe_jni_method(env, class, "<init>", "(I)V"), &(union strobe_jvalue){.i = 1}));
 }
 
 static int64_t native_peer(struct strobe_jni *env, strobe_jobject thread)
@@ -269,7 +282,7 @@ static int64_t native_peer(struct strobe_jni *env, strobe_jobject thread)
     strobe_jclass class = strobe_jni_find_class(env, "java/lang/Thread");
     void *field = ((void *(*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(
         env, STROBE_JNI_GET_FIELD_ID))(env, class, "nativePeer", "J");
-    return ((int64_t (*)(struct strobe_jni *, strobe_jobject, void *))(uintptr_t)strobe_jni_at(
+    return ((int64_t(*)(struct strobe_jni *, strobe_jobject, void *))(uintptr_t)strobe_jni_at(
         env, STROBE_JNI_GET_LONG_FIELD))(env, thread, field);
 }
 
@@ -279,7 +292,7 @@ static void a_thread_that_java_starts_is_its_peers_until_it_ends(struct contract
     strobe_jobject worker = new_worker(env);
     bool told = listen(c);
     CHECK(c, !native_peer(env, worker), "before its start");
-    lifecycle.stay_ms = 30;              /* it has not ended before it is looked at */
+    lifecycle.stay_ms = 30; /* it has not ended before it is looked at */
     java_virtual(env, worker, "start", "()V", NULL);
     int64_t thread = native_peer(env, worker), until = now_ms() + PATIENCE_MS;
     CHECK(c, thread, "started, and without a thread");
@@ -320,7 +333,7 @@ static void who_does_not_stop_in_time_is_not_suspended(struct contract *c)
     start_guest(&g, &t, c, &r);
     CHECK(c, strobe_art_suspend(&c->libart, r.thread_list, g.id) == g.thread, "the next one");
     CHECK(c, strobe_art_resume(&c->libart, r.thread_list, g.thread), "its resume");
-    if (c->art.api >= 27)   /* before, Resume says nothing */
+    if (c->art.api >= 27) /* before, Resume says nothing */
         CHECK(c, !strobe_art_resume(&c->libart, r.thread_list, g.thread), "a resume too many");
     g.go = true;
     java_thread_join(&t);
@@ -361,13 +374,12 @@ static void a_runtime_without_its_java_vm_is_refused(struct contract *c)
 }
 
 const struct contract_case contract_cases_thread[] = {
-    {"a_thread_is_the_current_one_from_attaching_to_detaching",
-     a_thread_is_the_current_one_from_attaching_to_detaching, 0},
+    {"a_thread_is_the_current_one_from_attaching_to_detaching", a_thread_is_the_current_one_from_attaching_to_detaching,
+     0},
     {"an_attached_threads_name_is_the_kernels_too", an_attached_threads_name_is_the_kernels_too, 0},
     {"the_lowest_free_id_is_given_again", the_lowest_free_id_is_given_again, 0},
     {"each_thread_is_on_the_list_once", each_thread_is_on_the_list_once, 0},
-    {"callbacks_tell_of_a_threads_start_and_death_on_itself", callbacks_tell_of_a_threads_start_and_death_on_itself,
-     0},
+    {"callbacks_tell_of_a_threads_start_and_death_on_itself", callbacks_tell_of_a_threads_start_and_death_on_itself, 0},
     {"a_thread_that_java_starts_is_its_peers_until_it_ends", a_thread_that_java_starts_is_its_peers_until_it_ends, 0},
     {"who_does_not_stop_in_time_is_not_suspended", who_does_not_stop_in_time_is_not_suspended, CONTRACT_FAKE},
     {"another_word_like_the_java_vm_misleads_nobody", another_word_like_the_java_vm_misleads_nobody,

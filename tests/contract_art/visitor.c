@@ -5,17 +5,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREAD_BYTES = 8192, PLACE_FIRST = 0x60, PLACE_LAST = 0x120, FRAMES_MAX = 256, FRAGMENTS_MAX = 16,
-       NEAR_BYTES = 65536 };
+enum {
+    THREAD_BYTES = 8192,
+    PLACE_FIRST = 0x60,
+    PLACE_LAST = 0x120,
+    FRAMES_MAX = 256,
+    FRAGMENTS_MAX = 16,
+    NEAR_BYTES = 65536
+};
 
 /* As in the runtime's memory (managed_stack.h, shadow_frame.h): the same in all levels, but for what follows dex_pc. */
-struct managed_stack { uintptr_t quick; struct managed_stack *link; void *shadow; };
+struct managed_stack {
+    uintptr_t quick;
+    struct managed_stack *link;
+    void *shadow;
+};
 struct shadow_frame {
     struct shadow_frame *link;
     void *method, *result, *dex_pc_pointer, *code, *locks;
     uint32_t register_count, dex_pc, rest[6];
 };
-struct method { uint64_t words[8]; };
+struct method {
+    uint64_t words[8];
+};
 
 static _Alignas(64) unsigned char thread[THREAD_BYTES];
 static struct method methods[FRAMES_MAX];
@@ -32,7 +44,10 @@ struct visitor {
 };
 static struct visitor v;
 
-static void no_destructor(struct visitor *w) { (void)w; }
+static void no_destructor(struct visitor *w)
+{
+    (void)w;
+}
 
 static uintptr_t visit(struct visitor *w)
 {
@@ -44,17 +59,22 @@ static uintptr_t visit(struct visitor *w)
     if (w->count == w->max)
         return false;
     w->dex_pc[w->count] =
-        ((uint32_t (*)(const void *, bool))(uintptr_t)w->libart->address[STROBE_ART_VISITOR_DEX_PC])(w, false);
+        ((uint32_t(*)(const void *, bool))(uintptr_t)w->libart->address[STROBE_ART_VISITOR_DEX_PC])(w, false);
     w->method[w->count++] = method;
     return true;
 }
 
 static void (*const visitor_calls[])(void) = {
-    (void (*)(void))no_destructor, (void (*)(void))no_destructor, (void (*)(void))visit,
+    (void (*)(void))no_destructor,
+    (void (*)(void))no_destructor,
+    (void (*)(void))visit,
 };
 
 /* 7.0 and 7.1 have a kind more, before the last. */
-static uint32_t skips_inlined(const struct contract *c) { return c->art.api < 26 ? 2 : 1; }
+static uint32_t skips_inlined(const struct contract *c)
+{
+    return c->art.api < 26 ? 2 : 1;
+}
 
 static void walk(struct contract *c, void *of, uint32_t kind, bool with_transitions, uint32_t max)
 {
@@ -147,7 +167,7 @@ static void a_stack_that_leads_in_a_circle_is_walked_to_an_end(struct contract *
     fabricate(1, 5);
     frames[4].link = &frames[1];
     CHECK(c, walk_as_engine(c, &count) == STROBE_WALK_CUT && count == FRAMES_MAX, "%u frames of methods", count);
-    memset(methods, 0xff, sizeof methods);   /* the runtime's own: none of them is kept */
+    memset(methods, 0xff, sizeof methods); /* the runtime's own: none of them is kept */
     CHECK(c, walk_as_engine(c, &count) == STROBE_WALK_CUT && count == 0, "%u frames of pseudo-methods", count);
     memset(methods, 0, sizeof methods);
     fabricate(2, 3);

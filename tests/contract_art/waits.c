@@ -43,8 +43,10 @@ static void who_leaves_a_monitor_is_the_waker_of_who_enters_it(struct contract *
     stage_enters(&s, "waiter", enter_once);
     stage_closes(&s);
     stage_expect_waker(&s, "waiter", STROBE_KIND_MONITOR, "holder");
-    CHECK(c, !strcmp(capture_frame(&s.k, stage_look(&s, "waiter", STROBE_KIND_MONITOR).scope.stack, 1),
-                     "void Main.deep(int)"), "a stack of the wait");
+    CHECK(c,
+          !strcmp(capture_frame(&s.k, stage_look(&s, "waiter", STROBE_KIND_MONITOR).scope.stack, 1),
+                  "void Main.deep(int)"),
+          "a stack of the wait");
     capture_drop(&s.k);
 }
 
@@ -118,7 +120,7 @@ static void notify_and_hold(struct strobe_jni *env, struct stage *s)
     stage_pause(STAGE_PAUSE_MS);
     java_enter(env, s->lock);
     java_notify(env, s->lock, true);
-    java_exit(env, s->lock);   /* which is when the waiter is woken */
+    java_exit(env, s->lock); /* which is when the waiter is woken */
     java_enter(env, s->lock);
     stage_pause(4 * STAGE_PAUSE_MS);
     java_exit(env, s->lock);
@@ -367,7 +369,7 @@ static void a_park_that_timed_out_has_no_waker(struct contract *c)
 
 /* ---- collections ---- */
 
-enum { COLLECTIONS = 30, COLLECTION = 2 };   /* what is waited for, as the engine numbers it */
+enum { COLLECTIONS = 30, COLLECTION = 2 }; /* what is waited for, as the engine numbers it */
 
 static void collect(struct strobe_jni *env, struct stage *s)
 {
@@ -376,7 +378,10 @@ static void collect(struct strobe_jni *env, struct stage *s)
         contract_collect(s->c);
 }
 
-struct collected { const struct stage *s; int scopes, woken, by_itself; };
+struct collected {
+    const struct stage *s;
+    int scopes, woken, by_itself;
+};
 
 static void count_collections(void *ctx, const struct strobe_record *r)
 {

@@ -18,7 +18,7 @@ static void hold_thin(struct strobe_jni *env, struct stage *s)
     java_enter(env, thin);
     s->cue = 1;
     stage_await(s, 2);
-    java_thread_asleep(&s->actor[1].thread);   /* who wants it gives its processor away some times before it waits */
+    java_thread_asleep(&s->actor[1].thread); /* who wants it gives its processor away some times before it waits */
     stage_pause(STAGE_PAUSE_MS);
     java_exit(env, thin);
 }
@@ -55,7 +55,7 @@ static void take_turns(struct strobe_jni *env, struct stage *s, int me)
         if (i % 2 == me) {
             passing = java_new(env, "java/lang/Object");
             java_enter(env, passing);
-            java_wait(env, passing, 1);   /* which gives it a monitor */
+            java_wait(env, passing, 1); /* which gives it a monitor */
             s->cue = cue + 1;
             stage_await(s, cue + 2);
             stage_pause(STAGE_PAUSE_MS);
@@ -86,7 +86,11 @@ static void turns_second(struct strobe_jni *env, struct stage *s)
     java_exit(env, last);
 }
 
-struct turns { const struct stage *s; uint32_t first, second; int right, wrong; };
+struct turns {
+    const struct stage *s;
+    uint32_t first, second;
+    int right, wrong;
+};
 
 static void look_at_turn(void *ctx, const struct strobe_record *r)
 {
@@ -122,7 +126,10 @@ static void hurry(struct strobe_jni *env, struct stage *s)
     java_static(env, "Main", "contend", "(I)V", &(union strobe_jvalue){.i = HURRIES});
 }
 
-struct hurried { const struct stage *s; int wakes, odd; };
+struct hurried {
+    const struct stage *s;
+    int wakes, odd;
+};
 
 static void look_at_hurry(void *ctx, const struct strobe_record *r)
 {

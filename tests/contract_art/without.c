@@ -113,7 +113,7 @@ static void polls_begin_messages_and_libraries_are_seen_to_load(struct contract 
     for (int i = 0; i < LOADS; i++)
         java_static(env, "java/lang/Runtime", "nativeLoad", LOAD, load);
     capture_end(&k);
-    java_static(env, "java/lang/Runtime", "nativeLoad", LOAD, load);   /* unhooked */
+    java_static(env, "java/lang/Runtime", "nativeLoad", LOAD, load); /* unhooked */
     uint32_t messages = 0;
     for (uint32_t i = 0; i < strobe_session_thread_count(&k.session); i++)
         messages += k.session.threads[i].message;

@@ -1,7 +1,7 @@
 /* The table of Mach rules on the lab's fake: contract_mach [xnu|gnu]; over real threads, or compiled once more, over
  * virtual ones (virtual.c). */
-#include "sim/fake/mach/kernel.h"
 #include "tests/contract_mach/fake.h"
+#include "sim/fake/mach/kernel.h"
 #include "tests/contract_mach/rules.h"
 
 #include <semaphore.h>
@@ -18,7 +18,12 @@ enum { NO_FRAMES = 1 };
 enum { NO_FRAMES = 0 };
 #endif
 
-struct slot { pthread_t thread; uint64_t id; void (*f)(void *); void *arg; };
+struct slot {
+    pthread_t thread;
+    uint64_t id;
+    void (*f)(void *);
+    void *arg;
+};
 static struct slot slots[MACH_RULES_THREADS];
 static sem_t woken;
 void (*contract_mach_work)(void);
@@ -63,15 +68,27 @@ static void wait_once(void)
     fake_mach_in_kernel(false, false);
 }
 
-static void wake(void) { sem_post(&woken); }
-static void print(const char *text) { fputs(text, stdout); }
+static void wake(void)
+{
+    sem_post(&woken);
+}
+static void print(const char *text)
+{
+    fputs(text, stdout);
+}
 
 int main(int argc, char **argv)
 {
     bool gnu = argc > 1 && strcmp(argv[1], "gnu") == 0;
-    struct mach_rules_env env = {.kernel = gnu ? MACH_RULES_GNU : MACH_RULES_XNU, .start = start, .join = join,
-                                 .pass = pass, .wait = wait_once, .wake = wake, .work = contract_mach_work,
-                                 .no_frames = NO_FRAMES, .print = print,
+    struct mach_rules_env env = {.kernel = gnu ? MACH_RULES_GNU : MACH_RULES_XNU,
+                                 .start = start,
+                                 .join = join,
+                                 .pass = pass,
+                                 .wait = wait_once,
+                                 .wake = wake,
+                                 .work = contract_mach_work,
+                                 .no_frames = NO_FRAMES,
+                                 .print = print,
                                  .page_bytes = (vm_size_t)sysconf(_SC_PAGESIZE)};
     setvbuf(stdout, NULL, _IOLBF, 0);
     sem_init(&woken, 0, 0);

@@ -54,12 +54,12 @@ enum mach_rules_kernel { MACH_RULES_XNU = 1, MACH_RULES_GNU = 2 };
 enum {
     MACH_RULES_THREADS = 4,
     MACH_RULES_ANY = MACH_RULES_XNU | MACH_RULES_GNU,
-    MACH_RULES_FRAMES = 4,      /* the rule reads stacks by a stopped thread's registers */
+    MACH_RULES_FRAMES = 4, /* the rule reads stacks by a stopped thread's registers */
 };
 
 /* What rules ask of where they run. None is NULL but `work`. All code on a thread's stack keeps frame pointers. */
 struct mach_rules_env {
-    enum mach_rules_kernel kernel;            /* whose answers are expected where kernels differ */
+    enum mach_rules_kernel kernel; /* whose answers are expected where kernels differ */
 
     /* Starts the slot's thread (0 .. MACH_RULES_THREADS - 1), which calls f(arg) and then ends. false: can't. */
     bool (*start)(unsigned slot, void (*f)(void *), void *arg);
@@ -89,9 +89,9 @@ struct mach_rules_env {
 };
 
 struct mach_rule {
-    const char *name;                         /* states a property */
-    const char *(*check)(void);               /* see crew.h; by mach_rules_check */
-    unsigned kernels;                         /* bits: enum mach_rules_kernel that has what it is about; _FRAMES */
+    const char *name;           /* states a property */
+    const char *(*check)(void); /* see crew.h; by mach_rules_check */
+    unsigned kernels;           /* bits: enum mach_rules_kernel that has what it is about; _FRAMES */
 };
 
 /* The rules by number, from 0. NULL: there are no more. */
@@ -101,7 +101,9 @@ const struct mach_rule *mach_rules_at(unsigned index);
 const char *mach_rules_check(const struct mach_rule *rule, const struct mach_rules_env *env);
 
 /* Counts of a run of all rules. */
-struct mach_rules_result { unsigned passed, failed, skipped; };
+struct mach_rules_result {
+    unsigned passed, failed, skipped;
+};
 
 /* Checks all and prints a line for each. */
 struct mach_rules_result mach_rules_run(const struct mach_rules_env *env);

@@ -93,7 +93,7 @@ static const char *extended_info_agrees(void)
     REQUIRE(m && crew_becomes(m->port, 1u << TH_STATE_WAITING));
     REQUIRE(!thread_info(m->port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count));
     REQUIRE(info.pth_run_state == TH_STATE_WAITING && count == THREAD_EXTENDED_INFO_COUNT);
-    REQUIRE(info.pth_user_time + info.pth_system_time >= crew_cpu_us(m->port));   /* it is of ns */
+    REQUIRE(info.pth_user_time + info.pth_system_time >= crew_cpu_us(m->port)); /* it is of ns */
     count = THREAD_EXTENDED_INFO_COUNT - 1;
     REQUIRE(thread_info(m->port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count) == KERN_INVALID_ARGUMENT);
     return NULL;
@@ -145,7 +145,7 @@ static const char *wait_lasts(void)
     uint64_t deadline = mach_absolute_time() + (mach_absolute_time() - was);
     REQUIRE(mach_wait_until(deadline) == KERN_SUCCESS);
     REQUIRE(mach_absolute_time() >= deadline);
-    REQUIRE(mach_wait_until(deadline) == KERN_SUCCESS);   /* it is over */
+    REQUIRE(mach_wait_until(deadline) == KERN_SUCCESS); /* it is over */
     return NULL;
 }
 

@@ -4,7 +4,10 @@
 enum { PAGES = 3, MARK = 0x5a };
 
 /* Three pages: what is in the middle is for the rule to say. Given back at the end of it. */
-struct pages { vm_address_t at; vm_size_t page; };
+struct pages {
+    vm_address_t at;
+    vm_size_t page;
+};
 
 static bool take(struct pages *p)
 {
@@ -51,7 +54,7 @@ static const char *reads_what_is_there(void)
     struct pages p;
     unsigned char out[64];
     REQUIRE(take(&p));
-    for (vm_size_t at = p.page - 50; at < p.page + 10; at += 7) {   /* also across pages, not aligned */
+    for (vm_size_t at = p.page - 50; at < p.page + 10; at += 7) { /* also across pages, not aligned */
         mark(out, sizeof out);
         REQUIRE(read_at(p.at + at, out, 33) == KERN_SUCCESS);
         for (unsigned i = 0; i < 33; i++)

@@ -1,7 +1,7 @@
 /* Names of threads: the task's list, rights, and what is left of a thread that has ended. */
 #include "tests/contract_mach/crew.h"
 
-enum { NO_NAME = 0x00fffff3 };   /* not given to anybody */
+enum { NO_NAME = 0x00fffff3 }; /* not given to anybody */
 
 static mach_port_urefs_t rights(mach_port_t name, mach_port_right_t right)
 {
@@ -154,7 +154,7 @@ static const char *rights_become_dead_names(void)
     REQUIRE(port_dies(m->port));
     REQUIRE(rights(m->port, MACH_PORT_RIGHT_SEND) == 0);
     mach_port_urefs_t dead = rights(m->port, MACH_PORT_RIGHT_DEAD_NAME);
-    REQUIRE(dead >= 1 && dead <= refs);   /* others gave theirs back when it ended */
+    REQUIRE(dead >= 1 && dead <= refs); /* others gave theirs back when it ended */
     return NULL;
 }
 

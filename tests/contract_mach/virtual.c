@@ -1,7 +1,7 @@
 /* The table of Mach rules on the lab's fake over virtual threads: contract_mach_virtual [xnu|gnu]. */
+#include "sim/fake/mach/kernel.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
-#include "sim/fake/mach/kernel.h"
 #include "sim/player/virtual/posix.h"
 #include "tests/contract_mach/fake.h"
 
@@ -9,7 +9,11 @@
 
 enum { TURN_NS = 1000, SWITCH_NS = 1000, CORES = 2 };
 
-static struct { int argc; char **argv; int status; } run;
+static struct {
+    int argc;
+    char **argv;
+    int status;
+} run;
 
 static void work(void)
 {
@@ -27,8 +31,8 @@ static void *check(void *unused)
 int main(int argc, char **argv)
 {
     char why[512];
-    struct sim_kernel_options options = {.seed = 1, .cores = CORES, .switch_ns = SWITCH_NS,
-                                         .limit_ns = UINT64_C(600000000000)};
+    struct sim_kernel_options options = {
+        .seed = 1, .cores = CORES, .switch_ns = SWITCH_NS, .limit_ns = UINT64_C(600000000000)};
     run.argc = argc;
     run.argv = argv;
     contract_mach_work = work;

@@ -46,20 +46,66 @@ static dispatch_queue_t queue;
 static dispatch_semaphore_t semaphore;
 static void *volatile block;
 
-static void plant_malloc(void) { block = malloc(64); }
-static void plant_calloc(void) { block = calloc(1, 64); }
-static void plant_realloc(void) { block = realloc(block, 64); }
-static void plant_free(void) { free(block); }
-static void plant_mutex(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }
-static void plant_rwlock(void) { pthread_rwlock_rdlock(&rwlock); pthread_rwlock_unlock(&rwlock); }
-static void plant_unfair(void) { os_unfair_lock_lock(&lock); os_unfair_lock_unlock(&lock); }
-static void plant_puts(void) { puts("in the window"); }
-static void plant_objc(void) { objc_msgSend(NULL, "description"); }
-static void plant_dlsym(void) { block = dlsym(NULL, "malloc"); }
-static void plant_image_name(void) { _dyld_get_image_name(0); }
-static void plant_create(void) { pthread_t t; pthread_create(&t, NULL, no_thread, NULL); }
-static void plant_dispatch(void) { dispatch_sync_f(queue, NULL, nothing); }
-static void plant_semaphore(void) { dispatch_semaphore_wait(semaphore, 0); }
+static void plant_malloc(void)
+{
+    block = malloc(64);
+}
+static void plant_calloc(void)
+{
+    block = calloc(1, 64);
+}
+static void plant_realloc(void)
+{
+    block = realloc(block, 64);
+}
+static void plant_free(void)
+{
+    free(block);
+}
+static void plant_mutex(void)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+}
+static void plant_rwlock(void)
+{
+    pthread_rwlock_rdlock(&rwlock);
+    pthread_rwlock_unlock(&rwlock);
+}
+static void plant_unfair(void)
+{
+    os_unfair_lock_lock(&lock);
+    os_unfair_lock_unlock(&lock);
+}
+static void plant_puts(void)
+{
+    puts("in the window");
+}
+static void plant_objc(void)
+{
+    objc_msgSend(NULL, "description");
+}
+static void plant_dlsym(void)
+{
+    block = dlsym(NULL, "malloc");
+}
+static void plant_image_name(void)
+{
+    _dyld_get_image_name(0);
+}
+static void plant_create(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, no_thread, NULL);
+}
+static void plant_dispatch(void)
+{
+    dispatch_sync_f(queue, NULL, nothing);
+}
+static void plant_semaphore(void)
+{
+    dispatch_semaphore_wait(semaphore, 0);
+}
 
 static void plant_list(void)
 {
@@ -68,7 +114,10 @@ static void plant_list(void)
     task_threads(mach_task_self(), &threads, &count);
 }
 
-static const struct plant { const char *name; void (*call)(void); } plants[] = {
+static const struct plant {
+    const char *name;
+    void (*call)(void);
+} plants[] = {
     {"malloc", plant_malloc},
     {"calloc", plant_calloc},
     {"realloc", plant_realloc},

@@ -2,9 +2,9 @@
  * what is planted runs its course. */
 #include "engine/capture/guard.h"
 #include "engine/capture/thread.h"
+#include "sim/fake/mach/kernel.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
-#include "sim/fake/mach/kernel.h"
 #include "sim/player/virtual/mach/mach.h"
 #include "sim/player/virtual/posix.h"
 #include "tests/deadlock/window.h"
@@ -14,7 +14,11 @@
 
 enum { CORES = 4, SWITCH_NS = 1000, STACK_BYTES = 1 << 20 };
 
-static struct { int argc; char **argv; int status; } run;
+static struct {
+    int argc;
+    char **argv;
+    int status;
+} run;
 
 static void *capture(void *unused)
 {
@@ -26,8 +30,8 @@ static void *capture(void *unused)
 int main(int argc, char **argv)
 {
     char why[512];
-    struct sim_kernel_options options = {.seed = 1, .cores = CORES, .switch_ns = SWITCH_NS,
-                                         .limit_ns = UINT64_C(60000000000)};
+    struct sim_kernel_options options = {
+        .seed = 1, .cores = CORES, .switch_ns = SWITCH_NS, .limit_ns = UINT64_C(60000000000)};
     run.argc = argc;
     run.argv = argv;
     sim_virtual_unguarded = getenv("DEADLOCK_UNGUARDED");
@@ -42,5 +46,5 @@ int main(int argc, char **argv)
         return run.status;
     puts(why);
     fflush(stdout);
-    _exit(1);   /* what the engine does at an exit is done by a thread that runs, and none will */
+    _exit(1); /* what the engine does at an exit is done by a thread that runs, and none will */
 }

@@ -7,25 +7,55 @@
 enum emulated_call {
     CALL_NONE,
     /* Mach; arguments as of the function of that name */
-    CALL_TASK_THREADS, CALL_THREAD_SUSPEND, CALL_THREAD_RESUME, CALL_THREAD_GET_STATE, CALL_THREAD_INFO,
-    CALL_THREAD_POLICY_SET, CALL_THREAD_SELF, CALL_TASK_SELF, CALL_PORT_DEALLOCATE, CALL_PORT_GET_REFS, CALL_TASK_INFO,
-    CALL_VM_READ_OVERWRITE, CALL_VM_ALLOCATE, CALL_VM_DEALLOCATE, CALL_VM_PROTECT,
-    CALL_ABSOLUTE_TIME, CALL_WAIT_UNTIL,
+    CALL_TASK_THREADS,
+    CALL_THREAD_SUSPEND,
+    CALL_THREAD_RESUME,
+    CALL_THREAD_GET_STATE,
+    CALL_THREAD_INFO,
+    CALL_THREAD_POLICY_SET,
+    CALL_THREAD_SELF,
+    CALL_TASK_SELF,
+    CALL_PORT_DEALLOCATE,
+    CALL_PORT_GET_REFS,
+    CALL_TASK_INFO,
+    CALL_VM_READ_OVERWRITE,
+    CALL_VM_ALLOCATE,
+    CALL_VM_DEALLOCATE,
+    CALL_VM_PROTECT,
+    CALL_ABSOLUTE_TIME,
+    CALL_WAIT_UNTIL,
     /* threads: (entry, argument, stack top, pthread) -> port; (stack, bytes, port, word to wake); (name) */
-    CALL_THREAD_CREATE, CALL_THREAD_TERMINATE, CALL_THREAD_NAME, CALL_THREAD_ID, CALL_YIELD,
+    CALL_THREAD_CREATE,
+    CALL_THREAD_TERMINATE,
+    CALL_THREAD_NAME,
+    CALL_THREAD_ID,
+    CALL_YIELD,
     /* waits: (address, value, ns or 0, port of the owner or 0); (address, all) */
-    CALL_ULOCK_WAIT, CALL_ULOCK_WAKE,
+    CALL_ULOCK_WAIT,
+    CALL_ULOCK_WAKE,
     /* files and memory: as POSIX has them */
-    CALL_OPEN, CALL_CLOSE, CALL_FILE_BYTES, CALL_PREAD, CALL_WRITE, CALL_FTRUNCATE, CALL_MMAP, CALL_MUNMAP,
+    CALL_OPEN,
+    CALL_CLOSE,
+    CALL_FILE_BYTES,
+    CALL_PREAD,
+    CALL_WRITE,
+    CALL_FTRUNCATE,
+    CALL_MMAP,
+    CALL_MUNMAP,
     CALL_MPROTECT,
     /* process: (name, out, bytes); (index, what); (status); (text) */
-    CALL_ENVIRONMENT, CALL_IMAGE, CALL_EXIT, CALL_GETPID, CALL_CLOCK_NS, CALL_SYMBOL,
+    CALL_ENVIRONMENT,
+    CALL_IMAGE,
+    CALL_EXIT,
+    CALL_GETPID,
+    CALL_CLOCK_NS,
+    CALL_SYMBOL,
     CALL_COUNT
 };
 
 /* What CALL_IMAGE tells of the image `index`. */
 enum emulated_image { IMAGE_COUNT, IMAGE_HEADER, IMAGE_NAME };
 
-enum { EMULATED_UNKNOWN_IMPORT = 0x1000 };   /* x16 of what stands in for a function that nobody has: + its index */
+enum { EMULATED_UNKNOWN_IMPORT = 0x1000 }; /* x16 of what stands in for a function that nobody has: + its index */
 
 #endif

@@ -13,11 +13,11 @@ enum { SHADOW_MAX = 1024 };
 
 /* Zero at first. */
 struct shadow {
-    uint64_t back[SHADOW_MAX];     /* return addresses, outermost first */
+    uint64_t back[SHADOW_MAX]; /* return addresses, outermost first */
     uint32_t depth;
-    uint64_t last_pc;              /* the instruction that ran last, and where it is */
+    uint64_t last_pc; /* the instruction that ran last, and where it is */
     uint32_t last;
-    bool broken;                   /* returned to where nothing was called from, or too deep */
+    bool broken; /* returned to where nothing was called from, or too deep */
 };
 
 /* The instruction `word` at `pc` is about to run. */

@@ -1,6 +1,6 @@
 /* The programs that are explored, group by group. */
-#include "tests/explore/literature/literature.h"
 #include "tests/explore/programs.h"
+#include "tests/explore/literature/literature.h"
 
 const struct explore_group explore_groups[] = {
     {"artthreads", explore_artthreads_programs},

@@ -161,11 +161,16 @@ static int threads_fork(void)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; int (*run)(void); } ways[] = {
-        {"fork_exec", fork_exec}, {"fork_exec_search", fork_exec_search}, {"vfork_exec", vfork_exec},
-        {"spawn", spawn}, {"system", run_system}, {"popen", run_popen}, {"fork_short", fork_short},
-        {"fork_busy", fork_busy}, {"fork_killed", fork_killed}, {"fork_outlives", fork_outlives},
-        {"fork_forks", fork_forks}, {"threads_fork", threads_fork},
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } ways[] = {
+        {"fork_exec", fork_exec},     {"fork_exec_search", fork_exec_search},
+        {"vfork_exec", vfork_exec},   {"spawn", spawn},
+        {"system", run_system},       {"popen", run_popen},
+        {"fork_short", fork_short},   {"fork_busy", fork_busy},
+        {"fork_killed", fork_killed}, {"fork_outlives", fork_outlives},
+        {"fork_forks", fork_forks},   {"threads_fork", threads_fork},
     };
     int bad = 0, found = 0;
     for (size_t w = 0; argc == 3 && w < sizeof ways / sizeof *ways; w++) {

@@ -1,7 +1,7 @@
 /* Method logs of btrace 2.0: whatever their bytes say, reading one ends, within its bounds, and what is read nests.
  * What comes before the input's first NUL is its mapping, the rest the log. */
-#include "engine/trace/import/btrace/btrace2_read.h"
 #include "engine/trace/export/btrace2_write.h"
+#include "engine/trace/import/btrace/btrace2_read.h"
 #include "engine/trace/model/calls_repair.h"
 
 #include <stdint.h>

@@ -41,7 +41,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     if (whole_bytes < 256)
         abort();
     if (whole_bytes > BYTES_MAX)
-        whole_bytes = BYTES_MAX;   /* the table says more entries than there are then */
+        whole_bytes = BYTES_MAX; /* the table says more entries than there are then */
     return 0;
 }
 
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (bytes < 2)
         return 0;
     uint64_t size = data[0] ? whole_bytes : whole_bytes * data[1] / 255;
-    uint8_t *at = malloc(size ? size : 1);   /* of its own size: a sanitizer sees every read outside */
+    uint8_t *at = malloc(size ? size : 1); /* of its own size: a sanitizer sees every read outside */
     if (!at)
         abort();
     memcpy(at, whole, size);

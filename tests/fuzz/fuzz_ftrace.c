@@ -1,9 +1,9 @@
 /* ftrace text: whatever it says, reading it ends, within its bounds; what is read can be repaired, and nests then; and
  * what is written of that reads back whole. The input's first byte says how marks are to be taken. */
-#include "engine/trace/model/calls_repair.h"
 #include "engine/trace/build/calls_timeline.h"
-#include "engine/trace/import/ftrace/ftrace_read.h"
 #include "engine/trace/export/ftrace_write.h"
+#include "engine/trace/import/ftrace/ftrace_read.h"
+#include "engine/trace/model/calls_repair.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -46,11 +46,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (!bytes)
         return 0;
     struct strobe_ftrace_options options = {.marks = (enum strobe_ftrace_marks)(data[0] % 3)};
-    enum strobe_status status = strobe_ftrace_read((const char *)data + 1, bytes - 1, &options, &calls, NULL, why,
-                                                   sizeof why);
+    enum strobe_status status =
+        strobe_ftrace_read((const char *)data + 1, bytes - 1, &options, &calls, NULL, why, sizeof why);
     if (status == STROBE_OK && strobe_calls_repair(&calls, (enum strobe_repair)(data[0] >> 7), NULL) == STROBE_OK) {
-        struct strobe_sink sink = {.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .finish = nothing};
+        struct strobe_sink sink = {.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .finish = nothing};
         if (strobe_calls_timeline(&calls, &sink, NULL) != STROBE_OK)
             abort();
         if (strobe_outfile_open(&out, "/dev/null", 1) == STROBE_OK) {

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct explore_litmus *test;
     char why[256] = "";
-    char *exact = malloc(bytes ? bytes : 1);   /* not a byte behind it may be read */
+    char *exact = malloc(bytes ? bytes : 1); /* not a byte behind it may be read */
     must(exact != NULL, "malloc");
     memcpy(exact, data, bytes);
     if (explore_litmus_parse(exact, bytes, "tests/fuzz/fuzz.litmus", &test, why, sizeof why) == STROBE_OK) {

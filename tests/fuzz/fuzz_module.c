@@ -38,7 +38,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                     "static __attribute__((used)) int h(int x) { return f(x); } int g(void) { return h(2); }' >l.c && "
                     "${CC:-cc} -O1 -shared -fPIC -nostdlib -Wl,--hash-style=both,--build-id -o l.so l.c && "
                     "objcopy --only-keep-debug l.so m && xz m && objcopy --add-section .gnu_debugdata=m.xz l.so && "
-                    "cat l.so && rm -r \"$d\"", "r");
+                    "cat l.so && rm -r \"$d\"",
+                    "r");
     must(f != NULL, "a compiler, objcopy, xz");
     valid_bytes = fread(valid, 1, sizeof valid, f);
     must(pclose(f) == 0 && valid_bytes > 1024 && valid_bytes < sizeof valid, "a compiler, objcopy, xz");

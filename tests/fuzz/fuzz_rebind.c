@@ -21,7 +21,9 @@ static uint8_t *memory;
 static struct mach_image valid;
 static int function[MACH_IMAGE_SYMBOLS], hook[MACH_IMAGE_SYMBOLS];
 static const struct strobe_rebinding rebindings[] = {
-    {"first", &hook[0], &function[0]}, {"second", &hook[1], &function[1]}, {"", &hook[2], &function[2]},
+    {"first", &hook[0], &function[0]},
+    {"second", &hook[1], &function[1]},
+    {"", &hook[2], &function[2]},
 };
 enum { REBINDINGS = sizeof rebindings / sizeof rebindings[0], ROOM = 16 };
 
@@ -72,7 +74,7 @@ static int is_mapped(void)
     struct strobe_mach_image i;
     const struct load_command *c = NULL;
     if (!strobe_mach_image_read(valid.header, valid.slide, &i))
-        return 1;   /* it is to be refused by who is tested, too */
+        return 1; /* it is to be refused by who is tested, too */
     while (strobe_mach_image_command(&i, &c)) {
         const struct segment_command_64 *s = (const void *)c;
         if (c->cmd == LC_SEGMENT_64 && s->initprot && !within(s->vmaddr + (uint64_t)valid.slide, s->vmsize))

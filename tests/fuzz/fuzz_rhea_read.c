@@ -1,9 +1,9 @@
 /* Damaged logs of RheaTrace and of profilo: whatever the bytes are, reading and repairing them ends in a status,
  * never in a crash, a hang or a read out of bounds; what is read is in order, and repaired it nests. The input is
  * the log. */
-#include "engine/trace/model/calls_repair.h"
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/trace/model/calls_repair.h"
 
 #include <stdlib.h>
 

@@ -63,8 +63,12 @@ static void fill(struct strobe_session *s)
         strobe_ring_writer_init(&s->ring, &w, 100 + t);
         for (uint64_t i = 0; i < 40; i++) {
             uint64_t frames[4] = {0x400000 + t, 0x401000 + i % 5, 0x402000 + i % 3, 0x403000 + i};
-            struct strobe_record r = {.ticks = 2000 + 1000000 * i, .duration = i % 4 ? 0 : 500000, .thread = index,
-                                      .cpu_ns = 1000 * i, .count = i % 4 ? 1 : 1 + (uint32_t)i % 3, .message = 1};
+            struct strobe_record r = {.ticks = 2000 + 1000000 * i,
+                                      .duration = i % 4 ? 0 : 500000,
+                                      .thread = index,
+                                      .cpu_ns = 1000 * i,
+                                      .count = i % 4 ? 1 : 1 + (uint32_t)i % 3,
+                                      .message = 1};
             struct strobe_metrics m = {.alloc_count = i, .minor_faults = (uint32_t)i};
             r.kind = (uint8_t)(1 + i % (STROBE_KIND_COUNT - 1));
             r.flags = i % 4 ? STROBE_FLAG_CPU : STROBE_FLAG_SCOPE;

@@ -80,9 +80,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     char rest[256] = "";
     if (!bytes)
         return 0;
-    struct strobe_watch_view view = {.sampled = data[0] & 1, .resolution_ns = data[0] & 2 ? 1000000 : 1,
-                                     .unseen_below_ns = data[0] & 4 ? 2000000 : 0, .knows_due = data[0] & 8,
-                                     .refresh_hz = data[0] & 16 ? UINT32_MAX : data[0] & 32 ? 120 : 0};
+    struct strobe_watch_view view = {.sampled = data[0] & 1,
+                                     .resolution_ns = data[0] & 2 ? 1000000 : 1,
+                                     .unseen_below_ns = data[0] & 4 ? 2000000 : 0,
+                                     .knows_due = data[0] & 8,
+                                     .refresh_hz = data[0] & 16   ? UINT32_MAX
+                                                   : data[0] & 32 ? 120
+                                                                  : 0};
     strobe_watch_defaults(&options);
     if (data[0] & 64)
         options.evil_ns = options.lag_ns = options.anr_ns = options.block_ns = 1;
@@ -96,19 +100,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     for (size_t i = 0; i < EVENTS_MAX && bytes >= EVENT_BYTES; i++, data += EVENT_BYTES, bytes -= EVENT_BYTES) {
         now_ns = move(now_ns, data[1]);
         latest_ns = now_ns > latest_ns ? now_ns : latest_ns;
-        struct strobe_watch_frame frame = {
-            .intended_ns = data[5] & 1 ? move(now_ns, data[6]) : 0, .begin_ns = now_ns - (uint64_t)data[4] * 4000000,
-            .end_ns = data[5] & 2 ? move(now_ns, data[7]) : now_ns, .input_ns = data[6] * 1000000u,
-            .animation_ns = data[5] & 4 ? UINT64_MAX : 0, .traversal_ns = data[7] * 1000000u,
-            .total_ns = data[5] & 8 ? (uint64_t)data[7] << 55 : 0, .is_vsync = data[5] & 16};
+        struct strobe_watch_frame frame = {.intended_ns = data[5] & 1 ? move(now_ns, data[6]) : 0,
+                                           .begin_ns = now_ns - (uint64_t)data[4] * 4000000,
+                                           .end_ns = data[5] & 2 ? move(now_ns, data[7]) : now_ns,
+                                           .input_ns = data[6] * 1000000u,
+                                           .animation_ns = data[5] & 4 ? UINT64_MAX : 0,
+                                           .traversal_ns = data[7] * 1000000u,
+                                           .total_ns = data[5] & 8 ? (uint64_t)data[7] << 55 : 0,
+                                           .is_vsync = data[5] & 16};
         for (size_t n = 0; n < 8; n++)
             frames[n] = data[n];
         struct strobe_watch_stack stack = {.frames = frames, .count = data[6] & 7};
-        struct strobe_watch_event e = {
-            .what = (enum strobe_watch_what)(data[0] % (STROBE_WATCH_END + 2)), .time_ns = now_ns,
-            .thread = data[2] & 7 ? 0 : data[2] >> 3, .code = data[3], .value = (int8_t)data[4],
-            .when_ns = data[5] & 128 ? 0 : now_ns - data[6] * 10000000u, .node = data[7], .frame = &frame,
-            .stack = &stack};
+        struct strobe_watch_event e = {.what = (enum strobe_watch_what)(data[0] % (STROBE_WATCH_END + 2)),
+                                       .time_ns = now_ns,
+                                       .thread = data[2] & 7 ? 0 : data[2] >> 3,
+                                       .code = data[3],
+                                       .value = (int8_t)data[4],
+                                       .when_ns = data[5] & 128 ? 0 : now_ns - data[6] * 10000000u,
+                                       .node = data[7],
+                                       .frame = &frame,
+                                       .stack = &stack};
         uint32_t name = data[4] % 8;
         if (name == 7) {
             size_t length = bytes - EVENT_BYTES < sizeof rest - 1 ? bytes - EVENT_BYTES : sizeof rest - 1;

@@ -24,18 +24,26 @@ static uint32_t stack(uint64_t seed, uint32_t depth)
 
 static void sample(uint32_t thread, uint64_t ticks, uint32_t stack_id, uint64_t cpu_ns)
 {
-    struct strobe_record r = {.ticks = ticks, .cpu_ns = cpu_ns, .stack = stack_id, .thread = thread,
-                              .flags = STROBE_FLAG_CPU};
+    struct strobe_record r = {
+        .ticks = ticks, .cpu_ns = cpu_ns, .stack = stack_id, .thread = thread, .flags = STROBE_FLAG_CPU};
     strobe_build_record(&build, r, NULL);
 }
 
 static void wait_for(uint32_t thread, uint64_t begin, uint64_t end, uint32_t stack_id, unsigned kind)
 {
-    struct strobe_record r = {.ticks = begin, .duration = end - begin, .cpu_ns = begin / 2, .arg = 0x7f00c0de,
-                              .stack = stack_id, .thread = thread, .kind = (uint8_t)kind,
+    struct strobe_record r = {.ticks = begin,
+                              .duration = end - begin,
+                              .cpu_ns = begin / 2,
+                              .arg = 0x7f00c0de,
+                              .stack = stack_id,
+                              .thread = thread,
+                              .kind = (uint8_t)kind,
                               .flags = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU | STROBE_FLAG_SCOPE};
-    struct strobe_metrics m = {.alloc_count = begin / MS, .alloc_bytes = begin / 10, .minor_faults = 7,
-                               .voluntary_switches = (uint32_t)(begin / MS) + 1, .voluntary_switches_span = 1};
+    struct strobe_metrics m = {.alloc_count = begin / MS,
+                               .alloc_bytes = begin / 10,
+                               .minor_faults = 7,
+                               .voluntary_switches = (uint32_t)(begin / MS) + 1,
+                               .voluntary_switches_span = 1};
     strobe_build_record(&build, r, &m);
 }
 
@@ -68,15 +76,23 @@ static void odd(const char *path)
     struct strobe_record merged = {.ticks = 1 * MS, .duration = 8 * MS, .stack = s, .thread = t, .count = 9};
     strobe_build_record(&build, merged, NULL);
     for (uint32_t i = 0; i < 4; i++) {
-        struct strobe_record r = {.ticks = (2 + 2 * i) * MS + 1, .stack = stack(i, 21), .thread = t,
-                                  .kind = STROBE_KIND_ASYNC, .flags = i == 2 ? STROBE_FLAG_CUT : 0};
+        struct strobe_record r = {.ticks = (2 + 2 * i) * MS + 1,
+                                  .stack = stack(i, 21),
+                                  .thread = t,
+                                  .kind = STROBE_KIND_ASYNC,
+                                  .flags = i == 2 ? STROBE_FLAG_CUT : 0};
         strobe_build_record(&build, r, NULL);
     }
     wait_for(t, 11 * MS, 19 * MS, stack(1, 10), STROBE_KIND_LOAD);
     wait_for(t, 12 * MS, 13 * MS, stack(1, 14), STROBE_KIND_READ);
     for (uint32_t i = 0; i < 6; i++) {
-        struct strobe_record r = {.ticks = 20 * MS + i / 2 * MS, .stack = i % 2 ? s : 0, .thread = t, .message = i / 4,
-                                  .flags = i == 5 ? STROBE_FLAG_DOUBTFUL : i == 4 ? STROBE_FLAG_TABLE_FULL : 0};
+        struct strobe_record r = {.ticks = 20 * MS + i / 2 * MS,
+                                  .stack = i % 2 ? s : 0,
+                                  .thread = t,
+                                  .message = i / 4,
+                                  .flags = i == 5   ? STROBE_FLAG_DOUBTFUL
+                                           : i == 4 ? STROBE_FLAG_TABLE_FULL
+                                                    : 0};
         strobe_build_record(&build, r, NULL);
     }
     strobe_build_end(&build, 24 * MS);
@@ -106,15 +122,18 @@ static void process(const char *path)
     for (uint32_t i = 0; i < 1000; i++) {
         sample(t, i * MS, stack(i / 9, 20), i * MS);
         for (uint32_t what = 0; what < STROBE_SERIES_COUNT && i % 100 == 0; what++) {
-            struct strobe_record r = {.ticks = i * MS, .arg = (uint64_t)i << (what == 1 ? 30 : 0), .cpu_span_ns = what,
-                                      .thread = t, .kind = STROBE_KIND_COUNTER};
+            struct strobe_record r = {.ticks = i * MS,
+                                      .arg = (uint64_t)i << (what == 1 ? 30 : 0),
+                                      .cpu_span_ns = what,
+                                      .thread = t,
+                                      .kind = STROBE_KIND_COUNTER};
             strobe_build_record(&build, r, NULL);
         }
     }
     struct strobe_record late = {.ticks = 200 * MS, .duration = 40 * MS, .thread = t, .kind = STROBE_KIND_HITCH};
     strobe_build_record(&build, late, NULL);
-    late = (struct strobe_record){.ticks = 400 * MS, .duration = 300 * MS, .thread = t, .kind = STROBE_KIND_HITCH,
-                                  .arg = STROBE_HITCH_HANG};
+    late = (struct strobe_record){
+        .ticks = 400 * MS, .duration = 300 * MS, .thread = t, .kind = STROBE_KIND_HITCH, .arg = STROBE_HITCH_HANG};
     strobe_build_record(&build, late, NULL);
     strobe_build_end(&build, 1000 * MS);
 }
@@ -152,11 +171,10 @@ static void convert(const char *dir, const char *name, const char *ending, enum 
     }
     uint64_t instants = format == STROBE_FORMAT_PERFETTO ? s.perfetto.instants : s.timeline.instants;
     printf("%s{\"trace\":\"%s\",\"threads\":%" PRIu64 ",\"slices\":%" PRIu64 ",\"instants\":%" PRIu64
-           ",\"process_values\":%" PRIu64 ",\"hitches\":%" PRIu64
-           ",\"counter_values\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"pid\":%" PRIu32 "}\n",
-           more ? "," : "", trace, s.timeline.threads, s.timeline.slices, instants,
-           s.timeline.values, s.timeline.hitches, s.perfetto.counter_values,
-           s.perfetto.samples, s.bytes, pid_of(session));
+           ",\"process_values\":%" PRIu64 ",\"hitches\":%" PRIu64 ",\"counter_values\":%" PRIu64 ",\"samples\":%" PRIu64
+           ",\"bytes\":%" PRIu64 ",\"pid\":%" PRIu32 "}\n",
+           more ? "," : "", trace, s.timeline.threads, s.timeline.slices, instants, s.timeline.values,
+           s.timeline.hitches, s.perfetto.counter_values, s.perfetto.samples, s.bytes, pid_of(session));
     more = 1;
 }
 
@@ -170,7 +188,10 @@ static void convert_all(const char *dir, const char *name)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*make)(const char *path); } sessions[] = {
+    static const struct {
+        const char *name;
+        void (*make)(const char *path);
+    } sessions[] = {
         {"ordinary", ordinary}, {"odd", odd}, {"lossy", lossy}, {"process", process}, {"empty", empty},
     };
     if (argc < 2)

@@ -10,10 +10,10 @@ enum { WORKERS = 4, FRAMES_MAX = 64, DEPTH_MAX = 40, ROUNDS = 100 };
 /* A thread that computes some calls below its first function, or waits there. */
 struct worker {
     unsigned depth;
-    mach_port_t gate;            /* where it waits for a message; none: it computes */
+    mach_port_t gate; /* where it waits for a message; none: it computes */
     strobe_a32 ready, quit, turns;
-    uint32_t made;               /* frames up to the function that computes or waits */
-    uint64_t frame[FRAMES_MAX];  /* their return addresses, outermost first */
+    uint32_t made;              /* frames up to the function that computes or waits */
+    uint64_t frame[FRAMES_MAX]; /* their return addresses, outermost first */
     thread_act_t port;
     uint32_t tid;
 };
@@ -140,7 +140,7 @@ static unsigned look(void)
 
 struct stack {
     uint64_t frame[FRAMES_MAX];
-    uint64_t *first;             /* outermost */
+    uint64_t *first; /* outermost */
     uint32_t count;
     enum strobe_walk_end end;
 };
@@ -171,7 +171,7 @@ static enum strobe_status take(struct worker *w, enum bounds bounds, uint32_t ma
 
 static bool in(uint64_t address, const char *begin, const char *end)
 {
-    return address > (uintptr_t)begin && address <= (uintptr_t)end;   /* as return addresses are */
+    return address > (uintptr_t)begin && address <= (uintptr_t)end; /* as return addresses are */
 }
 
 /* The frames are those that the thread has noted, and then that of the function that computes, or of it and of the one
@@ -259,8 +259,14 @@ static const char *caller_without_record(void)
     return NULL;
 }
 
-static const char *exact_in_place(void) { return stacks_are_exact(KNOWN); }
-static const char *exact_without_bounds(void) { return stacks_are_exact(UNKNOWN); }
+static const char *exact_in_place(void)
+{
+    return stacks_are_exact(KNOWN);
+}
+static const char *exact_without_bounds(void)
+{
+    return stacks_are_exact(UNKNOWN);
+}
 
 static const char *cut_keeps_the_innermost(void)
 {

@@ -32,14 +32,14 @@ kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t byt
 
 static kern_return_t identifier(thread_act_t thread, struct thread_identifier_info *out)
 {
-    enum { NAMES = 1024 };   /* more than this task ever has */
+    enum { NAMES = 1024 }; /* more than this task ever has */
     struct thread_basic_info basic;
     mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
     kern_return_t kr = thread_info(thread, THREAD_BASIC_INFO, (thread_info_t)&basic, &count);
     if (kr != KERN_SUCCESS)
         return kr;
-    uint64_t made_us = (uint64_t)(uint32_t)basic.creation_time.seconds * 1000000 +
-                       (uint32_t)basic.creation_time.microseconds;
+    uint64_t made_us =
+        (uint64_t)(uint32_t)basic.creation_time.seconds * 1000000 + (uint32_t)basic.creation_time.microseconds;
     *out = (struct thread_identifier_info){.thread_id = made_us * NAMES + thread};
     return KERN_SUCCESS;
 }
@@ -85,7 +85,7 @@ static uint32_t host_us(mach_port_t host)
 void clock_begin(mach_port_t host)
 {
     enum { SPAN_MS = 100 };
-    thread_pass(1);   /* to where its clock ticks, in whose steps the host tells time */
+    thread_pass(1); /* to where its clock ticks, in whose steps the host tells time */
     uint32_t us = host_us(host);
     uint64_t ticks = mach_absolute_time();
     thread_pass(SPAN_MS);

@@ -5,7 +5,7 @@
 
 /* ---- what the rules ask for ---- */
 
-static mach_port_t gate;   /* a message in it ends a wait */
+static mach_port_t gate; /* a message in it ends a wait */
 
 static bool start(unsigned slot, void (*f)(void *), void *arg)
 {

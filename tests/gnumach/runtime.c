@@ -103,7 +103,7 @@ mach_port_t mig_get_reply_port(void)
 
 void mig_put_reply_port(mach_port_t port)
 {
-    (void)port;   /* kept */
+    (void)port; /* kept */
 }
 
 /* A reply that came to nothing may still arrive: not on the port of the next call. */

@@ -62,10 +62,10 @@ extern const struct task_test backend_tests[];
 const char *backend_check(const struct task_test *test);
 
 /* Ends a check, when something does not hold. */
-#define REQUIRE(holds)                        \
-    do {                                      \
-        if (!(holds))                         \
-            return "does not hold: " #holds;  \
+#define REQUIRE(holds)                                                                                                 \
+    do {                                                                                                               \
+        if (!(holds))                                                                                                  \
+            return "does not hold: " #holds;                                                                           \
     } while (0)
 
 #endif

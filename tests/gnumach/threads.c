@@ -34,7 +34,7 @@ static void begin(void (*f)(void *), void *arg)
 /* As if `begin` had been called from nowhere. */
 static uint32_t *first_frame(unsigned slot, void (*f)(void *), void *arg)
 {
-    uint32_t *sp = (uint32_t *)(stacks[slot] + TASK_STACK - 32);   /* aligned to 16 where the arguments begin */
+    uint32_t *sp = (uint32_t *)(stacks[slot] + TASK_STACK - 32); /* aligned to 16 where the arguments begin */
     sp[0] = (uint32_t)f;
     sp[1] = (uint32_t)arg;
     *--sp = 0;
@@ -74,6 +74,6 @@ void thread_pass(unsigned ms)
 {
     uint64_t deadline = mach_absolute_time() + clock_ticks(ms);
     do
-        thread_switch(MACH_PORT_NULL, SWITCH_WAIT, ms);   /* up to a tick of the kernel's clock less */
+        thread_switch(MACH_PORT_NULL, SWITCH_WAIT, ms); /* up to a tick of the kernel's clock less */
     while (mach_absolute_time() < deadline);
 }

@@ -65,11 +65,10 @@ static int filter_calls(const int *list, size_t count, unsigned action, unsigned
 }
 
 static const int few[] = {SYS_write, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_brk, SYS_fstat, SYS_newfstatat};
-static const int some[] = {SYS_write,  SYS_exit,     SYS_exit_group, SYS_rt_sigreturn, SYS_brk,
-                           SYS_fstat,  SYS_newfstatat, SYS_mmap,     SYS_mprotect,     SYS_munmap,
-                           SYS_clone3, SYS_clone,    SYS_rseq,       SYS_set_robust_list, SYS_futex,
-                           SYS_madvise, SYS_rt_sigprocmask, SYS_wait4, SYS_gettid, SYS_getpid,
-                           SYS_rt_sigaction};
+static const int some[] = {
+    SYS_write, SYS_exit,     SYS_exit_group,     SYS_rt_sigreturn, SYS_brk,    SYS_fstat,  SYS_newfstatat,
+    SYS_mmap,  SYS_mprotect, SYS_munmap,         SYS_clone3,       SYS_clone,  SYS_rseq,   SYS_set_robust_list,
+    SYS_futex, SYS_madvise,  SYS_rt_sigprocmask, SYS_wait4,        SYS_gettid, SYS_getpid, SYS_rt_sigaction};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static void *work(void *unused)

@@ -12,7 +12,12 @@
 #include <unistd.h>
 
 /* As the kernel takes it. */
-struct kernel_action { void *handler; unsigned long flags; void *restorer; unsigned long mask; };
+struct kernel_action {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    unsigned long mask;
+};
 
 static volatile unsigned long sum;
 static volatile sig_atomic_t seen[65];

@@ -20,7 +20,7 @@
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { STACKS_ARE_TOLD = 0 };        /* of stopped threads: they stop late, see stress.c */
+enum { STACKS_ARE_TOLD = 0 }; /* of stopped threads: they stop late, see stress.c */
 #else
 enum { STACKS_ARE_TOLD = 1 };
 #endif
@@ -76,8 +76,8 @@ static void judge(const struct strobe_reader *reader, const struct strobe_record
     int who = r->kind == STROBE_KIND_ASYNC;
     if (r->stack == 0 || r->flags & STROBE_FLAG_TABLE_FULL)
         return;
-    bool told = strobe_stack_frames(&reader->session.stacks, r->stack, frames, STROBE_STACK_DEPTH_MAX, &count) ==
-                STROBE_OK;
+    bool told =
+        strobe_stack_frames(&reader->session.stacks, r->stack, frames, STROBE_STACK_DEPTH_MAX, &count) == STROBE_OK;
     enum graph_verdict v = told ? graph_judge(frames, count, 1, &depth) : GRAPH_IMPOSSIBLE;
     bool ends_early = r->flags & (STROBE_FLAG_CUT | STROBE_FLAG_DOUBTFUL);
     if (v == GRAPH_PART && !ends_early)

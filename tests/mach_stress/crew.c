@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 /* A thread of the crew: its walker first. */
-struct member { struct graph_walker walker; struct crew *crew; uint32_t slot; };
+struct member {
+    struct graph_walker walker;
+    struct crew *crew;
+    uint32_t slot;
+};
 
 static bool start_one(struct crew *c, uint32_t slot, uint64_t seed);
 
@@ -46,9 +50,15 @@ static bool start_one(struct crew *c, uint32_t slot, uint64_t seed)
     if (!m)
         return false;
     uint32_t runs = c->runs / 2 + 1 + (uint32_t)(seed % c->runs);
-    *m = (struct member){.walker = {.place = &c->place, .random = seed, .runs = runs, .rest_us = c->rest_us,
-                                    .rests = &c->slot[slot].rests, .begins = begins, .ends = ends},
-                         .crew = c, .slot = slot};
+    *m = (struct member){.walker = {.place = &c->place,
+                                    .random = seed,
+                                    .runs = runs,
+                                    .rest_us = c->rest_us,
+                                    .rests = &c->slot[slot].rests,
+                                    .begins = begins,
+                                    .ends = ends},
+                         .crew = c,
+                         .slot = slot};
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, 256 * 1024);
@@ -78,5 +88,5 @@ void crew_stop(struct crew *c)
     atomic_store(&c->stop, true);
     while (atomic_load(&c->alive))
         usleep(1000);
-    usleep(20000);   /* the last ones are on their way out of the C library */
+    usleep(20000); /* the last ones are on their way out of the C library */
 }

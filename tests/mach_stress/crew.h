@@ -8,17 +8,17 @@ enum { CREW_MAX = 64 };
 
 /* One of the places of the crew, and who has it now. */
 struct crew_slot {
-    _Atomic uint64_t id;             /* thread_id; 0: nobody. What follows is of that thread, or the next */
+    _Atomic uint64_t id; /* thread_id; 0: nobody. What follows is of that thread, or the next */
     _Atomic uint64_t stack_low, stack_high, root_frame;
-    _Atomic bool rests;              /* it sleeps */
+    _Atomic bool rests; /* it sleeps */
 };
 
 struct crew {
     struct graph_place place;
-    uint32_t size, runs, rest_us;    /* runs of a thread's life, most rest between two */
+    uint32_t size, runs, rest_us; /* runs of a thread's life, most rest between two */
     /* The thread has taken its slot, or is about to give it up; NULL: nobody wants to know. On that thread. */
     void (*joins)(uint64_t id);
-    bool (*leaves)(uint64_t id);     /* true: it keeps the slot until the next takes it, or for ever */
+    bool (*leaves)(uint64_t id); /* true: it keeps the slot until the next takes it, or for ever */
     _Atomic bool stop;
     _Atomic uint32_t alive;
     _Atomic uint64_t started, ended;

@@ -152,12 +152,20 @@ GRAPH void *graph_begin(void *walker)
 
 /* ---- what is known of it */
 
-static const struct { const char *name; void (*at)(void); } functions[FUNCTIONS] = {
-    [BEGIN] = {"begin", (void (*)(void))graph_begin}, [TRUNK] = {"trunk", (void (*)(void))trunk},
-    [BRANCH] = {"branch", (void (*)(void))branch},    [TWIG] = {"twig", (void (*)(void))twig},
-    [BOTTOM] = {"bottom", (void (*)(void))bottom},    [COMPUTE] = {"compute", (void (*)(void))compute},
-    [ALLOCATE] = {"allocate", (void (*)(void))allocate}, [LOCK] = {"lock", (void (*)(void))lock},
-    [UNFAIR] = {"unfair", (void (*)(void))unfair},    [ASK] = {"ask", (void (*)(void))ask},
+static const struct {
+    const char *name;
+    void (*at)(void);
+} functions[FUNCTIONS] = {
+    [BEGIN] = {"begin", (void (*)(void))graph_begin},
+    [TRUNK] = {"trunk", (void (*)(void))trunk},
+    [BRANCH] = {"branch", (void (*)(void))branch},
+    [TWIG] = {"twig", (void (*)(void))twig},
+    [BOTTOM] = {"bottom", (void (*)(void))bottom},
+    [COMPUTE] = {"compute", (void (*)(void))compute},
+    [ALLOCATE] = {"allocate", (void (*)(void))allocate},
+    [LOCK] = {"lock", (void (*)(void))lock},
+    [UNFAIR] = {"unfair", (void (*)(void))unfair},
+    [ASK] = {"ask", (void (*)(void))ask},
     [WAIT] = {"rest", (void (*)(void))rest},
 };
 

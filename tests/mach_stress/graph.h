@@ -13,11 +13,11 @@
 
 #include <stdatomic.h>
 
-enum { GRAPH_DEPTH_MAX = 56 };       /* most calls of trunk, branch and twig in one stack */
+enum { GRAPH_DEPTH_MAX = 56 }; /* most calls of trunk, branch and twig in one stack */
 
 /* What the threads share. */
 struct graph_place {
-    struct fake_mach_app *app;       /* through whose pointers all calls are made */
+    struct fake_mach_app *app; /* through whose pointers all calls are made */
     pthread_mutex_t mutex;
     os_unfair_lock unfair;
 };
@@ -26,10 +26,10 @@ struct graph_place {
 struct graph_walker {
     struct graph_place *place;
     uint64_t random, sum;
-    uint32_t runs;                   /* left to do */
-    uint32_t rest_us;                /* it sleeps after each, and within some, for up to twice that */
-    _Atomic bool *rests;             /* true while it does */
-    void (*begins)(struct graph_walker *w, uint64_t frame);   /* of the thread's outermost function */
+    uint32_t runs;       /* left to do */
+    uint32_t rest_us;    /* it sleeps after each, and within some, for up to twice that */
+    _Atomic bool *rests; /* true while it does */
+    void (*begins)(struct graph_walker *w, uint64_t frame); /* of the thread's outermost function */
     void (*ends)(struct graph_walker *w);
 };
 
@@ -40,10 +40,10 @@ void *graph_begin(void *walker);
 void graph_learn(struct graph_place *place);
 
 enum graph_verdict {
-    GRAPH_WHOLE,                     /* from the outermost function of the graph on */
-    GRAPH_PART,                      /* a path, but its outermost functions are missing */
-    GRAPH_ELSEWHERE,                 /* innermost is code of others, which may keep no frame records: what is there of
-                                        the graph is a path, but may lack its innermost functions, or all */
+    GRAPH_WHOLE,     /* from the outermost function of the graph on */
+    GRAPH_PART,      /* a path, but its outermost functions are missing */
+    GRAPH_ELSEWHERE, /* innermost is code of others, which may keep no frame records: what is there of
+                        the graph is a path, but may lack its innermost functions, or all */
     GRAPH_IMPOSSIBLE,
 };
 

@@ -32,17 +32,17 @@ enum { STACKS_ARE_TOLD = 1, MEMORY_IS_OURS = 1 };
 #endif
 
 enum {
-    DEPTH_MAX = 48,                  /* of walks: less than the deepest stacks, so that some are cut */
+    DEPTH_MAX = 48, /* of walks: less than the deepest stacks, so that some are cut */
     TIMEOUT_NS = 20000000,
     HANG_SECONDS = 60,
-    LOOK_EVERY = 2000,               /* rounds between two looks for threads that ended without a word */
+    LOOK_EVERY = 2000, /* rounds between two looks for threads that ended without a word */
     PRINTED_MAX = 5,
     GROWTH_MAX_KIB = 1024,
 };
 
 struct counts {
     uint64_t tried, rounds, late, gone, refused, moved, watched;
-    uint64_t safely;                 /* rounds of which the bounds of the stack were not told */
+    uint64_t safely; /* rounds of which the bounds of the stack were not told */
     uint64_t verdict[GRAPH_IMPOSSIBLE + 1], cut, doubtful, doubtful_own;
     uint64_t depth[STROBE_STACK_DEPTH_MAX + 1];
 };
@@ -85,7 +85,7 @@ static void judge(const uint64_t *frames, uint32_t count, enum strobe_walk_end e
     enum graph_verdict v = graph_judge(frames, count, 1, &depth);
     bool whole = end == STROBE_WALK_ROOT;
     if (v == GRAPH_PART && whole)
-        v = GRAPH_IMPOSSIBLE;        /* it says that it has all */
+        v = GRAPH_IMPOSSIBLE; /* it says that it has all */
     counts.verdict[v]++;
     counts.depth[depth]++;
     counts.cut += end == STROBE_WALK_CUT;
@@ -154,17 +154,10 @@ static void try_one(void)
         return;
     counts.tried++;
     switch (mach.host.suspend(mach.host.ctx, strobe_mach_tid(id), &never, TIMEOUT_NS, &regs)) {
-    case STROBE_OK:
-        walk_and_resume(s, id, &regs);
-        break;
-    case STROBE_LATE:
-        counts.late++;
-        break;
-    case STROBE_GONE:
-        counts.gone++;
-        break;
-    default:
-        counts.refused++;
+    case STROBE_OK: walk_and_resume(s, id, &regs); break;
+    case STROBE_LATE: counts.late++; break;
+    case STROBE_GONE: counts.gone++; break;
+    default: counts.refused++;
     }
 }
 
@@ -202,7 +195,11 @@ static void hangs(int number)
     _exit(2);
 }
 
-struct run { uint64_t rounds; double seconds; uint64_t seed; };
+struct run {
+    uint64_t rounds;
+    double seconds;
+    uint64_t seed;
+};
 
 /* The sampler's thread is of the engine's own: not in the table, and never stopped. */
 static void sample(const struct run *r)
@@ -313,8 +310,8 @@ static int play(const struct run *r)
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {{"rounds", 1, 0, 'r'}, {"seconds", 1, 0, 's'}, {"threads", 1, 0, 't'},
-                                          {"seed", 1, 0, 'd'}, {0}};
+    static const struct option names[] = {
+        {"rounds", 1, 0, 'r'}, {"seconds", 1, 0, 's'}, {"threads", 1, 0, 't'}, {"seed", 1, 0, 'd'}, {0}};
     struct run r = {.rounds = 1000000, .seconds = 1e9, .seed = 1};
     crew = (struct crew){.size = CREW_MAX, .runs = 30, .rest_us = 2000, .joins = joins, .leaves = leaves};
     for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;)

@@ -77,9 +77,20 @@ static void run_with_map(void)
 
 static void record_load(FILE *dump, const void *code, uint64_t index, const char *name)
 {
-    struct { uint32_t id, bytes; uint64_t time; uint32_t pid, tid; uint64_t vma, start, code_bytes, index; } load = {
-        0, (uint32_t)(sizeof load + strlen(name) + 1 + sizeof machine_code), clock_ns(CLOCK_MONOTONIC),
-        (uint32_t)getpid(), (uint32_t)getpid(), (uintptr_t)code, (uintptr_t)code, sizeof machine_code, index};
+    struct {
+        uint32_t id, bytes;
+        uint64_t time;
+        uint32_t pid, tid;
+        uint64_t vma, start, code_bytes, index;
+    } load = {0,
+              (uint32_t)(sizeof load + strlen(name) + 1 + sizeof machine_code),
+              clock_ns(CLOCK_MONOTONIC),
+              (uint32_t)getpid(),
+              (uint32_t)getpid(),
+              (uintptr_t)code,
+              (uintptr_t)code,
+              sizeof machine_code,
+              index};
     fwrite(&load, sizeof load, 1, dump);
     fwrite(name, strlen(name) + 1, 1, dump);
     fwrite(machine_code, sizeof machine_code, 1, dump);
@@ -88,8 +99,10 @@ static void record_load(FILE *dump, const void *code, uint64_t index, const char
 
 static void run_with_dump(void)
 {
-    struct { uint32_t magic, version, bytes, machine, pad, pid; uint64_t time, flags; } head = {
-        0x4a695444, 1, sizeof head, 62, 0, (uint32_t)getpid(), clock_ns(CLOCK_MONOTONIC), 0};
+    struct {
+        uint32_t magic, version, bytes, machine, pad, pid;
+        uint64_t time, flags;
+    } head = {0x4a695444, 1, sizeof head, 62, 0, (uint32_t)getpid(), clock_ns(CLOCK_MONOTONIC), 0};
     char path[64];
     snprintf(path, sizeof path, "jit-%d.dump", (int)getpid());
     FILE *dump = fopen(path, "w+e");

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 enum { ROUNDS = 40, CALLS = 10 };
-static const char *const names[CALLS] = {"poll", "select", "epoll_wait", "nanosleep", "clock_nanosleep",
-                                         "sem_timedwait", "cond_timedwait", "read", "recv", "usleep"};
+static const char *const names[CALLS] = {
+    "poll",          "select",         "epoll_wait", "nanosleep", "clock_nanosleep",
+    "sem_timedwait", "cond_timedwait", "read",       "recv",      "usleep"};
 static atomic_int odd[CALLS], done;
 static int fed_pipe[2], fed_socket[2], silent_pipe[2];
 
@@ -72,7 +73,7 @@ static void *block(void *which)
 {
     for (int i = 0; i < ROUNDS; i++) {
         volatile long sum = 0;
-        for (int k = 0; k < 200000; k++)   /* seen as active, then blocking: the moment to get wrong */
+        for (int k = 0; k < 200000; k++) /* seen as active, then blocking: the moment to get wrong */
             sum += k;
         odd[(long)which] += call((int)(long)which);
     }

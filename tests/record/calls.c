@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SILENT __attribute__((no_instrument_function))
+#define SILENT        __attribute__((no_instrument_function))
 #define COUNTED(name) static unsigned long name##_calls
-#define COUNT(name) __atomic_fetch_add(&name##_calls, 1, __ATOMIC_RELAXED)
+#define COUNT(name)   __atomic_fetch_add(&name##_calls, 1, __ATOMIC_RELAXED)
 
 COUNTED(fib);
 COUNTED(leaf);
@@ -85,9 +85,7 @@ static void on_jump(int number)
 }
 
 /* Not counted: a jump may come between a function's entry and its own count. */
-static void spun(void)
-{
-}
+static void spun(void) {}
 
 static void spin(int n)
 {
@@ -131,7 +129,7 @@ static void in_child(void)
 SILENT static void handle(int number, void (*handler)(int), int flags)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-    sigaddset(&action.sa_mask, SIGPROF);   /* jumps leave spin() alone */
+    sigaddset(&action.sa_mask, SIGPROF); /* jumps leave spin() alone */
     sigaction(number, &action, NULL);
 }
 

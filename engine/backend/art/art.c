@@ -16,7 +16,7 @@
 
 struct strobe_art strobe_art;
 
-enum { PROPERTY_BYTES = 92 };   /* what a system property holds at most, its NUL included */
+enum { PROPERTY_BYTES = 92 }; /* what a system property holds at most, its NUL included */
 
 enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
 static strobe_a32 life;
@@ -24,9 +24,9 @@ static strobe_a32 life;
 /* Threads first, so that those that begin are registered; allocations last, so that what the start itself does is not
  * told. Taken out in reverse. */
 static const struct strobe_art_feature *const features[] = {
-    &strobe_art_feature_threads, &strobe_art_feature_monitor, &strobe_art_feature_wait, &strobe_art_feature_park,
-    &strobe_art_feature_gc, &strobe_art_feature_calls, &strobe_art_feature_loop, &strobe_art_feature_jni,
-    &strobe_art_feature_alloc,
+    &strobe_art_feature_threads, &strobe_art_feature_monitor, &strobe_art_feature_wait,
+    &strobe_art_feature_park,    &strobe_art_feature_gc,      &strobe_art_feature_calls,
+    &strobe_art_feature_loop,    &strobe_art_feature_jni,     &strobe_art_feature_alloc,
 };
 enum { FEATURES = sizeof features / sizeof features[0] };
 static bool in_place[FEATURES];
@@ -35,7 +35,11 @@ static bool in_place[FEATURES];
 
 /* Hooks that looked at the switch just before it was turned off may use a capture's memory for some instructions yet.
  * So that stays until the capture after the next begins. */
-struct memory { void *all; size_t bytes; struct strobe_session session; };
+struct memory {
+    void *all;
+    size_t bytes;
+    struct strobe_session session;
+};
 static struct memory present, previous;
 
 static size_t whole_pages(size_t bytes)
@@ -86,7 +90,7 @@ static bool place_switch(void)
 static void switch_on(void)
 {
     const struct strobe_config *c = &strobe_art.engine.config;
-    bool delayed = c->delay_ns && strobe_art.status.on >> STROBE_ART_SUSPEND & 1;   /* the sampler ends it */
+    bool delayed = c->delay_ns && strobe_art.status.on >> STROBE_ART_SUSPEND & 1; /* the sampler ends it */
     strobe_store_seq_cst(strobe_switch, delayed ? STROBE_PAUSED : STROBE_ON);
 }
 
@@ -279,7 +283,7 @@ static enum strobe_status start(void *vm, const struct strobe_art_options *o, ch
     memset(&a->status, 0, sizeof a->status);
     for (int i = 0; i < FEATURES; i++)
         start_feature(i, env);
-    if (!(a->status.on & 1u << STROBE_ART_ALLOC))   /* then nobody is to take no allocations for none */
+    if (!(a->status.on & 1u << STROBE_ART_ALLOC)) /* then nobody is to take no allocations for none */
         present.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
     a->engine.config.metrics = present.session.header->config.metrics;
     tell_of_others();
@@ -294,8 +298,8 @@ enum strobe_status strobe_art_start(void *vm, const struct strobe_art_options *o
 {
     uint32_t idle = IDLE;
     if (!strobe_cas_acquire(&life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, why, why_bytes, idle == STUCK ? "the last capture's threads have not ended"
-                                                                   : "a capture is under way");
+        return refuse(STROBE_EXISTS, why, why_bytes,
+                      idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
     enum strobe_status started = start(vm, options, why, why_bytes);
@@ -335,7 +339,7 @@ static void renew_names(void)
             close(fd);
         if (n <= 0)
             continue;
-        name[n - 1] = '\0';   /* in place of the line's end */
+        name[n - 1] = '\0'; /* in place of the line's end */
         strobe_thread_rename(t, name);
     }
 }

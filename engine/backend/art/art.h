@@ -27,8 +27,8 @@ struct strobe_art_options {
 
 /* Features, as bits by enum strobe_art_use. */
 struct strobe_art_status {
-    uint32_t on;                               /* features in place */
-    char off[STROBE_ART_USES][96];             /* why each other one is not; "" = it is on */
+    uint32_t on;                   /* features in place */
+    char off[STROBE_ART_USES][96]; /* why each other one is not; "" = it is on */
 };
 
 /* Begins a capture. By a thread that is attached to the runtime. STROBE_EXISTS: one is under way. STROBE_UNSUPPORTED,

@@ -6,9 +6,15 @@
 typedef uintptr_t word;
 
 /* How far into each object is looked, in bytes. A ThreadList's list stands behind 8 KiB of thin-lock ids in use. */
-enum { THREAD_LIST_BYTES = 16384, CLASS_LINKER_BYTES = 1024, HEAP_BYTES = 1024, CARD_TABLE_BYTES = 128,
-       THREAD_BYTES = 512, IDS_BYTES = 64 };
-enum { CHUNK = 64 };                       /* words copied at a time */
+enum {
+    THREAD_LIST_BYTES = 16384,
+    CLASS_LINKER_BYTES = 1024,
+    HEAP_BYTES = 1024,
+    CARD_TABLE_BYTES = 128,
+    THREAD_BYTES = 512,
+    IDS_BYTES = 64
+};
+enum { CHUNK = 64 }; /* words copied at a time */
 enum { LIST_NODES = 65536, LIST_TRIES = 3, OTHERS = 4 };
 enum { CARD_DIRTY = 0x70, THIN_LOCK_ID_MAX = 65535 };
 
@@ -51,7 +57,10 @@ static bool equals(void *ctx, const struct strobe_host *host, word address, word
 /* ---- proofs: each returns the address of what an object is told by; 0: it is another ---- */
 
 /* What is looked for in a ThreadList, and other threads that were met on the way to it. */
-struct list { word self, other[OTHERS]; size_t others; };
+struct list {
+    word self, other[OTHERS];
+    size_t others;
+};
 
 static void note_other(struct list *l, word thread)
 {
@@ -130,12 +139,12 @@ struct search {
     const struct strobe_host *host;
     const struct strobe_art_level *level;
     word vm, runtime;
-    word at[RUNTIME_WORDS];          /* the Runtime, */
-    size_t count;                    /* as far as it is readable */
-    struct list list;                /* of the thread list that was proven */
+    word at[RUNTIME_WORDS]; /* the Runtime, */
+    size_t count;           /* as far as it is readable */
+    struct list list;       /* of the thread list that was proven */
     size_t candidates, found;
-    const char *lacks;               /* of the last candidate */
-    size_t java_vm, thread_list, class_linker, heap;   /* words of the Runtime */
+    const char *lacks;                               /* of the last candidate */
+    size_t java_vm, thread_list, class_linker, heap; /* words of the Runtime */
 };
 
 /* What proves an object must be in it: of all that the Runtime points to before its java_vm_, nothing begins between
@@ -168,8 +177,7 @@ static const char *unproven(struct search *s, size_t java_vm, size_t thread_list
     if (!proven(s, java_vm, t, prove_thread_list(s->host, t, &l)))
         return "thread list is not proven";
     if (class_linker < thread_list ||
-        !proven(s, java_vm, c,
-                prove_class_linker(s->host, c, s->at + thread_list + 1, class_linker - thread_list - 1)))
+        !proven(s, java_vm, c, prove_class_linker(s->host, c, s->at + thread_list + 1, class_linker - thread_list - 1)))
         return "class linker is not proven";
     if (!proven(s, java_vm, h, prove_heap(s->host, h, l.self)))
         return "heap is not proven";
@@ -224,8 +232,7 @@ static enum strobe_status find_objects(struct search *s, char *why, size_t why_b
         snprintf(why, why_bytes, "the Runtime has %zu places that could all be its thread list, class linker and heap",
                  s->found);
     else if (s->candidates)
-        snprintf(why, why_bytes, "the Runtime holds the JavaVM in %zu places, but the %s",
-                 s->candidates, s->lacks);
+        snprintf(why, why_bytes, "the Runtime holds the JavaVM in %zu places, but the %s", s->candidates, s->lacks);
     else
         snprintf(why, why_bytes, "the JavaVM is not found in the first %zu bytes of the Runtime, all that %s",
                  s->count * sizeof(word), s->count == RUNTIME_WORDS ? "is looked at" : "can be read");

@@ -32,22 +32,22 @@
 #include "engine/backend/art/libart.h"
 #include "engine/host/host.h"
 
-enum { STROBE_ART_SCAN_BYTES = 4096 };     /* of a Runtime, at most */
+enum { STROBE_ART_SCAN_BYTES = 4096 }; /* of a Runtime, at most */
 
 /* How the Runtime was proven. */
 enum strobe_art_proof {
     STROBE_ART_PROOF_NONE,
-    STROBE_ART_PROOF_INSTANCE,       /* equals Runtime::instance_ */
-    STROBE_ART_PROOF_CROSS,          /* by what its thread list, class linker and heap hold */
+    STROBE_ART_PROOF_INSTANCE, /* equals Runtime::instance_ */
+    STROBE_ART_PROOF_CROSS,    /* by what its thread list, class linker and heap hold */
 };
 
 struct strobe_art_runtime {
-    void *vm;                        /* JavaVM, a JavaVMExt */
+    void *vm; /* JavaVM, a JavaVMExt */
     void *runtime, *thread_list, *class_linker, *heap;
-    void *callbacks;                 /* RuntimeCallbacks; NULL = not at this level */
+    void *callbacks; /* RuntimeCallbacks; NULL = not at this level */
     enum strobe_art_proof proof;
-    uint16_t java_vm_offset;         /* in Runtime, bytes */
-    uint16_t thread_ids_offset;      /* in Thread: thin-lock id, then tid */
+    uint16_t java_vm_offset;    /* in Runtime, bytes */
+    uint16_t thread_ids_offset; /* in Thread: thin-lock id, then tid */
 };
 
 /* Finds all of it. `self`: the calling thread, attached; `tid`: its kernel id. STROBE_NO_ENTRY with one line in `why`:

@@ -20,9 +20,9 @@ static void let_go(struct strobe_art_host *h, uint64_t thread)
 bool strobe_art_host_watch(struct strobe_art_host *h)
 {
     const struct strobe_host *host = &h->linux.host;
-    uint64_t thread = strobe_hold_overdue(&h->hold, host->ticks(host->ctx),
-                                          strobe_ticks_of_ns(host, STROBE_ART_WATCHDOG_NS),
-                                          strobe_ticks_of_ns(host, STROBE_ART_WALK_NS));
+    uint64_t thread =
+        strobe_hold_overdue(&h->hold, host->ticks(host->ctx), strobe_ticks_of_ns(host, STROBE_ART_WATCHDOG_NS),
+                            strobe_ticks_of_ns(host, STROBE_ART_WALK_NS));
     if (thread)
         let_go(h, thread);
     return thread != 0;
@@ -43,9 +43,8 @@ static enum strobe_status gone_or_left(struct strobe_art_host *h, uint32_t tid)
 static bool is_the_one(const struct strobe_art_host *h, void *stopped, void *wanted, uint32_t id, uint32_t tid)
 {
     uint32_t id_now, tid_now;
-    return stopped == wanted &&
-           strobe_art_thread_ids(h->runtime, &h->linux.host, stopped, &id_now, &tid_now) && id_now == id &&
-           tid_now == tid;
+    return stopped == wanted && strobe_art_thread_ids(h->runtime, &h->linux.host, stopped, &id_now, &tid_now) &&
+           id_now == id && tid_now == tid;
 }
 
 static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
@@ -60,7 +59,7 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
     if (strobe_art_threads_get(h->threads, tid, &wanted, &id) != STROBE_OK)
         return gone_or_left(h, tid);
     if (wanted == strobe_art_current(h->libart))
-        return STROBE_UNSUPPORTED;   /* the runtime would abort */
+        return STROBE_UNSUPPORTED; /* the runtime would abort */
     void *stopped = strobe_art_suspend(h->libart, h->runtime->thread_list, id);
     if (!stopped)
         return gone_or_left(h, tid) == STROBE_GONE ? STROBE_GONE : STROBE_LATE;
@@ -124,7 +123,7 @@ static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const s
     void *thread = (void *)(uintptr_t)strobe_hold_walk(&h->hold);
     *count = 0;
     if (!thread)
-        return STROBE_WALK_DOUBTFUL;   /* the watchdog has let it go */
+        return STROBE_WALK_DOUBTFUL; /* the watchdog has let it go */
     enum strobe_walk_end end = strobe_art_walk(&h->walk, h->libart, thread, frames_end, NULL, max, count);
     strobe_hold_walked(&h->hold);
     return end;

@@ -33,13 +33,13 @@
 #define STROBE_ART_WALK_NS UINT64_C(5000000000)
 
 struct strobe_art_host {
-    struct strobe_linux linux;            /* its host's suspend, settle and resume are replaced */
+    struct strobe_linux linux; /* its host's suspend, settle and resume are replaced */
     const struct strobe_libart *libart;
     const struct strobe_art_runtime *runtime;
     struct strobe_art_threads *threads;
-    struct strobe_hold hold;              /* the Thread that stands */
-    struct strobe_art_walk walk;          /* the sampler's */
-    struct strobe_art_walk *walks;        /* the threads' own */
+    struct strobe_hold hold;       /* the Thread that stands */
+    struct strobe_art_walk walk;   /* the sampler's */
+    struct strobe_art_walk *walks; /* the threads' own */
 };
 
 /* Fills in h->linux.host so that it stops threads by the runtime. `walks`: zeroed, one for each of the engine's threads

@@ -9,7 +9,7 @@ static void clear_exception(struct strobe_jni *env)
 strobe_jclass strobe_jni_find_class(struct strobe_jni *env, const char *name)
 {
     strobe_jclass (*find)(struct strobe_jni *, const char *) =
-        (strobe_jclass (*)(struct strobe_jni *, const char *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_FIND_CLASS);
+        (strobe_jclass(*)(struct strobe_jni *, const char *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_FIND_CLASS);
     strobe_jclass found = find(env, name);
     if (!found)
         clear_exception(env);
@@ -19,9 +19,8 @@ strobe_jclass strobe_jni_find_class(struct strobe_jni *env, const char *name)
 static strobe_jmethod find_method(struct strobe_jni *env, enum strobe_jni_place place, strobe_jclass class,
                                   const char *name, const char *signature)
 {
-    strobe_jmethod (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) =
-        (strobe_jmethod (*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(
-            env, place);
+    strobe_jmethod (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) = (strobe_jmethod(*)(
+        struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(env, place);
     strobe_jmethod found = class ? find(env, class, name, signature) : NULL;
     if (class && !found)
         clear_exception(env);

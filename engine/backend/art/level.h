@@ -15,14 +15,14 @@ enum { STROBE_ART_LEVEL_FIRST = 24, STROBE_ART_LEVEL_LAST = 36 };
 
 struct strobe_art_level {
     int api;
-    const char *release;             /* "11" */
-    uint8_t method_dex_index;        /* ArtMethod: byte offset of dex_method_index_, all ones in ART's pseudo-methods */
-    uint8_t method_bytes;            /* ArtMethod, 64-bit */
-    uint8_t method_bytes_32;         /* the same where pointers have 32 bits; method_dex_index does not differ */
-    bool listener_has_pre;           /* AllocationListener: PreObjectAllocated, HasPreAlloc before ObjectAllocated */
-    bool jni_trampoline_reserved;    /* artQuickGenericJniTrampoline has a third parameter, reserved_area */
-    bool gc_has_sequence;            /* Heap::CollectGarbageInternal has a fourth parameter, requested_gc_num */
-    bool method_ids_may_be_indices;  /* a jmethodID may be an index (debuggable apps), not an ArtMethod * */
+    const char *release;            /* "11" */
+    uint8_t method_dex_index;       /* ArtMethod: byte offset of dex_method_index_, all ones in ART's pseudo-methods */
+    uint8_t method_bytes;           /* ArtMethod, 64-bit */
+    uint8_t method_bytes_32;        /* the same where pointers have 32 bits; method_dex_index does not differ */
+    bool listener_has_pre;          /* AllocationListener: PreObjectAllocated, HasPreAlloc before ObjectAllocated */
+    bool jni_trampoline_reserved;   /* artQuickGenericJniTrampoline has a third parameter, reserved_area */
+    bool gc_has_sequence;           /* Heap::CollectGarbageInternal has a fourth parameter, requested_gc_num */
+    bool method_ids_may_be_indices; /* a jmethodID may be an index (debuggable apps), not an ArtMethod * */
     /* Runtime: words before its java_vm_ at which it points to the thread list, the class linker, the heap. Several
      * where vendors or point releases differ, 0 at the end; discover.c tries them all and believes what proves
      * itself. */

@@ -101,8 +101,7 @@ enum strobe_status strobe_libart_resolve(struct strobe_module *module, int api, 
     return resolve(module, slash ? slash + 1 : module->path, api, out, why, why_bytes);
 }
 
-enum strobe_status strobe_libart_open(const char *name, int api, struct strobe_libart *out, char *why,
-                                      size_t why_bytes)
+enum strobe_status strobe_libart_open(const char *name, int api, struct strobe_libart *out, char *why, size_t why_bytes)
 {
     struct strobe_module m;
     if (!name)
@@ -155,7 +154,7 @@ bool strobe_art_resume(const struct strobe_libart *a, void *list, void *thread)
     void (*f)(void) = function(a, STROBE_ART_RESUME);
     if (a->shape[STROBE_ART_RESUME] != STROBE_ART_SHAPE_BOOL_REASON)
         return ((bool (*)(void *, void *, char))f)(list, thread, 0);
-    ((void (*)(void *, void *, bool))f)(list, thread, false);   /* gives nothing back, aborts where this says false */
+    ((void (*)(void *, void *, bool))f)(list, thread, false); /* gives nothing back, aborts where this says false */
     return true;
 }
 

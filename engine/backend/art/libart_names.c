@@ -10,13 +10,13 @@
 #define I64 "x"
 #endif
 
-#define LIST "_ZN3art10ThreadList"
-#define HEAP "_ZN3art2gc4Heap"
-#define MONITOR "_ZN3art7Monitor"
-#define VISITOR "12StackVisitor"
+#define LIST      "_ZN3art10ThreadList"
+#define HEAP      "_ZN3art2gc4Heap"
+#define MONITOR   "_ZN3art7Monitor"
+#define VISITOR   "12StackVisitor"
 #define CALLBACKS "_ZN3art16RuntimeCallbacks"
-#define ALL 24, 36
-#define USUAL STROBE_ART_SHAPE_USUAL
+#define ALL       24, 36
+#define USUAL     STROBE_ART_SHAPE_USUAL
 
 static const struct strobe_art_candidate candidates[] = {
     {STROBE_ART_RUNTIME_INSTANCE, ALL, USUAL, "_ZN3art7Runtime9instance_E"},
@@ -29,7 +29,7 @@ static const struct strobe_art_candidate candidates[] = {
     {STROBE_ART_VISITOR_METHOD, ALL, USUAL, "_ZNK3art" VISITOR "9GetMethodEv"},
     {STROBE_ART_VISITOR_DEX_PC, ALL, USUAL, "_ZNK3art" VISITOR "8GetDexPcEb"},
     {STROBE_ART_METHOD_PRETTY, 26, 36, USUAL, "_ZN3art9ArtMethod12PrettyMethodEb"},
-    {STROBE_ART_METHOD_PRETTY, 26, 36, USUAL, "_ZN3art9ArtMethod12PrettyMethodB5cxx11Eb"},   /* libstdc++ */
+    {STROBE_ART_METHOD_PRETTY, 26, 36, USUAL, "_ZN3art9ArtMethod12PrettyMethodB5cxx11Eb"}, /* libstdc++ */
     {STROBE_ART_METHOD_PRETTY, 24, 26, USUAL, "_ZN3art12PrettyMethodEPNS_9ArtMethodEb"},
     {STROBE_ART_SUSPEND_ALL, ALL, USUAL, LIST "10SuspendAllEPKcb"},
     {STROBE_ART_RESUME_ALL, ALL, USUAL, LIST "9ResumeAllEv"},
@@ -40,8 +40,7 @@ static const struct strobe_art_candidate candidates[] = {
     {STROBE_ART_SUSPEND_BY_ID, 35, 36, STROBE_ART_SHAPE_NO_TIMED_OUT,
      LIST "23SuspendThreadByThreadIdEjNS_13SuspendReasonE"},
     {STROBE_ART_SUSPEND_BY_PEER, 26, 33, USUAL, LIST "19SuspendThreadByPeerEP8_jobjectbNS_13SuspendReasonEPb"},
-    {STROBE_ART_SUSPEND_BY_PEER, 24, 26, STROBE_ART_SHAPE_BOOL_REASON,
-     LIST "19SuspendThreadByPeerEP8_jobjectbbPb"},
+    {STROBE_ART_SUSPEND_BY_PEER, 24, 26, STROBE_ART_SHAPE_BOOL_REASON, LIST "19SuspendThreadByPeerEP8_jobjectbbPb"},
     {STROBE_ART_SUSPEND_BY_PEER, 31, 36, STROBE_ART_SHAPE_NO_REQUEST,
      LIST "19SuspendThreadByPeerEP8_jobjectNS_13SuspendReasonEPb"},
     {STROBE_ART_SUSPEND_BY_PEER, 35, 36, STROBE_ART_SHAPE_NO_TIMED_OUT,
@@ -71,8 +70,7 @@ static const struct strobe_art_candidate candidates[] = {
     {STROBE_ART_MONITOR_WAIT, ALL, USUAL, MONITOR "4WaitEPNS_6ThreadE" I64 "ibNS_11ThreadStateE"},
     {STROBE_ART_MONITOR_NOTIFY, ALL, USUAL, MONITOR "6NotifyEPNS_6ThreadE"},
     {STROBE_ART_MONITOR_NOTIFY_ALL, ALL, USUAL, MONITOR "9NotifyAllEPNS_6ThreadE"},
-    {STROBE_ART_MONITOR_DO_NOTIFY, 26, 36, USUAL,
-     MONITOR "8DoNotifyEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb"},
+    {STROBE_ART_MONITOR_DO_NOTIFY, 26, 36, USUAL, MONITOR "8DoNotifyEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb"},
     {STROBE_ART_MONITOR_DO_NOTIFY, 24, 28, USUAL, MONITOR "8DoNotifyEPNS_6ThreadEPNS_6mirror6ObjectEb"},
     {STROBE_ART_PARK_THREAD, 29, 36, USUAL, "_ZN3art6Thread4ParkEb" I64},
     {STROBE_ART_UNPARK_THREAD, 29, 36, USUAL, "_ZN3art6Thread6UnparkEv"},
@@ -96,7 +94,11 @@ const struct strobe_art_candidate *strobe_art_candidates(size_t *count)
     return candidates;
 }
 
-static const struct { const char *name; enum strobe_art_use use; bool optional; } symbols[STROBE_ART_SYMBOLS] = {
+static const struct {
+    const char *name;
+    enum strobe_art_use use;
+    bool optional;
+} symbols[STROBE_ART_SYMBOLS] = {
     [STROBE_ART_RUNTIME_INSTANCE] = {"Runtime::instance_", STROBE_ART_NEEDED, false},
     [STROBE_ART_THREAD_CURRENT] = {"Thread::CurrentFromGdb", STROBE_ART_NEEDED, false},
     [STROBE_ART_VISITOR_INIT] = {"StackVisitor::StackVisitor", STROBE_ART_NEEDED, false},
@@ -156,12 +158,12 @@ bool strobe_art_symbol_optional(enum strobe_art_symbol symbol)
 const char *strobe_art_use_name(enum strobe_art_use use)
 {
     static const char *const names[STROBE_ART_USES] = {
-        [STROBE_ART_NEEDED] = "everything",  [STROBE_ART_SUSPEND] = "suspended threads",
-        [STROBE_ART_ALLOC] = "allocations",  [STROBE_ART_JNI] = "native calls",
-        [STROBE_ART_MONITOR] = "monitors",   [STROBE_ART_WAIT] = "waits",
-        [STROBE_ART_PARK] = "parks",         [STROBE_ART_GC] = "collections",
-        [STROBE_ART_NAMES] = "names",        [STROBE_ART_THREADS] = "threads",
-        [STROBE_ART_DEX_PC] = "dex pcs",     [STROBE_ART_CALLBACKS] = "callbacks",
+        [STROBE_ART_NEEDED] = "everything", [STROBE_ART_SUSPEND] = "suspended threads",
+        [STROBE_ART_ALLOC] = "allocations", [STROBE_ART_JNI] = "native calls",
+        [STROBE_ART_MONITOR] = "monitors",  [STROBE_ART_WAIT] = "waits",
+        [STROBE_ART_PARK] = "parks",        [STROBE_ART_GC] = "collections",
+        [STROBE_ART_NAMES] = "names",       [STROBE_ART_THREADS] = "threads",
+        [STROBE_ART_DEX_PC] = "dex pcs",    [STROBE_ART_CALLBACKS] = "callbacks",
     };
     return names[use];
 }

@@ -10,7 +10,7 @@
 
 STROBE_ART_API int32_t JNI_OnLoad(void *vm, void *reserved);
 
-enum { LOG_WARN = 5 };   /* ANDROID_LOG_WARN */
+enum { LOG_WARN = 5 }; /* ANDROID_LOG_WARN */
 
 /* One line, where Android's logs go, else to standard error. */
 static void say(const char *text)
@@ -32,8 +32,8 @@ int32_t JNI_OnLoad(void *vm, void *reserved)
     const char *path = getenv("STROBE_SESSION");
     char why[512];
     (void)reserved;
-    if (path && strobe_art_start(vm, &(struct strobe_art_options){.session_path = path}, NULL, why, sizeof why) !=
-                    STROBE_OK)
+    if (path &&
+        strobe_art_start(vm, &(struct strobe_art_options){.session_path = path}, NULL, why, sizeof why) != STROBE_OK)
         say(why);
     return STROBE_JNI_VERSION;
 }

@@ -12,7 +12,7 @@
 
 struct strobe_mapping {
     uintptr_t start, end;
-    int protection;                  /* PROT_READ | PROT_WRITE | PROT_EXEC, as they apply */
+    int protection; /* PROT_READ | PROT_WRITE | PROT_EXEC, as they apply */
 };
 
 /* The mapping that holds an address. STROBE_NO_ENTRY: nothing is mapped there. STROBE_IO: the kernel does not say. */
@@ -21,7 +21,7 @@ enum strobe_status strobe_mapping_at(const void *address, struct strobe_mapping 
 /* Pages that were made writable, to be protected as they were. */
 struct strobe_unprotected {
     void *start;
-    size_t bytes;                    /* 0: they were writable all along */
+    size_t bytes; /* 0: they were writable all along */
     int protection;
 };
 

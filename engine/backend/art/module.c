@@ -17,7 +17,7 @@ static enum strobe_status refuse(enum strobe_status status, char *why, size_t wh
     return status;
 }
 
-static const ElfW(Phdr) *header_at(const struct strobe_module *m, size_t i)
+static const ElfW(Phdr) * header_at(const struct strobe_module *m, size_t i)
 {
     return (const ElfW(Phdr) *)m->headers + i;
 }
@@ -57,7 +57,9 @@ static const char *check_loaded_head(const struct strobe_module *m)
 
 /* What the dynamic section says of symbols. Pointers are addresses in the file, which some linkers have replaced by
  * those in memory. */
-struct dynamic_section { uint64_t symbols, names, names_bytes, symbol_bytes, gnu_hash, sysv_hash; };
+struct dynamic_section {
+    uint64_t symbols, names, names_bytes, symbol_bytes, gnu_hash, sysv_hash;
+};
 
 static uint64_t placed(const struct strobe_module *m, uint64_t pointer)
 {
@@ -131,7 +133,7 @@ static void identify_loaded(const struct strobe_module *m, struct strobe_elf_ide
 /* ---- its file */
 
 /* Unpacks .gnu_debugdata, when there is one, and copies its symbols. */
-static const char *read_debugdata(const struct strobe_elf_source *file, const ElfW(Ehdr) *head,
+static const char *read_debugdata(const struct strobe_elf_source *file, const ElfW(Ehdr) * head,
                                   struct strobe_module *m)
 {
     ElfW(Shdr) section;
@@ -260,7 +262,10 @@ static bool is_named(const char *path, const char *name)
     return !*rest;
 }
 
-struct wanted { const char *name; struct strobe_module *out; };
+struct wanted {
+    const char *name;
+    struct strobe_module *out;
+};
 
 static int take_loaded(struct dl_phdr_info *info, size_t bytes, void *arg)
 {

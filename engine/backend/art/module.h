@@ -27,25 +27,25 @@ enum { STROBE_MODULE_PATH_BYTES = 512 };
 
 /* A symbol table: of the loaded library, or copied from a file. Owned by its module. */
 struct strobe_module_table {
-    const unsigned char *symbols;   /* ElfNN_Sym[], of the processor's own word size; aligned or not */
+    const unsigned char *symbols; /* ElfNN_Sym[], of the processor's own word size; aligned or not */
     const char *names;
     size_t count, names_bytes;
-    const unsigned char *gnu_hash, *sysv_hash;      /* NULL: it has none */
-    size_t gnu_hash_bytes, sysv_hash_bytes;         /* at most */
-    void *mapping;                  /* what holds all of that; NULL: the loaded library does */
+    const unsigned char *gnu_hash, *sysv_hash; /* NULL: it has none */
+    size_t gnu_hash_bytes, sysv_hash_bytes;    /* at most */
+    void *mapping;                             /* what holds all of that; NULL: the loaded library does */
     size_t mapping_bytes;
 };
 
 struct strobe_module {
     char path[STROBE_MODULE_PATH_BYTES];
-    uint64_t bias;                  /* address = bias + address in the file */
-    uint64_t start, end;            /* of its segments, as addresses */
-    const void *headers;            /* its program headers in memory; NULL: it is not loaded */
+    uint64_t bias;       /* address = bias + address in the file */
+    uint64_t start, end; /* of its segments, as addresses */
+    const void *headers; /* its program headers in memory; NULL: it is not loaded */
     size_t header_count;
     struct strobe_module_table dynamic, symtab, debugdata;
     bool looked_in_file;
-    const char *not_in_file;        /* why the file has said nothing; NULL: it has, or was not asked */
-    const char *no_debugdata;       /* the same of .gnu_debugdata alone */
+    const char *not_in_file;  /* why the file has said nothing; NULL: it has, or was not asked */
+    const char *no_debugdata; /* the same of .gnu_debugdata alone */
 };
 
 /* Finds the loaded library whose file name is `name` ("libart.so": also libart.so.0, but not libart.so.bak); with a

@@ -20,8 +20,8 @@ enum { MACHINE = EM_RISCV };
 #error "an ELF machine number is missing here"
 #endif
 enum { CLASS = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32 };
-enum { NOTES_MAX = 4096 };          /* bytes of one PT_NOTE that are looked at */
-enum { SECTION_MAX = 256 << 20 };   /* bytes of a section that is copied: the sum of a few is no wild number */
+enum { NOTES_MAX = 4096 };        /* bytes of one PT_NOTE that are looked at */
+enum { SECTION_MAX = 256 << 20 }; /* bytes of a section that is copied: the sum of a few is no wild number */
 
 static bool fits(uint64_t offset, uint64_t bytes, uint64_t size)
 {
@@ -45,7 +45,7 @@ bool strobe_elf_copy(const struct strobe_elf_source *s, uint64_t offset, void *t
     return true;
 }
 
-const char *strobe_elf_check_head(const ElfW(Ehdr) *head)
+const char *strobe_elf_check_head(const ElfW(Ehdr) * head)
 {
     const uint16_t one = 1;
     int order = *(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB;
@@ -65,7 +65,7 @@ const char *strobe_elf_check_head(const ElfW(Ehdr) *head)
     return NULL;
 }
 
-const char *strobe_elf_head(const struct strobe_elf_source *s, ElfW(Ehdr) *head)
+const char *strobe_elf_head(const struct strobe_elf_source *s, ElfW(Ehdr) * head)
 {
     memset(head, 0, sizeof *head);
     size_t there = s->size < sizeof *head ? (size_t)s->size : sizeof *head;
@@ -97,7 +97,7 @@ static void take_build_id(struct strobe_elf_identity *id, const unsigned char *n
     }
 }
 
-void strobe_elf_identify(struct strobe_elf_identity *id, const ElfW(Phdr) *p, const unsigned char *notes)
+void strobe_elf_identify(struct strobe_elf_identity *id, const ElfW(Phdr) * p, const unsigned char *notes)
 {
     const uint64_t said[] = {p->p_type, p->p_flags, p->p_offset, p->p_vaddr, p->p_filesz, p->p_memsz};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
@@ -113,7 +113,7 @@ bool strobe_elf_same(const struct strobe_elf_identity *a, const struct strobe_el
     return a->headers_hash == b->headers_hash;
 }
 
-const char *strobe_elf_segments(const struct strobe_elf_source *s, const ElfW(Ehdr) *head, uint64_t *first,
+const char *strobe_elf_segments(const struct strobe_elf_source *s, const ElfW(Ehdr) * head, uint64_t *first,
                                 uint64_t *last, struct strobe_elf_identity *id)
 {
     *first = UINT64_MAX;
@@ -138,8 +138,8 @@ const char *strobe_elf_segments(const struct strobe_elf_source *s, const ElfW(Eh
     return *first < *last ? NULL : "damaged: it has no segments";
 }
 
-static const char *section_at(const struct strobe_elf_source *s, const ElfW(Ehdr) *head, uint32_t index,
-                              ElfW(Shdr) *out)
+static const char *section_at(const struct strobe_elf_source *s, const ElfW(Ehdr) * head, uint32_t index,
+                              ElfW(Shdr) * out)
 {
     if (!strobe_elf_copy(s, (uint64_t)head->e_shoff + (uint64_t)index * sizeof *out, out, sizeof *out))
         return "truncated: its section headers are cut off";
@@ -148,15 +148,15 @@ static const char *section_at(const struct strobe_elf_source *s, const ElfW(Ehdr
     return NULL;
 }
 
-static const char *check_sections(const ElfW(Ehdr) *head)
+static const char *check_sections(const ElfW(Ehdr) * head)
 {
     if (!head->e_shoff || !head->e_shnum)
         return "without section headers";
     return head->e_shentsize == sizeof(ElfW(Shdr)) ? NULL : "damaged: section headers of a wild size";
 }
 
-const char *strobe_elf_section(const struct strobe_elf_source *s, const ElfW(Ehdr) *head, const char *name,
-                               ElfW(Shdr) *out)
+const char *strobe_elf_section(const struct strobe_elf_source *s, const ElfW(Ehdr) * head, const char *name,
+                               ElfW(Shdr) * out)
 {
     ElfW(Shdr) names;
     size_t length = strlen(name) + 1;
@@ -178,9 +178,11 @@ const char *strobe_elf_section(const struct strobe_elf_source *s, const ElfW(Ehd
 }
 
 /* A table's sections: the symbols, their names, and, of .dynsym, the hash tables that lead to them. */
-struct sections { ElfW(Shdr) symbols, names, gnu_hash, sysv_hash; };
+struct sections {
+    ElfW(Shdr) symbols, names, gnu_hash, sysv_hash;
+};
 
-static const char *find_sections(const struct strobe_elf_source *s, const ElfW(Ehdr) *head, uint32_t type,
+static const char *find_sections(const struct strobe_elf_source *s, const ElfW(Ehdr) * head, uint32_t type,
                                  struct sections *out)
 {
     uint32_t symbols = 0;
@@ -210,7 +212,7 @@ static const char *find_sections(const struct strobe_elf_source *s, const ElfW(E
     return fault ? fault : out->names.sh_type == SHT_STRTAB ? NULL : "damaged: a symbol table without names";
 }
 
-static const unsigned char *append(const struct strobe_elf_source *s, const ElfW(Shdr) *section, unsigned char **to)
+static const unsigned char *append(const struct strobe_elf_source *s, const ElfW(Shdr) * section, unsigned char **to)
 {
     unsigned char *at = *to;
     if (!section->sh_size || !strobe_elf_copy(s, section->sh_offset, at, section->sh_size))
@@ -219,7 +221,7 @@ static const unsigned char *append(const struct strobe_elf_source *s, const ElfW
     return at;
 }
 
-const char *strobe_elf_table(const struct strobe_elf_source *s, const ElfW(Ehdr) *head, uint32_t type,
+const char *strobe_elf_table(const struct strobe_elf_source *s, const ElfW(Ehdr) * head, uint32_t type,
                              struct strobe_module_table *out)
 {
     struct sections of;

@@ -20,7 +20,7 @@ static ElfW(Sym) symbol_at(const struct strobe_module_table *t, size_t index)
     return s;
 }
 
-static bool is_called(const struct strobe_module_table *t, const ElfW(Sym) *s, const char *name)
+static bool is_called(const struct strobe_module_table *t, const ElfW(Sym) * s, const char *name)
 {
     size_t length = strlen(name);
     return s->st_name < t->names_bytes && t->names_bytes - s->st_name > length &&
@@ -44,7 +44,7 @@ static bool takes(const struct strobe_module_table *t, size_t index, const char 
 struct gnu {
     uint32_t buckets, first, blooms, shift;
     const unsigned char *bloom, *bucket, *chain;
-    size_t chains;                  /* words, at most */
+    size_t chains; /* words, at most */
 };
 
 static const char *gnu_read(const struct strobe_module_table *t, struct gnu *g)
@@ -133,7 +133,7 @@ static bool sysv_find(const struct strobe_module_table *t, const char *name, uin
     if (!buckets)
         return false;
     uint32_t at = word_at(t->sysv_hash, 2 + hash % buckets);
-    for (uint32_t steps = 0; at && at < chains && steps < chains; steps++) {   /* a damaged chain may be a ring */
+    for (uint32_t steps = 0; at && at < chains && steps < chains; steps++) { /* a damaged chain may be a ring */
         if (takes(t, at, name, value))
             return true;
         at = word_at(t->sysv_hash, 2 + (size_t)buckets + at);

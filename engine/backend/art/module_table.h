@@ -12,7 +12,7 @@ enum { STROBE_BUILD_ID_BYTES = 64 };
 
 /* Where an ELF file is: open, or in memory. */
 struct strobe_elf_source {
-    int fd;                         /* -1: in memory */
+    int fd; /* -1: in memory */
     const unsigned char *bytes;
     uint64_t size;
 };
@@ -20,34 +20,34 @@ struct strobe_elf_source {
 /* What tells one build of a library from another. */
 struct strobe_elf_identity {
     unsigned char build_id[STROBE_BUILD_ID_BYTES];
-    size_t build_id_bytes;          /* 0 = it has none */
-    uint64_t headers_hash;          /* of what its program headers say */
+    size_t build_id_bytes; /* 0 = it has none */
+    uint64_t headers_hash; /* of what its program headers say */
 };
 
 /* Copies bytes out of a file; false when they are not all there. */
 bool strobe_elf_copy(const struct strobe_elf_source *s, uint64_t offset, void *to, size_t bytes);
 
 /* Is it a library or program of this processor? */
-const char *strobe_elf_check_head(const ElfW(Ehdr) *head);
+const char *strobe_elf_check_head(const ElfW(Ehdr) * head);
 
 /* Reads the file's head and checks it. */
-const char *strobe_elf_head(const struct strobe_elf_source *s, ElfW(Ehdr) *head);
+const char *strobe_elf_head(const struct strobe_elf_source *s, ElfW(Ehdr) * head);
 
 /* Of the file's program headers: the span of its segments, and who it is. */
-const char *strobe_elf_segments(const struct strobe_elf_source *s, const ElfW(Ehdr) *head, uint64_t *first,
+const char *strobe_elf_segments(const struct strobe_elf_source *s, const ElfW(Ehdr) * head, uint64_t *first,
                                 uint64_t *last, struct strobe_elf_identity *id);
 
 /* Adds one program header to an identity; `notes` are the bytes of a PT_NOTE, NULL when they can't be had. */
-void strobe_elf_identify(struct strobe_elf_identity *id, const ElfW(Phdr) *p, const unsigned char *notes);
+void strobe_elf_identify(struct strobe_elf_identity *id, const ElfW(Phdr) * p, const unsigned char *notes);
 bool strobe_elf_same(const struct strobe_elf_identity *a, const struct strobe_elf_identity *b);
 
 /* Copies a symbol table (SHT_DYNSYM with its hash tables, SHT_SYMTAB) out of the file; count is 0 when it has none. */
-const char *strobe_elf_table(const struct strobe_elf_source *s, const ElfW(Ehdr) *head, uint32_t type,
+const char *strobe_elf_table(const struct strobe_elf_source *s, const ElfW(Ehdr) * head, uint32_t type,
                              struct strobe_module_table *out);
 
 /* Finds a section by name; its size is 0 when there is none. */
-const char *strobe_elf_section(const struct strobe_elf_source *s, const ElfW(Ehdr) *head, const char *name,
-                               ElfW(Shdr) *out);
+const char *strobe_elf_section(const struct strobe_elf_source *s, const ElfW(Ehdr) * head, const char *name,
+                               ElfW(Shdr) * out);
 
 /* Counts and checks the hash tables of a table; when count is 0, they say it. */
 const char *strobe_table_check_hashes(struct strobe_module_table *t);

@@ -33,6 +33,6 @@ void strobe_art_monitor_learn(void)
         return;
     memset(space, 0, sizeof space);
     ((void (*)(void *, void *, void *, void *, int32_t, uint32_t))(uintptr_t)init)(space, self, self, NULL, 0, number);
-    strobe_art_monitor = (struct strobe_art_monitor){place_of(space, &self, sizeof self),
-                                                     place_of(space, &number, sizeof number)};
+    strobe_art_monitor =
+        (struct strobe_art_monitor){place_of(space, &self, sizeof self), place_of(space, &number, sizeof number)};
 }

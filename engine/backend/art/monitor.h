@@ -11,7 +11,9 @@
 
 #include "engine/backend/art/hooks/events.h"
 
-struct strobe_art_monitor { uint16_t owner_offset, number_offset; };   /* 0 = not known */
+struct strobe_art_monitor {
+    uint16_t owner_offset, number_offset;
+}; /* 0 = not known */
 extern struct strobe_art_monitor strobe_art_monitor;
 
 /* By a thread that is attached. */
@@ -21,7 +23,7 @@ void strobe_art_monitor_learn(void);
 static inline uint64_t strobe_art_wait_set(const void *monitor)
 {
     uint16_t at = strobe_art_monitor.number_offset;
-    return at ? (uint64_t)*(const uint32_t *)(const void *)((const char *)monitor + at) << 1 | 1
+    return at ? (uint64_t) * (const uint32_t *)(const void *)((const char *)monitor + at) << 1 | 1
               : (uint64_t)(uintptr_t)monitor + 1;
 }
 

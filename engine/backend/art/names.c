@@ -69,7 +69,9 @@ static bool lives(const struct strobe_libart *a, const struct strobe_host *host,
 /* std::string as functions return it: in memory of the caller's, which is passed as for a C structure of that size.
  * libstdc++: pointer, length, and room for 15 bytes in place, which a long one's capacity is in. libc++: the lowest bit
  * of the first byte set: capacity, length, pointer; else that byte is twice the length and the text follows. */
-struct string { uintptr_t word[4]; };
+struct string {
+    uintptr_t word[4];
+};
 
 enum { SHORT_MAX = 15 };
 
@@ -102,7 +104,7 @@ static void give_back(void *p)
 static void copy_name(const struct strobe_libart *a, uint64_t method, char *out, size_t bytes)
 {
     struct string (*pretty)(void *, bool) =
-        (struct string (*)(void *, bool))(uintptr_t)a->address[STROBE_ART_METHOD_PRETTY];
+        (struct string(*)(void *, bool))(uintptr_t)a->address[STROBE_ART_METHOD_PRETTY];
     struct string s = pretty((void *)(uintptr_t)method, true);
     size_t length;
     void *to_free;
@@ -133,7 +135,12 @@ struct batch {
 };
 
 /* The distinct addresses, and what is worked on: in memory of its own, for as long as it takes. */
-struct work { struct batch *batch; uint64_t *seen; uint64_t slots; size_t bytes; };
+struct work {
+    struct batch *batch;
+    uint64_t *seen;
+    uint64_t slots;
+    size_t bytes;
+};
 
 static bool reserve(uint32_t nodes, struct work *w)
 {
@@ -176,8 +183,8 @@ static void write_names(struct batch *b, struct strobe_session *session, struct 
         char *name = b->name[i];
         if (!b->named[i])
             snprintf(name, NAME_BYTES, "unloaded method 0x%llx", (unsigned long long)b->method[i]);
-        enum strobe_status status = strobe_names_add(&session->names, b->method[i], name, strlen(name),
-                                                     b->named[i] ? 0 : STROBE_NAME_STALE);
+        enum strobe_status status =
+            strobe_names_add(&session->names, b->method[i], name, strlen(name), b->named[i] ? 0 : STROBE_NAME_STALE);
         *(status != STROBE_OK ? &out->refused : b->named[i] ? &out->named : &out->stale) += 1;
     }
     b->count = 0;

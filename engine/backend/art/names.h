@@ -17,7 +17,9 @@
 
 enum { STROBE_ART_NAMES_BATCH = 256 };
 
-struct strobe_art_names { uint32_t named, stale, refused; };   /* refused: the region of names is full */
+struct strobe_art_names {
+    uint32_t named, stale, refused;
+}; /* refused: the region of names is full */
 
 /* STROBE_UNSUPPORTED: the runtime lacks what it takes (libart's use NAMES); nothing is written. At the end, by an
  * attached thread, with capture off. */

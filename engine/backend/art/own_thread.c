@@ -9,28 +9,27 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NOT_YET, RUNS, FAILED, ENDED };               /* its state */
-enum { WAIT_TRIES = 5000, WAIT_NS = 1000 * 1000 };   /* for it to begin or end: 5 s */
+enum { NOT_YET, RUNS, FAILED, ENDED };             /* its state */
+enum { WAIT_TRIES = 5000, WAIT_NS = 1000 * 1000 }; /* for it to begin or end: 5 s */
 
 static bool attach(struct strobe_jvm *vm, const char *name)
 {
     struct strobe_jni *env;
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, name, NULL};
-    int32_t (*call)(struct strobe_jvm *, struct strobe_jni **, void *) =
-        (int32_t (*)(struct strobe_jvm *, struct strobe_jni **, void *))
-            (uintptr_t)strobe_jvm_at(vm, STROBE_JVM_ATTACH_AS_DAEMON);
+    int32_t (*call)(struct strobe_jvm *, struct strobe_jni **, void *) = (int32_t(*)(
+        struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_ATTACH_AS_DAEMON);
     return call(vm, &env, &how) == STROBE_JNI_OK;
 }
 
 static void detach(struct strobe_jvm *vm)
 {
-    ((int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_DETACH))(vm);
+    ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(vm, STROBE_JVM_DETACH))(vm);
 }
 
 static void *run(void *p)
 {
     struct strobe_art_own *o = p;
-    strobe_local.busy = 1;   /* before the runtime tells of a new thread */
+    strobe_local.busy = 1; /* before the runtime tells of a new thread */
     prctl(PR_SET_NAME, o->name);
     if (!attach(o->vm, o->name)) {
         strobe_store_release(&o->state, FAILED);
@@ -56,7 +55,7 @@ bool strobe_art_own_begin(struct strobe_art_own *o, struct strobe_jvm *vm, char 
     sigset_t rest, before;
     o->vm = vm;
     strobe_store_relaxed(&o->state, NOT_YET);
-    sigfillset(&rest);   /* none of the app's is ever delivered to it */
+    sigfillset(&rest); /* none of the app's is ever delivered to it */
     pthread_sigmask(SIG_SETMASK, &rest, &before);
     int error = pthread_create(&o->thread, NULL, run, o);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WATCH_NS = 50 * 1000 * 1000 };                /* between two looks of the watchdog */
+enum { WATCH_NS = 50 * 1000 * 1000 }; /* between two looks of the watchdog */
 
 static struct strobe_sampler sampler;
 static strobe_a32 watchdog_stop;

@@ -38,7 +38,7 @@ static struct strobe_art_thread *take(struct strobe_art_threads *t, uint32_t tid
             if (strobe_cas_relaxed(&s->tid, &there, tid))
                 return s;
             if (there == tid) {
-                strobe_add_relaxed(&t->used, ~0u);   /* somebody took it for us meanwhile */
+                strobe_add_relaxed(&t->used, ~0u); /* somebody took it for us meanwhile */
                 return s;
             }
         }
@@ -64,7 +64,7 @@ enum strobe_status strobe_art_threads_put(struct strobe_art_threads *t, uint32_t
     if ((is & ID_MASK) == thin_lock_id && strobe_load_relaxed(&s->thread) == pointer)
         return STROBE_OK;
     strobe_store_relaxed(&s->is, is & ~(uint32_t)ID_MASK);
-    strobe_fence_release();   /* who reads the new pointer finds that the old id is no more (a seqlock, see ring.h) */
+    strobe_fence_release(); /* who reads the new pointer finds that the old id is no more (a seqlock, see ring.h) */
     strobe_store_relaxed(&s->thread, pointer);
     strobe_store_release(&s->is, next_generation(is) | thin_lock_id);
     return STROBE_OK;
@@ -83,7 +83,7 @@ enum strobe_status strobe_art_threads_get(const struct strobe_art_threads *t, ui
     uint64_t pointer = strobe_load_relaxed(&s->thread);
     strobe_fence_acquire();
     if (strobe_load_relaxed(&s->is) != is)
-        return STROBE_GONE;   /* that one has, and another has its tid already */
+        return STROBE_GONE; /* that one has, and another has its tid already */
     *thread = (void *)(uintptr_t)pointer;
     *thin_lock_id = is & ID_MASK;
     return STROBE_OK;

@@ -24,16 +24,16 @@
 
 enum {
 #ifdef STROBE_SMALL
-    STROBE_ART_TABLE_THREADS = 4,        /* for exploration: the algorithm does not depend on it */
+    STROBE_ART_TABLE_THREADS = 4, /* for exploration: the algorithm does not depend on it */
 #else
-    STROBE_ART_TABLE_THREADS = 16384,    /* a power of two; at most half of it is used */
+    STROBE_ART_TABLE_THREADS = 16384, /* a power of two; at most half of it is used */
 #endif
 };
 
 struct strobe_art_thread {
-    strobe_a32 tid;                      /* 0 = never used */
-    strobe_a32 is;                       /* generation << 16 | thin-lock id; 0 as id = that thread has ended */
-    strobe_a64 thread;                   /* Thread * */
+    strobe_a32 tid;    /* 0 = never used */
+    strobe_a32 is;     /* generation << 16 | thin-lock id; 0 as id = that thread has ended */
+    strobe_a64 thread; /* Thread * */
 };
 
 /* Zero at first. */

@@ -33,7 +33,7 @@ static bool visit_frame(struct strobe_art_walk *w)
     w->frames_end[at] = (uint64_t)(uintptr_t)method;
     if (w->dex_pcs_end)
         w->dex_pcs_end[at] =
-            ((uint32_t (*)(const void *, bool))(uintptr_t)a->address[STROBE_ART_VISITOR_DEX_PC])(w, false);
+            ((uint32_t(*)(const void *, bool))(uintptr_t)a->address[STROBE_ART_VISITOR_DEX_PC])(w, false);
     return true;
 }
 

@@ -21,11 +21,11 @@
 enum { STROBE_ART_VISITOR_BYTES = 2048, STROBE_ART_VISITS_MAX = 1 << 16 };
 
 struct strobe_art_walk {
-    void *const *vtable;                                 /* where the runtime looks for it */
+    void *const *vtable; /* where the runtime looks for it */
     unsigned char opaque[STROBE_ART_VISITOR_BYTES - sizeof(void *)];
     const struct strobe_libart *libart;
     uint64_t *frames_end;
-    uint32_t *dex_pcs_end;                               /* NULL = not asked for */
+    uint32_t *dex_pcs_end; /* NULL = not asked for */
     uint32_t count, max, visits;
     bool cut;
 };

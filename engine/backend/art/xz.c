@@ -35,11 +35,20 @@ static void give_back(void *block)
 }
 
 /* An attempt to unpack into as much room as there is; STROBE_FULL when it was too little. */
-struct attempt { const void *data; size_t bytes; void *out; size_t room, out_bytes; };
+struct attempt {
+    const void *data;
+    size_t bytes;
+    void *out;
+    size_t room, out_bytes;
+};
 
 /* ---- liblzma, as its headers lzma/base.h and lzma/container.h declare it */
 
-struct lzma_memory { void *(*take)(void *, size_t, size_t); void (*give_back)(void *, void *); void *ctx; };
+struct lzma_memory {
+    void *(*take)(void *, size_t, size_t);
+    void (*give_back)(void *, void *);
+    void *ctx;
+};
 typedef int lzma_decode(uint64_t *memory_limit, uint32_t flags, const struct lzma_memory *memory, const uint8_t *in,
                         size_t *in_at, size_t in_bytes, uint8_t *out, size_t *out_at, size_t out_bytes);
 enum { LZMA_OK = 0, LZMA_MEM_ERROR = 5, LZMA_BUF_ERROR = 10 };
@@ -92,10 +101,10 @@ struct sdk {
     void (*end)(void *);
     unsigned (*is_finished)(const void *);
     sdk_code *code;
-    void (*code_full)(void);         /* NULL: before 18 */
+    void (*code_full)(void); /* NULL: before 18 */
 };
 enum { SDK_OK = 0, SDK_ERROR_MEM = 2 };
-enum { SDK_STATE_BYTES = 16384, SDK_PIECE = 8 };   /* CXzUnpacker has less than 4 KiB (xDL) */
+enum { SDK_STATE_BYTES = 16384, SDK_PIECE = 8 }; /* CXzUnpacker has less than 4 KiB (xDL) */
 
 static void *sdk_take(const struct sdk_memory *memory, size_t bytes)
 {
@@ -145,14 +154,14 @@ static enum strobe_status try_sdk(const void *library, struct attempt *a)
     give_back(state);
     if (finished)
         return STROBE_OK;
-    return result == SDK_ERROR_MEM                          ? STROBE_IO
+    return result == SDK_ERROR_MEM                       ? STROBE_IO
            : result == SDK_OK && a->out_bytes == a->room ? STROBE_FULL
                                                          : STROBE_BAD_INPUT;
 }
 
 static bool function(const struct strobe_module *m, const char *name, void *out)
 {
-    uint64_t value = 0;   /* only .dynsym is asked: the rest may need unpacking itself */
+    uint64_t value = 0; /* only .dynsym is asked: the rest may need unpacking itself */
     bool found = strobe_table_find(&m->dynamic, name, &value);
     uintptr_t at = found ? (uintptr_t)(m->bias + value) : 0;
     memcpy(out, &at, sizeof at);
@@ -167,8 +176,7 @@ static bool find_sdk(const char *name, struct sdk *out)
         return false;
     bool found = function(&m, "CrcGenerateTable", &out->make_crc) &&
                  function(&m, "Crc64GenerateTable", &out->make_crc64) &&
-                 function(&m, "XzUnpacker_Construct", &out->construct) &&
-                 function(&m, "XzUnpacker_Free", &out->end) &&
+                 function(&m, "XzUnpacker_Construct", &out->construct) && function(&m, "XzUnpacker_Free", &out->end) &&
                  function(&m, "XzUnpacker_IsStreamWasFinished", &out->is_finished) &&
                  function(&m, "XzUnpacker_Code", &out->code);
     if (found)

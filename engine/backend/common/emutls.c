@@ -21,22 +21,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE_BYTES = 16384, ROUNDS = 3 };   /* of at least four (PTHREAD_DESTRUCTOR_ITERATIONS) */
+enum { PAGE_BYTES = 16384, ROUNDS = 3 }; /* of at least four (PTHREAD_DESTRUCTOR_ITERATIONS) */
 
 struct control {
     size_t bytes, align;
-    uintptr_t offset;        /* in a thread's page, + 1; 0 = not given yet */
-    const void *initial;     /* NULL = zeros */
+    uintptr_t offset;    /* in a thread's page, + 1; 0 = not given yet */
+    const void *initial; /* NULL = zeros */
 };
 
 void *__emutls_get_address(struct control *c);
 
 enum { SPARE_PAGES = 16 };
-static struct { uintptr_t owner; _Alignas(16) char page[PAGE_BYTES]; } spare[SPARE_PAGES];
+static struct {
+    uintptr_t owner;
+    _Alignas(16) char page[PAGE_BYTES];
+} spare[SPARE_PAGES];
 
 static pthread_key_t key;
 static int has_key;
-static uintptr_t used;       /* bytes of a page that have been given away */
+static uintptr_t used; /* bytes of a page that have been given away */
 
 static void unmap(void *page)
 {
@@ -105,7 +108,7 @@ void *__emutls_get_address(struct control *c)
 {
     uintptr_t offset = offset_of(c);
     if (offset + c->bytes > PAGE_BYTES / 2)
-        return shared_page();   /* more variables than this file was written for */
+        return shared_page(); /* more variables than this file was written for */
     char *page = has_key ? pthread_getspecific(key) : spare_page();
     if (!page)
         page = make_page();

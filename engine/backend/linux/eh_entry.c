@@ -16,7 +16,7 @@ uint64_t strobe_eh_fixed(struct strobe_eh_cursor *c, unsigned bytes)
     uint64_t value = 0;
     if (!has_bytes(c, bytes))
         return 0;
-    memcpy(&value, c->image->bytes + c->at, bytes);   /* both machines are little-endian */
+    memcpy(&value, c->image->bytes + c->at, bytes); /* both machines are little-endian */
     c->at += bytes;
     return value;
 }
@@ -112,25 +112,17 @@ static bool read_augmentation(struct strobe_eh_cursor *c, const char *letters, s
     data.end = c->at + length;
     for (const char *letter = letters + 1; *letter; letter++) {
         switch (*letter) {
-        case 'R':
-            out->pointers = (uint8_t)strobe_eh_fixed(&data, 1);
-            break;
+        case 'R': out->pointers = (uint8_t)strobe_eh_fixed(&data, 1); break;
         case 'P': {
             uint8_t encoding = (uint8_t)strobe_eh_fixed(&data, 1);
             if (encoding != PE_OMIT)
                 read_form(&data, encoding);
             break;
         }
-        case 'L':
-            strobe_eh_skip(&data, 1);
-            break;
-        case 'S':
-            out->is_signal_frame = true;
-            break;
-        case 'B':   /* return addresses are signed with the second key: they are stripped all the same */
-            break;
-        default:
-            return false;
+        case 'L': strobe_eh_skip(&data, 1); break;
+        case 'S': out->is_signal_frame = true; break;
+        case 'B': /* return addresses are signed with the second key: they are stripped all the same */ break;
+        default: return false;
         }
     }
     strobe_eh_skip(c, length);

@@ -9,7 +9,7 @@
  * have passed the end; reads then give 0. */
 struct strobe_eh_cursor {
     const struct strobe_eh_frame *image;
-    uint64_t at, end;     /* offsets in image->bytes, at <= end <= size */
+    uint64_t at, end; /* offsets in image->bytes, at <= end <= size */
     bool bad;
 };
 
@@ -18,15 +18,15 @@ struct strobe_eh_common {
     uint64_t code_align;
     int64_t data_align;
     struct strobe_eh_cursor program;
-    uint8_t pointers;     /* encoding of addresses in the entries */
-    bool has_lengths;     /* entries have a length of augmentation data */
+    uint8_t pointers; /* encoding of addresses in the entries */
+    bool has_lengths; /* entries have a length of augmentation data */
     bool is_signal_frame;
 };
 
 /* A function's frame description entry. */
 struct strobe_eh_entry {
     struct strobe_eh_common common;
-    uint64_t start, end;  /* addresses */
+    uint64_t start, end; /* addresses */
     struct strobe_eh_cursor program;
 };
 

@@ -69,7 +69,10 @@ static void set_cfa_expression(struct strobe_unwind_rule *row, struct strobe_eh_
 
 /* ---- rows ---- */
 
-struct place { unsigned saved; int16_t at; };
+struct place {
+    unsigned saved;
+    int16_t at;
+};
 
 static struct place place_at(unsigned saved, int64_t offset)
 {
@@ -153,13 +156,36 @@ struct machine {
 
 /* Call frame instructions: DW_CFA_* of DWARF 5, section 7.24, and of the vendors. */
 enum {
-    CFA_ADVANCE = 0x40, CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0, CFA_OPERAND = 0x3f,
-    CFA_NOP = 0x00, CFA_SET_LOC = 0x01, CFA_ADVANCE1 = 0x02, CFA_ADVANCE2 = 0x03, CFA_ADVANCE4 = 0x04,
-    CFA_OFFSET_EXTENDED = 0x05, CFA_RESTORE_EXTENDED = 0x06, CFA_UNDEFINED = 0x07, CFA_SAME_VALUE = 0x08,
-    CFA_REGISTER = 0x09, CFA_REMEMBER = 0x0a, CFA_RESTORE_STATE = 0x0b, CFA_DEF = 0x0c, CFA_DEF_REGISTER = 0x0d,
-    CFA_DEF_OFFSET = 0x0e, CFA_DEF_EXPRESSION = 0x0f, CFA_EXPRESSION = 0x10, CFA_OFFSET_SF = 0x11, CFA_DEF_SF = 0x12,
-    CFA_DEF_OFFSET_SF = 0x13, CFA_VAL_OFFSET = 0x14, CFA_VAL_OFFSET_SF = 0x15, CFA_VAL_EXPRESSION = 0x16,
-    CFA_NEGATE_RA_STATE = 0x2d, CFA_ARGS_SIZE = 0x2e, CFA_NEGATIVE_OFFSET = 0x2f,
+    CFA_ADVANCE = 0x40,
+    CFA_OFFSET = 0x80,
+    CFA_RESTORE = 0xc0,
+    CFA_OPERAND = 0x3f,
+    CFA_NOP = 0x00,
+    CFA_SET_LOC = 0x01,
+    CFA_ADVANCE1 = 0x02,
+    CFA_ADVANCE2 = 0x03,
+    CFA_ADVANCE4 = 0x04,
+    CFA_OFFSET_EXTENDED = 0x05,
+    CFA_RESTORE_EXTENDED = 0x06,
+    CFA_UNDEFINED = 0x07,
+    CFA_SAME_VALUE = 0x08,
+    CFA_REGISTER = 0x09,
+    CFA_REMEMBER = 0x0a,
+    CFA_RESTORE_STATE = 0x0b,
+    CFA_DEF = 0x0c,
+    CFA_DEF_REGISTER = 0x0d,
+    CFA_DEF_OFFSET = 0x0e,
+    CFA_DEF_EXPRESSION = 0x0f,
+    CFA_EXPRESSION = 0x10,
+    CFA_OFFSET_SF = 0x11,
+    CFA_DEF_SF = 0x12,
+    CFA_DEF_OFFSET_SF = 0x13,
+    CFA_VAL_OFFSET = 0x14,
+    CFA_VAL_OFFSET_SF = 0x15,
+    CFA_VAL_EXPRESSION = 0x16,
+    CFA_NEGATE_RA_STATE = 0x2d,
+    CFA_ARGS_SIZE = 0x2e,
+    CFA_NEGATIVE_OFFSET = 0x2f,
 };
 
 static void restore_place(struct machine *m, uint64_t reg)
@@ -208,25 +234,17 @@ static void set_register_place(struct machine *m, struct strobe_eh_cursor *c, ui
         set_place(row, reg, place_at(STROBE_SAVED_AT_CFA, (int64_t)(strobe_eh_leb(c, true) * (uint64_t)align)));
         break;
     case CFA_NEGATIVE_OFFSET:
-        set_place(row, reg, place_at(STROBE_SAVED_AT_CFA, (int64_t)-(strobe_eh_uleb(c) * (uint64_t)align)));
+        set_place(row, reg, place_at(STROBE_SAVED_AT_CFA, (int64_t) - (strobe_eh_uleb(c) * (uint64_t)align)));
         break;
-    case CFA_RESTORE_EXTENDED:
-        restore_place(m, reg);
-        break;
-    case CFA_UNDEFINED:
-        set_place(row, reg, (struct place){STROBE_SAVED_UNDEFINED, 0});
-        break;
-    case CFA_SAME_VALUE:
-        set_place(row, reg, (struct place){STROBE_SAVED_SAME, 0});
-        break;
-    case CFA_EXPRESSION:
-        set_place(row, reg, place_by_expression(take_block(c)));
-        break;
+    case CFA_RESTORE_EXTENDED: restore_place(m, reg); break;
+    case CFA_UNDEFINED: set_place(row, reg, (struct place){STROBE_SAVED_UNDEFINED, 0}); break;
+    case CFA_SAME_VALUE: set_place(row, reg, (struct place){STROBE_SAVED_SAME, 0}); break;
+    case CFA_EXPRESSION: set_place(row, reg, place_by_expression(take_block(c))); break;
     case CFA_VAL_EXPRESSION:
         take_block(c);
         lose_place(m, reg);
         break;
-    default:   /* CFA_REGISTER, CFA_VAL_OFFSET, CFA_VAL_OFFSET_SF: one operand more */
+    default: /* CFA_REGISTER, CFA_VAL_OFFSET, CFA_VAL_OFFSET_SF: one operand more */
         strobe_eh_uleb(c);
         lose_place(m, reg);
     }
@@ -240,26 +258,13 @@ static void run_extended(struct machine *m, struct strobe_eh_cursor *c, uint8_t 
     uint64_t reg;
     switch (op) {
     case CFA_NOP:
-    case CFA_NEGATE_RA_STATE:
-        break;
-    case CFA_SET_LOC:
-        m->location = strobe_eh_address(c, m->common->pointers);
-        break;
-    case CFA_ADVANCE1:
-        m->location += strobe_eh_fixed(c, 1) * code_align;
-        break;
-    case CFA_ADVANCE2:
-        m->location += strobe_eh_fixed(c, 2) * code_align;
-        break;
-    case CFA_ADVANCE4:
-        m->location += strobe_eh_fixed(c, 4) * code_align;
-        break;
-    case CFA_REMEMBER:
-        remember_row(m, c);
-        break;
-    case CFA_RESTORE_STATE:
-        recall_row(m, c);
-        break;
+    case CFA_NEGATE_RA_STATE: break;
+    case CFA_SET_LOC: m->location = strobe_eh_address(c, m->common->pointers); break;
+    case CFA_ADVANCE1: m->location += strobe_eh_fixed(c, 1) * code_align; break;
+    case CFA_ADVANCE2: m->location += strobe_eh_fixed(c, 2) * code_align; break;
+    case CFA_ADVANCE4: m->location += strobe_eh_fixed(c, 4) * code_align; break;
+    case CFA_REMEMBER: remember_row(m, c); break;
+    case CFA_RESTORE_STATE: recall_row(m, c); break;
     case CFA_DEF:
         reg = strobe_eh_uleb(c);
         set_cfa(row, reg, (int64_t)strobe_eh_uleb(c));
@@ -268,28 +273,23 @@ static void run_extended(struct machine *m, struct strobe_eh_cursor *c, uint8_t 
         reg = strobe_eh_uleb(c);
         set_cfa(row, reg, (int64_t)(strobe_eh_leb(c, true) * data_align));
         break;
-    case CFA_DEF_REGISTER:
-        set_cfa_register(row, strobe_eh_uleb(c));
-        break;
-    case CFA_DEF_OFFSET:
-        set_cfa_offset(row, (int64_t)strobe_eh_uleb(c));
-        break;
-    case CFA_DEF_OFFSET_SF:
-        set_cfa_offset(row, (int64_t)(strobe_eh_leb(c, true) * data_align));
-        break;
-    case CFA_DEF_EXPRESSION:
-        set_cfa_expression(row, take_block(c));
-        break;
-    case CFA_ARGS_SIZE:
-        strobe_eh_uleb(c);
-        break;
-    case CFA_OFFSET_EXTENDED: case CFA_OFFSET_SF: case CFA_NEGATIVE_OFFSET: case CFA_RESTORE_EXTENDED:
-    case CFA_UNDEFINED: case CFA_SAME_VALUE: case CFA_REGISTER: case CFA_EXPRESSION: case CFA_VAL_OFFSET:
-    case CFA_VAL_OFFSET_SF: case CFA_VAL_EXPRESSION:
-        set_register_place(m, c, op);
-        break;
-    default:
-        c->bad = true;
+    case CFA_DEF_REGISTER: set_cfa_register(row, strobe_eh_uleb(c)); break;
+    case CFA_DEF_OFFSET: set_cfa_offset(row, (int64_t)strobe_eh_uleb(c)); break;
+    case CFA_DEF_OFFSET_SF: set_cfa_offset(row, (int64_t)(strobe_eh_leb(c, true) * data_align)); break;
+    case CFA_DEF_EXPRESSION: set_cfa_expression(row, take_block(c)); break;
+    case CFA_ARGS_SIZE: strobe_eh_uleb(c); break;
+    case CFA_OFFSET_EXTENDED:
+    case CFA_OFFSET_SF:
+    case CFA_NEGATIVE_OFFSET:
+    case CFA_RESTORE_EXTENDED:
+    case CFA_UNDEFINED:
+    case CFA_SAME_VALUE:
+    case CFA_REGISTER:
+    case CFA_EXPRESSION:
+    case CFA_VAL_OFFSET:
+    case CFA_VAL_OFFSET_SF:
+    case CFA_VAL_EXPRESSION: set_register_place(m, c, op); break;
+    default: c->bad = true;
     }
 }
 
@@ -300,18 +300,13 @@ static bool run_program(struct machine *m, struct strobe_eh_cursor c, uint64_t p
         uint8_t op = (uint8_t)strobe_eh_fixed(&c, 1), operand = op & CFA_OPERAND;
         struct strobe_unwind_rule before = m->row;
         switch (op & ~CFA_OPERAND) {
-        case CFA_ADVANCE:
-            m->location += operand * m->common->code_align;
-            break;
+        case CFA_ADVANCE: m->location += operand * m->common->code_align; break;
         case CFA_OFFSET:
             set_place(&m->row, operand,
                       place_at(STROBE_SAVED_AT_CFA, (int64_t)(strobe_eh_uleb(&c) * (uint64_t)m->common->data_align)));
             break;
-        case CFA_RESTORE:
-            restore_place(m, operand);
-            break;
-        default:
-            run_extended(m, &c, op);
+        case CFA_RESTORE: restore_place(m, operand); break;
+        default: run_extended(m, &c, op);
         }
         if (m->location > pc) {
             m->row = before;
@@ -328,8 +323,14 @@ static bool run_program(struct machine *m, struct strobe_eh_cursor c, uint64_t p
  * function was interrupted stands in the machine context: struct rt_sigframe { siginfo (128 bytes), ucontext }, of
  * which uc_mcontext.regs[29] is 416 bytes behind the beginning of the ucontext. */
 static const struct strobe_unwind_rule signal_rule = {
-    .kind = STROBE_UNWIND_DEREF, .base = STROBE_EH_SP, .cfa = 560, .fp = STROBE_SAVED_AT_SP, .fp_at = 68,
-    .ra = STROBE_SAVED_AT_SP, .ra_at = 71, .flags = STROBE_UNWIND_SIGNAL,
+    .kind = STROBE_UNWIND_DEREF,
+    .base = STROBE_EH_SP,
+    .cfa = 560,
+    .fp = STROBE_SAVED_AT_SP,
+    .fp_at = 68,
+    .ra = STROBE_SAVED_AT_SP,
+    .ra_at = 71,
+    .flags = STROBE_UNWIND_SIGNAL,
 };
 #endif
 
@@ -369,7 +370,7 @@ struct strobe_unwind_rule strobe_eh_frame_rule(const struct strobe_eh_frame *e, 
     return m.row;
 }
 
-enum { JUDGED = 32, JUDGED_LEAST = 8, JUDGED_BYTES = 48 };   /* shorter functions have no frame either way */
+enum { JUDGED = 32, JUDGED_LEAST = 8, JUDGED_BYTES = 48 }; /* shorter functions have no frame either way */
 
 bool strobe_eh_frame_keeps_fp(const struct strobe_eh_frame *e)
 {

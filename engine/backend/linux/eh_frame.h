@@ -20,55 +20,61 @@
  * by which the dynamic linker's lazy binding, alone of all code that calls, finds its frame. */
 enum {
 #if defined(__x86_64__)
-    STROBE_EH_FP = 6, STROBE_EH_SP = 7, STROBE_EH_RA = 16, STROBE_EH_BX = 3,
+    STROBE_EH_FP = 6,
+    STROBE_EH_SP = 7,
+    STROBE_EH_RA = 16,
+    STROBE_EH_BX = 3,
 #elif defined(__aarch64__)
-    STROBE_EH_FP = 29, STROBE_EH_SP = 31, STROBE_EH_RA = 30, STROBE_EH_BX = 255,   /* no such register */
+    STROBE_EH_FP = 29,
+    STROBE_EH_SP = 31,
+    STROBE_EH_RA = 30,
+    STROBE_EH_BX = 255, /* no such register */
 #else
 #error "the numbers of this machine's registers are not known"
 #endif
 };
 
 enum strobe_unwind_kind {
-    STROBE_UNWIND_NONE = 0,   /* no rule, or one that cannot be expressed here */
-    STROBE_UNWIND_FRAME,      /* CFA = register `base` + `cfa` */
-    STROBE_UNWIND_DEREF,      /* CFA = word at (register `base` + `cfa`) + `more` */
-    STROBE_UNWIND_PLT,        /* CFA = sp + `cfa`, and 8 more where (pc & 15) >= `more`: lazy linkage stubs */
-    STROBE_UNWIND_END,        /* outermost function: it has no caller */
-    STROBE_UNWIND_BY_FP,      /* no rule, but code that keeps frame pointers as far as is known (set by the index) */
+    STROBE_UNWIND_NONE = 0, /* no rule, or one that cannot be expressed here */
+    STROBE_UNWIND_FRAME,    /* CFA = register `base` + `cfa` */
+    STROBE_UNWIND_DEREF,    /* CFA = word at (register `base` + `cfa`) + `more` */
+    STROBE_UNWIND_PLT,      /* CFA = sp + `cfa`, and 8 more where (pc & 15) >= `more`: lazy linkage stubs */
+    STROBE_UNWIND_END,      /* outermost function: it has no caller */
+    STROBE_UNWIND_BY_FP,    /* no rule, but code that keeps frame pointers as far as is known (set by the index) */
 };
 
 /* Where a register of the caller, or the return address, is. Offsets count words of 8 bytes. */
 enum strobe_unwind_saved {
-    STROBE_SAVED_SAME = 0,    /* still in its register */
-    STROBE_SAVED_AT_CFA,      /* word at CFA + offset */
-    STROBE_SAVED_AT_FP,       /* word at frame pointer + offset */
-    STROBE_SAVED_AT_SP,       /* word at stack pointer + offset */
-    STROBE_SAVED_LOST,        /* nowhere, or where it cannot be expressed */
-    STROBE_SAVED_UNDEFINED,   /* nowhere, and the tables say so: of a return address, the end of the stack */
+    STROBE_SAVED_SAME = 0,  /* still in its register */
+    STROBE_SAVED_AT_CFA,    /* word at CFA + offset */
+    STROBE_SAVED_AT_FP,     /* word at frame pointer + offset */
+    STROBE_SAVED_AT_SP,     /* word at stack pointer + offset */
+    STROBE_SAVED_LOST,      /* nowhere, or where it cannot be expressed */
+    STROBE_SAVED_UNDEFINED, /* nowhere, and the tables say so: of a return address, the end of the stack */
 };
 
-enum { STROBE_UNWIND_SIGNAL = 1 };   /* flag: the frame of a signal handler's return; its caller was interrupted */
+enum { STROBE_UNWIND_SIGNAL = 1 }; /* flag: the frame of a signal handler's return; its caller was interrupted */
 
 /* How to get from a frame to its caller's. */
 struct strobe_unwind_rule {
-    uint8_t kind;             /* enum strobe_unwind_kind */
-    uint8_t base;             /* DWARF number of the register that the CFA is computed from */
-    uint8_t fp : 4, ra : 4;   /* enum strobe_unwind_saved */
+    uint8_t kind;           /* enum strobe_unwind_kind */
+    uint8_t base;           /* DWARF number of the register that the CFA is computed from */
+    uint8_t fp : 4, ra : 4; /* enum strobe_unwind_saved */
     uint8_t bx : 4, flags : 4;
-    int32_t cfa;              /* bytes */
-    int16_t fp_at, ra_at, bx_at;   /* words */
-    int16_t more;             /* bytes, see enum strobe_unwind_kind */
+    int32_t cfa;                 /* bytes */
+    int16_t fp_at, ra_at, bx_at; /* words */
+    int16_t more;                /* bytes, see enum strobe_unwind_kind */
 };
 _Static_assert(sizeof(struct strobe_unwind_rule) == 16, "a rule is two words");
 
 /* Call frame information of one image. */
 struct strobe_eh_frame {
-    const uint8_t *bytes;     /* where it can be read: from .eh_frame_hdr or .eh_frame up, both inside */
+    const uint8_t *bytes; /* where it can be read: from .eh_frame_hdr or .eh_frame up, both inside */
     uint64_t size;
-    uint64_t address;         /* of bytes[0] in the traced program */
-    uint64_t table;           /* offset in bytes of .eh_frame_hdr's sorted table */
-    uint64_t base;            /* address that the table's entries are relative to */
-    uint64_t count;           /* entries of the table */
+    uint64_t address; /* of bytes[0] in the traced program */
+    uint64_t table;   /* offset in bytes of .eh_frame_hdr's sorted table */
+    uint64_t base;    /* address that the table's entries are relative to */
+    uint64_t count;   /* entries of the table */
 };
 
 /* Opens what lies in bytes[0 .. size), of which bytes[0] has the address `address` in the program; .eh_frame_hdr is at

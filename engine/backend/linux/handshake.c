@@ -9,7 +9,7 @@ bool strobe_handshake_ask(struct strobe_handshake *h, uint32_t tid, const strobe
     *request = (strobe_load_relaxed(&h->word) & ~(uint32_t)STATE_MASK) + SEQUENCE_STEP;
     strobe_store_relaxed(&h->tid, tid);
     strobe_store_release(&h->word, *request | ASKED);
-    strobe_fence_seq_cst();   /* asked, then looked: the target publishes that it blocks, then settles */
+    strobe_fence_seq_cst(); /* asked, then looked: the target publishes that it blocks, then settles */
     if (!strobe_load_relaxed(blocked))
         return true;
     strobe_handshake_withdraw(h, *request);

@@ -37,8 +37,8 @@ enum { STROBE_LINUX_WATCHDOG_NS = 200 * 1000 * 1000 };
 
 struct strobe_handshake {
     strobe_a32 word;
-    strobe_a32 tid;             /* who is asked; 0 = nobody */
-    struct strobe_regs regs;    /* written by the target between claim and stand, read after await */
+    strobe_a32 tid;          /* who is asked; 0 = nobody */
+    struct strobe_regs regs; /* written by the target between claim and stand, read after await */
 };
 
 /* Asks thread `tid` to stop. The request's sequence in *request, for the calls below. False when `blocked` was set: the

@@ -84,7 +84,7 @@ static size_t read_vm(uint32_t pid, uint64_t address, char *out, size_t bytes)
 
 long strobe_linux_pread(int fd, void *out, size_t bytes, uint64_t offset)
 {
-#if defined(__arm__)   /* a 64-bit argument takes an even register and the next */
+#if defined(__arm__) /* a 64-bit argument takes an even register and the next */
     return syscall(SYS_pread64, fd, out, bytes, 0, (uint32_t)offset, (uint32_t)(offset >> 32));
 #else
     return syscall(SYS_pread64, fd, out, bytes, offset);
@@ -159,10 +159,19 @@ void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
 {
     strobe_clock_fn *fast = vdso_clock();
     *l = (struct strobe_linux){
-        .host = {.ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage,
-                 .thread_cpu_ns = thread_cpu_ns, .suspend = strobe_linux_suspend, .settle = strobe_linux_settle,
-                 .resume = strobe_linux_resume, .read = read_memory, .sleep_until = sleep_until,
-                 .rest_until = rest_until, .rouse = rouse, .ctx = l, .ticks_per_second = 1000000000u},
+        .host = {.ticks = ticks,
+                 .self_cpu_ns = self_cpu_ns,
+                 .self_usage = self_usage,
+                 .thread_cpu_ns = thread_cpu_ns,
+                 .suspend = strobe_linux_suspend,
+                 .settle = strobe_linux_settle,
+                 .resume = strobe_linux_resume,
+                 .read = read_memory,
+                 .sleep_until = sleep_until,
+                 .rest_until = rest_until,
+                 .rouse = rouse,
+                 .ctx = l,
+                 .ticks_per_second = 1000000000u},
         .clock = fast ? fast : clock,
         .pid = (uint32_t)getpid(),
     };

@@ -43,14 +43,14 @@ typedef void strobe_foreign_signal_fn(int number, siginfo_t *info, void *context
 typedef bool strobe_tick_fn(const siginfo_t *info, const struct strobe_regs *regs);
 
 struct strobe_linux {
-    struct strobe_host host;          /* hand &linux->host to the engine */
-    strobe_clock_fn *clock;           /* the C library's own, not a hook's */
+    struct strobe_host host; /* hand &linux->host to the engine */
+    strobe_clock_fn *clock;  /* the C library's own, not a hook's */
     uint32_t pid;
-    int signal;                       /* 0 until strobe_linux_take_signal */
-    uintptr_t handler;                /* what the kernel has for it since, see strobe_linux_owns_signal */
-    strobe_a32 signal_taken;          /* 1: the kernel has another handler for it; no thread is stopped any more */
+    int signal;              /* 0 until strobe_linux_take_signal */
+    uintptr_t handler;       /* what the kernel has for it since, see strobe_linux_owns_signal */
+    strobe_a32 signal_taken; /* 1: the kernel has another handler for it; no thread is stopped any more */
     strobe_foreign_signal_fn *foreign;
-    strobe_tick_fn *tick;             /* NULL: no CPU clock ticks */
+    strobe_tick_fn *tick; /* NULL: no CPU clock ticks */
 };
 
 /* Fills in a host for this process. `clock` must not be hooked. Start only. */

@@ -59,7 +59,7 @@ uint32_t strobe_linux_build_id(const void *notes, size_t bytes, uint8_t out[STRO
             return n.n_descsz;
         }
         if (desc_bytes > left - name_bytes)
-            return 0;   /* the last note, without its padding */
+            return 0; /* the last note, without its padding */
         at = desc + desc_bytes;
         bytes = (size_t)(left - name_bytes - desc_bytes);
     }
@@ -71,8 +71,8 @@ static void copy_build_id(const struct dl_phdr_info *info, struct strobe_image_e
     for (int i = 0; i < info->dlpi_phnum && !out->build_id_bytes; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         if (p->p_type == PT_NOTE)
-            out->build_id_bytes = strobe_linux_build_id((const void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz,
-                                                        out->build_id);
+            out->build_id_bytes =
+                strobe_linux_build_id((const void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz, out->build_id);
     }
 }
 
@@ -137,7 +137,7 @@ static int note(struct dl_phdr_info *info, size_t bytes, void *arg)
         return 0;
     if (is_pending && w->pending_count == PENDING_MAX)
         return 1;
-    if (e) {   /* was listed when no file could be read */
+    if (e) { /* was listed when no file could be read */
         w->pending[w->pending_count++] = e;
         return 0;
     }

@@ -55,7 +55,7 @@ bool strobe_linux_parse_map(const char *line, struct strobe_linux_map *out)
     if (!take_hex(&p, &out->start) || *p++ != '-' || !take_hex(&p, &out->end) || *p++ != ' ' || strlen(p) < 4)
         return false;
     out->is_executable = p[2] == 'x';
-    for (int word = 0; word < 4; word++)   /* rights, offset, device, inode */
+    for (int word = 0; word < 4; word++) /* rights, offset, device, inode */
         p = next_word(p);
     copy_path(out, p);
     return true;

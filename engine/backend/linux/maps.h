@@ -10,8 +10,8 @@
 
 struct strobe_linux_map {
     uint64_t start, end;
-    bool is_executable, path_cut;       /* path_cut: the path is longer than what `path` holds */
-    char path[STROBE_PATH_BYTES];       /* absolute, without the kernel's " (deleted)"; or "[stack]" and such; or "" */
+    bool is_executable, path_cut; /* path_cut: the path is longer than what `path` holds */
+    char path[STROBE_PATH_BYTES]; /* absolute, without the kernel's " (deleted)"; or "[stack]" and such; or "" */
 };
 
 /* Calls `visit` for each mapping, in order of addresses, until it returns false. Does nothing where the file cannot be

@@ -14,7 +14,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static struct strobe_handshake request;   /* the one that a process can have under way */
+static struct strobe_handshake request; /* the one that a process can have under way */
 static struct strobe_linux *signal_owner;
 static bool knows_states;
 
@@ -122,7 +122,10 @@ void strobe_linux_settle(void *ctx, uint32_t tid)
 /* Descriptors of /proc/self/task/TID/syscall, kept by thread: to open one costs more than the rest of a stop together.
  * Sampler only, in its own descriptor table. */
 enum { PROBES = 64 };
-static struct { uint32_t tid; int fd; } probes[PROBES];
+static struct {
+    uint32_t tid;
+    int fd;
+} probes[PROBES];
 
 static int open_of_task(uint32_t tid, const char *file)
 {

@@ -8,15 +8,15 @@
 
 /* An image as the dynamic linker tells of it. */
 struct loaded {
-    uint64_t start, end;          /* addresses of its loaded segments */
-    uint64_t header;              /* address of .eh_frame_hdr, or 0 */
-    uint64_t low, high;           /* the segment that holds the header */
-    uint64_t key;                 /* of its name and program headers */
+    uint64_t start, end; /* addresses of its loaded segments */
+    uint64_t header;     /* address of .eh_frame_hdr, or 0 */
+    uint64_t low, high;  /* the segment that holds the header */
+    uint64_t key;        /* of its name and program headers */
     uint64_t bias;
-    const char *name;             /* valid during the first update only, as is the next */
-    const ElfW(Dyn) *dynamic;
-    bool known;                   /* it is in the index */
-    bool stays;                   /* it is never unloaded */
+    const char *name; /* valid during the first update only, as is the next */
+    const ElfW(Dyn) * dynamic;
+    bool known; /* it is in the index */
+    bool stays; /* it is never unloaded */
 };
 
 /* An image in the index. */
@@ -29,17 +29,17 @@ struct indexed {
 /* A piece of the memory of copies. */
 struct piece {
     uint64_t offset, bytes;
-    uint32_t owner;               /* index in indexed[] + 1, or 0 when it is free */
+    uint32_t owner; /* index in indexed[] + 1, or 0 when it is free */
 };
 
 static struct {
     struct strobe_unwind_index *index;
     uint8_t *copies;
-    uint64_t copied;              /* bytes of copies that belong to pieces */
+    uint64_t copied; /* bytes of copies that belong to pieces */
     uint32_t pieces;
-    uint32_t highest;             /* entries of indexed[] that were ever used */
-    uint64_t changes;             /* of the dynamic linker's list, when it was read */
-    uint32_t count;               /* in found[] */
+    uint32_t highest; /* entries of indexed[] that were ever used */
+    uint64_t changes; /* of the dynamic linker's list, when it was read */
+    uint32_t count;   /* in found[] */
     struct loaded found[STROBE_UNWIND_IMAGES];
     struct indexed indexed[STROBE_UNWIND_IMAGES];
     struct piece piece[STROBE_UNWIND_IMAGES];
@@ -128,7 +128,7 @@ static bool list_unchanged(void)
 static const char *dynamic_strings(const struct loaded *image)
 {
     for (const ElfW(Dyn) *d = image->dynamic; d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_STRTAB)   /* an address that the dynamic linker may have relocated already */
+        if (d->d_tag == DT_STRTAB) /* an address that the dynamic linker may have relocated already */
             return (const char *)(uintptr_t)(d->d_un.d_ptr + (d->d_un.d_ptr < image->bias ? image->bias : 0));
     return NULL;
 }
@@ -299,7 +299,7 @@ struct strobe_unwind_index *strobe_unwind_images_update(const struct strobe_host
     remove_unloaded();
     for (uint32_t i = 0; i < state.count; i++)
         if (!state.found[i].known && !add_image(host, &state.found[i])) {
-            strobe_store_relaxed(&state.index->missed, 1);   /* the list changed: looked at again in the next pass */
+            strobe_store_relaxed(&state.index->missed, 1); /* the list changed: looked at again in the next pass */
             break;
         }
     return state.index;

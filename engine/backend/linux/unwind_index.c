@@ -63,7 +63,7 @@ void strobe_unwind_index_remove(struct strobe_unwind_index *x, uint32_t slot)
 {
     write_image(&x->image[slot], &(struct strobe_unwind_image){0});
     end_generation(x);
-    strobe_fence_release();   /* before what the caller writes to the image's memory, as (B) */
+    strobe_fence_release(); /* before what the caller writes to the image's memory, as (B) */
 }
 
 /* ---- the memo ---- */
@@ -143,8 +143,10 @@ static void read_image(struct strobe_unwind_slot *slot, struct strobe_unwind_ima
     *out = (struct strobe_unwind_image){
         .start = word[WORD_START],
         .end = word[WORD_END],
-        .frames = {.bytes = (const uint8_t *)(uintptr_t)word[WORD_BYTES], .size = word[WORD_SIZE],
-                   .address = word[WORD_ADDRESS], .table = word[WORD_TABLE],
+        .frames = {.bytes = (const uint8_t *)(uintptr_t)word[WORD_BYTES],
+                   .size = word[WORD_SIZE],
+                   .address = word[WORD_ADDRESS],
+                   .table = word[WORD_TABLE],
                    .base = word[WORD_ADDRESS] + (word[WORD_BASE_AND_COUNT] >> 32),
                    .count = word[WORD_BASE_AND_COUNT] & 0xffffffff},
     };
@@ -176,7 +178,7 @@ static bool find_in_image(struct strobe_unwind_slot *slot, uint64_t pc, struct s
         return false;
     read_image(slot, &image);
     if (!slot_unchanged(slot, seq))
-        return false;   /* the words may be of two images */
+        return false; /* the words may be of two images */
     if (image.frames.bytes)
         *out = strobe_eh_frame_rule(&image.frames, pc);
     if (image.frames.bytes && out->kind == STROBE_UNWIND_NONE && image_keeps_fp(slot, seq, &image.frames))

@@ -48,17 +48,20 @@
 
 enum {
 #ifdef STROBE_SMALL
-    STROBE_UNWIND_IMAGES = 2, STROBE_UNWIND_MEMO_LINES = 1, STROBE_UNWIND_MEMO_BEGIN = 1,   /* for exploration */
+    STROBE_UNWIND_IMAGES = 2,
+    STROBE_UNWIND_MEMO_LINES = 1,
+    STROBE_UNWIND_MEMO_BEGIN = 1, /* for exploration */
 #else
-    STROBE_UNWIND_IMAGES = 2048, STROBE_UNWIND_MEMO_LINES = 1 << 14,
-    STROBE_UNWIND_MEMO_BEGIN = 1 << 8,   /* lines in use at first */
+    STROBE_UNWIND_IMAGES = 2048,
+    STROBE_UNWIND_MEMO_LINES = 1 << 14,
+    STROBE_UNWIND_MEMO_BEGIN = 1 << 8, /* lines in use at first */
 #endif
     STROBE_UNWIND_IMAGE_WORDS = 7,
 };
 
 struct strobe_unwind_slot {
     strobe_a32 seq;
-    strobe_a32 keeps_fp;              /* for which seq that is known, and in its lowest bit whether; set by lookups */
+    strobe_a32 keeps_fp; /* for which seq that is known, and in its lowest bit whether; set by lookups */
     strobe_a64 word[STROBE_UNWIND_IMAGE_WORDS];
 };
 
@@ -70,10 +73,10 @@ struct strobe_unwind_memo {
 /* Zero at first use, page-aligned; about 1.2 MiB, of which only what is touched takes memory. */
 struct strobe_unwind_index {
     strobe_a32 generation;
-    strobe_a32 images;                /* slots that were ever used */
-    strobe_a32 missed;                /* 1: a pc was in no image; set by lookups, cleared by the changer */
-    strobe_a32 memo_growths;          /* lines in use: STROBE_UNWIND_MEMO_BEGIN * 4^this */
-    strobe_a32 memo_evictions;        /* rules that made room for others, since the memo grew; about */
+    strobe_a32 images;         /* slots that were ever used */
+    strobe_a32 missed;         /* 1: a pc was in no image; set by lookups, cleared by the changer */
+    strobe_a32 memo_growths;   /* lines in use: STROBE_UNWIND_MEMO_BEGIN * 4^this */
+    strobe_a32 memo_evictions; /* rules that made room for others, since the memo grew; about */
     uint32_t padding[11];
     struct strobe_unwind_slot image[STROBE_UNWIND_IMAGES];
     struct strobe_unwind_memo memo[STROBE_UNWIND_MEMO_LINES][2];
@@ -81,8 +84,8 @@ struct strobe_unwind_index {
 
 /* What is known of an image. `frames.bytes` is NULL for one without call frame information. */
 struct strobe_unwind_image {
-    uint64_t start, end;              /* addresses of its loaded segments */
-    struct strobe_eh_frame frames;    /* memory that is never unmapped */
+    uint64_t start, end;           /* addresses of its loaded segments */
+    struct strobe_eh_frame frames; /* memory that is never unmapped */
 };
 
 /* Adds an image; its slot goes to *slot. STROBE_FULL when there is none. Changer only. */

@@ -9,10 +9,10 @@ enum sort { INNERMOST, CALLER, INTERRUPTED };
 
 struct frame {
     uint64_t pc, sp, fp, lr, bx;
-    const uint64_t *general;   /* all registers; NULL when only those above are known */
+    const uint64_t *general; /* all registers; NULL when only those above are known */
     enum sort sort;
     bool fp_known, sp_known, bx_known;
-    bool doubtful;             /* a step was taken that nothing proves */
+    bool doubtful; /* a step was taken that nothing proves */
 };
 
 enum step { STEPPED, AT_END, OUT_OF_WINDOW, NO_WAY };
@@ -57,12 +57,8 @@ static enum step find_cfa(const struct strobe_unwind_rule *r, const struct frame
         return NO_WAY;
     uint64_t at = base + (uint64_t)(int64_t)r->cfa;
     switch (r->kind) {
-    case STROBE_UNWIND_FRAME:
-        *cfa = at;
-        return STEPPED;
-    case STROBE_UNWIND_PLT:
-        *cfa = at + ((f->pc & 15) >= (uint64_t)r->more ? 8 : 0);
-        return STEPPED;
+    case STROBE_UNWIND_FRAME: *cfa = at; return STEPPED;
+    case STROBE_UNWIND_PLT: *cfa = at + ((f->pc & 15) >= (uint64_t)r->more ? 8 : 0); return STEPPED;
     case STROBE_UNWIND_DEREF:
         if (!read_word(w, at, &word))
             return missing(w, at);
@@ -92,8 +88,8 @@ static void restore_kept(uint8_t saved, int16_t words, const struct frame *f, ui
     if (saved == STROBE_SAVED_LOST || saved == STROBE_SAVED_UNDEFINED)
         *known = false;
     else if (saved != STROBE_SAVED_SAME && read_saved(saved, words, f, cfa, w, value) != STEPPED)
-        *known = *known && f->sort != CALLER && saved == STROBE_SAVED_AT_CFA &&
-                 cfa + (uint64_t)((int64_t)words * 8) < f->sp;
+        *known =
+            *known && f->sort != CALLER && saved == STROBE_SAVED_AT_CFA && cfa + (uint64_t)((int64_t)words * 8) < f->sp;
 }
 
 static void leave_frame(struct frame *f, bool by_signal, uint64_t pc, uint64_t sp)
@@ -106,7 +102,7 @@ static void leave_frame(struct frame *f, bool by_signal, uint64_t pc, uint64_t s
 }
 
 #ifdef __aarch64__
-enum { SIGNAL_LR_AT = 69 };   /* words from sp: see signal_rule in eh_frame.c */
+enum { SIGNAL_LR_AT = 69 }; /* words from sp: see signal_rule in eh_frame.c */
 #endif
 
 static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *f, const struct strobe_window *w)
@@ -155,7 +151,7 @@ static enum step step_by_fp(struct frame *f, const struct strobe_window *w)
         return AT_END;
     leave_frame(f, false, pc, fp + 16);
     f->bx_known = false;
-    f->sp_known = STROBE_EH_RA == 16;   /* arm64: records may stand anywhere in their frames */
+    f->sp_known = STROBE_EH_RA == 16; /* arm64: records may stand anywhere in their frames */
     f->fp = next;
     return STEPPED;
 }
@@ -201,7 +197,7 @@ static enum step step_without_rule(const struct strobe_unwind_rule *r, const str
     bool proven = r->kind == STROBE_UNWIND_BY_FP;
 #else
     (void)host;
-    bool proven = r->kind == STROBE_UNWIND_BY_FP && f->sort == CALLER;   /* leaf functions have no record */
+    bool proven = r->kind == STROBE_UNWIND_BY_FP && f->sort == CALLER; /* leaf functions have no record */
 #endif
     if (!proven)
         f->doubtful = true;
@@ -228,9 +224,9 @@ static enum strobe_walk_end walk_end(enum step how, const struct frame *f, const
     return how == OUT_OF_WINDOW ? STROBE_WALK_CUT : STROBE_WALK_DOUBTFUL;
 }
 
-static enum strobe_walk_end walk_frames(struct strobe_unwind_index *x, const struct strobe_host *host,
-                                        struct frame *f, const struct strobe_window *w, uint64_t *frames_end,
-                                        uint32_t max, uint32_t *count)
+static enum strobe_walk_end walk_frames(struct strobe_unwind_index *x, const struct strobe_host *host, struct frame *f,
+                                        const struct strobe_window *w, uint64_t *frames_end, uint32_t max,
+                                        uint32_t *count)
 {
     uint32_t n = 0;
     enum step how = STEPPED;
@@ -246,9 +242,14 @@ enum strobe_walk_end strobe_walk_table(struct strobe_unwind_index *x, const stru
                                        const struct strobe_regs *regs, const struct strobe_window *window,
                                        uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
-    struct frame f = {.pc = strobe_frame_strip(regs->pc), .sp = regs->sp, .fp = regs->fp,
-                      .lr = strobe_frame_strip(regs->lr), .general = regs->general, .sort = INNERMOST,
-                      .fp_known = true, .sp_known = true};
+    struct frame f = {.pc = strobe_frame_strip(regs->pc),
+                      .sp = regs->sp,
+                      .fp = regs->fp,
+                      .lr = strobe_frame_strip(regs->lr),
+                      .general = regs->general,
+                      .sort = INNERMOST,
+                      .fp_known = true,
+                      .sp_known = true};
 #ifdef __x86_64__
     f.bx = regs->general[STROBE_EH_BX];
     f.bx_known = true;
@@ -279,8 +280,7 @@ static enum strobe_walk_end walk_hooked(uint64_t frame, const struct strobe_wind
     struct frame f = {.sp = frame, .fp = frame, .sort = CALLER, .fp_known = true};
     enum step how = step_by_fp(&f, stack);
     *count = 0;
-    return how == STEPPED ? walk_frames(used_index, NULL, &f, stack, frames_end, max, count)
-                          : walk_end(how, &f, stack);
+    return how == STEPPED ? walk_frames(used_index, NULL, &f, stack, frames_end, max, count) : walk_end(how, &f, stack);
 }
 
 static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const struct strobe_window *stack,
@@ -291,5 +291,7 @@ static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const str
 }
 
 const struct strobe_unwinder strobe_unwinder_table = {
-    .self = walk_self, .hooked = walk_hooked, .copied = walk_copied,
+    .self = walk_self,
+    .hooked = walk_hooked,
+    .copied = walk_copied,
 };

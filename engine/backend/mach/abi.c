@@ -40,10 +40,10 @@
 #include <mach-o/fat.h>
 #endif
 
-#define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type)
+#define SIZE(type, bytes)         _Static_assert(sizeof(type) == (bytes), #type)
 #define PLACE(type, field, bytes) _Static_assert(offsetof(type, field) == (bytes), #type "." #field)
-#define VALUE(name, value) _Static_assert((name) == (value), #name)
-#define TYPE(name, ...) _Static_assert(__builtin_types_compatible_p(__typeof__(name), __VA_ARGS__), #name)
+#define VALUE(name, value)        _Static_assert((name) == (value), #name)
+#define TYPE(name, ...)           _Static_assert(__builtin_types_compatible_p(__typeof__(name), __VA_ARGS__), #name)
 
 /* ---- Mach */
 
@@ -232,7 +232,7 @@ TYPE(os_unfair_lock_lock, void(os_unfair_lock_t));
 TYPE(os_unfair_lock_trylock, bool(os_unfair_lock_t));
 TYPE(os_unfair_lock_unlock, void(os_unfair_lock_t));
 
-#undef dispatch_once_f     /* Apple's looks by itself first */
+#undef dispatch_once_f /* Apple's looks by itself first */
 SIZE(dispatch_once_t, 8);
 SIZE(dispatch_time_t, 8);
 VALUE(DISPATCH_TIME_NOW, 0);

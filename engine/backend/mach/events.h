@@ -38,14 +38,14 @@
 #include <errno.h>
 #include <pthread_np.h>
 
-#define STROBE_MACH_OBJECT(p) ((uint64_t)(uintptr_t)(p))
+#define STROBE_MACH_OBJECT(p)  ((uint64_t)(uintptr_t)(p))
 #define STROBE_MACH_PORT(name) (UINT64_C(1) << 63 | (name))
 
 enum { STROBE_MACH_WRITTEN = 4 };
 
 /* What a thread keeps for its hooks between two of them. Its own. */
 struct strobe_mach_local {
-    uint64_t written[STROBE_MACH_WRITTEN];   /* rwlocks that it has for writing; 0 = a free place */
+    uint64_t written[STROBE_MACH_WRITTEN]; /* rwlocks that it has for writing; 0 = a free place */
 };
 
 /* All of a capture in a process. */
@@ -53,11 +53,11 @@ struct strobe_mach {
     struct strobe_mach_host host;
     struct strobe_engine engine;
     struct strobe_mach_threads *threads;
-    struct strobe_mach_local *local;     /* one for each of the engine's threads */
-    strobe_a64 *claims;                  /* who has registered which thread; events_threads.c */
+    struct strobe_mach_local *local; /* one for each of the engine's threads */
+    strobe_a64 *claims;              /* who has registered which thread; events_threads.c */
     uint32_t claims_mask;
-    strobe_a32 registering;              /* threads that are about to register */
-    uint32_t capture;                    /* number of the present one in this process, from 1 */
+    strobe_a32 registering; /* threads that are about to register */
+    uint32_t capture;       /* number of the present one in this process, from 1 */
     struct strobe_mach_status status;
 };
 extern struct strobe_mach strobe_mach;
@@ -116,7 +116,7 @@ void strobe_mach_series(struct strobe_sampler *sampler, bool last);
 #define STROBE_MACH_HERE                                                                                               \
     (struct strobe_site)                                                                                               \
     {                                                                                                                  \
-        (uint64_t)(uintptr_t)__builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)              \
+        (uint64_t)(uintptr_t) __builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)             \
     }
 
 static inline void strobe_mach_point(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg,

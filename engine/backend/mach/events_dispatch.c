@@ -25,7 +25,9 @@ static dispatch_function_t function_of(const void *block)
 }
 
 /* libdispatch's own code, where that is an image that the loader tells of. */
-static struct { uint64_t start, end; } libdispatch;
+static struct {
+    uint64_t start, end;
+} libdispatch;
 
 static bool is_plain(const void *block)
 {
@@ -45,7 +47,7 @@ struct awaited {
     struct strobe_mach_scope scope;
     pthread_t thread;
     uint64_t what;
-    enum strobe_release ends;        /* what its end is to who waits */
+    enum strobe_release ends; /* what its end is to who waits */
     bool begun;
     void *context;
     dispatch_function_t function;
@@ -72,7 +74,10 @@ static void run_awaited(void *p)
 static STROBE_ALWAYS_INLINE struct awaited await(struct strobe_thread *t, const void *what, enum strobe_release ends,
                                                  void *context, dispatch_function_t function, struct strobe_site site)
 {
-    struct awaited a = {.thread = pthread_self(), .what = STROBE_MACH_OBJECT(what), .ends = ends, .context = context,
+    struct awaited a = {.thread = pthread_self(),
+                        .what = STROBE_MACH_OBJECT(what),
+                        .ends = ends,
+                        .context = context,
                         .function = function};
     a.scope = strobe_mach_open_on(t, STROBE_KIND_MUTEX, a.what, site);
     strobe_mach_waits(&a.scope, a.what);
@@ -167,7 +172,7 @@ static void once_block(dispatch_once_t *once, void *block)
 enum { TASKS = 1024 };
 
 struct task {
-    strobe_a32 next;                 /* index + 1 of the next free one; 0 = none */
+    strobe_a32 next; /* index + 1 of the next free one; 0 = none */
     void *block, *context;
     dispatch_function_t function;
     dispatch_queue_t queue;

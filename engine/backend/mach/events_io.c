@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #ifndef F_FULLFSYNC
-#define F_FULLFSYNC 51   /* to the medium itself; of Darwin only */
+#define F_FULLFSYNC 51 /* to the medium itself; of Darwin only */
 #endif
 
-#define FD(fd) ((uint64_t)(unsigned)(fd))
+#define FD(fd)                ((uint64_t)(unsigned)(fd))
 #define OPEN(kind, arg, call) struct strobe_mach_scope scope = strobe_mach_open(kind, arg, STROBE_MACH_HERE, call)
 
 /* ---- files */
@@ -212,8 +212,8 @@ static int hook_select(int count, fd_set *r, fd_set *w, fd_set *e, struct timeva
 
 #ifdef __APPLE__
 /* What Apple's header makes of select where _DARWIN_C_SOURCE is asked for: one that takes any number of descriptors. */
-int select_extended(int count, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
-    __asm__("_select$DARWIN_EXTSN");
+int select_extended(int count, fd_set *r, fd_set *w, fd_set *e,
+                    struct timeval *timeout) __asm__("_select$DARWIN_EXTSN");
 
 static int hook_select_extended(int count, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout)
 {

@@ -17,12 +17,14 @@
 
 enum { TURNS = 16 };
 
-struct turn { strobe_a64 begin, end; };   /* ticks */
+struct turn {
+    strobe_a64 begin, end;
+}; /* ticks */
 
-static struct turn turns[TURNS];          /* late ones, at their number modulo TURNS */
+static struct turn turns[TURNS]; /* late ones, at their number modulo TURNS */
 static strobe_a32 turns_noted, turns_told;
-static strobe_a64 turn_began;             /* of the one under way; 0: it waits */
-static strobe_a32 main_thread;            /* its index + 1; 0: no turn seen yet */
+static strobe_a64 turn_began;  /* of the one under way; 0: it waits */
+static strobe_a32 main_thread; /* its index + 1; 0: no turn seen yet */
 
 static void turn_ends(void)
 {
@@ -55,9 +57,7 @@ static void new_message(struct strobe_thread *t)
  * name, and waited for by the set's: that has no waker. */
 static enum strobe_wake wake_of(mach_msg_return_t r)
 {
-    return r == KERN_SUCCESS         ? STROBE_WAKE_RELEASED
-           : r == MACH_RCV_TIMED_OUT ? STROBE_WAKE_TIMEOUT
-                                     : STROBE_WAKE_NONE;
+    return r == KERN_SUCCESS ? STROBE_WAKE_RELEASED : r == MACH_RCV_TIMED_OUT ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_NONE;
 }
 
 static mach_msg_return_t call(const struct strobe_mach_scope *s, mach_msg_header_t *message, mach_msg_option_t option,
@@ -74,13 +74,11 @@ static mach_msg_return_t hook_mach_msg(mach_msg_header_t *message, mach_msg_opti
                                        mach_port_name_t notify)
 {
     bool waits = option & MACH_RCV_MSG && !(option & MACH_SEND_MSG);
-    struct strobe_mach_scope s =
-        strobe_mach_open(waits ? STROBE_KIND_POLL : STROBE_KIND_IPC, STROBE_MACH_PORT(from), STROBE_MACH_HERE,
-                         "mach_msg");
+    struct strobe_mach_scope s = strobe_mach_open(waits ? STROBE_KIND_POLL : STROBE_KIND_IPC, STROBE_MACH_PORT(from),
+                                                  STROBE_MACH_HERE, "mach_msg");
     bool is_main = s.token && s.thread->entry->is_main;
     if (option & MACH_SEND_MSG && s.token)
-        strobe_mach_releases(s.thread, STROBE_MACH_PORT(message->msgh_remote_port), STROBE_RELEASE_TARGET,
-                             s.site);
+        strobe_mach_releases(s.thread, STROBE_MACH_PORT(message->msgh_remote_port), STROBE_RELEASE_TARGET, s.site);
     if (!waits)
         return call(&s, message, option, send_size, room, from, timeout_ms, notify);
     if (is_main)
@@ -90,7 +88,7 @@ static mach_msg_return_t hook_mach_msg(mach_msg_header_t *message, mach_msg_opti
     strobe_mach_woken(&s, STROBE_MACH_PORT(from), wake_of(r), false);
     bool counts = strobe_mach_is_open(&s);
     strobe_mach_close(&s);
-    if (counts && !strobe_mach.engine.config.message_per_poll)   /* else the scope does */
+    if (counts && !strobe_mach.engine.config.message_per_poll) /* else the scope does */
         new_message(s.thread);
     if (counts && is_main)
         turn_begins(s.thread);
@@ -104,7 +102,7 @@ static const struct strobe_rebinding rebindings[] = {
 
 /* ---- the system's loop (CoreFoundation's CFRunLoop.h), which the app may or may not have */
 
-enum { BEFORE_WAITING = 1 << 5, AFTER_WAITING = 1 << 6 };   /* kCFRunLoopBeforeWaiting, kCFRunLoopAfterWaiting */
+enum { BEFORE_WAITING = 1 << 5, AFTER_WAITING = 1 << 6 }; /* kCFRunLoopBeforeWaiting, kCFRunLoopAfterWaiting */
 
 typedef void observed(void *observer, unsigned long activity, void *info);
 static void *observer;
@@ -256,6 +254,6 @@ void strobe_mach_series(struct strobe_sampler *s, bool last)
     uint64_t now = strobe_mach_now();
     if (!(strobe_mach.status.on >> STROBE_MACH_SERIES & 1) || (!strobe_series_due(s, &due, now) && !last))
         return;
-    write_turns(s, now);   /* first: a stack is the sampler's last record, while nothing has been written after it */
+    write_turns(s, now); /* first: a stack is the sampler's last record, while nothing has been written after it */
     write_values(s, now);
 }

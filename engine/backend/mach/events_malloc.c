@@ -29,7 +29,7 @@ static bool start(char *why, size_t why_bytes)
 {
     uint64_t was = strobe_load_acquire(word());
     (void)why, (void)why_bytes;
-    if (was != STROBE_MACH_OBJECT(logger))   /* it stays when somebody has put another beside it */
+    if (was != STROBE_MACH_OBJECT(logger)) /* it stays when somebody has put another beside it */
         before = (malloc_logger_t *)(uintptr_t)was;
     strobe_store_release(word(), STROBE_MACH_OBJECT(logger));
     return true;

@@ -20,9 +20,9 @@
 
 enum { CLAIMED = 1, REFUSED = 2, FIRST = 3 };
 
-#define OWN ((void *)1)              /* key: the thread is the engine's */
-#define BUSY ((void *)2)             /* key: it registers */
-#define LAST_ROUND 0x80000000u       /* in a key's state: it is about to end */
+#define OWN        ((void *)1) /* key: the thread is the engine's */
+#define BUSY       ((void *)2) /* key: it registers */
+#define LAST_ROUND 0x80000000u /* in a key's state: it is about to end */
 
 static pthread_key_t key;
 static bool key_made, installed;
@@ -161,7 +161,7 @@ static struct strobe_thread *register_self(void)
 {
     int saved = errno;
     struct strobe_thread *t = NULL;
-    pthread_setspecific(key, BUSY);   /* what follows may meet hooks */
+    pthread_setspecific(key, BUSY); /* what follows may meet hooks */
     strobe_add_acq_rel(&strobe_mach.registering, 1);
     strobe_fence_seq_cst();
     if (strobe_switched() != STROBE_OFF) {
@@ -234,9 +234,8 @@ void strobe_mach_thread_found(void *ctx, const struct strobe_mach_found *found)
     if (!c || !mine)
         return;
     struct strobe_stack_bounds stack = stack_behind(found->port);
-    settle(c, found->tid,
-           strobe_thread_attach(&strobe_mach.engine, found->tid, found->is_main, found->name, &stack));
-    strobe_local = local;   /* the calling thread is not who was attached */
+    settle(c, found->tid, strobe_thread_attach(&strobe_mach.engine, found->tid, found->is_main, found->name, &stack));
+    strobe_local = local; /* the calling thread is not who was attached */
 }
 
 /* ---- ends */
@@ -252,7 +251,7 @@ static void sign_off(uint32_t state)
         uint32_t tid = t->entry->tid;
         strobe_point_forced(t, STROBE_KIND_THREAD, 0, STROBE_MACH_HERE);
         if (pthread_getname_np(pthread_self(), name, sizeof name) == 0)
-            strobe_thread_rename(t, name);   /* it may have been given since it was met */
+            strobe_thread_rename(t, name); /* it may have been given since it was met */
         strobe_hand_over(t, STROBE_MACH_OBJECT(pthread_self()), STROBE_RELEASE_ALL, STROBE_MACH_HERE);
         strobe_thread_detach(t);
         strobe_mach_threads_drop(strobe_mach.threads, tid);
@@ -278,7 +277,7 @@ static void ends(void *p)
 static void terminates(void)
 {
     uint32_t tid = self_tid();
-    strobe_add_acq_rel(&strobe_mach.registering, 1);   /* the claims stay those of one capture */
+    strobe_add_acq_rel(&strobe_mach.registering, 1); /* the claims stay those of one capture */
     strobe_fence_seq_cst();
     const strobe_a64 *c = tid && strobe_switched() != STROBE_OFF ? claim_of(tid) : NULL;
     uint32_t state = c ? (uint32_t)strobe_load_acquire(c) : 0;

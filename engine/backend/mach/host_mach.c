@@ -6,8 +6,8 @@
 #include <time.h>
 
 enum {
-    PAGE_LEAST = 4096,           /* pages are as large, or a multiple */
-    LOOKS_AT_ONCE = 4,           /* at a thread that was told to stop, before others get to run meanwhile */
+    PAGE_LEAST = 4096, /* pages are as large, or a multiple */
+    LOOKS_AT_ONCE = 4, /* at a thread that was told to stop, before others get to run meanwhile */
     RESUME_TRIES = 3,
 };
 #define PAUSE_NS UINT64_C(20000)
@@ -54,14 +54,11 @@ static void sleep_until(void *ctx, uint64_t deadline_ticks)
 static enum strobe_status status_of(kern_return_t answer)
 {
     switch (answer) {
-    case KERN_SUCCESS:
-        return STROBE_OK;
+    case KERN_SUCCESS: return STROBE_OK;
     case KERN_TERMINATED:
     case MACH_SEND_INVALID_DEST:
-    case KERN_INVALID_ARGUMENT:
-        return STROBE_GONE;
-    default:
-        return STROBE_UNSUPPORTED;
+    case KERN_INVALID_ARGUMENT: return STROBE_GONE;
+    default: return STROBE_UNSUPPORTED;
     }
 }
 
@@ -126,8 +123,10 @@ static enum strobe_status registers(mach_port_t port, struct strobe_regs *out)
     mach_msg_type_number_t count = ARM_THREAD_STATE64_COUNT;
     enum strobe_status status = status_of(thread_get_state(port, ARM_THREAD_STATE64, (thread_state_t)&r, &count));
     if (status == STROBE_OK)
-        *out = (struct strobe_regs){.pc = strobe_frame_strip(r.__pc), .sp = strobe_frame_strip(r.__sp),
-                                    .fp = strobe_frame_strip(r.__fp), .lr = strobe_frame_strip(r.__lr)};
+        *out = (struct strobe_regs){.pc = strobe_frame_strip(r.__pc),
+                                    .sp = strobe_frame_strip(r.__sp),
+                                    .fp = strobe_frame_strip(r.__fp),
+                                    .lr = strobe_frame_strip(r.__lr)};
 #else
     x86_thread_state64_t r;
     mach_msg_type_number_t count = x86_THREAD_STATE64_COUNT;
@@ -197,7 +196,7 @@ static enum strobe_status suspend(void *ctx, uint32_t tid, const strobe_a32 *blo
     enum strobe_status status = port_of(h, tid, &port);
     if (status != STROBE_OK)
         return status;
-    uint64_t since = mach_absolute_time();   /* before: what comes between suspend and hold is beyond the watchdog */
+    uint64_t since = mach_absolute_time(); /* before: what comes between suspend and hold is beyond the watchdog */
     status = status_of(thread_suspend(port));
     if (status != STROBE_OK) {
         strobe_mach_threads_done(h->threads);
@@ -281,20 +280,21 @@ static uint64_t ticks_per_second(void)
 void strobe_mach_host_init(struct strobe_mach_host *h, struct strobe_mach_threads *threads)
 {
     *h = (struct strobe_mach_host){
-        .host = {
-            .ticks = ticks,
-            .self_cpu_ns = self_cpu_ns,
-            .self_usage = self_usage,
-            .thread_cpu_ns = thread_cpu_ns,
-            .thread_runs = thread_runs,
-            .suspend = suspend,
-            .settle = settle,
-            .resume = resume,
-            .read = read_memory,
-            .sleep_until = sleep_until,
-            .ctx = h,
-            .ticks_per_second = ticks_per_second(),
-        },
+        .host =
+            {
+                .ticks = ticks,
+                .self_cpu_ns = self_cpu_ns,
+                .self_usage = self_usage,
+                .thread_cpu_ns = thread_cpu_ns,
+                .thread_runs = thread_runs,
+                .suspend = suspend,
+                .settle = settle,
+                .resume = resume,
+                .read = read_memory,
+                .sleep_until = sleep_until,
+                .ctx = h,
+                .ticks_per_second = ticks_per_second(),
+            },
         .threads = threads,
         .task = mach_task_self(),
     };

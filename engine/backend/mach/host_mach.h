@@ -39,15 +39,15 @@
 #include "engine/capture/hold.h"
 
 #define STROBE_MACH_WATCHDOG_NS UINT64_C(200000000)
-#define STROBE_MACH_WALK_NS UINT64_C(5000000000)
+#define STROBE_MACH_WALK_NS     UINT64_C(5000000000)
 
 struct strobe_mach_host {
-    struct strobe_host host;              /* hand &h->host to the engine */
+    struct strobe_host host; /* hand &h->host to the engine */
     struct strobe_mach_threads *threads;
     mach_port_t task;
-    struct strobe_hold hold;              /* the port of the thread that stands */
-    strobe_a32 letting_go;                /* 1: the watchdog may be about to resume a thread */
-    bool kept;                            /* sampler only: that thread's port is to be given back after that */
+    struct strobe_hold hold; /* the port of the thread that stands */
+    strobe_a32 letting_go;   /* 1: the watchdog may be about to resume a thread */
+    bool kept;               /* sampler only: that thread's port is to be given back after that */
 };
 
 /* Fills in h->host for this task. Ticks are those of mach_absolute_time. Both must outlive the engine. Start only. */

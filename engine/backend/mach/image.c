@@ -23,7 +23,7 @@ static bool read_segment(struct strobe_mach_image *i, const struct segment_comma
         s->filesize > s->vmsize)
         return false;
     if (!s->initprot)
-        return true;   /* __PAGEZERO: nothing is there */
+        return true; /* __PAGEZERO: nothing is there */
     i->start = start < i->start ? start : i->start;
     i->end = start + s->vmsize > i->end ? start + s->vmsize : i->end;
     if (start == (uint64_t)(uintptr_t)i->header) {

@@ -11,13 +11,13 @@
 struct strobe_mach_image {
     const struct mach_header_64 *header;
     intptr_t slide;
-    uint64_t start, end;                        /* [start, end): all its segments, as mapped */
-    uint64_t text_start, text_end;              /* the segment that begins with the header */
+    uint64_t start, end;           /* [start, end): all its segments, as mapped */
+    uint64_t text_start, text_end; /* the segment that begins with the header */
     const struct segment_command_64 *linkedit;
     const struct symtab_command *symtab;
     const struct dysymtab_command *dysymtab;
     const struct uuid_command *uuid;
-    const char *name;                           /* as its file calls itself (LC_ID_DYLIB), "" when it does not */
+    const char *name; /* as its file calls itself (LC_ID_DYLIB), "" when it does not */
 };
 
 /* Reads the header's commands; what is not there is NULL. False: they do not fit together. */

@@ -11,10 +11,10 @@ enum { IMAGES_MAX = 4096 };
 
 /* One that the loader has. */
 struct known {
-    const struct mach_header_64 *header;    /* NULL: a free place */
+    const struct mach_header_64 *header; /* NULL: a free place */
     intptr_t slide;
     uint64_t start, end, code_start, code_end;
-    struct strobe_image_entry *entry;       /* of the present capture; NULL: none */
+    struct strobe_image_entry *entry; /* of the present capture; NULL: none */
 };
 
 /* The lock is held for no longer than an image takes, and never while the loader is called. */

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { STROBE_MACH_REBOUND_MAX = 1 << 15 };   /* pointers of all images; at most some thirty of each are ours */
+enum { STROBE_MACH_REBOUND_MAX = 1 << 15 }; /* pointers of all images; at most some thirty of each are ours */
 
 /* Begins: all images there are, and those that come. `rebindings` and `room` (STROBE_MACH_REBOUND_MAX) stay the
  * caller's until the end. Returns whether every pointer could be hooked. Start only. */

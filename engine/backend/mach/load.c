@@ -19,8 +19,8 @@ __attribute__((constructor)) static void enter(void)
 {
     const char *path = getenv("STROBE_SESSION");
     char why[512];
-    if (path && strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why) !=
-                    STROBE_OK)
+    if (path &&
+        strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why) != STROBE_OK)
         say(why);
 }
 

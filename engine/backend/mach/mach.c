@@ -17,8 +17,8 @@ static strobe_a32 life;
 
 /* Allocations last, so that what the start itself does is not told. Taken out in reverse. */
 static const struct strobe_mach_feature *const features[] = {
-    &strobe_mach_feature_locks, &strobe_mach_feature_dispatch, &strobe_mach_feature_io, &strobe_mach_feature_time,
-    &strobe_mach_feature_loop,  &strobe_mach_feature_malloc,
+    &strobe_mach_feature_locks, &strobe_mach_feature_dispatch, &strobe_mach_feature_io,
+    &strobe_mach_feature_time,  &strobe_mach_feature_loop,     &strobe_mach_feature_malloc,
 };
 enum { FEATURES = sizeof features / sizeof features[0], REBINDINGS_MAX = 128 };
 static bool in_place[FEATURES];
@@ -28,7 +28,11 @@ static struct strobe_rebinding rebindings[REBINDINGS_MAX];
 
 /* Hooks that looked at the switch just before it was turned off may use a capture's memory for some instructions yet.
  * So that stays until the capture after the next begins. */
-struct memory { vm_address_t all; size_t bytes; struct strobe_session session; };
+struct memory {
+    vm_address_t all;
+    size_t bytes;
+    struct strobe_session session;
+};
 static struct memory present, previous;
 
 static size_t whole_pages(size_t bytes)
@@ -46,7 +50,9 @@ static void release(struct memory *m)
 }
 
 /* All that a capture needs beside its session, in this order. Only what is used of it is ever touched. */
-struct parts { size_t engine, threads, local, claims, rebound; };
+struct parts {
+    size_t engine, threads, local, claims, rebound;
+};
 
 static struct parts parts_of(const struct strobe_config *c)
 {
@@ -92,7 +98,7 @@ static void place_switch(void)
 
 static void switch_on(bool samples)
 {
-    bool delayed = strobe_mach.engine.config.delay_ns && samples;   /* the sampler ends it */
+    bool delayed = strobe_mach.engine.config.delay_ns && samples; /* the sampler ends it */
     strobe_store_seq_cst(strobe_switch, delayed ? STROBE_PAUSED : STROBE_ON);
 }
 
@@ -130,8 +136,8 @@ static struct strobe_clock_pair clock_pair(void)
     struct strobe_clock_pair p = {.ticks = strobe_mach_now()};
     p.boottime_ns = clock_ns(CLOCK_MONOTONIC);
     p.realtime_ns = clock_ns(CLOCK_REALTIME);
-    p.monotonic_ns = p.ticks / h->ticks_per_second * 1000000000u +
-                     p.ticks % h->ticks_per_second * 1000000000u / h->ticks_per_second;
+    p.monotonic_ns =
+        p.ticks / h->ticks_per_second * 1000000000u + p.ticks % h->ticks_per_second * 1000000000u / h->ticks_per_second;
     return p;
 }
 
@@ -270,8 +276,8 @@ enum strobe_status strobe_mach_start(const struct strobe_mach_options *options, 
 {
     uint32_t idle = IDLE;
     if (!strobe_cas_acquire(&life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, why, why_bytes, idle == STUCK ? "the last capture's threads have not ended"
-                                                                   : "a capture is under way");
+        return refuse(STROBE_EXISTS, why, why_bytes,
+                      idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
     if (!strobe_mach_threads_begin()) {
         strobe_store_release(&life, IDLE);
         return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the app has used up its thread-specific keys");

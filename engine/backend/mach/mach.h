@@ -19,23 +19,23 @@
 
 /* Groups of hooks, as bits of strobe_mach_options.without. */
 enum strobe_mach_use {
-    STROBE_MACH_MALLOC,      /* malloc_logger: allocations, releases */
-    STROBE_MACH_LOCKS,       /* pthread mutex, rwlock, condition; os_unfair_lock; who let whom go */
-    STROBE_MACH_DISPATCH,    /* dispatch sync, async, once, semaphore, group wait */
-    STROBE_MACH_IO,          /* files, sockets, polls, sleeps */
-    STROBE_MACH_TIME,        /* reads of the clock */
-    STROBE_MACH_SERIES,      /* process CPU, memory footprint, threads; hitches and hangs of the main run loop */
+    STROBE_MACH_MALLOC,   /* malloc_logger: allocations, releases */
+    STROBE_MACH_LOCKS,    /* pthread mutex, rwlock, condition; os_unfair_lock; who let whom go */
+    STROBE_MACH_DISPATCH, /* dispatch sync, async, once, semaphore, group wait */
+    STROBE_MACH_IO,       /* files, sockets, polls, sleeps */
+    STROBE_MACH_TIME,     /* reads of the clock */
+    STROBE_MACH_SERIES,   /* process CPU, memory footprint, threads; hitches and hangs of the main run loop */
     STROBE_MACH_USES
 };
 
 struct strobe_mach_options {
-    const char *session_path;      /* an existing, fresh session (strobe_session_create) */
-    uint32_t without;              /* bit per enum strobe_mach_use: not wanted */
+    const char *session_path; /* an existing, fresh session (strobe_session_create) */
+    uint32_t without;         /* bit per enum strobe_mach_use: not wanted */
 };
 
 struct strobe_mach_status {
-    uint32_t on;                               /* groups in place */
-    char off[STROBE_MACH_USES][96];            /* why each other one is not; "" = it is on */
+    uint32_t on;                    /* groups in place */
+    char off[STROBE_MACH_USES][96]; /* why each other one is not; "" = it is on */
 };
 
 /* Begins a capture. STROBE_EXISTS: one is under way. STROBE_UNSUPPORTED, STROBE_BAD_INPUT, STROBE_IO and what

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { NOT_YET, RUNS, ENDED };                       /* state of one of them */
-enum { WAIT_TRIES = 5000, WAIT_NS = 1000 * 1000 };   /* for one to begin or end: 5 s */
-enum { LOOK_NS = 100 * 1000 * 1000 };                /* between two looks for threads that meet no hook */
+enum { NOT_YET, RUNS, ENDED };                     /* state of one of them */
+enum { WAIT_TRIES = 5000, WAIT_NS = 1000 * 1000 }; /* for one to begin or end: 5 s */
+enum { LOOK_NS = 100 * 1000 * 1000 };              /* between two looks for threads that meet no hook */
 
 struct own {
     void (*work)(const struct own *self);
@@ -102,7 +102,7 @@ static bool begins(struct own *o)
 bool strobe_mach_own_threads_start(void)
 {
     sigset_t all, before;
-    sigfillset(&all);   /* none of the app's is ever delivered to them */
+    sigfillset(&all); /* none of the app's is ever delivered to them */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     strobe_store_relaxed(&watchdog_stop, 0);
     strobe_mach.host.host.between_passes = between_passes;

@@ -13,8 +13,8 @@
 #endif
 
 enum {
-    PAGE = 4096,         /* the least there is: the kernel rounds to its own */
-    PROTECT_TRIES = 3,   /* it may be short of memory for a moment, and a hook that stays is a capture's last */
+    PAGE = 4096,       /* the least there is: the kernel rounds to its own */
+    PROTECT_TRIES = 3, /* it may be short of memory for a moment, and a hook that stays is a capture's last */
 };
 
 /* ---- pointers ---- */
@@ -55,7 +55,10 @@ static uint64_t value_for(void *function, void **at, bool is_signed)
 
 /* ---- pages that are not writable ---- */
 
-struct pages { vm_address_t start; vm_size_t bytes; };   /* writable for now; bytes 0: none are */
+struct pages {
+    vm_address_t start;
+    vm_size_t bytes;
+}; /* writable for now; bytes 0: none are */
 
 static bool protect(const struct pages *p, vm_prot_t to)
 {
@@ -94,7 +97,7 @@ struct tables {
 struct place {
     void **pointers;
     uint64_t count;
-    const uint32_t *indirect;        /* of the pointers, one each */
+    const uint32_t *indirect; /* of the pointers, one each */
     bool is_lazy, is_signed, read_only;
 };
 
@@ -105,8 +108,8 @@ static bool read_tables(struct tables *t)
     const struct dysymtab_command *d = t->image.dysymtab;
     t->symbols = strobe_mach_image_linkedit(&t->image, s->symoff, (uint64_t)s->nsyms * sizeof *t->symbols);
     t->strings = strobe_mach_image_linkedit(&t->image, s->stroff, s->strsize);
-    t->indirect = strobe_mach_image_linkedit(&t->image, d->indirectsymoff,
-                                             (uint64_t)d->nindirectsyms * sizeof *t->indirect);
+    t->indirect =
+        strobe_mach_image_linkedit(&t->image, d->indirectsymoff, (uint64_t)d->nindirectsyms * sizeof *t->indirect);
     return t->symbols && t->strings && t->indirect && (uintptr_t)t->symbols % _Alignof(uint64_t) == 0 &&
            (uintptr_t)t->indirect % _Alignof(uint32_t) == 0;
 }
@@ -272,7 +275,7 @@ enum strobe_status strobe_rebind_image(const struct mach_header_64 *header, intp
     if (!strobe_mach_image_read(header, slide, &t.image))
         return STROBE_BAD_INPUT;
     if (!t.image.symtab || !t.image.dysymtab)
-        return STROBE_OK;   /* it calls nobody by name */
+        return STROBE_OK; /* it calls nobody by name */
     if (!read_tables(&t) || !visit(&t, has_its_names, NULL))
         return STROBE_BAD_INPUT;
     visit(&t, exchange_section, &e);

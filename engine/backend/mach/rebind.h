@@ -22,13 +22,17 @@
 
 /* What is to be called in place of a symbol. */
 struct strobe_rebinding {
-    const char *symbol;        /* as C has it, without the leading underscore */
+    const char *symbol; /* as C has it, without the leading underscore */
     void *hook;
-    void *genuine;             /* the function itself, which pointers are bound to; NULL: it is not there, nor hooked */
+    void *genuine; /* the function itself, which pointers are bound to; NULL: it is not there, nor hooked */
 };
 
 /* A pointer that was changed. `read_only`: its page is not writable but while we change it. */
-struct strobe_rebound { void **at; void *was; uint32_t rebinding, read_only; };
+struct strobe_rebound {
+    void **at;
+    void *was;
+    uint32_t rebinding, read_only;
+};
 
 /* Changes the pointers of one image that is mapped at `header`. Fills log[*count ...] of `room`. STROBE_FULL: no room
  * for some, STROBE_UNSUPPORTED: some can't be written; these were left alone. STROBE_BAD_INPUT: the header does not fit

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* What stands in a slot in the place of a port: see the header. No port has these names. */
-#define ENDED MACH_PORT_NULL
-#define LEFT MACH_PORT_DEAD
+#define ENDED   MACH_PORT_NULL
+#define LEFT    MACH_PORT_DEAD
 #define CLAIMED ((mach_port_t)(MACH_PORT_DEAD - 1))
 
 /* In in_use: the port in use was taken out meanwhile, its right is the sampler's to give back. No word of a slot. */
@@ -70,8 +70,8 @@ static bool change(struct strobe_mach_threads *t, uint32_t slot, uint64_t from, 
 /* Where a thread stands, or else where there is room for it; NO_SLOT: nowhere. */
 struct place {
     uint32_t slot;
-    bool known;                  /* it stands there */
-    uint64_t word;               /* what the slot held */
+    bool known;    /* it stands there */
+    uint64_t word; /* what the slot held */
 };
 
 static struct place find(const struct strobe_mach_threads *t, uint32_t tid)
@@ -177,7 +177,7 @@ static void mark_left(struct strobe_mach_threads *t, uint32_t tid)
 void strobe_mach_threads_drop(struct strobe_mach_threads *t, uint32_t tid)
 {
     mark_left(t, tid);
-    strobe_fence_seq_cst();   /* a look that puts it in at the same time sees the mark, or is seen here */
+    strobe_fence_seq_cst(); /* a look that puts it in at the same time sees the mark, or is seen here */
     for (uint32_t i = 0; i < STROBE_MACH_TABLE_PROBES; i++) {
         uint32_t slot = slot_at(tid, i);
         uint64_t there = strobe_load_acquire(&t->at[slot]);

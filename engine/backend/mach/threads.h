@@ -34,23 +34,23 @@
 
 enum {
 #ifdef STROBE_SMALL
-    STROBE_MACH_TABLE_SLOTS = 2,         /* for exploration: the algorithm does not depend on it */
+    STROBE_MACH_TABLE_SLOTS = 2, /* for exploration: the algorithm does not depend on it */
     STROBE_MACH_TABLE_PROBES = 2,
 #else
-    STROBE_MACH_TABLE_SLOTS = 16384,     /* a power of two, at least twice as many as there are threads */
-    STROBE_MACH_TABLE_PROBES = 64,       /* most slots read to find one */
+    STROBE_MACH_TABLE_SLOTS = 16384, /* a power of two, at least twice as many as there are threads */
+    STROBE_MACH_TABLE_PROBES = 64,   /* most slots read to find one */
 #endif
 };
 
 /* Zero at first. */
 struct strobe_mach_threads {
-    strobe_a64 in_use;                               /* 0, the sampler's word, or that its right is left to it */
-    mach_port_t used;                                /* from here on: sampler only. The port in use */
+    strobe_a64 in_use; /* 0, the sampler's word, or that its right is left to it */
+    mach_port_t used;  /* from here on: sampler only. The port in use */
     uint32_t looks, main_tid;
-    uint32_t seen[STROBE_MACH_TABLE_SLOTS];          /* by slot: the look that met its thread last */
-    uint32_t missed[STROBE_MACH_TABLE_SLOTS];        /* by slot: id of the thread that the last look did not meet */
-    uint32_t slot_of_port[STROBE_MACH_TABLE_SLOTS];  /* by hash of a port: slot + 1, a guess */
-    strobe_a64 at[STROBE_MACH_TABLE_SLOTS];          /* any thread: id << 32 | port */
+    uint32_t seen[STROBE_MACH_TABLE_SLOTS];         /* by slot: the look that met its thread last */
+    uint32_t missed[STROBE_MACH_TABLE_SLOTS];       /* by slot: id of the thread that the last look did not meet */
+    uint32_t slot_of_port[STROBE_MACH_TABLE_SLOTS]; /* by hash of a port: slot + 1, a guess */
+    strobe_a64 at[STROBE_MACH_TABLE_SLOTS];         /* any thread: id << 32 | port */
 };
 
 /* The engine's id of a thread_id: its low half, never 0. */
@@ -80,7 +80,12 @@ void strobe_mach_threads_done(struct strobe_mach_threads *t);
  * takes out those that have ended. Main is the thread that the system lists first at the first look: lists are in order
  * of creation (XNU osfmk/kern/task.c, task_threads; thread.c, thread_create_internal). Threads that are known cost no
  * call but that which gives the list's right back. Allocates (task_threads does). Sampler, between passes. */
-struct strobe_mach_found { uint32_t tid; mach_port_t port; bool is_main; char name[MAXTHREADNAMESIZE]; };
+struct strobe_mach_found {
+    uint32_t tid;
+    mach_port_t port;
+    bool is_main;
+    char name[MAXTHREADNAMESIZE];
+};
 typedef void strobe_mach_found_fn(void *ctx, const struct strobe_mach_found *found);
 void strobe_mach_threads_look(struct strobe_mach_threads *t, strobe_mach_found_fn *found, void *ctx);
 

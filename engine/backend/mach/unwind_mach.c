@@ -8,8 +8,8 @@
 
 enum {
     PIECE_BYTES = 512,
-    PIECES_MAX = 64,          /* most reads for one stack */
-    FRAME_BYTES_MAX = 1 << 20,   /* a record further away than this is none */
+    PIECES_MAX = 64,           /* most reads for one stack */
+    FRAME_BYTES_MAX = 1 << 20, /* a record further away than this is none */
 };
 
 /* What was read last of a stack. */
@@ -17,7 +17,7 @@ struct piece {
     const struct strobe_host *host;
     uint64_t low;
     size_t bytes;
-    uint32_t left;            /* reads that may yet be made */
+    uint32_t left; /* reads that may yet be made */
     uintptr_t word[PIECE_BYTES / sizeof(uintptr_t)];
 };
 
@@ -53,7 +53,7 @@ static enum strobe_walk_end walk_unknown(const struct strobe_host *host, const s
             return STROBE_WALK_ROOT;
         if (*count == max)
             return STROBE_WALK_CUT;
-        frames_end[-(ptrdiff_t)++*count] = address;
+        frames_end[-(ptrdiff_t)++ * count] = address;
         last = fp;
         if (next == 0)
             return STROBE_WALK_ROOT;
@@ -93,8 +93,7 @@ static void keep_top(const struct strobe_host *host, const struct strobe_regs *r
 
 /* The stopped instruction comes first, stored so that it reads as a return address. */
 static enum strobe_walk_end walk(const struct strobe_host *host, const struct strobe_regs *regs,
-                                 const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
-                                 uint32_t *count)
+                                 const struct strobe_window *stack, uint64_t *frames_end, uint32_t max, uint32_t *count)
 {
     enum strobe_walk_end end;
     *count = 0;
@@ -102,7 +101,7 @@ static enum strobe_walk_end walk(const struct strobe_host *host, const struct st
         return STROBE_WALK_CUT;
     frames_end[-1] = strobe_frame_strip(regs->pc) + 1;
     if (regs->fp == 0)
-        end = STROBE_WALK_ROOT;        /* the thread's first function has just begun */
+        end = STROBE_WALK_ROOT; /* the thread's first function has just begun */
     else if (stack->high > stack->low)
         end = strobe_walk_fp(stack, regs->fp, frames_end - 1, max - 1, count);
     else
@@ -118,7 +117,7 @@ static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const s
     struct strobe_mach_host *h = host->ctx;
     *count = 0;
     if (!strobe_hold_walk(&h->hold))
-        return STROBE_WALK_DOUBTFUL;   /* the watchdog has let it go */
+        return STROBE_WALK_DOUBTFUL; /* the watchdog has let it go */
     enum strobe_walk_end end = walk(host, regs, stack, frames_end, max, count);
     keep_top(host, regs, stack, top);
     strobe_hold_walked(&h->hold);

@@ -64,7 +64,10 @@ static const char *kinds(char *line, size_t bytes)
     line[0] = 0;
     for (const struct strobe_import *i = strobe_imports; i->name && used < bytes; i++)
         used += (size_t)snprintf(line + used, bytes - used, "%s%s",
-                                 i == strobe_imports ? "" : i[1].name ? ", " : " or ", i->name);
+                                 i == strobe_imports ? ""
+                                 : i[1].name         ? ", "
+                                                     : " or ",
+                                 i->name);
     return line;
 }
 
@@ -81,7 +84,7 @@ int strobe_cmd_import(int argc, char **argv)
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
         return strobe_print_usage(strobe_usage_import);
     if (argv[1][0] == '-')
-        return strobe_complain("import: no such option: %.2s%s; `strobe help import` lists them",
-                               argv[1], argv[1][1] == '-' ? argv[1] + 2 : "");
+        return strobe_complain("import: no such option: %.2s%s; `strobe help import` lists them", argv[1],
+                               argv[1][1] == '-' ? argv[1] + 2 : "");
     return strobe_complain("import: no such kind: %s; expected %s", argv[1], kinds(known, sizeof known));
 }

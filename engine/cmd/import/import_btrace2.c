@@ -83,8 +83,10 @@ static int import(struct request *q)
 
 int strobe_import_btrace2(int argc, char **argv)
 {
-    static const struct option table[] = {STROBE_IMPORT_CALLS_OPTIONS, {"mapping", required_argument, NULL, MAPPING},
-                                          {"system-begin", required_argument, NULL, SYSTEM_BEGIN}, {NULL, 0, NULL, 0}};
+    static const struct option table[] = {STROBE_IMPORT_CALLS_OPTIONS,
+                                          {"mapping", required_argument, NULL, MAPPING},
+                                          {"system-begin", required_argument, NULL, SYSTEM_BEGIN},
+                                          {NULL, 0, NULL, 0}};
     struct request q = {0};
     for (int c; (c = strobe_any_option(argc, argv, table)) != -1;) {
         if (c == 'h')

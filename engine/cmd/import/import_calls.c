@@ -29,9 +29,12 @@ int strobe_import_calls_option(struct strobe_import_calls *q, int c)
 /* What to write: by its name, or by what the output's name ends in. */
 static int choose_format(struct strobe_import_calls *q)
 {
-    static const struct { const char *name, *ending; enum strobe_calls_format format; } others[] = {
-        {"session", ".strobe", STROBE_CALLS_SESSION}, {"ftrace", ".ftrace", STROBE_CALLS_FTRACE},
-        {"btrace2", ".btrace2", STROBE_CALLS_BTRACE2}};
+    static const struct {
+        const char *name, *ending;
+        enum strobe_calls_format format;
+    } others[] = {{"session", ".strobe", STROBE_CALLS_SESSION},
+                  {"ftrace", ".ftrace", STROBE_CALLS_FTRACE},
+                  {"btrace2", ".btrace2", STROBE_CALLS_BTRACE2}};
     size_t bytes = strlen(q->output);
     q->options.format = STROBE_CALLS_TRACE;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -47,7 +50,8 @@ static int choose_format(struct strobe_import_calls *q)
         return STROBE_EXIT_BAD;
     if (q->format && strobe_format_of(q->format, &q->options.trace) != STROBE_OK)
         return strobe_complain("import: --format %s: expected perfetto, chrome, speedscope, folded, session, "
-                               "ftrace or btrace2", q->format);
+                               "ftrace or btrace2",
+                               q->format);
     return 0;
 }
 
@@ -65,8 +69,8 @@ int strobe_import_calls_arguments(struct strobe_import_calls *q, const char *kin
         S_ISREG(in.st_mode))
         return strobe_complain("%s: is what is read, expected another file", q->output);
     int bad = choose_format(q);
-    if (!bad && q->options.deflate && (q->options.format != STROBE_CALLS_TRACE ||
-                                       q->options.trace != STROBE_FORMAT_PERFETTO))
+    if (!bad && q->options.deflate &&
+        (q->options.format != STROBE_CALLS_TRACE || q->options.trace != STROBE_FORMAT_PERFETTO))
         bad = strobe_complain("import: --deflate is for the perfetto format");
     return bad;
 }
@@ -79,9 +83,10 @@ void strobe_import_calls_note(const struct strobe_import_calls *q, uint64_t coun
 
 static void tell_repairs(const struct strobe_import_calls *q, const struct strobe_repair_stats *r, uint64_t orphans)
 {
-    strobe_import_calls_note(q, r->closed, q->repair == STROBE_REPAIR_LAST
-                                               ? "calls without an end, ended at their thread's last event"
-                                               : "calls without an end, ended by what they lie in");
+    strobe_import_calls_note(q, r->closed,
+                             q->repair == STROBE_REPAIR_LAST
+                                 ? "calls without an end, ended at their thread's last event"
+                                 : "calls without an end, ended by what they lie in");
     strobe_import_calls_note(q, r->open_at_end, "calls open at the end");
     strobe_import_calls_note(q, r->unmatched + orphans, "ends of calls that had not begun, left out");
 }
@@ -116,7 +121,7 @@ int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe
         return strobe_complain("%s", why);
     tell_repairs(q, &repaired, orphans);
     tell_losses(q, &stats);
-    if (!q->quiet && isatty(STDERR_FILENO))   /* like all that only tells of success */
+    if (!q->quiet && isatty(STDERR_FILENO)) /* like all that only tells of success */
         fprintf(stderr, "%s: %" PRIu64 " calls of %zu threads, %.1f MB\n",
                 strcmp(q->output, "-") ? q->output : "standard output", repaired.calls, calls->thread_count,
                 (double)stats.bytes / 1e6);

@@ -16,11 +16,13 @@ struct strobe_import_calls {
 
 /* Their options, for a table of getopt's; others have values from IMPORT_OWN on. */
 enum { IMPORT_FORMAT = 256, IMPORT_REPAIR, IMPORT_DEFLATE, IMPORT_OWN };
-#define STROBE_IMPORT_CALLS_OPTIONS                                                                     \
-    {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, IMPORT_FORMAT},       \
-        {"repair", required_argument, NULL, IMPORT_REPAIR}, {"deflate", no_argument, NULL, IMPORT_DEFLATE}, \
-        {"force", no_argument, NULL, 'f'}, {"replace", no_argument, NULL, 'f'},                         \
-        {"quiet", no_argument, NULL, 'q'}, {"help", no_argument, NULL, 'h'}
+#define STROBE_IMPORT_CALLS_OPTIONS                                                                                    \
+    {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, IMPORT_FORMAT},                      \
+        {"repair", required_argument, NULL, IMPORT_REPAIR}, {"deflate", no_argument, NULL, IMPORT_DEFLATE},            \
+        {"force", no_argument, NULL, 'f'}, {"replace", no_argument, NULL, 'f'}, {"quiet", no_argument, NULL, 'q'},     \
+    {                                                                                                                  \
+        "help", no_argument, NULL, 'h'                                                                                 \
+    }
 
 /* Takes one of those options; 0, or the exit status with its line said. */
 int strobe_import_calls_option(struct strobe_import_calls *q, int c);

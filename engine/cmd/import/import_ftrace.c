@@ -70,8 +70,10 @@ static int import(const struct strobe_import_calls *q, const struct strobe_ftrac
 
 int strobe_import_ftrace(int argc, char **argv)
 {
-    static const struct option table[] = {STROBE_IMPORT_CALLS_OPTIONS, {"pid", required_argument, NULL, PID},
-                                          {"marks", required_argument, NULL, MARKS}, {NULL, 0, NULL, 0}};
+    static const struct option table[] = {STROBE_IMPORT_CALLS_OPTIONS,
+                                          {"pid", required_argument, NULL, PID},
+                                          {"marks", required_argument, NULL, MARKS},
+                                          {NULL, 0, NULL, 0}};
     struct strobe_import_calls q = {0};
     struct strobe_ftrace_options options = {0};
     for (int c; (c = strobe_any_option(argc, argv, table)) != -1;) {

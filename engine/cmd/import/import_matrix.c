@@ -1,13 +1,13 @@
 /* `strobe import matrix-events` and `matrix-log`: what Matrix's reports would say of streams of events, and of the
  * messages in dumps of its log. */
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/import/import.h"
 #include "engine/store/matrix_entry.h"
-#include "engine/util/json.h"
 #include "engine/trace/import/matrix/matrix_events.h"
 #include "engine/trace/import/matrix/matrix_map.h"
 #include "engine/trace/import/matrix/matrix_raw.h"
 #include "engine/trace/import/matrix/matrix_stack.h"
-#include "engine/cmd/cmd.h"
-#include "engine/cmd/import/import.h"
+#include "engine/util/json.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,7 +20,7 @@ enum { CONTRACT = 256, MAPPING };
 struct request {
     const char *path;
     enum strobe_matrix_contract contract;
-    struct strobe_matrix_map *map;       /* NULL: methods are shown by number */
+    struct strobe_matrix_map *map; /* NULL: methods are shown by number */
 };
 
 static void print_item(struct strobe_json *j, const struct strobe_matrix_item *item, const char *name)
@@ -48,8 +48,8 @@ static void print_items(struct strobe_json *j, const char *key, const struct str
 static int64_t message_ms(const uint64_t *entries, size_t count, int64_t end_ms)
 {
     size_t first = 0;
-    while (first < count && (!strobe_matrix_is_enter(entries[first]) ||
-                             strobe_matrix_id(entries[first]) != STROBE_MATRIX_DISPATCH))
+    while (first < count &&
+           (!strobe_matrix_is_enter(entries[first]) || strobe_matrix_id(entries[first]) != STROBE_MATRIX_DISPATCH))
         first++;
     if (!count)
         return 0;
@@ -62,7 +62,7 @@ static int64_t message_ms(const uint64_t *entries, size_t count, int64_t end_ms)
 static bool print_report(struct strobe_matrix_builder *b, const struct request *q, const uint64_t *entries,
                          size_t count, int64_t end_ms)
 {
-    struct strobe_json j = { .out = stdout, .one_line = 1 };
+    struct strobe_json j = {.out = stdout, .one_line = 1};
     struct strobe_matrix_stack stack;
     char key[32] = "";
     uint32_t method;
@@ -145,7 +145,7 @@ static int report_lines(const struct request *q, struct strobe_matrix_builder *b
 static int import(int argc, char **argv, const char *kind, const struct option *options,
                   int (*report)(const struct request *q, struct strobe_matrix_builder *b))
 {
-    struct request q = { .contract = STROBE_MATRIX_DOCUMENTED };
+    struct request q = {.contract = STROBE_MATRIX_DOCUMENTED};
     const char *mapping = NULL;
     char why[1024];
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
@@ -176,7 +176,9 @@ static int import(int argc, char **argv, const char *kind, const struct option *
 int strobe_import_matrix_events(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"contract", required_argument, NULL, CONTRACT}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0},
+        {"contract", required_argument, NULL, CONTRACT},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     return import(argc, argv, "matrix-events", options, report_lines);
 }
@@ -184,8 +186,10 @@ int strobe_import_matrix_events(int argc, char **argv)
 int strobe_import_matrix_log(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"contract", required_argument, NULL, CONTRACT}, {"mapping", required_argument, NULL, MAPPING},
-        {"help", no_argument, NULL, 'h'},                {NULL, 0, NULL, 0},
+        {"contract", required_argument, NULL, CONTRACT},
+        {"mapping", required_argument, NULL, MAPPING},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     return import(argc, argv, "matrix-log", options, report_messages);
 }

@@ -57,7 +57,10 @@ static enum strobe_status read_profilo(const struct strobe_import_calls *q, cons
 
 /* ---- a ring's file: its log is made, and read as any other */
 
-struct made { char *text; size_t bytes, room; };
+struct made {
+    char *text;
+    size_t bytes, room;
+};
 
 static bool append(void *ctx, const char *text, size_t bytes)
 {
@@ -100,8 +103,8 @@ static enum strobe_status read_ring_file(const struct strobe_import_calls *q, co
     void *aligned = (uintptr_t)file->at % RING_ALIGNED ? aligned_alloc(RING_ALIGNED, room) : NULL;
     if (aligned)
         memcpy(aligned, file->at, file->bytes);
-    enum strobe_status status = strobe_packet_ring_open(aligned ? aligned : (void *)(uintptr_t)file->at, file->bytes,
-                                                        &ring);
+    enum strobe_status status =
+        strobe_packet_ring_open(aligned ? aligned : (void *)(uintptr_t)file->at, file->bytes, &ring);
     if (status == STROBE_OK)
         status = read_ring(q, &ring, calls, why, why_bytes);
     else if (status == STROBE_BAD_VERSION)

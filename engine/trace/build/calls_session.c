@@ -7,8 +7,8 @@
 
 struct strobe_calls_session {
     struct strobe_function_tree *tree;
-    struct strobe_calls calls;       /* of one thread at a time */
-    uint32_t *shown;                 /* by number of name in calls: number in the tree */
+    struct strobe_calls calls; /* of one thread at a time */
+    uint32_t *shown;           /* by number of name in calls: number in the tree */
     size_t shown_room;
 };
 
@@ -61,7 +61,10 @@ static uint32_t name_of(struct strobe_calls_session *c, uint64_t address)
 
 /* A program enters the same few functions again and again. */
 enum { KNOWN = 1024 };
-struct known { uint64_t address; uint32_t name; };
+struct known {
+    uint64_t address;
+    uint32_t name;
+};
 
 static uint32_t name_again(struct strobe_calls_session *c, struct known *known, uint64_t address)
 {

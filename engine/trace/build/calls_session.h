@@ -3,9 +3,9 @@
 #ifndef STROBE_TRACE_BUILD_CALLS_SESSION_H
 #define STROBE_TRACE_BUILD_CALLS_SESSION_H
 
+#include "engine/trace/build/timeline.h"
 #include "engine/trace/model/calls_repair.h"
 #include "engine/trace/model/sink.h"
-#include "engine/trace/build/timeline.h"
 
 struct strobe_calls_session;
 

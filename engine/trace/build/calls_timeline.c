@@ -10,9 +10,9 @@ struct teller {
     const struct strobe_calls *calls;
     const uint32_t *names;
     struct strobe_calls_timeline_stats *stats;
-    struct strobe_slice *open;   /* outermost first */
+    struct strobe_slice *open; /* outermost first */
     uint32_t depth, room;
-    uint64_t last_ns;            /* nothing is told before */
+    uint64_t last_ns; /* nothing is told before */
 };
 
 static uint64_t moved_on(struct teller *t, uint64_t time_ns, uint64_t least_ns)
@@ -34,8 +34,10 @@ static enum strobe_status begin(struct teller *t, const struct strobe_call *call
     }
     struct strobe_slice *s = &t->open[t->depth];
     uint32_t parent = t->depth ? s[-1].node : 0, name = t->names[call->name];
-    *s = (struct strobe_slice){.name = name, .node = strobe_function_tree_child(t->tree, parent, name),
-                               .depth = ++t->depth, .class = STROBE_SLICE_FUNCTION,
+    *s = (struct strobe_slice){.name = name,
+                               .node = strobe_function_tree_child(t->tree, parent, name),
+                               .depth = ++t->depth,
+                               .class = STROBE_SLICE_FUNCTION,
                                .begin.time_ns = moved_on(t, call->time_ns, t->last_ns)};
     t->stats->slices++;
     t->sink->slice_begin(t->sink, s);
@@ -91,7 +93,7 @@ enum strobe_status strobe_calls_tell(const struct strobe_calls *calls, size_t th
 {
     struct teller t = {.sink = sink, .tree = tree, .calls = calls, .names = names, .stats = stats};
     enum strobe_status status = tell(&t, &calls->threads[thread]);
-    for (struct strobe_moment now = {.time_ns = t.last_ns + 1}; t.depth;)   /* not whole: the sink is left in order */
+    for (struct strobe_moment now = {.time_ns = t.last_ns + 1}; t.depth;) /* not whole: the sink is left in order */
         sink->slice_end(sink, &t.open[--t.depth], &now);
     free(t.open);
     stats->threads++;
@@ -154,9 +156,9 @@ static size_t no_symbols(void *ctx, uint64_t return_address, struct strobe_symbo
     return 0;
 }
 
-static enum strobe_status tell_threads(const struct strobe_calls *calls, const struct head *head,
-                                       const uint32_t *names, struct strobe_function_tree *tree,
-                                       struct strobe_sink *sink, struct strobe_calls_timeline_stats *stats)
+static enum strobe_status tell_threads(const struct strobe_calls *calls, const struct head *head, const uint32_t *names,
+                                       struct strobe_function_tree *tree, struct strobe_sink *sink,
+                                       struct strobe_calls_timeline_stats *stats)
 {
     enum strobe_status status = strobe_calls_tell_marks(calls, sink, &stats->marks);
     for (size_t i = 0; i < calls->thread_count && status == STROBE_OK; i++) {
@@ -180,7 +182,8 @@ enum strobe_status strobe_calls_timeline(const struct strobe_calls *calls, struc
     *stats = (struct strobe_calls_timeline_stats){0};
     struct head *head = calls->failed ? NULL : make_head(calls);
     enum strobe_status status = !head ? STROBE_IO
-        : strobe_function_tree_open(&head->reader.session.stacks, (struct strobe_resolver){no_symbols, NULL}, &tree);
+                                      : strobe_function_tree_open(&head->reader.session.stacks,
+                                                                  (struct strobe_resolver){no_symbols, NULL}, &tree);
     if (status == STROBE_OK && !(names = strobe_calls_names(calls, tree)))
         status = STROBE_IO;
     if (status == STROBE_OK) {

@@ -18,8 +18,8 @@
 #include "engine/trace/model/sink.h"
 
 struct strobe_calls_timeline_stats {
-    uint64_t threads, slices, instants;   /* told */
-    uint64_t moved;              /* events moved on so that a slice lasts 1 ns */
+    uint64_t threads, slices, instants; /* told */
+    uint64_t moved;                     /* events moved on so that a slice lasts 1 ns */
     struct strobe_calls_marks_stats marks;
 };
 

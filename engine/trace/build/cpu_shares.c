@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { WAITING_PERIODS = 2 };   /* of time in the kernel, and of short calls that it goes to, wait for each other */
+enum { WAITING_PERIODS = 2 }; /* of time in the kernel, and of short calls that it goes to, wait for each other */
 
 static void emit_share(struct strobe_cpu_shares *c, uint64_t begin_ns, uint32_t node, uint64_t cpu_ns)
 {
@@ -81,9 +81,8 @@ static void emit_kernel(struct strobe_cpu_shares *c, int64_t most_ns)
 {
     if (c->kernel_ns <= most_ns)
         return;
-    uint32_t node = is_syscall(c, c->tick_node)
-                        ? c->tick_node
-                        : strobe_function_tree_child(c->tree, c->tick_node, STROBE_NAME_KERNEL);
+    uint32_t node = is_syscall(c, c->tick_node) ? c->tick_node
+                                                : strobe_function_tree_child(c->tree, c->tick_node, STROBE_NAME_KERNEL);
     emit_now(c, node, (uint64_t)(c->kernel_ns - most_ns));
     c->kernel_ns = most_ns;
 }

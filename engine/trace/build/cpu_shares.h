@@ -38,19 +38,22 @@ enum { STROBE_CPU_SHARES_CALLS = 8 };
 struct strobe_cpu_shares {
     struct strobe_sink *sink;
     struct strobe_function_tree *tree;
-    uint64_t interval_ns;            /* of the clock; 0 = the thread's clock does not tick */
-    double engine_part;              /* ticks in the engine, for each that was recorded */
-    struct strobe_moment since;      /* CPU time is divided up to here */
-    uint64_t young_ns;               /* CPU time before the first tick, which goes to no frames yet, */
-    uint64_t young_begin_ns;         /* from here on; */
-    uint32_t young_node;             /* and the slice that it came to an end in */
-    bool in_call;                    /* a recorded one */
-    uint64_t call_ns;                /* CPU time in calls and gaps since the last tick */
-    uint64_t tick_cpu_ns;            /* the thread's at the last tick */
-    uint32_t tick_node;              /* of the last tick; 0 = none yet */
-    uint32_t syscall_node;           /* of the system call seen since the last tick; 0 = none */
-    int64_t kernel_ns;               /* time in the kernel that goes to nothing yet */
-    struct { uint32_t node; uint64_t ns; } wanting[STROBE_CPU_SHARES_CALLS];   /* short calls, and what they wait for */
+    uint64_t interval_ns;       /* of the clock; 0 = the thread's clock does not tick */
+    double engine_part;         /* ticks in the engine, for each that was recorded */
+    struct strobe_moment since; /* CPU time is divided up to here */
+    uint64_t young_ns;          /* CPU time before the first tick, which goes to no frames yet, */
+    uint64_t young_begin_ns;    /* from here on; */
+    uint32_t young_node;        /* and the slice that it came to an end in */
+    bool in_call;               /* a recorded one */
+    uint64_t call_ns;           /* CPU time in calls and gaps since the last tick */
+    uint64_t tick_cpu_ns;       /* the thread's at the last tick */
+    uint32_t tick_node;         /* of the last tick; 0 = none yet */
+    uint32_t syscall_node;      /* of the system call seen since the last tick; 0 = none */
+    int64_t kernel_ns;          /* time in the kernel that goes to nothing yet */
+    struct {
+        uint32_t node;
+        uint64_t ns;
+    } wanting[STROBE_CPU_SHARES_CALLS]; /* short calls, and what they wait for */
     uint32_t wanting_count;
 };
 

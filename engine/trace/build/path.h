@@ -6,8 +6,8 @@
 #define STROBE_TRACE_BUILD_PATH_H
 
 #include "engine/trace/build/cpu_shares.h"
-#include "engine/trace/model/sink.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/model/sink.h"
 
 #include <stdint.h>
 
@@ -15,23 +15,23 @@ struct strobe_path {
     struct strobe_sink *sink;
     struct strobe_function_tree *tree;
     struct strobe_timeline_stats *stats;
-    struct strobe_slice *open;         /* outermost first */
+    struct strobe_slice *open; /* outermost first */
     uint32_t depth, room;
-    int divides;                       /* the sink asks for shares of CPU time */
-    uint32_t node;                     /* of the innermost open slice; 0 = none */
-    uint32_t *steps;                   /* scratch of strobe_path_show */
+    int divides;     /* the sink asks for shares of CPU time */
+    uint32_t node;   /* of the innermost open slice; 0 = none */
+    uint32_t *steps; /* scratch of strobe_path_show */
     uint32_t step_room;
     struct strobe_moment now;
     const struct strobe_reader *reader;
-    const uint32_t *wakes;             /* releases of the thread not told yet, by time */
+    const uint32_t *wakes; /* releases of the thread not told yet, by time */
     size_t wake_count;
-    uint64_t start_ns;                 /* of the thread */
-    uint64_t wake_ns;                  /* time of the first; UINT64_MAX = none */
-    uint64_t known_ns, known_cpu_ns;   /* CPU time last known, and when */
-    uint64_t ahead_ns, ahead_cpu_ns;   /* CPU time known next; ahead_ns 0 = not known */
-    uint32_t call;                     /* node of the recorded call that the thread is in; 0 = none */
+    uint64_t start_ns;               /* of the thread */
+    uint64_t wake_ns;                /* time of the first; UINT64_MAX = none */
+    uint64_t known_ns, known_cpu_ns; /* CPU time last known, and when */
+    uint64_t ahead_ns, ahead_cpu_ns; /* CPU time known next; ahead_ns 0 = not known */
+    uint32_t call;                   /* node of the recorded call that the thread is in; 0 = none */
     struct strobe_cpu_shares shares;
-    int failed;                        /* memory ran out */
+    int failed; /* memory ran out */
 };
 
 /* Starts a thread at `time_ns` with CPU time and counters as they are when first known. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { GAP_NS_LEAST = 5000000, LEAST_NS = 1000000, AHEAD_ITEMS = 64, PROGRESS_ITEMS = 4096 };
-#define FAR_NS 3600000000000u   /* no sensible interval is longer: caps what a damaged config says */
+#define FAR_NS 3600000000000u /* no sensible interval is longer: caps what a damaged config says */
 
 static int make_room(struct builder *b, void *array, size_t count, size_t *room, size_t item_bytes)
 {
@@ -253,11 +253,10 @@ static int repeats(const struct builder *b, const struct strobe_item *item, uint
         return 0;
     const struct strobe_record *s = &b->seen->record;
     if (r->kind == STROBE_KIND_CPU && time_ns - b->seen_ns >= r->cpu_ns - s->cpu_ns + RUNNABLE_NS_LEAST)
-        return 0;   /* it was off its processor since */
+        return 0; /* it was off its processor since */
     return r->stack == s->stack && r->count == 1 && r->message == s->message && s->count == 1 &&
-           is_representative(item) == is_representative(b->seen) &&
-           !((r->flags ^ s->flags) & same_flags) && !(r->flags & STROBE_FLAG_SCOPE) &&
-           time_ns - b->seen_ns <= b->gap_ns;
+           is_representative(item) == is_representative(b->seen) && !((r->flags ^ s->flags) & same_flags) &&
+           !(r->flags & STROBE_FLAG_SCOPE) && time_ns - b->seen_ns <= b->gap_ns;
 }
 
 /* A sample that repeats() said yes to: as point(), less what would change nothing. */
@@ -399,8 +398,11 @@ static int unfinished_call(const struct builder *b, struct strobe_item *out)
     uint64_t begin = t->open_begin_ticks, end = b->reader->last_ticks;
     if (t->open_kind == STROBE_KIND_NONE || begin < t->start_ticks || begin >= end)
         return 0;
-    *out = (struct strobe_item){.record = {.ticks = begin, .duration = end - begin, .kind = (uint8_t)t->open_kind,
-                                           .flags = STROBE_FLAG_SCOPE, .count = 1}};
+    *out = (struct strobe_item){.record = {.ticks = begin,
+                                           .duration = end - begin,
+                                           .kind = (uint8_t)t->open_kind,
+                                           .flags = STROBE_FLAG_SCOPE,
+                                           .count = 1}};
     for (size_t i = t->item_count; i-- && t->items[i].record.ticks >= begin;) {
         const struct strobe_record *r = &t->items[i].record;
         if (r->ticks == begin && r->kind == t->open_kind && r->flags & STROBE_FLAG_SCOPE)
@@ -506,9 +508,8 @@ static void finish_thread(struct builder *b)
 static int build_calls(struct builder *b)
 {
     const struct strobe_reader_thread *t = b->thread;
-    enum strobe_status status =
-        strobe_calls_session_tell(&b->exact, b->reader, b->tree, b->options->repair,
-                                  (uint32_t)(t - b->reader->threads), b->sink, b->stats);
+    enum strobe_status status = strobe_calls_session_tell(&b->exact, b->reader, b->tree, b->options->repair,
+                                                          (uint32_t)(t - b->reader->threads), b->sink, b->stats);
     b->failed |= status != STROBE_OK && status != STROBE_NO_ENTRY;
     for (size_t i = 0; i < t->item_count && status == STROBE_OK; i++)
         tell_samples(b, &t->items[i], begin_ns(b, &t->items[i]), end_ns(b, &t->items[i]));
@@ -575,12 +576,15 @@ enum strobe_status strobe_timeline_build(const struct strobe_reader *reader, str
                                          struct strobe_timeline_stats *stats)
 {
     struct strobe_timeline_stats unasked;
-    struct builder b = {.reader = reader, .tree = tree, .options = options, .sink = sink,
+    struct builder b = {.reader = reader,
+                        .tree = tree,
+                        .options = options,
+                        .sink = sink,
                         .tells_samples = sink->samples && !options->no_samples,
                         .stats = stats ? stats : &unasked};
     memset(b.stats, 0, sizeof *b.stats);
-    b.path = (struct strobe_path){.sink = sink, .reader = reader, .tree = tree, .stats = b.stats,
-                                  .divides = sink->cpu != NULL};
+    b.path = (struct strobe_path){
+        .sink = sink, .reader = reader, .tree = tree, .stats = b.stats, .divides = sink->cpu != NULL};
     b.path.shares = (struct strobe_cpu_shares){.sink = sink, .tree = tree};
     sink->start(sink, reader, tree);
     strobe_timeline_process(reader, tree, sink, b.stats);

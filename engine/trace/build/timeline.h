@@ -52,41 +52,41 @@
 #include "engine/base/status.h"
 #include "engine/trace/model/calls_repair.h"
 #include "engine/trace/model/function_tree.h"
-#include "engine/trace/session/reader.h"
 #include "engine/trace/model/sink.h"
+#include "engine/trace/session/reader.h"
 
 #include <stdint.h>
 
 struct strobe_timeline_options {
-    uint64_t gap_ns;             /* 0 = four times the thread's interval or the sampler's, at least 5 ms */
-    enum strobe_repair repair;   /* of calls */
-    int no_samples;              /* don't tell the sink samples, only slices */
-    int keep_open;               /* other sessions follow: the sink's finish is the caller's to call */
-    const struct strobe_mark *marks;   /* to be told beside: findings */
+    uint64_t gap_ns;                 /* 0 = four times the thread's interval or the sampler's, at least 5 ms */
+    enum strobe_repair repair;       /* of calls */
+    int no_samples;                  /* don't tell the sink samples, only slices */
+    int keep_open;                   /* other sessions follow: the sink's finish is the caller's to call */
+    const struct strobe_mark *marks; /* to be told beside: findings */
     size_t mark_count;
-    void (*progress)(void *ctx, uint64_t done, uint64_t all);   /* called now and then; NULL = not wanted */
+    void (*progress)(void *ctx, uint64_t done, uint64_t all); /* called now and then; NULL = not wanted */
     void *progress_ctx;
 };
 
 struct strobe_timeline_stats {
-    uint64_t threads;            /* told to the sink: those with a record, a loss or an unfinished wait */
-    uint64_t slices;             /* all of them, waits, gaps and placeholders included */
+    uint64_t threads; /* told to the sink: those with a record, a loss or an unfinished wait */
+    uint64_t slices;  /* all of them, waits, gaps and placeholders included */
     uint64_t waits;
-    uint64_t wakes;              /* waits of which is known who or what ended them */
-    uint64_t gaps;               /* "[unseen]" */
-    uint64_t offs;               /* "[off cpu]" */
-    uint64_t runnables;          /* "[runnable]" */
+    uint64_t wakes;     /* waits of which is known who or what ended them */
+    uint64_t gaps;      /* "[unseen]" */
+    uint64_t offs;      /* "[off cpu]" */
+    uint64_t runnables; /* "[runnable]" */
     uint64_t instants;
     uint64_t samples;
     uint64_t message_splits;
-    uint64_t cpu_clamped;        /* times that CPU time ran ahead of wall time, or back */
-    uint64_t waits_cut;          /* waits that claimed to outlast the one they lie in */
-    uint64_t values;             /* of time series */
-    uint64_t hitches;            /* hangs included */
-    uint64_t calls;              /* slices that are calls, the repaired ones among them */
-    uint64_t calls_repaired;     /* ends made up */
-    uint64_t calls_unmatched;    /* exits without an entry: left out */
-    uint64_t moved;              /* events moved on so that a slice lasts 1 ns */
+    uint64_t cpu_clamped;     /* times that CPU time ran ahead of wall time, or back */
+    uint64_t waits_cut;       /* waits that claimed to outlast the one they lie in */
+    uint64_t values;          /* of time series */
+    uint64_t hitches;         /* hangs included */
+    uint64_t calls;           /* slices that are calls, the repaired ones among them */
+    uint64_t calls_repaired;  /* ends made up */
+    uint64_t calls_unmatched; /* exits without an entry: left out */
+    uint64_t moved;           /* events moved on so that a slice lasts 1 ns */
 };
 
 /* Builds the timeline of every thread of `reader` and tells it to `sink`, whose finish is called in any case, but for

@@ -93,7 +93,7 @@ void strobe_between_fill_gap(struct builder *b, uint64_t time_ns, uint64_t off_n
     enum gap gap = kind_of_gap(b);
     if (gap == SLOW || (gap == OFF_CPU && off_ns))
         return;
-    time_ns -= off_ns;   /* that is shown for itself */
+    time_ns -= off_ns; /* that is shown for itself */
     if (time_ns <= b->seen_ns + b->least_ns)
         return;
     strobe_path_move(p, b->seen_ns + b->least_ns);
@@ -140,8 +140,8 @@ void strobe_between_arrive(struct builder *b, const struct strobe_item *item, ui
         b->loop = b->poll;
     if (b->seen && b->seen != item && time_ns > b->seen_ns && time_ns - b->seen_ns > b->gap_ns)
         strobe_between_fill_gap(b, time_ns, off_processor_ns(b, item, time_ns),
-                 is_representative(item) && !is_call(item) && !begins ? node : 0,
-                 begins ? shared_by_messages(b, node) : strobe_path_shared(&b->path, node), begins);
+                                is_representative(item) && !is_call(item) && !begins ? node : 0,
+                                begins ? shared_by_messages(b, node) : strobe_path_shared(&b->path, node), begins);
     int polled = begins && polled_last(b, item);
     if (begins && b->path.depth) {
         if (!polled)

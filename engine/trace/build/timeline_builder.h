@@ -16,9 +16,9 @@ enum { RUNNABLE_NS_LEAST = 200000 };
 /* A blocking call the thread is in. */
 struct call {
     const struct strobe_item *item;
-    uint32_t caller;          /* node of the frames that made the call, as the stack says */
-    uint32_t wait;            /* node of the wait, as shown */
-    uint32_t depth;           /* of the wait's slice */
+    uint32_t caller; /* node of the frames that made the call, as the stack says */
+    uint32_t wait;   /* node of the wait, as shown */
+    uint32_t depth;  /* of the wait's slice */
     uint64_t end_ns;
     int unfinished;
 };
@@ -28,8 +28,8 @@ struct call {
 struct run {
     const struct strobe_item *item;
     uint64_t first_ns, last_ns;
-    uint32_t done;            /* samples behind us */
-    uint32_t next;            /* the one to look at next */
+    uint32_t done; /* samples behind us */
+    uint32_t next; /* the one to look at next */
     uint64_t next_ns;
 };
 
@@ -44,25 +44,25 @@ struct builder {
 
     const struct strobe_reader_thread *thread;
     uint64_t gap_ns, least_ns, wait_ns;
-    uint64_t seen_ns;                  /* when the thread was last seen where it is shown */
-    const struct strobe_item *seen;    /* by which record */
-    uint32_t sampled;                  /* node that the sampler saw last, */
-    uint32_t sampled_message;          /* in this message, */
-    uint64_t sampled_ns;               /* and when; 0 = never */
-    int ticks;                         /* its CPU clock ticks: a record says so */
-    uint64_t short_waits;              /* its time in short waits that were not recorded, at its last tick; in ticks */
+    uint64_t seen_ns;               /* when the thread was last seen where it is shown */
+    const struct strobe_item *seen; /* by which record */
+    uint32_t sampled;               /* node that the sampler saw last, */
+    uint32_t sampled_message;       /* in this message, */
+    uint64_t sampled_ns;            /* and when; 0 = never */
+    int ticks;                      /* its CPU clock ticks: a record says so */
+    uint64_t short_waits;           /* its time in short waits that were not recorded, at its last tick; in ticks */
     uint32_t message;
-    uint32_t poll;                     /* node of the frames that made the POLL call seen last; 0 = none */
-    uint32_t loop;                     /* the same of the one that last began a message */
-    uint32_t told, told_last;          /* message that the sink was told of and that goes on, 0 = none; and the last */
-    size_t looked;                     /* 1 + the item whose CPU time the path expects next */
+    uint32_t poll;            /* node of the frames that made the POLL call seen last; 0 = none */
+    uint32_t loop;            /* the same of the one that last began a message */
+    uint32_t told, told_last; /* message that the sink was told of and that goes on, 0 = none; and the last */
+    size_t looked;            /* 1 + the item whose CPU time the path expects next */
 
-    const struct strobe_reader_wake *woken;   /* of the thread's waits that have not ended */
+    const struct strobe_reader_wake *woken; /* of the thread's waits that have not ended */
     size_t woken_count;
 
-    struct call *calls;                /* outermost first; their ends do not increase */
+    struct call *calls; /* outermost first; their ends do not increase */
     size_t call_count, call_room;
-    struct run *runs;                  /* latest first */
+    struct run *runs; /* latest first */
     size_t run_count, run_room;
     struct strobe_calls_session *exact;
     int failed;

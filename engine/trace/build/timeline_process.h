@@ -3,8 +3,8 @@
 #ifndef STROBE_TRACE_BUILD_TIMELINE_PROCESS_H
 #define STROBE_TRACE_BUILD_TIMELINE_PROCESS_H
 
-#include "engine/trace/model/sink.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/model/sink.h"
 
 /* Tells them, before any thread. Adds to *stats. */
 void strobe_timeline_process(const struct strobe_reader *reader, struct strobe_function_tree *tree,

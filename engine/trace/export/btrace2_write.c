@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ended { uint64_t end_ns; size_t order; struct strobe_btrace2_record record; };
+struct ended {
+    uint64_t end_ns;
+    size_t order;
+    struct strobe_btrace2_record record;
+};
 
 struct work {
     const struct strobe_calls *calls;
@@ -33,8 +37,10 @@ static bool gather(struct work *w, const struct strobe_calls_thread *t)
         }
         if (e->what != STROBE_CALL_END || !depth || (begin = &t->calls[w->stack[--depth]])->name != e->name)
             return false;
-        w->ended[w->count] = (struct ended){e->time_ns, w->count, {begin->time_ns - w->calls->begin_ns,
-                                                                   e->time_ns - begin->time_ns, t->tid, e->name + 1}};
+        w->ended[w->count] =
+            (struct ended){e->time_ns,
+                           w->count,
+                           {begin->time_ns - w->calls->begin_ns, e->time_ns - begin->time_ns, t->tid, e->name + 1}};
         w->count++;
     }
     return !depth;

@@ -17,8 +17,8 @@
 
 struct strobe_btrace2_written {
     uint64_t records;
-    uint64_t refused;            /* did not fit their fields */
-    uint64_t dropped;            /* did not fit the buffer */
+    uint64_t refused; /* did not fit their fields */
+    uint64_t dropped; /* did not fit the buffer */
 };
 
 /* The log to `log`; the mapping to `mapping` unless NULL. Closes neither. Calls must be whole (calls_repair.h), else

@@ -1,7 +1,7 @@
 #include "engine/trace/export/calls_convert.h"
 
-#include "engine/trace/import/calls_store.h"
 #include "engine/trace/export/ftrace_write.h"
+#include "engine/trace/import/calls_store.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -71,8 +71,10 @@ enum strobe_status strobe_calls_convert(const struct strobe_calls *calls, const 
     status = strobe_outfile_finish(&out, give_up);
     if (status != STROBE_OK)
         return fail(status, out_path, strerror(errno), why, why_bytes);
-    return give_up ? fail(made, out_path, made == STROBE_BAD_INPUT ? "calls are not whole"
-                                          : made == STROBE_FULL    ? "more calls than a session holds"
-                                                                   : strerror(ENOMEM), why, why_bytes)
+    return give_up ? fail(made, out_path,
+                          made == STROBE_BAD_INPUT ? "calls are not whole"
+                          : made == STROBE_FULL    ? "more calls than a session holds"
+                                                   : strerror(ENOMEM),
+                          why, why_bytes)
                    : STROBE_OK;
 }

@@ -3,29 +3,29 @@
 #ifndef STROBE_TRACE_EXPORT_CALLS_CONVERT_H
 #define STROBE_TRACE_EXPORT_CALLS_CONVERT_H
 
-#include "engine/trace/export/btrace2_write.h"
 #include "engine/trace/build/calls_timeline.h"
+#include "engine/trace/export/btrace2_write.h"
 #include "engine/trace/export/convert.h"
 
 enum strobe_calls_format {
-    STROBE_CALLS_TRACE,          /* one of enum strobe_format */
-    STROBE_CALLS_SESSION,        /* a session, see calls_store.h */
-    STROBE_CALLS_FTRACE,         /* ftrace text, see ftrace_write.h */
-    STROBE_CALLS_BTRACE2,        /* a log of btrace 2.0, and its mapping beside it, named as it and `.mapping` */
+    STROBE_CALLS_TRACE,   /* one of enum strobe_format */
+    STROBE_CALLS_SESSION, /* a session, see calls_store.h */
+    STROBE_CALLS_FTRACE,  /* ftrace text, see ftrace_write.h */
+    STROBE_CALLS_BTRACE2, /* a log of btrace 2.0, and its mapping beside it, named as it and `.mapping` */
 };
 
 struct strobe_calls_convert_options {
     enum strobe_calls_format format;
     enum strobe_format trace;
-    int deflate;                 /* Perfetto only: compress packets */
-    int replace;                 /* overwrite files that are there */
+    int deflate; /* Perfetto only: compress packets */
+    int replace; /* overwrite files that are there */
 };
 
 struct strobe_calls_convert_stats {
-    struct strobe_calls_timeline_stats timeline;   /* of a trace */
+    struct strobe_calls_timeline_stats timeline; /* of a trace */
     struct strobe_perfetto_stats perfetto;
     struct strobe_btrace2_written btrace2;
-    uint64_t bytes;              /* size of the output */
+    uint64_t bytes; /* size of the output */
 };
 
 /* Writes the file, which appears under its name only when whole. On failure `why` has one line: file, what was

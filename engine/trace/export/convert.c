@@ -1,10 +1,10 @@
 #include "engine/trace/export/convert.h"
 
-#include "engine/util/outfile.h"
-#include "engine/trace/session/session_set.h"
-#include "engine/trace/model/sink_window.h"
 #include "engine/trace/export/sinks.h"
+#include "engine/trace/model/sink_window.h"
+#include "engine/trace/session/session_set.h"
 #include "engine/trace/symbols/symbols.h"
+#include "engine/util/outfile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 struct job {
     const struct strobe_session_set *sessions;
-    const char *session_path, *out_path;       /* the session at hand */
+    const char *session_path, *out_path; /* the session at hand */
     const struct strobe_convert_options *options;
     struct strobe_convert_stats *stats;
     char *why;
@@ -201,8 +201,10 @@ void strobe_convert_print_nameless(const struct strobe_convert_stats *stats, FIL
         fprintf(out, "%s is missing or has changed since the recording: its functions have no names\n",
                 stats->nameless_file);
     else if (files)
-        fprintf(out, "%llu files are missing or have changed since the recording: their functions have no names; most "
-                "are of %s; `strobe report` lists the files\n", (unsigned long long)files, stats->nameless_file);
+        fprintf(out,
+                "%llu files are missing or have changed since the recording: their functions have no names; most "
+                "are of %s; `strobe report` lists the files\n",
+                (unsigned long long)files, stats->nameless_file);
 }
 
 enum strobe_status strobe_convert_set(const struct strobe_session_set *sessions, const char *out_path,
@@ -210,8 +212,12 @@ enum strobe_status strobe_convert_set(const struct strobe_session_set *sessions,
                                       char *why, size_t why_bytes)
 {
     struct strobe_convert_stats unasked;
-    struct job j = {.sessions = sessions, .out_path = out_path, .options = options,
-                    .stats = stats ? stats : &unasked, .why = why, .why_bytes = why_bytes};
+    struct job j = {.sessions = sessions,
+                    .out_path = out_path,
+                    .options = options,
+                    .stats = stats ? stats : &unasked,
+                    .why = why,
+                    .why_bytes = why_bytes};
     memset(j.stats, 0, sizeof *j.stats);
     enum strobe_status status = enter_session(&j, sessions->paths[0]);
     if (status == STROBE_OK)

@@ -4,41 +4,41 @@
 
 #include "engine/base/status.h"
 #include "engine/store/session.h"
-#include "engine/trace/session/session_set.h"
+#include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/export/sinks.h"
-#include "engine/trace/build/timeline.h"
+#include "engine/trace/session/session_set.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 enum strobe_format {
-    STROBE_FORMAT_PERFETTO,      /* "perfetto"    what ui.perfetto.dev opens */
-    STROBE_FORMAT_CHROME,        /* "chrome"      trace events as JSON */
-    STROBE_FORMAT_SPEEDSCOPE,    /* "speedscope"  evented profiles as JSON, a profile a thread */
-    STROBE_FORMAT_FOLDED,        /* "folded"      a line a stack with its time in us, for flame graphs */
+    STROBE_FORMAT_PERFETTO,   /* "perfetto"    what ui.perfetto.dev opens */
+    STROBE_FORMAT_CHROME,     /* "chrome"      trace events as JSON */
+    STROBE_FORMAT_SPEEDSCOPE, /* "speedscope"  evented profiles as JSON, a profile a thread */
+    STROBE_FORMAT_FOLDED,     /* "folded"      a line a stack with its time in us, for flame graphs */
 };
 
 struct strobe_convert_options {
     enum strobe_format format;
-    unsigned symbols;            /* STROBE_SYMBOLS_* */
+    unsigned symbols; /* STROBE_SYMBOLS_* */
     struct strobe_timeline_options timeline;
-    int deflate;                 /* Perfetto only: compress packets */
-    enum strobe_weight weight;   /* folded stacks only: what is counted */
-    int replace;                 /* overwrite a file that is there */
-    uint64_t from_ns, to_ns;     /* the part to write, since the session's begin; to 0 = to its end */
+    int deflate;               /* Perfetto only: compress packets */
+    enum strobe_weight weight; /* folded stacks only: what is counted */
+    int replace;               /* overwrite a file that is there */
+    uint64_t from_ns, to_ns;   /* the part to write, since the session's begin; to 0 = to its end */
 };
 
 struct strobe_convert_stats {
-    struct strobe_timeline_stats timeline;   /* of all sessions, whole */
-    uint64_t processes;          /* sessions */
-    uint64_t threads, slices;    /* written */
-    struct strobe_perfetto_stats perfetto;   /* zero for other formats */
-    uint64_t bytes;              /* size of the output */
-    uint64_t files_changed;      /* files that names were wanted from, and that are not what was recorded */
-    uint64_t files_missing;      /* ... or not there */
-    char nameless_file[STROBE_PATH_BYTES];   /* of both, the file with the most addresses that were asked for; or "" */
+    struct strobe_timeline_stats timeline; /* of all sessions, whole */
+    uint64_t processes;                    /* sessions */
+    uint64_t threads, slices;              /* written */
+    struct strobe_perfetto_stats perfetto; /* zero for other formats */
+    uint64_t bytes;                        /* size of the output */
+    uint64_t files_changed;                /* files that names were wanted from, and that are not what was recorded */
+    uint64_t files_missing;                /* ... or not there */
+    char nameless_file[STROBE_PATH_BYTES]; /* of both, the file with the most addresses that were asked for; or "" */
 };
 
 /* Finds a format by its name above; STROBE_NO_ENTRY when there is none. */

@@ -6,7 +6,10 @@
 #include <string.h>
 
 /* The next of a thread to be written, and of the heap of threads the one that is due first on top. */
-struct due { uint64_t time_ns; size_t thread, call, mark; };
+struct due {
+    uint64_t time_ns;
+    size_t thread, call, mark;
+};
 
 struct work {
     const struct strobe_calls *calls;
@@ -74,8 +77,10 @@ static void write_call(const struct work *w, size_t thread, const struct strobe_
 
 static void write_mark(const struct work *w, size_t thread, const struct strobe_call_mark *m)
 {
-    static const char *const kind[] = {[STROBE_MARK_INSTANT] = "I", [STROBE_MARK_COUNTER] = "C",
-                                       [STROBE_MARK_ASYNC_BEGIN] = "S", [STROBE_MARK_ASYNC_END] = "F"};
+    static const char *const kind[] = {[STROBE_MARK_INSTANT] = "I",
+                                       [STROBE_MARK_COUNTER] = "C",
+                                       [STROBE_MARK_ASYNC_BEGIN] = "S",
+                                       [STROBE_MARK_ASYNC_END] = "F"};
     char number[32] = "";
     if (m->kind != STROBE_MARK_INSTANT)
         snprintf(number, sizeof number, "|%" PRId64, m->value);

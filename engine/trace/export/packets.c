@@ -5,7 +5,7 @@
 
 struct strobe_packets_deflate {
     z_stream z;
-    uint8_t *packed;                   /* a run deflated */
+    uint8_t *packed; /* a run deflated */
 };
 
 static struct strobe_packets_deflate *open_deflate(void)

@@ -10,8 +10,8 @@
 #ifndef STROBE_TRACE_EXPORT_PACKETS_H
 #define STROBE_TRACE_EXPORT_PACKETS_H
 
-#include "engine/util/outfile.h"
 #include "engine/trace/export/pb.h"
+#include "engine/util/outfile.h"
 
 enum { TRACE_PACKET = 1 };
 enum {
@@ -30,22 +30,42 @@ enum {
 };
 enum { FLAG_STATE_CLEARED = 1, FLAG_STATE_NEEDED = 2 };
 enum { CLOCK_REAL = 1, CLOCK_MONO = 3, CLOCK_BOOT = 6, CLOCK_DELTA = 64 };
-enum { EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11,
-       EVENT_COUNTER = 12, EVENT_NAME_TEXT = 23, EVENT_VALUE = 30, EVENT_COUNTER_TRACK = 31,
-       EVENT_SOURCE = 34, EVENT_FLOW = 47, EVENT_FLOW_END = 48 };
+enum {
+    EVENT_CATEGORY = 3,
+    EVENT_ANNOTATION = 4,
+    EVENT_TYPE = 9,
+    EVENT_NAME = 10,
+    EVENT_TRACK = 11,
+    EVENT_COUNTER = 12,
+    EVENT_NAME_TEXT = 23,
+    EVENT_VALUE = 30,
+    EVENT_COUNTER_TRACK = 31,
+    EVENT_SOURCE = 34,
+    EVENT_FLOW = 47,
+    EVENT_FLOW_END = 48
+};
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
-enum { INTERNED_CATEGORY = 1, INTERNED_NAME = 2, INTERNED_ANNOTATION = 3, INTERNED_SOURCE = 4,
-       INTERNED_FUNCTION = 5, INTERNED_FRAME = 6, INTERNED_STACK = 7, INTERNED_BUILD_ID = 16, INTERNED_PATH = 17,
-       INTERNED_MAPPING = 19 };
+enum {
+    INTERNED_CATEGORY = 1,
+    INTERNED_NAME = 2,
+    INTERNED_ANNOTATION = 3,
+    INTERNED_SOURCE = 4,
+    INTERNED_FUNCTION = 5,
+    INTERNED_FRAME = 6,
+    INTERNED_STACK = 7,
+    INTERNED_BUILD_ID = 16,
+    INTERNED_PATH = 17,
+    INTERNED_MAPPING = 19
+};
 
-enum { STROBE_PACKETS_BYTES = 1 << 18, STROBE_PACKETS_EVENT_BYTES = 512 };   /* the buffer; room enough for an event */
+enum { STROBE_PACKETS_BYTES = 1 << 18, STROBE_PACKETS_EVENT_BYTES = 512 }; /* the buffer; room enough for an event */
 
 struct strobe_packets {
     struct strobe_outfile *out;
-    uint8_t *buffer, *p;               /* whole packets in [buffer, p) */
+    uint8_t *buffer, *p; /* whole packets in [buffer, p) */
     struct strobe_packets_deflate *deflate;
-    uint64_t count, raw_bytes;         /* written so far; bytes before they were deflated */
-    int failed;                        /* memory ran out, or deflating failed */
+    uint64_t count, raw_bytes; /* written so far; bytes before they were deflated */
+    int failed;                /* memory ran out, or deflating failed */
 };
 
 /* False: out of memory; close it in any case. */

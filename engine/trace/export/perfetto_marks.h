@@ -9,12 +9,12 @@
 /* Zeroed memory is none; the first three are the caller's to set for each process, and `tracks` to clear then and to
  * free. */
 struct strobe_perfetto_marks {
-    uint64_t key;                /* what ids of tracks follow from, see perfetto_ids.h */
-    uint64_t process_track;      /* the parent of all */
-    uint32_t sequence;           /* of all packets */
-    uint64_t *tracks;            /* by mark's track: that of the trace; 0 = not described yet */
+    uint64_t key;           /* what ids of tracks follow from, see perfetto_ids.h */
+    uint64_t process_track; /* the parent of all */
+    uint32_t sequence;      /* of all packets */
+    uint64_t *tracks;       /* by mark's track: that of the trace; 0 = not described yet */
     size_t room;
-    int failed;                  /* memory ran out */
+    int failed; /* memory ran out */
 };
 
 /* Writes a mark. New tracks are numbered from *next_track on. */

@@ -8,7 +8,10 @@
 
 /* Counter tracks of a thread, in the order their values travel. */
 enum track { TRACK_CPU, TRACK_ALLOC, TRACK_FAULTS, TRACK_SWITCHES, TRACK_COUNT };
-static const struct { const char *name, *share; unsigned type, unit, metric; } track_kind[TRACK_COUNT] = {
+static const struct {
+    const char *name, *share;
+    unsigned type, unit, metric;
+} track_kind[TRACK_COUNT] = {
     [TRACK_CPU] = {NULL, NULL, 1, 0, STROBE_METRIC_CPU},
     [TRACK_ALLOC] = {"allocated bytes", "alloc", 0, 3, STROBE_METRIC_ALLOC},
     [TRACK_FAULTS] = {"page faults", "faults", 0, 2, STROBE_METRIC_FAULTS},
@@ -28,11 +31,8 @@ static const char *const note_name[NOTE_COUNT] = {
     [NOTE_COUNTERS + STROBE_COUNTER_PREEMPTIONS] = "preemptions",
 };
 static const char *const class_name[] = {
-    [STROBE_SLICE_FUNCTION] = "function",
-    [STROBE_SLICE_WAIT] = "wait",
-    [STROBE_SLICE_GAP] = "gap",
-    [STROBE_SLICE_PLACEHOLDER] = "placeholder",
-    [STROBE_SLICE_OFF_CPU] = "off_cpu",
+    [STROBE_SLICE_FUNCTION] = "function",       [STROBE_SLICE_WAIT] = "wait",       [STROBE_SLICE_GAP] = "gap",
+    [STROBE_SLICE_PLACEHOLDER] = "placeholder", [STROBE_SLICE_OFF_CPU] = "off_cpu",
 };
 
 #endif

@@ -8,18 +8,15 @@ struct chrome {
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     uint32_t pid, tid;
-    int knows_cpu;               /* how much CPU time threads used */
-    int started;                 /* there is an event already */
-    int open;                    /* a process has been begun */
-    uint64_t flow_base, flow_last;   /* ids of flows of the process are above the first; the last that was told */
+    int knows_cpu;                 /* how much CPU time threads used */
+    int started;                   /* there is an event already */
+    int open;                      /* a process has been begun */
+    uint64_t flow_base, flow_last; /* ids of flows of the process are above the first; the last that was told */
 };
 
 static const char *const class_name[] = {
-    [STROBE_SLICE_FUNCTION] = "function",
-    [STROBE_SLICE_WAIT] = "wait",
-    [STROBE_SLICE_GAP] = "gap",
-    [STROBE_SLICE_PLACEHOLDER] = "placeholder",
-    [STROBE_SLICE_OFF_CPU] = "off_cpu",
+    [STROBE_SLICE_FUNCTION] = "function",       [STROBE_SLICE_WAIT] = "wait",       [STROBE_SLICE_GAP] = "gap",
+    [STROBE_SLICE_PLACEHOLDER] = "placeholder", [STROBE_SLICE_OFF_CPU] = "off_cpu",
 };
 static const char *const counter_name[STROBE_COUNTER_COUNT] = {
     [STROBE_COUNTER_ALLOC_BYTES] = "alloc bytes",   [STROBE_COUNTER_ALLOCS] = "allocs",
@@ -168,8 +165,8 @@ static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
     strobe_outfile_us(c->out, l->end_ns - l->begin_ns);
     if (l->node) {
         strobe_outfile_text(c->out, ",\"in\":\"");
-        strobe_outfile_json(c->out, strobe_function_tree_name(
-                                        c->tree, strobe_function_tree_node(c->tree, l->node)->name)->text);
+        strobe_outfile_json(
+            c->out, strobe_function_tree_name(c->tree, strobe_function_tree_node(c->tree, l->node)->name)->text);
         strobe_outfile_text(c->out, "\"");
     }
     strobe_outfile_text(c->out, "}}");
@@ -235,9 +232,16 @@ struct strobe_sink *strobe_sink_chrome(struct strobe_outfile *out)
     struct chrome *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    c->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .instant = instant, .wake = wake, .finish = finish,
-                                   .value = value, .hitch = hitch, .mark = mark};
+    c->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .instant = instant,
+                                   .wake = wake,
+                                   .finish = finish,
+                                   .value = value,
+                                   .hitch = hitch,
+                                   .mark = mark};
     c->out = out;
     return &c->sink;
 }

@@ -12,11 +12,11 @@ struct folded {
     const struct strobe_reader_thread *thread;
     struct strobe_folded_options options;
     const struct strobe_reader *reader;
-    uint64_t *weight_of;           /* by node of the function tree: time it was innermost in this thread, or bytes */
+    uint64_t *weight_of; /* by node of the function tree: time it was innermost in this thread, or bytes */
     size_t node_room;
-    uint32_t *touched;           /* nodes with weight_of not 0 in this thread, or once so */
+    uint32_t *touched; /* nodes with weight_of not 0 in this thread, or once so */
     size_t touched_count, touched_room;
-    struct strobe_moment since;  /* innermost is `node` since then */
+    struct strobe_moment since; /* innermost is `node` since then */
     uint32_t node;
     int failed;
 };
@@ -39,8 +39,7 @@ static int grow(struct folded *f, void *array, size_t needed, size_t *room, size
 
 static void give(struct folded *f, uint32_t node, uint64_t weight)
 {
-    if (node && weight &&
-        grow(f, &f->weight_of, (size_t)node + 1, &f->node_room, sizeof *f->weight_of) &&
+    if (node && weight && grow(f, &f->weight_of, (size_t)node + 1, &f->node_room, sizeof *f->weight_of) &&
         grow(f, &f->touched, f->touched_count + 1, &f->touched_room, sizeof *f->touched)) {
         if (!f->weight_of[node])
             f->touched[f->touched_count++] = node;
@@ -188,8 +187,12 @@ struct strobe_sink *strobe_sink_folded_by(struct strobe_outfile *out, const stru
     struct folded *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    f->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .thread_end = thread_end, .finish = finish,
+    f->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .thread_end = thread_end,
+                                   .finish = finish,
                                    .cpu = options->weight == STROBE_WEIGHT_CPU ? cpu : NULL};
     f->out = out;
     f->options = *options;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES, SOURCE_BYTES_MAX = 64 };   /* less their texts */
+enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES, SOURCE_BYTES_MAX = 64 }; /* less their texts */
 
 struct perfetto {
     struct strobe_sink sink;
@@ -16,36 +16,36 @@ struct perfetto {
     struct strobe_perfetto_stats *stats;
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
-    int failed;                        /* memory ran out */
+    int failed; /* memory ran out */
 
     /* The process being written. */
-    uint64_t key;                      /* what ids follow from, see perfetto_ids.h */
+    uint64_t key; /* what ids follow from, see perfetto_ids.h */
     uint32_t tracks_sequence, samples_sequence;
     uint64_t process_track;
-    uint64_t begin_ns;                 /* where all clocks start */
-    uint64_t series_track[STROBE_SERIES_COUNT], hitch_track;   /* 0 = not told yet */
-    uint64_t next_track;               /* number of the next track; its id is another */
+    uint64_t begin_ns;                                       /* where all clocks start */
+    uint64_t series_track[STROBE_SERIES_COUNT], hitch_track; /* 0 = not told yet */
+    uint64_t next_track;                                     /* number of the next track; its id is another */
     struct strobe_perfetto_marks marks;
-    unsigned tracks[TRACK_COUNT], track_count;   /* those the session collects */
+    unsigned tracks[TRACK_COUNT], track_count; /* those the session collects */
 
     /* The thread being written. */
-    uint32_t sequence, tid, pid;       /* sequence: the one begun last */
+    uint32_t sequence, tid, pid; /* sequence: the one begun last */
     uint32_t rank;
-    uint8_t prefix[16];                /* of each of its packets */
+    uint8_t prefix[16]; /* of each of its packets */
     size_t prefix_bytes;
     uint64_t last_ns;
     uint64_t last_value[TRACK_COUNT];
-    uint32_t *named_in;                /* by name: the sequence that interned it last */
+    uint32_t *named_in; /* by name: the sequence that interned it last */
     size_t named_room;
-    uint32_t notes_named, classes_named;   /* bits */
+    uint32_t notes_named, classes_named; /* bits */
 
     /* The sequence of samples. */
-    uint64_t sample_ns;                /* time of its last packet; UINT64_MAX = clock to be set */
-    uint32_t last_stack, last_way;     /* whose message `sample` is */
-    uint8_t sample[48];                /* the perf sample of the last packet, for the next that is equal */
-    size_t sample_bytes;               /* 0 = none */
+    uint64_t sample_ns;            /* time of its last packet; UINT64_MAX = clock to be set */
+    uint32_t last_stack, last_way; /* whose message `sample` is */
+    uint8_t sample[48];            /* the perf sample of the last packet, for the next that is equal */
+    size_t sample_bytes;           /* 0 = none */
     uint32_t *stack_iid[STROBE_STACK_WAYS];
-    uint32_t stack_count;              /* handed out */
+    uint32_t stack_count; /* handed out */
     uint8_t *frame_known, *function_known, *image_known;
     size_t frame_room, function_room;
 };
@@ -462,8 +462,8 @@ static size_t tell_frames(struct perfetto *w, uint32_t stack, unsigned way, uint
     else if (way & STROBE_STACK_CUT)
         tell_frame(w, ids[count++] = FRAME_CUT, STROBE_NAME_CUT, 0);
     stack = strobe_function_tree_shown_stack(w->tree, stack, way);
-    if (!stack || strobe_stack_frames(&w->reader->session.stacks, stack, address, STROBE_STACK_DEPTH_MAX, &depth) !=
-                      STROBE_OK) {
+    if (!stack ||
+        strobe_stack_frames(&w->reader->session.stacks, stack, address, STROBE_STACK_DEPTH_MAX, &depth) != STROBE_OK) {
         tell_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
         return count;
     }
@@ -780,9 +780,17 @@ struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate
     memset(stats, 0, sizeof *stats);
     if (!w)
         return NULL;
-    w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
-                                   .finish = finish, .value = value, .hitch = hitch, .mark = mark};
+    w->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .instant = instant,
+                                   .wake = wake,
+                                   .samples = samples,
+                                   .finish = finish,
+                                   .value = value,
+                                   .hitch = hitch,
+                                   .mark = mark};
     w->stats = stats;
     if (!strobe_packets_open(&w->packets, out, deflate)) {
         finish(&w->sink);

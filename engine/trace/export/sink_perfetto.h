@@ -22,18 +22,18 @@
 #ifndef STROBE_TRACE_EXPORT_SINK_PERFETTO_H
 #define STROBE_TRACE_EXPORT_SINK_PERFETTO_H
 
-#include "engine/util/outfile.h"
 #include "engine/trace/model/sink.h"
+#include "engine/util/outfile.h"
 
 /* What was written: what a reader of the trace must find again. */
 struct strobe_perfetto_stats {
     uint64_t threads, slices, instants, counter_values, samples;
-    uint64_t process_values, hitches;   /* on tracks of the process */
-    uint64_t counters, asyncs;   /* what the program told: values of counters, asynchronous slices; the same */
-    uint64_t lives;              /* slices of whole processes, where there are several */
-    uint64_t flows;              /* from a waker to a wait; their ends are two of the instants */
-    uint64_t packets;            /* those inside compressed ones counted singly */
-    uint64_t raw_bytes;          /* before deflation */
+    uint64_t process_values, hitches; /* on tracks of the process */
+    uint64_t counters, asyncs;        /* what the program told: values of counters, asynchronous slices; the same */
+    uint64_t lives;                   /* slices of whole processes, where there are several */
+    uint64_t flows;                   /* from a waker to a wait; their ends are two of the instants */
+    uint64_t packets;                 /* those inside compressed ones counted singly */
+    uint64_t raw_bytes;               /* before deflation */
 };
 
 /* A sink that writes to `out`, which it does not close. `deflate` 1: packets are compressed in runs. NULL when memory

@@ -12,10 +12,10 @@ struct speedscope {
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     uint64_t begin_ns, last_ns;
-    const char *name;            /* of the thread whose profile is open */
+    const char *name; /* of the thread whose profile is open */
     uint32_t tid;
-    int profiles, events;        /* written so far; events of the open profile */
-    int open;                    /* a process has been begun */
+    int profiles, events; /* written so far; events of the open profile */
+    int open;             /* a process has been begun */
 };
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
@@ -24,10 +24,10 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     s->reader = reader;
     s->tree = tree;
     if (s->open++)
-        return;   /* all processes have the clock of the first */
+        return; /* all processes have the clock of the first */
     s->begin_ns = strobe_reader_ns(reader, 0);
     strobe_outfile_text(s->out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
-                               "\"exporter\":\"strobe\",\"name\":\"");
+                                "\"exporter\":\"strobe\",\"name\":\"");
     strobe_outfile_json(s->out, reader->session.header->command);
     strobe_outfile_text(s->out, "\",\"activeProfileIndex\":0,\"profiles\":[");
 }
@@ -36,7 +36,7 @@ static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_th
 {
     struct speedscope *s = (struct speedscope *)sink;
     strobe_outfile_text(s->out, s->profiles++ ? ",\n{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"events\":["
-                                             : "\n{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"events\":[");
+                                              : "\n{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"events\":[");
     s->name = t->name;
     s->tid = t->tid;
     s->events = 0;
@@ -129,8 +129,12 @@ struct strobe_sink *strobe_sink_speedscope(struct strobe_outfile *out)
     struct speedscope *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .thread_end = thread_end, .finish = finish};
+    s->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .thread_end = thread_end,
+                                   .finish = finish};
     s->out = out;
     return &s->sink;
 }

@@ -3,8 +3,8 @@
 #ifndef STROBE_TRACE_EXPORT_SINKS_H
 #define STROBE_TRACE_EXPORT_SINKS_H
 
-#include "engine/util/outfile.h"
 #include "engine/trace/model/sink.h"
+#include "engine/util/outfile.h"
 
 /* Trace Event Format, JSON object form: B, E and i events, s and f events for wakes, C events for values of the
  * process and counters, i events for hitches, b and e events for
@@ -24,7 +24,10 @@ struct strobe_sink *strobe_sink_folded(struct strobe_outfile *out);
  * whatever; each in us. Or bytes allocated, as allocations.h has them, of the part from `from_ns` to `to_ns` since the
  * session's begin (UINT64_MAX: to its end); times of that part alone are told by strobe_sink_window. */
 enum strobe_weight { STROBE_WEIGHT_WALL, STROBE_WEIGHT_CPU, STROBE_WEIGHT_OFF_CPU, STROBE_WEIGHT_ALLOC };
-struct strobe_folded_options { enum strobe_weight weight; uint64_t from_ns, to_ns; };
+struct strobe_folded_options {
+    enum strobe_weight weight;
+    uint64_t from_ns, to_ns;
+};
 struct strobe_sink *strobe_sink_folded_by(struct strobe_outfile *out, const struct strobe_folded_options *options);
 
 #endif

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct strobe_allocating { uint32_t node, samples; };
+struct strobe_allocating {
+    uint32_t node, samples;
+};
 
 /* Makes the list hold element `index`, zeroed. */
 static int reach(void *list, size_t *room, size_t index, size_t item_bytes)
@@ -28,9 +30,9 @@ static unsigned way_of(const struct strobe_record *r)
 
 static int is_allocator(const char *name)
 {
-    static const char *const names[] = {"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
-                                        "aligned_alloc", "memalign", "valloc", "pvalloc", "__libc_malloc",
-                                        "__libc_calloc", "__libc_realloc", "_int_malloc", "_int_realloc"};
+    static const char *const names[] = {
+        "malloc", "calloc",  "realloc",       "reallocarray",  "posix_memalign", "aligned_alloc", "memalign",
+        "valloc", "pvalloc", "__libc_malloc", "__libc_calloc", "__libc_realloc", "_int_malloc",   "_int_realloc"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return 1;

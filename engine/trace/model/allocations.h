@@ -18,27 +18,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct strobe_allocations { uint64_t bytes, count; };
+struct strobe_allocations {
+    uint64_t bytes, count;
+};
 
 struct strobe_allocation_sum {
-    struct strobe_allocations *of_node;   /* by node of the function tree */
+    struct strobe_allocations *of_node; /* by node of the function tree */
     size_t node_room;
     struct strobe_allocations all, unplaced;
-    struct strobe_allocating *waiting;    /* samples that show the thread allocating since the last known total */
+    struct strobe_allocating *waiting; /* samples that show the thread allocating since the last known total */
     size_t waiting_count, waiting_room;
-    unsigned char *allocates;             /* by name: 0 not looked at, 1 an allocating function, 2 another */
+    unsigned char *allocates; /* by name: 0 not looked at, 1 an allocating function, 2 another */
     size_t name_room;
 };
 
 /* Adds what the thread has allocated from `from_ns` to `to_ns` since the session's begin (UINT64_MAX: to its end). A
  * zeroed sum is empty. STROBE_IO: out of memory. */
 enum strobe_status strobe_allocations_add(struct strobe_allocation_sum *sum, const struct strobe_reader *reader,
-                                          const struct strobe_reader_thread *thread,
-                                          struct strobe_function_tree *tree, uint64_t from_ns, uint64_t to_ns);
+                                          const struct strobe_reader_thread *thread, struct strobe_function_tree *tree,
+                                          uint64_t from_ns, uint64_t to_ns);
 
 /* The same by name: a function's own, and those of all stacks that it is in. Lists of `count` names, which the caller
  * frees. STROBE_IO: out of memory, nothing is handed out. */
-struct strobe_allocations_by_name { struct strobe_allocations *self, *total; uint32_t count; };
+struct strobe_allocations_by_name {
+    struct strobe_allocations *self, *total;
+    uint32_t count;
+};
 enum strobe_status strobe_allocations_by_name(const struct strobe_allocation_sum *sum,
                                               const struct strobe_function_tree *tree,
                                               struct strobe_allocations_by_name *out);

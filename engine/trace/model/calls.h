@@ -24,13 +24,13 @@
 #include <stdint.h>
 
 enum strobe_call_what { STROBE_CALL_BEGIN, STROBE_CALL_END, STROBE_CALL_THROW };
-enum { STROBE_CALL_REPAIRED = 1, STROBE_CALL_REPAIRED_BEGIN = 2 };   /* flags */
+enum { STROBE_CALL_REPAIRED = 1, STROBE_CALL_REPAIRED_BEGIN = 2 }; /* flags */
 #define STROBE_CALL_ANY UINT32_MAX
 
 struct strobe_call {
     uint64_t time_ns;
-    uint32_t name;               /* number in calls->names, or STROBE_CALL_ANY */
-    uint16_t what;               /* enum strobe_call_what */
+    uint32_t name; /* number in calls->names, or STROBE_CALL_ANY */
+    uint16_t what; /* enum strobe_call_what */
     uint16_t flags;
 };
 
@@ -39,32 +39,35 @@ enum strobe_call_mark_kind { STROBE_MARK_INSTANT, STROBE_MARK_COUNTER, STROBE_MA
 struct strobe_call_mark {
     uint64_t time_ns;
     uint32_t name;
-    uint32_t kind;               /* enum strobe_call_mark_kind */
-    int64_t value;               /* a counter's, an asynchronous slice's cookie */
+    uint32_t kind; /* enum strobe_call_mark_kind */
+    int64_t value; /* a counter's, an asynchronous slice's cookie */
 };
 
 struct strobe_calls_thread {
     uint32_t tid;
     bool is_main;
     char name[33];
-    struct strobe_call *calls;       size_t call_count, call_room;
-    struct strobe_call_mark *marks;  size_t mark_count, mark_room;
-    uint64_t lost;               /* events known to be missing: overwritten, refused */
-    uint64_t unordered;          /* events that came with an earlier time than the one before; they got its time */
+    struct strobe_call *calls;
+    size_t call_count, call_room;
+    struct strobe_call_mark *marks;
+    size_t mark_count, mark_room;
+    uint64_t lost;      /* events known to be missing: overwritten, refused */
+    uint64_t unordered; /* events that came with an earlier time than the one before; they got its time */
 };
 
 struct strobe_calls {
-    uint32_t pid;                /* 0 = not told */
+    uint32_t pid; /* 0 = not told */
     char process[256];
     struct strobe_text_pool names;
-    struct strobe_calls_thread *threads;  size_t thread_count, thread_room;
-    uint64_t begin_ns, end_ns;   /* range of the stream */
-    bool has_range;              /* it has an event */
-    uint64_t resolution_ns;      /* how fine its clock is: 1; Matrix's 5,000,000 */
-    bool failed;                 /* out of memory */
+    struct strobe_calls_thread *threads;
+    size_t thread_count, thread_room;
+    uint64_t begin_ns, end_ns; /* range of the stream */
+    bool has_range;            /* it has an event */
+    uint64_t resolution_ns;    /* how fine its clock is: 1; Matrix's 5,000,000 */
+    bool failed;               /* out of memory */
 };
 
-void strobe_calls_open(struct strobe_calls *c);     /* memory may be anything */
+void strobe_calls_open(struct strobe_calls *c); /* memory may be anything */
 void strobe_calls_close(struct strobe_calls *c);
 
 /* The number of a name of `bytes` bytes. */

@@ -9,13 +9,16 @@ struct item {
     uint32_t name, kind;
     int64_t value;
     uint64_t time_ns, end_ns;
-    size_t order;                /* in the stream */
-    size_t outer;                /* the slice of this cookie that it began in; NONE = none */
+    size_t order; /* in the stream */
+    size_t outer; /* the slice of this cookie that it began in; NONE = none */
     uint32_t track;
     bool is_open;
 };
 
-struct lane { uint64_t free_ns; uint32_t number; };
+struct lane {
+    uint64_t free_ns;
+    uint32_t number;
+};
 
 struct work {
     const struct strobe_calls *calls;
@@ -23,9 +26,9 @@ struct work {
     struct strobe_calls_marks_stats *stats;
     struct item *items;
     size_t count;
-    struct lane *lanes;          /* of one name: a heap, the one that is free first on top */
+    struct lane *lanes; /* of one name: a heap, the one that is free first on top */
     uint32_t lane_count;
-    uint32_t tracks;             /* handed out */
+    uint32_t tracks; /* handed out */
 };
 
 static int by_order(const struct item *a, const struct item *b)
@@ -71,8 +74,8 @@ static bool gather(struct work *w)
         for (size_t k = 0; k < t->mark_count; k++) {
             const struct strobe_call_mark *m = &t->marks[k];
             if (m->kind != STROBE_MARK_INSTANT && m->name < w->calls->names.count) {
-                w->items[w->count] = (struct item){.name = m->name, .kind = m->kind, .value = m->value,
-                                                     .time_ns = m->time_ns, .order = w->count};
+                w->items[w->count] = (struct item){
+                    .name = m->name, .kind = m->kind, .value = m->value, .time_ns = m->time_ns, .order = w->count};
                 w->count++;
             }
         }
@@ -82,8 +85,11 @@ static bool gather(struct work *w)
 
 static void tell(struct work *w, const struct item *m, uint32_t track)
 {
-    struct strobe_mark told = {.track = track, .is_counter = m->kind == STROBE_MARK_COUNTER,
-                               .name = w->calls->names.texts[m->name], .begin_ns = m->time_ns, .end_ns = m->end_ns,
+    struct strobe_mark told = {.track = track,
+                               .is_counter = m->kind == STROBE_MARK_COUNTER,
+                               .name = w->calls->names.texts[m->name],
+                               .begin_ns = m->time_ns,
+                               .end_ns = m->end_ns,
                                .value = m->kind == STROBE_MARK_COUNTER ? m->value : 0};
     if (w->sink->mark)
         w->sink->mark(w->sink, &told);

@@ -13,10 +13,10 @@
 #include "engine/trace/model/sink.h"
 
 struct strobe_calls_marks_stats {
-    uint64_t counters;           /* values told */
-    uint64_t asyncs;             /* asynchronous slices told, and of them */
-    uint64_t open_at_end;        /* those that had not ended when the stream did */
-    uint64_t unmatched;          /* ends dropped */
+    uint64_t counters;    /* values told */
+    uint64_t asyncs;      /* asynchronous slices told, and of them */
+    uint64_t open_at_end; /* those that had not ended when the stream did */
+    uint64_t unmatched;   /* ends dropped */
 };
 
 /* Tells all marks but instants, by track, then by time. STROBE_IO: out of memory. Sets *stats. */

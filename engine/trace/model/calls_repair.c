@@ -10,20 +10,20 @@
 /* A call that is open. */
 struct open {
     uint32_t name;
-    size_t outer;                /* the next open call of this name below it on the stack; NONE = none */
-    size_t threw;                /* its last THROW so far; NONE = none */
-    size_t spare;                /* a THROW of an inner call of this name: had it been that one's end, the mark that
-                                  * came after would be this one's */
+    size_t outer; /* the next open call of this name below it on the stack; NONE = none */
+    size_t threw; /* its last THROW so far; NONE = none */
+    size_t spare; /* a THROW of an inner call of this name: had it been that one's end, the mark that
+                   * came after would be this one's */
 };
 
 struct repair {
     enum strobe_repair policy;
     struct strobe_repair_stats stats;
-    size_t *innermost;           /* by name: its innermost open call, by place on the stack */
+    size_t *innermost; /* by name: its innermost open call, by place on the stack */
     struct open *stack;
     size_t depth, room;
-    uint8_t *ends;               /* by event: this THROW ends its call */
-    struct strobe_call *out;     /* the thread as it will be */
+    uint8_t *ends;           /* by event: this THROW ends its call */
+    struct strobe_call *out; /* the thread as it will be */
     size_t out_count, out_room;
     bool failed;
 };

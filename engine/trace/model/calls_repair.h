@@ -27,12 +27,12 @@
 enum strobe_repair { STROBE_REPAIR_LAST, STROBE_REPAIR_ENCLOSING };
 
 struct strobe_repair_stats {
-    uint64_t calls;              /* whole ones, repaired included */
-    uint64_t closed;             /* ends made up amid the stream */
-    uint64_t open_at_end;        /* ends made up at its end */
-    uint64_t unmatched;          /* ENDs and THROWs dropped: their method was not open */
-    uint64_t throws;             /* told, and of them: */
-    uint64_t caught;             /* by the method that threw; the others ended it, or are unmatched */
+    uint64_t calls;       /* whole ones, repaired included */
+    uint64_t closed;      /* ends made up amid the stream */
+    uint64_t open_at_end; /* ends made up at its end */
+    uint64_t unmatched;   /* ENDs and THROWs dropped: their method was not open */
+    uint64_t throws;      /* told, and of them: */
+    uint64_t caught;      /* by the method that threw; the others ended it, or are unmatched */
 };
 
 /* Repairs in place; linear in the events. STROBE_IO: out of memory, calls are as they were or repaired, thread by

@@ -55,36 +55,45 @@ const char *strobe_wait_name(unsigned kind)
 }
 
 /* Open-addressed map from a 128-bit key to a 32-bit value. */
-struct slot { uint64_t key, key2; uint32_t value, used; };
-struct map { struct slot *slots; size_t mask, count; };
+struct slot {
+    uint64_t key, key2;
+    uint32_t value, used;
+};
+struct map {
+    struct slot *slots;
+    size_t mask, count;
+};
 
 /* Whose code an address is in; see struct strobe_resolver. */
 enum owner { OF_PROGRAM, OF_SYSTEM, OF_HOOK, OF_ENGINE };
 
-struct place { uint32_t first, count; enum owner owner; };   /* of the functions at one address */
+struct place {
+    uint32_t first, count;
+    enum owner owner;
+}; /* of the functions at one address */
 
 /* What a stack comes to. */
 struct folded {
-    uint32_t node;      /* with all frames but the library's, + 1; 0 = not folded yet */
-    uint32_t shown;     /* without what the engine has called; equal to `node` outside of the engine */
-    uint32_t until;     /* stack id that the shown part ends with, when in_engine */
+    uint32_t node;  /* with all frames but the library's, + 1; 0 = not folded yet */
+    uint32_t shown; /* without what the engine has called; equal to `node` outside of the engine */
+    uint32_t until; /* stack id that the shown part ends with, when in_engine */
     int in_engine;
 };
 
 struct strobe_function_tree {
     const struct strobe_stack_table *table;
     struct strobe_resolver resolver;
-    int (*in_syscall)(void *ctx, uint64_t return_address, struct strobe_symbol *out);   /* may be NULL */
+    int (*in_syscall)(void *ctx, uint64_t return_address, struct strobe_symbol *out); /* may be NULL */
     int failed;
 
     struct strobe_name *names;
     size_t name_count, name_room;
-    uint32_t *name_of_function;             /* by function id: name + 1; 0 = not met yet */
+    uint32_t *name_of_function; /* by function id: name + 1; 0 = not met yet */
     size_t function_room;
-    const char *image;                      /* the image asked about last, and whose code is in it; see owner_of */
+    const char *image; /* the image asked about last, and whose code is in it; see owner_of */
     enum owner owner_of_image;
 
-    struct map places;                      /* (address, is return) -> place */
+    struct map places; /* (address, is return) -> place */
     struct place *place;
     size_t place_count, place_room;
     uint32_t *place_names;
@@ -92,10 +101,10 @@ struct strobe_function_tree {
 
     struct strobe_function_node *nodes;
     size_t node_count, node_room;
-    struct map children;                    /* (parent, name) -> node */
-    struct folded *of_stack[STROBE_STACK_WAYS];   /* by stack id */
-    uint32_t *syscall_of;                   /* by stack id: name of the system call it ends in, or NO_SYSCALL; 0 = not
-                                             * known yet */
+    struct map children;                        /* (parent, name) -> node */
+    struct folded *of_stack[STROBE_STACK_WAYS]; /* by stack id */
+    uint32_t *syscall_of; /* by stack id: name of the system call it ends in, or NO_SYSCALL; 0 = not
+                           * known yet */
     uint32_t stack_count;
 };
 
@@ -161,9 +170,9 @@ static uint32_t name_of(struct strobe_function_tree *t, const struct strobe_symb
         return STROBE_NAME_NO_STACK;
     uint32_t *known = &t->name_of_function[symbol->function_id];
     if (!*known) {
-        t->names[t->name_count++] = (struct strobe_name){symbol->function, symbol->image ? symbol->image : "",
-                                                         symbol->file ? symbol->file : "", symbol->line,
-                                                         symbol->function_address};
+        t->names[t->name_count++] =
+            (struct strobe_name){symbol->function, symbol->image ? symbol->image : "", symbol->file ? symbol->file : "",
+                                 symbol->line, symbol->function_address};
         *known = (uint32_t)t->name_count;
     }
     return *known - 1;
@@ -181,11 +190,14 @@ uint32_t strobe_function_tree_text(struct strobe_function_tree *t, const char *t
 static enum owner owner_of_image(const char *image)
 {
     static const char library[] = "libstrobe-preload.so";
-    static const struct { const char *text; size_t length; } system[] = {
+    static const struct {
+        const char *text;
+        size_t length;
+    } system[] = {
 #define BEGINS(text) {text, sizeof text - 1}
-        BEGINS("libc.so"), BEGINS("libc-"), BEGINS("libpthread"), BEGINS("libdl.so"), BEGINS("libdl-"),
-        BEGINS("librt.so"), BEGINS("librt-"), BEGINS("ld-"), BEGINS("libunwind"), BEGINS("liblzma.so"),
-        BEGINS("libgcc_s.so"), BEGINS("[vdso]"),
+        BEGINS("libc.so"),   BEGINS("libc-"),      BEGINS("libpthread"),  BEGINS("libdl.so"),
+        BEGINS("libdl-"),    BEGINS("librt.so"),   BEGINS("librt-"),      BEGINS("ld-"),
+        BEGINS("libunwind"), BEGINS("liblzma.so"), BEGINS("libgcc_s.so"), BEGINS("[vdso]"),
 #undef BEGINS
     };
     const char *slash = strrchr(image, '/'), *base = slash ? slash + 1 : image;
@@ -297,8 +309,8 @@ static uint32_t base_of(struct strobe_function_tree *t, unsigned way)
 
 /* Lists the unfolded part of a stack, innermost first, and what it hangs on. Depths that fall by one at each step
  * keep a damaged table from leading in circles. */
-static uint32_t climb(const struct strobe_function_tree *t, uint32_t stack, const struct folded *known,
-                      uint32_t *steps, uint32_t *step_count)
+static uint32_t climb(const struct strobe_function_tree *t, uint32_t stack, const struct folded *known, uint32_t *steps,
+                      uint32_t *step_count)
 {
     uint32_t depth = 0;
     for (*step_count = 0; stack && !known[stack].node; (*step_count)++) {

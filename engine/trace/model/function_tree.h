@@ -46,23 +46,23 @@ enum {
 };
 
 struct strobe_name {
-    const char *text;            /* what to show */
-    const char *image;           /* "" for what is no function */
-    const char *file;            /* "" when unknown */
+    const char *text;  /* what to show */
+    const char *image; /* "" for what is no function */
+    const char *file;  /* "" when unknown */
     uint32_t line;
-    uint64_t address;            /* where the function starts; 0 for what is no function */
+    uint64_t address; /* where the function starts; 0 for what is no function */
 };
 
 struct strobe_function_node {
     uint32_t parent;
     uint32_t name;
-    uint32_t depth;              /* 0 for the root */
+    uint32_t depth; /* 0 for the root */
 };
 
 /* How a stack id is to be read: bits. */
 enum {
-    STROBE_STACK_CUT = 1,        /* hang it under "[stack cut]" */
-    STROBE_STACK_LOST = 2,       /* hang it under "[stack lost]" */
+    STROBE_STACK_CUT = 1,  /* hang it under "[stack cut]" */
+    STROBE_STACK_LOST = 2, /* hang it under "[stack lost]" */
     STROBE_STACK_WAYS = 4
 };
 

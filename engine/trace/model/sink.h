@@ -36,73 +36,86 @@ enum strobe_counter {
     STROBE_COUNTER_ALLOCS,
     STROBE_COUNTER_MINOR_FAULTS,
     STROBE_COUNTER_MAJOR_FAULTS,
-    STROBE_COUNTER_SWITCHES,          /* voluntary: the thread waited */
-    STROBE_COUNTER_PREEMPTIONS,       /* involuntary */
+    STROBE_COUNTER_SWITCHES,    /* voluntary: the thread waited */
+    STROBE_COUNTER_PREEMPTIONS, /* involuntary */
     STROBE_COUNTER_COUNT
 };
 
 /* A point in a thread's life. */
 struct strobe_moment {
-    uint64_t time_ns;                 /* CLOCK_BOOTTIME */
-    uint64_t cpu_ns;                  /* CPU time used so far; never decreases, never grows faster than time_ns */
-    uint64_t counter[STROBE_COUNTER_COUNT];   /* totals so far, never decreasing */
+    uint64_t time_ns;                       /* CLOCK_BOOTTIME */
+    uint64_t cpu_ns;                        /* CPU time used so far; never decreases, never grows faster than time_ns */
+    uint64_t counter[STROBE_COUNTER_COUNT]; /* totals so far, never decreasing */
 };
 
 enum strobe_slice_class {
     STROBE_SLICE_FUNCTION,
-    STROBE_SLICE_WAIT,                /* a blocking call; covers it from begin to end */
-    STROBE_SLICE_GAP,                 /* no sample for too long */
-    STROBE_SLICE_PLACEHOLDER,         /* stands for frames that are missing */
-    STROBE_SLICE_OFF_CPU,             /* the thread stood in the slice around this one, off its processor */
+    STROBE_SLICE_WAIT,        /* a blocking call; covers it from begin to end */
+    STROBE_SLICE_GAP,         /* no sample for too long */
+    STROBE_SLICE_PLACEHOLDER, /* stands for frames that are missing */
+    STROBE_SLICE_OFF_CPU,     /* the thread stood in the slice around this one, off its processor */
     STROBE_SLICE_CLASS_COUNT,
 };
 
 struct strobe_slice {
     uint32_t name;
-    uint32_t node;                    /* of the function tree: this slice and those it lies in */
-    uint32_t depth;                   /* 1 for the outermost */
+    uint32_t node;  /* of the function tree: this slice and those it lies in */
+    uint32_t depth; /* 1 for the outermost */
     enum strobe_slice_class class;
-    int unfinished;                   /* a wait that had not ended when the session did; at slice_end, a call
-                                       * whose end is made up */
-    uint64_t arg;                     /* of a wait: what the call was about, see struct strobe_record; else 0 */
-    uint64_t samples;                 /* at slice_end: samples that saw it, or one in it */
+    int unfinished;   /* a wait that had not ended when the session did; at slice_end, a call
+                       * whose end is made up */
+    uint64_t arg;     /* of a wait: what the call was about, see struct strobe_record; else 0 */
+    uint64_t samples; /* at slice_end: samples that saw it, or one in it */
     struct strobe_moment begin;
 };
 
 /* Samples of one stack, evenly spread from first to last. */
 struct strobe_samples {
     uint64_t first_ns, last_ns;
-    uint64_t count;                   /* at least 1 */
-    uint32_t stack;                   /* stack id; 0 = none */
-    unsigned way;                     /* how to read it: STROBE_STACK_* of function_tree.h */
+    uint64_t count; /* at least 1 */
+    uint32_t stack; /* stack id; 0 = none */
+    unsigned way;   /* how to read it: STROBE_STACK_* of function_tree.h */
 };
 
 /* Numbers that go with an instant. */
-struct strobe_note { const char *key; uint64_t value; };
+struct strobe_note {
+    const char *key;
+    uint64_t value;
+};
 
 /* Who ended a wait: a flow from the waker's track to the waiter's, told among the events of both, once each. To the
  * waiter right before its wait's slice_end, with no other slice open in it; to the waker at the time of the release.
  * When nobody ended it, it is told to the waiter only. */
 struct strobe_wake_flow {
-    uint64_t id;                      /* from 1; the same at both ends, and no other's */
-    int at_waker;                     /* which end this is */
-    uint32_t waiter, waker;           /* threads, by index; waker STROBE_NOBODY: it timed out or was interrupted */
-    uint64_t time_ns;                 /* of this end */
-    uint64_t release_ns, end_ns;      /* when the waker released, when the wait ended */
-    uint64_t what;                    /* what was waited for: arg of the wait */
-    uint32_t stack;                   /* stack id of the waker at the release; 0 = not known */
+    uint64_t id;                 /* from 1; the same at both ends, and no other's */
+    int at_waker;                /* which end this is */
+    uint32_t waiter, waker;      /* threads, by index; waker STROBE_NOBODY: it timed out or was interrupted */
+    uint64_t time_ns;            /* of this end */
+    uint64_t release_ns, end_ns; /* when the waker released, when the wait ended */
+    uint64_t what;               /* what was waited for: arg of the wait */
+    uint32_t stack;              /* stack id of the waker at the release; 0 = not known */
 };
 
 /* The thread's loop begins a message (id not 0), after the slices of the one before have ended and before its own
  * begin; or it ends the one it was busy with (0). One that begins ends the one before, too. */
-struct strobe_loop_message { uint64_t time_ns; uint32_t id; };
+struct strobe_loop_message {
+    uint64_t time_ns;
+    uint32_t id;
+};
 
 /* CPU time of the thread that belongs to `node` of the function tree, used between the two times: see cpu_shares.h. The
  * times are equal where it belongs to a sample. Ends never decrease. A thread of which calls are known has none. */
-struct strobe_cpu_share { uint64_t begin_ns, end_ns; uint32_t node; uint64_t cpu_ns; };
+struct strobe_cpu_share {
+    uint64_t begin_ns, end_ns;
+    uint32_t node;
+    uint64_t cpu_ns;
+};
 
 /* A value of the process at an instant. */
-struct strobe_value { enum strobe_series what; uint64_t time_ns, value; };
+struct strobe_value {
+    enum strobe_series what;
+    uint64_t time_ns, value;
+};
 
 /* Names of the series, with their units in words, by enum strobe_series: what tracks are called. */
 extern const char *const strobe_series_name[STROBE_SERIES_COUNT];
@@ -111,24 +124,26 @@ extern const char *const strobe_series_name[STROBE_SERIES_COUNT];
 struct strobe_late {
     uint64_t begin_ns, end_ns;
     enum strobe_hitch how;
-    uint32_t thread;                  /* whose loop, by index */
-    uint32_t node;                    /* of the function tree: a stack seen in it; 0 = none */
+    uint32_t thread; /* whose loop, by index */
+    uint32_t node;   /* of the function tree: a stack seen in it; 0 = none */
 };
 extern const char *const strobe_hitch_name[STROBE_HITCH_COUNT];
 
 /* Text that goes with a mark. */
-struct strobe_mark_note { const char *key, *text; };
+struct strobe_mark_note {
+    const char *key, *text;
+};
 
 /* What a program told beside its calls: a counter's value, or an asynchronous slice, which lies on no thread. Or what
  * somebody has to say of the program (findings): those have a lane, and may be instants. */
 struct strobe_mark {
-    uint32_t track;                   /* from 0: a counter, or a lane in which slices of one name follow one another */
+    uint32_t track; /* from 0: a counter, or a lane in which slices of one name follow one another */
     int is_counter;
     const char *name;
-    uint64_t begin_ns, end_ns;        /* a counter's: equal */
-    int64_t value;                    /* a counter's */
-    const char *lane;                 /* what the track is called; NULL = `name` */
-    const struct strobe_mark_note *notes;   /* of those with a lane */
+    uint64_t begin_ns, end_ns;            /* a counter's: equal */
+    int64_t value;                        /* a counter's */
+    const char *lane;                     /* what the track is called; NULL = `name` */
+    const struct strobe_mark_note *notes; /* of those with a lane */
     size_t note_count;
 };
 
@@ -148,7 +163,7 @@ struct strobe_sink {
     void (*mark)(struct strobe_sink *, const struct strobe_mark *);
     void (*message)(struct strobe_sink *, const struct strobe_loop_message *);
     void (*cpu)(struct strobe_sink *, const struct strobe_cpu_share *);
-    int several;                 /* set before start: there are several processes, to be told apart */
+    int several; /* set before start: there are several processes, to be told apart */
 };
 
 /* The name of the process's program: the last part of its file's path; "program" when it is not known. *bytes is its

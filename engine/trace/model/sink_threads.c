@@ -7,7 +7,7 @@
 struct chosen {
     struct strobe_sink sink, *inner;
     const char *which;
-    int on;                            /* the thread that is being told is one of them */
+    int on; /* the thread that is being told is one of them */
 };
 
 int strobe_is_thread(const struct strobe_reader_thread *thread, const char *which)
@@ -125,11 +125,20 @@ struct strobe_sink *strobe_sink_threads(struct strobe_sink *inner, const char *w
         inner->finish(inner);
         return NULL;
     }
-    c->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .instant = instant,
-                                   .samples = inner->samples ? samples : NULL, .thread_end = thread_end,
-                                   .finish = finish, .wake = wake, .value = value, .hitch = hitch, .mark = mark,
-                                   .message = inner->message ? message : NULL, .cpu = inner->cpu ? cpu : NULL};
+    c->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .instant = instant,
+                                   .samples = inner->samples ? samples : NULL,
+                                   .thread_end = thread_end,
+                                   .finish = finish,
+                                   .wake = wake,
+                                   .value = value,
+                                   .hitch = hitch,
+                                   .mark = mark,
+                                   .message = inner->message ? message : NULL,
+                                   .cpu = inner->cpu ? cpu : NULL};
     c->inner = inner;
     c->which = which;
     return &c->sink;

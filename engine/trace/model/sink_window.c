@@ -7,15 +7,15 @@ struct window {
     struct strobe_sink *inner;
     struct strobe_window_stats *stats;
     struct strobe_window_times times;
-    uint64_t from_ns, to_ns;                       /* on the trace's clock */
+    uint64_t from_ns, to_ns; /* on the trace's clock */
     const struct strobe_reader_thread *thread;
-    int told;                                      /* the thread has been told to the inner sink */
-    enum { BEFORE, INSIDE, BEHIND } place;         /* of the thread's line */
-    struct strobe_moment last;                     /* latest moment of it */
-    struct strobe_slice *open;                     /* open slices, outermost first; all are told when INSIDE */
+    int told;                              /* the thread has been told to the inner sink */
+    enum { BEFORE, INSIDE, BEHIND } place; /* of the thread's line */
+    struct strobe_moment last;             /* latest moment of it */
+    struct strobe_slice *open;             /* open slices, outermost first; all are told when INSIDE */
     size_t depth, room;
-    int failed;                                    /* memory ran out */
-    int begun;                                     /* a process has been told */
+    int failed; /* memory ran out */
+    int begun;  /* a process has been told */
 };
 
 static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
@@ -23,7 +23,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
     struct window *w = (struct window *)sink;
     uint64_t begin_ns = strobe_reader_ns(reader, reader->first_ticks);
     w->inner->several = sink->several;
-    if (w->begun++) {   /* the window is one of the whole trace, not of each process */
+    if (w->begun++) { /* the window is one of the whole trace, not of each process */
         w->inner->start(w->inner, reader, tree);
         return;
     }
@@ -55,7 +55,7 @@ static void tell_thread(struct window *w)
 static struct strobe_moment between(const struct window *w, uint64_t time_ns, const struct strobe_moment *next)
 {
     struct strobe_moment m = w->last;
-    if (!w->last.time_ns)   /* the thread's first moment */
+    if (!w->last.time_ns) /* the thread's first moment */
         m = *next;
     else if (next->time_ns > w->last.time_ns && next->cpu_ns > w->last.cpu_ns)
         m.cpu_ns += (uint64_t)((double)(next->cpu_ns - w->last.cpu_ns) * (double)(time_ns - w->last.time_ns) /
@@ -183,7 +183,7 @@ static void samples(struct strobe_sink *sink, const struct strobe_samples *s)
         return;
     in.count = end - first;
     in.first_ns = first ? s->first_ns + (uint64_t)((double)first * step) : s->first_ns;
-    in.last_ns = in.count == 1     ? in.first_ns
+    in.last_ns = in.count == 1    ? in.first_ns
                  : end < s->count ? s->first_ns + (uint64_t)((double)(end - 1) * step)
                                   : s->last_ns;
     tell_thread(w);
@@ -200,8 +200,8 @@ static void cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s)
     in.begin_ns = s->begin_ns > w->from_ns ? s->begin_ns : w->from_ns;
     in.end_ns = s->end_ns < w->to_ns ? s->end_ns : w->to_ns;
     if (s->end_ns > s->begin_ns)
-        in.cpu_ns = (uint64_t)((double)s->cpu_ns * (double)(in.end_ns - in.begin_ns) /
-                               (double)(s->end_ns - s->begin_ns));
+        in.cpu_ns =
+            (uint64_t)((double)s->cpu_ns * (double)(in.end_ns - in.begin_ns) / (double)(s->end_ns - s->begin_ns));
     tell_thread(w);
     w->inner->cpu(w->inner, &in);
 }
@@ -261,10 +261,19 @@ struct strobe_sink *strobe_sink_window(struct strobe_sink *inner, struct strobe_
         inner->finish(inner);
         return NULL;
     }
-    w->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
-                                   .thread_end = thread_end, .finish = finish, .value = value, .hitch = hitch,
-                                   .mark = mark, .cpu = inner->cpu ? cpu : NULL};
+    w->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .instant = instant,
+                                   .wake = wake,
+                                   .samples = samples,
+                                   .thread_end = thread_end,
+                                   .finish = finish,
+                                   .value = value,
+                                   .hitch = hitch,
+                                   .mark = mark,
+                                   .cpu = inner->cpu ? cpu : NULL};
     w->inner = inner;
     w->times = times;
     w->stats = stats;

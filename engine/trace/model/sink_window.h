@@ -12,9 +12,13 @@
 #include "engine/trace/model/sink.h"
 
 /* Part of a timeline, in ns since the session began. */
-struct strobe_window_times { uint64_t from_ns, to_ns; };
+struct strobe_window_times {
+    uint64_t from_ns, to_ns;
+};
 
-struct strobe_window_stats { uint64_t threads, slices; };   /* let through */
+struct strobe_window_stats {
+    uint64_t threads, slices;
+}; /* let through */
 
 /* A sink that hands on to `inner`, which it owns: the one finish ends both. *stats (not NULL) is complete then. NULL
  * when memory runs out; `inner` has been finished then. */

@@ -12,17 +12,19 @@
 
 /* Time in one caller or callee of the function: of slices of the function in that caller, or of the callee's slices
  * directly in the function. Recursion is counted once, as the outermost. */
-struct strobe_relation { uint64_t ns, cpu_ns, slices; };
+struct strobe_relation {
+    uint64_t ns, cpu_ns, slices;
+};
 
 struct strobe_breakdown {
-    struct strobe_relation *callers;           /* by name + 1; 0 stands for none: an outermost function has no caller */
-    struct strobe_relation *callees;           /* by name */
+    struct strobe_relation *callers; /* by name + 1; 0 stands for none: an outermost function has no caller */
+    struct strobe_relation *callees; /* by name */
     size_t caller_room, callee_room;
-    struct strobe_relation function;           /* of which these are */
+    struct strobe_relation function; /* of which these are */
 
-    const char *of;                            /* its name; NULL = none is asked for */
+    const char *of; /* its name; NULL = none is asked for */
     struct strobe_function_tree *tree;
-    unsigned char *matches;                    /* by name: 0 not looked at, 1 is the function, 2 is not */
+    unsigned char *matches; /* by name: 0 not looked at, 1 is the function, 2 is not */
     size_t match_room;
     struct strobe_breakdown_slice *open;
     size_t depth, room;

@@ -21,14 +21,14 @@ struct strobe_profile_method {
     uint64_t self_ns, total_ns, self_cpu_ns, total_cpu_ns;
     uint64_t slices;
     enum strobe_slice_class class;
-    uint64_t share;                  /* number of the share that was last added to it */
+    uint64_t share; /* number of the share that was last added to it */
 };
 
 struct strobe_profile_thread {
-    uint64_t first_ns, last_ns;      /* begin of its first slice, end of its last */
-    uint64_t cpu_ns;                 /* CPU time used between them */
-    uint64_t seen_ns, wait_ns;       /* parts of it: in a method, in a wait, ... */
-    uint64_t off_ns, gap_ns;         /* ... off the processor elsewhere, unseen */
+    uint64_t first_ns, last_ns; /* begin of its first slice, end of its last */
+    uint64_t cpu_ns;            /* CPU time used between them */
+    uint64_t seen_ns, wait_ns;  /* parts of it: in a method, in a wait, ... */
+    uint64_t off_ns, gap_ns;    /* ... off the processor elsewhere, unseen */
     uint64_t slices, waits;
 };
 
@@ -39,25 +39,25 @@ enum strobe_profile_end { STROBE_END_UNKNOWN, STROBE_END_BY_THREAD, STROBE_END_B
 struct strobe_profile_wait {
     uint64_t begin_ns, duration_ns, arg;
     uint32_t thread;
-    uint32_t name;                   /* of the wait */
-    uint32_t method;                 /* the slice it lies in; UINT32_MAX when none */
-    enum strobe_profile_end end;     /* the caller's to set, and with it the waker's number */
+    uint32_t name;               /* of the wait */
+    uint32_t method;             /* the slice it lies in; UINT32_MAX when none */
+    enum strobe_profile_end end; /* the caller's to set, and with it the waker's number */
     uint32_t waker;
     int unfinished;
 };
 
 struct strobe_profile {
-    struct strobe_profile_method *methods;   /* by name number */
+    struct strobe_profile_method *methods; /* by name number */
     uint32_t method_count;
-    struct strobe_profile_thread *threads;   /* by thread number */
+    struct strobe_profile_thread *threads; /* by thread number */
     uint32_t thread_count;
-    struct strobe_profile_wait *waits;       /* the longest ones, longest first */
+    struct strobe_profile_wait *waits; /* the longest ones, longest first */
     uint32_t wait_count, wait_max;
-    uint64_t unmatched;                      /* ends without a begin, and begins without an end */
-    struct strobe_profile_stack *stacks;     /* open slices of each thread */
-    int has_shares;                          /* methods have the CPU time of shares, and none of slices */
+    uint64_t unmatched;                  /* ends without a begin, and begins without an end */
+    struct strobe_profile_stack *stacks; /* open slices of each thread */
+    int has_shares;                      /* methods have the CPU time of shares, and none of slices */
     uint64_t share_count;
-    int failed;                              /* memory ran out */
+    int failed; /* memory ran out */
 };
 
 /* Prepares a profile that keeps the `waits` longest waits. STROBE_IO: out of memory. */

@@ -147,11 +147,17 @@ static struct strobe_report_method method_of(const struct strobe_report_names *n
     const struct strobe_allocations_by_name *a = names->allocations;
     struct strobe_allocations none = {0, 0}, self = a && i < a->count ? a->self[i] : none;
     struct strobe_allocations total = a && i < a->count ? a->total[i] : none;
-    return (struct strobe_report_method){
-        .name = name, .image = names->image_of(names->ctx, i), .self_ns = m->self_ns, .total_ns = m->total_ns,
-        .self_cpu_ns = m->self_cpu_ns, .total_cpu_ns = m->total_cpu_ns, .slices = m->slices,
-        .alloc_self_bytes = self.bytes, .alloc_self_count = self.count, .alloc_total_bytes = total.bytes,
-        .alloc_total_count = total.count};
+    return (struct strobe_report_method){.name = name,
+                                         .image = names->image_of(names->ctx, i),
+                                         .self_ns = m->self_ns,
+                                         .total_ns = m->total_ns,
+                                         .self_cpu_ns = m->self_cpu_ns,
+                                         .total_cpu_ns = m->total_cpu_ns,
+                                         .slices = m->slices,
+                                         .alloc_self_bytes = self.bytes,
+                                         .alloc_self_count = self.count,
+                                         .alloc_total_bytes = total.bytes,
+                                         .alloc_total_count = total.count};
 }
 
 enum strobe_status strobe_report_rank(struct strobe_report *r, const struct strobe_profile *p,

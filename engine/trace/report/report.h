@@ -25,36 +25,36 @@ enum { STROBE_REPORT_WAITS_MAX = 1000 };
 enum strobe_report_by { STROBE_BY_WALL, STROBE_BY_CPU, STROBE_BY_ALLOC };
 
 struct strobe_report_options {
-    uint32_t top;                /* methods and waits to give; 0 = all methods, and STROBE_REPORT_WAITS_MAX waits */
-    enum strobe_report_by by;    /* rank methods by wall time, CPU time, or allocated bytes (of a session only) */
-    const char *thread;          /* of a session only: count this thread alone, by name or tid; NULL = all */
-    uint64_t from_ns, to_ns;     /* the same: this part alone, since the session's begin; to 0 = to its end */
-    const char *function;        /* the same: whose callers and callees to give; NULL = none */
-    int lines;                   /* the same: give lines of source */
-    unsigned symbols;            /* STROBE_SYMBOLS_*; of a session only */
-    uint64_t gap_ns;             /* as in struct strobe_timeline_options; of a session only */
-    enum strobe_repair repair;   /* the same */
-    int verbose;                 /* also what became of each event, and how the sampler did; JSON has it always */
-    uint32_t width;              /* columns that the table may take; 0 = any number */
+    uint32_t top;              /* methods and waits to give; 0 = all methods, and STROBE_REPORT_WAITS_MAX waits */
+    enum strobe_report_by by;  /* rank methods by wall time, CPU time, or allocated bytes (of a session only) */
+    const char *thread;        /* of a session only: count this thread alone, by name or tid; NULL = all */
+    uint64_t from_ns, to_ns;   /* the same: this part alone, since the session's begin; to 0 = to its end */
+    const char *function;      /* the same: whose callers and callees to give; NULL = none */
+    int lines;                 /* the same: give lines of source */
+    unsigned symbols;          /* STROBE_SYMBOLS_*; of a session only */
+    uint64_t gap_ns;           /* as in struct strobe_timeline_options; of a session only */
+    enum strobe_repair repair; /* the same */
+    int verbose;               /* also what became of each event, and how the sampler did; JSON has it always */
+    uint32_t width;            /* columns that the table may take; 0 = any number */
 };
 
 struct strobe_report_thread {
     const char *name;
     uint32_t tid, generation;
     int is_main;
-    uint64_t wall_ns;            /* from its first slice to the end of its last */
+    uint64_t wall_ns; /* from its first slice to the end of its last */
     uint64_t cpu_ns;
-    uint64_t wait_ns;            /* of the wall time: in blocking calls, ... */
-    uint64_t off_ns;             /* ... off the processor elsewhere: runnable, or in calls that no hook sees, ... */
-    uint64_t gap_ns;             /* ... unseen */
+    uint64_t wait_ns; /* of the wall time: in blocking calls, ... */
+    uint64_t off_ns;  /* ... off the processor elsewhere: runnable, or in calls that no hook sees, ... */
+    uint64_t gap_ns;  /* ... unseen */
     uint64_t slices, waits, samples, lost;
-    uint64_t restricted_ns;      /* since the session's begin: when seccomp ended its recording; 0 = it did not */
+    uint64_t restricted_ns; /* since the session's begin: when seccomp ended its recording; 0 = it did not */
 };
 
 struct strobe_report_method {
-    const char *name, *image;    /* image: file it is in; "" when unknown */
+    const char *name, *image; /* image: file it is in; "" when unknown */
     uint64_t self_ns, total_ns, self_cpu_ns, total_cpu_ns, slices;
-    uint64_t alloc_self_bytes, alloc_self_count, alloc_total_bytes, alloc_total_count;   /* see allocations.h */
+    uint64_t alloc_self_bytes, alloc_self_count, alloc_total_bytes, alloc_total_count; /* see allocations.h */
 };
 
 /* A caller or callee of the function that was asked for; caller "" = it was outermost. */
@@ -65,7 +65,7 @@ struct strobe_report_relation {
 
 /* Allocations at one stack. */
 struct strobe_report_stack {
-    const char *path;            /* names, outermost first, separated by ; */
+    const char *path; /* names, outermost first, separated by ; */
     uint64_t bytes, count;
 };
 
@@ -78,87 +78,90 @@ struct strobe_report_line {
 
 /* All waits of one kind, or one wait. */
 struct strobe_report_wait {
-    const char *kind, *thread, *method;   /* thread and method: of a single wait; else NULL */
+    const char *kind, *thread, *method; /* thread and method: of a single wait; else NULL */
     uint32_t tid;
-    uint64_t begin_ns;                    /* since the begin of the session */
+    uint64_t begin_ns; /* since the begin of the session */
     uint64_t duration_ns, count, arg;
-    int unfinished;                       /* had not ended when the session did */
-    const char *waker;                    /* name of the thread that ended a single wait; "" = not known, or nobody */
+    int unfinished;    /* had not ended when the session did */
+    const char *waker; /* name of the thread that ended a single wait; "" = not known, or nobody */
     uint32_t waker_tid;
-    int nobody;                           /* it timed out or was interrupted */
+    int nobody; /* it timed out or was interrupted */
 };
 
 /* Time series of the process, where its backend writes them; all 0 where not. */
 struct strobe_report_process {
-    uint64_t values;                      /* how many there are */
-    uint64_t cpu_ns, span_ns;             /* from the first value of CPU time to the last: CPU time, and time */
+    uint64_t values;          /* how many there are */
+    uint64_t cpu_ns, span_ns; /* from the first value of CPU time to the last: CPU time, and time */
     uint64_t footprint_peak_bytes, threads_max;
-    uint64_t hitches, hangs, late_ns;     /* turns of the run loop that took too long, and the time they took in all */
-    uint64_t longest_begin_ns, longest_ns;   /* the longest of them; begin as of waits */
-    const char *longest_in;               /* innermost method or wait that covers half of it or more; "" = none */
+    uint64_t hitches, hangs, late_ns;      /* turns of the run loop that took too long, and the time they took in all */
+    uint64_t longest_begin_ns, longest_ns; /* the longest of them; begin as of waits */
+    const char *longest_in;                /* innermost method or wait that covers half of it or more; "" = none */
 };
 
 /* The call log, where the session has one; all 0 where not. told = present + overwritten + refused. */
 struct strobe_report_calls {
-    uint64_t told, present, overwritten, refused;   /* entries and exits */
-    uint64_t calls;                       /* shown: slices of threads of which calls are known */
-    uint64_t repaired;                    /* of these, how many did not say that they ended */
-    uint64_t unmatched;                   /* exits whose entry is not there: left out */
+    uint64_t told, present, overwritten, refused; /* entries and exits */
+    uint64_t calls;                               /* shown: slices of threads of which calls are known */
+    uint64_t repaired;                            /* of these, how many did not say that they ended */
+    uint64_t unmatched;                           /* exits whose entry is not there: left out */
 };
 
-struct strobe_report_fact { const char *key; uint64_t value; };
+struct strobe_report_fact {
+    const char *key;
+    uint64_t value;
+};
 
 struct strobe_report {
-    const char *source;          /* "session" or "trace" */
-    const char *command, *exe;   /* "" when unknown */
+    const char *source;        /* "session" or "trace" */
+    const char *command, *exe; /* "" when unknown */
     uint32_t pid;
-    int closed;                  /* of a session: ended in order */
-    int exited, killed;          /* of one that is not closed, where it is known how its process ended */
+    int closed;         /* of a session: ended in order */
+    int exited, killed; /* of one that is not closed, where it is known how its process ended */
     uint64_t begin_ns, wall_ns, cpu_ns;
     struct strobe_report_process process;
     struct strobe_report_calls calls;
 
-    struct strobe_report_thread *threads;     /* busiest first */
+    struct strobe_report_thread *threads; /* busiest first */
     size_t thread_count;
-    struct strobe_report_method *methods;     /* by self time; first `top` of each ranking are all among them */
-    struct strobe_report_method *inclusive;   /* the same ones by inclusive time */
+    struct strobe_report_method *methods;   /* by self time; first `top` of each ranking are all among them */
+    struct strobe_report_method *inclusive; /* the same ones by inclusive time */
     size_t method_count, method_count_in_all;
-    struct strobe_report_wait *wait_kinds;    /* longest first */
+    struct strobe_report_wait *wait_kinds; /* longest first */
     size_t wait_kind_count;
     struct strobe_report_wait *waits;
     size_t wait_count;
 
     /* Of a session only, and only what was asked for. */
-    struct strobe_report_relation function;   /* what callers and callees are of */
-    struct strobe_report_relation *callers, *callees;       /* longest first */
+    struct strobe_report_relation function;           /* what callers and callees are of */
+    struct strobe_report_relation *callers, *callees; /* longest first */
     size_t caller_count, callee_count;
-    struct strobe_report_stack *stacks;       /* by allocated bytes: the first `top` */
+    struct strobe_report_stack *stacks; /* by allocated bytes: the first `top` */
     size_t stack_count;
-    struct strobe_allocations allocated, unplaced;   /* in all; and of these in no stack */
-    struct strobe_report_line *lines;         /* by samples: the first `top` */
+    struct strobe_allocations allocated, unplaced; /* in all; and of these in no stack */
+    struct strobe_report_line *lines;              /* by samples: the first `top` */
     size_t line_count;
-    uint64_t line_samples, line_unknown;      /* samples looked at, and those of them without a line */
+    uint64_t line_samples, line_unknown; /* samples looked at, and those of them without a line */
 
     /* Of a session only. */
-    struct strobe_tally events;               /* over all threads and kinds */
+    struct strobe_tally events; /* over all threads and kinds */
     struct strobe_tally by_kind[STROBE_KIND_COUNT];
     uint64_t overwrote, half_written, malformed, untracked;
     uint64_t suspends, resumes, suspend_late, suspend_gone, suspend_moved;
-    uint32_t signal_taken;       /* the stop signal, when the program took it: from then on hooks alone recorded */
-    struct strobe_stop_times stops;           /* how long threads stood, ns */
-    uint64_t passes, late_passes, lag_ns;     /* of the sampler; lag: sum over passes */
-    uint64_t short_waits, short_wait_ns;      /* waits too short to be recorded: how many, how long in all */
-    uint64_t stacks_cut, stacks_doubtful, stacks_refused;   /* records with such a stack */
-    uint64_t engine_samples;                  /* taken while the engine was at work in a hook; shown as its caller's */
-    int balanced;                             /* every identity of the books holds */
-    char verdict[256];                        /* when not: the first that fails */
+    uint32_t signal_taken;          /* the stop signal, when the program took it: from then on hooks alone recorded */
+    struct strobe_stop_times stops; /* how long threads stood, ns */
+    uint64_t passes, late_passes, lag_ns; /* of the sampler; lag: sum over passes */
+    uint64_t short_waits, short_wait_ns;  /* waits too short to be recorded: how many, how long in all */
+    uint64_t stacks_cut, stacks_doubtful, stacks_refused; /* records with such a stack */
+    uint64_t engine_samples; /* taken while the engine was at work in a hook; shown as its caller's */
+    int balanced;            /* every identity of the books holds */
+    char verdict[256];       /* when not: the first that fails */
 
-    struct strobe_report_fact *facts;         /* of a trace: what its writer says about the recording */
+    struct strobe_report_fact *facts; /* of a trace: what its writer says about the recording */
     size_t fact_count;
-    char **warnings;                          /* what makes names or numbers less than certain */
+    char **warnings; /* what makes names or numbers less than certain */
     size_t warning_count;
 
-    struct strobe_text_pool texts;            /* of the names above */
+    struct strobe_text_pool texts; /* of the names above */
     struct strobe_report_options options;
 };
 
@@ -182,14 +185,14 @@ struct strobe_report_names {
     const char *(*name_of)(void *ctx, uint32_t name);
     const char *(*image_of)(void *ctx, uint32_t name);
     void *ctx;
-    const struct strobe_allocations_by_name *allocations;   /* NULL = not known */
+    const struct strobe_allocations_by_name *allocations; /* NULL = not known */
 };
 enum strobe_status strobe_report_rank(struct strobe_report *report, const struct strobe_profile *profile,
                                       const struct strobe_report_names *names);
 
 /* What a session that did not end in order, or a trace of one, is warned with. */
 #define STROBE_REPORT_NOT_ENDED "the session did not end in order: the program was killed, or still runs"
-#define STROBE_REPORT_KILLED "the session did not end in order: the program was killed"
+#define STROBE_REPORT_KILLED    "the session did not end in order: the program was killed"
 
 /* Adds a warning, as printf. STROBE_IO: out of memory. */
 enum strobe_status strobe_report_warn(struct strobe_report *report, const char *format, ...)

@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
-struct strobe_cell { char text[24]; };
+struct strobe_cell {
+    char text[24];
+};
 
 /* A span in the unit that shows four figures of it. */
 struct strobe_cell strobe_cell_span(uint64_t ns);

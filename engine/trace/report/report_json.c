@@ -1,8 +1,8 @@
 /* The report as one JSON object, for programs. */
 #include "engine/trace/report/report.h"
 
-#include "engine/util/json.h"
 #include "engine/trace/report/report_parts.h"
+#include "engine/util/json.h"
 
 #include <string.h>
 

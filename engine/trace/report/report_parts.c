@@ -21,8 +21,8 @@ static const char *keep(struct strobe_report *r, const char *text)
 
 /* `shift`: numbers are those of names, less so much; what is below stands for no name. */
 static struct strobe_report_relation *list_relations(struct strobe_report *r, const struct strobe_relation *from,
-                                                     size_t room, size_t shift,
-                                                     const struct strobe_function_tree *tree, size_t *count)
+                                                     size_t room, size_t shift, const struct strobe_function_tree *tree,
+                                                     size_t *count)
 {
     struct strobe_report_relation *list = calloc(room + 1, sizeof *list);
     *count = 0;
@@ -30,8 +30,7 @@ static struct strobe_report_relation *list_relations(struct strobe_report *r, co
         if (!from[i].slices && !from[i].cpu_ns)
             continue;
         const char *name = i < shift ? "" : strobe_function_tree_name(tree, (uint32_t)(i - shift))->text;
-        list[(*count)++] =
-            (struct strobe_report_relation){keep(r, name), from[i].ns, from[i].cpu_ns, from[i].slices};
+        list[(*count)++] = (struct strobe_report_relation){keep(r, name), from[i].ns, from[i].cpu_ns, from[i].slices};
     }
     if (list)
         qsort(list, *count, sizeof *list, longest_first);
@@ -52,7 +51,10 @@ static enum strobe_status take_function(struct strobe_report *r, const struct st
 
 /* ---- allocations by stack */
 
-struct allocating_node { uint32_t node; struct strobe_allocations is; };
+struct allocating_node {
+    uint32_t node;
+    struct strobe_allocations is;
+};
 
 static int most_bytes_first(const void *a, const void *b)
 {
@@ -125,9 +127,9 @@ static enum strobe_status take_lines(struct strobe_report *r, const struct strob
     r->line_samples = l->samples;
     r->line_unknown = l->unknown;
     for (size_t i = 0; i < l->count; i++)
-        r->lines[r->line_count++] = (struct strobe_report_line){
-            keep(r, strobe_function_tree_name(tree, l->lines[i].name)->text), keep(r, l->lines[i].file),
-            l->lines[i].line, l->lines[i].samples};
+        r->lines[r->line_count++] =
+            (struct strobe_report_line){keep(r, strobe_function_tree_name(tree, l->lines[i].name)->text),
+                                        keep(r, l->lines[i].file), l->lines[i].line, l->lines[i].samples};
     qsort(r->lines, r->line_count, sizeof *r->lines, most_samples_first);
     if (r->options.top && r->line_count > r->options.top)
         r->line_count = r->options.top;
@@ -135,8 +137,8 @@ static enum strobe_status take_lines(struct strobe_report *r, const struct strob
 }
 
 enum strobe_status strobe_report_take_parts(struct strobe_report *r, const struct strobe_breakdown *b,
-                                            const struct strobe_allocation_sum *s,
-                                            const struct strobe_source_lines *l, struct strobe_function_tree *tree)
+                                            const struct strobe_allocation_sum *s, const struct strobe_source_lines *l,
+                                            struct strobe_function_tree *tree)
 {
     enum strobe_status status = r->options.function ? take_function(r, b, tree) : STROBE_OK;
     if (status == STROBE_OK && r->options.by == STROBE_BY_ALLOC)

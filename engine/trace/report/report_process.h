@@ -3,8 +3,8 @@
 #ifndef STROBE_TRACE_REPORT_REPORT_PROCESS_H
 #define STROBE_TRACE_REPORT_REPORT_PROCESS_H
 
-#include "engine/trace/report/report.h"
 #include "engine/trace/model/sink.h"
+#include "engine/trace/report/report.h"
 
 enum { STROBE_PLACE_DEPTH_MAX = 1024 };
 
@@ -14,11 +14,14 @@ struct strobe_process_sum {
     struct strobe_report_process sum;
     int knows_cpu;
     uint64_t first_ns, last_ns, first_cpu_ns, last_cpu_ns;
-    uint32_t thread;                   /* of the longest hitch: what its builder calls threads by */
-    uint64_t begin_ns;                 /* of it, on the trace's clock */
-    uint32_t place, place_depth;       /* name of the slice found, and how deep it lies; depth 0 = none yet */
-    uint32_t depth;                    /* open slices */
-    struct { uint64_t begin_ns; uint32_t name; } open[STROBE_PLACE_DEPTH_MAX];
+    uint32_t thread;             /* of the longest hitch: what its builder calls threads by */
+    uint64_t begin_ns;           /* of it, on the trace's clock */
+    uint32_t place, place_depth; /* name of the slice found, and how deep it lies; depth 0 = none yet */
+    uint32_t depth;              /* open slices */
+    struct {
+        uint64_t begin_ns;
+        uint32_t name;
+    } open[STROBE_PLACE_DEPTH_MAX];
 };
 
 void strobe_process_value(struct strobe_process_sum *p, enum strobe_series what, uint64_t time_ns, uint64_t value);

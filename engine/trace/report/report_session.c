@@ -1,10 +1,10 @@
 #include "engine/trace/report/report_process.h"
 
-#include "engine/trace/report/report_parts.h"
+#include "engine/trace/build/timeline.h"
 #include "engine/trace/model/sink_threads.h"
 #include "engine/trace/model/sink_window.h"
+#include "engine/trace/report/report_parts.h"
 #include "engine/trace/symbols/symbols.h"
-#include "engine/trace/build/timeline.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@ struct adder {
     const struct strobe_reader *reader;
     struct strobe_profile profile;
     uint32_t thread;
-    enum strobe_profile_end end;   /* of the wait that ends next */
+    enum strobe_profile_end end; /* of the wait that ends next */
     uint32_t waker;
     struct strobe_process_sum process;
     struct strobe_breakdown breakdown;
@@ -171,14 +171,14 @@ static enum strobe_status take_threads(struct job *j)
     for (uint32_t i = 0; i < j->reader->thread_count; i++) {
         const struct strobe_reader_thread *t = &j->reader->threads[i];
         struct strobe_report_thread *out = &r->threads[r->thread_count++];
-        *out = (struct strobe_report_thread){.name = keep(r, t->name),
-                                             .tid = t->tid,
-                                             .generation = t->generation,
-                                             .is_main = t->is_main,
-                                             .restricted_ns = restricted_ns(j->reader, t),
-                                             .samples = t->samples,
-                                             .lost = t->dropped + t->overwritten + t->all.unwind_failed +
-                                                     lost_calls(t)};
+        *out =
+            (struct strobe_report_thread){.name = keep(r, t->name),
+                                          .tid = t->tid,
+                                          .generation = t->generation,
+                                          .is_main = t->is_main,
+                                          .restricted_ns = restricted_ns(j->reader, t),
+                                          .samples = t->samples,
+                                          .lost = t->dropped + t->overwritten + t->all.unwind_failed + lost_calls(t)};
         if (i >= p->thread_count)
             continue;
         out->wall_ns = p->threads[i].last_ns - p->threads[i].first_ns;
@@ -273,8 +273,13 @@ static void take_calls(struct strobe_report *r, const struct strobe_reader *read
                        const struct strobe_timeline_stats *shown)
 {
     const struct strobe_reader_calls *c = &reader->calls;
-    r->calls = (struct strobe_report_calls){c->told, c->present, c->overwritten > 0 ? (uint64_t)c->overwritten : 0,
-                                            c->refused, shown->calls, shown->calls_repaired, shown->calls_unmatched};
+    r->calls = (struct strobe_report_calls){c->told,
+                                            c->present,
+                                            c->overwritten > 0 ? (uint64_t)c->overwritten : 0,
+                                            c->refused,
+                                            shown->calls,
+                                            shown->calls_repaired,
+                                            shown->calls_unmatched};
 }
 
 /* Says which names can't be relied on, and what would mend it. */
@@ -416,16 +421,22 @@ static enum strobe_status add_allocations(struct job *j, struct strobe_allocatio
 static enum strobe_status build(struct job *j)
 {
     const struct strobe_report_options *options = &j->report->options;
-    struct strobe_timeline_options timeline = {.gap_ns = options->gap_ns, .repair = options->repair,
-                                               .no_samples = !options->lines};
+    struct strobe_timeline_options timeline = {
+        .gap_ns = options->gap_ns, .repair = options->repair, .no_samples = !options->lines};
     struct strobe_timeline_stats shown;
     struct strobe_allocations_by_name by_name = {0};
     struct strobe_report_names names = {name_of, image_of, j, &by_name};
     unsigned symbols = options->symbols | (options->lines ? 0u : STROBE_SYMBOLS_NO_LINES);
-    j->adder.sink =
-        (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                             .slice_end = slice_end, .wake = wake, .finish = finish, .value = value,
-                             .hitch = hitch, .samples = options->lines ? samples : NULL, .cpu = cpu};
+    j->adder.sink = (struct strobe_sink){.start = start,
+                                         .thread_begin = thread_begin,
+                                         .slice_begin = slice_begin,
+                                         .slice_end = slice_end,
+                                         .wake = wake,
+                                         .finish = finish,
+                                         .value = value,
+                                         .hitch = hitch,
+                                         .samples = options->lines ? samples : NULL,
+                                         .cpu = cpu};
     enum strobe_status status =
         strobe_profile_open(&j->adder.profile, options->top ? options->top : STROBE_REPORT_WAITS_MAX);
     j->adder.profile.has_shares = 1;

@@ -26,7 +26,7 @@ static const char *end_of(const struct strobe_report *r)
 
 static void heading(const struct strobe_report *r, FILE *out)
 {
-    for (const char *p = r->command; *p; p++)   /* arguments may be whole scripts */
+    for (const char *p = r->command; *p; p++) /* arguments may be whole scripts */
         putc(*p == '\n' ? ' ' : *p, out);
     if (r->command[0])
         putc('\n', out);

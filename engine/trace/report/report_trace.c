@@ -1,7 +1,7 @@
 #include "engine/trace/report/report_process.h"
 
-#include "engine/util/idmap.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
+#include "engine/util/idmap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,10 +18,15 @@ struct job {
     struct strobe_idmap by_tid; /* (pid, tid) -> place in report->threads */
     uint64_t first_ns, last_ns;
     struct strobe_profile_wait *ended; /* the wait that the event at hand has ended, if it is kept */
-    uint32_t woken_thread, waker_tid;      /* the wait that ends next on this thread, and who ended it */
+    uint32_t woken_thread, waker_tid;  /* the wait that ends next on this thread, and who ended it */
     enum strobe_profile_end end;
     struct strobe_process_sum process;
-    struct { uint64_t begin_ns; uint32_t tid; enum strobe_hitch how; int open; } late;   /* turn that has not ended */
+    struct {
+        uint64_t begin_ns;
+        uint32_t tid;
+        enum strobe_hitch how;
+        int open;
+    } late; /* turn that has not ended */
     int failed;
 };
 
@@ -36,11 +41,8 @@ static const char *keep(struct job *j, const char *text)
 static enum strobe_slice_class class_of(const struct strobe_import_event *e)
 {
     static const char *const names[] = {
-        [STROBE_SLICE_FUNCTION] = "function",
-        [STROBE_SLICE_WAIT] = "wait",
-        [STROBE_SLICE_GAP] = "gap",
-        [STROBE_SLICE_PLACEHOLDER] = "placeholder",
-        [STROBE_SLICE_OFF_CPU] = "off_cpu",
+        [STROBE_SLICE_FUNCTION] = "function",       [STROBE_SLICE_WAIT] = "wait",       [STROBE_SLICE_GAP] = "gap",
+        [STROBE_SLICE_PLACEHOLDER] = "placeholder", [STROBE_SLICE_OFF_CPU] = "off_cpu",
     };
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(e->category, names[i]))
@@ -195,8 +197,7 @@ static void on_note(void *ctx, const struct strobe_import_event *e, const char *
     int of_process = e->thread == STROBE_IMPORT_NO_THREAD;
     if (of_process && e->track[0] && !strcmp(key, "thread"))
         j->late.tid = (uint32_t)value;
-    if (of_process && !e->track[0] &&
-        room(j, (void **)&r->facts, &j->fact_room, r->fact_count, sizeof *r->facts))
+    if (of_process && !e->track[0] && room(j, (void **)&r->facts, &j->fact_room, r->fact_count, sizeof *r->facts))
         r->facts[r->fact_count++] = (struct strobe_report_fact){keep(j, key), value};
     if (e->thread < r->thread_count && strstr(e->name, "samples lost"))
         r->threads[e->thread].lost += value;
@@ -299,8 +300,8 @@ enum strobe_status strobe_report_trace(const char *path, const struct strobe_rep
         .sample = on_sample,
     };
     struct strobe_import_stats stats = {0};
-    struct job j = {.report = calloc(1, sizeof *j.report), .first_ns = UINT64_MAX,
-                    .woken_thread = STROBE_IMPORT_NO_THREAD};
+    struct job j = {
+        .report = calloc(1, sizeof *j.report), .first_ns = UINT64_MAX, .woken_thread = STROBE_IMPORT_NO_THREAD};
     enum strobe_status status = STROBE_IO;
     *out = NULL;
     snprintf(why, why_bytes, "%s", strerror(ENOMEM));

@@ -16,9 +16,8 @@ static struct strobe_source_line *line_of(struct strobe_source_lines *l, uint32_
         l->lines = grown;
         l->room = more;
     }
-    uint32_t *place = file == UINT32_MAX
-                          ? NULL
-                          : strobe_idmap_put(&l->by_place, name, (uint64_t)symbol->line << 32 | file, &fresh);
+    uint32_t *place =
+        file == UINT32_MAX ? NULL : strobe_idmap_put(&l->by_place, name, (uint64_t)symbol->line << 32 | file, &fresh);
     if (!place)
         return NULL;
     if (fresh) {

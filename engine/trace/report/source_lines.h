@@ -6,12 +6,12 @@
 
 #include "engine/base/status.h"
 #include "engine/trace/model/function_tree.h"
-#include "engine/util/idmap.h"
 #include "engine/trace/model/sink.h"
+#include "engine/util/idmap.h"
 #include "engine/util/text_pool.h"
 
 struct strobe_source_line {
-    uint32_t name;               /* of the function tree: the function */
+    uint32_t name; /* of the function tree: the function */
     const char *file;
     uint32_t line;
     uint64_t samples;
@@ -20,8 +20,8 @@ struct strobe_source_line {
 struct strobe_source_lines {
     struct strobe_source_line *lines;
     size_t count, room;
-    uint64_t samples, unknown;   /* in all, and of these in functions without debug information */
-    struct strobe_idmap by_place;     /* (name, line << 32 | file) -> lines */
+    uint64_t samples, unknown;    /* in all, and of these in functions without debug information */
+    struct strobe_idmap by_place; /* (name, line << 32 | file) -> lines */
     struct strobe_text_pool files;
     int failed;
 };

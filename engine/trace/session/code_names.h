@@ -14,11 +14,13 @@
 #include "engine/base/status.h"
 #include "engine/store/names.h"
 
-struct strobe_code_entry { uint64_t start, end, begin_ticks, at; };   /* at: its place for strobe_names_next */
+struct strobe_code_entry {
+    uint64_t start, end, begin_ticks, at;
+}; /* at: its place for strobe_names_next */
 
 struct strobe_code_names {
-    struct strobe_code_entry *entries;   /* by start */
-    uint64_t *reach;                     /* by entry: the greatest end of it and of those before it */
+    struct strobe_code_entry *entries; /* by start */
+    uint64_t *reach;                   /* by entry: the greatest end of it and of those before it */
     size_t count;
 };
 

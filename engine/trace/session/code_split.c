@@ -6,21 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNKNOWN, STAYS, CHANGES };   /* of a node: whether an address of its stack has several names */
+enum { UNKNOWN, STAYS, CHANGES }; /* of a node: whether an address of its stack has several names */
 
 struct split {
     const struct strobe_reader *reader;
     struct strobe_code_names code;
     const struct strobe_stack_table *from;
-    uint8_t *state;                     /* by node of `from` */
-    struct strobe_idmap made;           /* (parent, address) -> node that was added */
+    uint8_t *state;           /* by node of `from` */
+    struct strobe_idmap made; /* (parent, address) -> node that was added */
     struct strobe_stack_node *nodes;
-    uint32_t count, room;               /* nodes[1 .. count] */
-    int failed, full;                   /* out of memory; no more stack ids */
+    uint32_t count, room; /* nodes[1 .. count] */
+    int failed, full;     /* out of memory; no more stack ids */
 };
 
 /* The part of a struct strobe_reader's memory that the new table takes. */
-struct own_stacks { struct strobe_stack_table_head head; struct strobe_stack_node nodes[]; };
+struct own_stacks {
+    struct strobe_stack_table_head head;
+    struct strobe_stack_node nodes[];
+};
 
 static int is_in_image(const struct split *s, uint64_t address)
 {

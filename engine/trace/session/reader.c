@@ -26,20 +26,13 @@ static void say(char *why, size_t why_bytes, const char *format, ...)
 static void say_status(char *why, size_t why_bytes, enum strobe_status status)
 {
     switch (status) {
-    case STROBE_BAD_INPUT:
-        say(why, why_bytes, "header: expected a Strobe session whose parts fit together");
-        break;
+    case STROBE_BAD_INPUT: say(why, why_bytes, "header: expected a Strobe session whose parts fit together"); break;
     case STROBE_BAD_VERSION:
         say(why, why_bytes, "header: expected a session of format version %d", STROBE_SESSION_VERSION);
         break;
-    case STROBE_TRUNCATED:
-        say(why, why_bytes, "end of file: expected as many bytes as the header promises");
-        break;
-    case STROBE_IO:
-        say(why, why_bytes, "%s", strerror(errno));
-        break;
-    default:
-        say(why, why_bytes, "%s", strobe_status_text(status));
+    case STROBE_TRUNCATED: say(why, why_bytes, "end of file: expected as many bytes as the header promises"); break;
+    case STROBE_IO: say(why, why_bytes, "%s", strerror(errno)); break;
+    default: say(why, why_bytes, "%s", strobe_status_text(status));
     }
 }
 
@@ -115,7 +108,9 @@ static int grow(void *array, size_t count, size_t *capacity, size_t item_bytes)
 }
 
 /* How many the lists being filled have room for. */
-struct rooms { size_t items, metrics, wakes, counters, hitches; };
+struct rooms {
+    size_t items, metrics, wakes, counters, hitches;
+};
 
 static int collect_wake(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
 {
@@ -126,8 +121,8 @@ static int collect_wake(struct strobe_reader *r, const struct strobe_record *rec
     }
     if (!grow(&r->wakes, r->wake_count, room, sizeof *r->wakes))
         return 0;
-    r->wakes[r->wake_count++] = (struct strobe_reader_wake){record->thread, waker, record->stack, record->ticks,
-                                                            record->ticks + record->duration, record->arg};
+    r->wakes[r->wake_count++] = (struct strobe_reader_wake){
+        record->thread, waker, record->stack, record->ticks, record->ticks + record->duration, record->arg};
     return 1;
 }
 
@@ -164,9 +159,8 @@ static int collect_hitch(struct strobe_reader *r, const struct strobe_record *re
     }
     if (!grow(&r->hitches, r->hitch_count, room, sizeof *r->hitches))
         return 0;
-    r->hitches[r->hitch_count++] = (struct strobe_reader_hitch){record->ticks, record->ticks + record->duration,
-                                                                record->thread, record->stack,
-                                                                (enum strobe_hitch)record->arg};
+    r->hitches[r->hitch_count++] = (struct strobe_reader_hitch){
+        record->ticks, record->ticks + record->duration, record->thread, record->stack, (enum strobe_hitch)record->arg};
     return 1;
 }
 
@@ -225,7 +219,10 @@ static int collect(struct strobe_reader *r)
     return 1;
 }
 
-struct key { uint64_t ticks, duration; uint32_t item; };
+struct key {
+    uint64_t ticks, duration;
+    uint32_t item;
+};
 
 /* Does b, which stands after a in the ring, belong before it? */
 static int out_of_order(const struct key *a, const struct key *b)
@@ -326,8 +323,8 @@ static int by_waiter(const void *a, const void *b)
 static struct strobe_reader_wake *wake_of(struct strobe_reader *r, const struct strobe_record *scope)
 {
     size_t low = 0, high = r->wake_count;
-    struct strobe_reader_wake wanted = {.waiter = scope->thread, .end_ticks = scope->ticks + scope->duration,
-                                        .what = scope->arg};
+    struct strobe_reader_wake wanted = {
+        .waiter = scope->thread, .end_ticks = scope->ticks + scope->duration, .what = scope->arg};
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (by_waiter(&r->wakes[middle], &wanted) < 0)
@@ -364,7 +361,10 @@ static int drop_orphans(struct strobe_reader *r)
     return 1;
 }
 
-struct release { uint64_t ticks; uint32_t waker, wake; };
+struct release {
+    uint64_t ticks;
+    uint32_t waker, wake;
+};
 
 static int by_waker(const void *a, const void *b)
 {
@@ -455,8 +455,8 @@ static void see_series(struct strobe_reader *r)
 
 static void tally_settle(struct strobe_tally *t)
 {
-    t->in_flight = (int64_t)(t->requests - t->sampled - t->gated - t->paused - t->reentrant - t->unwind_failed -
-                             t->dropped);
+    t->in_flight =
+        (int64_t)(t->requests - t->sampled - t->gated - t->paused - t->reentrant - t->unwind_failed - t->dropped);
     t->overwritten = (int64_t)(t->sampled - t->present);
 }
 
@@ -552,8 +552,8 @@ static void sum_up(struct strobe_reader *r)
                 t->dropped += t->kind[k].dropped;
         }
         tally_add(&r->all, &t->all);
-        int64_t overwritten = t->all.overwritten - t->kind[STROBE_KIND_COUNTER].overwritten -
-                              t->kind[STROBE_KIND_HITCH].overwritten;
+        int64_t overwritten =
+            t->all.overwritten - t->kind[STROBE_KIND_COUNTER].overwritten - t->kind[STROBE_KIND_HITCH].overwritten;
         t->overwritten = overwritten > 0 ? (uint64_t)overwritten : 0;
         r->samples += t->samples;
         r->dropped += t->dropped;
@@ -652,10 +652,9 @@ static int check_thread(const struct strobe_reader *r, const struct strobe_reade
                 "thread %u, %s: %llu requests, but %lld outcomes (%llu sampled, %llu gated, %llu paused, "
                 "%llu re-entrant, %llu unwind failed, %llu dropped)",
                 t->tid, strobe_kind_name(k), (unsigned long long)a->requests,
-                (long long)(a->requests - (uint64_t)a->in_flight),
-                (unsigned long long)a->sampled, (unsigned long long)a->gated, (unsigned long long)a->paused,
-                (unsigned long long)a->reentrant, (unsigned long long)a->unwind_failed,
-                (unsigned long long)a->dropped);
+                (long long)(a->requests - (uint64_t)a->in_flight), (unsigned long long)a->sampled,
+                (unsigned long long)a->gated, (unsigned long long)a->paused, (unsigned long long)a->reentrant,
+                (unsigned long long)a->unwind_failed, (unsigned long long)a->dropped);
             return 0;
         }
     }

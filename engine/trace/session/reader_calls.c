@@ -123,7 +123,7 @@ enum strobe_status strobe_reader_thread_calls(const struct strobe_reader *r, uin
     for (size_t i = 0; i < t->block_count && copy && calls; i++) {
         const struct strobe_reader_block *b = &t->blocks[i];
         if (strobe_call_look(&r->session.calls, b->index, copy) != STROBE_CALLS_THERE || copy->ticket != b->ticket)
-            continue;   /* of a session that is being written */
+            continue; /* of a session that is being written */
         uint32_t there = copy->count < b->count ? copy->count : b->count;
         for (uint32_t j = 0; j < there; j++)
             if (copy->entry[j].ticks < TICKS_MAX)

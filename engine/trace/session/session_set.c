@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct member { uint64_t begin_ns; char *path; };
+struct member {
+    uint64_t begin_ns;
+    char *path;
+};
 
 int strobe_session_set_is_folder(const char *path)
 {

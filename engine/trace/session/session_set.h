@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_SESSION_ENDING ".strobe"        /* of each session's file in a folder */
-#define STROBE_SESSION_MAIN "main.strobe"      /* in a folder: the program that the command ran */
+#define STROBE_SESSION_ENDING ".strobe"     /* of each session's file in a folder */
+#define STROBE_SESSION_MAIN   "main.strobe" /* in a folder: the program that the command ran */
 
 struct strobe_session_set {
-    char **paths;                  /* in the order in which the processes began */
+    char **paths; /* in the order in which the processes began */
     size_t count;
 };
 

@@ -21,8 +21,8 @@ struct section {
 struct common {
     Dwarf_Off offset;
     Dwarf_CIE cie;
-    unsigned encoding;       /* DW_EH_PE_* of the addresses */
-    int signal;              /* frames of a signal trampoline */
+    unsigned encoding; /* DW_EH_PE_* of the addresses */
+    int signal;        /* frames of a signal trampoline */
 };
 
 static int find_section(Elf *elf, struct section *out)
@@ -93,7 +93,7 @@ static void read_common(struct common *c, Dwarf_Off offset, const Dwarf_CIE *cie
         else if (*a == 'L')
             p++;
         else if (*a == 'P')
-            return;   /* a pointer to the personality routine follows; R stands before it or after */
+            return; /* a pointer to the personality routine follows; R stands before it or after */
     }
 }
 
@@ -112,8 +112,8 @@ static void read_encoding_behind_personality(struct common *c)
 }
 
 struct judge {
-    unsigned frame_register;    /* DWARF number of the register that frame pointers live in; 0 = unknown machine */
-    unsigned link_register;     /* where return addresses are saved from, on machines that have one; else 0 */
+    unsigned frame_register; /* DWARF number of the register that frame pointers live in; 0 = unknown machine */
+    unsigned link_register;  /* where return addresses are saved from, on machines that have one; else 0 */
     int moves_stack, by_pointer, by_expression, no_caller, saves_frame, saves_link;
 };
 
@@ -158,11 +158,8 @@ static int judge_extended(const struct section *s, unsigned encoding, struct jud
     case DW_CFA_nop:
     case DW_CFA_remember_state:
     case DW_CFA_restore_state:
-    case DW_CFA_GNU_window_save:   /* on aarch64: return addresses are signed from here on */
-        return 1;
-    case DW_CFA_set_loc:
-        *p = get_address(s, encoding, *p, end, &a);
-        return *p != NULL;
+    case DW_CFA_GNU_window_save: /* on aarch64: return addresses are signed from here on */ return 1;
+    case DW_CFA_set_loc: *p = get_address(s, encoding, *p, end, &a); return *p != NULL;
     case DW_CFA_advance_loc1: return skip(p, end, 1);
     case DW_CFA_advance_loc2: return skip(p, end, 2);
     case DW_CFA_advance_loc4: return skip(p, end, 4);
@@ -174,8 +171,7 @@ static int judge_extended(const struct section *s, unsigned encoding, struct jud
         return 1;
     case DW_CFA_restore_extended:
     case DW_CFA_same_value:
-    case DW_CFA_GNU_args_size:
-        return uleb(p, end, &a);
+    case DW_CFA_GNU_args_size: return uleb(p, end, &a);
     case DW_CFA_undefined:
         if (!uleb(p, end, &a))
             return 0;
@@ -184,8 +180,7 @@ static int judge_extended(const struct section *s, unsigned encoding, struct jud
     case DW_CFA_register:
     case DW_CFA_val_offset:
     case DW_CFA_val_offset_sf:
-    case DW_CFA_GNU_negative_offset_extended:
-        return uleb(p, end, &a) && uleb(p, end, &b);
+    case DW_CFA_GNU_negative_offset_extended: return uleb(p, end, &a) && uleb(p, end, &b);
     case DW_CFA_def_cfa:
     case DW_CFA_def_cfa_sf:
         if (!uleb(p, end, &a) || !uleb(p, end, &b))
@@ -198,15 +193,10 @@ static int judge_extended(const struct section *s, unsigned encoding, struct jud
         cfa_register(j, a);
         return 1;
     case DW_CFA_def_cfa_offset:
-    case DW_CFA_def_cfa_offset_sf:
-        j->moves_stack = 1;
-        return uleb(p, end, &a);
-    case DW_CFA_def_cfa_expression:
-        j->by_expression = 1;
-        return uleb(p, end, &a) && skip(p, end, a);
+    case DW_CFA_def_cfa_offset_sf: j->moves_stack = 1; return uleb(p, end, &a);
+    case DW_CFA_def_cfa_expression: j->by_expression = 1; return uleb(p, end, &a) && skip(p, end, a);
     case DW_CFA_expression:
-    case DW_CFA_val_expression:
-        return uleb(p, end, &a) && uleb(p, end, &b) && skip(p, end, b);
+    case DW_CFA_val_expression: return uleb(p, end, &a) && uleb(p, end, &b) && skip(p, end, b);
     default: return 0;
     }
 }

@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 enum strobe_frame_use {
-    STROBE_FRAME_NONE,       /* leaves the stack alone, or says nothing we can judge by (stubs, entry point) */
-    STROBE_FRAME_PLAIN,      /* uses the stack, without a frame pointer */
-    STROBE_FRAME_POINTER,    /* sets up a frame pointer */
+    STROBE_FRAME_NONE,    /* leaves the stack alone, or says nothing we can judge by (stubs, entry point) */
+    STROBE_FRAME_PLAIN,   /* uses the stack, without a frame pointer */
+    STROBE_FRAME_POINTER, /* sets up a frame pointer */
 };
 
 struct strobe_call_frame {
-    uint64_t start;          /* address as the file's symbols have it */
+    uint64_t start; /* address as the file's symbols have it */
     uint64_t bytes;
     enum strobe_frame_use use;
 };

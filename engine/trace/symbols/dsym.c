@@ -1,9 +1,9 @@
 #include "engine/trace/symbols/dsym.h"
 
 #include "engine/store/session.h"
+#include "engine/trace/session/reader.h"
 #include "engine/trace/symbols/macho_elf.h"
 #include "engine/util/outfile.h"
-#include "engine/trace/session/reader.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,15 +14,18 @@
 #include <sys/stat.h>
 
 /* What was found for one image. */
-struct match { char *path; int has_dwarf; };
+struct match {
+    char *path;
+    int has_dwarf;
+};
 
 struct search {
     struct strobe_session *session;
-    struct match *matches;       /* by image */
+    struct match *matches; /* by image */
     uint32_t image_count;
-    uint32_t in_this;            /* files that belong to the session, of the path being searched */
+    uint32_t in_this; /* files that belong to the session, of the path being searched */
     uint32_t damaged;
-    char uuid[40];               /* of the file looked at last, in words */
+    char uuid[40]; /* of the file looked at last, in words */
     char *why;
     size_t why_bytes;
 };
@@ -101,7 +104,7 @@ static enum strobe_status look_at_file(struct search *s, const char *path, int n
         status = STROBE_BAD_INPUT;
     }
     free(m);
-    if (status == STROBE_FULL || status == STROBE_IO)   /* said already */
+    if (status == STROBE_FULL || status == STROBE_IO) /* said already */
         return status == STROBE_FULL ? STROBE_BAD_INPUT : status;
     if (status == STROBE_OK)
         return STROBE_OK;

@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STROBE_DSYM_DEPTH_MAX = 8 };   /* of folders looked into */
+enum { STROBE_DSYM_DEPTH_MAX = 8 }; /* of folders looked into */
 
 struct strobe_dsym_found {
-    uint32_t images;       /* of the session that have a UUID, */
-    uint32_t found;        /* and a file was found for, */
-    uint32_t with_dwarf;   /* with debug information */
-    uint32_t damaged;      /* files in folders that are Mach-O, but can't be read: passed over */
+    uint32_t images;     /* of the session that have a UUID, */
+    uint32_t found;      /* and a file was found for, */
+    uint32_t with_dwarf; /* with debug information */
+    uint32_t damaged;    /* files in folders that are Mach-O, but can't be read: passed over */
 };
 
 /* Looks for files with the UUIDs of the session's images and writes the session to `output`. `paths`: .dSYM bundles,

@@ -111,7 +111,7 @@ static void note_frames(Elf *elf, struct strobe_elf_info *out)
 {
     struct strobe_call_frame *frames;
     size_t count;
-    strobe_call_frames_read(elf, &frames, &count);   /* what could be read of a damaged section counts */
+    strobe_call_frames_read(elf, &frames, &count); /* what could be read of a damaged section counts */
     for (size_t i = 0; i < count; i++) {
         if (frames[i].bytes < TINY_BYTES || frames[i].use == STROBE_FRAME_NONE)
             continue;
@@ -262,11 +262,10 @@ enum strobe_status strobe_elf_find(const char *name, char *out, size_t out_bytes
         return access(name, F_OK) ? STROBE_NO_ENTRY : STROBE_OK;
     const char *path = getenv("PATH");
     if (!path)
-        path = "/bin:/usr/bin";   /* what execvp takes when PATH is unset, without the current folder */
+        path = "/bin:/usr/bin"; /* what execvp takes when PATH is unset, without the current folder */
     while (name[0]) {
         size_t n = strcspn(path, ":");
-        int got = n ? snprintf(out, out_bytes, "%.*s/%s", (int)n, path, name)
-                    : snprintf(out, out_bytes, "./%s", name);
+        int got = n ? snprintf(out, out_bytes, "%.*s/%s", (int)n, path, name) : snprintf(out, out_bytes, "./%s", name);
         if (got > 0 && (size_t)got < out_bytes && is_program(out))
             return STROBE_OK;
         if (!path[n])

@@ -12,49 +12,49 @@
 #include <stdint.h>
 
 enum strobe_elf_kind {
-    STROBE_ELF_DYNAMIC = 0,       /* program of this machine with a dynamic loader: can be preloaded */
-    STROBE_ELF_STATIC,            /* program of this machine without a dynamic loader */
-    STROBE_ELF_NOT_A_PROGRAM,     /* ELF of this machine, but no program: object, core file, shared library */
-    STROBE_ELF_OTHER_MACHINE,     /* ELF of another machine or word size */
-    STROBE_ELF_BROKEN,            /* starts as ELF, but its headers do not hold together */
-    STROBE_ELF_SCRIPT,            /* "#!" text: interpreter and argument are given */
-    STROBE_ELF_TEXT,              /* neither ELF nor "#!" */
+    STROBE_ELF_DYNAMIC = 0,   /* program of this machine with a dynamic loader: can be preloaded */
+    STROBE_ELF_STATIC,        /* program of this machine without a dynamic loader */
+    STROBE_ELF_NOT_A_PROGRAM, /* ELF of this machine, but no program: object, core file, shared library */
+    STROBE_ELF_OTHER_MACHINE, /* ELF of another machine or word size */
+    STROBE_ELF_BROKEN,        /* starts as ELF, but its headers do not hold together */
+    STROBE_ELF_SCRIPT,        /* "#!" text: interpreter and argument are given */
+    STROBE_ELF_TEXT,          /* neither ELF nor "#!" */
     STROBE_ELF_EMPTY,
     STROBE_ELF_NOT_FOUND,
-    STROBE_ELF_NOT_EXECUTABLE,    /* a file this user may not execute */
+    STROBE_ELF_NOT_EXECUTABLE, /* a file this user may not execute */
     STROBE_ELF_DIRECTORY,
-    STROBE_ELF_NOT_A_FILE,        /* device, pipe, socket */
-    STROBE_ELF_UNREADABLE,        /* may be executed, but not read, by this user */
+    STROBE_ELF_NOT_A_FILE, /* device, pipe, socket */
+    STROBE_ELF_UNREADABLE, /* may be executed, but not read, by this user */
 };
 
 enum {
-    STROBE_ELF_SET_UID = 1,       /* the loader ignores preloads when this changes the user ... */
-    STROBE_ELF_SET_GID = 2,       /* ... or the group */
-    STROBE_ELF_CAPABILITIES = 4,  /* file capabilities: the same */
+    STROBE_ELF_SET_UID = 1,      /* the loader ignores preloads when this changes the user ... */
+    STROBE_ELF_SET_GID = 2,      /* ... or the group */
+    STROBE_ELF_CAPABILITIES = 4, /* file capabilities: the same */
     STROBE_ELF_SYMTAB = 8,
     STROBE_ELF_DYNSYM = 16,
-    STROBE_ELF_MINI_DEBUG = 32,   /* .gnu_debugdata: a compressed symbol table */
-    STROBE_ELF_DEBUG = 64,        /* .debug_info, in the file itself */
+    STROBE_ELF_MINI_DEBUG = 32, /* .gnu_debugdata: a compressed symbol table */
+    STROBE_ELF_DEBUG = 64,      /* .debug_info, in the file itself */
     STROBE_ELF_EH_FRAME = 128,
-    STROBE_ELF_INSTRUMENTED = 256,   /* its functions report their calls: built with -finstrument-functions */
-    STROBE_ELF_ASAN = 512,        /* built with AddressSanitizer */
-    STROBE_ELF_TSAN = 1024,       /* built with ThreadSanitizer */
-    STROBE_ELF_SANITIZER_SHARED = 2048,   /* the runtime of either is a shared library */
+    STROBE_ELF_INSTRUMENTED = 256,      /* its functions report their calls: built with -finstrument-functions */
+    STROBE_ELF_ASAN = 512,              /* built with AddressSanitizer */
+    STROBE_ELF_TSAN = 1024,             /* built with ThreadSanitizer */
+    STROBE_ELF_SANITIZER_SHARED = 2048, /* the runtime of either is a shared library */
 };
 
 enum { STROBE_ELF_PATH_BYTES = 4096, STROBE_ELF_BUILD_ID_BYTES = 20 };
 
 struct strobe_elf_info {
     enum strobe_elf_kind kind;
-    unsigned flags;                            /* STROBE_ELF_*; 0 unless an ELF file */
+    unsigned flags; /* STROBE_ELF_*; 0 unless an ELF file */
     /* Both 0 before strobe_elf_count_frames. */
-    uint32_t functions;                        /* call frame entries looked at (those of tiny functions are not) */
-    uint32_t functions_with_fp;                /* of these, how many set up a frame pointer */
-    uint32_t machine;                          /* e_machine of an ELF file, else 0 */
-    uint32_t build_id_bytes;                   /* 0 when it has none */
+    uint32_t functions;         /* call frame entries looked at (those of tiny functions are not) */
+    uint32_t functions_with_fp; /* of these, how many set up a frame pointer */
+    uint32_t machine;           /* e_machine of an ELF file, else 0 */
+    uint32_t build_id_bytes;    /* 0 when it has none */
     uint8_t build_id[STROBE_ELF_BUILD_ID_BYTES];
-    char interpreter[STROBE_ELF_PATH_BYTES];   /* of a script: what "#!" names; of a dynamic program: its loader */
-    char interpreter_arg[256];                 /* of a script: the one argument after it, or "" */
+    char interpreter[STROBE_ELF_PATH_BYTES]; /* of a script: what "#!" names; of a dynamic program: its loader */
+    char interpreter_arg[256];               /* of a script: the one argument after it, or "" */
 };
 
 /* Looks at the file `path` (no search along PATH). STROBE_OK whenever *out says what is there, whatever that is, also

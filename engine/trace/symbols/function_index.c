@@ -21,7 +21,7 @@ static int rank_of(const GElf_Sym *s, const char *name)
     rank += bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 0 : bind == STB_WEAK ? 1 : 2;
     /* Leading underscores of mangled names are no sign of anything. */
     if (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2))
-        rank += 10 * (int)strspn(name, "_") + (strncmp(name, "__GI_", 5) ? 0 : 5);   /* glibc's names for itself */
+        rank += 10 * (int)strspn(name, "_") + (strncmp(name, "__GI_", 5) ? 0 : 5); /* glibc's names for itself */
     return rank;
 }
 
@@ -58,8 +58,11 @@ static int take(Dwfl_Module *module, int i, struct candidate *out)
     uint64_t bytes = s.st_size;
     if (!bytes && has_section && s.st_value - head.sh_addr < head.sh_size)
         bytes = head.sh_size - (s.st_value - head.sh_addr);
-    out->f = (struct strobe_function){.start = address, .end = address + bytes, .name = name,
-                                      .exported = GELF_ST_BIND(s.st_info) != STB_LOCAL, .guessed = s.st_size == 0};
+    out->f = (struct strobe_function){.start = address,
+                                      .end = address + bytes,
+                                      .name = name,
+                                      .exported = GELF_ST_BIND(s.st_info) != STB_LOCAL,
+                                      .guessed = s.st_size == 0};
     out->rank = rank_of(&s, name);
     return 1;
 }
@@ -108,9 +111,8 @@ static enum strobe_status read_frames(Dwfl_Module *module, struct strobe_functio
     }
     for (size_t i = 0; i < count; i++)
         if (frames[i].bytes)
-            out->framed[out->framed_count++] =
-                (struct strobe_function){.start = frames[i].start + bias,
-                                         .end = frames[i].start + frames[i].bytes + bias};
+            out->framed[out->framed_count++] = (struct strobe_function){
+                .start = frames[i].start + bias, .end = frames[i].start + frames[i].bytes + bias};
     free(frames);
     return STROBE_OK;
 }

@@ -14,15 +14,15 @@
 
 /* One function; addresses as loaded. */
 struct strobe_function {
-    uint64_t start, end;   /* [start, end) */
-    const char *name;      /* as the linker sees it, owned by the module; NULL when there is no symbol */
-    int exported;          /* other files may call it by its name */
-    int guessed;           /* the symbol has no size: end is the next symbol's start, or its section's end */
+    uint64_t start, end; /* [start, end) */
+    const char *name;    /* as the linker sees it, owned by the module; NULL when there is no symbol */
+    int exported;        /* other files may call it by its name */
+    int guessed;         /* the symbol has no size: end is the next symbol's start, or its section's end */
 };
 
 struct strobe_function_index {
-    struct strobe_function *named, *framed;   /* each in order of start */
-    struct strobe_function *sections;         /* of code, without names */
+    struct strobe_function *named, *framed; /* each in order of start */
+    struct strobe_function *sections;       /* of code, without names */
     size_t named_count, framed_count, section_count;
 };
 

@@ -14,10 +14,14 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX ((off_t)1 << 31)
-#define CLOCK_SLACK_NS 20000000u   /* the kernel stamps files by a clock that stands still between two of its ticks */
+#define CLOCK_SLACK_NS 20000000u /* the kernel stamps files by a clock that stands still between two of its ticks */
 
 /* What a file must be to be read; pid 0 = anything. */
-struct demand { uint32_t pid; uid_t owner; uint64_t begin_ns; };
+struct demand {
+    uint32_t pid;
+    uid_t owner;
+    uint64_t begin_ns;
+};
 
 static void say_unused(struct strobe_jit_names *said, const char *path, const char *why)
 {
@@ -90,8 +94,8 @@ static void free_file(struct strobe_jit_file *f)
     free(f);
 }
 
-static enum strobe_status read_open_file(int fd, const char *path, const struct demand *d,
-                                         struct strobe_jit_files *out, struct strobe_jit_names *said)
+static enum strobe_status read_open_file(int fd, const char *path, const struct demand *d, struct strobe_jit_files *out,
+                                         struct strobe_jit_names *said)
 {
     struct stat st;
     size_t bytes;

@@ -16,7 +16,10 @@ struct strobe_jit_file {
     int is_jitdump, counts_ticks;
 };
 
-struct strobe_jit_files { struct strobe_jit_file *list[STROBE_JIT_FILES_MAX]; size_t count; };
+struct strobe_jit_files {
+    struct strobe_jit_file *list[STROBE_JIT_FILES_MAX];
+    size_t count;
+};
 
 /* Reads the files of the session's process that strobe_jit_names_keep's places have; see there for `folder`. A file
  * that is there and was not read is told in said->unused. STROBE_IO: out of memory. */

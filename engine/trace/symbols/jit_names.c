@@ -15,19 +15,25 @@ enum { PAGE_BYTES = 4096 };
 /* Addresses that want a name, and the files that may have them. */
 struct job {
     struct strobe_session session;
-    uint64_t *wanted;                   /* in order, each once; as looked up, one before the return address */
+    uint64_t *wanted; /* in order, each once; as looked up, one before the return address */
     size_t wanted_count;
-    uint8_t *named;                     /* by place in `wanted` */
+    uint8_t *named; /* by place in `wanted` */
     struct strobe_jit_files files;
     struct strobe_jit_names *said;
-    const char *path, *output;          /* output NULL: the file `path` itself is changed */
+    const char *path, *output; /* output NULL: the file `path` itself is changed */
     int replace;
 };
 
 /* A name that is to be written. */
-struct choice { const struct strobe_code *code; uint64_t begin_ticks; };
+struct choice {
+    const struct strobe_code *code;
+    uint64_t begin_ticks;
+};
 
-struct choices { struct choice *at; size_t count, room; };
+struct choices {
+    struct choice *at;
+    size_t count, room;
+};
 
 static int by_value(const void *a, const void *b)
 {
@@ -37,7 +43,9 @@ static int by_value(const void *a, const void *b)
 
 /* ---- addresses that want a name ---- */
 
-struct span { uint64_t start, end; };
+struct span {
+    uint64_t start, end;
+};
 
 static int by_span_start(const void *a, const void *b)
 {
@@ -202,7 +210,7 @@ static enum strobe_status choose_from_perf_map(struct job *j, const struct strob
             skip[k] = k + 1;
         }
     }
-    for (size_t a = first_choice, b = out->count; a + 1 < b; a++, b--) {   /* back in the order of the file */
+    for (size_t a = first_choice, b = out->count; a + 1 < b; a++, b--) { /* back in the order of the file */
         struct choice swapped = out->at[a];
         out->at[a] = out->at[b - 1];
         out->at[b - 1] = swapped;
@@ -249,9 +257,8 @@ static enum strobe_status fill_region(const struct strobe_names *old, const stru
             status = strobe_names_add(fresh, name.address, name.text, name.bytes, name.flags);
     for (size_t i = 0; i < c->count && status == STROBE_OK; i++) {
         const struct strobe_code *code = c->at[i].code;
-        status = strobe_names_add_code(fresh, &(struct strobe_named_address){
-                                                  code->start, code->name, code->name_bytes, 0, code->bytes,
-                                                  c->at[i].begin_ticks});
+        status = strobe_names_add_code(fresh, &(struct strobe_named_address){code->start, code->name, code->name_bytes,
+                                                                             0, code->bytes, c->at[i].begin_ticks});
     }
     if (old->head)
         strobe_store_relaxed(&fresh->head->refused, strobe_load_relaxed(&old->head->refused));
@@ -287,8 +294,10 @@ static uint64_t change_header(struct strobe_session_header *h, uint64_t bytes)
  * stays whole wherever this ends. */
 static enum strobe_status write_in_place(const struct job *j, const void *region, uint64_t bytes)
 {
-    enum { FROM = offsetof(struct strobe_session_header, file_bytes),
-           TO = offsetof(struct strobe_session_header, config) + sizeof(struct strobe_config) };
+    enum {
+        FROM = offsetof(struct strobe_session_header, file_bytes),
+        TO = offsetof(struct strobe_session_header, config) + sizeof(struct strobe_config)
+    };
     struct strobe_session_header h = *j->session.header;
     uint64_t offset = change_header(&h, bytes);
     int fd = open(j->path, O_WRONLY | O_CLOEXEC);
@@ -304,7 +313,10 @@ static enum strobe_status write_in_place(const struct job *j, const void *region
 static enum strobe_status write_copy(const struct job *j, const void *region, uint64_t bytes)
 {
     static const char zeros[PAGE_BYTES];
-    union { struct strobe_session_header header; char bytes[PAGE_BYTES]; } page;
+    union {
+        struct strobe_session_header header;
+        char bytes[PAGE_BYTES];
+    } page;
     const char *from = (const char *)j->session.header;
     struct strobe_outfile f;
     memcpy(page.bytes, from, PAGE_BYTES);
@@ -318,7 +330,7 @@ static enum strobe_status write_copy(const struct job *j, const void *region, ui
     strobe_outfile_write(&f, zeros, page.header.file_bytes - offset - bytes);
     status = strobe_outfile_finish(&f, 0);
     if (status == STROBE_OK)
-        strobe_session_trim_closed(j->output);   /* blocks of zeros take no room */
+        strobe_session_trim_closed(j->output); /* blocks of zeros take no room */
     return status;
 }
 

@@ -15,13 +15,13 @@
 #include <stdint.h>
 
 struct strobe_jit_names {
-    uint64_t addresses;          /* in stacks of the session, and in no image */
-    uint64_t named;              /* of these, how many have a name now */
-    uint64_t names;              /* entries that were written to the session */
-    unsigned files;              /* files that were read */
-    uint64_t bad;                /* lines or records of these files that do not have the form of their format */
-    char first_bad[512];         /* "FILE:LINE" or "FILE: byte N" of the first of them */
-    char unused[600];            /* why a file that is there was not read: "FILE: reason"; "" = none */
+    uint64_t addresses;  /* in stacks of the session, and in no image */
+    uint64_t named;      /* of these, how many have a name now */
+    uint64_t names;      /* entries that were written to the session */
+    unsigned files;      /* files that were read */
+    uint64_t bad;        /* lines or records of these files that do not have the form of their format */
+    char first_bad[512]; /* "FILE:LINE" or "FILE: byte N" of the first of them */
+    char unused[600];    /* why a file that is there was not read: "FILE: reason"; "" = none */
 };
 
 /* Finds the files of the session's own process, reads them, and writes the names to the session. Files are looked for

@@ -4,8 +4,15 @@
 
 #include <string.h>
 
-enum { HEADER_BYTES = 40, RECORD_BYTES = 16, LOAD_BYTES = 40, MOVE_BYTES = 48, ID_LOAD = 0, ID_MOVE = 1,
-       FLAG_TICKS = 1 };
+enum {
+    HEADER_BYTES = 40,
+    RECORD_BYTES = 16,
+    LOAD_BYTES = 40,
+    MOVE_BYTES = 48,
+    ID_LOAD = 0,
+    ID_MOVE = 1,
+    FLAG_TICKS = 1
+};
 #define MAGIC 0x4a695444u
 
 static uint32_t u32_at(const char *p)
@@ -24,7 +31,7 @@ static uint64_t u64_at(const char *p)
 
 struct reader {
     struct strobe_code_list *out;
-    struct strobe_idmap by_index;      /* code index -> 1 + its place in the list, 0 when it was left out */
+    struct strobe_idmap by_index; /* code index -> 1 + its place in the list, 0 when it was left out */
 };
 
 static enum strobe_status add_code(struct reader *r, const struct strobe_code *code, uint64_t index, uint64_t place)
@@ -49,8 +56,11 @@ static enum strobe_status read_load(struct reader *r, const char *content, size_
         strobe_code_list_add_bad(r->out, place);
         return STROBE_OK;
     }
-    struct strobe_code code = {.start = u64_at(content + 16), .bytes = u64_at(content + 24), .begin = time,
-                               .name = name, .name_bytes = (uint32_t)(end - name)};
+    struct strobe_code code = {.start = u64_at(content + 16),
+                               .bytes = u64_at(content + 24),
+                               .begin = time,
+                               .name = name,
+                               .name_bytes = (uint32_t)(end - name)};
     return add_code(r, &code, u64_at(content + 32), place);
 }
 
@@ -96,8 +106,8 @@ enum strobe_status strobe_jitdump_read(const void *data, size_t bytes, struct st
     if (bytes < HEADER_BYTES || u32_at(p) != MAGIC || u32_at(p + 4) != 1 || u32_at(p + 8) < HEADER_BYTES ||
         u32_at(p + 8) > bytes)
         return STROBE_BAD_INPUT;
-    *head = (struct strobe_jitdump){.machine = u32_at(p + 12), .pid = u32_at(p + 20),
-                                    .counts_ticks = (int)(u64_at(p + 32) & FLAG_TICKS)};
+    *head = (struct strobe_jitdump){
+        .machine = u32_at(p + 12), .pid = u32_at(p + 20), .counts_ticks = (int)(u64_at(p + 32) & FLAG_TICKS)};
     struct reader r = {.out = out};
     enum strobe_status status = read_records(&r, p, bytes, u32_at(p + 8));
     strobe_idmap_free(&r.by_index);

@@ -18,8 +18,8 @@
 #include "engine/trace/symbols/code_list.h"
 
 struct strobe_jitdump {
-    uint32_t pid, machine;       /* machine: e_machine of ELF */
-    int counts_ticks;            /* times are the processor's counter, not ns of CLOCK_MONOTONIC */
+    uint32_t pid, machine; /* machine: e_machine of ELF */
+    int counts_ticks;      /* times are the processor's counter, not ns of CLOCK_MONOTONIC */
 };
 
 /* Appends the names of a jitdump file to `out`, which is zero or was filled before; begin is the record's time. Names

@@ -17,10 +17,10 @@ struct writer {
     FILE *out;
     Elf64_Shdr heads[SECTIONS_MAX];
     uint32_t count;
-    char *names;           /* of sections */
+    char *names; /* of sections */
     size_t names_bytes;
     FILE *names_out;
-    uint64_t at;           /* bytes written */
+    uint64_t at; /* bytes written */
 };
 
 static void put(struct writer *w, const void *bytes, size_t count)
@@ -40,8 +40,11 @@ static Elf64_Shdr *section(struct writer *w, const char *name, uint32_t type, ui
 {
     Elf64_Shdr *s = &w->heads[w->count++];
     align(w);
-    *s = (Elf64_Shdr){.sh_name = (uint32_t)ftell(w->names_out), .sh_type = type, .sh_flags = flags,
-                      .sh_offset = w->at, .sh_addralign = 1};
+    *s = (Elf64_Shdr){.sh_name = (uint32_t)ftell(w->names_out),
+                      .sh_type = type,
+                      .sh_flags = flags,
+                      .sh_offset = w->at,
+                      .sh_addralign = 1};
     fwrite(name, 1, strlen(name) + 1, w->names_out);
     return s;
 }
@@ -144,7 +147,7 @@ static void write_extents(struct writer *w, const struct strobe_macho *m, const 
     Elf64_Shdr *s = section(w, ".eh_frame", SHT_PROGBITS, SHF_ALLOC);
     s->sh_addr = m->start;
     put32(common, COMMON_BYTES - 4);
-    common[8] = 1;       /* version; then an empty augmentation, code alignment 1, data alignment -8, return address */
+    common[8] = 1; /* version; then an empty augmentation, code alignment 1, data alignment -8, return address */
     common[10] = 1;
     common[11] = 0x78;
     common[12] = m->machine == STROBE_MACHO_ARM64 ? 30 : 16;
@@ -223,8 +226,12 @@ static void write_heads(struct writer *w, const struct strobe_macho *m)
         .e_shnum = (Elf64_Half)w->count,
         .e_shstrndx = (Elf64_Half)(w->count - 1),
     };
-    Elf64_Phdr load = {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = m->start, .p_paddr = m->start,
-                       .p_memsz = m->end - m->start, .p_align = PAGE};
+    Elf64_Phdr load = {.p_type = PT_LOAD,
+                       .p_flags = PF_R | PF_X,
+                       .p_vaddr = m->start,
+                       .p_paddr = m->start,
+                       .p_memsz = m->end - m->start,
+                       .p_align = PAGE};
     put(w, w->heads, w->count * sizeof *w->heads);
     rewind(w->out);
     put(w, &head, sizeof head);

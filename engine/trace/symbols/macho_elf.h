@@ -25,7 +25,10 @@ enum strobe_status strobe_macho_open(const char *path, const uint8_t uuid[STROBE
                                      size_t why_bytes);
 
 /* A file in memory, read-only. bytes 0: an empty one, and at NULL. */
-struct strobe_macho_file { const uint8_t *at; uint64_t bytes; };
+struct strobe_macho_file {
+    const uint8_t *at;
+    uint64_t bytes;
+};
 
 /* STROBE_IO (errno) when it can't be read; STROBE_NO_ENTRY when it is no regular file. */
 enum strobe_status strobe_macho_map(const char *path, struct strobe_macho_file *out);

@@ -7,18 +7,33 @@
 
 /* Numbers of the format, by Apple's names. */
 enum {
-    FAT_HEADER = 8, FAT_ARCH = 20, FAT_ARCH_64 = 32,
-    MACH_HEADER_64 = 32, LOAD_COMMAND = 8, SEGMENT_64 = 72, SECTION_64 = 80, NLIST_64 = 16,
-    LC_SYMTAB = 0x2, LC_SEGMENT_64 = 0x19, LC_UUID = 0x1b, LC_FUNCTION_STARTS = 0x26,
-    N_STAB = 0xe0, N_TYPE = 0x0e, N_SECT = 0x0e, N_EXT = 1,
-    SECTION_TYPE = 0xff, S_ZEROFILL = 1, S_GB_ZEROFILL = 0xc, S_THREAD_LOCAL_ZEROFILL = 0x12,
+    FAT_HEADER = 8,
+    FAT_ARCH = 20,
+    FAT_ARCH_64 = 32,
+    MACH_HEADER_64 = 32,
+    LOAD_COMMAND = 8,
+    SEGMENT_64 = 72,
+    SECTION_64 = 80,
+    NLIST_64 = 16,
+    LC_SYMTAB = 0x2,
+    LC_SEGMENT_64 = 0x19,
+    LC_UUID = 0x1b,
+    LC_FUNCTION_STARTS = 0x26,
+    N_STAB = 0xe0,
+    N_TYPE = 0x0e,
+    N_SECT = 0x0e,
+    N_EXT = 1,
+    SECTION_TYPE = 0xff,
+    S_ZEROFILL = 1,
+    S_GB_ZEROFILL = 0xc,
+    S_THREAD_LOCAL_ZEROFILL = 0x12,
 };
-#define FAT_MAGIC 0xcafebabeu
-#define FAT_MAGIC_64 0xcafebabfu
-#define MH_MAGIC_64 0xfeedfacfu
-#define CPU_TYPE_X86_64 0x01000007u
-#define CPU_TYPE_ARM64 0x0100000cu
-#define S_ATTR_INSTRUCTIONS 0x80000400u   /* PURE or SOME */
+#define FAT_MAGIC           0xcafebabeu
+#define FAT_MAGIC_64        0xcafebabfu
+#define MH_MAGIC_64         0xfeedfacfu
+#define CPU_TYPE_X86_64     0x01000007u
+#define CPU_TYPE_ARM64      0x0100000cu
+#define S_ATTR_INSTRUCTIONS 0x80000400u /* PURE or SOME */
 
 static uint32_t u32(const uint8_t *p)
 {
@@ -43,7 +58,7 @@ static uint64_t big64(const uint8_t *p)
 /* What is being read, and where complaints go. */
 struct input {
     const uint8_t *file;
-    uint64_t from, bytes;   /* the slice: file + from, bytes long */
+    uint64_t from, bytes; /* the slice: file + from, bytes long */
     char *why;
     size_t why_bytes;
 };
@@ -82,7 +97,7 @@ static enum strobe_status fat_slices(const struct input *in, int wide, struct st
 {
     uint32_t entries = big32(in->file + 4), entry_bytes = wide ? FAT_ARCH_64 : FAT_ARCH;
     if (entries > 64)
-        return STROBE_NO_ENTRY;   /* Java's class files begin alike: a version stands here */
+        return STROBE_NO_ENTRY; /* Java's class files begin alike: a version stands here */
     if (!part(in, FAT_HEADER, (uint64_t)entries * entry_bytes))
         return fail(in, STROBE_TRUNCATED, 4, "expected %" PRIu32 " slices, but the file ends before", entries);
     for (uint32_t i = 0; i < entries; i++) {

@@ -16,7 +16,7 @@
 enum {
     STROBE_MACHO_UUID_BYTES = 16,
     STROBE_MACHO_SLICES_MAX = 16,
-    STROBE_MACHO_SECTIONS_MAX = 255,   /* as many as a symbol can name */
+    STROBE_MACHO_SECTIONS_MAX = 255, /* as many as a symbol can name */
 };
 
 enum strobe_macho_machine { STROBE_MACHO_OTHER, STROBE_MACHO_ARM64, STROBE_MACHO_X86_64 };
@@ -33,20 +33,22 @@ struct strobe_macho {
     enum strobe_macho_machine machine;
     int has_uuid;
     uint8_t uuid[STROBE_MACHO_UUID_BYTES];
-    uint64_t text, start, end;         /* addresses as linked: of __TEXT; of all that is loaded, [start, end) */
-    struct strobe_macho_section sections[STROBE_MACHO_SECTIONS_MAX];   /* number n of a symbol is the one at n - 1 */
+    uint64_t text, start, end; /* addresses as linked: of __TEXT; of all that is loaded, [start, end) */
+    struct strobe_macho_section sections[STROBE_MACHO_SECTIONS_MAX]; /* number n of a symbol is the one at n - 1 */
     uint32_t section_count;
-    const uint8_t *symbols;            /* nlist_64, 16 bytes each */
+    const uint8_t *symbols; /* nlist_64, 16 bytes each */
     uint32_t symbol_count;
     const char *strings;
     uint32_t string_bytes;
-    const uint8_t *function_starts;    /* distances in ULEB128 */
+    const uint8_t *function_starts; /* distances in ULEB128 */
     uint32_t function_start_bytes;
     int has_dwarf;
 };
 
 /* Where a slice lies in its file. */
-struct strobe_macho_slice { uint64_t offset, bytes; };
+struct strobe_macho_slice {
+    uint64_t offset, bytes;
+};
 
 /* Finds the slices of a file in memory; those of other machines than the two above are left out. STROBE_NO_ENTRY: no
  * Mach-O file. STROBE_BAD_INPUT, STROBE_TRUNCATED: `why` (may be NULL) has one line, "byte 123: expected ...". */
@@ -61,8 +63,8 @@ enum strobe_status strobe_macho_read(const uint8_t *file, const struct strobe_ma
 /* One function's symbol, by name and address as linked. */
 struct strobe_macho_symbol {
     uint64_t address;
-    const char *name;                  /* NUL-terminated, less the underscore that C names have in Mach-O */
-    uint32_t section;                  /* from 0 */
+    const char *name; /* NUL-terminated, less the underscore that C names have in Mach-O */
+    uint32_t section; /* from 0 */
     int global;
 };
 

@@ -6,13 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct text { const char *at; size_t bytes; };
+struct text {
+    const char *at;
+    size_t bytes;
+};
 
-struct class { struct text before, after; const char *members, *end; };
+struct class
+{
+    struct text before, after;
+    const char *members, *end;
+};
 
 struct strobe_mapping {
     char *content;
-    struct class *classes;     /* by `after` */
+    struct class *classes; /* by `after` */
     size_t count, room;
 };
 
@@ -70,7 +77,11 @@ static bool next_line(struct text *rest, struct text *line)
 
 /* ---- a text that grows ---- */
 
-struct string { char *at; size_t bytes, room; bool failed; };
+struct string {
+    char *at;
+    size_t bytes, room;
+    bool failed;
+};
 
 static void append(struct string *s, struct text t)
 {
@@ -220,7 +231,9 @@ void strobe_mapping_free(struct strobe_mapping *m)
 /* ---- members ---- */
 
 /* "[1:5:]TYPE NAME(PARAMETERS)[:10[:14]] -> NEW", taken apart. */
-struct member { struct text lines, type, name, parameters, after; };
+struct member {
+    struct text lines, type, name, parameters, after;
+};
 
 static bool member_line(struct text line, struct member *out)
 {
@@ -231,7 +244,7 @@ static bool member_line(struct text line, struct member *out)
     open = find(before, "(");
     close = find(before, ")");
     if (!open || !close || close < open)
-        return false;   /* a field */
+        return false; /* a field */
     out->after = trimmed(between(arrow + 4, line.at + line.bytes));
     out->parameters = between(open + 1, close);
     blank = find(between(before.at, open), " ");
@@ -279,8 +292,8 @@ static void append_types(const struct strobe_mapping *m, struct string *out, str
 
 /* What `name` with these parameters, as they were, was: each candidate once. Entries of the same lines in a row are
  * one: the last is the method, those before were inlined into it. */
-static unsigned append_candidates(const struct class *c, struct text name, const char *parameters,
-                                  struct text type, struct string *out)
+static unsigned append_candidates(const struct class *c, struct text name, const char *parameters, struct text type,
+                                  struct string *out)
 {
     struct text rest = between(c->members, c->end), line;
     struct member m = {0}, next, seen = {0};
@@ -315,8 +328,7 @@ static unsigned append_candidates(const struct class *c, struct text name, const
 /* ---- a method's text ---- */
 
 /* "TYPE CLASS.NAME(PARAMETERS)" */
-static bool take_apart(struct text t, struct text *type, struct text *class, struct text *name,
-                       struct text *parameters)
+static bool take_apart(struct text t, struct text *type, struct text *class, struct text *name, struct text *parameters)
 {
     const char *open = find(t, "("), *close = find_last(t, ')');
     if (!open || !close || close < open)

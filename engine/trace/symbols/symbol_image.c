@@ -99,12 +99,12 @@ static void find_module(struct strobe_symbol_image *image)
         image->state = STROBE_IMAGE_MISSING;
         if (stat(image->path, &st) || !S_ISREG(st.st_mode) || access(image->path, R_OK))
             return;
-        image->state = STROBE_IMAGE_CHANGED;   /* what stands there now is no file with code, or another one */
+        image->state = STROBE_IMAGE_CHANGED; /* what stands there now is no file with code, or another one */
         if (!open_macho(image, &fd))
             return;
         matched = fd >= 0;
     } else if (image->path[0] && image->path[0] != '[') {
-        image->state = STROBE_IMAGE_MISSING;   /* relative to a folder that is not known any more */
+        image->state = STROBE_IMAGE_MISSING; /* relative to a folder that is not known any more */
         return;
     } else {
         image->state = STROBE_IMAGE_NO_FILE;
@@ -210,9 +210,7 @@ static int scopes_at(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *out, int 
         case DW_TAG_namespace:
         case DW_TAG_module:
         case DW_TAG_class_type:
-        case DW_TAG_structure_type:
-            found = scopes_at(&child, address, out, count, depth + 1);
-            break;
+        case DW_TAG_structure_type: found = scopes_at(&child, address, out, count, depth + 1); break;
         case DW_TAG_subprogram:
         case DW_TAG_inlined_subroutine:
         case DW_TAG_lexical_block:

@@ -5,31 +5,31 @@
 
 #include "engine/trace/symbols/function_index.h"
 #include "engine/trace/symbols/symbols.h"
-#include "engine/util/text_pool.h"
 #include "engine/trace/symbols/unit_index.h"
+#include "engine/util/text_pool.h"
 
 struct strobe_symbol_image {
-    char *path;                    /* as recorded */
-    const char *short_name;        /* its last part */
+    char *path;             /* as recorded */
+    const char *short_name; /* its last part */
     uint64_t start, end, bias;
     uint8_t build_id[STROBE_BUILD_ID_BYTES];
     uint32_t build_id_bytes;
-    uint64_t captured_ns;          /* wall-clock time at which the session began */
+    uint64_t captured_ns; /* wall-clock time at which the session began */
     enum strobe_image_state state;
     Dwfl *dwfl;
-    Dwfl_Module *module;           /* NULL unless the file was found unchanged */
+    Dwfl_Module *module; /* NULL unless the file was found unchanged */
     struct strobe_function_index functions;
-    struct strobe_unit_index units;   /* empty unless has_lines */
+    struct strobe_unit_index units; /* empty unless has_lines */
     int has_lines;
     uint64_t addresses, unnamed;
-    struct strobe_text_pool externals;   /* names of inlined functions that the whole program shares */
+    struct strobe_text_pool externals; /* names of inlined functions that the whole program shares */
 };
 
 /* A function inlined at an address, or the place in the function itself. */
 struct strobe_inline {
-    const char *name;              /* as the linker sees it; NULL for the function itself */
-    uint64_t identity;             /* one for each function inlined in this image, in however many places */
-    const char *file;              /* where it stood: "" when unknown */
+    const char *name;  /* as the linker sees it; NULL for the function itself */
+    uint64_t identity; /* one for each function inlined in this image, in however many places */
+    const char *file;  /* where it stood: "" when unknown */
     uint32_t line;
 };
 

@@ -1,8 +1,8 @@
 #include "engine/trace/symbols/symbolize.h"
 
 #include "engine/store/session.h"
-#include "engine/util/outfile.h"
 #include "engine/trace/session/reader.h"
+#include "engine/util/outfile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,10 @@
 enum { PAGE_BYTES = 4096 };
 
 /* A region of names being made, in memory. */
-struct region { char *at; uint64_t bytes; };
+struct region {
+    char *at;
+    uint64_t bytes;
+};
 
 static enum strobe_status fill(const struct strobe_session *s, const struct strobe_mapping *mapping,
                                const struct region *r, struct strobe_symbolized *out)
@@ -63,7 +66,10 @@ static enum strobe_status make_region(const struct strobe_session *s, const stru
 /* The regions before that of names stand where they stood. */
 static void write_session(struct strobe_outfile *f, const struct strobe_session *s, const struct region *r)
 {
-    union { struct strobe_session_header header; char bytes[PAGE_BYTES]; } page;
+    union {
+        struct strobe_session_header header;
+        char bytes[PAGE_BYTES];
+    } page;
     const char *from = (const char *)s->header;
     uint64_t before = (uint64_t)((const char *)s->names.head - from);
     memcpy(page.bytes, from, PAGE_BYTES);
@@ -86,7 +92,7 @@ static enum strobe_status write_file(const struct strobe_session *s, const struc
     write_session(&f, s, r);
     status = strobe_outfile_finish(&f, 0);
     if (status == STROBE_OK)
-        strobe_session_trim_closed(output);   /* blocks of zeros take no room */
+        strobe_session_trim_closed(output); /* blocks of zeros take no room */
     return status;
 }
 

@@ -8,7 +8,9 @@
 
 #include <stdint.h>
 
-struct strobe_symbolized { uint64_t names, changed; };
+struct strobe_symbolized {
+    uint64_t names, changed;
+};
 
 /* Writes to `output` the session of the file `session`, with each name as the mapping says that it was. `replace`: an
  * existing `output` may be overwritten, also by itself. STROBE_EXISTS; STROBE_BAD_INPUT: no session, or one without

@@ -2,9 +2,9 @@
 
 #include "engine/trace/session/code_names.h"
 #include "engine/trace/symbols/demangle.h"
-#include "engine/util/idmap.h"
 #include "engine/trace/symbols/symbol_image.h"
 #include "engine/trace/symbols/syscall_site.h"
+#include "engine/util/idmap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,31 +12,35 @@
 #include <string.h>
 
 /* Frames [first, first + count) in the pool answer one address. */
-struct answer { uint32_t first, count; };
+struct answer {
+    uint32_t first, count;
+};
 
 /* Where the session at hand has an image: `shift` leads from there to the addresses that the image is known under. */
-struct placed { uint64_t start, end, shift; };
+struct placed {
+    uint64_t start, end, shift;
+};
 
 struct strobe_symbols {
     unsigned options;
     struct strobe_symbol_image *images;
     size_t image_count, image_capacity;
     struct strobe_image_report *reports;
-    int shared;                        /* images of several sessions, each under addresses of its own */
-    uint64_t session;                  /* number of the one at hand, from 1; 0 unless shared */
+    int shared;       /* images of several sessions, each under addresses of its own */
+    uint64_t session; /* number of the one at hand, from 1; 0 unless shared */
     struct placed *placed;
     size_t placed_count, placed_capacity;
-    uint64_t next_start;               /* where the next image goes */
-    struct strobe_idmap by_address;    /* (address, session unless in an image) -> answers */
+    uint64_t next_start;            /* where the next image goes */
+    struct strobe_idmap by_address; /* (address, session unless in an image) -> answers */
     struct answer *answers;
     size_t answer_capacity;
-    struct strobe_symbol *frames;      /* the pool */
+    struct strobe_symbol *frames; /* the pool */
     size_t frame_count, frame_capacity;
-    struct strobe_idmap by_function;   /* (image and whether inlined, start or identity) -> names */
-    struct strobe_names told;          /* by the traced process, of addresses that are in no image */
-    struct strobe_code_names code;     /* names of generated code */
+    struct strobe_idmap by_function; /* (image and whether inlined, start or identity) -> names */
+    struct strobe_names told;        /* by the traced process, of addresses that are in no image */
+    struct strobe_code_names code;   /* names of generated code */
     struct strobe_text_pool code_texts;
-    struct strobe_idmap by_told;       /* (address, 0) -> its place among them */
+    struct strobe_idmap by_told; /* (address, 0) -> its place among them */
     uint64_t *told_at;
     size_t told_capacity;
     char **names;
@@ -46,9 +50,9 @@ struct strobe_symbols {
 /* The image that identities of functions have which are in none: those of single addresses, those of generated code,
  * whose identity is the number of their name, and those of system calls. */
 #define IDENTITY_OF_ADDRESS UINT64_MAX
-#define IDENTITY_OF_CODE (UINT64_MAX - 1)
+#define IDENTITY_OF_CODE    (UINT64_MAX - 1)
 #define IDENTITY_OF_SYSCALL (UINT64_MAX - 2)
-enum { IDENTITIES_OF_NONE = 3 };   /* below them: names of single addresses that one of several processes has told */
+enum { IDENTITIES_OF_NONE = 3 }; /* below them: names of single addresses that one of several processes has told */
 
 /* What a place gets when memory runs out. */
 static const struct strobe_symbol nothing = {.function = "?", .image = "", .file = ""};
@@ -80,8 +84,7 @@ static int copy_image(const struct strobe_session *session, const struct strobe_
     out->start = entry->start;
     out->end = entry->end;
     out->bias = entry->bias;
-    out->build_id_bytes =
-        entry->build_id_bytes < STROBE_BUILD_ID_BYTES ? entry->build_id_bytes : STROBE_BUILD_ID_BYTES;
+    out->build_id_bytes = entry->build_id_bytes < STROBE_BUILD_ID_BYTES ? entry->build_id_bytes : STROBE_BUILD_ID_BYTES;
     memcpy(out->build_id, entry->build_id, sizeof out->build_id);
     out->captured_ns = session->header->begin.realtime_ns;
     return 1;
@@ -188,8 +191,7 @@ enum strobe_status strobe_symbols_open_shared(unsigned options, struct strobe_sy
 static int is_same_image(const struct strobe_symbol_image *image, const struct strobe_image_entry *entry)
 {
     return image->end - image->start == entry->end - entry->start &&
-           image->bias - image->start == entry->bias - entry->start &&
-           image->build_id_bytes == entry->build_id_bytes &&
+           image->bias - image->start == entry->bias - entry->start && image->build_id_bytes == entry->build_id_bytes &&
            !memcmp(image->build_id, entry->build_id, image->build_id_bytes) &&
            !strncmp(image->path, entry->path, sizeof entry->path);
 }
@@ -305,9 +307,8 @@ static int add_frame(struct strobe_symbols *s, uint32_t id, const char *image, c
     if (!room((void **)&s->frames, &s->frame_capacity, s->frame_count, sizeof *s->frames))
         return 0;
     s->frames[s->frame_count++] =
-        id == UINT32_MAX
-            ? nothing
-            : (struct strobe_symbol){s->names[id], image, place->file, place->line, id, address, 0};
+        id == UINT32_MAX ? nothing
+                         : (struct strobe_symbol){s->names[id], image, place->file, place->line, id, address, 0};
     return 1;
 }
 
@@ -475,7 +476,7 @@ int strobe_symbols_in_syscall(struct strobe_symbols *s, uint64_t address, struct
         return 0;
     const char *call = strobe_syscall_name(code.machine, number);
     const char *name = s->frames[function->first + function->count - 1].function;
-    int is_shown = strcmp(image->short_name, "libstrobe-preload.so") != 0;   /* function_tree.h leaves hooks out */
+    int is_shown = strcmp(image->short_name, "libstrobe-preload.so") != 0; /* function_tree.h leaves hooks out */
     if (is_shown && (call || number == STROBE_SYSCALL_UNKNOWN) && strobe_syscall_is_named(name, call))
         return 0;
     if (call)

@@ -20,45 +20,45 @@
 #include <stdint.h>
 
 enum {
-    STROBE_SYMBOLS_INLINES = 1,   /* one frame per inlined call as well */
-    STROBE_SYMBOLS_MANGLED = 2,   /* names as the linker sees them */
-    STROBE_SYMBOLS_NO_LINES = 4,  /* no file and line: faster, and less is read */
+    STROBE_SYMBOLS_INLINES = 1,  /* one frame per inlined call as well */
+    STROBE_SYMBOLS_MANGLED = 2,  /* names as the linker sees them */
+    STROBE_SYMBOLS_NO_LINES = 4, /* no file and line: faster, and less is read */
 };
 
 enum { STROBE_SYMBOLS_FRAMES_MAX = 32 };
 
 /* All strings belong to the symbols object, live as long as it does, and are never NULL. */
 struct strobe_symbol {
-    const char *function;        /* demangled name; or placeholder: "libfoo.so+0x1234" with the address in the file,
-                                  * "0x7f12..." outside of all files, "[vdso]" when that
-                                  * is another kernel's (S-57) */
-    const char *image;           /* path as recorded; "[jit]" for generated code that has a name; "" when no image holds
-                                  * the address */
-    const char *file;            /* source file, "" when unknown */
-    uint32_t line;               /* 0 when unknown */
-    uint32_t function_id;        /* dense from 0: one per distinct (image, function start, inline identity) (S-59); of
-                                  * generated code one per name */
-    uint64_t function_address;   /* start of the function as loaded; the address itself when unknown */
-    int is_local;                /* known not to be exported by its image */
+    const char *function;      /* demangled name; or placeholder: "libfoo.so+0x1234" with the address in the file,
+                                * "0x7f12..." outside of all files, "[vdso]" when that
+                                * is another kernel's (S-57) */
+    const char *image;         /* path as recorded; "[jit]" for generated code that has a name; "" when no image holds
+                                * the address */
+    const char *file;          /* source file, "" when unknown */
+    uint32_t line;             /* 0 when unknown */
+    uint32_t function_id;      /* dense from 0: one per distinct (image, function start, inline identity) (S-59); of
+                                * generated code one per name */
+    uint64_t function_address; /* start of the function as loaded; the address itself when unknown */
+    int is_local;              /* known not to be exported by its image */
 };
 
 /* What became of one image of the session. */
 enum strobe_image_state {
-    STROBE_IMAGE_UNUSED,         /* no address of it was asked for yet */
-    STROBE_IMAGE_DEBUG,          /* debug information was found */
-    STROBE_IMAGE_SYMTAB,         /* a symbol table, whole or mini, but no debug information */
-    STROBE_IMAGE_DYNSYM,         /* exported names only */
+    STROBE_IMAGE_UNUSED, /* no address of it was asked for yet */
+    STROBE_IMAGE_DEBUG,  /* debug information was found */
+    STROBE_IMAGE_SYMTAB, /* a symbol table, whole or mini, but no debug information */
+    STROBE_IMAGE_DYNSYM, /* exported names only */
     STROBE_IMAGE_NO_SYMBOLS,
-    STROBE_IMAGE_CHANGED,        /* the file is not the one that was recorded: not used */
-    STROBE_IMAGE_MISSING,        /* the file is gone, or can't be read */
-    STROBE_IMAGE_NO_FILE,        /* never was a file: [vdso] and the like */
+    STROBE_IMAGE_CHANGED, /* the file is not the one that was recorded: not used */
+    STROBE_IMAGE_MISSING, /* the file is gone, or can't be read */
+    STROBE_IMAGE_NO_FILE, /* never was a file: [vdso] and the like */
 };
 
 struct strobe_image_report {
     const char *path;
     enum strobe_image_state state;
-    uint64_t addresses;          /* distinct addresses asked for */
-    uint64_t unnamed;            /* of these, how many got a placeholder */
+    uint64_t addresses; /* distinct addresses asked for */
+    uint64_t unnamed;   /* of these, how many got a placeholder */
 };
 
 struct strobe_symbols;

@@ -80,7 +80,7 @@ static int arm64_number(const struct strobe_machine_code *c, size_t site)
 {
     for (size_t back = 4; back <= NUMBER_WITHIN && back <= site; back += 4) {
         uint32_t word = word_at(c, site - back);
-        if ((word & 0x7fe0001f) == 0x52800008)   /* movz x8 or w8, #N */
+        if ((word & 0x7fe0001f) == 0x52800008) /* movz x8 or w8, #N */
             return (int)(word >> 5 & 0xffff) < NUMBER_END ? (int)(word >> 5 & 0xffff) : STROBE_SYSCALL_UNKNOWN;
     }
     return STROBE_SYSCALL_UNKNOWN;

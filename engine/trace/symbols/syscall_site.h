@@ -15,7 +15,11 @@
 enum { STROBE_SYSCALL_UNKNOWN = -1 };
 
 /* The code of a function, or as much of it as is near. machine: e_machine of ELF. */
-struct strobe_machine_code { unsigned machine; const uint8_t *at; size_t bytes; };
+struct strobe_machine_code {
+    unsigned machine;
+    const uint8_t *at;
+    size_t bytes;
+};
 
 /* Whether the thread whose innermost return address (store/stack_table.h) is `address` bytes into the code was in a
  * system call. *number: that of the call, or STROBE_SYSCALL_UNKNOWN. Return addresses of calls are told apart by the

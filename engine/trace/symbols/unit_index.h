@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 struct strobe_unit_range {
-    uint64_t start, end;           /* [start, end), as the debug information has addresses */
+    uint64_t start, end; /* [start, end), as the debug information has addresses */
     Dwarf_Die unit;
 };
 
 struct strobe_unit_index {
-    struct strobe_unit_range *ranges;   /* by start */
+    struct strobe_unit_range *ranges; /* by start */
     size_t count;
-    uint64_t bias;                 /* address asked for = bias + address in the debug information */
+    uint64_t bias; /* address asked for = bias + address in the debug information */
 };
 
 /* Reads the ranges of all units. Empty when there is no debug information. STROBE_IO: out of memory. */

@@ -11,7 +11,7 @@
 enum { BYTES_MAX = 1 << 20 };
 
 /* Bytes of the image: its section headers come last. 0 when it does not look like one. */
-static size_t image_bytes(const ElfW(Ehdr) *head)
+static size_t image_bytes(const ElfW(Ehdr) * head)
 {
     if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG))
         return 0;

@@ -53,19 +53,19 @@ enum explore_quantifier { EXPLORE_EXISTS, EXPLORE_NOT_EXISTS, EXPLORE_FORALL };
 enum explore_observed { EXPLORE_NEVER, EXPLORE_SOMETIMES, EXPLORE_ALWAYS };
 
 struct explore_outcome {
-    char *text;                   /* "0:r0=1; 1:r1=0; [x]=2;": registers by thread and name, then locations by name */
-    uint64_t executions;          /* that ended with it */
-    bool holds;                   /* the proposition does */
+    char *text;          /* "0:r0=1; 1:r1=0; [x]=2;": registers by thread and name, then locations by name */
+    uint64_t executions; /* that ended with it */
+    bool holds;          /* the proposition does */
 };
 
 struct explore_outcomes {
     uint32_t count;
-    struct explore_outcome *outcome;   /* ordered by their values, each once */
-    uint64_t positive, negative;       /* executions in which the proposition held, and did not */
-    enum explore_observed observed;    /* no execution at all: never */
-    bool ok;                           /* what the quantifier says is so, and nothing failed */
-    bool undefined;                    /* a data race: the outcomes say nothing then */
-    struct explore_result result;      /* its failure's places are named as in the test */
+    struct explore_outcome *outcome; /* ordered by their values, each once */
+    uint64_t positive, negative;     /* executions in which the proposition held, and did not */
+    enum explore_observed observed;  /* no execution at all: never */
+    bool ok;                         /* what the quantifier says is so, and nothing failed */
+    bool undefined;                  /* a data race: the outcomes say nothing then */
+    struct explore_result result;    /* its failure's places are named as in the test */
 };
 
 /* Reads a file of at most 1 MiB. STROBE_IO or STROBE_BAD_INPUT with a line in why: "FILE:LINE:COLUMN: expected ...,
@@ -77,8 +77,8 @@ enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const ch
                                         char *why, size_t why_bytes);
 void explore_litmus_free(struct explore_litmus *test);
 
-const char *explore_litmus_name(const struct explore_litmus *test);            /* "SB+rlx" */
-const char *explore_litmus_condition(const struct explore_litmus *test);       /* "exists (0:r0=0 /\ 1:r0=0)" or "" */
+const char *explore_litmus_name(const struct explore_litmus *test);      /* "SB+rlx" */
+const char *explore_litmus_condition(const struct explore_litmus *test); /* "exists (0:r0=0 /\ 1:r0=0)" or "" */
 enum explore_quantifier explore_litmus_quantifier(const struct explore_litmus *test);
 
 /* The test as a program, named as it is, good until the test is freed: for explore_save and explore_replay. One test at

@@ -7,20 +7,58 @@
 
 /* ---- types */
 
-struct type_word { const char *word; uint8_t bytes; bool is_signed; };
+struct type_word {
+    const char *word;
+    uint8_t bytes;
+    bool is_signed;
+};
 
 static const struct type_word type_words[] = {
-    {"int", 4, true}, {"char", 1, true}, {"short", 2, true}, {"long", 8, true}, {"signed", 4, true},
-    {"unsigned", 4, false}, {"void", 0, false}, {"_Bool", 1, false}, {"bool", 1, false},
-    {"int8_t", 1, true}, {"int16_t", 2, true}, {"int32_t", 4, true}, {"int64_t", 8, true},
-    {"uint8_t", 1, false}, {"uint16_t", 2, false}, {"uint32_t", 4, false}, {"uint64_t", 8, false},
-    {"intptr_t", 8, true}, {"uintptr_t", 8, false}, {"size_t", 8, false}, {"ssize_t", 8, true},
-    {"s8", 1, true}, {"s16", 2, true}, {"s32", 4, true}, {"s64", 8, true},
-    {"u8", 1, false}, {"u16", 2, false}, {"u32", 4, false}, {"u64", 8, false},
-    {"atomic_bool", 1, false}, {"atomic_char", 1, true}, {"atomic_schar", 1, true}, {"atomic_uchar", 1, false},
-    {"atomic_short", 2, true}, {"atomic_ushort", 2, false}, {"atomic_int", 4, true}, {"atomic_uint", 4, false},
-    {"atomic_long", 8, true}, {"atomic_ulong", 8, false}, {"atomic_llong", 8, true}, {"atomic_ullong", 8, false},
-    {"atomic_intptr_t", 8, true}, {"atomic_uintptr_t", 8, false}, {"atomic_size_t", 8, false}, {"atomic_t", 4, true},
+    {"int", 4, true},
+    {"char", 1, true},
+    {"short", 2, true},
+    {"long", 8, true},
+    {"signed", 4, true},
+    {"unsigned", 4, false},
+    {"void", 0, false},
+    {"_Bool", 1, false},
+    {"bool", 1, false},
+    {"int8_t", 1, true},
+    {"int16_t", 2, true},
+    {"int32_t", 4, true},
+    {"int64_t", 8, true},
+    {"uint8_t", 1, false},
+    {"uint16_t", 2, false},
+    {"uint32_t", 4, false},
+    {"uint64_t", 8, false},
+    {"intptr_t", 8, true},
+    {"uintptr_t", 8, false},
+    {"size_t", 8, false},
+    {"ssize_t", 8, true},
+    {"s8", 1, true},
+    {"s16", 2, true},
+    {"s32", 4, true},
+    {"s64", 8, true},
+    {"u8", 1, false},
+    {"u16", 2, false},
+    {"u32", 4, false},
+    {"u64", 8, false},
+    {"atomic_bool", 1, false},
+    {"atomic_char", 1, true},
+    {"atomic_schar", 1, true},
+    {"atomic_uchar", 1, false},
+    {"atomic_short", 2, true},
+    {"atomic_ushort", 2, false},
+    {"atomic_int", 4, true},
+    {"atomic_uint", 4, false},
+    {"atomic_long", 8, true},
+    {"atomic_ulong", 8, false},
+    {"atomic_llong", 8, true},
+    {"atomic_ullong", 8, false},
+    {"atomic_intptr_t", 8, true},
+    {"atomic_uintptr_t", 8, false},
+    {"atomic_size_t", 8, false},
+    {"atomic_t", 4, true},
 };
 
 static const char *const qualifiers[] = {"const", "volatile", "restrict", "static", "register", "auto"};
@@ -49,7 +87,7 @@ bool explore_litmus_type_begins(const struct litmus_token *t)
 /* int, after long or unsigned, says nothing more. */
 static void add_word(struct litmus_type *type, const struct type_word *w, bool first)
 {
-    bool size = w->word[0] != 's' || w->word[1] != 'i';   /* all but signed */
+    bool size = w->word[0] != 's' || w->word[1] != 'i'; /* all but signed */
     if (first || (strcmp(w->word, "int") && strcmp(w->word, "unsigned") && size))
         type->bytes = w->bytes;
     if (first || !strcmp(w->word, "unsigned"))
@@ -141,10 +179,19 @@ struct function {
 
 enum { RLX = memory_order_relaxed, ACQ = memory_order_acquire, REL = memory_order_release, SC = memory_order_seq_cst };
 
-#define CALL(text, what, how, with) {.name = text, .kind = what, .update = how, .order = with}
-#define BOTH(text, what, how)                                                                                 \
-    CALL(text, what, how, SC), {.name = text "_explicit", .kind = what, .update = how, .order = SC, .is_explicit = true}
-#define IN_LINUX(text, what, how, with) {.name = text, .kind = what, .update = how, .order = with, .deref = true}
+#define CALL(text, what, how, with)                                                                                    \
+    {                                                                                                                  \
+        .name = text, .kind = what, .update = how, .order = with                                                       \
+    }
+#define BOTH(text, what, how)                                                                                          \
+    CALL(text, what, how, SC),                                                                                         \
+    {                                                                                                                  \
+        .name = text "_explicit", .kind = what, .update = how, .order = SC, .is_explicit = true                        \
+    }
+#define IN_LINUX(text, what, how, with)                                                                                \
+    {                                                                                                                  \
+        .name = text, .kind = what, .update = how, .order = with, .deref = true                                        \
+    }
 
 static const struct function functions[] = {
     BOTH("atomic_load", LITMUS_LOAD, 0),
@@ -157,7 +204,9 @@ static const struct function functions[] = {
     BOTH("atomic_fetch_xor", LITMUS_FETCH, EXPLORE_XOR),
     BOTH("atomic_compare_exchange_strong", LITMUS_COMPARE_EXCHANGE, 0),
     {.name = "atomic_compare_exchange_weak", .kind = LITMUS_COMPARE_EXCHANGE, .order = SC, .weak = true},
-    {.name = "atomic_compare_exchange_weak_explicit", .kind = LITMUS_COMPARE_EXCHANGE, .weak = true,
+    {.name = "atomic_compare_exchange_weak_explicit",
+     .kind = LITMUS_COMPARE_EXCHANGE,
+     .weak = true,
      .is_explicit = true},
     CALL("atomic_init", LITMUS_PLAIN_STORE, 0, RLX),
     {.name = "atomic_thread_fence", .kind = LITMUS_FENCE, .is_explicit = true},
@@ -189,9 +238,16 @@ static bool has_value(enum litmus_kind kind)
 
 static uint8_t order(struct litmus_parser *p)
 {
-    static const struct { const char *word; uint8_t order; } orders[] = {
-        {"memory_order_relaxed", RLX}, {"memory_order_consume", ACQ}, {"memory_order_acquire", ACQ},
-        {"memory_order_release", REL}, {"memory_order_acq_rel", memory_order_acq_rel}, {"memory_order_seq_cst", SC},
+    static const struct {
+        const char *word;
+        uint8_t order;
+    } orders[] = {
+        {"memory_order_relaxed", RLX},
+        {"memory_order_consume", ACQ},
+        {"memory_order_acquire", ACQ},
+        {"memory_order_release", REL},
+        {"memory_order_acq_rel", memory_order_acq_rel},
+        {"memory_order_seq_cst", SC},
     };
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         if (explore_litmus_take(p, orders[i].word))
@@ -221,8 +277,8 @@ static void expectation(struct litmus_parser *p, struct litmus_node *n)
         n->b = value(p);
         return;
     }
-    uint32_t i = p->now.kind == LITMUS_TOKEN_WORD ? explore_litmus_find_register(p->test, p->thread, &p->now)
-                                                  : LITMUS_NONE;
+    uint32_t i =
+        p->now.kind == LITMUS_TOKEN_WORD ? explore_litmus_find_register(p->test, p->thread, &p->now) : LITMUS_NONE;
     if (i == LITMUS_NONE)
         explore_litmus_expected(p, &p->now, "the name of a local");
     explore_litmus_step(p);
@@ -349,11 +405,29 @@ static uint32_t unary(struct litmus_parser *p)
 }
 
 /* Operators with two operands, those that bind least first. */
-static const struct { const char *text; char mark; uint8_t level; } operators[] = {
-    {"||", LITMUS_ELSE, 1}, {"&&", LITMUS_ALSO, 2}, {"|", '|', 3}, {"^", '^', 4}, {"&", '&', 5},
-    {"==", LITMUS_EQUAL, 6}, {"!=", LITMUS_UNEQUAL, 6}, {"<", '<', 7}, {"<=", LITMUS_AT_MOST, 7}, {">", '>', 7},
-    {">=", LITMUS_AT_LEAST, 7}, {"<<", LITMUS_LEFT, 8}, {">>", LITMUS_RIGHT, 8}, {"+", '+', 9}, {"-", '-', 9},
-    {"*", '*', 10}, {"/", '/', 10}, {"%", '%', 10},
+static const struct {
+    const char *text;
+    char mark;
+    uint8_t level;
+} operators[] = {
+    {"||", LITMUS_ELSE, 1},
+    {"&&", LITMUS_ALSO, 2},
+    {"|", '|', 3},
+    {"^", '^', 4},
+    {"&", '&', 5},
+    {"==", LITMUS_EQUAL, 6},
+    {"!=", LITMUS_UNEQUAL, 6},
+    {"<", '<', 7},
+    {"<=", LITMUS_AT_MOST, 7},
+    {">", '>', 7},
+    {">=", LITMUS_AT_LEAST, 7},
+    {"<<", LITMUS_LEFT, 8},
+    {">>", LITMUS_RIGHT, 8},
+    {"+", '+', 9},
+    {"-", '-', 9},
+    {"*", '*', 10},
+    {"/", '/', 10},
+    {"%", '%', 10},
 };
 
 static uint32_t binary(struct litmus_parser *p, uint8_t level)
@@ -366,7 +440,7 @@ static uint32_t binary(struct litmus_parser *p, uint8_t level)
         explore_litmus_step(p);
         n.b = binary(p, operators[i].level + 1);
         a = node(p, n);
-        i = (size_t)-1;   /* from the first again */
+        i = (size_t)-1; /* from the first again */
     }
     return a;
 }
@@ -455,8 +529,8 @@ static void declare_assigned(struct litmus_parser *p)
     struct litmus_lexer ahead = p->lexer;
     struct litmus_token after = explore_litmus_next(&ahead);
     uint32_t i = explore_litmus_find_location(p->test, &p->now);
-    if (explore_litmus_is(&after, "=") &&
-        (i == LITMUS_NONE || !(p->test->thread[p->thread].parameters >> i & 1)) && p->now.bytes <= 64)
+    if (explore_litmus_is(&after, "=") && (i == LITMUS_NONE || !(p->test->thread[p->thread].parameters >> i & 1)) &&
+        p->now.bytes <= 64)
         explore_litmus_register(p, p->thread, &p->now, &type);
 }
 

@@ -7,26 +7,26 @@
 #include <stdint.h>
 
 enum litmus_token_kind {
-    LITMUS_TOKEN_END,      /* of the file */
-    LITMUS_TOKEN_WORD,     /* letters, digits and _, no digit first */
-    LITMUS_TOKEN_NUMBER,   /* decimal or 0x, with C's suffixes; has a value */
-    LITMUS_TOKEN_MARK,     /* one of C's operators, or /\ \/ => */
-    LITMUS_TOKEN_WRONG,    /* none of these */
+    LITMUS_TOKEN_END,    /* of the file */
+    LITMUS_TOKEN_WORD,   /* letters, digits and _, no digit first */
+    LITMUS_TOKEN_NUMBER, /* decimal or 0x, with C's suffixes; has a value */
+    LITMUS_TOKEN_MARK,   /* one of C's operators, or /\ \/ => */
+    LITMUS_TOKEN_WRONG,  /* none of these */
 };
 
 struct litmus_token {
     enum litmus_token_kind kind;
     const char *begin;
     size_t bytes;
-    uint32_t line, column;        /* from 1; columns count characters of UTF-8 */
+    uint32_t line, column; /* from 1; columns count characters of UTF-8 */
     uint64_t value;
-    const char *wrong;            /* WRONG: what it is, or NULL: its text says enough */
+    const char *wrong; /* WRONG: what it is, or NULL: its text says enough */
 };
 
 struct litmus_lexer {
     const char *at, *end;
     uint32_t line, column;
-    bool in_code;                 /* a (* is no comment there */
+    bool in_code; /* a (* is no comment there */
 };
 
 void explore_litmus_lexer_open(struct litmus_lexer *lexer, const char *text, size_t bytes);

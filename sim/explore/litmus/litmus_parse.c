@@ -10,8 +10,8 @@ static const struct litmus_type int_type = {.bytes = 4, .is_signed = true};
 
 /* ---- faults */
 
-__attribute__((format(printf, 3, 4)))
-static void fault(struct litmus_parser *p, const struct litmus_token *at, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fault(struct litmus_parser *p, const struct litmus_token *at,
+                                                        const char *format, ...)
 {
     va_list args;
     if (p->status != STROBE_OK)
@@ -22,8 +22,8 @@ static void fault(struct litmus_parser *p, const struct litmus_token *at, const 
     if (n >= 0 && (size_t)n < p->why_bytes)
         vsnprintf(p->why + n, p->why_bytes - (size_t)n, format, args);
     va_end(args);
-    p->now = (struct litmus_token){.kind = LITMUS_TOKEN_END, .begin = p->lexer.end, .line = at->line,
-                                   .column = at->column};
+    p->now =
+        (struct litmus_token){.kind = LITMUS_TOKEN_END, .begin = p->lexer.end, .line = at->line, .column = at->column};
     p->lexer.at = p->lexer.end;
 }
 
@@ -266,7 +266,7 @@ static void parameter(struct litmus_parser *p)
         return;
     if (stars == 0)
         explore_litmus_expected(p, &p->now, "'*': a parameter points to a shared location");
-    if (stars > 1)   /* what it points to is the location's type */
+    if (stars > 1) /* what it points to is the location's type */
         type = (struct litmus_type){.bytes = 8, .is_pointer = true};
     if (!name(p, &t, "the name of a parameter"))
         return;
@@ -536,8 +536,7 @@ static const struct litmus_name *name_of(const struct explore_litmus *test, cons
 
 static bool stands_before(const struct explore_litmus *test, const struct litmus_item *a, const struct litmus_item *b)
 {
-    return a->thread != b->thread ? a->thread < b->thread
-                                  : strcmp(name_of(test, a)->text, name_of(test, b)->text) < 0;
+    return a->thread != b->thread ? a->thread < b->thread : strcmp(name_of(test, a)->text, name_of(test, b)->text) < 0;
 }
 
 /* Puts the items into the order in which they are printed; claims name them by their index. */
@@ -591,8 +590,7 @@ static void whole(struct litmus_parser *p)
 enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const char *path, struct explore_litmus **out,
                                         char *why, size_t why_bytes)
 {
-    struct litmus_parser p = {.path = path, .why = why, .why_bytes = why_bytes,
-                              .now.begin = text, .last_end = text};
+    struct litmus_parser p = {.path = path, .why = why, .why_bytes = why_bytes, .now.begin = text, .last_end = text};
     *out = NULL;
     explore_litmus_lexer_open(&p.lexer, text, bytes);
     p.test = calloc(1, sizeof *p.test);
@@ -600,7 +598,7 @@ enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const ch
         explore_litmus_no_memory(&p);
         return p.status;
     }
-    p.test->prop_count = p.test->node_count = 1;   /* 0 is none */
+    p.test->prop_count = p.test->node_count = 1; /* 0 is none */
     p.test->path = explore_litmus_line(&p, path, path + strlen(path));
     if (p.test->path && explore_litmus_room(&p, &p.test->claim, &p.test->prop_room, 0, sizeof *p.test->claim) &&
         explore_litmus_room(&p, &p.test->node, &p.test->node_room, 0, sizeof *p.test->node)) {

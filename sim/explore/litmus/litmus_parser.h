@@ -9,10 +9,10 @@
 struct litmus_parser {
     struct litmus_lexer lexer;
     struct litmus_token now;
-    const char *last_end;         /* of the token before */
+    const char *last_end; /* of the token before */
     struct explore_litmus *test;
-    uint32_t thread;              /* whose code is read */
-    uint32_t text;                /* of the statement that is read */
+    uint32_t thread; /* whose code is read */
+    uint32_t text;   /* of the statement that is read */
     uint32_t depth;
     const char *path;
     char *why;

@@ -11,11 +11,11 @@
 enum { STRIDE = 16, TURNS_MAX = 10000 };
 
 struct walker {
-    uint32_t index;                /* of the thread */
-    uint32_t loops, turns;         /* loops around what runs; turns of loops so far */
+    uint32_t index;        /* of the thread */
+    uint32_t loops, turns; /* loops around what runs; turns of loops so far */
     uint64_t stores;
     int64_t reg[LITMUS_REGISTERS_MAX];
-    int64_t at_turn[LITMUS_DEPTH_MAX][LITMUS_REGISTERS_MAX];   /* the locals when each loop's turn began */
+    int64_t at_turn[LITMUS_DEPTH_MAX][LITMUS_REGISTERS_MAX]; /* the locals when each loop's turn began */
 };
 
 /* Outcomes so far, ordered: values of the items, the executions, whether the proposition holds. */
@@ -189,8 +189,7 @@ static int64_t compare_exchange(struct walker *w, const struct litmus_node *n)
     if (!n->in_register)
         in = location(w, n, n->b);
     int64_t desired = value(w, n->c);
-    int64_t expected = n->in_register ? w->reg[reg]
-                                      : plain_load(current.test->location[in].type, place(in), site(n));
+    int64_t expected = n->in_register ? w->reg[reg] : plain_load(current.test->location[in].type, place(in), site(n));
     uint64_t found = in_memory(type.bytes, expected);
     if (explore_compare_exchange(place(at), type.bytes, &found, in_memory(type.bytes, desired), n->weak, n->order,
                                  n->failure_order, site(n))) {
@@ -224,7 +223,7 @@ static int64_t value(struct walker *w, uint32_t index)
                                   explore_load(place(at), current.test->location[at].type.bytes, n->order, site(n)));
     case LITMUS_FETCH: return fetch(w, n);
     case LITMUS_COMPARE_EXCHANGE: return compare_exchange(w, n);
-    default: return 0;   /* a statement: it has none */
+    default: return 0; /* a statement: it has none */
     }
 }
 
@@ -292,11 +291,31 @@ static void run_thread(uint32_t t)
     run(&current.walker[t], current.test->thread[t].body);
 }
 
-static void thread_0(void *state) { (void)state; run_thread(0); }
-static void thread_1(void *state) { (void)state; run_thread(1); }
-static void thread_2(void *state) { (void)state; run_thread(2); }
-static void thread_3(void *state) { (void)state; run_thread(3); }
-static void thread_4(void *state) { (void)state; run_thread(4); }
+static void thread_0(void *state)
+{
+    (void)state;
+    run_thread(0);
+}
+static void thread_1(void *state)
+{
+    (void)state;
+    run_thread(1);
+}
+static void thread_2(void *state)
+{
+    (void)state;
+    run_thread(2);
+}
+static void thread_3(void *state)
+{
+    (void)state;
+    run_thread(3);
+}
+static void thread_4(void *state)
+{
+    (void)state;
+    run_thread(4);
+}
 
 static void setup(void *state)
 {
@@ -433,8 +452,8 @@ static bool told(const struct explore_litmus *test, const int64_t *v, char **out
     for (uint32_t i = 0; i < test->item_count; i++) {
         const struct litmus_item *item = &test->item[i];
         bool global = item->thread == LITMUS_NO_THREAD;
-        const struct litmus_name *of = global ? &test->location[item->index]
-                                              : &test->thread[item->thread].reg[item->index];
+        const struct litmus_name *of =
+            global ? &test->location[item->index] : &test->thread[item->thread].reg[item->index];
         int64_t at = v[i] - LITMUS_ADDRESS(0);
         fputs(i ? " " : "", to);
         if (global)
@@ -472,8 +491,9 @@ static bool tell(struct explore_litmus *test, struct explore_outcomes *out)
 
 static void judge(const struct explore_litmus *test, struct explore_outcomes *out)
 {
-    bool held = test->quantifier == EXPLORE_FORALL ? out->negative == 0
-                : test->quantifier == EXPLORE_EXISTS ? out->positive != 0 : out->positive == 0;
+    bool held = test->quantifier == EXPLORE_FORALL   ? out->negative == 0
+                : test->quantifier == EXPLORE_EXISTS ? out->positive != 0
+                                                     : out->positive == 0;
     out->observed = out->positive == 0 ? EXPLORE_NEVER : out->negative == 0 ? EXPLORE_ALWAYS : EXPLORE_SOMETIMES;
     out->undefined = out->result.failure.fault == EXPLORE_RACE;
     out->ok = held && out->result.failure.fault == EXPLORE_FINE;

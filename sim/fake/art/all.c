@@ -3,24 +3,30 @@
 
 #include <stdlib.h>
 
-static void lock(void) { fake_mutex_lock(&fake_list.lock); }
-static void unlock(void) { fake_mutex_unlock(&fake_list.lock); }
+static void lock(void)
+{
+    fake_mutex_lock(&fake_list.lock);
+}
+static void unlock(void)
+{
+    fake_mutex_unlock(&fake_list.lock);
+}
 
 /* ---- suspended, all ---- */
 
 static bool others_stopped(const struct fake_thread *self)
 {
     FAKE_FOR_EACH(t)
-        if (t != self && !fake_is_stopped(t))
-            return false;
+    if (t != self && !fake_is_stopped(t))
+        return false;
     return true;
 }
 
 static void add_to_others(const struct fake_thread *self, int32_t n)
 {
     FAKE_FOR_EACH(t)
-        if (t != self)
-            fake_suspend_count_add(t, n);
+    if (t != self)
+        fake_suspend_count_add(t, n);
 }
 
 /* While it waits for its turn, who suspends all is as good as suspended itself: another may be at it. */
@@ -100,7 +106,7 @@ static bool ask_or_hold(struct fake_thread *t, struct fake_closure *c)
         fake_suspend_count_add(t, 1);
         if (fake_is_stopped(t))
             return false;
-        fake_suspend_count_add(t, -1);   /* began to run meanwhile */
+        fake_suspend_count_add(t, -1); /* began to run meanwhile */
     }
     return true;
 }
@@ -114,7 +120,8 @@ static size_t checkpoint(struct fake_closure *c, struct fake_closure *callback)
     lock();
     struct fake_thread **stopped = malloc(((size_t)fake_list.end.thread + 1) * sizeof *stopped);
     FAKE_CHECK(stopped);
-    FAKE_FOR_EACH(t) {
+    FAKE_FOR_EACH(t)
+    {
         count++;
         if (t != self && !ask_or_hold(t, c))
             stopped[stopped_count++] = t;

@@ -13,8 +13,14 @@ enum { THREAD_START = 2, THREAD_DEATH = 3 };
 enum { MONITOR_LOCKING = 0, MONITOR_LOCKED = 1, MONITOR_WAIT_START = 2, MONITOR_WAIT_FINISHED = 3 };
 enum { PARK_START = 0, PARK_FINISHED = 1 };
 
-struct list { void *at[CALLBACKS_MAX]; uint32_t count; };
-struct callbacks { struct list thread, monitor, park; atomic_flag busy; };
+struct list {
+    void *at[CALLBACKS_MAX];
+    uint32_t count;
+};
+struct callbacks {
+    struct list thread, monitor, park;
+    atomic_flag busy;
+};
 
 struct callbacks *fake_art_callbacks(void *runtime) FAKE_EXPORT("_ZN3art7Runtime19GetRuntimeCallbacksEv");
 void fake_art_add_thread_callback(struct callbacks *c, void *callback)
@@ -44,7 +50,10 @@ static void enter(struct callbacks *c)
         fake_yield();
 }
 
-static void leave(struct callbacks *c) { atomic_flag_clear_explicit(&c->busy, memory_order_release); }
+static void leave(struct callbacks *c)
+{
+    atomic_flag_clear_explicit(&c->busy, memory_order_release);
+}
 
 static void add(struct callbacks *c, struct list *l, void *callback)
 {
@@ -67,12 +76,30 @@ static void take_out(struct callbacks *c, struct list *l, const void *callback)
     leave(c);
 }
 
-void fake_art_add_thread_callback(struct callbacks *c, void *callback) { add(c, &c->thread, callback); }
-void fake_art_remove_thread_callback(struct callbacks *c, void *callback) { take_out(c, &c->thread, callback); }
-void fake_art_add_monitor_callback(struct callbacks *c, void *callback) { add(c, &c->monitor, callback); }
-void fake_art_remove_monitor_callback(struct callbacks *c, void *callback) { take_out(c, &c->monitor, callback); }
-void fake_art_add_park_callback(struct callbacks *c, void *callback) { add(c, &c->park, callback); }
-void fake_art_remove_park_callback(struct callbacks *c, void *callback) { take_out(c, &c->park, callback); }
+void fake_art_add_thread_callback(struct callbacks *c, void *callback)
+{
+    add(c, &c->thread, callback);
+}
+void fake_art_remove_thread_callback(struct callbacks *c, void *callback)
+{
+    take_out(c, &c->thread, callback);
+}
+void fake_art_add_monitor_callback(struct callbacks *c, void *callback)
+{
+    add(c, &c->monitor, callback);
+}
+void fake_art_remove_monitor_callback(struct callbacks *c, void *callback)
+{
+    take_out(c, &c->monitor, callback);
+}
+void fake_art_add_park_callback(struct callbacks *c, void *callback)
+{
+    add(c, &c->park, callback);
+}
+void fake_art_remove_park_callback(struct callbacks *c, void *callback)
+{
+    take_out(c, &c->park, callback);
+}
 
 /* A copy, so that none is called while the list is held. */
 static struct list copy(const struct list *l)
@@ -84,10 +111,10 @@ static struct list copy(const struct list *l)
 }
 
 #define TELL(which, place, type, ...)                                                                                  \
-    do {                                                                                                              \
-        struct list all = copy(&the_callbacks.which);                                                                 \
-        for (uint32_t i = 0; i < all.count; i++)                                                                      \
-            ((void (*)type)(uintptr_t)(*(void ***)all.at[i])[place])(all.at[i], __VA_ARGS__);                         \
+    do {                                                                                                               \
+        struct list all = copy(&the_callbacks.which);                                                                  \
+        for (uint32_t i = 0; i < all.count; i++)                                                                       \
+            ((void(*) type)(uintptr_t)(*(void ***)all.at[i])[place])(all.at[i], __VA_ARGS__);                          \
     } while (0)
 
 void fake_tell_thread_start(struct fake_thread *self)
@@ -100,9 +127,15 @@ void fake_tell_thread_death(struct fake_thread *self)
     TELL(thread, THREAD_DEATH, (void *, struct fake_thread *), self);
 }
 
-void fake_tell_locking(struct fake_monitor *m) { TELL(monitor, MONITOR_LOCKING, (void *, struct fake_monitor *), m); }
+void fake_tell_locking(struct fake_monitor *m)
+{
+    TELL(monitor, MONITOR_LOCKING, (void *, struct fake_monitor *), m);
+}
 
-void fake_tell_locked(struct fake_monitor *m) { TELL(monitor, MONITOR_LOCKED, (void *, struct fake_monitor *), m); }
+void fake_tell_locked(struct fake_monitor *m)
+{
+    TELL(monitor, MONITOR_LOCKED, (void *, struct fake_monitor *), m);
+}
 
 void fake_tell_wait_start(fake_ref *object, int64_t ms)
 {
@@ -119,4 +152,7 @@ void fake_tell_park_start(bool is_absolute, int64_t time)
     TELL(park, PARK_START, (void *, bool, int64_t), is_absolute, time);
 }
 
-void fake_tell_park_finished(bool timed_out) { TELL(park, PARK_FINISHED, (void *, bool), timed_out); }
+void fake_tell_park_finished(bool timed_out)
+{
+    TELL(park, PARK_FINISHED, (void *, bool), timed_out);
+}

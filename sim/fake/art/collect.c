@@ -10,7 +10,7 @@
 
 enum { STACK_BYTES = FAKE_HEAP_BYTES / FAKE_CELL_LEAST * (int)sizeof(fake_ref) };
 
-#define ANY_COUNT UINT32_MAX             /* GC_NUM_ANY: collect whatever has been done already */
+#define ANY_COUNT UINT32_MAX /* GC_NUM_ANY: collect whatever has been done already */
 
 int fake_art_gc_collect(struct fake_heap *h, int plan, int cause, bool clear_soft, uint32_t requested)
     FAKE_EXPORT("_ZN3art2gc4Heap22CollectGarbageInternalENS0_9collector6GcTypeENS0_7GcCauseEbj");
@@ -21,7 +21,7 @@ int fake_art_gc_wait_locked(struct fake_heap *h, int cause, struct fake_thread *
 
 /* ---- mark ---- */
 
-static fake_ref *gray;                   /* marked, their references not yet; by the one collector */
+static fake_ref *gray; /* marked, their references not yet; by the one collector */
 static size_t gray_count, gray_most;
 
 static void mark(fake_ref r)
@@ -157,8 +157,7 @@ int fake_art_gc_collect(struct fake_heap *h, int plan, int cause, bool clear_sof
         fake_to_runnable(self);
     return ours ? FAKE_GC_FULL : FAKE_GC_NONE;
 }
-FAKE_EXPORT_ALSO(fake_art_gc_collect,
-                 "_ZN3art2gc4Heap22CollectGarbageInternalENS0_9collector6GcTypeENS0_7GcCauseEbj",
+FAKE_EXPORT_ALSO(fake_art_gc_collect, "_ZN3art2gc4Heap22CollectGarbageInternalENS0_9collector6GcTypeENS0_7GcCauseEbj",
                  "_ZN3art2gc4Heap22CollectGarbageInternalENS0_9collector6GcTypeENS0_7GcCauseEb");
 
 bool fake_heap_collect(struct fake_thread *self, int cause, uint32_t seen_count)

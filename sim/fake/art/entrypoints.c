@@ -36,7 +36,7 @@ static bool overrides_finalize(struct fake_class *c)
 
 static bool finalizable(struct fake_class *c)
 {
-    static _Atomic uintptr_t known[1024];    /* class, its lowest bit set when it is */
+    static _Atomic uintptr_t known[1024]; /* class, its lowest bit set when it is */
     _Atomic uintptr_t *k = &known[((uintptr_t)c >> 4) % 1024];
     uintptr_t word = atomic_load_explicit(k, memory_order_relaxed);
     if ((word & ~(uintptr_t)1) != (uintptr_t)c) {
@@ -62,7 +62,10 @@ FAKE_EXPORT_ALSO(fake_art_add_finalizer,
 /* ---- the listener ---- */
 
 /* AllocationListener: two destructors, then as the level has it. */
-static void **listener_calls(void *listener) { return *(void ***)listener + 2; }
+static void **listener_calls(void *listener)
+{
+    return *(void ***)listener + 2;
+}
 
 static size_t tell_before(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
@@ -130,7 +133,7 @@ static struct fake_object *alloc_instrumented(struct fake_thread *self, struct f
 
 struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
-    if (!fake_quick_frames)              /* the interpreter asks for a listener each time */
+    if (!fake_quick_frames) /* the interpreter asks for a listener each time */
         return alloc_instrumented(self, c, bytes);
     return fake_thread_parts(self)->alloc(self, c, bytes);
 }
@@ -140,7 +143,10 @@ struct fake_object *fake_alloc_slow(struct fake_thread *self, struct fake_class 
     return alloc_instrumented(self, c, bytes);
 }
 
-void fake_art_set_table(bool instrumented) { atomic_store(&table_instrumented, instrumented); }
+void fake_art_set_table(bool instrumented)
+{
+    atomic_store(&table_instrumented, instrumented);
+}
 
 void fake_art_reset_thread(struct fake_thread *t, bool is_marking)
 {

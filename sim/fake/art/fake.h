@@ -47,10 +47,10 @@
 #endif
 
 /* The same function under the name that it has at other levels. */
-#define FAKE_EXPORT_ALSO(function, mangled, also)                                                                     \
+#define FAKE_EXPORT_ALSO(function, mangled, also)                                                                      \
     extern __typeof__(function) function##_also __asm__(also) __attribute__((alias(mangled), visibility("default")))
 
-extern const int fake_level;         /* 24 .. 36: of the library that this is */
+extern const int fake_level; /* 24 .. 36: of the library that this is */
 
 /* ---- layout ---- */
 
@@ -64,33 +64,42 @@ struct fake_layout {
     uint16_t shadow_link, shadow_method, shadow_dex_pc_ptr, shadow_count, shadow_dex_pc, shadow_registers;
     uint16_t method_bytes, method_class, method_flags, method_dex_index, method_data, method_quick_code;
     uint16_t runtime_bytes, runtime_java_vm, runtime_thread_list, runtime_class_linker, runtime_heap;
-    uint16_t vm_runtime;             /* JavaVMExt */
+    uint16_t vm_runtime; /* JavaVMExt */
 };
-extern const struct fake_layout *fake_layout;   /* of fake_level; set before anything else */
+extern const struct fake_layout *fake_layout; /* of fake_level; set before anything else */
 
 #define FAKE_AT(base, offset, type) (*(type *)((char *)(base) + (offset)))
 
 /* ---- objects ---- */
 
-typedef uint32_t fake_ref;           /* 0 = null */
-struct fake_object { fake_ref class; uint32_t lock_word; };     /* then fields */
-struct fake_thread;                  /* begins with the level's Thread; ours stands behind it */
-struct fake_class;                   /* ours; its mirror is the java.lang.Class object */
-struct fake_method;                  /* ours; its ArtMethod is art_method(m) */
+typedef uint32_t fake_ref; /* 0 = null */
+struct fake_object {
+    fake_ref class;
+    uint32_t lock_word;
+};                  /* then fields */
+struct fake_thread; /* begins with the level's Thread; ours stands behind it */
+struct fake_class;  /* ours; its mirror is the java.lang.Class object */
+struct fake_method; /* ours; its ArtMethod is art_method(m) */
 struct fake_monitor;
 
-static inline struct fake_object *fake_object(fake_ref r) { return (struct fake_object *)(uintptr_t)r; }
-static inline fake_ref fake_ref_of(const void *o) { return (fake_ref)(uintptr_t)o; }
+static inline struct fake_object *fake_object(fake_ref r)
+{
+    return (struct fake_object *)(uintptr_t)r;
+}
+static inline fake_ref fake_ref_of(const void *o)
+{
+    return (fake_ref)(uintptr_t)o;
+}
 
 /* ---- dex, class ---- */
 
 /* Maps and checks a dex file and defines its classes; false with a line in `why`. */
 bool fake_dex_open(const char *path, char *why, size_t why_bytes);
-struct fake_class *fake_class_find(const char *descriptor);               /* "Ljava/lang/Object;"; NULL = none */
-struct fake_class *fake_class_of(const struct fake_object *object);       /* of a Class object: java.lang.Class */
+struct fake_class *fake_class_find(const char *descriptor);         /* "Ljava/lang/Object;"; NULL = none */
+struct fake_class *fake_class_of(const struct fake_object *object); /* of a Class object: java.lang.Class */
 struct fake_class *fake_class_mirrored(const struct fake_object *class_object);
 struct fake_object *fake_class_mirror(struct fake_class *c);
-bool fake_class_initialize(struct fake_thread *self, struct fake_class *c);   /* false: exception pending */
+bool fake_class_initialize(struct fake_thread *self, struct fake_class *c); /* false: exception pending */
 bool fake_class_is(const struct fake_class *c, const struct fake_class *super);
 const char *fake_class_descriptor(const struct fake_class *c);
 uint32_t fake_class_object_bytes(const struct fake_class *c);
@@ -99,9 +108,9 @@ struct fake_method *fake_class_method(struct fake_class *c, const char *name, co
  * class's mirror's. */
 struct fake_field *fake_class_field(struct fake_class *c, const char *name, const char *signature, bool is_static);
 uint32_t fake_field_offset(const struct fake_field *f);
-void *fake_method_art(const struct fake_method *m);                       /* its ArtMethod */
-struct fake_method *fake_method_of(const void *art_method);               /* NULL: a pseudo-method, or none */
-void *fake_pseudo_method(void);                                           /* ART's callee-save frames show this */
+void *fake_method_art(const struct fake_method *m);         /* its ArtMethod */
+struct fake_method *fake_method_of(const void *art_method); /* NULL: a pseudo-method, or none */
+void *fake_pseudo_method(void);                             /* ART's callee-save frames show this */
 /* Strings. NULL: OutOfMemoryError pending. Text is the runtime's modified UTF-8, cut to what fits. */
 struct fake_object *fake_string_new(struct fake_thread *self, const char *text);
 void fake_string_text(const struct fake_object *string, char *out, size_t bytes);
@@ -113,13 +122,19 @@ void fake_object_references(struct fake_object *o, void (*visit)(fake_ref *, voi
 
 /* ---- interpret ---- */
 
-union fake_value { int32_t i; int64_t j; float f; double d; fake_ref l; };
+union fake_value {
+    int32_t i;
+    int64_t j;
+    float f;
+    double d;
+    fake_ref l;
+};
 
 /* Runs a method with its arguments (this first); false: exception pending. Frames as fake_quick_frames says. */
 bool fake_invoke(struct fake_thread *self, struct fake_method *m, const union fake_value *arguments,
                  union fake_value *result);
-extern bool fake_quick_frames;       /* methods get quick frames (as nterp); else shadow frames (-Xint) */
-extern bool fake_inlined_frames;     /* with quick frames: small static callees show as inlined in their caller's */
+extern bool fake_quick_frames;   /* methods get quick frames (as nterp); else shadow frames (-Xint) */
+extern bool fake_inlined_frames; /* with quick frames: small static callees show as inlined in their caller's */
 
 /* Throws a new exception of a class; the stack trace costs allocations, which run hooks, as in the runtime. */
 void fake_throw(struct fake_thread *self, const char *descriptor, const char *message);
@@ -132,7 +147,7 @@ struct strobe_jni *fake_jni_new(struct fake_thread *self);
 void fake_jni_free(struct strobe_jni *env);
 void fake_jni_roots(struct strobe_jni *env, void (*visit)(fake_ref *, void *), void *ctx);
 void fake_global_roots(void (*visit)(fake_ref *, void *), void *ctx);
-void fake_weak_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx);   /* clears those of the dead */
+void fake_weak_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx); /* clears those of the dead */
 struct fake_object *fake_decode(struct fake_thread *self, void *jobject);
 void *fake_local_ref(struct fake_thread *self, struct fake_object *o);
 /* C code that holds an object over something that may collect gives it a local reference, and takes back all since the
@@ -150,42 +165,50 @@ void fake_local_release(struct fake_thread *self, uint32_t mark);
  * of the ClassLinker, too; the Heap, in its first KiB, a CardTable *, whose first 128 bytes have a word that ends in
  * 0x70 and stands in each Thread, two words before its stack end; the word after it is less than 256. */
 struct strobe_jvm *fake_runtime_new(const void *const *vm_table);
-struct strobe_jvm *fake_vm(void);    /* NULL: none was made */
+struct strobe_jvm *fake_vm(void); /* NULL: none was made */
 
 /* ---- thread, list ---- */
 
-enum fake_state { FAKE_RUNNABLE, FAKE_NATIVE, FAKE_WAITING, FAKE_TIMED_WAITING, FAKE_SLEEPING, FAKE_BLOCKED,
-                  FAKE_SUSPENDED, FAKE_WAITING_FOR_GC };
+enum fake_state {
+    FAKE_RUNNABLE,
+    FAKE_NATIVE,
+    FAKE_WAITING,
+    FAKE_TIMED_WAITING,
+    FAKE_SLEEPING,
+    FAKE_BLOCKED,
+    FAKE_SUSPENDED,
+    FAKE_WAITING_FOR_GC
+};
 
-struct fake_thread *fake_self(void);                                      /* NULL: not attached */
+struct fake_thread *fake_self(void); /* NULL: not attached */
 /* Comes back in NATIVE, with a java.lang.Thread as its peer. */
 struct fake_thread *fake_thread_attach(const char *name, bool as_daemon, bool is_main);
 void fake_thread_detach(struct fake_thread *self);
-struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer);   /* Thread.nativeCreate; NULL: no
-                                                                                     room; it may have ended already */
-struct fake_object *fake_thread_peer(struct fake_thread *t);              /* its java.lang.Thread */
+struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer); /* Thread.nativeCreate; NULL: no
+                                                                                   room; it may have ended already */
+struct fake_object *fake_thread_peer(struct fake_thread *t);                    /* its java.lang.Thread */
 /* Visits the thread of a java.lang.Thread with the list locked, so that it can't end; false: it has none. */
 bool fake_with_thread(const struct fake_object *peer, void (*visit)(struct fake_thread *, void *), void *ctx);
 void fake_thread_set_name(struct fake_thread *self, const char *name);
 struct strobe_jni *fake_thread_env(struct fake_thread *t);
-uint32_t fake_thread_id(const struct fake_thread *t);                     /* thin-lock id */
+uint32_t fake_thread_id(const struct fake_thread *t); /* thin-lock id */
 bool fake_runnable(const struct fake_thread *self);
-void fake_to_native(struct fake_thread *self, enum fake_state state);     /* leaves RUNNABLE */
-void fake_to_runnable(struct fake_thread *self);                          /* waits while suspended */
-void fake_suspend_check(struct fake_thread *self);                        /* a suspension point; runs checkpoints */
-struct fake_object *fake_exception(struct fake_thread *self);             /* pending; NULL = none */
+void fake_to_native(struct fake_thread *self, enum fake_state state); /* leaves RUNNABLE */
+void fake_to_runnable(struct fake_thread *self);                      /* waits while suspended */
+void fake_suspend_check(struct fake_thread *self);                    /* a suspension point; runs checkpoints */
+struct fake_object *fake_exception(struct fake_thread *self);         /* pending; NULL = none */
 void fake_set_exception(struct fake_thread *self, struct fake_object *o);
 bool fake_interrupted(struct fake_thread *self, bool clear);
 void fake_interrupt(struct fake_thread *t);
 void fake_thread_park(struct fake_thread *self, bool is_absolute, int64_t time) FAKE_EXPORT("_ZN3art6Thread4ParkEbl");
 void fake_thread_unpark(struct fake_thread *t) FAKE_EXPORT("_ZN3art6Thread6UnparkEv");
-size_t fake_stack_left(struct fake_thread *self);                         /* bytes, less what is kept for overflow */
-void fake_for_each_thread(void (*visit)(struct fake_thread *, void *), void *ctx);   /* with the list locked */
-void fake_suspend_all(struct fake_thread *self);                          /* RUNNABLE ones stop; self goes on */
+size_t fake_stack_left(struct fake_thread *self); /* bytes, less what is kept for overflow */
+void fake_for_each_thread(void (*visit)(struct fake_thread *, void *), void *ctx); /* with the list locked */
+void fake_suspend_all(struct fake_thread *self); /* RUNNABLE ones stop; self goes on */
 void fake_resume_all(struct fake_thread *self);
 /* By thin-lock id, through the level's exported SuspendThreadByThreadId; self not RUNNABLE. NULL: gone, or too late. */
 struct fake_thread *fake_suspend_by_id(struct fake_thread *self, uint32_t id);
-void fake_resume(struct fake_thread *self, struct fake_thread *t);        /* through the exported Resume */
+void fake_resume(struct fake_thread *self, struct fake_thread *t); /* through the exported Resume */
 
 /* What monitors and the heap keep of a thread: a part of fake_thread, zero but for what fake_parts_start does, which
  * who makes a thread calls before the thread is on the list. */
@@ -194,17 +217,19 @@ void fake_parts_start(struct fake_thread *t);
 
 /* ---- stack: fragments and frames of a thread's managed stack ---- */
 
-struct fake_frame {                  /* on the interpreter's own stack, one for each activation */
+struct fake_frame { /* on the interpreter's own stack, one for each activation */
     struct fake_frame *outer;
-    struct fake_method *method;      /* NULL: a callee-save frame of the runtime's, a quick one */
+    struct fake_method *method; /* NULL: a callee-save frame of the runtime's, a quick one */
     uint32_t dex_pc, register_count;
-    uint32_t *registers;             /* references among them look like references: the collector is conservative */
-    void *memory;                    /* the ShadowFrame or the quick frame, in the level's layout */
-    bool shadow, inlined;            /* set by who pushes it; inlined: into the frame below it, a quick one */
+    uint32_t *registers;  /* references among them look like references: the collector is conservative */
+    void *memory;         /* the ShadowFrame or the quick frame, in the level's layout */
+    bool shadow, inlined; /* set by who pushes it; inlined: into the frame below it, a quick one */
 };
 
 /* Enters managed code from native (a new fragment) and leaves it. */
-struct fake_fragment { void *memory[4]; };
+struct fake_fragment {
+    void *memory[4];
+};
 void fake_fragment_push(struct fake_thread *self, struct fake_fragment *f);
 void fake_fragment_pop(struct fake_thread *self, struct fake_fragment *f);
 
@@ -220,15 +245,15 @@ struct fake_frame *fake_frame_top(struct fake_thread *t);
 
 /* ---- monitor ---- */
 
-bool fake_monitor_enter(struct fake_thread *self, struct fake_object *o);   /* through the exported MonitorEnter */
-bool fake_monitor_exit(struct fake_thread *self, struct fake_object *o);    /* false: IllegalMonitorState pending */
+bool fake_monitor_enter(struct fake_thread *self, struct fake_object *o); /* through the exported MonitorEnter */
+bool fake_monitor_exit(struct fake_thread *self, struct fake_object *o);  /* false: IllegalMonitorState pending */
 void fake_monitor_wait(struct fake_thread *self, struct fake_object *o, int64_t ms, int32_t ns);
-void fake_monitor_sleep(struct fake_thread *self, struct fake_object *lock, int64_t ms, int32_t ns);   /* waits in it */
+void fake_monitor_sleep(struct fake_thread *self, struct fake_object *lock, int64_t ms, int32_t ns); /* waits in it */
 void fake_monitor_notify(struct fake_thread *self, struct fake_object *o, bool all);
-void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx);   /* deflates the dead's */
+void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void *ctx); /* deflates the dead's */
 int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o);
-void fake_monitor_interrupt(struct fake_thread *t);   /* who waits looks again; by fake_interrupt, the flag being set */
-void fake_monitor_roots(void (*visit)(fake_ref *, void *), void *ctx);   /* objects that threads enter or wait for */
+void fake_monitor_interrupt(struct fake_thread *t); /* who waits looks again; by fake_interrupt, the flag being set */
+void fake_monitor_roots(void (*visit)(fake_ref *, void *), void *ctx); /* objects that threads enter or wait for */
 
 /* ---- heap ---- */
 
@@ -239,17 +264,17 @@ struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, s
 void fake_collect(struct fake_thread *self, bool is_explicit);
 /* The same for natives and JNI: told to the listener whenever there is one. */
 struct fake_object *fake_alloc_slow(struct fake_thread *self, struct fake_class *c, size_t bytes);
-void *fake_heap(void);                       /* what Runtime's heap_ points to; opened at the first call */
+void *fake_heap(void); /* what Runtime's heap_ points to; opened at the first call */
 
 /* ---- callbacks: who runs them is told by those to whom it happens ---- */
 
-void fake_tell_thread_start(struct fake_thread *self);    /* on the thread itself, RUNNABLE, its peer set */
+void fake_tell_thread_start(struct fake_thread *self); /* on the thread itself, RUNNABLE, its peer set */
 void fake_tell_thread_death(struct fake_thread *self);
 void fake_tell_locking(struct fake_monitor *m);
 void fake_tell_locked(struct fake_monitor *m);
 void fake_tell_wait_start(fake_ref *object, int64_t ms);
 void fake_tell_wait_finished(struct fake_monitor *m, bool timed_out);
-void fake_tell_park_start(bool is_absolute, int64_t time);    /* only when there was no permit */
+void fake_tell_park_start(bool is_absolute, int64_t time); /* only when there was no permit */
 void fake_tell_park_finished(bool timed_out);
 
 /* ---- system ---- */
@@ -259,31 +284,31 @@ void fake_mutex_lock(struct fake_mutex *m);
 bool fake_mutex_trylock(struct fake_mutex *m);
 void fake_mutex_unlock(struct fake_mutex *m);
 void fake_cond_init(struct fake_cond *c);
-bool fake_cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns);   /* false: that passed;
-                                                                                           UINT64_MAX: never */
+bool fake_cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns); /* false: that passed;
+                                                                                         UINT64_MAX: never */
 void fake_cond_signal(struct fake_cond *c);
 void fake_cond_broadcast(struct fake_cond *c);
 uint64_t fake_now_ns(void);
 bool fake_system_thread(void (*entry)(void *), void *arg, size_t stack_bytes);
 uint32_t fake_tid(void);
 void fake_yield(void);
-void fake_system_name(const char *name);     /* of the calling thread */
-uintptr_t fake_stack_low(void);              /* of its stack */
-void fake_system_collecting(void);           /* while all others are suspended for a collection */
+void fake_system_name(const char *name); /* of the calling thread */
+uintptr_t fake_stack_low(void);          /* of its stack */
+void fake_system_collecting(void);       /* while all others are suspended for a collection */
 
 /* ---- of each thread ---- */
 
 /* Its part that monitors and the heap keep; see fake_thread_parts. */
 struct fake_parts {
-    struct fake_mutex wait_mutex;        /* guards wait_monitor; taken after a monitor's guard */
+    struct fake_mutex wait_mutex; /* guards wait_monitor; taken after a monitor's guard */
     struct fake_cond wait_cond;
-    struct fake_monitor *wait_monitor;   /* that it sleeps in; NULL = none */
-    struct fake_thread *wait_next;       /* in the monitor's wait set or wake set; guarded by the monitor */
-    bool woken;                          /* by a notification; guarded by wait_mutex */
-    fake_ref enters;                     /* the object that it waits to enter; 0 = none */
-    fake_ref waits;                      /* the object that it waits on */
-    struct fake_object *(*alloc)(struct fake_thread *, struct fake_class *, size_t);   /* its allocation entry point */
-    bool out_of_memory;                  /* its OutOfMemoryError is being made, from what the heap keeps for that */
+    struct fake_monitor *wait_monitor; /* that it sleeps in; NULL = none */
+    struct fake_thread *wait_next;     /* in the monitor's wait set or wake set; guarded by the monitor */
+    bool woken;                        /* by a notification; guarded by wait_mutex */
+    fake_ref enters;                   /* the object that it waits to enter; 0 = none */
+    fake_ref waits;                    /* the object that it waits on */
+    struct fake_object *(*alloc)(struct fake_thread *, struct fake_class *, size_t); /* its allocation entry point */
+    bool out_of_memory; /* its OutOfMemoryError is being made, from what the heap keeps for that */
 };
 
 /* A condition that can't come about: prints one line and aborts, as the runtime's CHECK does. */

@@ -57,11 +57,14 @@ static uint32_t class_of(size_t bytes)
                          ? (uint32_t)((bytes + FAKE_CELL_LEAST - 1) / FAKE_CELL_LEAST) - 1
                          : FINE_CLASSES;
     while (fake_cell_bytes(class) < bytes)
-        class++;
+        class ++;
     return class;
 }
 
-static uintptr_t page_at(uint32_t page) { return fake_the_heap.base + (uintptr_t)page * FAKE_PAGE_BYTES; }
+static uintptr_t page_at(uint32_t page)
+{
+    return fake_the_heap.base + (uintptr_t)page * FAKE_PAGE_BYTES;
+}
 
 /* A run of free pages; FAKE_PAGES: there is none. */
 static uint32_t free_pages(struct fake_heap *h, uint32_t count, bool kept)
@@ -86,7 +89,7 @@ static uintptr_t take_cell(struct fake_heap *h, uint32_t class, bool kept)
             page = free_pages(h, 1, kept);
             if (page == FAKE_PAGES)
                 return 0;
-            fake_pages[page] = (struct fake_page){.kind = FAKE_PAGE_CELLS, .class = (uint8_t)class};
+            fake_pages[page] = (struct fake_page){.kind = FAKE_PAGE_CELLS, .class = (uint8_t) class};
             h->room[class] = ++page;
         }
         struct fake_page *p = &fake_pages[--page];

@@ -7,23 +7,23 @@
 
 enum {
     FAKE_HEAP_BYTES = 256 << 20,
-    FAKE_HEAP_KEPT = 16 << 20,           /* of it, for OutOfMemoryErrors */
+    FAKE_HEAP_KEPT = 16 << 20, /* of it, for OutOfMemoryErrors */
     FAKE_PAGE_BYTES = 16 << 10,
     FAKE_PAGES = FAKE_HEAP_BYTES / FAKE_PAGE_BYTES,
     FAKE_CELL_LEAST = 16,
     FAKE_CELL_MOST = 4096,
-    FAKE_CELL_CLASSES = 35,              /* 16, 32, ... 512, then 1024, 2048, 4096 */
+    FAKE_CELL_CLASSES = 35, /* 16, 32, ... 512, then 1024, 2048, 4096 */
     FAKE_PAGE_WORDS = FAKE_PAGE_BYTES / FAKE_CELL_LEAST / 64,
 };
 
 enum fake_page_kind { FAKE_PAGE_FREE, FAKE_PAGE_CELLS, FAKE_PAGE_LARGE, FAKE_PAGE_LARGE_REST };
 
 struct fake_page {
-    uint8_t kind;                        /* enum fake_page_kind */
-    uint8_t class;                       /* CELLS: of cells */
-    uint32_t next;                       /* CELLS: the next page of its class with room + 1; 0 = none */
-    uint32_t pages;                      /* LARGE: how many it takes */
-    uint64_t live[FAKE_PAGE_WORDS];      /* a bit for each cell; LARGE: bit 0 */
+    uint8_t kind;                   /* enum fake_page_kind */
+    uint8_t class;                  /* CELLS: of cells */
+    uint32_t next;                  /* CELLS: the next page of its class with room + 1; 0 = none */
+    uint32_t pages;                 /* LARGE: how many it takes */
+    uint64_t live[FAKE_PAGE_WORDS]; /* a bit for each cell; LARGE: bit 0 */
     uint64_t mark[FAKE_PAGE_WORDS];
 };
 
@@ -33,21 +33,21 @@ enum { FAKE_GC_FOR_ALLOC = 1, FAKE_GC_EXPLICIT = 3 };
 
 struct fake_instrumentation {
     struct fake_mutex lock;
-    uint32_t users;                      /* of instrumented entry points */
+    uint32_t users; /* of instrumented entry points */
 };
 
 struct fake_heap {
-    const void *card_table;              /* runtime.c's; near the begin, where tracers look for it */
-    struct fake_mutex lock;              /* of cells and pages; never held at a suspension point */
+    const void *card_table; /* runtime.c's; near the begin, where tracers look for it */
+    struct fake_mutex lock; /* of cells and pages; never held at a suspension point */
     uintptr_t base;
-    uint32_t room[FAKE_CELL_CLASSES];    /* the first page of each class with room + 1 */
-    uint32_t lowest_free;                /* no page before it is free */
-    size_t bytes, target;                /* allocated; at which a collection is due */
-    struct fake_mutex gc_lock;           /* of what follows; its holder does nothing else */
+    uint32_t room[FAKE_CELL_CLASSES]; /* the first page of each class with room + 1 */
+    uint32_t lowest_free;             /* no page before it is free */
+    size_t bytes, target;             /* allocated; at which a collection is due */
+    struct fake_mutex gc_lock;        /* of what follows; its holder does nothing else */
     struct fake_cond gc_done;
     bool gc_running;
-    _Atomic uint32_t gc_count;           /* completed; read without */
-    void *_Atomic listener;              /* AllocationListener; NULL = none */
+    _Atomic uint32_t gc_count; /* completed; read without */
+    void *_Atomic listener;    /* AllocationListener; NULL = none */
     struct fake_instrumentation instrumentation;
 };
 extern struct fake_heap fake_the_heap;
@@ -60,6 +60,6 @@ struct fake_object *fake_heap_take(struct fake_thread *self, struct fake_class *
 bool fake_heap_find(uintptr_t address, struct fake_page **page, uint32_t *cell);
 /* Through the exported CollectGarbageInternal; false when another has just done what was asked for. */
 bool fake_heap_collect(struct fake_thread *self, int cause, uint32_t seen_count);
-void fake_heap_sweep(void);              /* frees what is not marked; all threads being suspended */
+void fake_heap_sweep(void); /* frees what is not marked; all threads being suspended */
 
 #endif

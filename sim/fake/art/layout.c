@@ -26,9 +26,9 @@
 
 enum { NONE = 0xffff, LEVEL_FIRST = 24, LEVEL_LAST = 36 };
 
-#define VISITOR(inlining, context, check, bytes)                                                                      \
-    .visitor_bytes = bytes, .visitor_thread = 8, .visitor_kind = 0x10, .visitor_shadow = 0x18, .visitor_quick = 0x20, \
-    .visitor_quick_pc = 0x28, .visitor_header = 0x30, .visitor_frames = 0x38, .visitor_depth = 0x40,                  \
+#define VISITOR(inlining, context, check, bytes)                                                                       \
+    .visitor_bytes = bytes, .visitor_thread = 8, .visitor_kind = 0x10, .visitor_shadow = 0x18, .visitor_quick = 0x20,  \
+    .visitor_quick_pc = 0x28, .visitor_header = 0x30, .visitor_frames = 0x38, .visitor_depth = 0x40,                   \
     .visitor_inline_depth = inlining, .visitor_context = context, .visitor_check = check
 #define VISITOR_24 VISITOR(0x48, 0x50, NONE, 0x58)
 #define VISITOR_26 VISITOR(0x48, 0x50, 0x58, 0x59)
@@ -36,25 +36,24 @@ enum { NONE = 0xffff, LEVEL_FIRST = 24, LEVEL_LAST = 36 };
 #define VISITOR_31 VISITOR(NONE, 480, 488, 489)
 
 /* By the number of 32-bit fields, and whether the debugger's suspend count is among them. */
-#define POINTERS(words) ((((words) * 4 + 7) & ~7) + 64)
-#define THREAD(words, debugger, bytes)                                                                                \
-    .thread_bytes = bytes, .thread_state_flags = 0, .thread_suspend_count = 4,                                        \
-    .thread_thin_lock_id = 8 + 4 * debugger, .thread_tid = 12 + 4 * debugger,                                         \
-    .thread_card_table = POINTERS(words), .thread_exception = POINTERS(words) + 8,                                    \
-    .thread_stack_end = POINTERS(words) + 16, .thread_managed_stack = POINTERS(words) + 24,                           \
-    .thread_jni_env = POINTERS(words) + 56,                                                                           \
+#define POINTERS(words) ((((words)*4 + 7) & ~7) + 64)
+#define THREAD(words, debugger, bytes)                                                                                 \
+    .thread_bytes = bytes, .thread_state_flags = 0, .thread_suspend_count = 4,                                         \
+    .thread_thin_lock_id = 8 + 4 * debugger, .thread_tid = 12 + 4 * debugger, .thread_card_table = POINTERS(words),    \
+    .thread_exception = POINTERS(words) + 8, .thread_stack_end = POINTERS(words) + 16,                                 \
+    .thread_managed_stack = POINTERS(words) + 24, .thread_jni_env = POINTERS(words) + 56,                              \
     .thread_self = POINTERS(words) + 72, .thread_peer = POINTERS(words) + 80
 
-#define SHADOW(first)                                                                                                 \
-    .managed_quick = 0, .managed_link = 8, .managed_shadow = 16, .shadow_link = 0, .shadow_method = 8,                \
+#define SHADOW(first)                                                                                                  \
+    .managed_quick = 0, .managed_link = 8, .managed_shadow = 16, .shadow_link = 0, .shadow_method = 8,                 \
     .shadow_dex_pc_ptr = 24, .shadow_count = 48, .shadow_dex_pc = 52, .shadow_registers = first
 
-#define METHOD(index, native)                                                                                         \
-    .method_bytes = native + 16, .method_class = 0, .method_flags = 4, .method_dex_index = index,                     \
+#define METHOD(index, native)                                                                                          \
+    .method_bytes = native + 16, .method_class = 0, .method_flags = 4, .method_dex_index = index,                      \
     .method_data = native, .method_quick_code = native + 8
 
-#define RUNTIME(vm, threads, heap)                                                                                    \
-    .runtime_bytes = vm + 0x180, .runtime_java_vm = vm, .runtime_thread_list = vm - 8 * threads,                      \
+#define RUNTIME(vm, threads, heap)                                                                                     \
+    .runtime_bytes = vm + 0x180, .runtime_java_vm = vm, .runtime_thread_list = vm - 8 * threads,                       \
     .runtime_class_linker = vm - 8 * (threads - 2), .runtime_heap = vm - 8 * heap, .vm_runtime = 8
 
 static const struct fake_layout levels[] = {

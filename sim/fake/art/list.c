@@ -17,8 +17,14 @@ __attribute__((constructor(102))) static void begin(void)
     fake_cond_init(&fake_list.changed);
 }
 
-static void lock(void) { fake_mutex_lock(&fake_list.lock); }
-static void unlock(void) { fake_mutex_unlock(&fake_list.lock); }
+static void lock(void)
+{
+    fake_mutex_lock(&fake_list.lock);
+}
+static void unlock(void)
+{
+    fake_mutex_unlock(&fake_list.lock);
+}
 
 /* ---- counts; with the list locked ---- */
 
@@ -92,24 +98,24 @@ void fake_list_unregister(struct fake_thread *self)
 struct fake_thread *fake_list_by_id(uint32_t id)
 {
     FAKE_FOR_EACH(t)
-        if (fake_thread_id(t) == id)
-            return t;
+    if (fake_thread_id(t) == id)
+        return t;
     return NULL;
 }
 
 static struct fake_thread *by_peer(const struct fake_object *peer)
 {
     FAKE_FOR_EACH(t)
-        if (fake_thread_peer(t) == peer)
-            return t;
+    if (fake_thread_peer(t) == peer)
+        return t;
     return NULL;
 }
 
 static bool on_list(const struct fake_thread *thread)
 {
     FAKE_FOR_EACH(t)
-        if (t == thread)
-            return true;
+    if (t == thread)
+        return true;
     return false;
 }
 
@@ -127,7 +133,7 @@ void fake_for_each_thread(void (*visit)(struct fake_thread *, void *), void *ctx
 {
     lock();
     FAKE_FOR_EACH(t)
-        visit(t, ctx);
+    visit(t, ctx);
     unlock();
 }
 
@@ -180,8 +186,14 @@ static struct fake_thread *suspend(struct fake_thread *(*find)(const void *), co
     return t;
 }
 
-static struct fake_thread *find_id(const void *id) { return fake_list_by_id(*(const uint32_t *)id); }
-static struct fake_thread *find_peer(const void *peer) { return by_peer(peer); }
+static struct fake_thread *find_id(const void *id)
+{
+    return fake_list_by_id(*(const uint32_t *)id);
+}
+static struct fake_thread *find_peer(const void *peer)
+{
+    return by_peer(peer);
+}
 
 static bool resume(struct fake_thread *t)
 {

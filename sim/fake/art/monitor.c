@@ -18,10 +18,16 @@
 #include <sys/mman.h>
 
 enum {
-    STATE_SHIFT = 30, THIN = 0, FAT = 1, HASH = 2,
-    OWNER_MASK = 0xffff, COUNT_SHIFT = 16, COUNT_MAX = 0xfff, VALUE_MASK = 0x0fffffff,
-    SPINS = 50,                      /* looks at a thin lock of another's before it is inflated */
-    TRIES = 20,                      /* looks at a monitor's owner before sleeping */
+    STATE_SHIFT = 30,
+    THIN = 0,
+    FAT = 1,
+    HASH = 2,
+    OWNER_MASK = 0xffff,
+    COUNT_SHIFT = 16,
+    COUNT_MAX = 0xfff,
+    VALUE_MASK = 0x0fffffff,
+    SPINS = 50, /* looks at a thin lock of another's before it is inflated */
+    TRIES = 20, /* looks at a monitor's owner before sleeping */
     MONITORS = 1 << 18,
 };
 
@@ -43,8 +49,8 @@ uint32_t fake_art_monitor_owner(struct fake_object *o)
 struct fake_object *fake_art_monitor_contended(struct fake_thread *t)
     FAKE_EXPORT("_ZN3art7Monitor19GetContendedMonitorEPNS_6ThreadE");
 
-static struct fake_monitor *monitors;    /* by id; [0] is not used */
-static uint32_t used = 1, first_free;    /* ids given out ever; free list, 0 = empty */
+static struct fake_monitor *monitors; /* by id; [0] is not used */
+static uint32_t used = 1, first_free; /* ids given out ever; free list, 0 = empty */
 static atomic_flag pool_busy = ATOMIC_FLAG_INIT;
 
 static _Atomic uint32_t *word_of(const struct fake_object *o)
@@ -62,10 +68,22 @@ static bool exchange(const struct fake_object *o, uint32_t expected, uint32_t wo
     return atomic_compare_exchange_strong(word_of(o), &expected, word);
 }
 
-static uint32_t state(uint32_t word) { return word >> STATE_SHIFT; }
-static uint32_t thin_owner(uint32_t word) { return word & OWNER_MASK; }
-static uint32_t thin_count(uint32_t word) { return word >> COUNT_SHIFT & COUNT_MAX; }
-static struct fake_monitor *fat(uint32_t word) { return &monitors[word & VALUE_MASK]; }
+static uint32_t state(uint32_t word)
+{
+    return word >> STATE_SHIFT;
+}
+static uint32_t thin_owner(uint32_t word)
+{
+    return word & OWNER_MASK;
+}
+static uint32_t thin_count(uint32_t word)
+{
+    return word >> COUNT_SHIFT & COUNT_MAX;
+}
+static struct fake_monitor *fat(uint32_t word)
+{
+    return &monitors[word & VALUE_MASK];
+}
 
 /* ---- the pool ---- */
 
@@ -75,7 +93,10 @@ static void pool_enter(void)
         fake_yield();
 }
 
-static void pool_leave(void) { atomic_flag_clear_explicit(&pool_busy, memory_order_release); }
+static void pool_leave(void)
+{
+    atomic_flag_clear_explicit(&pool_busy, memory_order_release);
+}
 
 void fake_art_monitor_init(struct fake_monitor *m, struct fake_thread *self, struct fake_thread *owner,
                            struct fake_object *o, int32_t hash, uint32_t id)
@@ -222,8 +243,14 @@ static void lock(struct fake_monitor *m, struct fake_thread *self, bool first)
         fake_tell_locked(m);
 }
 
-void fake_art_monitor_lock(struct fake_monitor *m, struct fake_thread *self) { lock(m, self, true); }
-void fake_art_monitor_lock_for_wait(struct fake_monitor *m, struct fake_thread *self) { lock(m, self, false); }
+void fake_art_monitor_lock(struct fake_monitor *m, struct fake_thread *self)
+{
+    lock(m, self, true);
+}
+void fake_art_monitor_lock_for_wait(struct fake_monitor *m, struct fake_thread *self)
+{
+    lock(m, self, false);
+}
 FAKE_EXPORT_ALSO(fake_art_monitor_lock, "_ZN3art7Monitor4LockILNS_10LockReasonE1EEEvPNS_6ThreadE",
                  "_ZN3art7Monitor4LockEPNS_6ThreadE");
 
@@ -318,8 +345,7 @@ struct fake_object *fake_art_monitor_enter(struct fake_thread *self, struct fake
         }
     }
 }
-FAKE_EXPORT_ALSO(fake_art_monitor_enter,
-                 "_ZN3art7Monitor12MonitorEnterEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb",
+FAKE_EXPORT_ALSO(fake_art_monitor_enter, "_ZN3art7Monitor12MonitorEnterEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb",
                  "_ZN3art7Monitor12MonitorEnterEPNS_6ThreadEPNS_6mirror6ObjectEb");
 
 bool fake_art_monitor_exit(struct fake_thread *self, struct fake_object *o)
@@ -343,7 +369,10 @@ bool fake_monitor_enter(struct fake_thread *self, struct fake_object *o)
     return fake_art_monitor_enter(self, o, false) != NULL;
 }
 
-bool fake_monitor_exit(struct fake_thread *self, struct fake_object *o) { return fake_art_monitor_exit(self, o); }
+bool fake_monitor_exit(struct fake_thread *self, struct fake_object *o)
+{
+    return fake_art_monitor_exit(self, o);
+}
 
 /* ---- questions ---- */
 
@@ -353,8 +382,7 @@ uint32_t fake_art_monitor_owner(struct fake_object *o)
     fake_monitor_of(o, &owner);
     return owner;
 }
-FAKE_EXPORT_ALSO(fake_art_monitor_owner,
-                 "_ZN3art7Monitor20GetLockOwnerThreadIdENS_6ObjPtrINS_6mirror6ObjectEEE",
+FAKE_EXPORT_ALSO(fake_art_monitor_owner, "_ZN3art7Monitor20GetLockOwnerThreadIdENS_6ObjPtrINS_6mirror6ObjectEEE",
                  "_ZN3art7Monitor20GetLockOwnerThreadIdEPNS_6mirror6ObjectE");
 
 /* The object that a thread enters, or waits on. */
@@ -414,7 +442,10 @@ void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void 
     }
 }
 
-struct visit { void (*visit)(fake_ref *, void *); void *ctx; };
+struct visit {
+    void (*visit)(fake_ref *, void *);
+    void *ctx;
+};
 
 static void visit_thread(struct fake_thread *t, void *ctx)
 {

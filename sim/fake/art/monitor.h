@@ -6,21 +6,24 @@
 #include "sim/fake/art/fake.h"
 
 struct fake_monitor {
-    struct fake_mutex guard;             /* of all that follows; never held at a suspension point */
+    struct fake_mutex guard; /* of all that follows; never held at a suspension point */
     struct fake_cond contenders;
-    struct fake_thread *_Atomic owner;   /* changed with guard held; read without by queries and by the owner */
-    uint32_t count;                      /* entries of the owner beyond its first */
+    struct fake_thread *_Atomic owner; /* changed with guard held; read without by queries and by the owner */
+    uint32_t count;                    /* entries of the owner beyond its first */
     uint32_t id;
-    _Atomic uint32_t users;              /* who enters or waits: then it is not deflated */
-    _Atomic int32_t hash;                /* 0 = none yet */
-    fake_ref object;                     /* 0 = on the free list */
+    _Atomic uint32_t users; /* who enters or waits: then it is not deflated */
+    _Atomic int32_t hash;   /* 0 = none yet */
+    fake_ref object;        /* 0 = on the free list */
     uint32_t next_free;
-    struct fake_thread *waiting;         /* wait set, oldest first */
-    struct fake_thread *notified;        /* wake set: told, but not yet woken (level 29 on) */
+    struct fake_thread *waiting;  /* wait set, oldest first */
+    struct fake_thread *notified; /* wake set: told, but not yet woken (level 29 on) */
 };
 
 /* From level 29 on a notified thread sleeps on until the monitor is released; before, it wakes at once and contends. */
-static inline bool fake_monitor_wakes_late(void) { return fake_level >= 29; }
+static inline bool fake_monitor_wakes_late(void)
+{
+    return fake_level >= 29;
+}
 
 /* Makes the lock word of `o` lead to a monitor that `owner` (NULL: nobody) holds as `o` says. `owner` is the caller, or
  * suspended. May find that the word has changed: look again. */

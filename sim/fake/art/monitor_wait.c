@@ -155,7 +155,7 @@ static void notify_one(struct fake_monitor *m, struct fake_thread *self)
         struct fake_thread *t = m->waiting;
         struct fake_parts *parts = fake_thread_parts(t);
         m->waiting = parts->wait_next;
-        if (fake_monitor_wakes_late()) {   /* also one whose time is up, so that nobody is woken */
+        if (fake_monitor_wakes_late()) { /* also one whose time is up, so that nobody is woken */
             parts->wait_next = m->notified;
             m->notified = t;
             break;
@@ -197,8 +197,14 @@ static void notify_all(struct fake_monitor *m, struct fake_thread *self)
     fake_mutex_unlock(&m->guard);
 }
 
-void fake_art_monitor_notify(struct fake_monitor *m, struct fake_thread *self) { notify_one(m, self); }
-void fake_art_monitor_notify_all(struct fake_monitor *m, struct fake_thread *self) { notify_all(m, self); }
+void fake_art_monitor_notify(struct fake_monitor *m, struct fake_thread *self)
+{
+    notify_one(m, self);
+}
+void fake_art_monitor_notify_all(struct fake_monitor *m, struct fake_thread *self)
+{
+    notify_all(m, self);
+}
 
 /* Where they are short, compilers put them into their caller: who hooks them sees nothing, as in Debian's builds. */
 static void notify(struct fake_monitor *m, struct fake_thread *self, bool all)
@@ -216,11 +222,10 @@ void fake_art_object_notify(struct fake_thread *self, struct fake_object *o, boo
     if (owner != fake_thread_id(self))
         not_locked(self, all ? "object not locked by thread before notifyAll()"
                              : "object not locked by thread before notify()");
-    else if (m)                      /* nobody waits for a thin lock */
+    else if (m) /* nobody waits for a thin lock */
         notify(m, self, all);
 }
-FAKE_EXPORT_ALSO(fake_art_object_notify,
-                 "_ZN3art7Monitor8DoNotifyEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb",
+FAKE_EXPORT_ALSO(fake_art_object_notify, "_ZN3art7Monitor8DoNotifyEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb",
                  "_ZN3art7Monitor8DoNotifyEPNS_6ThreadEPNS_6mirror6ObjectEb");
 
 void fake_monitor_wait(struct fake_thread *self, struct fake_object *o, int64_t ms, int32_t ns)

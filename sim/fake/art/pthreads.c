@@ -13,8 +13,14 @@ _Static_assert(sizeof(pthread_cond_t) <= sizeof(struct fake_cond), "room for a c
 
 enum { NANOSECONDS = 1000000000 };
 
-static pthread_mutex_t *mutex(struct fake_mutex *m) { return (pthread_mutex_t *)(void *)m->space; }
-static pthread_cond_t *condition(struct fake_cond *c) { return (pthread_cond_t *)(void *)c->space; }
+static pthread_mutex_t *mutex(struct fake_mutex *m)
+{
+    return (pthread_mutex_t *)(void *)m->space;
+}
+static pthread_cond_t *condition(struct fake_cond *c)
+{
+    return (pthread_cond_t *)(void *)c->space;
+}
 
 /* What fails for no reason that the runtime could give. */
 static void must(bool done)
@@ -23,10 +29,22 @@ static void must(bool done)
         abort();
 }
 
-static void mutex_init(struct fake_mutex *m) { must(pthread_mutex_init(mutex(m), NULL) == 0); }
-static void mutex_lock(struct fake_mutex *m) { must(pthread_mutex_lock(mutex(m)) == 0); }
-static bool mutex_trylock(struct fake_mutex *m) { return pthread_mutex_trylock(mutex(m)) == 0; }
-static void mutex_unlock(struct fake_mutex *m) { must(pthread_mutex_unlock(mutex(m)) == 0); }
+static void mutex_init(struct fake_mutex *m)
+{
+    must(pthread_mutex_init(mutex(m), NULL) == 0);
+}
+static void mutex_lock(struct fake_mutex *m)
+{
+    must(pthread_mutex_lock(mutex(m)) == 0);
+}
+static bool mutex_trylock(struct fake_mutex *m)
+{
+    return pthread_mutex_trylock(mutex(m)) == 0;
+}
+static void mutex_unlock(struct fake_mutex *m)
+{
+    must(pthread_mutex_unlock(mutex(m)) == 0);
+}
 
 static void cond_init(struct fake_cond *c)
 {
@@ -44,8 +62,14 @@ static bool cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadli
     return pthread_cond_timedwait(condition(c), mutex(m), &t) == 0;
 }
 
-static void cond_signal(struct fake_cond *c) { pthread_cond_signal(condition(c)); }
-static void cond_broadcast(struct fake_cond *c) { pthread_cond_broadcast(condition(c)); }
+static void cond_signal(struct fake_cond *c)
+{
+    pthread_cond_signal(condition(c));
+}
+static void cond_broadcast(struct fake_cond *c)
+{
+    pthread_cond_broadcast(condition(c));
+}
 
 static uint64_t now_ns(void)
 {
@@ -56,7 +80,10 @@ static uint64_t now_ns(void)
 
 /* ---- threads ---- */
 
-struct entry { void (*run)(void *); void *arg; };
+struct entry {
+    void (*run)(void *);
+    void *arg;
+};
 
 static void *enter(void *e)
 {
@@ -83,9 +110,18 @@ static bool start_thread(void (*run)(void *), void *arg, size_t stack_bytes)
     return !failed;
 }
 
-static uint32_t tid(void) { return (uint32_t)syscall(SYS_gettid); }
-static void yield(void) { sched_yield(); }
-static void set_name(const char *name) { pthread_setname_np(pthread_self(), name); }
+static uint32_t tid(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+static void yield(void)
+{
+    sched_yield();
+}
+static void set_name(const char *name)
+{
+    pthread_setname_np(pthread_self(), name);
+}
 
 static uintptr_t stack_low(void)
 {
@@ -98,8 +134,18 @@ static uintptr_t stack_low(void)
 }
 
 const struct fake_system fake_pthreads = {
-    .mutex_init = mutex_init, .mutex_lock = mutex_lock, .mutex_trylock = mutex_trylock, .mutex_unlock = mutex_unlock,
-    .cond_init = cond_init, .cond_wait = cond_wait, .cond_signal = cond_signal, .cond_broadcast = cond_broadcast,
-    .now_ns = now_ns, .start_thread = start_thread, .tid = tid, .yield = yield, .set_name = set_name,
+    .mutex_init = mutex_init,
+    .mutex_lock = mutex_lock,
+    .mutex_trylock = mutex_trylock,
+    .mutex_unlock = mutex_unlock,
+    .cond_init = cond_init,
+    .cond_wait = cond_wait,
+    .cond_signal = cond_signal,
+    .cond_broadcast = cond_broadcast,
+    .now_ns = now_ns,
+    .start_thread = start_thread,
+    .tid = tid,
+    .yield = yield,
+    .set_name = set_name,
     .stack_low = stack_low,
 };

@@ -11,14 +11,21 @@
 
 enum { POINTED_TO_BYTES = 4096, DECOY_BEFORE = 160, DECOY_MISALIGNED = 164, INTERN_TABLE_IN_LINKER = 0x160 };
 
-struct card_table { void *map; uintptr_t biased_begin; size_t offset; };
+struct card_table {
+    void *map;
+    uintptr_t biased_begin;
+    size_t offset;
+};
 
 void *fake_runtime_instance __asm__("_ZN3art7Runtime9instance_E") __attribute__((visibility("default")));
 
 uintptr_t fake_card_table_biased_begin;
 static struct strobe_jvm *the_vm;
 
-struct strobe_jvm *fake_vm(void) { return the_vm; }
+struct strobe_jvm *fake_vm(void)
+{
+    return the_vm;
+}
 
 static void *block(size_t bytes)
 {

@@ -27,14 +27,26 @@ static void pop_fragment(struct fake_thread *self, struct fake_managed_stack *sa
     *top = *saved;
 }
 
-void fake_fragment_push(struct fake_thread *self, struct fake_fragment *f) { push_fragment(self, (void *)f->memory); }
-void fake_fragment_pop(struct fake_thread *self, struct fake_fragment *f) { pop_fragment(self, (void *)f->memory); }
+void fake_fragment_push(struct fake_thread *self, struct fake_fragment *f)
+{
+    push_fragment(self, (void *)f->memory);
+}
+void fake_fragment_pop(struct fake_thread *self, struct fake_fragment *f)
+{
+    pop_fragment(self, (void *)f->memory);
+}
 
 /* ---- a frame's memory: the structure, its registers, room for a fragment ---- */
 
-static size_t round_up(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 7) & ~(size_t)7;
+}
 
-static size_t registers_at(bool shadow) { return shadow ? fake_layout->shadow_registers : sizeof(struct fake_quick); }
+static size_t registers_at(bool shadow)
+{
+    return shadow ? fake_layout->shadow_registers : sizeof(struct fake_quick);
+}
 
 static size_t structure_bytes(bool shadow, uint32_t register_count)
 {
@@ -135,4 +147,7 @@ void fake_frame_at(struct fake_thread *self, struct fake_frame *f, uint32_t dex_
         ((struct fake_quick *)f->memory)->dex_pc = dex_pc;
 }
 
-struct fake_frame *fake_frame_top(struct fake_thread *t) { return fake_own(t)->top; }
+struct fake_frame *fake_frame_top(struct fake_thread *t)
+{
+    return fake_own(t)->top;
+}

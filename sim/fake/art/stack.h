@@ -7,17 +7,25 @@
 
 #include "sim/fake/art/fake.h"
 
-enum { FAKE_QUICK_TAGS = 3, FAKE_QUICK_GENERIC_JNI = 1 };    /* in the word that names the top quick frame */
+enum { FAKE_QUICK_TAGS = 3, FAKE_QUICK_GENERIC_JNI = 1 }; /* in the word that names the top quick frame */
 
-struct fake_managed_stack { uintptr_t quick; struct fake_managed_stack *link; void *shadow; };
+struct fake_managed_stack {
+    uintptr_t quick;
+    struct fake_managed_stack *link;
+    void *shadow;
+};
 
 /* A callee that was inlined: no frame, a record of the frame that it was inlined into. */
-struct fake_inlined { const void *method; struct fake_inlined *caller; uint32_t dex_pc; };
+struct fake_inlined {
+    const void *method;
+    struct fake_inlined *caller;
+    uint32_t dex_pc;
+};
 
 struct fake_quick {
     const void *method;
-    struct fake_quick *caller;       /* of the same fragment; NULL = none */
-    struct fake_inlined *inlined;    /* the innermost; NULL = none */
+    struct fake_quick *caller;    /* of the same fragment; NULL = none */
+    struct fake_inlined *inlined; /* the innermost; NULL = none */
     uint32_t dex_pc, padding;
 };
 

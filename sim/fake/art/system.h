@@ -8,8 +8,12 @@
 #include <stdint.h>
 
 /* Room for the system's. Made by its init, and there until the process ends. */
-struct fake_mutex { _Alignas(8) unsigned char space[48]; };
-struct fake_cond { _Alignas(8) unsigned char space[56]; };
+struct fake_mutex {
+    _Alignas(8) unsigned char space[48];
+};
+struct fake_cond {
+    _Alignas(8) unsigned char space[56];
+};
 
 struct fake_system {
     void (*mutex_init)(struct fake_mutex *m);
@@ -17,17 +21,17 @@ struct fake_system {
     bool (*mutex_trylock)(struct fake_mutex *m);
     void (*mutex_unlock)(struct fake_mutex *m);
     void (*cond_init)(struct fake_cond *c);
-    bool (*cond_wait)(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns);   /* as fake_cond_wait */
+    bool (*cond_wait)(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns); /* as fake_cond_wait */
     void (*cond_signal)(struct fake_cond *c);
     void (*cond_broadcast)(struct fake_cond *c);
     uint64_t (*now_ns)(void);
     bool (*start_thread)(void (*run)(void *), void *arg, size_t stack_bytes);
     uint32_t (*tid)(void);
     void (*yield)(void);
-    void (*set_name)(const char *name);          /* the calling thread's, and so are the next */
+    void (*set_name)(const char *name); /* the calling thread's, and so are the next */
     uintptr_t (*stack_low)(void);
-    void (*collecting)(void);                    /* a collection's pause, all others suspended; NULL = takes what it
-                                                    takes */
+    void (*collecting)(void); /* a collection's pause, all others suspended; NULL = takes what it
+                                 takes */
 };
 
 extern const struct fake_system fake_pthreads;

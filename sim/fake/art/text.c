@@ -7,7 +7,7 @@
 
 static struct {
     struct fake_mutex lock;
-    fake_ref *table;                 /* interned ones, open addressing */
+    fake_ref *table; /* interned ones, open addressing */
     size_t places, used;
 } interned;
 
@@ -18,9 +18,15 @@ __attribute__((constructor)) static void prepare(void)
 
 enum { WIDE = 1 };
 
-static const struct fake_text *text_of(const struct fake_object *string) { return (const void *)string; }
+static const struct fake_text *text_of(const struct fake_object *string)
+{
+    return (const void *)string;
+}
 
-uint32_t fake_string_length(const struct fake_object *string) { return text_of(string)->count >> 1; }
+uint32_t fake_string_length(const struct fake_object *string)
+{
+    return text_of(string)->count >> 1;
+}
 
 uint16_t fake_string_char(const struct fake_object *string, uint32_t i)
 {

@@ -8,10 +8,16 @@ enum { STACK_KEPT = 24 << 10, STACK_BYTES = 1 << 20, NAME_BYTES_OF_KERNEL = 16, 
 
 __thread struct fake_thread *fake_thread_self;
 
-struct fake_thread *fake_self(void) { return fake_thread_self; }
+struct fake_thread *fake_self(void)
+{
+    return fake_thread_self;
+}
 
 struct fake_thread *fake_current_from_gdb(void) FAKE_EXPORT("_ZN3art6Thread14CurrentFromGdbEv");
-struct fake_thread *fake_current_from_gdb(void) { return fake_thread_self; }
+struct fake_thread *fake_current_from_gdb(void)
+{
+    return fake_thread_self;
+}
 
 /* ---- state. Numbers of 30 (thread_state.h); since 33 RUNNABLE is 0, and the state has the word's top byte ---- */
 
@@ -27,11 +33,23 @@ static uint32_t state_bits(enum fake_state s)
     return s == FAKE_RUNNABLE ? 0 : (uint32_t)number[s] << 24;
 }
 
-static uint32_t flags(uint32_t word) { return word & (FAKE_FLAG_SUSPEND | FAKE_FLAG_CHECKPOINT); }
-static bool is_runnable(uint32_t word) { return word - flags(word) == state_bits(FAKE_RUNNABLE); }
+static uint32_t flags(uint32_t word)
+{
+    return word & (FAKE_FLAG_SUSPEND | FAKE_FLAG_CHECKPOINT);
+}
+static bool is_runnable(uint32_t word)
+{
+    return word - flags(word) == state_bits(FAKE_RUNNABLE);
+}
 
-bool fake_is_stopped(const struct fake_thread *t) { return !is_runnable(atomic_load(fake_state_and_flags(t))); }
-bool fake_runnable(const struct fake_thread *self) { return !fake_is_stopped(self); }
+bool fake_is_stopped(const struct fake_thread *t)
+{
+    return !is_runnable(atomic_load(fake_state_and_flags(t)));
+}
+bool fake_runnable(const struct fake_thread *self)
+{
+    return !fake_is_stopped(self);
+}
 
 bool fake_flag_if_runnable(struct fake_thread *t, enum fake_thread_flag flag)
 {
@@ -103,19 +121,28 @@ void fake_suspend_check(struct fake_thread *self)
 
 /* ---- what a thread has ---- */
 
-uint32_t fake_thread_id(const struct fake_thread *t) { return FAKE_AT(t, fake_layout->thread_thin_lock_id, uint32_t); }
+uint32_t fake_thread_id(const struct fake_thread *t)
+{
+    return FAKE_AT(t, fake_layout->thread_thin_lock_id, uint32_t);
+}
 struct strobe_jni *fake_thread_env(struct fake_thread *t)
 {
     return FAKE_AT(t, fake_layout->thread_jni_env, struct strobe_jni *);
 }
-struct fake_parts *fake_thread_parts(struct fake_thread *t) { return &fake_own(t)->parts; }
+struct fake_parts *fake_thread_parts(struct fake_thread *t)
+{
+    return &fake_own(t)->parts;
+}
 
 static struct fake_object **peer_of(struct fake_thread *t)
 {
     return &FAKE_AT(t, fake_layout->thread_peer, struct fake_object *);
 }
 
-struct fake_object *fake_thread_peer(struct fake_thread *t) { return *peer_of(t); }
+struct fake_object *fake_thread_peer(struct fake_thread *t)
+{
+    return *peer_of(t);
+}
 
 struct fake_object *fake_exception(struct fake_thread *self)
 {
@@ -354,7 +381,10 @@ void fake_thread_detach(struct fake_thread *self)
 /* ---- threads of Java's ---- */
 
 /* On the stack of who starts it, until the new thread is on the list, from where the collector knows its peer. */
-struct start { struct fake_thread *thread; bool registered; };
+struct start {
+    struct fake_thread *thread;
+    bool registered;
+};
 
 static void announce(struct start *s)
 {

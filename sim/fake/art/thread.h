@@ -17,16 +17,19 @@ enum { FAKE_THREAD_IDS = 65535, FAKE_THREAD_NAME_BYTES = 128 };
 enum fake_thread_flag { FAKE_FLAG_SUSPEND = 1, FAKE_FLAG_CHECKPOINT = 2 };
 
 /* As a std::list has them. */
-struct fake_list_node { struct fake_list_node *previous, *next; struct fake_thread *thread; };
+struct fake_list_node {
+    struct fake_list_node *previous, *next;
+    struct fake_thread *thread;
+};
 
 /* What Runtime's thread_list_ points to: it begins as the runtime's does. */
 struct fake_thread_list {
-    uint64_t allocated_ids[(FAKE_THREAD_IDS + 63) / 64];   /* bit i: id i + 1 is taken */
-    struct fake_list_node end;           /* next: the first thread; in place of a thread the number of them */
+    uint64_t allocated_ids[(FAKE_THREAD_IDS + 63) / 64]; /* bit i: id i + 1 is taken */
+    struct fake_list_node end; /* next: the first thread; in place of a thread the number of them */
     struct fake_mutex lock;
     struct fake_cond stopped, resumed, changed;
-    bool all_suspended;                  /* or about to be: one at a time */
-    struct fake_thread *suspender;       /* who did; NULL: one that is not attached */
+    bool all_suspended;            /* or about to be: one at a time */
+    struct fake_thread *suspender; /* who did; NULL: one that is not attached */
 };
 extern struct fake_thread_list fake_list;
 
@@ -34,10 +37,15 @@ extern struct fake_thread_list fake_list;
 extern __thread struct fake_thread *fake_thread_self __asm__("_ZN3art6Thread9self_tls_E")
     __attribute__((visibility("default"), tls_model("global-dynamic")));
 
-struct fake_checkpoint { struct fake_checkpoint *next; struct fake_closure *closure; };
+struct fake_checkpoint {
+    struct fake_checkpoint *next;
+    struct fake_closure *closure;
+};
 
 /* art::Closure: two destructors, then Run(Thread *). */
-struct fake_closure { void (*const *vtable)(void); };
+struct fake_closure {
+    void (*const *vtable)(void);
+};
 void fake_closure_run(struct fake_closure *c, struct fake_thread *t);
 
 /* Ours, behind the level's Thread. */
@@ -45,7 +53,7 @@ struct fake_own {
     struct fake_list_node node;
     struct fake_parts parts;
     struct fake_frame *top;
-    struct fake_checkpoint *checkpoints;     /* in order of request */
+    struct fake_checkpoint *checkpoints; /* in order of request */
     _Atomic bool interrupted;
     struct fake_mutex park_lock;
     struct fake_cond parked;
@@ -80,10 +88,10 @@ int32_t fake_suspend_count(const struct fake_thread *t);
 
 /* Who is to be suspended does not suspend, but waits here first: two would wait for each other. NULL: not attached. */
 void fake_wait_to_suspend(const struct fake_thread *self);
-struct fake_thread *fake_list_by_id(uint32_t id);   /* NULL = none */
+struct fake_thread *fake_list_by_id(uint32_t id); /* NULL = none */
 
-#define FAKE_FOR_EACH(t)                                                                                  \
-    for (struct fake_list_node *node_ = fake_list.end.next; node_ != &fake_list.end; node_ = node_->next) \
+#define FAKE_FOR_EACH(t)                                                                                               \
+    for (struct fake_list_node *node_ = fake_list.end.next; node_ != &fake_list.end; node_ = node_->next)              \
         for (struct fake_thread *t = node_->thread; t; t = NULL)
 
 /* Puts a thread on the list and gives it its id; by itself. Takes it off, once nobody has it suspended. */

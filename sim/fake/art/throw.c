@@ -80,9 +80,9 @@ void fake_throw_overflow(struct fake_thread *self)
         struct fake_object *trace = message ? fake_backtrace(self) : NULL;
         if (trace)
             set_reference(thrown, "backtrace", "Ljava/lang/Object;", trace);
-        set_reference(thrown, "stackTrace", "[Ljava/lang/StackTraceElement;",
-                      static_reference("Llibcore/util/EmptyArray;", "STACK_TRACE_ELEMENT",
-                                       "[Ljava/lang/StackTraceElement;"));
+        set_reference(
+            thrown, "stackTrace", "[Ljava/lang/StackTraceElement;",
+            static_reference("Llibcore/util/EmptyArray;", "STACK_TRACE_ELEMENT", "[Ljava/lang/StackTraceElement;"));
         fake_set_exception(self, thrown);
     }
     fake_local_release(self, mark);
@@ -102,7 +102,7 @@ static void construct(struct fake_thread *self, struct fake_class *c, const char
         fprintf(stderr, "fake libart: %s has no constructor for a message\n", c->descriptor);
         abort();
     }
-    union fake_value arguments[2] = { { .l = fake_ref_of(thrown) }, { .l = fake_ref_of(text) } }, nothing;
+    union fake_value arguments[2] = {{.l = fake_ref_of(thrown)}, {.l = fake_ref_of(text)}}, nothing;
     if (fake_invoke(self, init, arguments, &nothing))
         fake_set_exception(self, thrown);
 }

@@ -9,22 +9,24 @@
 enum { INLINE_DEPTH_UP_TO = 28, THREE_KINDS_UP_TO = 25, INLINE_STATE = 0x48 };
 enum { NO_DEX_PC = -1, SLOT_VISIT = 2, FLAG_NATIVE = 0x100 };
 
-#define VISITOR "_ZN3art12StackVisitor"
-#define VISITOR_CONST "_ZNK3art12StackVisitor"
+#define VISITOR           "_ZN3art12StackVisitor"
+#define VISITOR_CONST     "_ZNK3art12StackVisitor"
 #define V(v, field, type) FAKE_AT(v, fake_layout->visitor_##field, type)
 
 /* ---- construction ---- */
 
-static void destroy(void *v) { (void)v; }
+static void destroy(void *v)
+{
+    (void)v;
+}
 static bool pure_virtual(void *v)
 {
     (void)v;
     fake_check_failed("a StackVisitor visits by a VisitFrame of its own", __FILE__, __LINE__);
 }
 
-void (*const fake_visitor_vtable[])(void) __asm__("_ZTVN3art12StackVisitorE")
-    __attribute__((visibility("default"))) = {
-        NULL, NULL, (void (*)(void))destroy, (void (*)(void))destroy, (void (*)(void))pure_virtual,
+void (*const fake_visitor_vtable[])(void) __asm__("_ZTVN3art12StackVisitorE") __attribute__((visibility("default"))) = {
+    NULL, NULL, (void (*)(void))destroy, (void (*)(void))destroy, (void (*)(void))pure_virtual,
 };
 
 static void construct(void *v, void *thread, void *context, uint32_t kind, size_t frames, bool check_suspended)
@@ -148,7 +150,7 @@ static bool visit_and_count(void *v)
 static bool includes_inlined(const void *v)
 {
     uint32_t kind = V(v, kind, uint32_t);
-    return fake_level <= THREE_KINDS_UP_TO ? kind <= 1 : kind == 0;   /* 24, 25: with, with but unresolved, without */
+    return fake_level <= THREE_KINDS_UP_TO ? kind <= 1 : kind == 0; /* 24, 25: with, with but unresolved, without */
 }
 
 static bool walk_inlined(void *v, const struct fake_quick *into)
@@ -203,16 +205,25 @@ static void walk(void *v, bool include_transitions, bool count_transitions)
 }
 
 void fake_visitor_walk_24(void *v, bool include_transitions) FAKE_EXPORT(VISITOR "9WalkStackEb");
-void fake_visitor_walk_24(void *v, bool include_transitions) { walk(v, include_transitions, true); }
+void fake_visitor_walk_24(void *v, bool include_transitions)
+{
+    walk(v, include_transitions, true);
+}
 
 /* CountTransitions has kYes first. */
 void fake_visitor_walk_counting(void *v, bool include_transitions)
     FAKE_EXPORT(VISITOR "9WalkStackILNS0_16CountTransitionsE0EEEvb");
-void fake_visitor_walk_counting(void *v, bool include_transitions) { walk(v, include_transitions, true); }
+void fake_visitor_walk_counting(void *v, bool include_transitions)
+{
+    walk(v, include_transitions, true);
+}
 
 void fake_visitor_walk(void *v, bool include_transitions)
     FAKE_EXPORT(VISITOR "9WalkStackILNS0_16CountTransitionsE1EEEvb");
-void fake_visitor_walk(void *v, bool include_transitions) { walk(v, include_transitions, false); }
+void fake_visitor_walk(void *v, bool include_transitions)
+{
+    walk(v, include_transitions, false);
+}
 
 static bool go_on(void *v)
 {
@@ -221,7 +232,9 @@ static bool go_on(void *v)
 }
 
 static void (*const counting_vtable[])(void) = {
-    (void (*)(void))destroy, (void (*)(void))destroy, (void (*)(void))go_on,
+    (void (*)(void))destroy,
+    (void (*)(void))destroy,
+    (void (*)(void))go_on,
 };
 
 size_t fake_visitor_frames(void *thread, uint32_t kind)
@@ -237,9 +250,15 @@ size_t fake_visitor_frames(void *thread, uint32_t kind)
 
 /* ---- Context: registers of a frame, which nobody here has ---- */
 
-static void free_context(void *context) { free(context); }
+static void free_context(void *context)
+{
+    free(context);
+}
 
-struct context { void (*const *vtable)(void); uint64_t registers[64]; };
+struct context {
+    void (*const *vtable)(void);
+    uint64_t registers[64];
+};
 
 void *fake_context_create(void) FAKE_EXPORT("_ZN3art7Context6CreateEv");
 void *fake_context_create(void)

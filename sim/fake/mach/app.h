@@ -98,11 +98,11 @@ FAKE_MACH_API void fake_mach_image_close(const struct mach_header_64 *image);
 
 /* A serial queue; workers of their own run what is asked for without waiting. NULL: no memory. */
 FAKE_MACH_API dispatch_queue_t dispatch_queue_create(const char *label, void *attributes);
-FAKE_MACH_API dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags);   /* a concurrent one */
+FAKE_MACH_API dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags); /* a concurrent one */
 FAKE_MACH_API dispatch_semaphore_t dispatch_semaphore_create(intptr_t value);
 FAKE_MACH_API dispatch_group_t dispatch_group_create(void);
 FAKE_MACH_API void dispatch_group_enter(dispatch_group_t group);
-FAKE_MACH_API void dispatch_release(void *object);              /* of a queue: nothing of it runs or waits any more */
-FAKE_MACH_API dispatch_time_t dispatch_time(dispatch_time_t from, int64_t delta_ns);   /* from: now */
+FAKE_MACH_API void dispatch_release(void *object); /* of a queue: nothing of it runs or waits any more */
+FAKE_MACH_API dispatch_time_t dispatch_time(dispatch_time_t from, int64_t delta_ns); /* from: now */
 
 #endif

@@ -3,9 +3,15 @@
 
 enum { NUMER = 125, DENOM = 3 };
 
-uint64_t fake_ticks(uint64_t ns) { return ns / NUMER * DENOM + ns % NUMER * DENOM / NUMER; }
+uint64_t fake_ticks(uint64_t ns)
+{
+    return ns / NUMER * DENOM + ns % NUMER * DENOM / NUMER;
+}
 
-uint64_t mach_absolute_time(void) { return fake_ticks(fake_on->now_ns()); }
+uint64_t mach_absolute_time(void)
+{
+    return fake_ticks(fake_on->now_ns());
+}
 
 kern_return_t mach_timebase_info(mach_timebase_info_t out)
 {

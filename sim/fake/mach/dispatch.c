@@ -13,21 +13,38 @@ enum { WORKERS_MAX = 64 };
 
 struct item {
     struct item *next;
-    dispatch_function_t work;            /* NULL: a thread that waits for its turn */
+    dispatch_function_t work; /* NULL: a thread that waits for its turn */
     void *context;
     struct fake_counter turn;
 };
 
-struct list { struct item *first, **last; };
+struct list {
+    struct item *first, **last;
+};
 
 /* Objects begin alike, for dispatch_release. */
 enum kind { QUEUE, SEMAPHORE, GROUP };
-struct dispatch_queue_s { enum kind kind; os_unfair_lock lock; bool concurrent, taken; struct list waiting; };
-struct dispatch_semaphore_s { enum kind kind; struct fake_counter counter; };
-struct dispatch_group_s { enum kind kind; _Atomic uint32_t members; };
+struct dispatch_queue_s {
+    enum kind kind;
+    os_unfair_lock lock;
+    bool concurrent, taken;
+    struct list waiting;
+};
+struct dispatch_semaphore_s {
+    enum kind kind;
+    struct fake_counter counter;
+};
+struct dispatch_group_s {
+    enum kind kind;
+    _Atomic uint32_t members;
+};
 
 /* What workers are to do: to run an item (of the concurrent queue), or a queue's turn. */
-struct job { struct job *next; struct item *item; dispatch_queue_t queue; };
+struct job {
+    struct job *next;
+    struct item *item;
+    dispatch_queue_t queue;
+};
 
 static struct {
     os_unfair_lock lock;
@@ -42,7 +59,7 @@ static void *need(size_t bytes)
 {
     void *p = calloc(1, bytes);
     if (!p)
-        abort();   /* dispatch says nothing of failure */
+        abort(); /* dispatch says nothing of failure */
     return p;
 }
 
@@ -268,7 +285,10 @@ dispatch_group_t dispatch_group_create(void)
     return g;
 }
 
-void dispatch_group_enter(dispatch_group_t group) { atomic_fetch_add(&group->members, 1); }
+void dispatch_group_enter(dispatch_group_t group)
+{
+    atomic_fetch_add(&group->members, 1);
+}
 
 void dispatch_group_leave(dispatch_group_t group)
 {
@@ -289,8 +309,11 @@ intptr_t dispatch_group_wait(dispatch_group_t group, dispatch_time_t until)
 /* ---- blocks: "Block Implementation Specification" of clang's documentation */
 
 enum {
-    BLOCK_NEEDS_FREE = 1 << 24, BLOCK_HAS_COPY_DISPOSE = 1 << 25, BLOCK_IS_GLOBAL = 1 << 28,
-    BLOCK_REFS = 0xfffe, BLOCK_ONE_REF = 2,
+    BLOCK_NEEDS_FREE = 1 << 24,
+    BLOCK_HAS_COPY_DISPOSE = 1 << 25,
+    BLOCK_IS_GLOBAL = 1 << 28,
+    BLOCK_REFS = 0xfffe,
+    BLOCK_ONE_REF = 2,
 };
 
 struct descriptor {
@@ -299,7 +322,10 @@ struct descriptor {
     void (*dispose)(const void *block);
 };
 
-static _Atomic int32_t *flags_of(struct block_literal *b) { return (_Atomic int32_t *)(void *)&b->flags; }
+static _Atomic int32_t *flags_of(struct block_literal *b)
+{
+    return (_Atomic int32_t *)(void *)&b->flags;
+}
 
 void *_Block_copy(const void *block)
 {
@@ -335,7 +361,10 @@ void _Block_release(const void *block)
     free(b);
 }
 
-static void call_block(void *block) { ((struct block_literal *)block)->invoke(block); }
+static void call_block(void *block)
+{
+    ((struct block_literal *)block)->invoke(block);
+}
 
 static void call_and_release(void *block)
 {
@@ -343,9 +372,18 @@ static void call_and_release(void *block)
     _Block_release(block);
 }
 
-void dispatch_sync(dispatch_queue_t queue, void *block) { dispatch_sync_f(queue, block, call_block); }
-void dispatch_barrier_sync(dispatch_queue_t queue, void *block) { dispatch_barrier_sync_f(queue, block, call_block); }
-void dispatch_once(dispatch_once_t *once, void *block) { dispatch_once_f(once, block, call_block); }
+void dispatch_sync(dispatch_queue_t queue, void *block)
+{
+    dispatch_sync_f(queue, block, call_block);
+}
+void dispatch_barrier_sync(dispatch_queue_t queue, void *block)
+{
+    dispatch_barrier_sync_f(queue, block, call_block);
+}
+void dispatch_once(dispatch_once_t *once, void *block)
+{
+    dispatch_once_f(once, block, call_block);
+}
 
 void dispatch_async(dispatch_queue_t queue, void *block)
 {

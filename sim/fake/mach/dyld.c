@@ -97,12 +97,21 @@ const struct mach_header *_dyld_get_image_header(uint32_t index)
     return header_of(&i);
 }
 
-intptr_t _dyld_get_image_vmaddr_slide(uint32_t index) { return image_at(index).slide; }
-const char *_dyld_get_image_name(uint32_t index) { return image_at(index).path; }
+intptr_t _dyld_get_image_vmaddr_slide(uint32_t index)
+{
+    return image_at(index).slide;
+}
+const char *_dyld_get_image_name(uint32_t index)
+{
+    return image_at(index).path;
+}
 
 /* ---- the app's */
 
-struct fake_mach_app *fake_mach_app(void) { return image_at(0).app; }
+struct fake_mach_app *fake_mach_app(void)
+{
+    return image_at(0).app;
+}
 
 const struct mach_header_64 *fake_mach_image_open(const char *path)
 {

@@ -59,12 +59,12 @@ FAKE_MACH_API int fake_pthread_create(pthread_t *thread, const pthread_attr_t *a
 
 /* ---- what can be seen of the kernel from outside */
 
-FAKE_MACH_API uint32_t fake_mach_names(void);             /* port names that the task has, its own apart */
-FAKE_MACH_API int64_t fake_mach_rights(void);             /* user references of them, but for libpthread's one for each
-                                                             thread; below 0: more given back than had */
-FAKE_MACH_API uint32_t fake_mach_holds(void);             /* suspensions by the caller that others stand by */
-FAKE_MACH_API uint64_t fake_mach_held(void);              /* the thread_id of one of these; 0: none */
-FAKE_MACH_API uint32_t fake_mach_suspended(void);         /* threads with a suspend count */
+FAKE_MACH_API uint32_t fake_mach_names(void);     /* port names that the task has, its own apart */
+FAKE_MACH_API int64_t fake_mach_rights(void);     /* user references of them, but for libpthread's one for each
+                                                     thread; below 0: more given back than had */
+FAKE_MACH_API uint32_t fake_mach_holds(void);     /* suspensions by the caller that others stand by */
+FAKE_MACH_API uint64_t fake_mach_held(void);      /* the thread_id of one of these; 0: none */
+FAKE_MACH_API uint32_t fake_mach_suspended(void); /* threads with a suspend count */
 
 /* What THREAD_BASIC_INFO says of every thread from now on: a run state (0: as it is), and flags. For tests. */
 FAKE_MACH_API void fake_mach_say(integer_t run_state, integer_t flags);

@@ -9,17 +9,27 @@ bool fake_gnu;
 enum { FAULTS = 8, NAME_BYTES = 48 };
 
 /* A fault: calls number `from` to before `until` of a name. Set by a test before what is to fail begins. */
-struct fault { char name[NAME_BYTES]; uint64_t from, until; kern_return_t code; };
+struct fault {
+    char name[NAME_BYTES];
+    uint64_t from, until;
+    kern_return_t code;
+};
 static struct fault faults[FAULTS];
 static _Atomic uint32_t fault_count;
 
 static struct fake_call *_Atomic calls;
-static _Atomic uint64_t all, any;        /* `any`: the one of all that fails, 0 = none */
+static _Atomic uint64_t all, any; /* `any`: the one of all that fails, 0 = none */
 static kern_return_t any_code;
 static const char *_Atomic any_name;
 
-void fake_mach_use_system(const struct fake_mach_system *system) { fake_on = system; }
-void fake_mach_kernel(enum fake_mach_kernels kernel) { fake_gnu = kernel == FAKE_MACH_GNU; }
+void fake_mach_use_system(const struct fake_mach_system *system)
+{
+    fake_on = system;
+}
+void fake_mach_kernel(enum fake_mach_kernels kernel)
+{
+    fake_gnu = kernel == FAKE_MACH_GNU;
+}
 
 static void list(struct fake_call *c)
 {
@@ -81,4 +91,7 @@ void fake_mach_fail_any(uint64_t nth, kern_return_t code)
     atomic_store(&any, atomic_load(&all) + nth);
 }
 
-const char *fake_mach_failed(void) { return atomic_load(&any_name); }
+const char *fake_mach_failed(void)
+{
+    return atomic_load(&any_name);
+}

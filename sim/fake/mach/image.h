@@ -16,7 +16,7 @@ struct fake_image {
     struct fake_mach_app *app;
     intptr_t slide;
     size_t bytes;
-    const char *path;                    /* in the image itself */
+    const char *path; /* in the image itself */
 };
 
 /* Maps one; `path` is copied. false: no memory, or the path is too long. */

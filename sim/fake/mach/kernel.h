@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 extern const struct fake_mach_system *fake_on;
-extern bool fake_gnu;                /* answers as GNU Mach does where that differs from XNU */
+extern bool fake_gnu; /* answers as GNU Mach does where that differs from XNU */
 
 /* ---- a call (fault.c) */
 
@@ -53,7 +53,10 @@ static inline kern_return_t fake_leave(kern_return_t answer)
 enum fake_port_kind { FAKE_PORT_NONE, FAKE_PORT_TASK, FAKE_PORT_THREAD, FAKE_PORT_RECEIVE, FAKE_PORT_DEAD };
 
 /* What a name stands for; `object` is the thread, or the receiver. */
-struct fake_port { enum fake_port_kind kind; void *object; };
+struct fake_port {
+    enum fake_port_kind kind;
+    void *object;
+};
 struct fake_port fake_port_find(mach_port_name_t name);
 
 /* A new name for something, with so many rights; MACH_PORT_NULL: no room. */
@@ -79,11 +82,11 @@ void fake_ports_forget(void);
 
 /* libpthread has a right for each thread of its own, which is among those of the name; too many given back take it. */
 struct fake_thread;
-struct fake_thread *fake_thread_of(uint64_t id);            /* made when it is not known yet; NULL: no room */
-mach_port_name_t fake_thread_port(struct fake_thread *t);   /* MACH_PORT_NULL: no room */
-void fake_thread_unnamed(struct fake_thread *t);            /* its last right was given back */
-void fake_thread_looked_at(struct fake_thread *t);          /* finds out whether it has ended */
-uint32_t fake_threads_implied(void);                        /* rights that libpthread has */
+struct fake_thread *fake_thread_of(uint64_t id);          /* made when it is not known yet; NULL: no room */
+mach_port_name_t fake_thread_port(struct fake_thread *t); /* MACH_PORT_NULL: no room */
+void fake_thread_unnamed(struct fake_thread *t);          /* its last right was given back */
+void fake_thread_looked_at(struct fake_thread *t);        /* finds out whether it has ended */
+uint32_t fake_threads_implied(void);                      /* rights that libpthread has */
 void fake_threads_forget(void);
 
 /* The one variable that each thread has of its own, a pointer: who exchanges threads exchanges what is there. */
@@ -104,11 +107,14 @@ kern_return_t fake_vm_allocate(vm_address_t *address, vm_size_t bytes);
 /* ---- time (clock.c) */
 
 uint64_t fake_ticks(uint64_t ns);
-uint64_t fake_ns(uint64_t ticks);          /* when the clock comes to say so; UINT64_MAX: never */
+uint64_t fake_ns(uint64_t ticks); /* when the clock comes to say so; UINT64_MAX: never */
 
 /* ---- counts that are waited for (counter.c): semaphores of all kinds. Zero bytes and a value make one */
 
-struct fake_counter { _Atomic uint32_t lock, word; uint32_t value, waiting, granted; };
+struct fake_counter {
+    _Atomic uint32_t lock, word;
+    uint32_t value, waiting, granted;
+};
 
 /* Takes one, waits for it until `at`; false: in vain. */
 bool fake_counter_take(struct fake_counter *c, uint64_t at);

@@ -14,7 +14,7 @@ static char zone;
 
 static void log_heap(uint32_t type, uintptr_t arg2, uintptr_t arg3, uintptr_t result)
 {
-    malloc_logger_t *logger = atomic_load((malloc_logger_t *_Atomic *)(void *)&malloc_logger);
+    malloc_logger_t *logger = atomic_load((malloc_logger_t * _Atomic *)(void *)&malloc_logger);
     if (logger)
         logger(type | MALLOC_LOG_TYPE_HAS_ZONE, (uintptr_t)&zone, arg2, arg3, result, 0);
 }
@@ -35,7 +35,7 @@ void *fake_calloc(size_t count, size_t bytes)
 
 void *fake_realloc(void *was, size_t bytes)
 {
-    volatile uintptr_t address = (uintptr_t)was;   /* told of after it is gone */
+    volatile uintptr_t address = (uintptr_t)was; /* told of after it is gone */
     void *p = realloc(was, bytes);
     log_heap(MALLOC_LOG_TYPE_ALLOCATE | MALLOC_LOG_TYPE_DEALLOCATE, address, bytes, (uintptr_t)p);
     return p;
@@ -52,7 +52,10 @@ void fake_free(void *p)
 
 enum { NS = 1000000000 };
 
-static uint64_t ns_of(const struct timespec *t) { return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_nsec; }
+static uint64_t ns_of(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_nsec;
+}
 
 static void sleep_for(uint64_t ns)
 {
@@ -101,7 +104,7 @@ int fake_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 int fake_select(int count, fd_set *reading, fd_set *writing, fd_set *excepted, struct timeval *timeout)
 {
     int ready;
-    struct timeval left = timeout ? *timeout : (struct timeval){0, 0};   /* the system takes off what has passed */
+    struct timeval left = timeout ? *timeout : (struct timeval){0, 0}; /* the system takes off what has passed */
     fake_into();
     fake_on->waits(true);
     do

@@ -6,7 +6,10 @@
 
 enum { NOBODY_WAITS = 1 };
 
-static _Thread_local struct { uint64_t id; uint32_t name; } mine;
+static _Thread_local struct {
+    uint64_t id;
+    uint32_t name;
+} mine;
 
 static uint32_t own_name(void)
 {
@@ -49,7 +52,7 @@ void os_unfair_lock_lock(os_unfair_lock_t lock)
         uint32_t waited_for = seen & ~(uint32_t)NOBODY_WAITS;
         if (seen && (seen == waited_for || atomic_compare_exchange_strong(word, &seen, waited_for)))
             fake_wait_on(word, waited_for, UINT64_MAX);
-        wanted = name & ~(uint32_t)NOBODY_WAITS;   /* others may wait, too */
+        wanted = name & ~(uint32_t)NOBODY_WAITS; /* others may wait, too */
         seen = 0;
     }
 }

@@ -9,8 +9,8 @@ enum { RECEIVERS = 256, QUEUE = 8 };
 
 struct receiver {
     bool used, semaphore;
-    struct fake_counter counter;        /* of messages that wait, or of the semaphore */
-    _Atomic uint32_t room;              /* counts what was taken out */
+    struct fake_counter counter; /* of messages that wait, or of the semaphore */
+    _Atomic uint32_t room;       /* counts what was taken out */
     uint32_t first, count;
     char messages[QUEUE][FAKE_MACH_MESSAGE_BYTES];
 };
@@ -150,7 +150,10 @@ static kern_return_t receive(mach_msg_header_t *message, mach_msg_size_t room, m
     return fake_counter_take(&r->counter, until) ? take(from, message, room) : MACH_RCV_TIMED_OUT;
 }
 
-static uint64_t after_ms(mach_msg_timeout_t ms) { return fake_on->now_ns() + ms * UINT64_C(1000000); }
+static uint64_t after_ms(mach_msg_timeout_t ms)
+{
+    return fake_on->now_ns() + ms * UINT64_C(1000000);
+}
 
 mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option, mach_msg_size_t send_size,
                            mach_msg_size_t room, mach_port_name_t from, mach_msg_timeout_t timeout_ms,
@@ -174,7 +177,7 @@ kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, 
 {
     static struct fake_call call = {.name = "semaphore_create"};
     kern_return_t answer = fake_enter(&call);
-    (void)policy;   /* in which order waiters are served: each kernel has one */
+    (void)policy; /* in which order waiters are served: each kernel has one */
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = fake_task_check(task, KERN_INVALID_ARGUMENT);

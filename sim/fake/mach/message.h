@@ -5,11 +5,11 @@
 
 #include "sim/fake/mach/fake.h"
 
-#define MACH_PORT_RIGHT_RECEIVE ((mach_port_right_t)1)
+#define MACH_PORT_RIGHT_RECEIVE   ((mach_port_right_t)1)
 #define MACH_PORT_RIGHT_SEND_ONCE ((mach_port_right_t)2)
-#define KERN_INVALID_VALUE 18
-#define MACH_RCV_INVALID_NAME 0x10004002
-#define MACH_RCV_TOO_LARGE 0x10004004
+#define KERN_INVALID_VALUE        18
+#define MACH_RCV_INVALID_NAME     0x10004002
+#define MACH_RCV_TOO_LARGE        0x10004004
 
 /* The most that a message may have. */
 enum { FAKE_MACH_MESSAGE_BYTES = 256 };

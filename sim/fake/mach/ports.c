@@ -17,7 +17,7 @@ struct entry {
     void *object;
 };
 
-static struct entry entries[ENTRIES] = {[1] = {.kind = FAKE_PORT_TASK, .refs = 1}};   /* [0] is none */
+static struct entry entries[ENTRIES] = {[1] = {.kind = FAKE_PORT_TASK, .refs = 1}}; /* [0] is none */
 static uint32_t used = 2, first_free;
 
 mach_port_t mach_task_self_ = 1u << 8 | 3;
@@ -73,7 +73,7 @@ mach_port_name_t fake_port_new(enum fake_port_kind kind, void *object, uint32_t 
 void fake_port_take(mach_port_name_t name)
 {
     struct entry *e = lookup(name);
-    if (e && e->refs < UREFS_MAX)   /* more are not counted, as in XNU */
+    if (e && e->refs < UREFS_MAX) /* more are not counted, as in XNU */
         e->refs++;
 }
 

@@ -66,11 +66,17 @@ size_t pthread_get_stacksize_np(pthread_t thread)
     return bytes;
 }
 
-int pthread_main_np(void) { return getpid() == (pid_t)syscall(SYS_gettid); }
+int pthread_main_np(void)
+{
+    return getpid() == (pid_t)syscall(SYS_gettid);
+}
 
 /* ---- threads with an introspection hook */
 
-struct start { void *(*run)(void *); void *arg; };
+struct start {
+    void *(*run)(void *);
+    void *arg;
+};
 
 static void tell(unsigned event)
 {

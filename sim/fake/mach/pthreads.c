@@ -38,24 +38,24 @@ enum { RECORDS = 1 << 14, SLOT_BITS = 14, BUCKETS = 1 << 12, KEPT_FILES = 256, S
 enum { RUNS, ASKED, NOTED, STANDS, ENDED };
 
 struct record {
-    _Atomic uint64_t id;                /* 0 = free */
-    _Atomic uint32_t word, depth;       /* depth: how deep it is in the kernel */
-    _Atomic bool waits, stands;         /* stands: it is busy with that, in itself */
+    _Atomic uint64_t id;          /* 0 = free */
+    _Atomic uint32_t word, depth; /* depth: how deep it is in the kernel */
+    _Atomic bool waits, stands;   /* stands: it is busy with that, in itself */
     int32_t tid, fd;
-    pthread_t thread;                   /* 0: not known */
-    uint64_t start;                     /* of the thread, in the system's ticks: tells it from others of its number */
+    pthread_t thread; /* 0: not known */
+    uint64_t start;   /* of the thread, in the system's ticks: tells it from others of its number */
     uint32_t uses, next;
-    uint32_t listed;                    /* the listing that it was last in */
+    uint32_t listed; /* the listing that it was last in */
     struct fake_mach_place from;
     fake_mach_registers registers;
-    uint64_t cpu_ns;                    /* when it last came to stand */
-    uint64_t waited_at;                 /* its CPU time when it was last seen to wait; 0: not seen */
+    uint64_t cpu_ns;    /* when it last came to stand */
+    uint64_t waited_at; /* its CPU time when it was last seen to wait; 0: not seen */
 };
 
-static struct record records[RECORDS];          /* [0] is none */
+static struct record records[RECORDS]; /* [0] is none */
 static uint32_t buckets[BUCKETS], used = 1, first_free, files, listings;
-static _Atomic uint32_t locked;                  /* 0 free, 1 taken, 2 taken and waited for */
-static _Atomic int32_t process;                  /* 0: nothing is set up, or it was by a parent */
+static _Atomic uint32_t locked; /* 0 free, 1 taken, 2 taken and waited for */
+static _Atomic int32_t process; /* 0: nothing is set up, or it was by a parent */
 static _Thread_local struct record *me;
 
 static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
@@ -78,7 +78,10 @@ static void unlock(void)
         futex(&locked, FUTEX_WAKE, 1, NULL);
 }
 
-static int signal_number(void) { return SIGRTMAX - 4; }
+static int signal_number(void)
+{
+    return SIGRTMAX - 4;
+}
 
 /* ---- files of a thread in /proc */
 
@@ -126,7 +129,10 @@ static int open_of_thread(int32_t tid, const char *file)
 }
 
 /* state letter and start of /proc/.../stat; false: the thread is no more. */
-struct stat_line { char state; uint64_t start; };
+struct stat_line {
+    char state;
+    uint64_t start;
+};
 
 static bool read_stat(int fd, struct stat_line *out)
 {
@@ -137,7 +143,7 @@ static bool read_stat(int fd, struct stat_line *out)
     if (got <= 0 || !at)
         return false;
     *out = (struct stat_line){.state = at[2]};
-    for (int field = 2; field < 22 && *at; at++)   /* the name, which ends here, is its 2nd field, the start its 22nd */
+    for (int field = 2; field < 22 && *at; at++) /* the name, which ends here, is its 2nd field, the start its 22nd */
         field += *at == ' ';
     for (; *at >= '0' && *at <= '9'; at++)
         out->start = out->start * 10 + (uint64_t)(*at - '0');
@@ -149,7 +155,7 @@ static bool stat_of(const struct record *r, struct stat_line *out)
     if (r->fd >= 0)
         return read_stat(r->fd, out);
     int fd = open_of_thread(r->tid, "/stat");
-    *out = (struct stat_line){'S', r->start};   /* nobody is taken for dead for want of a file */
+    *out = (struct stat_line){'S', r->start}; /* nobody is taken for dead for want of a file */
     bool lives = fd >= 0 ? read_stat(fd, out) && out->start == r->start : errno == EMFILE;
     if (fd >= 0)
         close_file(fd);
@@ -300,7 +306,7 @@ static void stand(struct record *r, const fake_mach_registers *registers)
                     futex(&r->word, FUTEX_WAIT, STANDS, NULL);
                 seen = atomic_load(&r->word);
             }
-        atomic_store(&r->stands, false);   /* before the word is looked at once more: a signal may have been lost */
+        atomic_store(&r->stands, false); /* before the word is looked at once more: a signal may have been lost */
         seen = atomic_load(&r->word);
     }
 }
@@ -326,10 +332,12 @@ static fake_mach_registers registers_of(const ucontext_t *u)
     r.__pc = u->uc_mcontext.pc;
     r.__cpsr = (uint32_t)u->uc_mcontext.pstate;
 #else
-    static const struct { int from; uint32_t to; } moves[] = {
-        {REG_RAX, 0},  {REG_RBX, 1},  {REG_RCX, 2},  {REG_RDX, 3},  {REG_RDI, 4},  {REG_RSI, 5},
-        {REG_RBP, 6},  {REG_RSP, 7},  {REG_R8, 8},   {REG_R9, 9},   {REG_R10, 10}, {REG_R11, 11},
-        {REG_R12, 12}, {REG_R13, 13}, {REG_R14, 14}, {REG_R15, 15}, {REG_RIP, 16}, {REG_EFL, 17}};
+    static const struct {
+        int from;
+        uint32_t to;
+    } moves[] = {{REG_RAX, 0},  {REG_RBX, 1},  {REG_RCX, 2},  {REG_RDX, 3},  {REG_RDI, 4},  {REG_RSI, 5},
+                 {REG_RBP, 6},  {REG_RSP, 7},  {REG_R8, 8},   {REG_R9, 9},   {REG_R10, 10}, {REG_R11, 11},
+                 {REG_R12, 12}, {REG_R13, 13}, {REG_R14, 14}, {REG_R15, 15}, {REG_RIP, 16}, {REG_EFL, 17}};
     uint64_t flat[sizeof r / sizeof(uint64_t)] = {0};
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         flat[moves[i].to] = (uint64_t)u->uc_mcontext.gregs[moves[i].from];
@@ -410,7 +418,10 @@ static void set_up(void)
     keep_spare();
 }
 
-__attribute__((constructor)) static void begin(void) { set_up(); }
+__attribute__((constructor)) static void begin(void)
+{
+    set_up();
+}
 
 static struct record *mine(void)
 {
@@ -420,7 +431,7 @@ static struct record *mine(void)
     sigset_t all, before;
     set_up();
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);   /* one that is stopped must not have the lock */
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* one that is stopped must not have the lock */
     lock();
     struct record *r = present(tid);
     me = r ? r : make(tid);
@@ -438,7 +449,7 @@ static uint64_t of_pthread(pthread_t thread)
     if (pthread_getcpuclockid(thread, &clock) != 0)
         return 0;
     lock();
-    int32_t tid = (int32_t)~((unsigned)clock >> 3 | 0xe0000000u);
+    int32_t tid = (int32_t) ~((unsigned)clock >> 3 | 0xe0000000u);
     struct record *r = present(tid);
     r = r ? r : make(tid);
     uint64_t id = r ? atomic_load_explicit(&r->id, memory_order_relaxed) : 0;
@@ -454,7 +465,10 @@ static pthread_t pthread_of(uint64_t id)
     return r ? r->thread : 0;
 }
 
-static uint64_t self(void) { return atomic_load_explicit(&mine()->id, memory_order_relaxed); }
+static uint64_t self(void)
+{
+    return atomic_load_explicit(&mine()->id, memory_order_relaxed);
+}
 
 static void enter(const struct fake_mach_place *from)
 {
@@ -464,7 +478,10 @@ static void enter(const struct fake_mach_place *from)
     atomic_fetch_add(&r->depth, 1);
 }
 
-static void waits(bool on) { atomic_store(&mine()->waits, on); }
+static void waits(bool on)
+{
+    atomic_store(&mine()->waits, on);
+}
 
 static void leave(void)
 {
@@ -541,7 +558,7 @@ static bool send(struct record *r)
     long sent;
     do
         sent = syscall(SYS_rt_tgsigqueueinfo, getpid(), r->tid, signal_number(), &info);
-    while (sent < 0 && errno == EAGAIN && sched_yield() == 0);   /* too many wait already */
+    while (sent < 0 && errno == EAGAIN && sched_yield() == 0); /* too many wait already */
     return sent == 0;
 }
 
@@ -618,12 +635,18 @@ static void name(uint64_t id, char name[MAXTHREADNAMESIZE])
     if (fd >= 0)
         close_file(fd);
     errno = saved;
-    name[got > 0 ? got - 1 : 0] = '\0';   /* it ends with a newline */
+    name[got > 0 ? got - 1 : 0] = '\0'; /* it ends with a newline */
 }
 
 /* ---- all of them */
 
-struct entry { uint64_t inode; int64_t offset; uint16_t bytes; uint8_t type; char name[]; };
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
 
 static int32_t number(const char *text)
 {
@@ -688,8 +711,14 @@ static uint32_t threads(uint64_t *ids, uint32_t room)
     return all.n;
 }
 
-static uint64_t now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
-static uint64_t process_cpu_ns(void) { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
+static uint64_t now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+static uint64_t process_cpu_ns(void)
+{
+    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
 
 static void sleep_until_ns(uint64_t at)
 {
@@ -717,8 +746,26 @@ static void wake(_Atomic uint32_t *word)
 }
 
 const struct fake_mach_system fake_mach_pthreads = {
-    .self = self, .of_pthread = of_pthread, .pthread_of = pthread_of, .threads = threads, .forget = forget,
-    .where = where, .cpu_ns = cpu_ns, .process_cpu_ns = process_cpu_ns, .name = name, .stop = stop, .go = go,
-    .settle = settle, .registers = registers, .enter = enter, .waits = waits, .leave = leave, .now_ns = now_ns,
-    .sleep_until_ns = sleep_until_ns, .sleep_on = sleep_on, .wake = wake, .lock = lock, .unlock = unlock,
+    .self = self,
+    .of_pthread = of_pthread,
+    .pthread_of = pthread_of,
+    .threads = threads,
+    .forget = forget,
+    .where = where,
+    .cpu_ns = cpu_ns,
+    .process_cpu_ns = process_cpu_ns,
+    .name = name,
+    .stop = stop,
+    .go = go,
+    .settle = settle,
+    .registers = registers,
+    .enter = enter,
+    .waits = waits,
+    .leave = leave,
+    .now_ns = now_ns,
+    .sleep_until_ns = sleep_until_ns,
+    .sleep_on = sleep_on,
+    .wake = wake,
+    .lock = lock,
+    .unlock = unlock,
 };

@@ -38,7 +38,9 @@ static uint64_t status_bytes(const char *status, const char *key)
     return at ? number(at + strlen(key)) * 1024 : 0;
 }
 
-struct sizes { uint64_t all, peak_all, resident, peak, anonymous, file, swapped; };
+struct sizes {
+    uint64_t all, peak_all, resident, peak, anonymous, file, swapped;
+};
 
 static struct sizes sizes(void)
 {
@@ -68,7 +70,8 @@ static void tell_basic(struct mach_task_basic_info *out)
 {
     struct sizes s = sizes();
     uint64_t living = living_cpu_ns(), all = fake_on->process_cpu_ns();
-    *out = (struct mach_task_basic_info){.virtual_size = s.all, .resident_size = s.resident,
+    *out = (struct mach_task_basic_info){.virtual_size = s.all,
+                                         .resident_size = s.resident,
                                          .resident_size_max = s.peak,
                                          .user_time = fake_time_value(all > living ? all - living : 0),
                                          .policy = FAKE_POLICY_TIMESHARE};
@@ -77,9 +80,13 @@ static void tell_basic(struct mach_task_basic_info *out)
 static void tell_vm(struct task_vm_info *out)
 {
     struct sizes s = sizes();
-    *out = (struct task_vm_info){.virtual_size = s.all, .page_size = (integer_t)sysconf(_SC_PAGESIZE),
-                                 .resident_size = s.resident, .resident_size_peak = s.peak,
-                                 .internal = s.anonymous, .external = s.file, .compressed = s.swapped,
+    *out = (struct task_vm_info){.virtual_size = s.all,
+                                 .page_size = (integer_t)sysconf(_SC_PAGESIZE),
+                                 .resident_size = s.resident,
+                                 .resident_size_peak = s.peak,
+                                 .internal = s.anonymous,
+                                 .external = s.file,
+                                 .compressed = s.swapped,
                                  .phys_footprint = s.anonymous + s.swapped};
 }
 

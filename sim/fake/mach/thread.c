@@ -9,21 +9,21 @@
 enum { THREADS = 1 << 14, BUCKETS = 1 << 12, HOLDERS = 8 };
 
 struct fake_thread {
-    uint64_t id;                         /* 0 = free */
+    uint64_t id; /* 0 = free */
     mach_port_name_t port;
-    bool implied;                        /* libpthread's right is among those of the port */
+    bool implied; /* libpthread's right is among those of the port */
     uint32_t suspends, stops, seen, next;
-    uint64_t holders[HOLDERS];           /* who suspended it: the first ones of `suspends` */
-    _Atomic uint32_t holds;              /* others' suspensions by it */
-    uint64_t cpu_then, wall_then;        /* of the look that cpu_usage counts from */
+    uint64_t holders[HOLDERS];    /* who suspended it: the first ones of `suspends` */
+    _Atomic uint32_t holds;       /* others' suspensions by it */
+    uint64_t cpu_then, wall_then; /* of the look that cpu_usage counts from */
     integer_t usage;
 };
 
-static struct fake_thread threads[THREADS];      /* [0] is none */
+static struct fake_thread threads[THREADS]; /* [0] is none */
 static uint32_t buckets[BUCKETS], used = 1, first_free, sweep;
 static uint64_t ids[THREADS];
 
-static _Thread_local struct fake_thread *holder;   /* the caller's own, once it has suspended another */
+static _Thread_local struct fake_thread *holder; /* the caller's own, once it has suspended another */
 
 void *fake_thread_local(void)
 {
@@ -32,7 +32,10 @@ void *fake_thread_local(void)
 
 /* ---- which there are */
 
-static uint32_t *bucket(uint64_t id) { return &buckets[id % BUCKETS]; }
+static uint32_t *bucket(uint64_t id)
+{
+    return &buckets[id % BUCKETS];
+}
 
 static struct fake_thread *find(uint64_t id)
 {
@@ -463,8 +466,10 @@ static void basic(struct fake_thread *t, enum fake_mach_where where, struct thre
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
     integer_t said = atomic_load_explicit(&said_state, memory_order_relaxed);
-    *out = (struct thread_basic_info){.user_time = fake_time_value(cpu), .cpu_usage = usage(t, cpu),
-                                      .policy = FAKE_POLICY_TIMESHARE, .suspend_count = (integer_t)t->suspends,
+    *out = (struct thread_basic_info){.user_time = fake_time_value(cpu),
+                                      .cpu_usage = usage(t, cpu),
+                                      .policy = FAKE_POLICY_TIMESHARE,
+                                      .suspend_count = (integer_t)t->suspends,
                                       .flags = atomic_load_explicit(&said_flags, memory_order_relaxed),
                                       .run_state = said ? said : run_state(t, where)};
 }
@@ -472,15 +477,18 @@ static void basic(struct fake_thread *t, enum fake_mach_where where, struct thre
 static void extended(struct fake_thread *t, enum fake_mach_where where, struct thread_extended_info *out)
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
-    *out = (struct thread_extended_info){.pth_user_time = cpu, .pth_cpu_usage = usage(t, cpu),
+    *out = (struct thread_extended_info){.pth_user_time = cpu,
+                                         .pth_cpu_usage = usage(t, cpu),
                                          .pth_policy = FAKE_POLICY_TIMESHARE,
                                          .pth_run_state = run_state(t, where),
-                                         .pth_curpri = 31, .pth_priority = 31, .pth_maxpriority = 63};
+                                         .pth_curpri = 31,
+                                         .pth_priority = 31,
+                                         .pth_maxpriority = 63};
     fake_on->name(t->id, out->pth_name);
 }
 
-static kern_return_t tell(struct fake_thread *t, enum fake_mach_where where, thread_flavor_t flavor,
-                          thread_info_t out, mach_msg_type_number_t *count)
+static kern_return_t tell(struct fake_thread *t, enum fake_mach_where where, thread_flavor_t flavor, thread_info_t out,
+                          mach_msg_type_number_t *count)
 {
     union {
         struct thread_basic_info basic;
@@ -504,8 +512,7 @@ static kern_return_t tell(struct fake_thread *t, enum fake_mach_where where, thr
     return KERN_SUCCESS;
 }
 
-kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_info_t out,
-                          mach_msg_type_number_t *count)
+kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_info_t out, mach_msg_type_number_t *count)
 {
     static struct fake_call call = {.name = "thread_info"};
     struct fake_thread *t;
@@ -531,8 +538,8 @@ static kern_return_t check_policy(thread_policy_flavor_t flavor, const void *pol
     if (flavor != THREAD_TIME_CONSTRAINT_POLICY || count < THREAD_TIME_CONSTRAINT_POLICY_COUNT)
         return KERN_INVALID_ARGUMENT;
     memcpy(&p, policy, sizeof p);
-    bool fits = p.constraint >= p.computation && p.computation >= fake_ticks(50000) &&
-                p.computation <= fake_ticks(50000000);
+    bool fits =
+        p.constraint >= p.computation && p.computation >= fake_ticks(50000) && p.computation <= fake_ticks(50000000);
     return fits ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
 }
 

@@ -72,7 +72,7 @@ static void write_message(const char *before, const char *name, const char *behi
     int over = all >= MESSAGE_BYTES ? all - (MESSAGE_BYTES - 1) : 0;
     int bytes = snprintf(text, sizeof text, "%s%.*s%s", before, (int)strlen(name) - over, name, behind);
     if (WRITE(atrace_marker_fd, text, (size_t)bytes) < 0)
-        return;      /* nobody can be told */
+        return; /* nobody can be told */
 }
 
 static void write_of(char kind, const char *name, const char *behind)
@@ -104,16 +104,28 @@ static void write_value(char kind, const char *name, int64_t value)
 }
 
 API void atrace_async_begin_body(const char *name, int32_t cookie);
-void atrace_async_begin_body(const char *name, int32_t cookie) { write_value('S', name, cookie); }
+void atrace_async_begin_body(const char *name, int32_t cookie)
+{
+    write_value('S', name, cookie);
+}
 
 API void atrace_async_end_body(const char *name, int32_t cookie);
-void atrace_async_end_body(const char *name, int32_t cookie) { write_value('F', name, cookie); }
+void atrace_async_end_body(const char *name, int32_t cookie)
+{
+    write_value('F', name, cookie);
+}
 
 API void atrace_int_body(const char *name, int32_t value);
-void atrace_int_body(const char *name, int32_t value) { write_value('C', name, value); }
+void atrace_int_body(const char *name, int32_t value)
+{
+    write_value('C', name, value);
+}
 
 API void atrace_int64_body(const char *name, int64_t value);
-void atrace_int64_body(const char *name, int64_t value) { write_value('C', name, value); }
+void atrace_int64_body(const char *name, int64_t value)
+{
+    write_value('C', name, value);
+}
 
 API void atrace_set_tracing_enabled(bool enabled);
 void atrace_set_tracing_enabled(bool enabled)

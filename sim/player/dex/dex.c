@@ -16,23 +16,40 @@
 #define OBJECT "Ljava/lang/Object;"
 
 enum {
-    HEADER_BYTES = 0x70, CLASS_DEF_BYTES = 32, METHODS_MAX = 65535, NAME_BYTES = 512,
-    ACC_PUBLIC = 1, ACC_STATIC = 8, ACC_FINAL = 0x10, ACC_NATIVE = 0x100,
-    PLAYER_NUMBER = -1,                          /* of its methods: none of the scenario's */
+    HEADER_BYTES = 0x70,
+    CLASS_DEF_BYTES = 32,
+    METHODS_MAX = 65535,
+    NAME_BYTES = 512,
+    ACC_PUBLIC = 1,
+    ACC_STATIC = 8,
+    ACC_FINAL = 0x10,
+    ACC_NATIVE = 0x100,
+    PLAYER_NUMBER = -1, /* of its methods: none of the scenario's */
 };
 
 /* What the map calls the parts. */
-enum part { HEADER = 0, STRING_ID, TYPE_ID, PROTO_ID, METHOD_ID = 5, CLASS_DEF = 6, MAP_LIST = 0x1000,
-            TYPE_LIST = 0x1001, CLASS_DATA = 0x2000, CODE = 0x2001, STRING_DATA = 0x2002 };
+enum part {
+    HEADER = 0,
+    STRING_ID,
+    TYPE_ID,
+    PROTO_ID,
+    METHOD_ID = 5,
+    CLASS_DEF = 6,
+    MAP_LIST = 0x1000,
+    TYPE_LIST = 0x1001,
+    CLASS_DATA = 0x2000,
+    CODE = 0x2001,
+    STRING_DATA = 0x2002
+};
 
 struct maker {
     const struct sim_scenario *scenario;
-    char *names;                                 /* of methods, two each: descriptor, name; NAME_BYTES each */
+    char *names; /* of methods, two each: descriptor, name; NAME_BYTES each */
     struct sim_dex_ids ids;
-    uint32_t *place;                             /* by method of the scenario: where it is in ids.methods */
+    uint32_t *place; /* by method of the scenario: where it is in ids.methods */
     struct sim_dex_player player;
     uint32_t class_count;
-    uint32_t *code_at;                           /* by place; 0 = native */
+    uint32_t *code_at; /* by place; 0 = native */
     uint32_t strings_at, types_at, protos_at, methods_at, classes_at;
     uint32_t type_lists_at[SIM_DEX_PROTOS], string_data_at, first_code_at, code_count, class_data_at;
     struct sim_dex_bytes out;
@@ -78,8 +95,10 @@ static bool make_names(struct maker *m, struct sim_dex_id *ids)
         if (fits)
             sim_dex_method_name(m->scenario, i, class + 1, name, NAME_BYTES - 2);
         if (!fits || !is_java_name(class + 1, name)) {
-            snprintf(m->why, m->why_bytes, "%s: method \"%.200s\": expected a name that Java can have, such as "
-                     "Cache.get, in no package of the runtime's own", m->scenario->path, whole);
+            snprintf(m->why, m->why_bytes,
+                     "%s: method \"%.200s\": expected a name that Java can have, such as "
+                     "Cache.get, in no package of the runtime's own",
+                     m->scenario->path, whole);
             return false;
         }
         class[0] = 'L';
@@ -101,8 +120,9 @@ static bool find_places(struct maker *m)
         if (own)
             m->place[at[i].number] = i;
         else
-            *(at[i].proto == SIM_DEX_STEP ? &m->player.step :
-              at[i].proto == SIM_DEX_CAUGHT ? &m->player.caught : &m->player.thrown) = i;
+            *(at[i].proto == SIM_DEX_STEP     ? &m->player.step
+              : at[i].proto == SIM_DEX_CAUGHT ? &m->player.caught
+                                              : &m->player.thrown) = i;
         bool same_class = i && !strcmp(at[i].class, at[i - 1].class);
         if (same_class && !strcmp(at[i].name, at[i - 1].name)) {
             snprintf(m->why, m->why_bytes, "%s: two methods are %s in Java, expected one", m->scenario->path,
@@ -116,7 +136,10 @@ static bool find_places(struct maker *m)
 
 /* ---- who calls whom ---- */
 
-struct calls { const struct sim_scenario *s; bool *called; };
+struct calls {
+    const struct sim_scenario *s;
+    bool *called;
+};
 
 static void add_messages(const struct calls *c, uint32_t queue)
 {
@@ -134,7 +157,9 @@ static void add_block(const struct calls *c, uint32_t block)
     for (uint32_t i = b->first; i < b->first + b->count; i++) {
         const struct sim_op *op = &c->s->ops[i];
         switch (op->kind) {
-        case SIM_OP_CALL: case SIM_OP_JNI: case SIM_OP_RECURSE: c->called[op->object] = true; break;
+        case SIM_OP_CALL:
+        case SIM_OP_JNI:
+        case SIM_OP_RECURSE: c->called[op->object] = true; break;
         case SIM_OP_LOOP: add_messages(c, op->object); break;
         case SIM_OP_CHOOSE:
             for (uint32_t k = op->first; k < op->first + op->count; k++)
@@ -278,7 +303,7 @@ static void put_classes(struct maker *m)
         sim_dex_set32(&m->out, def, sim_dex_type(&m->ids, at[first].class));
         sim_dex_set32(&m->out, def + 4, ACC_PUBLIC | ACC_FINAL);
         sim_dex_set32(&m->out, def + 8, sim_dex_type(&m->ids, OBJECT));
-        sim_dex_set32(&m->out, def + 16, UINT32_MAX);   /* no source file */
+        sim_dex_set32(&m->out, def + 16, UINT32_MAX); /* no source file */
         sim_dex_set32(&m->out, def + 24, (uint32_t)m->out.count);
         put_class_data(m, first, end);
         def += CLASS_DEF_BYTES;
@@ -287,7 +312,10 @@ static void put_classes(struct maker *m)
 
 static uint32_t put_map(struct maker *m)
 {
-    const struct { enum part part; uint32_t count, at; } items[] = {
+    const struct {
+        enum part part;
+        uint32_t count, at;
+    } items[] = {
         {HEADER, 1, 0},
         {STRING_ID, m->ids.string_count, m->strings_at},
         {TYPE_ID, m->ids.type_count, m->types_at},
@@ -322,9 +350,26 @@ static void set_header(struct maker *m, uint32_t map_at)
     struct sim_dex_bytes *out = &m->out;
     const uint32_t data_at = m->type_lists_at[0], bytes = (uint32_t)out->count;
     const uint32_t words[] = {
-        bytes, HEADER_BYTES, 0x12345678, 0, 0, map_at, m->ids.string_count, m->strings_at, m->ids.type_count,
-        m->types_at, SIM_DEX_PROTOS, m->protos_at, 0, 0, m->ids.method_count, m->methods_at, m->class_count,
-        m->class_count ? m->classes_at : 0, bytes - data_at, data_at,
+        bytes,
+        HEADER_BYTES,
+        0x12345678,
+        0,
+        0,
+        map_at,
+        m->ids.string_count,
+        m->strings_at,
+        m->ids.type_count,
+        m->types_at,
+        SIM_DEX_PROTOS,
+        m->protos_at,
+        0,
+        0,
+        m->ids.method_count,
+        m->methods_at,
+        m->class_count,
+        m->class_count ? m->classes_at : 0,
+        bytes - data_at,
+        data_at,
     };
     for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++)
         sim_dex_set32(out, 32 + i * 4, words[i]);

@@ -8,13 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sim_dex_bytes { uint8_t *at; size_t count, room; bool failed; };
+struct sim_dex_bytes {
+    uint8_t *at;
+    size_t count, room;
+    bool failed;
+};
 
 void sim_dex_put(struct sim_dex_bytes *b, const void *bytes, size_t count);
-void sim_dex_put16(struct sim_dex_bytes *b, uint32_t n);       /* little-endian, its lower half */
+void sim_dex_put16(struct sim_dex_bytes *b, uint32_t n); /* little-endian, its lower half */
 void sim_dex_put32(struct sim_dex_bytes *b, uint32_t n);
-void sim_dex_put_uleb(struct sim_dex_bytes *b, uint32_t n);    /* ULEB128 */
-void sim_dex_align(struct sim_dex_bytes *b, size_t to);        /* zeros up to a multiple */
+void sim_dex_put_uleb(struct sim_dex_bytes *b, uint32_t n); /* ULEB128 */
+void sim_dex_align(struct sim_dex_bytes *b, size_t to);     /* zeros up to a multiple */
 void sim_dex_set32(struct sim_dex_bytes *b, size_t at, uint32_t n);
 
 /* Adler-32 (RFC 1950, section 8.2). */

@@ -16,8 +16,16 @@
 enum { THROWS = 8, CALLS = 13, CALL_UNITS = 6, CAUGHT_UNITS = 11, PLAYER = 2, REGISTERS = 4, INS = 2, OUTS = 3 };
 
 enum op {
-    MOVE_RESULT = 0x0a, MOVE_RESULT_OBJECT = 0x0c, MOVE_EXCEPTION = 0x0d, RETURN_VOID = 0x0e, THROW = 0x27,
-    GOTO_32 = 0x2a, SPARSE_SWITCH = 0x2c, IF_EQZ = 0x38, INVOKE_STATIC = 0x71, SPARSE_SWITCH_TABLE = 0x0200,
+    MOVE_RESULT = 0x0a,
+    MOVE_RESULT_OBJECT = 0x0c,
+    MOVE_EXCEPTION = 0x0d,
+    RETURN_VOID = 0x0e,
+    THROW = 0x27,
+    GOTO_32 = 0x2a,
+    SPARSE_SWITCH = 0x2c,
+    IF_EQZ = 0x38,
+    INVOKE_STATIC = 0x71,
+    SPARSE_SWITCH_TABLE = 0x0200,
 };
 
 static void put_op(struct sim_dex_bytes *out, enum op op, uint32_t reg)
@@ -80,8 +88,8 @@ void sim_dex_put_code(struct sim_dex_bytes *out, const struct sim_dex_player *pl
     sim_dex_put16(out, REGISTERS);
     sim_dex_put16(out, INS);
     sim_dex_put16(out, OUTS);
-    sim_dex_put16(out, 1);            /* tries */
-    sim_dex_put32(out, 0);            /* no debug info */
+    sim_dex_put16(out, 1); /* tries */
+    sim_dex_put32(out, 0); /* no debug info */
     sim_dex_put32(out, units);
 
     put_call(out, player->step, 2, 0);
@@ -98,10 +106,10 @@ void sim_dex_put_code(struct sim_dex_bytes *out, const struct sim_dex_player *pl
     put_table(out, callees, count);
 
     sim_dex_align(out, 4);
-    sim_dex_put32(out, 0);            /* tried from here */
-    sim_dex_put16(out, caught);       /* this far, */
-    sim_dex_put16(out, 1);            /* by the handler here: one byte into the list */
-    sim_dex_put_uleb(out, 1);         /* a list of one, */
-    sim_dex_put_uleb(out, 0);         /* that catches all, */
-    sim_dex_put_uleb(out, caught);    /* there */
+    sim_dex_put32(out, 0);         /* tried from here */
+    sim_dex_put16(out, caught);    /* this far, */
+    sim_dex_put16(out, 1);         /* by the handler here: one byte into the list */
+    sim_dex_put_uleb(out, 1);      /* a list of one, */
+    sim_dex_put_uleb(out, 0);      /* that catches all, */
+    sim_dex_put_uleb(out, caught); /* there */
 }

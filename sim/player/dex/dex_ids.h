@@ -9,13 +9,15 @@
 
 /* The prototypes there are, in the order of the file's list: by return type, then parameters. */
 enum sim_dex_proto { SIM_DEX_STEP, SIM_DEX_THROWN, SIM_DEX_METHOD, SIM_DEX_CAUGHT, SIM_DEX_PROTOS };
-struct sim_dex_prototype { const char *shorty, *result, *parameters[2]; };
+struct sim_dex_prototype {
+    const char *shorty, *result, *parameters[2];
+};
 extern const struct sim_dex_prototype sim_dex_prototypes[SIM_DEX_PROTOS];
 
 struct sim_dex_id {
-    const char *class, *name;    /* class: a descriptor */
+    const char *class, *name; /* class: a descriptor */
     enum sim_dex_proto proto;
-    uint32_t number;             /* the caller's */
+    uint32_t number; /* the caller's */
 };
 
 struct sim_dex_ids {

@@ -12,7 +12,10 @@ enum { NS = 1000000000, NS_PER_MS = 1000000 };
 
 /* ---- semaphores */
 
-struct counted { dispatch_semaphore_t semaphore; _Atomic int count; };
+struct counted {
+    dispatch_semaphore_t semaphore;
+    _Atomic int count;
+};
 _Static_assert(sizeof(struct counted) <= sizeof(sem_t), "it takes the place of one");
 
 static struct counted *of(sem_t *s)
@@ -69,7 +72,10 @@ int sim_mach_sem_getvalue(sem_t *s, int *value)
 /* A port has room for so many messages, and whoever sends one more waits. What is posted while as many are on their way
  * needs none: whoever receives one looks again until there is nothing to do. */
 enum { PORTS = 256, ON_THEIR_WAY = 8 };
-static struct { mach_port_name_t name; _Atomic int sent; } ports[PORTS];
+static struct {
+    mach_port_name_t name;
+    _Atomic int sent;
+} ports[PORTS];
 static _Atomic int port_count;
 
 int sim_mach_eventfd(unsigned value, int flags)
@@ -88,7 +94,10 @@ int sim_mach_eventfd(unsigned value, int flags)
 
 int sim_mach_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask)
 {
-    union { mach_msg_header_t header; char bytes[FAKE_MACH_MESSAGE_BYTES]; } message;
+    union {
+        mach_msg_header_t header;
+        char bytes[FAKE_MACH_MESSAGE_BYTES];
+    } message;
     uint64_t ns = (uint64_t)patience->tv_sec * NS + (uint64_t)patience->tv_nsec;
     mach_msg_timeout_t ms = (mach_msg_timeout_t)((ns + NS_PER_MS - 1) / NS_PER_MS);
     (void)count;
@@ -116,7 +125,7 @@ long sim_mach_syscall(long number, ...)
 {
     switch (number) {
     case SYS_gettid: return syscall(SYS_gettid);
-    case SYS_read: return sizeof(uint64_t);        /* it was taken out when it was received */
+    case SYS_read: return sizeof(uint64_t); /* it was taken out when it was received */
     default: errno = ENOSYS; return -1;
     }
 }

@@ -21,7 +21,7 @@ int sim_mach_sem_getvalue(sem_t *s, int *value);
 int sim_mach_eventfd(unsigned value, int flags);
 int sim_mach_eventfd_write(int i, eventfd_t value);
 int sim_mach_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patience, const sigset_t *mask);
-long sim_mach_syscall(long number, ...);               /* reads of what sim_mach_eventfd made */
+long sim_mach_syscall(long number, ...); /* reads of what sim_mach_eventfd made */
 void sim_mach_device(int *timer, uint64_t latency_ns);
 
 #endif

@@ -41,6 +41,10 @@ static uint64_t charged_ns(void)
 }
 
 const struct sim_real_runtime sim_real_runtime = {
-    .stage = &sim_stage_frames, .stack_bytes = STACK_BYTES, .open = begin, .end = end, .charged_ns = charged_ns,
+    .stage = &sim_stage_frames,
+    .stack_bytes = STACK_BYTES,
+    .open = begin,
+    .end = end,
+    .charged_ns = charged_ns,
     .tid = tid,
 };

@@ -15,10 +15,14 @@ static uint64_t charged_ns(void)
     return 0;
 }
 
-const struct sim_real_mach_seat sim_real_mach_seat = {.begin = begin, .end = strobe_mach_stop,
-                                                      .charged_ns = charged_ns};
+const struct sim_real_mach_seat sim_real_mach_seat = {
+    .begin = begin, .end = strobe_mach_stop, .charged_ns = charged_ns};
 
-struct played { int argc; char **argv; int status; };
+struct played {
+    int argc;
+    char **argv;
+    int status;
+};
 
 static void *play(void *p)
 {

@@ -9,8 +9,8 @@
 
 struct sim_costs sim_virtual_costs;
 
-static struct strobe_host plain;                 /* what the host does, without the costs */
-static const struct strobe_unwinder *walker;     /* the same of the unwinder */
+static struct strobe_host plain;             /* what the host does, without the costs */
+static const struct strobe_unwinder *walker; /* the same of the unwinder */
 static struct strobe_unwinder charged_walker;
 static const struct strobe_engine *engine;
 
@@ -103,8 +103,11 @@ static enum strobe_walk_end walk_self(uint64_t frame, uint64_t caller, const str
 }
 
 /* The stack that each thread had when it was charged last. */
-struct known { uint32_t samples, depth; uint64_t address[STROBE_STACK_DEPTH_MAX]; };
-static struct known **knowns;            /* by the engine's index */
+struct known {
+    uint32_t samples, depth;
+    uint64_t address[STROBE_STACK_DEPTH_MAX];
+};
+static struct known **knowns; /* by the engine's index */
 
 void sim_virtual_charge_samples(const struct strobe_thread *t)
 {
@@ -150,7 +153,7 @@ void sim_virtual_put_costs(struct strobe_engine *e, struct strobe_host *host)
     sim_virtual_put_host_costs(host);
     host->between_passes = between_passes;
     walker = e->unwinder;
-    charged_walker = (struct strobe_unwinder){.self = walker->self ? walk_self : NULL, .stopped = walk_stopped,
-                                              .resumed = walker->resumed};
+    charged_walker = (struct strobe_unwinder){
+        .self = walker->self ? walk_self : NULL, .stopped = walk_stopped, .resumed = walker->resumed};
     e->unwinder = &charged_walker;
 }

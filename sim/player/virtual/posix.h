@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SIM_POSIX_ORIGIN_NS UINT64_C(1000000000)   /* not 0, which the engine takes for "never" */
+#define SIM_POSIX_ORIGIN_NS UINT64_C(1000000000) /* not 0, which the engine takes for "never" */
 
 /* ---- posix_threads.c */
 
@@ -41,22 +41,22 @@ enum { SIM_POSIX_KEYS = 8 };
 
 /* What a fiber is to POSIX. */
 struct sim_posix_thread {
-    struct sim_thread *thread;           /* of the kernel */
-    struct sim_posix_thread *next;       /* in order of start */
+    struct sim_thread *thread;     /* of the kernel */
+    struct sim_posix_thread *next; /* in order of start */
     void *(*run)(void *);
     void *arg;
     char name[16];
     void *values[SIM_POSIX_KEYS];
-    uint64_t yields;                     /* it gave its core away, though it could have gone on */
+    uint64_t yields; /* it gave its core away, though it could have gone on */
 };
 
 /* Starts one on a kernel that does not run yet, or does. NULL: no memory. */
 struct sim_posix_thread *sim_posix_start(void *(*run)(void *), void *arg);
 struct sim_posix_thread *sim_posix_self(void);
-struct sim_posix_thread *sim_posix_thread_of(uint32_t tid);       /* NULL: none that lives */
-struct sim_posix_thread *sim_posix_threads(void);                 /* the first; also those that have ended */
-uint64_t sim_posix_voluntary(const struct sim_posix_thread *t);   /* switches */
-uint64_t sim_posix_cpu_ns(void);                                  /* of all together */
+struct sim_posix_thread *sim_posix_thread_of(uint32_t tid);     /* NULL: none that lives */
+struct sim_posix_thread *sim_posix_threads(void);               /* the first; also those that have ended */
+uint64_t sim_posix_voluntary(const struct sim_posix_thread *t); /* switches */
+uint64_t sim_posix_cpu_ns(void);                                /* of all together */
 
 int sim_posix_create(pthread_t *out, const pthread_attr_t *attributes, void *(*run)(void *), void *arg);
 int sim_posix_join(pthread_t thread, void **result);
@@ -95,8 +95,8 @@ int sim_posix_sem_getvalue(sem_t *s, int *value);
 
 /* ---- posix_calls.c */
 
-uint64_t sim_posix_now_ns(void);                                  /* CLOCK_MONOTONIC */
-uint64_t sim_posix_left_ns(const struct timespec *until);         /* until that time of it; 0 = it is over */
+uint64_t sim_posix_now_ns(void);                          /* CLOCK_MONOTONIC */
+uint64_t sim_posix_left_ns(const struct timespec *until); /* until that time of it; 0 = it is over */
 int sim_posix_clock_gettime(clockid_t clock, struct timespec *out);
 int sim_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left);
 int sim_posix_nanosleep(const struct timespec *t, struct timespec *left);
@@ -109,55 +109,55 @@ ssize_t sim_posix_read(int fd, void *out, size_t bytes);
 int sim_posix_yield(void);
 pid_t sim_posix_getpid(void);
 long sim_posix_syscall(long number, ...);
-void *sim_posix_dlopen(const char *path, int flags);              /* the kernel's own clock is not to be had */
+void *sim_posix_dlopen(const char *path, int flags); /* the kernel's own clock is not to be had */
 
 #ifdef SIM_VIRTUAL
-#define pthread_create sim_posix_create
-#define pthread_join sim_posix_join
-#define pthread_self sim_posix_self_id
-#define pthread_setname_np sim_posix_setname
-#define pthread_getname_np sim_posix_getname
-#define pthread_getattr_np sim_posix_getattr
-#define pthread_key_create sim_posix_key_create
-#define pthread_setspecific sim_posix_setspecific
-#define pthread_getspecific sim_posix_getspecific
-#define prctl sim_posix_prctl
+#define pthread_create                sim_posix_create
+#define pthread_join                  sim_posix_join
+#define pthread_self                  sim_posix_self_id
+#define pthread_setname_np            sim_posix_setname
+#define pthread_getname_np            sim_posix_getname
+#define pthread_getattr_np            sim_posix_getattr
+#define pthread_key_create            sim_posix_key_create
+#define pthread_setspecific           sim_posix_setspecific
+#define pthread_getspecific           sim_posix_getspecific
+#define prctl                         sim_posix_prctl
 #define setpriority(which, who, nice) sim_posix_setpriority((int)(which), (int)(who), (nice))
-#define pthread_mutex_init sim_posix_mutex_init
-#define pthread_mutex_lock sim_posix_mutex_lock
-#define pthread_mutex_trylock sim_posix_mutex_trylock
-#define pthread_mutex_unlock sim_posix_mutex_unlock
-#define pthread_cond_init sim_posix_cond_init
-#define pthread_cond_wait sim_posix_cond_wait
-#define pthread_cond_timedwait sim_posix_cond_timedwait
-#define pthread_cond_signal sim_posix_cond_signal
-#define pthread_cond_broadcast sim_posix_cond_broadcast
-#define pthread_rwlock_init sim_posix_rwlock_init
-#define pthread_rwlock_rdlock sim_posix_rwlock_rdlock
-#define pthread_rwlock_tryrdlock sim_posix_rwlock_tryrdlock
-#define pthread_rwlock_trywrlock sim_posix_rwlock_trywrlock
-#define pthread_rwlock_wrlock sim_posix_rwlock_wrlock
-#define pthread_rwlock_unlock sim_posix_rwlock_unlock
-#define sem_init sim_posix_sem_init
-#define sem_wait sim_posix_sem_wait
-#define sem_clockwait sim_posix_sem_clockwait
-#define sem_post sim_posix_sem_post
-#define sem_getvalue sim_posix_sem_getvalue
-#define clock_gettime sim_posix_clock_gettime
-#define clock_nanosleep sim_posix_clock_nanosleep
-#ifndef nanosleep   /* the fake Mach has its own */
+#define pthread_mutex_init            sim_posix_mutex_init
+#define pthread_mutex_lock            sim_posix_mutex_lock
+#define pthread_mutex_trylock         sim_posix_mutex_trylock
+#define pthread_mutex_unlock          sim_posix_mutex_unlock
+#define pthread_cond_init             sim_posix_cond_init
+#define pthread_cond_wait             sim_posix_cond_wait
+#define pthread_cond_timedwait        sim_posix_cond_timedwait
+#define pthread_cond_signal           sim_posix_cond_signal
+#define pthread_cond_broadcast        sim_posix_cond_broadcast
+#define pthread_rwlock_init           sim_posix_rwlock_init
+#define pthread_rwlock_rdlock         sim_posix_rwlock_rdlock
+#define pthread_rwlock_tryrdlock      sim_posix_rwlock_tryrdlock
+#define pthread_rwlock_trywrlock      sim_posix_rwlock_trywrlock
+#define pthread_rwlock_wrlock         sim_posix_rwlock_wrlock
+#define pthread_rwlock_unlock         sim_posix_rwlock_unlock
+#define sem_init                      sim_posix_sem_init
+#define sem_wait                      sim_posix_sem_wait
+#define sem_clockwait                 sim_posix_sem_clockwait
+#define sem_post                      sim_posix_sem_post
+#define sem_getvalue                  sim_posix_sem_getvalue
+#define clock_gettime                 sim_posix_clock_gettime
+#define clock_nanosleep               sim_posix_clock_nanosleep
+#ifndef nanosleep /* the fake Mach has its own */
 #define nanosleep sim_posix_nanosleep
 #endif
-#define eventfd sim_posix_eventfd
-#define eventfd_write sim_posix_eventfd_write
-#define ppoll sim_posix_ppoll
-#define timerfd_create sim_posix_timerfd_create
+#define eventfd         sim_posix_eventfd
+#define eventfd_write   sim_posix_eventfd_write
+#define ppoll           sim_posix_ppoll
+#define timerfd_create  sim_posix_timerfd_create
 #define timerfd_settime sim_posix_timerfd_settime
-#define read sim_posix_read
-#define sched_yield sim_posix_yield
-#define getpid sim_posix_getpid
-#define syscall sim_posix_syscall
-#define dlopen sim_posix_dlopen
+#define read            sim_posix_read
+#define sched_yield     sim_posix_yield
+#define getpid          sim_posix_getpid
+#define syscall         sim_posix_syscall
+#define dlopen          sim_posix_dlopen
 #endif
 
 #endif

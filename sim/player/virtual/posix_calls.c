@@ -90,7 +90,7 @@ pid_t sim_posix_getpid(void)
 
 /* ---- events */
 
-enum { EVENTS = 1024, FIRST_EVENT = 1 << 24 };   /* numbers that no descriptor of the process has */
+enum { EVENTS = 1024, FIRST_EVENT = 1 << 24 }; /* numbers that no descriptor of the process has */
 static struct sim_sem events[EVENTS];
 static int event_count;
 
@@ -139,7 +139,7 @@ int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patie
 /* ---- devices */
 
 enum { TIMERS = 65536, FIRST_TIMER = FIRST_EVENT + EVENTS };
-static uint64_t timers[TIMERS];                  /* what a read of it takes, ns */
+static uint64_t timers[TIMERS]; /* what a read of it takes, ns */
 static int timer_count;
 
 int sim_posix_timerfd_create(int clock, int flags)
@@ -216,8 +216,7 @@ long sim_posix_syscall(long number, ...)
     case SYS_gettid: return (long)sim_self()->tid;
     case SYS_sched_yield: return sim_posix_yield();
     case SYS_nanosleep: return sim_posix_clock_nanosleep(CLOCK_MONOTONIC, 0, (void *)a[0], NULL);
-    case SYS_clock_nanosleep:
-        return sim_posix_clock_nanosleep((clockid_t)a[0], (int)a[1], (void *)a[2], NULL);
+    case SYS_clock_nanosleep: return sim_posix_clock_nanosleep((clockid_t)a[0], (int)a[1], (void *)a[2], NULL);
     case SYS_clock_gettime: return sim_posix_clock_gettime((clockid_t)a[0], (void *)a[1]);
     case SYS_getrusage: return usage((void *)a[1]);
     case SYS_tgkill: return is_other_thread((uint32_t)a[1]) ? 0 : failed(ESRCH);

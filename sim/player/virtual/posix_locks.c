@@ -26,10 +26,22 @@ static void *held(void *space, size_t bytes)
     return object ? object : made(space, bytes);
 }
 
-static struct sim_mutex *mutex(pthread_mutex_t *m) { return held(m, sizeof(struct sim_mutex)); }
-static struct sim_cond *cond(pthread_cond_t *c) { return held(c, sizeof(struct sim_cond)); }
-static struct sim_rwlock *rwlock(pthread_rwlock_t *l) { return held(l, sizeof(struct sim_rwlock)); }
-static struct sim_sem *sem(sem_t *s) { return held(s, sizeof(struct sim_sem)); }
+static struct sim_mutex *mutex(pthread_mutex_t *m)
+{
+    return held(m, sizeof(struct sim_mutex));
+}
+static struct sim_cond *cond(pthread_cond_t *c)
+{
+    return held(c, sizeof(struct sim_cond));
+}
+static struct sim_rwlock *rwlock(pthread_rwlock_t *l)
+{
+    return held(l, sizeof(struct sim_rwlock));
+}
+static struct sim_sem *sem(sem_t *s)
+{
+    return held(s, sizeof(struct sim_sem));
+}
 
 /* ---- mutexes */
 

@@ -1,9 +1,9 @@
 #include "engine/capture/guard.h"
 #include "engine/capture/thread.h"
 #include "sim/kernel/fiber.h"
-#include "sim/runtime/others.h"
 #include "sim/player/virtual/posix.h"
 #include "sim/player/virtual/virtual.h"
+#include "sim/runtime/others.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,10 @@ enum { STACK_BYTES = 16 << 20, SWITCH_NS = 1000, SCHEDULE = 1, COSTS, SCENARIO, 
 /* Beyond the scenario's end the player and the engine have some steps to take yet. */
 #define SPARE_NS UINT64_C(60000000000)
 
-struct played { int argc; char **argv; };
+struct played {
+    int argc;
+    char **argv;
+};
 
 static void *play(void *p)
 {
@@ -47,9 +50,11 @@ int sim_virtual_child(int argc, char **argv)
         return refuse(argv[COSTS], "expected costs");
     if (sim_scenario_read(argv[SCENARIO], &scenario, why, sizeof why) != STROBE_OK)
         return refuse("scenario", why);
-    struct sim_kernel_options options = {.seed = strtoull(argv[SEED], NULL, 10), .cores = scenario->cores,
+    struct sim_kernel_options options = {.seed = strtoull(argv[SEED], NULL, 10),
+                                         .cores = scenario->cores,
                                          .schedule = (enum sim_schedule)strtoul(argv[SCHEDULE], NULL, 10),
-                                         .switch_ns = SWITCH_NS, .limit_ns = scenario->duration_ns + SPARE_NS};
+                                         .switch_ns = SWITCH_NS,
+                                         .limit_ns = scenario->duration_ns + SPARE_NS};
     struct played played = {argc - COSTS, argv + COSTS};
     uint32_t busy = scenario->busy;
     sim_scenario_free(scenario);

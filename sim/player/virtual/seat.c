@@ -35,9 +35,7 @@ static void prepare(void *library)
 }
 
 /* Its library is not there yet: see prepare. */
-void sim_virtual_locals(void)
-{
-}
+void sim_virtual_locals(void) {}
 
 /* ---- the engine ---- */
 
@@ -90,6 +88,9 @@ static void end_netease(void)
     strobe_netease_stop(NULL);
 }
 
-const struct sim_real_seat sim_real_seat = {.prepare = prepare, .begin = begin, .end = strobe_art_stop,
-                                            .begin_netease = begin_netease, .end_netease = end_netease,
+const struct sim_real_seat sim_real_seat = {.prepare = prepare,
+                                            .begin = begin,
+                                            .end = strobe_art_stop,
+                                            .begin_netease = begin_netease,
+                                            .end_netease = end_netease,
                                             .charged_ns = sim_virtual_charged_ns};

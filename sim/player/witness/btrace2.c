@@ -2,8 +2,8 @@
  * (engine/trace/import/btrace/btrace2.h tells their form). Enters are kept by depth of their frame, as the methods
  * would in local variables. Threads go by their number in the run: kernel ids need not fit a record's 15 bits here. */
 #include "engine/trace/import/btrace/btrace2.h"
-#include "sim/policy/btrace2_claims.h"
 #include "sim/player/witness/witness.h"
+#include "sim/policy/btrace2_claims.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -13,14 +13,21 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { BUFFER_BYTES = 500000000 };       /* the original's default */
+enum { BUFFER_BYTES = 500000000 }; /* the original's default */
 
-struct entered { uint32_t depth; uint64_t time_ns; };
-struct thread { uint32_t number; struct entered *at; size_t count, room; };
+struct entered {
+    uint32_t depth;
+    uint64_t time_ns;
+};
+struct thread {
+    uint32_t number;
+    struct entered *at;
+    size_t count, room;
+};
 
 static struct {
     unsigned char *buffer;
-    _Atomic uint64_t offset;             /* drawn: may run past the buffer */
+    _Atomic uint64_t offset; /* drawn: may run past the buffer */
     struct strobe_btrace2_header head;
     char path[4096];
 } btrace2;
@@ -44,8 +51,8 @@ static bool open_buffer(const char *const *names, uint32_t count, const char *pa
     btrace2.buffer = p;
     atomic_init(&btrace2.offset, STROBE_BTRACE2_HEADER_BYTES);
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    btrace2.head = (struct strobe_btrace2_header){.version = STROBE_BTRACE2_VERSION, .first_ns = now, .begin_ns = now,
-                                                  .boottime_ns = clock_ns(CLOCK_BOOTTIME)};
+    btrace2.head = (struct strobe_btrace2_header){
+        .version = STROBE_BTRACE2_VERSION, .first_ns = now, .begin_ns = now, .boottime_ns = clock_ns(CLOCK_BOOTTIME)};
     return true;
 }
 
@@ -87,8 +94,8 @@ static void enter(void *thread, uint32_t id, uint32_t depth)
 static void record(struct thread *t, uint32_t id, uint64_t begin_ns)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC), word[2];
-    struct strobe_btrace2_record r = {.start_ns = begin_ns - btrace2.head.first_ns, .duration_ns = now - begin_ns,
-                                      .tid = t->number, .method = id};
+    struct strobe_btrace2_record r = {
+        .start_ns = begin_ns - btrace2.head.first_ns, .duration_ns = now - begin_ns, .tid = t->number, .method = id};
     if (r.duration_ns <= SIM_BTRACE2_THRESHOLD_NS || !strobe_btrace2_pack(&r, word))
         return;
     uint64_t at = atomic_fetch_add_explicit(&btrace2.offset, sizeof word, memory_order_relaxed);
@@ -148,7 +155,14 @@ static bool close_buffer(char *why, size_t why_bytes)
 _Static_assert(sizeof btrace2.head == STROBE_BTRACE2_HEADER_BYTES, "a header in memory is one in a file");
 
 const struct sim_witness sim_witness_btrace2 = {
-    .policy = "btrace2", .open = open_buffer, .thread_begin = thread_begin, .thread_end = thread_end, .enter = enter,
-    .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .policy = "btrace2",
+    .open = open_buffer,
+    .thread_begin = thread_begin,
+    .thread_end = thread_end,
+    .enter = enter,
+    .leave = leave,
+    .throws = throws,
+    .message_begin = message_begin,
+    .message_end = message_end,
     .close = close_buffer,
 };

@@ -45,8 +45,9 @@ static bool open_matrix(const char *const *names, uint32_t count, const char *pa
     snprintf(matrix.path, sizeof matrix.path, "%s", path);
     matrix.head.base_ns = now_ns();
     strobe_matrix_clock_open(&matrix.clock, matrix.head.base_ns, true);
-    if (memory && strobe_matrix_log_open(&matrix.log, memory, bytes, STROBE_MATRIX_ENTRIES_DEFAULT, &matrix.clock) ==
-                      STROBE_OK && pthread_create(&clock, NULL, keep_clock, NULL) == 0)
+    if (memory &&
+        strobe_matrix_log_open(&matrix.log, memory, bytes, STROBE_MATRIX_ENTRIES_DEFAULT, &matrix.clock) == STROBE_OK &&
+        pthread_create(&clock, NULL, keep_clock, NULL) == 0)
         return true;
     snprintf(why, why_bytes, "matrix: no memory for its log, or no thread for its clock");
     return false;
@@ -117,7 +118,14 @@ static bool close_matrix(char *why, size_t why_bytes)
 }
 
 const struct sim_witness sim_witness_matrix = {
-    .policy = "matrix", .open = open_matrix, .thread_begin = thread_begin, .thread_end = thread_end, .enter = enter,
-    .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
+    .policy = "matrix",
+    .open = open_matrix,
+    .thread_begin = thread_begin,
+    .thread_end = thread_end,
+    .enter = enter,
+    .leave = leave,
+    .throws = throws,
+    .message_begin = message_begin,
+    .message_end = message_end,
     .close = close_matrix,
 };

@@ -1,8 +1,8 @@
 /* RheaTrace 1.0 in the played process: marks of methods, of all threads or the main one alone, through the engine's
  * part of the atrace proxy into its ring (engine/method/atrace.h). What is left is RheaTrace's raw log. */
 #include "engine/method/rhea_log.h"
-#include "sim/policy/rhea_claims.h"
 #include "sim/player/witness/witness.h"
+#include "sim/policy/rhea_claims.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,8 +53,7 @@ static bool open_ring(const char *const *names, const char *path, bool main_only
     if (memory != MAP_FAILED) {
         strobe_packet_ring_create(memory, STROBE_PACKET_SLOTS_MOST);
         if (strobe_packet_ring_open(memory, bytes, &ring) == STROBE_OK) {
-            strobe_atrace_begin(&rhea.atrace, &ring, &system, (uint32_t)getpid(), clock_ns(CLOCK_MONOTONIC),
-                                main_only);
+            strobe_atrace_begin(&rhea.atrace, &ring, &system, (uint32_t)getpid(), clock_ns(CLOCK_MONOTONIC), main_only);
             return true;
         }
     }
@@ -134,9 +133,9 @@ static void read_begin(void *thread, const char *method)
     char path[LABEL_BYTES / 2], label[LABEL_BYTES];
     (void)thread;
     int n = snprintf(path, sizeof path, "/data/%s", method);
-    size_t bytes = strobe_atrace_label(label, sizeof label, "read", path,
-                                       (size_t)n < sizeof path ? (size_t)n : sizeof path - 1, STROBE_ATRACE_NONE,
-                                       STROBE_ATRACE_NONE);
+    size_t bytes =
+        strobe_atrace_label(label, sizeof label, "read", path, (size_t)n < sizeof path ? (size_t)n : sizeof path - 1,
+                            STROBE_ATRACE_NONE, STROBE_ATRACE_NONE);
     strobe_atrace_mark(&rhea.atrace, STROBE_ATRACE_BEGIN, label, bytes);
 }
 
@@ -165,13 +164,31 @@ static bool close_log(char *why, size_t why_bytes)
 }
 
 const struct sim_witness sim_witness_rheatrace = {
-    .policy = "rheatrace", .open = open_all, .thread_begin = thread_begin, .thread_end = thread_end, .enter = enter,
-    .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
-    .read_begin = read_begin, .read_end = read_end, .close = close_log,
+    .policy = "rheatrace",
+    .open = open_all,
+    .thread_begin = thread_begin,
+    .thread_end = thread_end,
+    .enter = enter,
+    .leave = leave,
+    .throws = throws,
+    .message_begin = message_begin,
+    .message_end = message_end,
+    .read_begin = read_begin,
+    .read_end = read_end,
+    .close = close_log,
 };
 
 const struct sim_witness sim_witness_rheatrace_main = {
-    .policy = "rheatrace-main", .open = open_main, .thread_begin = thread_begin, .thread_end = thread_end,
-    .enter = enter, .leave = leave, .throws = throws, .message_begin = message_begin, .message_end = message_end,
-    .read_begin = read_begin, .read_end = read_end, .close = close_log,
+    .policy = "rheatrace-main",
+    .open = open_main,
+    .thread_begin = thread_begin,
+    .thread_end = thread_end,
+    .enter = enter,
+    .leave = leave,
+    .throws = throws,
+    .message_begin = message_begin,
+    .message_end = message_end,
+    .read_begin = read_begin,
+    .read_end = read_end,
+    .close = close_log,
 };

@@ -7,9 +7,9 @@
 
 /* matrix: this, and then `count` entries (engine/store/matrix_entry.h). */
 struct sim_witness_matrix {
-    uint64_t base_ns;            /* CLOCK_MONOTONIC when the log's clock was 0 */
+    uint64_t base_ns; /* CLOCK_MONOTONIC when the log's clock was 0 */
     uint64_t count, lost;
-    uint32_t tid;                /* 0: no main thread has come */
+    uint32_t tid; /* 0: no main thread has come */
     char name[32];
 };
 

@@ -23,8 +23,8 @@ bool capture_begin(struct contract *c, const struct strobe_config *config, struc
     return capture_begin_by(c, config, &sim_detour, out);
 }
 
-bool capture_begin_by(struct contract *c, const struct strobe_config *config,
-                      const struct strobe_inline_hooker *hooker, struct capture *out)
+bool capture_begin_by(struct contract *c, const struct strobe_config *config, const struct strobe_inline_hooker *hooker,
+                      struct capture *out)
 {
     static int number;
     char why[512] = "";
@@ -33,8 +33,8 @@ bool capture_begin_by(struct contract *c, const struct strobe_config *config,
     if (!CHECK(c, strobe_session_create(out->path, config, NULL, 1, &out->session) == STROBE_OK, "%s", out->path))
         return false;
     strobe_session_unmap(&out->session);
-    struct strobe_art_options o = {.session_path = out->path, .library = c->art.library_name, .api = c->art.api,
-                                   .hooker = hooker};
+    struct strobe_art_options o = {
+        .session_path = out->path, .library = c->art.library_name, .api = c->art.api, .hooker = hooker};
     enum strobe_status status = strobe_art_start(c->art.vm, &o, &out->status, why, sizeof why);
     if (!CHECK(c, status == STROBE_OK, "%s", why))
         unlink(out->path);
@@ -51,8 +51,8 @@ static uint64_t check_accounts(const struct capture *k)
         for (uint32_t kind = 0; kind < STROBE_KIND_COUNT; kind++) {
             struct strobe_account *a = &t->account[kind];
             CHECK(k->contract,
-                  strobe_account_requests(a) == a->sampled + a->gated + a->paused + a->reentrant + a->unwind_failed +
-                                                    a->dropped,
+                  strobe_account_requests(a) ==
+                      a->sampled + a->gated + a->paused + a->reentrant + a->unwind_failed + a->dropped,
                   "%s of %s: %llu requests", strobe_kind_name(kind), t->name,
                   (unsigned long long)strobe_account_requests(a));
             sampled += a->sampled;

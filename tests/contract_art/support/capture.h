@@ -9,7 +9,7 @@ struct capture {
     struct contract *contract;
     struct strobe_art_status status;
     char path[64];
-    struct strobe_session session;   /* after capture_end: a view of it */
+    struct strobe_session session; /* after capture_end: a view of it */
     bool open;
 };
 
@@ -20,8 +20,8 @@ void capture_config(struct strobe_config *config);
 bool capture_begin(struct contract *c, const struct strobe_config *config, struct capture *out);
 
 /* The same by an inline hooker of the case's choice, or none. */
-bool capture_begin_by(struct contract *c, const struct strobe_config *config,
-                      const struct strobe_inline_hooker *hooker, struct capture *out);
+bool capture_begin_by(struct contract *c, const struct strobe_config *config, const struct strobe_inline_hooker *hooker,
+                      struct capture *out);
 
 /* Ends it, checks that its accounts are whole, and opens the session. */
 void capture_end(struct capture *k);

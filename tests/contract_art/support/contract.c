@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 static const struct contract_case *const groups[] = {
-    contract_cases_symbols,  contract_cases_stack,  contract_cases_suspend, contract_cases_monitor,
-    contract_cases_handover, contract_cases_heap,   contract_cases_park,    contract_cases_thread,
-    contract_cases_hook,     contract_cases_engine, contract_cases_waits,   contract_cases_life,
-    contract_cases_stress,   contract_cases_without, contract_cases_dex,    contract_cases_code, contract_cases_jni,
-    contract_cases_visitor,  contract_cases_sampling, contract_cases_held,  contract_cases_wakers,
-    contract_cases_order,    contract_cases_netease,
+    contract_cases_symbols,  contract_cases_stack,   contract_cases_suspend,  contract_cases_monitor,
+    contract_cases_handover, contract_cases_heap,    contract_cases_park,     contract_cases_thread,
+    contract_cases_hook,     contract_cases_engine,  contract_cases_waits,    contract_cases_life,
+    contract_cases_stress,   contract_cases_without, contract_cases_dex,      contract_cases_code,
+    contract_cases_jni,      contract_cases_visitor, contract_cases_sampling, contract_cases_held,
+    contract_cases_wakers,   contract_cases_order,   contract_cases_netease,
 };
 
 enum { CASE_SECONDS = 60, SKIPPED = 77, PLACES = 4, PLACES_MAX = 16, AGAIN_MAX = 16 };
@@ -61,12 +61,16 @@ _Noreturn static void run_here(struct contract *c, const struct contract_case *k
     const char *offence = window_offence();
     CHECK(c, !offence, "%s was called while a thread was held", offence);
     fflush(NULL);
-    _exit(c->failures != 0);   /* a genuine runtime's own end is no matter of ours */
+    _exit(c->failures != 0); /* a genuine runtime's own end is no matter of ours */
 }
 
 /* ---- many cases, several at a time ---- */
 
-struct place { const struct contract_case *now; pid_t pid; FILE *said; };
+struct place {
+    const struct contract_case *now;
+    pid_t pid;
+    FILE *said;
+};
 
 struct table {
     const struct contract *contract;
@@ -177,8 +181,7 @@ static bool wanted(const struct contract *c, const struct contract_case *k, char
 {
     bool genuine = strncmp(c->runtime, "fake", 4) != 0;
     if ((genuine && k->needs & (CONTRACT_FAKE | CONTRACT_INLINED)) ||
-        (c->options.interpreted && k->needs & CONTRACT_QUICK) ||
-        (!c->options.inlined && k->needs & CONTRACT_INLINED))
+        (c->options.interpreted && k->needs & CONTRACT_QUICK) || (!c->options.inlined && k->needs & CONTRACT_INLINED))
         return false;
     for (int i = 0; i < count; i++)
         if (!strcmp(names[i], k->name))

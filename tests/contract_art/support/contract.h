@@ -15,11 +15,11 @@
 #include <stdio.h>
 
 enum contract_need {
-    CONTRACT_FAKE = 1,           /* looks behind what a tracer can see, or has happen what genuine ones seldom do */
-    CONTRACT_QUICK = 2,          /* quick frames */
+    CONTRACT_FAKE = 1,  /* looks behind what a tracer can see, or has happen what genuine ones seldom do */
+    CONTRACT_QUICK = 2, /* quick frames */
     CONTRACT_INLINED = 4,
-    CONTRACT_STOPPED = 8,        /* runs before a runtime is started */
-    CONTRACT_HEAVY = 16,         /* takes more than about 100 ms of processor time: see run.sh for where it runs */
+    CONTRACT_STOPPED = 8, /* runs before a runtime is started */
+    CONTRACT_HEAVY = 16,  /* takes more than about 100 ms of processor time: see run.sh for where it runs */
 };
 
 struct contract {
@@ -31,9 +31,9 @@ struct contract {
 };
 
 struct contract_case {
-    const char *name;            /* states a property */
+    const char *name; /* states a property */
     void (*run)(struct contract *);
-    unsigned needs;              /* enum contract_need */
+    unsigned needs; /* enum contract_need */
 };
 
 /* Each file of cases ends with an entry of name NULL. */

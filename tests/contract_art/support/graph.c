@@ -7,26 +7,55 @@ enum { TOLD = 5, NAMES = 512, NAME_BYTES = 96 };
 
 /* Who calls whom, by class and name. Whom nobody calls begins a thread, or is called by native code that does. */
 static const char *const calls[][2] = {
-    {"", "Stress.run"}, {"", "Worker.run"}, {"", "Main.deep"}, {"", "Main.alloc"}, {"", "Main.shapes"},
-    {"", "Main.spawn"}, {"", "Main.thrower"}, {"", "Main.busy"}, {"", "Main.contend"}, {"", "Main.a"},
+    {"", "Stress.run"},
+    {"", "Worker.run"},
+    {"", "Main.deep"},
+    {"", "Main.alloc"},
+    {"", "Main.shapes"},
+    {"", "Main.spawn"},
+    {"", "Main.thrower"},
+    {"", "Main.busy"},
+    {"", "Main.contend"},
+    {"", "Main.a"},
     {"", "Main.<clinit>"},
-    {"", "sun.misc.Unsafe.park"}, {"", "sun.misc.Unsafe.unpark"}, {"", "java.lang.Object.notify"},
-    {"", "java.lang.Object.notifyAll"}, {"", "java.lang.Object.wait"}, {"", "java.lang.Thread.join"},
-    {"", "java.lang.Thread.currentThread"}, {"", "java.lang.Thread.<init>"},
-    {"Main.sample", "Main.a"}, {"Main.sample", "Main.thrower"}, {"Main.sample", "Main.busy"},
-    {"Main.sample", "Main.alloc"}, {"Main.sample", "Main.deep"},
+    {"", "sun.misc.Unsafe.park"},
+    {"", "sun.misc.Unsafe.unpark"},
+    {"", "java.lang.Object.notify"},
+    {"", "java.lang.Object.notifyAll"},
+    {"", "java.lang.Object.wait"},
+    {"", "java.lang.Thread.join"},
+    {"", "java.lang.Thread.currentThread"},
+    {"", "java.lang.Thread.<init>"},
+    {"Main.sample", "Main.a"},
+    {"Main.sample", "Main.thrower"},
+    {"Main.sample", "Main.busy"},
+    {"Main.sample", "Main.alloc"},
+    {"Main.sample", "Main.deep"},
     {"Main.sample", "java.lang.Object.wait"},
-    {"Stress.run", "Main.<clinit>"}, {"Main.<clinit>", "java.lang.Object.<init>"},
-    {"Stress.run", "Main.a"}, {"Main.a", "Main.b"}, {"Main.b", "Main.c"}, {"Main.c", "Main.busy"},
-    {"Stress.run", "Main.contend"}, {"Main.contend", "Main.busy"},
-    {"Stress.run", "Main.alloc"}, {"Main.alloc", "Square.<init>"}, {"Square.<init>", "Shape.<init>"},
+    {"Stress.run", "Main.<clinit>"},
+    {"Main.<clinit>", "java.lang.Object.<init>"},
+    {"Stress.run", "Main.a"},
+    {"Main.a", "Main.b"},
+    {"Main.b", "Main.c"},
+    {"Main.c", "Main.busy"},
+    {"Stress.run", "Main.contend"},
+    {"Main.contend", "Main.busy"},
+    {"Stress.run", "Main.alloc"},
+    {"Main.alloc", "Square.<init>"},
+    {"Square.<init>", "Shape.<init>"},
     {"Shape.<init>", "java.lang.Object.<init>"},
-    {"Stress.run", "Main.waitMs"}, {"Main.waitMs", "java.lang.Object.wait"},
+    {"Stress.run", "Main.waitMs"},
+    {"Main.waitMs", "java.lang.Object.wait"},
     {"java.lang.Object.wait", "java.lang.Object.wait"},
-    {"Stress.run", "Main.deep"}, {"Main.deep", "Main.deep"}, {"Main.deep", "Main.sample"},
-    {"Stress.run", "Stress.overflowCaught"}, {"Stress.overflowCaught", "Stress.overflow"},
-    {"Stress.overflow", "Stress.overflow"}, {"Stress.overflow", "java.lang.StackOverflowError.<init>"},
-    {"Stress.run", "Main.thrower"}, {"Main.thrower", "java.lang.ArithmeticException.<init>"},
+    {"Stress.run", "Main.deep"},
+    {"Main.deep", "Main.deep"},
+    {"Main.deep", "Main.sample"},
+    {"Stress.run", "Stress.overflowCaught"},
+    {"Stress.overflowCaught", "Stress.overflow"},
+    {"Stress.overflow", "Stress.overflow"},
+    {"Stress.overflow", "java.lang.StackOverflowError.<init>"},
+    {"Stress.run", "Main.thrower"},
+    {"Main.thrower", "java.lang.ArithmeticException.<init>"},
     {"java.lang.ArithmeticException.<init>", "java.lang.RuntimeException.<init>"},
     {"java.lang.RuntimeException.<init>", "java.lang.Exception.<init>"},
     {"java.lang.Exception.<init>", "java.lang.Throwable.<init>"},
@@ -34,11 +63,16 @@ static const char *const calls[][2] = {
     {"java.lang.Throwable.<init>", "java.lang.Throwable.nativeFillInStackTrace"},
     {"java.lang.Throwable.<init>", "java.lang.Throwable.fillInStackTrace"},
     {"java.lang.Throwable.fillInStackTrace", "java.lang.Throwable.nativeFillInStackTrace"},
-    {"Main.shapes", "Square.<init>"}, {"Main.shapes", "Main.viaVirtual"}, {"Main.viaVirtual", "Square.area"},
+    {"Main.shapes", "Square.<init>"},
+    {"Main.shapes", "Main.viaVirtual"},
+    {"Main.viaVirtual", "Square.area"},
     {"Square.area", "Main.sample"},
-    {"Worker.run", "Main.a"}, {"Worker.run", "Main.contend"},
-    {"Main.spawn", "Worker.<init>"}, {"Worker.<init>", "java.lang.Thread.<init>"},
-    {"java.lang.Thread.<init>", "java.lang.Object.<init>"}, {"Main.spawn", "java.lang.Thread.start"},
+    {"Worker.run", "Main.a"},
+    {"Worker.run", "Main.contend"},
+    {"Main.spawn", "Worker.<init>"},
+    {"Worker.<init>", "java.lang.Thread.<init>"},
+    {"java.lang.Thread.<init>", "java.lang.Object.<init>"},
+    {"Main.spawn", "java.lang.Thread.start"},
     {"java.lang.Thread.start", "java.lang.Thread.nativeCreate"},
 };
 
@@ -55,8 +89,14 @@ static void plain(const char *pretty, size_t length, char *out)
 }
 
 /* The session's named addresses, in order of address. */
-struct named { uint64_t address; char name[NAME_BYTES]; };
-struct names { struct named at[NAMES]; size_t count; };
+struct named {
+    uint64_t address;
+    char name[NAME_BYTES];
+};
+struct names {
+    struct named at[NAMES];
+    size_t count;
+};
 
 static int by_address(const void *a, const void *b)
 {
@@ -94,7 +134,7 @@ struct check {
     const struct capture *k;
     struct names names;
     struct graph_tally tally;
-    unsigned char *seen;             /* by stack id: 1 right, 2 wrong */
+    unsigned char *seen; /* by stack id: 1 right, 2 wrong */
     uint32_t seen_count;
 };
 

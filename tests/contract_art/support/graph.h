@@ -4,7 +4,9 @@
 
 #include "tests/contract_art/support/capture.h"
 
-struct graph_tally { uint64_t records, stacks, cut, wrong; };   /* stacks: different ones */
+struct graph_tally {
+    uint64_t records, stacks, cut, wrong;
+}; /* stacks: different ones */
 
 /* Checks each stack of a session, but those of its main thread, which play no part, against who calls whom. The first
  * that are wrong are told on standard error. */

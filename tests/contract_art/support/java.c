@@ -7,11 +7,17 @@
 
 /* Places in the table of a JNIEnv (JNI specification, chapter 4), beyond those that the engine uses. */
 enum {
-    ALLOC_OBJECT = 27, IS_SAME = 24, IS_INSTANCE = 32, NEW_WEAK = 226, MONITOR_ENTER = 217, MONITOR_EXIT = 218,
-    CALL_OBJECT = 36, CALL_STATIC_OBJECT = 116,          /* with an array of arguments; each type three further */
+    ALLOC_OBJECT = 27,
+    IS_SAME = 24,
+    IS_INSTANCE = 32,
+    NEW_WEAK = 226,
+    MONITOR_ENTER = 217,
+    MONITOR_EXIT = 218,
+    CALL_OBJECT = 36,
+    CALL_STATIC_OBJECT = 116, /* with an array of arguments; each type three further */
 };
 
-#define CALL(type) type (*)(struct strobe_jni *, void *, strobe_jmethod, const union strobe_jvalue *)
+#define CALL(type)           type (*)(struct strobe_jni *, void *, strobe_jmethod, const union strobe_jvalue *)
 #define AT(env, place, type) ((type)(uintptr_t)strobe_jni_at(env, (enum strobe_jni_place)(place)))
 
 typedef int (*on_object)(struct strobe_jni *, strobe_jobject);
@@ -61,8 +67,8 @@ union strobe_jvalue java_static(struct strobe_jni *env, const char *class, const
     return value;
 }
 
-union strobe_jvalue java_virtual(struct strobe_jni *env, strobe_jobject object, const char *name,
-                                 const char *signature, const union strobe_jvalue *arguments)
+union strobe_jvalue java_virtual(struct strobe_jni *env, strobe_jobject object, const char *name, const char *signature,
+                                 const union strobe_jvalue *arguments)
 {
     strobe_jclass c = AT(env, STROBE_JNI_GET_OBJECT_CLASS, to_object)(env, object);
     strobe_jmethod m = strobe_jni_method(env, c, name, signature);
@@ -102,12 +108,18 @@ void java_drop(struct strobe_jni *env, strobe_jobject global)
 
 bool java_same(struct strobe_jni *env, strobe_jobject a, strobe_jobject b)
 {
-    return AT(env, IS_SAME, uint8_t (*)(struct strobe_jni *, strobe_jobject, strobe_jobject))(env, a, b);
+    return AT(env, IS_SAME, uint8_t(*)(struct strobe_jni *, strobe_jobject, strobe_jobject))(env, a, b);
 }
 
-int java_enter(struct strobe_jni *env, strobe_jobject object) { return AT(env, MONITOR_ENTER, on_object)(env, object); }
+int java_enter(struct strobe_jni *env, strobe_jobject object)
+{
+    return AT(env, MONITOR_ENTER, on_object)(env, object);
+}
 
-int java_exit(struct strobe_jni *env, strobe_jobject object) { return AT(env, MONITOR_EXIT, on_object)(env, object); }
+int java_exit(struct strobe_jni *env, strobe_jobject object)
+{
+    return AT(env, MONITOR_EXIT, on_object)(env, object);
+}
 
 void java_wait(struct strobe_jni *env, strobe_jobject object, int64_t ms)
 {
@@ -122,17 +134,18 @@ void java_notify(struct strobe_jni *env, strobe_jobject object, bool all)
 bool java_holds(struct strobe_jni *env, strobe_jobject object)
 {
     return java_static(env, "java/lang/Thread", "holdsLock", "(Ljava/lang/Object;)Z",
-                       &(union strobe_jvalue){.l = object}).i;
+                       &(union strobe_jvalue){.l = object})
+        .i;
 }
 
 bool java_thrown(struct strobe_jni *env, const char *class)
 {
-    strobe_jobject e = AT(env, STROBE_JNI_EXCEPTION_OCCURRED, strobe_jobject (*)(struct strobe_jni *))(env);
+    strobe_jobject e = AT(env, STROBE_JNI_EXCEPTION_OCCURRED, strobe_jobject(*)(struct strobe_jni *))(env);
     if (!e)
         return false;
     AT(env, STROBE_JNI_EXCEPTION_CLEAR, void (*)(struct strobe_jni *))(env);
     strobe_jclass c = strobe_jni_find_class(env, class);
-    bool is = c && AT(env, IS_INSTANCE, uint8_t (*)(struct strobe_jni *, strobe_jobject, strobe_jclass))(env, e, c);
+    bool is = c && AT(env, IS_INSTANCE, uint8_t(*)(struct strobe_jni *, strobe_jobject, strobe_jclass))(env, e, c);
     AT(env, STROBE_JNI_DELETE_LOCAL_REF, on_object)(env, e);
     return is;
 }
@@ -146,7 +159,7 @@ static void *run(void *arg)
     struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "case", NULL};
     t->tid = gettid();
     int32_t (*attach)(struct strobe_jvm *, struct strobe_jni **, void *) =
-        (int32_t (*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(t->vm,
+        (int32_t(*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(t->vm,
                                                                                                 STROBE_JVM_ATTACH);
     if (attach(t->vm, &env, &how) != STROBE_JNI_OK)
         missing("AttachCurrentThread", "");
@@ -154,7 +167,7 @@ static void *run(void *arg)
     t->running = 1;
     t->run(env, t->arg);
     t->running = 2;
-    ((int32_t (*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(t->vm, STROBE_JVM_DETACH))(t->vm);
+    ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(t->vm, STROBE_JVM_DETACH))(t->vm);
     return NULL;
 }
 
@@ -168,7 +181,10 @@ void java_thread_start(struct java_thread *t, struct strobe_jvm *vm, void (*entr
         usleep(200);
 }
 
-void java_thread_join(struct java_thread *t) { pthread_join(t->thread, NULL); }
+void java_thread_join(struct java_thread *t)
+{
+    pthread_join(t->thread, NULL);
+}
 
 void java_thread_asleep(const struct java_thread *t)
 {

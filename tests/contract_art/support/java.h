@@ -13,8 +13,8 @@
 union strobe_jvalue java_static(struct strobe_jni *env, const char *class, const char *name, const char *signature,
                                 const union strobe_jvalue *arguments);
 /* The same of an object, by its own class. */
-union strobe_jvalue java_virtual(struct strobe_jni *env, strobe_jobject object, const char *name,
-                                 const char *signature, const union strobe_jvalue *arguments);
+union strobe_jvalue java_virtual(struct strobe_jni *env, strobe_jobject object, const char *name, const char *signature,
+                                 const union strobe_jvalue *arguments);
 
 /* A new object without its constructor being run, a global reference. */
 strobe_jobject java_new(struct strobe_jni *env, const char *class);
@@ -23,7 +23,7 @@ strobe_jobject java_weak(struct strobe_jni *env, strobe_jobject object);
 void java_drop(struct strobe_jni *env, strobe_jobject global);
 bool java_same(struct strobe_jni *env, strobe_jobject a, strobe_jobject b);
 
-int java_enter(struct strobe_jni *env, strobe_jobject object);   /* 0 = done */
+int java_enter(struct strobe_jni *env, strobe_jobject object); /* 0 = done */
 int java_exit(struct strobe_jni *env, strobe_jobject object);
 void java_wait(struct strobe_jni *env, strobe_jobject object, int64_t ms);
 void java_notify(struct strobe_jni *env, strobe_jobject object, bool all);
@@ -38,8 +38,8 @@ struct java_thread {
     void (*run)(struct strobe_jni *env, void *arg);
     void *arg;
     pthread_t thread;
-    strobe_jobject peer;         /* its java.lang.Thread, once it runs; a global reference */
-    _Atomic int running;         /* 1 = attached, 2 = over */
+    strobe_jobject peer; /* its java.lang.Thread, once it runs; a global reference */
+    _Atomic int running; /* 1 = attached, 2 = over */
     _Atomic int tid;
 };
 /* Returns when it is attached. */

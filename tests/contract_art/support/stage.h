@@ -20,7 +20,7 @@ struct stage_actor {
 
 struct stage {
     struct contract *c;
-    strobe_jobject lock, other;       /* their monitors are fat, as those are that were ever waited in */
+    strobe_jobject lock, other; /* their monitors are fat, as those are that were ever waited in */
     struct capture k;
     struct stage_actor actor[STAGE_ACTORS];
     int actors;
@@ -40,8 +40,8 @@ void stage_closes(struct stage *s);
 struct stage_found {
     const struct stage *s;
     uint32_t thread;
-    enum strobe_kind kind;               /* of the scope */
-    struct strobe_record scope, wake;    /* the longest scope, and the wake at its end */
+    enum strobe_kind kind;            /* of the scope */
+    struct strobe_record scope, wake; /* the longest scope, and the wake at its end */
     int scopes, wakes;
 };
 

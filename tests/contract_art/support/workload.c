@@ -40,16 +40,15 @@ uint64_t workload_method(struct strobe_jni *env, const char *class, const char *
 
 static strobe_jfield static_field(struct strobe_jni *env, strobe_jclass class, const char *name, const char *signature)
 {
-    strobe_jfield (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) =
-        (strobe_jfield (*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)at(
-            env, STATIC_FIELD_ID);
+    strobe_jfield (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) = (strobe_jfield(*)(
+        struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)at(env, STATIC_FIELD_ID);
     return (strobe_jfield)(uintptr_t)must(find(env, class, name, signature), "static field", name);
 }
 
 int32_t workload_int(struct strobe_jni *env, const char *class, const char *field)
 {
     int32_t (*get)(struct strobe_jni *, strobe_jclass, strobe_jfield) =
-        (int32_t (*)(struct strobe_jni *, strobe_jclass, strobe_jfield))(uintptr_t)at(env, STATIC_INT);
+        (int32_t(*)(struct strobe_jni *, strobe_jclass, strobe_jfield))(uintptr_t)at(env, STATIC_INT);
     strobe_jclass c = class_of(env, class);
     return get(env, c, static_field(env, c, field, "I"));
 }
@@ -65,7 +64,7 @@ void workload_set_bool(struct strobe_jni *env, const char *class, const char *fi
 void workload_bind(struct strobe_jni *env, const char *class, const char *name, const char *signature, void *function)
 {
     int32_t (*bind)(struct strobe_jni *, strobe_jclass, const struct strobe_jni_native *, int32_t) =
-        (int32_t (*)(struct strobe_jni *, strobe_jclass, const struct strobe_jni_native *, int32_t))(uintptr_t)at(
+        (int32_t(*)(struct strobe_jni *, strobe_jclass, const struct strobe_jni_native *, int32_t))(uintptr_t)at(
             env, STROBE_JNI_REGISTER_NATIVES);
     struct strobe_jni_native native = {name, signature, function};
     must(bind(env, class_of(env, class), &native, 1) == STROBE_JNI_OK ? "" : NULL, "native method to bind:", name);
@@ -73,11 +72,10 @@ void workload_bind(struct strobe_jni *env, const char *class, const char *name, 
 
 void *workload_thread_of(struct strobe_jni *env, strobe_jobject thread)
 {
-    strobe_jfield (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) =
-        (strobe_jfield (*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)at(
-            env, STROBE_JNI_GET_FIELD_ID);
+    strobe_jfield (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) = (strobe_jfield(*)(
+        struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)at(env, STROBE_JNI_GET_FIELD_ID);
     int64_t (*get)(struct strobe_jni *, strobe_jobject, strobe_jfield) =
-        (int64_t (*)(struct strobe_jni *, strobe_jobject, strobe_jfield))(uintptr_t)at(env, STROBE_JNI_GET_LONG_FIELD);
+        (int64_t(*)(struct strobe_jni *, strobe_jobject, strobe_jfield))(uintptr_t)at(env, STROBE_JNI_GET_LONG_FIELD);
     strobe_jfield peer = find(env, class_of(env, "java/lang/Thread"), "nativePeer", "J");
     must(peer, "field", "java.lang.Thread.nativePeer");
     void *found = NULL;

@@ -26,7 +26,7 @@ struct strobe_art_runtime workload_runtime(struct contract *c);
 /* A host on this runtime whose table knows nobody yet. For the life of the process. */
 struct strobe_art_host *workload_host(struct contract *c);
 
-uint32_t workload_tid(void);         /* the kernel's id of the calling thread */
+uint32_t workload_tid(void); /* the kernel's id of the calling thread */
 void workload_pause(unsigned ms);
 
 #endif

@@ -21,18 +21,18 @@
 enum { MEMORY_BYTES = 1 << 20, STACK_BYTES = 1 << 20, SHOWN_MAX = 20, TEXT_MAX = 1 << 16 };
 
 #define STACK_LOW UINT64_C(0x16f000000)
-#define SEED UINT64_C(0x5eed)
+#define SEED      UINT64_C(0x5eed)
 
 struct rig {
     uc_engine *core;
     const char *name;
-    uint8_t *memory, *stack;                 /* of the image, at `base`; at STACK_LOW */
+    uint8_t *memory, *stack; /* of the image, at `base`; at STACK_LOW */
     uint64_t base, entry, begin_text, end_text;
     struct shadow shadow;
     struct strobe_mach_host mach;
     uint64_t steps, wrong, shown, doubtful, result;
     bool done;
-    uint8_t seen[TEXT_MAX / 4];              /* instructions that ran: 1; where a stack was wrong: 3 */
+    uint8_t seen[TEXT_MAX / 4]; /* instructions that ran: 1; where a stack was wrong: 3 */
 };
 
 _Noreturn static void die(const char *what, const char *name)
@@ -178,8 +178,7 @@ static void look(struct rig *r, uint64_t pc)
     struct strobe_window stack = {sp, STACK_LOW + STACK_BYTES, (uint64_t)(uintptr_t)r->stack - STACK_LOW, 0};
     const struct strobe_unwinder *u = &strobe_unwinder_mach;
     strobe_hold_begin(&r->mach.hold, 1, 2);
-    enum strobe_walk_end how =
-        u->stopped(&r->mach.host, &regs, &stack, &top, end, STROBE_STACK_DEPTH_MAX, &count);
+    enum strobe_walk_end how = u->stopped(&r->mach.host, &regs, &stack, &top, end, STROBE_STACK_DEPTH_MAX, &count);
     strobe_hold_claim(&r->mach.hold);
     if (!chain_only)
         how = u->resumed(&r->mach.host, &regs, &top, how, end, STROBE_STACK_DEPTH_MAX, &count);
@@ -208,7 +207,7 @@ static void step(uc_engine *core, uint64_t pc, uint32_t bytes, void *ctx)
         die("returns to where it was not called from", r->name);
     r->steps++;
     look(r, pc);
-    if (word == 0xd4200020) {    /* brk #1: set_finish */
+    if (word == 0xd4200020) { /* brk #1: set_finish */
         r->done = true;
         uc_reg_read(core, UC_ARM64_REG_X0, &r->result);
         uc_emu_stop(core);
@@ -267,7 +266,6 @@ int main(int argc, char **argv)
         free(r);
     }
     printf("%llu stacks at %llu different instructions of %d images, %llu wrong%s\n", (unsigned long long)steps,
-           (unsigned long long)different, argc - first, (unsigned long long)wrong,
-           alike ? "" : "; results differ");
+           (unsigned long long)different, argc - first, (unsigned long long)wrong, alike ? "" : "; results differ");
     return argc == first ? 2 : wrong || !alike;
 }

@@ -277,7 +277,9 @@ KEEP static double floats(double a, double b)
     return c * d + a - b;
 }
 
-struct big { uint64_t v[12]; };
+struct big {
+    uint64_t v[12];
+};
 
 KEEP static struct big make_big(uint64_t a)
 {
@@ -345,32 +347,34 @@ end:
 }
 
 /* The same pieces over and over: code that is made smaller by outlining has what it looks for. */
-#define REPEAT(n) \
-    KEEP static uint64_t alike_##n(uint64_t *v, uint64_t a) \
-    { \
-        v[0] = v[1] * 5 + (v[2] ^ a); \
-        v[3] = v[4] * 9 - (v[5] | a); \
-        v[6] += v[7] >> 3; \
-        v[1] = (v[0] << 2) ^ v[3]; \
-        v[2] = a * n; \
-        return v[6] ^ v[2]; \
+#define REPEAT(n)                                                                                                      \
+    KEEP static uint64_t alike_##n(uint64_t *v, uint64_t a)                                                            \
+    {                                                                                                                  \
+        v[0] = v[1] * 5 + (v[2] ^ a);                                                                                  \
+        v[3] = v[4] * 9 - (v[5] | a);                                                                                  \
+        v[6] += v[7] >> 3;                                                                                             \
+        v[1] = (v[0] << 2) ^ v[3];                                                                                     \
+        v[2] = a * n;                                                                                                  \
+        return v[6] ^ v[2];                                                                                            \
     }
+/* clang-format off */
 REPEAT(3) REPEAT(4) REPEAT(5) REPEAT(6)
+/* clang-format on */
 
-#define REPEAT_CALLS(n) \
-    KEEP static uint64_t alike_calls_##n(uint64_t *v, uint64_t a) \
-    { \
-        uint64_t x = alike_3(v, a + n) + alike_4(v, a ^ n); \
-        v[0] = leaf(v[1]) * 5 + (v[2] ^ a); \
-        v[3] = leaf(v[4]) * 9 - (v[5] | a); \
-        return plain(x) + n; \
+#define REPEAT_CALLS(n)                                                                                                \
+    KEEP static uint64_t alike_calls_##n(uint64_t *v, uint64_t a)                                                      \
+    {                                                                                                                  \
+        uint64_t x = alike_3(v, a + n) + alike_4(v, a ^ n);                                                            \
+        v[0] = leaf(v[1]) * 5 + (v[2] ^ a);                                                                            \
+        v[3] = leaf(v[4]) * 9 - (v[5] | a);                                                                            \
+        return plain(x) + n;                                                                                           \
     }
-REPEAT_CALLS(7) REPEAT_CALLS(8) REPEAT_CALLS(9)
+    REPEAT_CALLS(7) REPEAT_CALLS(8) REPEAT_CALLS(9)
 
 #ifdef __APPLE__
 #define SWIFT_ASYNC __attribute__((swiftasynccall, noinline))
-/* Their records' frame pointers are marked. */
-SWIFT_ASYNC static void async_inner(uint64_t *v, __attribute__((swift_async_context)) char *context)
+    /* Their records' frame pointers are marked. */
+    SWIFT_ASYNC static void async_inner(uint64_t *v, __attribute__((swift_async_context)) char *context)
 {
     v[0] += plain(v[1]) + (uint64_t)context[0];
 }
@@ -390,7 +394,7 @@ KEEP static uint64_t asynchronous(uint64_t a)
     return 0 * v[0];
 }
 #else
-KEEP static uint64_t asynchronous(uint64_t a)
+        KEEP static uint64_t asynchronous(uint64_t a)
 {
     return 0 * a;
 }

@@ -162,7 +162,7 @@ int lone_main(void)
 
 static void *work_exactly(void *argument)
 {
-    pass(1);   /* the sampler has seen all others by then */
+    pass(1); /* the sampler has seen all others by then */
     pthread_setname_np("exact");
     for (uint64_t n = 0; n < (uint64_t)argument; n++)
         one_turn(n);

@@ -1,7 +1,7 @@
 /* The least sampler there can be, which tries the host itself: two threads that allocate, and one that suspends them,
  * reads their registers and lets them go. A call may be planted between. */
-#include "tests/emulate/guest/libsystem.h"
 #include "tests/deadlock/plants.h"
+#include "tests/emulate/guest/libsystem.h"
 
 int bare_main(void);
 

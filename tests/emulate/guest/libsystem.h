@@ -42,16 +42,37 @@ extern malloc_logger_t *malloc_logger;
 
 /* ---- locks */
 
-typedef struct { uint32_t word; } os_unfair_lock;
+typedef struct {
+    uint32_t word;
+} os_unfair_lock;
 void os_unfair_lock_lock(os_unfair_lock *lock);
 bool os_unfair_lock_trylock(os_unfair_lock *lock);
 void os_unfair_lock_unlock(os_unfair_lock *lock);
 
-struct timespec { long tv_sec, tv_nsec; };
-typedef struct { long sig; os_unfair_lock lock; uint32_t depth, recursive; uint64_t rest[5]; } pthread_mutex_t;
-typedef struct { long sig; uint32_t turn; uint64_t rest[4]; } pthread_cond_t;
-typedef struct { long sig; int32_t state; uint64_t rest[23]; } pthread_rwlock_t;
-typedef struct { long sig; uint32_t type; uint64_t rest; } pthread_mutexattr_t;
+struct timespec {
+    long tv_sec, tv_nsec;
+};
+typedef struct {
+    long sig;
+    os_unfair_lock lock;
+    uint32_t depth, recursive;
+    uint64_t rest[5];
+} pthread_mutex_t;
+typedef struct {
+    long sig;
+    uint32_t turn;
+    uint64_t rest[4];
+} pthread_cond_t;
+typedef struct {
+    long sig;
+    int32_t state;
+    uint64_t rest[23];
+} pthread_rwlock_t;
+typedef struct {
+    long sig;
+    uint32_t type;
+    uint64_t rest;
+} pthread_mutexattr_t;
 int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
 int pthread_mutex_destroy(pthread_mutex_t *mutex);
 int pthread_mutex_lock(pthread_mutex_t *mutex);
@@ -72,7 +93,10 @@ int pthread_rwlock_unlock(pthread_rwlock_t *lock);
 
 enum { SPECIFIC_KEYS = 256 };
 typedef struct emulated_thread *pthread_t;
-typedef struct { long sig; uint64_t detached, stack_bytes, rest[5]; } pthread_attr_t;
+typedef struct {
+    long sig;
+    uint64_t detached, stack_bytes, rest[5];
+} pthread_attr_t;
 typedef unsigned long pthread_key_t;
 struct emulated_thread {
     void *(*entry)(void *);
@@ -137,8 +161,12 @@ uint64_t clock_gettime_nsec_np(int clock);
 
 /* ---- dispatch, loader */
 
-typedef struct emulated_queue { os_unfair_lock lock; } *dispatch_queue_t;
-typedef struct emulated_semaphore { int32_t value; } *dispatch_semaphore_t;
+typedef struct emulated_queue {
+    os_unfair_lock lock;
+} * dispatch_queue_t;
+typedef struct emulated_semaphore {
+    int32_t value;
+} * dispatch_semaphore_t;
 typedef void (*dispatch_function_t)(void *context);
 dispatch_semaphore_t dispatch_semaphore_create(long value);
 long dispatch_semaphore_wait(dispatch_semaphore_t semaphore, uint64_t until);

@@ -79,8 +79,8 @@ int unlink(const char *path)
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int fd, int64_t offset)
 {
-    return (void *)posix(ask(CALL_MMAP, (uint64_t)at, bytes, (uint64_t)protection, (uint64_t)flags, (uint64_t)fd,
-                             (uint64_t)offset));
+    return (void *)posix(
+        ask(CALL_MMAP, (uint64_t)at, bytes, (uint64_t)protection, (uint64_t)flags, (uint64_t)fd, (uint64_t)offset));
 }
 
 int munmap(void *at, size_t bytes)

@@ -4,7 +4,10 @@
 enum { HEAD = 16, CLASSES = 28, SMALLEST = 5, CHUNK = 1 << 20 };
 enum { LOG_ALLOCATE = 2, LOG_DEALLOCATE = 4, LOG_ZONE = 8, LOG_CLEARED = 64 };
 
-struct block { uint64_t bytes; struct block *next; };
+struct block {
+    uint64_t bytes;
+    struct block *next;
+};
 
 malloc_logger_t *malloc_logger;
 static os_unfair_lock heap_lock;
@@ -23,7 +26,7 @@ static unsigned class_of(size_t bytes)
 {
     unsigned class = SMALLEST;
     while (((size_t)1 << class) < bytes + HEAD)
-        class++;
+        class ++;
     return class;
 }
 

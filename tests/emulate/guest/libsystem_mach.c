@@ -109,7 +109,7 @@ const struct mach_header *_dyld_get_image_header(uint32_t index)
 
 intptr_t _dyld_get_image_vmaddr_slide(uint32_t index)
 {
-    return (intptr_t)ask3(CALL_IMAGE, index, IMAGE_HEADER, 0);   /* libraries are linked for address 0 */
+    return (intptr_t)ask3(CALL_IMAGE, index, IMAGE_HEADER, 0); /* libraries are linked for address 0 */
 }
 
 const char *_dyld_get_image_name(uint32_t index)
@@ -149,5 +149,5 @@ void *dlsym(void *handle, const char *name)
 
 void dyld_stub_binder(void)
 {
-    abort();   /* the host has bound all pointers */
+    abort(); /* the host has bound all pointers */
 }

@@ -3,7 +3,7 @@
 enum { THREADS = 256, DEFAULT_STACK = 64 * 1024, PAGE = 0x4000, ERROR_AGAIN = 35, ERROR_INVALID = 22 };
 enum { EVENT_CREATE = 1, EVENT_START, EVENT_TERMINATE, EVENT_DESTROY };
 
-struct emulated_thread emulated_main_thread;   /* the host has the thread's register point at it */
+struct emulated_thread emulated_main_thread; /* the host has the thread's register point at it */
 static struct emulated_thread pool[THREADS];
 static os_unfair_lock pool_lock;
 static void (*destroys[SPECIFIC_KEYS])(void *);
@@ -103,8 +103,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     t->stack_low = ask(CALL_MMAP, 0, t->stack_bytes, 3, 0x1002, 0, 0);
     tell(EVENT_CREATE, t);
     *thread = t;
-    uint64_t port = ask(CALL_THREAD_CREATE, (uint64_t)thread_start, (uint64_t)t, t->stack_low + t->stack_bytes,
-                        (uint64_t)t, 0, 0);
+    uint64_t port =
+        ask(CALL_THREAD_CREATE, (uint64_t)thread_start, (uint64_t)t, t->stack_low + t->stack_bytes, (uint64_t)t, 0, 0);
     __atomic_store_n(&t->port, (uint32_t)port, __ATOMIC_RELEASE);
     return 0;
 }

@@ -6,9 +6,12 @@ int rules_main(void);
 
 enum { PAGE_BYTES = 0x4000, TICKS_PER_MS = 24000 };
 
-static struct start { void (*f)(void *); void *arg; } starts[MACH_RULES_THREADS];
+static struct start {
+    void (*f)(void *);
+    void *arg;
+} starts[MACH_RULES_THREADS];
 static pthread_t threads[MACH_RULES_THREADS];
-static uint32_t turn;          /* bumped by `wake` */
+static uint32_t turn; /* bumped by `wake` */
 static uint32_t turns_taken;
 
 static void *run_start(void *start)
@@ -64,8 +67,13 @@ static void print_number(unsigned n)
 
 int rules_main(void)
 {
-    const struct mach_rules_env env = {.kernel = MACH_RULES_XNU, .start = start_thread, .join = join_thread,
-                                       .pass = pass, .wait = wait_for_wake, .wake = wake_waiter, .print = print_text,
+    const struct mach_rules_env env = {.kernel = MACH_RULES_XNU,
+                                       .start = start_thread,
+                                       .join = join_thread,
+                                       .pass = pass,
+                                       .wait = wait_for_wake,
+                                       .wake = wake_waiter,
+                                       .print = print_text,
                                        .page_bytes = PAGE_BYTES};
     struct mach_rules_result r = mach_rules_run(&env);
     print_number(r.passed);

@@ -24,7 +24,7 @@ static bool wait_for_word(struct kernel *k, struct thread *t, const struct call 
     uint32_t now;
     *answer = 0;
     if (!machine_read(&k->machine, c->a[0], &now, sizeof now)) {
-        *answer = (uint64_t)-(int64_t)EFAULT;
+        *answer = (uint64_t) - (int64_t)EFAULT;
         return true;
     }
     if (now != (uint32_t)c->a[1])
@@ -104,7 +104,7 @@ static uint64_t environment(struct kernel *k, const struct call *c)
             if (strlen(value) < c->a[2] && machine_write(&k->machine, c->a[1], value, strlen(value) + 1))
                 return 0;
         }
-    return (uint64_t)-(int64_t)ENOENT;
+    return (uint64_t) - (int64_t)ENOENT;
 }
 
 static uint64_t image_fact(struct kernel *k, const struct call *c)

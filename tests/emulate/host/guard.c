@@ -5,9 +5,27 @@
 
 /* Functions of libSystem that take no lock, no memory and send nothing that could wait for the suspended thread. */
 static const char *const harmless[] = {
-    "mach_task_self", "thread_suspend", "thread_resume", "thread_get_state", "thread_info", "vm_read_overwrite",
-    "mach_absolute_time", "mach_wait_until", "memcpy", "memmove", "memset", "bzero", "memcmp", "memchr", "strlen",
-    "strnlen", "strcmp", "strncmp", "pthread_self", "pthread_getspecific", "__error",
+    "mach_task_self",
+    "thread_suspend",
+    "thread_resume",
+    "thread_get_state",
+    "thread_info",
+    "vm_read_overwrite",
+    "mach_absolute_time",
+    "mach_wait_until",
+    "memcpy",
+    "memmove",
+    "memset",
+    "bzero",
+    "memcmp",
+    "memchr",
+    "strlen",
+    "strnlen",
+    "strcmp",
+    "strncmp",
+    "pthread_self",
+    "pthread_getspecific",
+    "__error",
 };
 
 enum { LIBSYSTEM = 0, WORDS_MAX = 1 << 15, FRAMES_MAX = 64 };

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IMAGES_BASE UINT64_C(0x100000000)
+#define IMAGES_BASE   UINT64_C(0x100000000)
 #define IMAGES_STRIDE UINT64_C(0x10000000)
-#define STAND_INS UINT64_C(0x270000000)
+#define STAND_INS     UINT64_C(0x270000000)
 enum { STAND_IN_BYTES = 16, INIT_OFFSETS = 0x16, INIT_POINTERS = 0x9, THREAD_LOCALS = 0x13, WEAK_IMPORT = 1 };
 enum { CHAINED_FIXUPS = 0x34, DYLD_INFO = 0x22 };
 
@@ -101,8 +101,8 @@ static void read_symbols(struct image *i, size_t offset)
         if (n.n_type & N_STAB || (n.n_type & N_TYPE) != N_SECT || n.n_un.n_strx >= c.strsize)
             continue;
         const char *name = (const char *)i->file + c.stroff + n.n_un.n_strx;
-        i->symbols[i->symbol_count++] = (struct image_symbol){name + (*name == '_'), i->header + n.n_value,
-                                                             n.n_type & N_EXT};
+        i->symbols[i->symbol_count++] =
+            (struct image_symbol){name + (*name == '_'), i->header + n.n_value, n.n_type & N_EXT};
     }
     qsort(i->symbols, i->symbol_count, sizeof *i->symbols, by_address);
 }
@@ -124,7 +124,9 @@ static void protect_segments(const struct image *i, struct machine *m)
 
 /* ---- programs of fixups */
 
-struct program { const uint8_t *at, *end; };
+struct program {
+    const uint8_t *at, *end;
+};
 
 static struct program program_of(const struct image *i, uint32_t which)
 {
@@ -170,7 +172,10 @@ static void rebase(const struct image *i, struct machine *m)
         case 5: times = low; break;
         case 6: times = uleb(&p); break;
         case 7: skip = uleb(&p); break;
-        case 8: times = uleb(&p); skip = uleb(&p); break;
+        case 8:
+            times = uleb(&p);
+            skip = uleb(&p);
+            break;
         default: machine_die("%s: rebase opcode %#x", i->path, byte);
         }
         for (; times; times--, at += 8 + skip) {
@@ -191,8 +196,8 @@ static uint64_t stand_in(struct images *all, struct machine *m, const char *name
     if (k == all->stand_in_count) {
         if (!k)
             machine_map(m, STAND_INS, MACHINE_PAGE, MACHINE_READ | MACHINE_WRITE | MACHINE_EXECUTE);
-        uint32_t code[] = {0x52800010u | (uint32_t)(EMULATED_UNKNOWN_IMPORT + k) << 5,    /* mov w16, #... */
-                           0xd4001001u, 0xd65f03c0u};                                     /* svc #0x80; ret */
+        uint32_t code[] = {0x52800010u | (uint32_t)(EMULATED_UNKNOWN_IMPORT + k) << 5, /* mov w16, #... */
+                           0xd4001001u, 0xd65f03c0u};                                  /* svc #0x80; ret */
         machine_write(m, STAND_INS + k * STAND_IN_BYTES, code, sizeof code);
         all->stand_ins[all->stand_in_count++] = name;
     }
@@ -221,7 +226,9 @@ static void bind_program(struct images *all, const struct image *i, struct machi
             if (which == INFO_LAZY)
                 continue;
             return;
-        case 1: case 3: case 5: continue;
+        case 1:
+        case 3:
+        case 5: continue;
         case 2: uleb(&p); continue;
         case 4:
             symbol = (const char *)p.at;
@@ -234,7 +241,10 @@ static void bind_program(struct images *all, const struct image *i, struct machi
         case 9: break;
         case 10: skip = uleb(&p); break;
         case 11: skip = UINT64_C(8) * low; break;
-        case 12: times = uleb(&p); skip = uleb(&p); break;
+        case 12:
+            times = uleb(&p);
+            skip = uleb(&p);
+            break;
         default: machine_die("%s: bind opcode %#x", i->path, byte);
         }
         for (; times; times--, at += 8 + skip) {

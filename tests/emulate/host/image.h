@@ -13,21 +13,25 @@
 
 enum { IMAGES_MAX = 8, IMAGE_SEGMENTS = 16, IMAGE_INITIALIZERS = 32, STAND_INS_MAX = 256 };
 
-struct image_symbol { const char *name; uint64_t address; bool exported; };   /* the name without its underscore */
+struct image_symbol {
+    const char *name;
+    uint64_t address;
+    bool exported;
+}; /* the name without its underscore */
 
 struct image {
     char path[512];
-    uint8_t *file;                       /* as read */
+    uint8_t *file; /* as read */
     size_t file_bytes;
-    uint64_t header;                     /* where it is in the guest; of a library also its slide */
-    uint64_t segment[IMAGE_SEGMENTS];    /* address of each */
+    uint64_t header;                  /* where it is in the guest; of a library also its slide */
+    uint64_t segment[IMAGE_SEGMENTS]; /* address of each */
     uint32_t segment_count;
-    uint64_t end;                        /* of its last segment */
-    struct image_symbol *symbols;        /* by address */
+    uint64_t end;                 /* of its last segment */
+    struct image_symbol *symbols; /* by address */
     size_t symbol_count;
     uint64_t initializers[IMAGE_INITIALIZERS];
     size_t initializer_count;
-    uint32_t fixups;                     /* offset of its LC_DYLD_INFO in the file; 0 = none */
+    uint32_t fixups; /* offset of its LC_DYLD_INFO in the file; 0 = none */
 };
 
 struct images {

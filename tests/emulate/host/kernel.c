@@ -1,6 +1,5 @@
 #include "tests/emulate/host/kernel.h"
 
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +107,7 @@ void kernel_bury(struct kernel *k, struct thread *t)
     memmove(&k->threads[i], &k->threads[i + 1], (--k->thread_count - i) * sizeof t);
     uc_context_free(t->context);
     t->context = NULL;
-    t->state = THREAD_ENDED;   /* kept: others may still name it as their suspender */
+    t->state = THREAD_ENDED; /* kept: others may still name it as their suspender */
 }
 
 int kernel_run_state(const struct thread *t)

@@ -27,21 +27,23 @@ enum { THREADS_MAX = 512, PORTS_MAX = 1024, SHADOW_MAX = 512 };
 
 enum thread_state { THREAD_RUNS, THREAD_KERNEL, THREAD_WAITS, THREAD_ENDING, THREAD_ENDED, THREAD_KILLED };
 
-struct call { uint64_t number, a[8]; };
+struct call {
+    uint64_t number, a[8];
+};
 
 struct thread {
-    uc_context *context;            /* its registers while it is not current */
+    uc_context *context; /* its registers while it is not current */
     uint64_t id, pthread;
     enum thread_state state;
     uint32_t suspends;
-    struct thread *suspender;       /* who did so last */
-    uint32_t holds;                 /* suspensions of others that it has made and not undone */
-    struct call call;               /* while KERNEL or WAITS */
-    uint64_t kernel_until_ns;       /* also while ENDING */
-    uint64_t wait_word, wait_until_ns;   /* 0, NEVER: none */
-    mach_port_name_t wait_owner;    /* of the lock at wait_word, or 0 */
+    struct thread *suspender;          /* who did so last */
+    uint32_t holds;                    /* suspensions of others that it has made and not undone */
+    struct call call;                  /* while KERNEL or WAITS */
+    uint64_t kernel_until_ns;          /* also while ENDING */
+    uint64_t wait_word, wait_until_ns; /* 0, NEVER: none */
+    mach_port_name_t wait_owner;       /* of the lock at wait_word, or 0 */
     uint64_t cpu_ns;
-    uint32_t looked_at;             /* how often another thread has read its registers */
+    uint32_t looked_at; /* how often another thread has read its registers */
     char name[MAXTHREADNAMESIZE];
 };
 
@@ -77,20 +79,20 @@ struct kernel {
     bool strict;                    /* calls that are allowed, but never right for a sampler, end the run */
     bool guard, graph;              /* forbidden calls are caught; deadlocks are */
 
-    struct thread *threads[THREADS_MAX];   /* all that have not ENDED */
+    struct thread *threads[THREADS_MAX]; /* all that have not ENDED */
     size_t thread_count;
     struct thread *current;
-    struct port ports[PORTS_MAX];   /* by index; a name is index + 1 in the upper 24 bits, generation in the lower 8 */
+    struct port ports[PORTS_MAX]; /* by index; a name is index + 1 in the upper 24 bits, generation in the lower 8 */
     uint64_t next_id, random, now_ns;
-    uint64_t until_ns;              /* a run that lasts longer has failed */
+    uint64_t until_ns; /* a run that lasts longer has failed */
 
-    uint64_t budget, drawn;         /* of the slice under way: instructions left, and at first */
-    uint64_t side_by_side;          /* threads that could run when it began */
-    uint64_t instructions;          /* in all */
-    uint64_t calls[128];            /* by enum emulated_call */
+    uint64_t budget, drawn; /* of the slice under way: instructions left, and at first */
+    uint64_t side_by_side;  /* threads that could run when it began */
+    uint64_t instructions;  /* in all */
+    uint64_t calls[128];    /* by enum emulated_call */
     bool over;
     enum outcome outcome;
-    uint64_t status;                /* what the guest gave to exit */
+    uint64_t status; /* what the guest gave to exit */
 };
 
 /* kernel.c */
@@ -117,8 +119,8 @@ void kernel_set_register(const struct kernel *k, const struct thread *t, int id,
 
 /* One more right for a thread, or the task when it is NULL. */
 mach_port_name_t kernel_take_right(struct kernel *k, struct thread *of);
-struct port *kernel_port(struct kernel *k, mach_port_name_t name);      /* NULL: nothing has that name */
-uint32_t kernel_rights(const struct kernel *k);                         /* references that the task holds, in all */
+struct port *kernel_port(struct kernel *k, mach_port_name_t name); /* NULL: nothing has that name */
+uint32_t kernel_rights(const struct kernel *k);                    /* references that the task holds, in all */
 
 /* What thread_info says of its state. */
 int kernel_run_state(const struct thread *t);

@@ -26,7 +26,7 @@ void machine_init(struct machine *m)
     if (error)
         machine_die("no processor: %s", uc_strerror(error));
     uc_ctl_set_cpu_model(m->uc, UC_CPU_ARM64_MAX);
-    machine_set_register(m, UC_ARM64_REG_CPACR_EL1, UINT64_C(3) << 20);   /* vector registers may be used */
+    machine_set_register(m, UC_ARM64_REG_CPACR_EL1, UINT64_C(3) << 20); /* vector registers may be used */
 }
 
 /* ---- regions */

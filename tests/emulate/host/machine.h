@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <unicorn/unicorn.h>
 
-enum { MACHINE_PAGE = 0x4000, MACHINE_REGIONS = 2048 };   /* 16 KiB, as on iOS */
+enum { MACHINE_PAGE = 0x4000, MACHINE_REGIONS = 2048 }; /* 16 KiB, as on iOS */
 
 enum machine_protection { MACHINE_READ = 1, MACHINE_WRITE = 2, MACHINE_EXECUTE = 4 };
 

@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #define MAIN_STACK UINT64_C(0x260000000)
-#define PROGRAM UINT64_C(0x26f000000)
-#define SECOND UINT64_C(1000000000)
+#define PROGRAM    UINT64_C(0x26f000000)
+#define SECOND     UINT64_C(1000000000)
 
 enum { MAIN_STACK_BYTES = 0x80000, OWN_RIGHTS = 2, ENVIRONMENT_MAX = 16, PATIENCE_SECONDS = 20 };
 
@@ -187,7 +187,8 @@ int main(int count, char **arguments)
             printf("never killed, first stop of %llu instructions; ", (unsigned long long)watch_first_stop());
     }
     printf("seed %llu: %s, guest's status %llu, %llu instructions, %llu us, %llu suspends, %llu resumes, %llu states "
-           "read\n", (unsigned long long)o.seed, fine ? "fine" : "not fine", (unsigned long long)k->status,
+           "read\n",
+           (unsigned long long)o.seed, fine ? "fine" : "not fine", (unsigned long long)k->status,
            (unsigned long long)k->instructions, (unsigned long long)((k->now_ns - began) / 1000),
            (unsigned long long)k->calls[CALL_THREAD_SUSPEND], (unsigned long long)k->calls[CALL_THREAD_RESUME],
            (unsigned long long)k->calls[CALL_THREAD_GET_STATE]);

@@ -16,7 +16,7 @@ static uint64_t whole_pages(uint64_t bytes)
 
 static uint64_t failed(int error)
 {
-    return (uint64_t)-(int64_t)error;
+    return (uint64_t) - (int64_t)error;
 }
 
 static bool is_task(struct kernel *k, uint64_t name)

@@ -3,9 +3,11 @@
 #include <stdio.h>
 
 enum {
-    LONG_SLICE = 400, SHORT_SLICE = 12,     /* instructions; half of the slices are short */
-    LINGERS_ONE_IN = 8, LINGER_NS = 4000,   /* calls that take a time, and how long at most */
-    SYSTEM_CALL = 2,                        /* what the processor calls the exception of svc */
+    LONG_SLICE = 400,
+    SHORT_SLICE = 12, /* instructions; half of the slices are short */
+    LINGERS_ONE_IN = 8,
+    LINGER_NS = 4000, /* calls that take a time, and how long at most */
+    SYSTEM_CALL = 2,  /* what the processor calls the exception of svc */
     GUEST_TIMEDOUT = 60,
     ONE_SLICE = 1 << 20,
 };

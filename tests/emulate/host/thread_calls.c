@@ -76,8 +76,7 @@ static uint64_t get_state(struct kernel *k, struct thread *t, const struct call 
     if (c->a[1] != ARM_THREAD_STATE64 || !enough(k, c->a[3], ARM_THREAD_STATE64_COUNT))
         return KERN_INVALID_ARGUMENT;
     if (k->strict && (of == t || !of->suspends || of->state == THREAD_KERNEL))
-        kernel_end(k, RUN_BROKEN, "thread_get_state of thread %llu, which has not stopped",
-                   (unsigned long long)of->id);
+        kernel_end(k, RUN_BROKEN, "thread_get_state of thread %llu, which has not stopped", (unsigned long long)of->id);
     arm_thread_state64_t s = {0};
     for (int x = 0; x < 29; x++)
         s.__x[x] = kernel_register(k, of, UC_ARM64_REG_X0 + x);
@@ -106,8 +105,11 @@ static uint64_t info(struct kernel *k, const struct call *c)
     uint64_t cpu = kernel_cpu(k, of);
     int state = kernel_run_state(of);
     if (c->a[1] == THREAD_BASIC_INFO && enough(k, c->a[3], THREAD_BASIC_INFO_COUNT)) {
-        thread_basic_info_data_t b = {.user_time = time_of(cpu), .cpu_usage = state == TH_STATE_RUNNING ? 1000 : 0,
-                                      .policy = 1, .run_state = state, .suspend_count = (integer_t)of->suspends};
+        thread_basic_info_data_t b = {.user_time = time_of(cpu),
+                                      .cpu_usage = state == TH_STATE_RUNNING ? 1000 : 0,
+                                      .policy = 1,
+                                      .run_state = state,
+                                      .suspend_count = (integer_t)of->suspends};
         return machine_write(&k->machine, c->a[2], &b, sizeof b) ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
     }
     if (c->a[1] == THREAD_IDENTIFIER_INFO && enough(k, c->a[3], THREAD_IDENTIFIER_INFO_COUNT)) {
@@ -158,8 +160,8 @@ static uint64_t task_info_of(struct kernel *k, const struct call *c)
         return machine_write(&k->machine, c->a[2], &i, sizeof i) ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
     }
     if (c->a[1] == TASK_VM_INFO && enough(k, c->a[3], TASK_VM_INFO_REV1_COUNT)) {
-        struct task_vm_info v = {.virtual_size = mapped, .page_size = MACHINE_PAGE, .resident_size = mapped,
-                                 .phys_footprint = mapped};
+        struct task_vm_info v = {
+            .virtual_size = mapped, .page_size = MACHINE_PAGE, .resident_size = mapped, .phys_footprint = mapped};
         uint64_t bytes = TASK_VM_INFO_REV1_COUNT * sizeof(natural_t);
         bytes = bytes < sizeof v ? bytes : sizeof v;
         return machine_write(&k->machine, c->a[2], &v, bytes) ? KERN_SUCCESS : KERN_INVALID_ADDRESS;

@@ -10,15 +10,18 @@ enum { TRUTHS_MAX = 1 << 16, PRINTED = 3 };
 
 /* ---- exact stacks */
 
-struct truth { uint32_t depth; uint64_t *frames; };   /* the outermost first */
+struct truth {
+    uint32_t depth;
+    uint64_t *frames;
+}; /* the outermost first */
 
 static struct {
     const struct thread *thread;
-    uint32_t tid;                    /* the session's name for it */
-    uint32_t before;                 /* samples of it from before it named itself */
-    uint64_t shadow[SHADOW_MAX];     /* return addresses, the outermost first */
+    uint32_t tid;                /* the session's name for it */
+    uint32_t before;             /* samples of it from before it named itself */
+    uint64_t shadow[SHADOW_MAX]; /* return addresses, the outermost first */
     uint32_t depth;
-    bool sampled;                    /* since its last instruction */
+    bool sampled; /* since its last instruction */
     struct truth *truths;
     uint32_t count, printed;
 } exact;
@@ -54,8 +57,8 @@ static void follow(struct kernel *k, struct thread *t, uint64_t pc)
         return;
     exact.sampled = false;
     machine_read(&k->machine, pc, &code, sizeof code);
-    bool call = code >> 26 == 0x25 || (code & 0xfffffc1fu) == 0xd63f0000u;   /* bl; blr */
-    bool back = (code & 0xfffffc1fu) == 0xd65f0000u;                         /* ret */
+    bool call = code >> 26 == 0x25 || (code & 0xfffffc1fu) == 0xd63f0000u; /* bl; blr */
+    bool back = (code & 0xfffffc1fu) == 0xd65f0000u;                       /* ret */
     if (call && exact.depth < SHADOW_MAX)
         exact.shadow[exact.depth++] = pc + 4;
     else if (back && exact.depth)
@@ -73,7 +76,7 @@ static void note_truth(struct kernel *k, enum emulated_call call, struct thread 
     if (!t->frames)
         machine_die("no memory");
     memcpy(t->frames, exact.shadow, exact.depth * sizeof t->frames[0]);
-    t->frames[exact.depth] = kernel_register(k, of, UC_ARM64_REG_PC) + 1;   /* as if it were a return address */
+    t->frames[exact.depth] = kernel_register(k, of, UC_ARM64_REG_PC) + 1; /* as if it were a return address */
 }
 
 /* All others run as they like; the exact one when none of them can, and it has been sampled. */
@@ -160,7 +163,7 @@ bool watch_compare(const char *session_path)
 
 static struct {
     uint64_t instructions, at_ns, stood_ns;
-    uint64_t held, first;   /* instructions with a thread stopped so far, and up to the first resume */
+    uint64_t held, first; /* instructions with a thread stopped so far, and up to the first resume */
     const struct thread *sampler, *stopped;
 } lost;
 

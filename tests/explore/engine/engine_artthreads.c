@@ -7,7 +7,7 @@ enum { TID = 100, LIVES = 4 };
 
 struct artthreads_state {
     struct strobe_art_threads table;
-    uint32_t entered[3];        /* by program thread: how its put ended, + 1 */
+    uint32_t entered[3]; /* by program thread: how its put ended, + 1 */
 };
 
 /* What a thread is in each of its lives: ids come again. */
@@ -74,9 +74,16 @@ static void setup(void *state)
 }
 
 static const struct explore_program put_program = {
-    .name = "artthreads/put", .what = "a thread entered twice at once has one entry, and is found as it was put",
-    .thread_count = 3, .state_bytes = sizeof(struct artthreads_state), .setup = setup,
-    .thread = {enter, enter_for_it, look_twice}, .check = check_put, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "artthreads/put",
+    .what = "a thread entered twice at once has one entry, and is found as it was put",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct artthreads_state),
+    .setup = setup,
+    .thread = {enter, enter_for_it, look_twice},
+    .check = check_put,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* ---- artthreads/again: a tid's next lives */
@@ -87,7 +94,7 @@ static void live_again(void *state)
     for (uint32_t life = 0; life <= explore_size(); life++) {
         explore_require(put(s, TID, life) == STROBE_OK);
         if (life == 0)
-            strobe_art_threads_end(&s->table, TID);   /* later ones go without saying so */
+            strobe_art_threads_end(&s->table, TID); /* later ones go without saying so */
     }
 }
 
@@ -105,8 +112,14 @@ static void check_again(void *state)
 static const struct explore_program again_program = {
     .name = "artthreads/again",
     .what = "a tid used again: what is looked up is of one life, and never of an earlier (S-45)",
-    .thread_count = 2, .state_bytes = sizeof(struct artthreads_state), .setup = setup,
-    .thread = {live_again, look_in_order}, .check = check_again, .quick = 2, .nightly = 3, .fenced = true,
+    .thread_count = 2,
+    .state_bytes = sizeof(struct artthreads_state),
+    .setup = setup,
+    .thread = {live_again, look_in_order},
+    .check = check_again,
+    .quick = 2,
+    .nightly = 3,
+    .fenced = true,
 };
 
 /* ---- artthreads/full: room for two, three come */
@@ -132,9 +145,16 @@ static void check_full(void *state)
 }
 
 static const struct explore_program full_program = {
-    .name = "artthreads/full", .what = "threads that there is no room for are told so, and the others are found",
-    .thread_count = 3, .state_bytes = sizeof(struct artthreads_state), .setup = setup,
-    .thread = {enter_one, enter_one, enter_one}, .check = check_full, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "artthreads/full",
+    .what = "threads that there is no room for are told so, and the others are found",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct artthreads_state),
+    .setup = setup,
+    .thread = {enter_one, enter_one, enter_one},
+    .check = check_full,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* ---- artthreads/frozen: a thread is stopped while it enters or ends */
@@ -160,9 +180,16 @@ static void check_frozen(void *state)
 }
 
 static const struct explore_program frozen_program = {
-    .name = "artthreads/frozen", .what = "a thread stopped while it enters or ends holds up nobody",
-    .thread_count = 2, .state_bytes = sizeof(struct artthreads_state), .setup = setup,
-    .thread = {enter_and_end, enter_other}, .check = check_frozen, .quick = 1, .nightly = 1, .frozen = 1,
+    .name = "artthreads/frozen",
+    .what = "a thread stopped while it enters or ends holds up nobody",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct artthreads_state),
+    .setup = setup,
+    .thread = {enter_and_end, enter_other},
+    .check = check_frozen,
+    .quick = 1,
+    .nightly = 1,
+    .frozen = 1,
     .fenced = true,
 };
 

@@ -4,16 +4,16 @@
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
 
-enum { WHAT = 1, OTHER = 3, NOBODY = RIG_THREADS, UNKNOWN };   /* both identities fall in one bucket */
+enum { WHAT = 1, OTHER = 3, NOBODY = RIG_THREADS, UNKNOWN }; /* both identities fall in one bucket */
 
 struct blocking_state {
     struct explore_rig rig;
-    strobe_a32 lock;                 /* last owner << 1 | taken */
-    strobe_a32 posted;               /* times that somebody posted */
+    strobe_a32 lock;   /* last owner << 1 | taken */
+    strobe_a32 posted; /* times that somebody posted */
     strobe_a32 ready;
-    uint32_t truth[RIG_THREADS];     /* who ended the wait of each */
-    uint32_t found[RIG_THREADS];     /* who had the lock when it looked first, after it had told */
-    uint32_t named[RIG_THREADS];     /* whom each was told */
+    uint32_t truth[RIG_THREADS]; /* who ended the wait of each */
+    uint32_t found[RIG_THREADS]; /* who had the lock when it looked first, after it had told */
+    uint32_t named[RIG_THREADS]; /* whom each was told */
 };
 
 /* ---- the engine's calls */
@@ -67,7 +67,7 @@ static void make(void *state, uint32_t threads)
 {
     struct blocking_state *s = state;
     rig_make(&s->rig, threads);
-    strobe_store_relaxed(&s->lock, 1);   /* thread 0 has it */
+    strobe_store_relaxed(&s->lock, 1); /* thread 0 has it */
 }
 
 static void give_first(void *state)
@@ -102,9 +102,14 @@ static void wait_seen(void *state)
 }
 
 static const struct explore_program seen_program = {
-    .name = "blocking/seen", .what = "who takes a lock after a waiter found it taken sees the waiter (S-73)",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_seen,
-    .thread = {give_first, take_and_give, wait_seen}, .quick = 1, .nightly = 1,
+    .name = "blocking/seen",
+    .what = "who takes a lock after a waiter found it taken sees the waiter (S-73)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_seen,
+    .thread = {give_first, take_and_give, wait_seen},
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- blocking/last, blocking/overtaken */
@@ -124,9 +129,14 @@ static void wait_told(void *state)
 }
 
 static const struct explore_program last_program = {
-    .name = "blocking/last", .what = "of several who release a lock, the last before the waiter had it is named (S-70)",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_told,
-    .thread = {give_first, take_and_give, wait_told}, .quick = 1, .nightly = 1,
+    .name = "blocking/last",
+    .what = "of several who release a lock, the last before the waiter had it is named (S-70)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_told,
+    .thread = {give_first, take_and_give, wait_told},
+    .quick = 1,
+    .nightly = 1,
 };
 
 static void setup_overtaken(void *state)
@@ -155,9 +165,14 @@ static void wait_late(void *state)
 }
 
 static const struct explore_program overtaken_program = {
-    .name = "blocking/overtaken", .what = "a release that was noted for one waiter is not taken for the one after it",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_overtaken,
-    .thread = {give_first, wait_and_give, wait_late}, .quick = 1, .nightly = 1,
+    .name = "blocking/overtaken",
+    .what = "a release that was noted for one waiter is not taken for the one after it",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_overtaken,
+    .thread = {give_first, wait_and_give, wait_late},
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- blocking/torn */
@@ -194,8 +209,12 @@ static void wait_torn(void *state)
 static const struct explore_program torn_program = {
     .name = "blocking/torn",
     .what = "a note that is written over while it is read is not mixed with what was there (S-10)",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_torn,
-    .thread = {give_later, note_both, wait_torn}, .quick = 1, .nightly = 2,
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_torn,
+    .thread = {give_later, note_both, wait_torn},
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* The waiters are let go first come, first served: thread 2 by thread 0, thread 3 by thread 1. */
@@ -240,9 +259,14 @@ static void wait_lost(void *state)
 }
 
 static const struct explore_program lost_program = {
-    .name = "blocking/lost", .what = "a waiter whose release fell out of the table takes nobody else's for it",
-    .thread_count = 2, .state_bytes = sizeof(struct blocking_state), .setup = setup_lost,
-    .thread = {note_others, wait_lost}, .quick = 1, .nightly = 2,
+    .name = "blocking/lost",
+    .what = "a waiter whose release fell out of the table takes nobody else's for it",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_lost,
+    .thread = {note_others, wait_lost},
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- blocking/replaced: notes of locks are written over by posts, one of which is written over again */
@@ -275,9 +299,15 @@ static void check_replaced(void *state)
 }
 
 static const struct explore_program replaced_program = {
-    .name = "blocking/replaced", .what = "who writes over a note knows what it writes over",
-    .thread_count = 2, .state_bytes = sizeof(struct blocking_state), .setup = setup_replaced,
-    .thread = {post_one, note_others}, .check = check_replaced, .quick = 1, .nightly = 1,
+    .name = "blocking/replaced",
+    .what = "who writes over a note knows what it writes over",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_replaced,
+    .thread = {post_one, note_others},
+    .check = check_replaced,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- blocking/in-flight: where the engine errs, and is known to */
@@ -304,9 +334,14 @@ static void wait_in_flight(void *state)
 }
 
 static const struct explore_program in_flight_program = {
-    .name = "blocking/in-flight", .what = "a post that looked before the wait was told: the next may be named for it",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_seen,
-    .thread = {post_first, post_later, wait_in_flight}, .quick = 1, .nightly = 1,
+    .name = "blocking/in-flight",
+    .what = "a post that looked before the wait was told: the next may be named for it",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_seen,
+    .thread = {post_first, post_later, wait_in_flight},
+    .quick = 1,
+    .nightly = 1,
     .faults = {EXPLORE_BIT(EXPLORE_REQUIRE), EXPLORE_BIT(EXPLORE_REQUIRE), EXPLORE_BIT(EXPLORE_REQUIRE)},
 };
 
@@ -329,9 +364,14 @@ static void wait_notified(void *state)
 }
 
 static const struct explore_program notify_program = {
-    .name = "blocking/notify", .what = "two waiters that are let go one after the other: each names its own (S-71)",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_two,
-    .thread = {post_twice, wait_notified, wait_notified}, .quick = 1, .nightly = 1,
+    .name = "blocking/notify",
+    .what = "two waiters that are let go one after the other: each names its own (S-71)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_two,
+    .thread = {post_twice, wait_notified, wait_notified},
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- blocking/claimed: one notify, and two who look at the same time whether it was theirs */
@@ -361,9 +401,15 @@ static void check_claimed(void *state)
 }
 
 static const struct explore_program claimed_program = {
-    .name = "blocking/claimed", .what = "one notify is the waker of one waiter, also when two look at once (S-71)",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_two,
-    .thread = {post_once, wait_for_one, wait_for_one}, .check = check_claimed, .quick = 1, .nightly = 1,
+    .name = "blocking/claimed",
+    .what = "one notify is the waker of one waiter, also when two look at once (S-71)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_two,
+    .thread = {post_once, wait_for_one, wait_for_one},
+    .check = check_claimed,
+    .quick = 1,
+    .nightly = 1,
 };
 
 static void post_to_one(void *state)
@@ -386,9 +432,14 @@ static void wait_other(void *state)
 }
 
 static const struct explore_program other_program = {
-    .name = "blocking/other", .what = "the one that comes back names who let it go, a time-out nobody (S-71, S-77)",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_two,
-    .thread = {post_to_one, wait_other, wait_other}, .quick = 1, .nightly = 1,
+    .name = "blocking/other",
+    .what = "the one that comes back names who let it go, a time-out nobody (S-71, S-77)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_two,
+    .thread = {post_to_one, wait_other, wait_other},
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- blocking/reuse, blocking/takeover: a waiter's place is given back and taken for another wait */
@@ -434,9 +485,14 @@ static void post_other_then(void *state)
 }
 
 static const struct explore_program reuse_program = {
-    .name = "blocking/reuse", .what = "a release of one thing marks nobody who has come to wait for another (S-72)",
-    .thread_count = 2, .state_bytes = sizeof(struct blocking_state), .setup = setup_reuse,
-    .thread = {wait_again, post_other_then}, .quick = 1, .nightly = 1,
+    .name = "blocking/reuse",
+    .what = "a release of one thing marks nobody who has come to wait for another (S-72)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_reuse,
+    .thread = {wait_again, post_other_then},
+    .quick = 1,
+    .nightly = 1,
 };
 
 static void setup_takeover(void *state)
@@ -457,9 +513,14 @@ static void wait_post_end(void *state)
 }
 
 static const struct explore_program takeover_program = {
-    .name = "blocking/takeover", .what = "a waiter that takes another's place is seen there",
-    .thread_count = 2, .state_bytes = sizeof(struct blocking_state), .setup = setup_takeover,
-    .thread = {stop_waiting, wait_post_end}, .quick = 1, .nightly = 1,
+    .name = "blocking/takeover",
+    .what = "a waiter that takes another's place is seen there",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_takeover,
+    .thread = {stop_waiting, wait_post_end},
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- blocking/full: more wait than there is room for */
@@ -474,9 +535,14 @@ static void setup_full(void *state)
 }
 
 static const struct explore_program full_program = {
-    .name = "blocking/full", .what = "who finds no room to tell is seen all the same, and is told nobody wrong",
-    .thread_count = 3, .state_bytes = sizeof(struct blocking_state), .setup = setup_full,
-    .thread = {give_first, take_and_give, wait_told}, .quick = 1, .nightly = 1,
+    .name = "blocking/full",
+    .what = "who finds no room to tell is seen all the same, and is told nobody wrong",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_full,
+    .thread = {give_first, take_and_give, wait_told},
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- blocking/frozen */
@@ -488,13 +554,19 @@ static void tell_and_end(void *state)
 }
 
 static const struct explore_program frozen_program = {
-    .name = "blocking/frozen", .what = "a waiter or releaser that stops anywhere holds up no other",
-    .thread_count = 2, .state_bytes = sizeof(struct blocking_state), .setup = setup_overtaken,
-    .thread = {give_first, tell_and_end}, .quick = 1, .nightly = 1, .frozen = 3,
+    .name = "blocking/frozen",
+    .what = "a waiter or releaser that stops anywhere holds up no other",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct blocking_state),
+    .setup = setup_overtaken,
+    .thread = {give_first, tell_and_end},
+    .quick = 1,
+    .nightly = 1,
+    .frozen = 3,
 };
 
 const struct explore_program *const explore_blocking_programs[] = {
-    &seen_program, &last_program, &overtaken_program, &torn_program, &lost_program, &replaced_program,
-    &notify_program, &claimed_program, &other_program, &reuse_program, &takeover_program, &full_program,
-    &frozen_program, &in_flight_program, NULL,
+    &seen_program,     &last_program,   &overtaken_program, &torn_program,      &lost_program,
+    &replaced_program, &notify_program, &claimed_program,   &other_program,     &reuse_program,
+    &takeover_program, &full_program,   &frozen_program,    &in_flight_program, NULL,
 };

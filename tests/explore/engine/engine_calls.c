@@ -12,8 +12,8 @@ struct calls_state {
     alignas(4096) unsigned char memory[PAGES * 4096];
     struct strobe_call_log log;
     struct strobe_call_writer writer[WRITERS];
-    uint32_t told[WRITERS];            /* entries put, ... */
-    uint32_t refused[WRITERS];         /* ... and refused, as each writer knows */
+    uint32_t told[WRITERS];    /* entries put, ... */
+    uint32_t refused[WRITERS]; /* ... and refused, as each writer knows */
 
     /* calls/quiet */
     struct strobe_session_header header;
@@ -21,7 +21,7 @@ struct calls_state {
     struct strobe_entry_thread thread[WRITERS];
     strobe_a32 busy[WRITERS];
     strobe_a32 on;
-    uint64_t drawn;                    /* when it was quiet; UINT64_MAX: it was not */
+    uint64_t drawn; /* when it was quiet; UINT64_MAX: it was not */
 };
 
 static void make(struct calls_state *s, uint32_t blocks, bool keep_oldest)
@@ -128,9 +128,15 @@ static void look_on(void *state)
 }
 
 static const struct explore_program look_program = {
-    .name = "calls/look", .what = "a block that is written and taken again while it is read: whole entries, in order",
-    .thread_count = 2, .state_bytes = sizeof(struct calls_state), .setup = setup_one_block,
-    .thread = {fill, look_on}, .check = check_balance, .quick = 1, .nightly = 2,
+    .name = "calls/look",
+    .what = "a block that is written and taken again while it is read: whole entries, in order",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct calls_state),
+    .setup = setup_one_block,
+    .thread = {fill, look_on},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- calls/turns: two writers take turns at one block, somebody looks */
@@ -151,9 +157,15 @@ static void look_once(void *state)
 }
 
 static const struct explore_program turns_program = {
-    .name = "calls/turns", .what = "a block goes from one writer to another: nobody finds entries of both",
-    .thread_count = 3, .state_bytes = sizeof(struct calls_state), .setup = setup_one_block,
-    .thread = {write_and_finish, write_and_finish, look_once}, .check = check_balance, .quick = 1, .nightly = 2,
+    .name = "calls/turns",
+    .what = "a block goes from one writer to another: nobody finds entries of both",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct calls_state),
+    .setup = setup_one_block,
+    .thread = {write_and_finish, write_and_finish, look_once},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- calls/lap: two writers overwrite one another's blocks, and the books balance */
@@ -170,9 +182,15 @@ static void write_a_lap(void *state)
 }
 
 static const struct explore_program lap_program = {
-    .name = "calls/lap", .what = "what writers overwrite of one another is counted to the entry",
-    .thread_count = 2, .state_bytes = sizeof(struct calls_state), .setup = setup_three_blocks,
-    .thread = {write_a_lap, write_a_lap}, .check = check_balance, .quick = 1, .nightly = 3,
+    .name = "calls/lap",
+    .what = "what writers overwrite of one another is counted to the entry",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct calls_state),
+    .setup = setup_three_blocks,
+    .thread = {write_a_lap, write_a_lap},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 3,
 };
 
 /* ---- calls/oldest: a log that keeps what came first */
@@ -196,9 +214,15 @@ static void check_oldest(void *state)
 }
 
 static const struct explore_program oldest_program = {
-    .name = "calls/oldest", .what = "a full log that keeps the oldest refuses, and overwrites nothing",
-    .thread_count = 2, .state_bytes = sizeof(struct calls_state), .setup = setup_keep_oldest,
-    .thread = {write_a_lap, write_a_lap}, .check = check_oldest, .quick = 1, .nightly = 3,
+    .name = "calls/oldest",
+    .what = "a full log that keeps the oldest refuses, and overwrites nothing",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct calls_state),
+    .setup = setup_keep_oldest,
+    .thread = {write_a_lap, write_a_lap},
+    .check = check_oldest,
+    .quick = 1,
+    .nightly = 3,
 };
 
 /* ---- calls/frozen: a writer stops for good before each of its operations */
@@ -228,9 +252,16 @@ static void check_frozen(void *state)
 }
 
 static const struct explore_program frozen_program = {
-    .name = "calls/frozen", .what = "a writer stopped at any step holds up nobody and leaves whole entries",
-    .thread_count = 2, .state_bytes = sizeof(struct calls_state), .setup = setup_three_blocks,
-    .thread = {write_and_stop, write_on}, .check = check_frozen, .quick = 2, .nightly = 4, .frozen = 1 << VICTIM,
+    .name = "calls/frozen",
+    .what = "a writer stopped at any step holds up nobody and leaves whole entries",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct calls_state),
+    .setup = setup_three_blocks,
+    .thread = {write_and_stop, write_on},
+    .check = check_frozen,
+    .quick = 2,
+    .nightly = 4,
+    .frozen = 1 << VICTIM,
 };
 
 /* ---- calls/quiet: somebody turns the switch and waits until nobody claims blocks (engine/method/entry.h) */
@@ -278,9 +309,15 @@ static void check_quiet(void *state)
 }
 
 static const struct explore_program quiet_program = {
-    .name = "calls/quiet", .what = "once it is quiet with the switch off, no block is claimed any more",
-    .thread_count = 3, .state_bytes = sizeof(struct calls_state), .setup = setup_switched_on,
-    .thread = {claim, claim, turn_off}, .check = check_quiet, .quick = 1, .nightly = 2,
+    .name = "calls/quiet",
+    .what = "once it is quiet with the switch off, no block is claimed any more",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct calls_state),
+    .setup = setup_switched_on,
+    .thread = {claim, claim, turn_off},
+    .check = check_quiet,
+    .quick = 1,
+    .nightly = 2,
 };
 
 const struct explore_program *const explore_calls_programs[] = {

@@ -6,8 +6,8 @@ enum { SKIP = 3 };
 
 struct gate_state {
     struct explore_rig rig;
-    strobe_a32 turn;             /* the thread is between two events; the sampler has come by again */
-    uint32_t skipped, read;      /* events that did without the clock, and those that read it */
+    strobe_a32 turn;        /* the thread is between two events; the sampler has come by again */
+    uint32_t skipped, read; /* events that did without the clock, and those that read it */
 };
 
 static void setup(void *state)
@@ -61,9 +61,15 @@ static void wake_twice(void *state)
 }
 
 static const struct explore_program wake_program = {
-    .name = "gate/wake", .what = "a wake that meets the countdown may be lost; the next, between events, is not",
-    .thread_count = 2, .state_bytes = sizeof(struct gate_state), .setup = setup, .thread = {count_down, wake_twice},
-    .check = check, .quick = 1, .nightly = 1,
+    .name = "gate/wake",
+    .what = "a wake that meets the countdown may be lost; the next, between events, is not",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct gate_state),
+    .setup = setup,
+    .thread = {count_down, wake_twice},
+    .check = check,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- gate/countdown */
@@ -84,9 +90,15 @@ static void wake_and_wake(void *state)
 }
 
 static const struct explore_program countdown_program = {
-    .name = "gate/countdown", .what = "wakes at any moment: no more events are skipped than were to be; all count",
-    .thread_count = 2, .state_bytes = sizeof(struct gate_state), .setup = setup, .thread = {many_events, wake_and_wake},
-    .check = check, .quick = 5, .nightly = 8,
+    .name = "gate/countdown",
+    .what = "wakes at any moment: no more events are skipped than were to be; all count",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct gate_state),
+    .setup = setup,
+    .thread = {many_events, wake_and_wake},
+    .check = check,
+    .quick = 5,
+    .nightly = 8,
 };
 
 const struct explore_program *const explore_gate_programs[] = {&wake_program, &countdown_program, NULL};

@@ -8,8 +8,8 @@ enum { STOPS = 3, MOST = 10, FOR_EVER = 1000000, SAMPLER = 0 };
 struct hold_state {
     struct strobe_hold hold;
     struct held {
-        uint32_t stack;             /* the thread's own, when it runs */
-        strobe_a32 begun, let_go;   /* times */
+        uint32_t stack;           /* the thread's own, when it runs */
+        strobe_a32 begun, let_go; /* times */
     } held[STOPS];
 };
 
@@ -67,9 +67,15 @@ static void setup(void *state)
 }
 
 static const struct explore_program once_program = {
-    .name = "hold/once", .what = "of sampler and watchdog one lets a thread go, and not while it is walked (S-46)",
-    .thread_count = 2, .state_bytes = sizeof(struct hold_state), .setup = setup,
-    .thread = {hold_one_after_the_other, watch}, .check = check_held, .quick = 2, .nightly = 3,
+    .name = "hold/once",
+    .what = "of sampler and watchdog one lets a thread go, and not while it is walked (S-46)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct hold_state),
+    .setup = setup,
+    .thread = {hold_one_after_the_other, watch},
+    .check = check_held,
+    .quick = 2,
+    .nightly = 3,
 };
 
 /* A sampler that dies anywhere but next to the system's own calls: the watchdog comes by once more, much later. */
@@ -88,9 +94,15 @@ static void check_lost(void *state)
 }
 
 static const struct explore_program lost_program = {
-    .name = "hold/lost", .what = "a thread whose sampler dies while it stands is let go, walked or not (S-46)",
-    .thread_count = 2, .state_bytes = sizeof(struct hold_state), .setup = setup,
-    .thread = {hold_one_after_the_other, watch}, .check = check_lost, .quick = 2, .nightly = 2,
+    .name = "hold/lost",
+    .what = "a thread whose sampler dies while it stands is let go, walked or not (S-46)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct hold_state),
+    .setup = setup,
+    .thread = {hold_one_after_the_other, watch},
+    .check = check_lost,
+    .quick = 2,
+    .nightly = 2,
     .frozen = 1u << SAMPLER,
 };
 

@@ -10,10 +10,10 @@
 enum { MACH_PLAYED_PORTS = 4 };
 
 struct mach_played {
-    strobe_a32 rights[MACH_PLAYED_PORTS];      /* by port name; its thread's id is in ids */
-    strobe_a32 suspends[MACH_PLAYED_PORTS];    /* that have not been resumed */
+    strobe_a32 rights[MACH_PLAYED_PORTS];   /* by port name; its thread's id is in ids */
+    strobe_a32 suspends[MACH_PLAYED_PORTS]; /* that have not been resumed */
     uint32_t ids[MACH_PLAYED_PORTS];
-    uint32_t listed;                           /* the port of the thread that a list holds; 0: none */
+    uint32_t listed; /* the port of the thread that a list holds; 0: none */
     uint64_t (*now)(void);
 };
 

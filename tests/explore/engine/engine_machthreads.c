@@ -11,7 +11,7 @@ enum { TID = 100, OTHER = 200, PORT = 1, OTHER_PORT = 2, NONE_YET = 99 };
 struct machthreads_state {
     struct mach_played mach;
     struct strobe_mach_threads table;
-    uint32_t put, other_put;             /* how it ended */
+    uint32_t put, other_put; /* how it ended */
     uint32_t found;
     bool dropped;
 };
@@ -86,9 +86,16 @@ static void check_put(void *state)
 }
 
 static const struct explore_program put_program = {
-    .name = "machthreads/put", .what = "a thread that enters as it is found has one entry and one right, told once",
-    .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup, .thread = {put, look},
-    .check = check_put, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "machthreads/put",
+    .what = "a thread that enters as it is found has one entry and one right, told once",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct machthreads_state),
+    .setup = setup,
+    .thread = {put, look},
+    .check = check_put,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* The first slot becomes free between the looks: who came before has taken the second. */
@@ -102,9 +109,16 @@ static void setup_twins(void *state)
 }
 
 static const struct explore_program twins_program = {
-    .name = "machthreads/twins", .what = "a thread that gets two slots keeps one, whoever sees it",
-    .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup_twins,
-    .thread = {put, look_twice}, .check = check_put, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "machthreads/twins",
+    .what = "a thread that gets two slots keeps one, whoever sees it",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct machthreads_state),
+    .setup = setup_twins,
+    .thread = {put, look_twice},
+    .check = check_put,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* ---- machthreads/drop, machthreads/out: it leaves while a look finds it */
@@ -119,9 +133,16 @@ static void check_drop(void *state)
 }
 
 static const struct explore_program drop_program = {
-    .name = "machthreads/drop", .what = "a thread that has left is not put in again, and leaves no right",
-    .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup_twins,
-    .thread = {put_and_drop, look_twice}, .check = check_drop, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "machthreads/drop",
+    .what = "a thread that has left is not put in again, and leaves no right",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct machthreads_state),
+    .setup = setup_twins,
+    .thread = {put_and_drop, look_twice},
+    .check = check_drop,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* As the engine's own threads do when they begin. */
@@ -132,9 +153,16 @@ static void stay_out(void *state)
 }
 
 static const struct explore_program out_program = {
-    .name = "machthreads/out", .what = "a thread that stays out is in the table for no longer than it takes to say so",
-    .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup_twins,
-    .thread = {stay_out, look_twice}, .check = check_drop, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "machthreads/out",
+    .what = "a thread that stays out is in the table for no longer than it takes to say so",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct machthreads_state),
+    .setup = setup_twins,
+    .thread = {stay_out, look_twice},
+    .check = check_drop,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* ---- machthreads/use: the sampler works with its port */
@@ -152,9 +180,16 @@ static void use(void *state)
 }
 
 static const struct explore_program use_program = {
-    .name = "machthreads/use", .what = "a port in use is given back when that is done, and before it at no time (S-45)",
-    .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup,
-    .thread = {put_and_drop, use}, .check = check_drop, .quick = 1, .nightly = 2, .fenced = true,
+    .name = "machthreads/use",
+    .what = "a port in use is given back when that is done, and before it at no time (S-45)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct machthreads_state),
+    .setup = setup,
+    .thread = {put_and_drop, use},
+    .check = check_drop,
+    .quick = 1,
+    .nightly = 2,
+    .fenced = true,
 };
 
 /* ---- machthreads/again: slots of threads that have ended */
@@ -185,9 +220,16 @@ static void check_again(void *state)
 }
 
 static const struct explore_program again_program = {
-    .name = "machthreads/again", .what = "a slot used again is that of one thread, with that thread's port (S-45)",
-    .thread_count = 3, .state_bytes = sizeof(struct machthreads_state), .setup = setup_again,
-    .thread = {put, put_other, use}, .check = check_again, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "machthreads/again",
+    .what = "a slot used again is that of one thread, with that thread's port (S-45)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct machthreads_state),
+    .setup = setup_again,
+    .thread = {put, put_other, use},
+    .check = check_again,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* ---- machthreads/frozen: a thread is stopped while it enters or leaves */
@@ -206,9 +248,16 @@ static void check_frozen(void *state)
 }
 
 static const struct explore_program frozen_program = {
-    .name = "machthreads/frozen", .what = "a thread stopped while it enters or leaves holds up nobody",
-    .thread_count = 2, .state_bytes = sizeof(struct machthreads_state), .setup = setup,
-    .thread = {put_and_drop, look_and_put_other}, .check = check_frozen, .quick = 1, .nightly = 1, .frozen = 1,
+    .name = "machthreads/frozen",
+    .what = "a thread stopped while it enters or leaves holds up nobody",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct machthreads_state),
+    .setup = setup,
+    .thread = {put_and_drop, look_and_put_other},
+    .check = check_frozen,
+    .quick = 1,
+    .nightly = 1,
+    .frozen = 1,
     .fenced = true,
 };
 

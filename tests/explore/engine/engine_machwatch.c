@@ -10,8 +10,8 @@ struct machwatch_state {
     struct mach_played mach;
     struct strobe_mach_threads table;
     struct strobe_mach_host host;
-    strobe_a32 stops, resumed;           /* stops that the sampler was told of; resumes that it was told are its own */
-    uint32_t let_go;                     /* by the watchdog */
+    strobe_a32 stops, resumed; /* stops that the sampler was told of; resumes that it was told are its own */
+    uint32_t let_go;           /* by the watchdog */
 };
 
 static bool over;
@@ -76,9 +76,16 @@ static void check_once(void *state)
 }
 
 static const struct explore_program once_program = {
-    .name = "machwatch/once", .what = "of sampler and watchdog one resumes a thread, once, by a port that is still its",
-    .thread_count = 3, .state_bytes = sizeof(struct machwatch_state), .setup = setup,
-    .thread = {stop_and_go, watch, end}, .check = check_once, .quick = 1, .nightly = 2, .fenced = true,
+    .name = "machwatch/once",
+    .what = "of sampler and watchdog one resumes a thread, once, by a port that is still its",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct machwatch_state),
+    .setup = setup,
+    .thread = {stop_and_go, watch, end},
+    .check = check_once,
+    .quick = 1,
+    .nightly = 2,
+    .fenced = true,
 };
 
 /* The sampler dies: what hold.h says holds (but for the few instructions it names), and nobody resumes twice, which the
@@ -95,9 +102,16 @@ static void check_lost(void *state)
 }
 
 static const struct explore_program lost_program = {
-    .name = "machwatch/lost", .what = "a thread whose sampler dies at any step is resumed once, by the watchdog (S-46)",
-    .thread_count = 2, .state_bytes = sizeof(struct machwatch_state), .setup = setup,
-    .thread = {stop_and_go, watch}, .check = check_lost, .quick = 1, .nightly = 2, .frozen = 1u << SAMPLER,
+    .name = "machwatch/lost",
+    .what = "a thread whose sampler dies at any step is resumed once, by the watchdog (S-46)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct machwatch_state),
+    .setup = setup,
+    .thread = {stop_and_go, watch},
+    .check = check_lost,
+    .quick = 1,
+    .nightly = 2,
+    .frozen = 1u << SAMPLER,
     .fenced = true,
 };
 
@@ -118,8 +132,14 @@ static void check_unwatched(void *state)
 static const struct explore_program unwatched_program = {
     .name = "machwatch/unwatched",
     .what = "a sampler whose watchdog dies at any step lets go whom that had not claimed (S-46)",
-    .thread_count = 2, .state_bytes = sizeof(struct machwatch_state), .setup = setup,
-    .thread = {stop_and_go, watch}, .check = check_unwatched, .quick = 1, .nightly = 2, .frozen = 1u << WATCHDOG,
+    .thread_count = 2,
+    .state_bytes = sizeof(struct machwatch_state),
+    .setup = setup,
+    .thread = {stop_and_go, watch},
+    .check = check_unwatched,
+    .quick = 1,
+    .nightly = 2,
+    .frozen = 1u << WATCHDOG,
     .fenced = true,
 };
 

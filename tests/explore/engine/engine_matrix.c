@@ -67,9 +67,15 @@ static void check_copy(void *state)
 }
 
 static const struct explore_program copy_program = {
-    .name = "matrix/copy", .what = "a copy made while the log is written to is of its own range, or refused",
-    .thread_count = 2, .state_bytes = sizeof(struct matrix_state), .setup = setup_any,
-    .thread = {write_all, copy_from_begin}, .check = check_copy, .quick = 3, .nightly = 4,
+    .name = "matrix/copy",
+    .what = "a copy made while the log is written to is of its own range, or refused",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct matrix_state),
+    .setup = setup_any,
+    .thread = {write_all, copy_from_begin},
+    .check = check_copy,
+    .quick = 3,
+    .nightly = 4,
 };
 
 static void copy_newest(void *state)
@@ -81,9 +87,15 @@ static void copy_newest(void *state)
 }
 
 static const struct explore_program wrap_program = {
-    .name = "matrix/wrap", .what = "the newest entries, copied while the log is written to, are whole and in a row",
-    .thread_count = 2, .state_bytes = sizeof(struct matrix_state), .setup = setup_any,
-    .thread = {write_all, copy_newest}, .check = check_copy, .quick = 3, .nightly = 4,
+    .name = "matrix/wrap",
+    .what = "the newest entries, copied while the log is written to, are whole and in a row",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct matrix_state),
+    .setup = setup_any,
+    .thread = {write_all, copy_newest},
+    .check = check_copy,
+    .quick = 3,
+    .nightly = 4,
 };
 
 /* ---- matrix/clock, matrix/freeze */
@@ -117,9 +129,15 @@ static void check_clock(void *state)
 }
 
 static const struct explore_program clock_program = {
-    .name = "matrix/clock", .what = "ticks of several threads and messages: the clock never goes back (Matrix #477)",
-    .thread_count = 3, .state_bytes = sizeof(struct matrix_state), .setup = setup_any,
-    .thread = {hand_out, tick, tick}, .check = check_clock, .quick = 1, .nightly = 2,
+    .name = "matrix/clock",
+    .what = "ticks of several threads and messages: the clock never goes back (Matrix #477)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct matrix_state),
+    .setup = setup_any,
+    .thread = {hand_out, tick, tick},
+    .check = check_clock,
+    .quick = 1,
+    .nightly = 2,
 };
 
 static void hand_out_and_look(void *state)
@@ -141,9 +159,15 @@ static void check_still(void *state)
 }
 
 static const struct explore_program freeze_program = {
-    .name = "matrix/freeze", .what = "between messages the clock stands still, also for a tick that was on its way",
-    .thread_count = 2, .state_bytes = sizeof(struct matrix_state), .setup = setup_main,
-    .thread = {hand_out_and_look, tick}, .check = check_still, .quick = 2, .nightly = 3,
+    .name = "matrix/freeze",
+    .what = "between messages the clock stands still, also for a tick that was on its way",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct matrix_state),
+    .setup = setup_main,
+    .thread = {hand_out_and_look, tick},
+    .check = check_still,
+    .quick = 2,
+    .nightly = 3,
 };
 
 /* ---- matrix/release */
@@ -172,9 +196,15 @@ static void check_released(void *state)
 }
 
 static const struct explore_program release_program = {
-    .name = "matrix/release", .what = "a log that is released while its first method is entered takes nothing more",
-    .thread_count = 2, .state_bytes = sizeof(struct matrix_state), .setup = setup_any,
-    .thread = {enter_first, release}, .check = check_released, .quick = 1, .nightly = 1,
+    .name = "matrix/release",
+    .what = "a log that is released while its first method is entered takes nothing more",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct matrix_state),
+    .setup = setup_any,
+    .thread = {enter_first, release},
+    .check = check_released,
+    .quick = 1,
+    .nightly = 1,
 };
 
 const struct explore_program *const explore_matrix_programs[] = {

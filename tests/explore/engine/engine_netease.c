@@ -87,9 +87,16 @@ static void check_look(void *state)
 }
 
 static const struct explore_program look_program = {
-    .name = "netease/look", .what = "a capture overwritten while it is read is whole, or told to be gone",
-    .thread_count = 2, .state_bytes = sizeof(struct netease_state), .setup = setup_one,
-    .thread = {put_two_laps, read_both}, .check = check_look, .quick = 1, .nightly = 2, .fenced = true,
+    .name = "netease/look",
+    .what = "a capture overwritten while it is read is whole, or told to be gone",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct netease_state),
+    .setup = setup_one,
+    .thread = {put_two_laps, read_both},
+    .check = check_look,
+    .quick = 1,
+    .nightly = 2,
+    .fenced = true,
 };
 
 /* ---- netease/two: two samplers at once, in one place */
@@ -116,9 +123,16 @@ static void check_two(void *state)
 }
 
 static const struct explore_program two_program = {
-    .name = "netease/two", .what = "two samplers in one place: each capture is kept, overwritten or refused, and whole",
-    .thread_count = 2, .state_bytes = sizeof(struct netease_state), .setup = setup_one,
-    .thread = {put_some, put_some}, .check = check_two, .quick = 2, .nightly = 3, .fenced = true,
+    .name = "netease/two",
+    .what = "two samplers in one place: each capture is kept, overwritten or refused, and whole",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct netease_state),
+    .setup = setup_one,
+    .thread = {put_some, put_some},
+    .check = check_two,
+    .quick = 2,
+    .nightly = 3,
+    .fenced = true,
 };
 
 /* ---- netease/lapped: two samplers, two places, a reader who lists */
@@ -139,9 +153,16 @@ static void list_all(void *state)
 }
 
 static const struct explore_program lapped_program = {
-    .name = "netease/lapped", .what = "a list taken while two samplers go round: whole captures, the newest first",
-    .thread_count = 3, .state_bytes = sizeof(struct netease_state), .setup = setup_one,
-    .thread = {put_some, put_some, list_all}, .check = check_two, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "netease/lapped",
+    .what = "a list taken while two samplers go round: whole captures, the newest first",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct netease_state),
+    .setup = setup_one,
+    .thread = {put_some, put_some, list_all},
+    .check = check_two,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* ---- netease/frozen: a sampler is stopped in the middle */
@@ -168,9 +189,17 @@ static void check_frozen(void *state)
 }
 
 static const struct explore_program frozen_program = {
-    .name = "netease/frozen", .what = "a sampler stopped in the middle costs one capture in a lap, and delays nobody",
-    .thread_count = 2, .state_bytes = sizeof(struct netease_state), .setup = setup_two,
-    .thread = {put_one, put_others}, .check = check_frozen, .quick = 1, .nightly = 1, .frozen = 1, .fenced = true,
+    .name = "netease/frozen",
+    .what = "a sampler stopped in the middle costs one capture in a lap, and delays nobody",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct netease_state),
+    .setup = setup_two,
+    .thread = {put_one, put_others},
+    .check = check_frozen,
+    .quick = 1,
+    .nightly = 1,
+    .frozen = 1,
+    .fenced = true,
 };
 
 const struct explore_program *const explore_netease_programs[] = {

@@ -11,7 +11,7 @@ enum { MEMORY_BYTES = 768, WRITERS = 3, SHORT = 12, LONG = 16 };
 struct packet_state {
     alignas(128) unsigned char memory[MEMORY_BYTES];
     struct strobe_packet_ring ring;
-    uint32_t written[WRITERS], late[WRITERS];    /* each writer's own books */
+    uint32_t written[WRITERS], late[WRITERS]; /* each writer's own books */
     uint32_t ended[WRITERS];
 };
 
@@ -99,16 +99,28 @@ static void check_all_there(void *state)
 }
 
 static const struct explore_program write_program = {
-    .name = "packet/write", .what = "messages of three writers in a ring with room: all are there, whole, in order",
-    .thread_count = 3, .state_bytes = sizeof(struct packet_state), .setup = setup_room,
-    .thread = {write_short, write_short, write_short}, .check = check_all_there, .quick = 1, .nightly = 2,
+    .name = "packet/write",
+    .what = "messages of three writers in a ring with room: all are there, whole, in order",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct packet_state),
+    .setup = setup_room,
+    .thread = {write_short, write_short, write_short},
+    .check = check_all_there,
+    .quick = 1,
+    .nightly = 2,
     .fenced = true,
 };
 
 static const struct explore_program long_program = {
-    .name = "packet/long", .what = "messages of two packets each: put together from what lies side by side",
-    .thread_count = 3, .state_bytes = sizeof(struct packet_state), .setup = setup_room,
-    .thread = {write_long, write_long, write_short}, .check = check_all_there, .quick = 1, .nightly = 1,
+    .name = "packet/long",
+    .what = "messages of two packets each: put together from what lies side by side",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct packet_state),
+    .setup = setup_room,
+    .thread = {write_long, write_long, write_short},
+    .check = check_all_there,
+    .quick = 1,
+    .nightly = 1,
     .fenced = true,
 };
 
@@ -132,9 +144,16 @@ static void check_books(void *state)
 }
 
 static const struct explore_program lap_program = {
-    .name = "packet/lap", .what = "writers that lap each other: who is late drops and counts, slots have one owner",
-    .thread_count = 3, .state_bytes = sizeof(struct packet_state), .setup = setup_one,
-    .thread = {write_short, write_short, write_short}, .check = check_books, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "packet/lap",
+    .what = "writers that lap each other: who is late drops and counts, slots have one owner",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct packet_state),
+    .setup = setup_one,
+    .thread = {write_short, write_short, write_short},
+    .check = check_books,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 static void setup_three(void *state)
@@ -152,9 +171,16 @@ static void check_long_books(void *state)
 }
 
 static const struct explore_program long_lap_program = {
-    .name = "packet/long-lap", .what = "writers of two packets that lap each other: no message of two halves",
-    .thread_count = 2, .state_bytes = sizeof(struct packet_state), .setup = setup_three,
-    .thread = {write_long, write_long}, .check = check_long_books, .quick = 2, .nightly = 2, .fenced = true,
+    .name = "packet/long-lap",
+    .what = "writers of two packets that lap each other: no message of two halves",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct packet_state),
+    .setup = setup_three,
+    .thread = {write_long, write_long},
+    .check = check_long_books,
+    .quick = 2,
+    .nightly = 2,
+    .fenced = true,
 };
 
 /* ---- packet/read: a slot is overwritten while it is read */
@@ -173,9 +199,16 @@ static void read_some(void *state)
 }
 
 static const struct explore_program read_program = {
-    .name = "packet/read", .what = "a slot that is overwritten while it is read: whole packets only, of their ticket",
-    .thread_count = 2, .state_bytes = sizeof(struct packet_state), .setup = setup_one,
-    .thread = {write_two, read_some}, .check = check_books, .quick = 2, .nightly = 2, .fenced = true,
+    .name = "packet/read",
+    .what = "a slot that is overwritten while it is read: whole packets only, of their ticket",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct packet_state),
+    .setup = setup_one,
+    .thread = {write_two, read_some},
+    .check = check_books,
+    .quick = 2,
+    .nightly = 2,
+    .fenced = true,
 };
 
 static void write_two_long(void *state)
@@ -185,9 +218,16 @@ static void write_two_long(void *state)
 }
 
 static const struct explore_program read_long_program = {
-    .name = "packet/read-long", .what = "messages that overwrite each other while they are read: no halves of two",
-    .thread_count = 2, .state_bytes = sizeof(struct packet_state), .setup = setup_three,
-    .thread = {write_two_long, read_some}, .check = check_long_books, .quick = 1, .nightly = 1, .fenced = true,
+    .name = "packet/read-long",
+    .what = "messages that overwrite each other while they are read: no halves of two",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct packet_state),
+    .setup = setup_three,
+    .thread = {write_two_long, read_some},
+    .check = check_long_books,
+    .quick = 1,
+    .nightly = 1,
+    .fenced = true,
 };
 
 /* ---- packet/frozen: a writer stops for good, before each of its operations */
@@ -219,9 +259,16 @@ static void check_frozen(void *state)
 }
 
 static const struct explore_program frozen_program = {
-    .name = "packet/frozen", .what = "a writer stopped at any step withholds one slot, until it is given back",
-    .thread_count = 2, .state_bytes = sizeof(struct packet_state), .setup = setup_three,
-    .thread = {write_short, write_short}, .check = check_frozen, .quick = 2, .nightly = 2, .frozen = 1,
+    .name = "packet/frozen",
+    .what = "a writer stopped at any step withholds one slot, until it is given back",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct packet_state),
+    .setup = setup_three,
+    .thread = {write_short, write_short},
+    .check = check_frozen,
+    .quick = 2,
+    .nightly = 2,
+    .frozen = 1,
     .fenced = true,
 };
 
@@ -233,13 +280,21 @@ static void interrupt(void *state)
 }
 
 static const struct explore_program interrupted_program = {
-    .name = "packet/interrupted", .what = "a write in the middle of a write: both are there",
-    .thread_count = 1, .state_bytes = sizeof(struct packet_state), .setup = setup_room,
-    .thread = {write_long}, .check = check_all_there, .quick = 2, .nightly = 2, .interrupted = 1,
-    .interrupt = interrupt, .fenced = true,
+    .name = "packet/interrupted",
+    .what = "a write in the middle of a write: both are there",
+    .thread_count = 1,
+    .state_bytes = sizeof(struct packet_state),
+    .setup = setup_room,
+    .thread = {write_long},
+    .check = check_all_there,
+    .quick = 2,
+    .nightly = 2,
+    .interrupted = 1,
+    .interrupt = interrupt,
+    .fenced = true,
 };
 
 const struct explore_program *const explore_packet_programs[] = {
-    &write_program, &long_program, &lap_program, &long_lap_program, &read_program, &read_long_program,
+    &write_program,  &long_program,        &lap_program, &long_lap_program, &read_program, &read_long_program,
     &frozen_program, &interrupted_program, NULL,
 };

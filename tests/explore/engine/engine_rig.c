@@ -84,21 +84,40 @@ static enum strobe_walk_end walk_copied(const struct strobe_host *host, const st
 
 void rig_make(struct explore_rig *r, uint32_t threads)
 {
-    r->host = (struct strobe_host){.ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage,
-                                   .thread_cpu_ns = thread_cpu_ns, .suspend = suspend, .settle = settle,
-                                   .resume = resume, .read = read_memory, .sleep_until = sleep_until, .ctx = r,
+    r->host = (struct strobe_host){.ticks = ticks,
+                                   .self_cpu_ns = self_cpu_ns,
+                                   .self_usage = self_usage,
+                                   .thread_cpu_ns = thread_cpu_ns,
+                                   .suspend = suspend,
+                                   .settle = settle,
+                                   .resume = resume,
+                                   .read = read_memory,
+                                   .sleep_until = sleep_until,
+                                   .ctx = r,
                                    .ticks_per_second = 1000000000};
     r->unwinder = (struct strobe_unwinder){.self = walk_self, .copied = walk_copied};
     r->header.config = (struct strobe_config){
-        .interval_main_ns = 1000000, .interval_other_ns = 1000000, .scope_min_ns = 1000000, .threads_max = RIG_THREADS,
-        .depth_max = 2, .ring_slots = RING_SLOTS, .ring_subs = 1, .stack_nodes = STACK_NODES, .seed = 1,
+        .interval_main_ns = 1000000,
+        .interval_other_ns = 1000000,
+        .scope_min_ns = 1000000,
+        .threads_max = RIG_THREADS,
+        .depth_max = 2,
+        .ring_slots = RING_SLOTS,
+        .ring_subs = 1,
+        .stack_nodes = STACK_NODES,
+        .seed = 1,
     };
     r->engine = (struct strobe_engine){
-        .session = {.header = &r->header, .threads = r->entry}, .config = r->header.config, .host = &r->host,
-        .unwinder = &r->unwinder, .threads = r->thread, .blocking = &r->blocking, .living = r->living,
+        .session = {.header = &r->header, .threads = r->entry},
+        .config = r->header.config,
+        .host = &r->host,
+        .unwinder = &r->unwinder,
+        .threads = r->thread,
+        .blocking = &r->blocking,
+        .living = r->living,
     };
     for (uint32_t i = 0; i <= EXPLORE_THREADS_MAX; i++)
-        r->now[i] = i < EXPLORE_THREADS_MAX ? 2000 : 1000;   /* the setup comes first */
+        r->now[i] = i < EXPLORE_THREADS_MAX ? 2000 : 1000; /* the setup comes first */
     strobe_switch = &r->on;
     strobe_store_relaxed(strobe_switch, STROBE_ON);
     rig_can_record(r);

@@ -19,9 +19,9 @@ struct explore_rig {
     struct strobe_thread thread[RIG_THREADS];
     struct strobe_blocking blocking;
     uint32_t living[RIG_THREADS];
-    strobe_a32 on;                              /* the switch */
-    uint64_t now[EXPLORE_THREADS_MAX + 1];      /* each thread's clock */
-    strobe_a64 word[RIG_WORDS];                 /* a traced thread's stack, in whatever words it likes */
+    strobe_a32 on;                         /* the switch */
+    uint64_t now[EXPLORE_THREADS_MAX + 1]; /* each thread's clock */
+    strobe_a64 word[RIG_WORDS];            /* a traced thread's stack, in whatever words it likes */
     struct strobe_sampler sampler;
 };
 

@@ -55,9 +55,15 @@ static void check_all_there(void *state)
 }
 
 static const struct explore_program write_program = {
-    .name = "ring/write", .what = "records of three writers in a ring with room: all are there, whole, once",
-    .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_room,
-    .thread = {write_all, write_all, write_all}, .check = check_all_there, .quick = 4, .nightly = 4,
+    .name = "ring/write",
+    .what = "records of three writers in a ring with room: all are there, whole, once",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_room,
+    .thread = {write_all, write_all, write_all},
+    .check = check_all_there,
+    .quick = 4,
+    .nightly = 4,
 };
 
 /* ---- ring/lap, ring/turns: they overwrite each other's */
@@ -68,9 +74,15 @@ static void setup_two_chunks(void *state)
 }
 
 static const struct explore_program lap_program = {
-    .name = "ring/lap", .what = "writers that lap each other: samples there and overwritten are those written (S-11)",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_two_chunks,
-    .thread = {write_all, write_all}, .check = check_balance, .quick = 4, .nightly = 4,
+    .name = "ring/lap",
+    .what = "writers that lap each other: samples there and overwritten are those written (S-11)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_two_chunks,
+    .thread = {write_all, write_all},
+    .check = check_balance,
+    .quick = 4,
+    .nightly = 4,
 };
 
 static void setup_one_chunk(void *state)
@@ -81,14 +93,25 @@ static void setup_one_chunk(void *state)
 static const struct explore_program turns_program = {
     .name = "ring/turns",
     .what = "a chunk goes from writer to writer: each sees all that was written in it before (S-17)",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {write_and_close, write_and_close}, .check = check_balance, .quick = 1, .nightly = 2,
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {write_and_close, write_and_close},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 2,
 };
 
 static const struct explore_program crowd_program = {
-    .name = "ring/crowd", .what = "as ring/turns, for three, the last of which keeps the chunk",
-    .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {write_and_close, write_and_close, write_all}, .check = check_balance, .quick = 1, .nightly = 1,
+    .name = "ring/crowd",
+    .what = "as ring/turns, for three, the last of which keeps the chunk",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {write_and_close, write_and_close, write_all},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- ring/subs: two sub-buffers of one chunk, from which writers spill into each other's */
@@ -99,9 +122,15 @@ static void setup_two_subs(void *state)
 }
 
 static const struct explore_program subs_program = {
-    .name = "ring/subs", .what = "writers that spill into other sub-buffers: the books balance",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_two_subs,
-    .thread = {write_all, write_all}, .check = check_balance, .quick = 4, .nightly = 4,
+    .name = "ring/subs",
+    .what = "writers that spill into other sub-buffers: the books balance",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_two_subs,
+    .thread = {write_all, write_all},
+    .check = check_balance,
+    .quick = 4,
+    .nightly = 4,
 };
 
 /* ---- ring/oldest: fills up, and then refuses */
@@ -128,9 +157,15 @@ static void check_oldest(void *state)
 }
 
 static const struct explore_program oldest_program = {
-    .name = "ring/oldest", .what = "a ring that keeps the oldest: what was accepted stays, what was refused is counted",
-    .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_oldest,
-    .thread = {write_all, write_all, write_all}, .check = check_oldest, .quick = 4, .nightly = 4,
+    .name = "ring/oldest",
+    .what = "a ring that keeps the oldest: what was accepted stays, what was refused is counted",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_oldest,
+    .thread = {write_all, write_all, write_all},
+    .check = check_oldest,
+    .quick = 4,
+    .nightly = 4,
 };
 
 /* ---- ring/flush: a merge that comes after its chunk went to another writer */
@@ -159,9 +194,15 @@ static void write_then_merge(void *state)
 }
 
 static const struct explore_program flush_program = {
-    .name = "ring/flush", .what = "merging ends when the chunk is given back: nobody's record is changed by another",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {merge_and_close, write_then_merge}, .check = check_balance, .quick = 2, .nightly = 3,
+    .name = "ring/flush",
+    .what = "merging ends when the chunk is given back: nobody's record is changed by another",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {merge_and_close, write_then_merge},
+    .check = check_balance,
+    .quick = 2,
+    .nightly = 3,
 };
 
 /* ---- ring/stop: writers are told to stop, and then the ring is read */
@@ -188,15 +229,36 @@ static void stop_and_read(void *state)
 }
 
 static const struct explore_program stop_program = {
-    .name = "ring/stop", .what = "what is read after all writers have stopped is all that they wrote",
-    .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_two_chunks,
-    .thread = {write_until_stopped, write_until_stopped, stop_and_read}, .check = check_balance,
-    .quick = 2, .nightly = 3,
+    .name = "ring/stop",
+    .what = "what is read after all writers have stopped is all that they wrote",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_two_chunks,
+    .thread = {write_until_stopped, write_until_stopped, stop_and_read},
+    .check = check_balance,
+    .quick = 2,
+    .nightly = 3,
 };
 
 const struct explore_program *const explore_ring_programs[] = {
-    &write_program, &lap_program, &turns_program, &crowd_program, &subs_program, &oldest_program, &flush_program,
-    &stop_program, &explore_ring_look, &explore_ring_read, &explore_ring_merge, &explore_ring_metrics,
-    &explore_ring_shapes, &explore_ring_snapshot, &explore_ring_salvage, &explore_ring_salvage_gone,
-    &explore_ring_salvage_metrics, &explore_ring_frozen, &explore_ring_dead, NULL,
+    &write_program,
+    &lap_program,
+    &turns_program,
+    &crowd_program,
+    &subs_program,
+    &oldest_program,
+    &flush_program,
+    &stop_program,
+    &explore_ring_look,
+    &explore_ring_read,
+    &explore_ring_merge,
+    &explore_ring_metrics,
+    &explore_ring_shapes,
+    &explore_ring_snapshot,
+    &explore_ring_salvage,
+    &explore_ring_salvage_gone,
+    &explore_ring_salvage_metrics,
+    &explore_ring_frozen,
+    &explore_ring_dead,
+    NULL,
 };

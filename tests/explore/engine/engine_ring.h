@@ -17,21 +17,21 @@ enum { RING_NUMBERS = 12, RING_WRITERS = 3, RING_MEMORY_BYTES = 1536 };
 struct ring_state {
     alignas(128) unsigned char memory[RING_MEMORY_BYTES];
     struct strobe_ring ring;
-    struct strobe_ring_writer writer[RING_WRITERS];   /* of those who may die, or are looked at by others */
+    struct strobe_ring_writer writer[RING_WRITERS]; /* of those who may die, or are looked at by others */
     strobe_a32 ended[RING_WRITERS];
     strobe_a32 stop;
 
     /* The books of each writer: kept by it, looked at by check. */
-    uint64_t written[RING_WRITERS];      /* samples committed */
+    uint64_t written[RING_WRITERS]; /* samples committed */
     uint64_t overwrote[RING_WRITERS];
-    uint32_t numbers[RING_WRITERS];      /* bit n: record n was committed */
+    uint32_t numbers[RING_WRITERS]; /* bit n: record n was committed */
     uint32_t refused[RING_WRITERS];
 };
 
 static inline void ring_make(struct ring_state *s, uint32_t slots, uint32_t subs, enum strobe_ring_mode mode)
 {
     strobe_ring_create(s->memory, slots, subs, mode);
-    strobe_ring_open(s->memory, sizeof s->memory, &s->ring);   /* fails when it does not fit: no view, no program */
+    strobe_ring_open(s->memory, sizeof s->memory, &s->ring); /* fails when it does not fit: no view, no program */
 }
 
 static inline uint32_t ring_samples(uint32_t number, uint32_t version)
@@ -43,9 +43,17 @@ static inline struct strobe_record ring_record(uint32_t number, uint32_t version
 {
     uint32_t key = number << 8 | version;
     return (struct strobe_record){
-        .ticks = key, .duration = key * 3u, .cpu_ns = ~(uint64_t)key, .arg = (uint64_t)key << 32, .stack = key + 1,
-        .thread = key + 2, .message = key + 3, .count = ring_samples(number, version), .cpu_span_ns = key + 4,
-        .kind = (uint8_t)number, .flags = metrics ? STROBE_FLAG_METRICS : 0,
+        .ticks = key,
+        .duration = key * 3u,
+        .cpu_ns = ~(uint64_t)key,
+        .arg = (uint64_t)key << 32,
+        .stack = key + 1,
+        .thread = key + 2,
+        .message = key + 3,
+        .count = ring_samples(number, version),
+        .cpu_span_ns = key + 4,
+        .kind = (uint8_t)number,
+        .flags = metrics ? STROBE_FLAG_METRICS : 0,
     };
 }
 
@@ -53,10 +61,18 @@ static inline struct strobe_metrics ring_metrics(uint32_t number, uint32_t versi
 {
     uint32_t key = number << 8 | version;
     return (struct strobe_metrics){
-        .alloc_count = key, .alloc_bytes = ~(uint64_t)key, .minor_faults = key + 1, .major_faults = key + 2,
-        .voluntary_switches = key + 3, .involuntary_switches = key + 4, .alloc_count_span = key + 5,
-        .alloc_bytes_span = key + 6, .minor_faults_span = key + 7, .major_faults_span = key + 8,
-        .voluntary_switches_span = key + 9, .involuntary_switches_span = key + 10,
+        .alloc_count = key,
+        .alloc_bytes = ~(uint64_t)key,
+        .minor_faults = key + 1,
+        .major_faults = key + 2,
+        .voluntary_switches = key + 3,
+        .involuntary_switches = key + 4,
+        .alloc_count_span = key + 5,
+        .alloc_bytes_span = key + 6,
+        .minor_faults_span = key + 7,
+        .major_faults_span = key + 8,
+        .voluntary_switches_span = key + 9,
+        .involuntary_switches_span = key + 10,
     };
 }
 
@@ -120,7 +136,10 @@ static inline void ring_close(struct ring_state *s, struct strobe_ring_writer *w
 }
 
 /* What a look at all slots found. */
-struct ring_census { uint64_t samples; uint32_t numbers, busy; };
+struct ring_census {
+    uint64_t samples;
+    uint32_t numbers, busy;
+};
 
 /* Looks at every slot; each record is whole, and none is there twice. */
 static inline struct ring_census ring_count(const struct strobe_ring *ring)

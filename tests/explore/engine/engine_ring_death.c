@@ -110,9 +110,16 @@ static void check_after_death(void *state)
 }
 
 const struct explore_program explore_ring_frozen = {
-    .name = "ring/frozen", .what = "a writer stopped at any step holds up nobody, and its chunk is won back (S-16)",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_two_chunks,
-    .thread = {write_and_merge, write_on}, .check = check_after_death, .quick = 2, .nightly = 4, .frozen = 1 << VICTIM,
+    .name = "ring/frozen",
+    .what = "a writer stopped at any step holds up nobody, and its chunk is won back (S-16)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_two_chunks,
+    .thread = {write_and_merge, write_on},
+    .check = check_after_death,
+    .quick = 2,
+    .nightly = 4,
+    .frozen = 1 << VICTIM,
 };
 
 /* ---- ring/dead: somebody seals for a writer that is proven to have ended, while others claim */
@@ -155,7 +162,13 @@ static void check_balance(void *state)
 }
 
 const struct explore_program explore_ring_dead = {
-    .name = "ring/dead", .what = "a chunk sealed for the dead: who claims it sees all that the dead wrote in it",
-    .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {write_and_die, seal_for_dead, write_and_close}, .check = check_balance, .quick = 2, .nightly = 3,
+    .name = "ring/dead",
+    .what = "a chunk sealed for the dead: who claims it sees all that the dead wrote in it",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {write_and_die, seal_for_dead, write_and_close},
+    .check = check_balance,
+    .quick = 2,
+    .nightly = 3,
 };

@@ -58,8 +58,13 @@ static void look_at_first(void *state)
 const struct explore_program explore_ring_look = {
     .name = "ring/look",
     .what = "a slot that is overwritten while it is read: whole records only, in their order (S-10)",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {fill_and_overwrite, look_at_first}, .check = check_balance, .quick = 2, .nightly = 3,
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {fill_and_overwrite, look_at_first},
+    .check = check_balance,
+    .quick = 2,
+    .nightly = 3,
 };
 
 /* ---- ring/read: two writers take turns at the slot */
@@ -80,9 +85,15 @@ static void look_once(void *state)
 }
 
 const struct explore_program explore_ring_read = {
-    .name = "ring/read", .what = "a reader while a chunk goes from one writer to another: whole records only",
-    .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {write_and_close, write_and_close, look_once}, .check = check_balance, .quick = 1, .nightly = 2,
+    .name = "ring/read",
+    .what = "a reader while a chunk goes from one writer to another: whole records only",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {write_and_close, write_and_close, look_once},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- ring/merge: a record is rewritten while it is read */
@@ -97,9 +108,15 @@ static void write_and_merge(void *state)
 }
 
 const struct explore_program explore_ring_merge = {
-    .name = "ring/merge", .what = "a record that is rewritten while it is read: whole versions only",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {write_and_merge, look_once}, .check = check_balance, .quick = 1, .nightly = 2,
+    .name = "ring/merge",
+    .what = "a record that is rewritten while it is read: whole versions only",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {write_and_merge, look_once},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- ring/metrics: the same for a record of two slots */
@@ -119,9 +136,15 @@ static void look_at_both(void *state)
 }
 
 const struct explore_program explore_ring_metrics = {
-    .name = "ring/metrics", .what = "a record and its metrics are of one version; the metrics are no record",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {write_and_merge_metrics, look_at_both}, .check = check_balance, .quick = 1, .nightly = 1,
+    .name = "ring/metrics",
+    .what = "a record and its metrics are of one version; the metrics are no record",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {write_and_merge_metrics, look_at_both},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- ring/shapes: a slot holds a record, then the metrics of another */
@@ -142,9 +165,15 @@ static void look_at_second(void *state)
 }
 
 const struct explore_program explore_ring_shapes = {
-    .name = "ring/shapes", .what = "metrics that take the place of a record are never read as one",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {change_shape, look_at_second}, .check = check_balance, .quick = 1, .nightly = 1,
+    .name = "ring/shapes",
+    .what = "metrics that take the place of a record are never read as one",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {change_shape, look_at_second},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- ring/snapshot: all slots are read while writers write */
@@ -175,9 +204,15 @@ static void take_snapshot(void *state)
 }
 
 const struct explore_program explore_ring_snapshot = {
-    .name = "ring/snapshot", .what = "a snapshot has what was committed before it, each record whole and once",
-    .thread_count = 3, .state_bytes = sizeof(struct ring_state), .setup = setup_room,
-    .thread = {write_all, write_all, take_snapshot}, .check = check_balance, .quick = 2, .nightly = 3,
+    .name = "ring/snapshot",
+    .what = "a snapshot has what was committed before it, each record whole and once",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_room,
+    .thread = {write_all, write_all, take_snapshot},
+    .check = check_balance,
+    .quick = 2,
+    .nightly = 3,
 };
 
 /* ---- ring/salvage: what is being rewritten is brought back from a live ring */
@@ -228,8 +263,13 @@ static void salvage_third(void *state)
 const struct explore_program explore_ring_salvage = {
     .name = "ring/salvage",
     .what = "what is salvaged of a record that is being rewritten is its own, word by word (S-16)",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {overwrite_and_merge, salvage_third}, .check = check_balance, .quick = 1, .nightly = 1,
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {overwrite_and_merge, salvage_third},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* The slot goes on to another record, which must not show through either. */
@@ -253,9 +293,15 @@ static void salvage_first(void *state)
 }
 
 const struct explore_program explore_ring_salvage_gone = {
-    .name = "ring/salvage-gone", .what = "nothing is salvaged of a record that is overwritten meanwhile",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {merge_and_overwrite, salvage_first}, .check = check_balance, .quick = 1, .nightly = 1,
+    .name = "ring/salvage-gone",
+    .what = "nothing is salvaged of a record that is overwritten meanwhile",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {merge_and_overwrite, salvage_first},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 1,
 };
 
 static void salvage_metrics(void *state)
@@ -268,7 +314,13 @@ static void salvage_metrics(void *state)
 }
 
 const struct explore_program explore_ring_salvage_metrics = {
-    .name = "ring/salvage-metrics", .what = "as ring/salvage, for a record with metrics",
-    .thread_count = 2, .state_bytes = sizeof(struct ring_state), .setup = setup_one_chunk,
-    .thread = {write_and_merge_metrics, salvage_metrics}, .check = check_balance, .quick = 1, .nightly = 1,
+    .name = "ring/salvage-metrics",
+    .what = "as ring/salvage, for a record with metrics",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct ring_state),
+    .setup = setup_one_chunk,
+    .thread = {write_and_merge_metrics, salvage_metrics},
+    .check = check_balance,
+    .quick = 1,
+    .nightly = 1,
 };

@@ -3,7 +3,7 @@
 #include "tests/explore/engine/engine_rig.h"
 #include "tests/explore/programs.h"
 
-enum { OUTER = 4, INNER = 1, WHAT = 7 };   /* words of the stack: the handler's frames lie below */
+enum { OUTER = 4, INNER = 1, WHAT = 7 }; /* words of the stack: the handler's frames lie below */
 
 struct sample_state {
     struct explore_rig rig;
@@ -19,19 +19,21 @@ static void setup(void *state)
 {
     struct sample_state *s = state;
     rig_make(&s->rig, 1);
-    s->rig.unwinder.self = NULL;   /* the real walk, over two frames */
+    s->rig.unwinder.self = NULL; /* the real walk, over two frames */
     atomic_init(&s->rig.word[OUTER + 1], 0x2000);
     atomic_init(&s->rig.word[INNER], rig_site(&s->rig, OUTER).frame);
     atomic_init(&s->rig.word[INNER + 1], 0x1000);
-    own(s)->gate.due_ticks = own(s)->gate.interval_ticks = 0;   /* every event is due */
+    own(s)->gate.due_ticks = own(s)->gate.interval_ticks = 0; /* every event is due */
 }
 
 static void hook(struct sample_state *s, enum strobe_kind point, enum strobe_kind scope, uint32_t word)
 {
     strobe_point(own(s), STROBE_ON, point, 0, rig_site(&s->rig, word));
     uint32_t token = strobe_scope_begin(own(s), scope, WHAT, rig_site(&s->rig, word));
-    if (explore_size() > 1) strobe_wait_begin(own(s), WHAT);
-    if (explore_size() > 1) strobe_wait_end(own(s), WHAT, STROBE_WAKE_TIMEOUT, false);
+    if (explore_size() > 1)
+        strobe_wait_begin(own(s), WHAT);
+    if (explore_size() > 1)
+        strobe_wait_end(own(s), WHAT, STROBE_WAKE_TIMEOUT, false);
     strobe_scope_end(own(s), token, rig_site(&s->rig, word));
 }
 
@@ -53,7 +55,8 @@ static uint64_t check_account(struct sample_state *s, enum strobe_kind kind, uin
     uint64_t sampled = strobe_load_relaxed(&a->sampled);
     explore_require(strobe_account_requests(a) == events);
     explore_require(strobe_load_relaxed(&a->requests) == sampled + strobe_load_relaxed(&a->gated) +
-                    strobe_load_relaxed(&a->unwind_failed) + strobe_load_relaxed(&a->dropped));
+                                                             strobe_load_relaxed(&a->unwind_failed) +
+                                                             strobe_load_relaxed(&a->dropped));
     return sampled;
 }
 
@@ -68,7 +71,8 @@ static void check(void *state)
         struct strobe_ring_item item;
         enum strobe_ring_look look = strobe_ring_look(ring, i, &item);
         explore_require(look != STROBE_LOOK_BUSY);
-        if (look != STROBE_LOOK_RECORD) continue;
+        if (look != STROBE_LOOK_RECORD)
+            continue;
         found += item.record.count;
         uint64_t frame[STROBE_STACK_DEPTH_MAX];
         uint32_t count;
@@ -81,9 +85,17 @@ static void check(void *state)
 }
 
 static const struct explore_program interrupted_program = {
-    .name = "sample/interrupted", .what = "a handler's hooks inside of hooks: each event counted once, records whole",
-    .thread_count = 1, .state_bytes = sizeof(struct sample_state), .setup = setup, .thread = {run_hooks},
-    .check = check, .quick = 2, .nightly = 2, .interrupted = 1, .interrupt = handle,
+    .name = "sample/interrupted",
+    .what = "a handler's hooks inside of hooks: each event counted once, records whole",
+    .thread_count = 1,
+    .state_bytes = sizeof(struct sample_state),
+    .setup = setup,
+    .thread = {run_hooks},
+    .check = check,
+    .quick = 2,
+    .nightly = 2,
+    .interrupted = 1,
+    .interrupt = handle,
 };
 
 const struct explore_program *const explore_sample_programs[] = {&interrupted_program, NULL};

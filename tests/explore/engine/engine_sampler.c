@@ -8,10 +8,10 @@ enum { PASS_TICKS = 5000000, FIRST = 0x1000, SECOND = 0x2000, NEVER = UINT32_MAX
 
 struct sampler_state {
     struct explore_rig rig;
-    strobe_a32 gone;             /* the thread has ended, as the system tells */
+    strobe_a32 gone; /* the thread has ended, as the system tells */
     uint64_t signed_off_ticks;
     uint32_t stops, passes;
-    uint32_t in_engine;          /* written by all who take samples, and by who thinks that nobody does */
+    uint32_t in_engine; /* written by all who take samples, and by who thinks that nobody does */
     bool quiet, roused;
 };
 
@@ -92,7 +92,8 @@ static void check_books(void *state)
     explore_require(s->stops == 0);
     explore_require(strobe_load_relaxed(&s->rig.header.suspends) == strobe_load_relaxed(&s->rig.header.resumes));
     explore_require(strobe_load_relaxed(&a->requests) == strobe_load_relaxed(&a->sampled) +
-                    strobe_load_relaxed(&a->unwind_failed) + strobe_load_relaxed(&a->dropped));
+                                                             strobe_load_relaxed(&a->unwind_failed) +
+                                                             strobe_load_relaxed(&a->dropped));
 }
 
 /* ---- sampler/life */
@@ -116,9 +117,16 @@ static void live(void *state)
 }
 
 static const struct explore_program life_program = {
-    .name = "sampler/life", .what = "a thread comes, runs hooks and signs off, a pass at any moment: the books balance",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_life,
-    .thread = {live, pass}, .check = check_books, .quick = 2, .nightly = 2, .frozen = 1u << 0,
+    .name = "sampler/life",
+    .what = "a thread comes, runs hooks and signs off, a pass at any moment: the books balance",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_life,
+    .thread = {live, pass},
+    .check = check_books,
+    .quick = 2,
+    .nightly = 2,
+    .frozen = 1u << 0,
 };
 
 /* ---- sampler/end: a reader of what the session says of a thread */
@@ -162,9 +170,15 @@ static void check_signed_off(void *state)
 }
 
 static const struct explore_program signed_off_program = {
-    .name = "sampler/signed-off", .what = "a thread that signs off is not buried; who sees it ended sees when",
-    .thread_count = 3, .state_bytes = sizeof(struct sampler_state), .setup = setup_one,
-    .thread = {sign_off, pass, read_end}, .check = check_signed_off, .quick = 1, .nightly = 1,
+    .name = "sampler/signed-off",
+    .what = "a thread that signs off is not buried; who sees it ended sees when",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_one,
+    .thread = {sign_off, pass, read_end},
+    .check = check_signed_off,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* Everything that the dead thread held is given back, or nothing yet. */
@@ -180,9 +194,15 @@ static void check_buried(void *state)
 }
 
 static const struct explore_program buried_program = {
-    .name = "sampler/buried", .what = "a thread that dies without a word is buried: chunk, wait and end (S-16, S-42)",
-    .thread_count = 3, .state_bytes = sizeof(struct sampler_state), .setup = setup_one,
-    .thread = {die, pass, read_end}, .check = check_buried, .quick = 1, .nightly = 1,
+    .name = "sampler/buried",
+    .what = "a thread that dies without a word is buried: chunk, wait and end (S-16, S-42)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_one,
+    .thread = {die, pass, read_end},
+    .check = check_buried,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- sampler/waiting */
@@ -232,9 +252,15 @@ static void check_waiting(void *state)
 }
 
 static const struct explore_program waiting_program = {
-    .name = "sampler/waiting", .what = "a call that is looked at as it ends: its own stack and message, or none (S-41)",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_waiting,
-    .thread = {wait_again, look}, .check = check_waiting, .quick = 2, .nightly = 2,
+    .name = "sampler/waiting",
+    .what = "a call that is looked at as it ends: its own stack and message, or none (S-41)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_waiting,
+    .thread = {wait_again, look},
+    .check = check_waiting,
+    .quick = 2,
+    .nightly = 2,
 };
 
 static void attach(void *state)
@@ -245,9 +271,15 @@ static void attach(void *state)
 }
 
 static const struct explore_program last_look_program = {
-    .name = "sampler/last-look", .what = "the last look at all who wait meets a thread that comes at that moment",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_life,
-    .thread = {attach, look}, .check = check_books, .quick = 1, .nightly = 1,
+    .name = "sampler/last-look",
+    .what = "the last look at all who wait meets a thread that comes at that moment",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_life,
+    .thread = {attach, look},
+    .check = check_books,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- sampler/asked */
@@ -273,8 +305,8 @@ static void check_asked(void *state)
 {
     struct sampler_state *s = state;
     struct strobe_account *a = &s->rig.entry[0].account[STROBE_KIND_MUTEX];
-    bool asked = own(s)->sampled.seen_ticks &&
-                 !strobe_load_relaxed(&s->rig.entry[0].account[STROBE_KIND_ASYNC].requests);
+    bool asked =
+        own(s)->sampled.seen_ticks && !strobe_load_relaxed(&s->rig.entry[0].account[STROBE_KIND_ASYNC].requests);
     check_books(state);
     explore_require(strobe_load_relaxed(&a->requests) == 2);
     explore_require(strobe_load_relaxed(&a->sampled) + strobe_load_relaxed(&a->gated) == 2);
@@ -282,9 +314,15 @@ static void check_asked(void *state)
 }
 
 static const struct explore_program asked_program = {
-    .name = "sampler/asked", .what = "a thread that is asked for its stack takes it once, at the end of a call",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_asked,
-    .thread = {end_and_call, pass}, .check = check_asked, .quick = 1, .nightly = 1,
+    .name = "sampler/asked",
+    .what = "a thread that is asked for its stack takes it once, at the end of a call",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_asked,
+    .thread = {end_and_call, pass},
+    .check = check_asked,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- sampler/rest */
@@ -332,8 +370,13 @@ static void check_rest(void *state)
 static const struct explore_program rest_program = {
     .name = "sampler/rest",
     .what = "a thread that comes around a pass is met by the next one at once, or ends the rest",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_rest,
-    .thread = {come, pass_and_rest}, .check = check_rest, .quick = 1, .nightly = 1,
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_rest,
+    .thread = {come, pass_and_rest},
+    .check = check_rest,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- sampler/quiet-*: the end of a capture. in_engine is plain: two at it at once are a race. */
@@ -373,7 +416,7 @@ static void close(void *state)
     strobe_store_seq_cst(strobe_switch, STROBE_OFF);
     if (!strobe_engine_quiet(&s->rig.engine))
         return;
-    s->in_engine += own(s)->pending.open;   /* all that the thread did inside is there to be seen */
+    s->in_engine += own(s)->pending.open; /* all that the thread did inside is there to be seen */
     s->quiet = true;
 }
 
@@ -385,9 +428,14 @@ static void point(void *state)
 }
 
 static const struct explore_program quiet_point_program = {
-    .name = "sampler/quiet-point", .what = "no point takes a sample once the engine was said to be quiet",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_quiet,
-    .thread = {point, close}, .quick = 1, .nightly = 1,
+    .name = "sampler/quiet-point",
+    .what = "no point takes a sample once the engine was said to be quiet",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_quiet,
+    .thread = {point, close},
+    .quick = 1,
+    .nightly = 1,
 };
 
 static void forced_point(void *state)
@@ -398,9 +446,14 @@ static void forced_point(void *state)
 }
 
 static const struct explore_program quiet_forced_program = {
-    .name = "sampler/quiet-forced", .what = "nor does a forced one",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_quiet,
-    .thread = {forced_point, close}, .quick = 1, .nightly = 1,
+    .name = "sampler/quiet-forced",
+    .what = "nor does a forced one",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_quiet,
+    .thread = {forced_point, close},
+    .quick = 1,
+    .nightly = 1,
 };
 
 static void scope(void *state)
@@ -413,9 +466,14 @@ static void scope(void *state)
 }
 
 static const struct explore_program quiet_scope_program = {
-    .name = "sampler/quiet-scope", .what = "nor does the end of a call",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_quiet,
-    .thread = {scope, close}, .quick = 1, .nightly = 1,
+    .name = "sampler/quiet-scope",
+    .what = "nor does the end of a call",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_quiet,
+    .thread = {scope, close},
+    .quick = 1,
+    .nightly = 1,
 };
 
 static void run(void *state)
@@ -441,9 +499,15 @@ static void check_off(void *state)
 }
 
 static const struct explore_program quiet_pass_program = {
-    .name = "sampler/quiet-pass", .what = "no pass is under way once the engine was said to be quiet",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_quiet,
-    .thread = {run, close_and_finish}, .check = check_off, .quick = 1, .nightly = 1,
+    .name = "sampler/quiet-pass",
+    .what = "no pass is under way once the engine was said to be quiet",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_quiet,
+    .thread = {run, close_and_finish},
+    .check = check_off,
+    .quick = 1,
+    .nightly = 1,
 };
 
 static void setup_delay(void *state)
@@ -453,13 +517,29 @@ static void setup_delay(void *state)
 }
 
 static const struct explore_program delay_program = {
-    .name = "sampler/delay", .what = "the end of a delay does not turn on what was turned off",
-    .thread_count = 2, .state_bytes = sizeof(struct sampler_state), .setup = setup_delay,
-    .thread = {run, close_and_finish}, .check = check_off, .quick = 1, .nightly = 1,
+    .name = "sampler/delay",
+    .what = "the end of a delay does not turn on what was turned off",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sampler_state),
+    .setup = setup_delay,
+    .thread = {run, close_and_finish},
+    .check = check_off,
+    .quick = 1,
+    .nightly = 1,
 };
 
 const struct explore_program *const explore_sampler_programs[] = {
-    &life_program, &signed_off_program, &buried_program, &waiting_program, &last_look_program,
-    &asked_program, &rest_program, &quiet_point_program,
-    &quiet_forced_program, &quiet_scope_program, &quiet_pass_program, &delay_program, NULL,
+    &life_program,
+    &signed_off_program,
+    &buried_program,
+    &waiting_program,
+    &last_look_program,
+    &asked_program,
+    &rest_program,
+    &quiet_point_program,
+    &quiet_forced_program,
+    &quiet_scope_program,
+    &quiet_pass_program,
+    &delay_program,
+    NULL,
 };

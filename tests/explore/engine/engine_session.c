@@ -67,9 +67,15 @@ static void check_created(void *state)
 }
 
 static const struct explore_program create_program = {
-    .name = "session/create", .what = "who finds the magic of a session finds the rest of it",
-    .thread_count = 2, .state_bytes = sizeof(struct session_state), .setup = setup_nothing,
-    .thread = {create, open_whole}, .check = check_created, .quick = 1, .nightly = 1,
+    .name = "session/create",
+    .what = "who finds the magic of a session finds the rest of it",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct session_state),
+    .setup = setup_nothing,
+    .thread = {create, open_whole},
+    .check = check_created,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- session/begin: several processes attach */
@@ -101,9 +107,15 @@ static void check_begun(void *state)
 }
 
 static const struct explore_program begin_program = {
-    .name = "session/begin", .what = "of several processes that attach to a session one does",
-    .thread_count = 3, .state_bytes = sizeof(struct session_state), .setup = setup_created,
-    .thread = {begin, begin, begin}, .check = check_begun, .quick = 1, .nightly = 1,
+    .name = "session/begin",
+    .what = "of several processes that attach to a session one does",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct session_state),
+    .setup = setup_created,
+    .thread = {begin, begin, begin},
+    .check = check_begun,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- session/finish: a reader comes while the session is closed */
@@ -133,9 +145,15 @@ static void check_finished(void *state)
 }
 
 static const struct explore_program finish_program = {
-    .name = "session/finish", .what = "who finds a session closed finds when it ended",
-    .thread_count = 2, .state_bytes = sizeof(struct session_state), .setup = setup_created,
-    .thread = {finish, read_end}, .check = check_finished, .quick = 1, .nightly = 1,
+    .name = "session/finish",
+    .what = "who finds a session closed finds when it ended",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct session_state),
+    .setup = setup_created,
+    .thread = {finish, read_end},
+    .check = check_finished,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- session/threads: entries are handed out until there are no more */
@@ -190,9 +208,15 @@ static void check_threads(void *state)
 }
 
 static const struct explore_program threads_program = {
-    .name = "session/threads", .what = "thread entries: each to one thread, whole when found",
-    .thread_count = 3, .state_bytes = sizeof(struct session_state), .setup = setup_two_entries,
-    .thread = {add_threads, add_threads, read_threads}, .check = check_threads, .quick = 2, .nightly = 2,
+    .name = "session/threads",
+    .what = "thread entries: each to one thread, whole when found",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct session_state),
+    .setup = setup_two_entries,
+    .thread = {add_threads, add_threads, read_threads},
+    .check = check_threads,
+    .quick = 2,
+    .nightly = 2,
 };
 
 /* ---- session/images: the same for images, which their owner publishes */
@@ -238,9 +262,15 @@ static void check_images(void *state)
 }
 
 static const struct explore_program images_program = {
-    .name = "session/images", .what = "image entries: each to one thread, whole when found",
-    .thread_count = 3, .state_bytes = sizeof(struct session_state), .setup = setup_created,
-    .thread = {add_images, add_images, read_images}, .check = check_images, .quick = 1, .nightly = 1,
+    .name = "session/images",
+    .what = "image entries: each to one thread, whole when found",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct session_state),
+    .setup = setup_created,
+    .thread = {add_images, add_images, read_images},
+    .check = check_images,
+    .quick = 1,
+    .nightly = 1,
 };
 
 const struct explore_program *const explore_session_programs[] = {

@@ -8,11 +8,11 @@
 enum { TARGETS = 2, PATIENCE_NS = 10, STATE_MASK = 3, CLAIMED = 2 };
 
 struct target {
-    strobe_a32 signalled;     /* sent, not delivered yet */
-    uint32_t memory;          /* its own */
-    strobe_a32 racing;        /* its own, for those programs in which it may be looked at while it runs */
-    uint32_t racing_stood;    /* as it was when the thread stood last */
-    uint32_t stood, let_go;   /* times it stood; of them, times it let itself go */
+    strobe_a32 signalled;   /* sent, not delivered yet */
+    uint32_t memory;        /* its own */
+    strobe_a32 racing;      /* its own, for those programs in which it may be looked at while it runs */
+    uint32_t racing_stood;  /* as it was when the thread stood last */
+    uint32_t stood, let_go; /* times it stood; of them, times it let itself go */
     bool stands, in_call;
 };
 
@@ -21,12 +21,12 @@ struct suspend_state {
     struct explore_rig rig;
     struct strobe_host clock;
     struct target target[TARGETS];
-    strobe_a32 over;          /* no more signals are sent */
-    uint32_t sampler;         /* index of its thread: the last */
-    bool watchdog;            /* targets let themselves go */
-    bool patient;             /* the sampler waits as long as it takes */
-    bool wakes;               /* who sleeps must be woken; else it looks again by itself */
-    uint64_t now;             /* on its clock */
+    strobe_a32 over;  /* no more signals are sent */
+    uint32_t sampler; /* index of its thread: the last */
+    bool watchdog;    /* targets let themselves go */
+    bool patient;     /* the sampler waits as long as it takes */
+    bool wakes;       /* who sleeps must be woken; else it looks again by itself */
+    uint64_t now;     /* on its clock */
     uint32_t suspends, resumes;
 };
 
@@ -61,7 +61,7 @@ static void handler(struct suspend_state *s)
 static void interrupt(void *state)
 {
     struct suspend_state *s = state;
-    if (!s->target[explore_self()].stands)   /* the handler masks its signal */
+    if (!s->target[explore_self()].stands) /* the handler masks its signal */
         handler(s);
 }
 
@@ -107,7 +107,7 @@ bool strobe_handshake_sleep(strobe_a32 *word, uint32_t expected, uint64_t ns)
             s->target[explore_self()].let_go += over;
         return over;
     }
-    bool in_settle = !sampler && !s->target[explore_self()].stands;   /* signals come in */
+    bool in_settle = !sampler && !s->target[explore_self()].stands; /* signals come in */
     if (s->wakes && !in_settle)
         explore_futex_wait(word, expected, false);
     else
@@ -211,16 +211,29 @@ static void setup_one(void *state)
 }
 
 static const struct explore_program stop_program = {
-    .name = "suspend/stop", .what = "a thread is read only while it stands; one that was late does not stop (S-40)",
-    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_one,
-    .thread = {work_interrupted, look_once}, .check = check, .quick = 3, .nightly = 6,
-    .interrupted = 1, .interrupt = interrupt,
+    .name = "suspend/stop",
+    .what = "a thread is read only while it stands; one that was late does not stop (S-40)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_one,
+    .thread = {work_interrupted, look_once},
+    .check = check,
+    .quick = 3,
+    .nightly = 6,
+    .interrupted = 1,
+    .interrupt = interrupt,
 };
 
 static const struct explore_program again_program = {
-    .name = "suspend/again", .what = "a signal that is late stops its thread for the next request, or not at all",
-    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_one,
-    .thread = {work_and_stop, look_twice}, .check = check, .quick = 2, .nightly = 3,
+    .name = "suspend/again",
+    .what = "a signal that is late stops its thread for the next request, or not at all",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_one,
+    .thread = {work_and_stop, look_twice},
+    .check = check,
+    .quick = 2,
+    .nightly = 3,
 };
 
 static void setup_patient(void *state)
@@ -249,9 +262,15 @@ static void work_until_over(void *state)
 }
 
 static const struct explore_program wake_program = {
-    .name = "suspend/wake", .what = "sampler and thread wake each other: nobody sleeps for ever, without a watchdog",
-    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_wakes,
-    .thread = {work_until_over, look_once}, .check = check, .quick = 2, .nightly = 4,
+    .name = "suspend/wake",
+    .what = "sampler and thread wake each other: nobody sleeps for ever, without a watchdog",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_wakes,
+    .thread = {work_until_over, look_once},
+    .check = check,
+    .quick = 2,
+    .nightly = 4,
 };
 
 /* ---- suspend/watchdog */
@@ -266,14 +285,26 @@ static void setup_watchdog(void *state)
 static const struct explore_program watchdog_program = {
     .name = "suspend/watchdog",
     .what = "a thread lets itself go when its sampler dies anywhere; who comes back late is told (S-46)",
-    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_watchdog,
-    .thread = {work_and_stop, look_once}, .check = check, .quick = 2, .nightly = 3, .frozen = 1u << 1,
+    .thread_count = 2,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_watchdog,
+    .thread = {work_and_stop, look_once},
+    .check = check,
+    .quick = 2,
+    .nightly = 3,
+    .frozen = 1u << 1,
 };
 
 static const struct explore_program rewatched_program = {
-    .name = "suspend/rewatched", .what = "the same with two requests",
-    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_watchdog,
-    .thread = {work_and_stop, look_twice}, .check = check, .quick = 1, .nightly = 2,
+    .name = "suspend/rewatched",
+    .what = "the same with two requests",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_watchdog,
+    .thread = {work_and_stop, look_twice},
+    .check = check,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- suspend/two: the request and its registers go from one thread to another */
@@ -286,8 +317,13 @@ static void setup_two(void *state)
 static const struct explore_program two_program = {
     .name = "suspend/two",
     .what = "a late signal stops no thread for another's request: registers are those asked for (S-45, S-46)",
-    .thread_count = 3, .state_bytes = sizeof(struct suspend_state), .setup = setup_two,
-    .thread = {work_and_stop, work_and_stop, look_at_both}, .check = check, .quick = 1, .nightly = 2,
+    .thread_count = 3,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_two,
+    .thread = {work_and_stop, work_and_stop, look_at_both},
+    .check = check,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- suspend/blocked, suspend/settle: a call that a stop must not disturb */
@@ -311,9 +347,15 @@ static void call(void *state)
 static const struct explore_program blocked_program = {
     .name = "suspend/blocked",
     .what = "no signal reaches a call: its thread sees the request, or the sampler the call (S-42)",
-    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_patient,
-    .thread = {call, look_once}, .check = check, .quick = 1, .nightly = 1,
-    .interrupted = 1, .interrupt = interrupt,
+    .thread_count = 2,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_patient,
+    .thread = {call, look_once},
+    .check = check,
+    .quick = 1,
+    .nightly = 1,
+    .interrupted = 1,
+    .interrupt = interrupt,
 };
 
 static void settle_only(void *state)
@@ -322,9 +364,16 @@ static void settle_only(void *state)
 }
 
 static const struct explore_program settle_program = {
-    .name = "suspend/settle", .what = "a sampler that dies anywhere holds up nobody on the way into a call (S-46)",
-    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_watchdog,
-    .thread = {settle_only, look_once}, .check = check, .quick = 1, .nightly = 1, .frozen = 1u << 1,
+    .name = "suspend/settle",
+    .what = "a sampler that dies anywhere holds up nobody on the way into a call (S-46)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_watchdog,
+    .thread = {settle_only, look_once},
+    .check = check,
+    .quick = 1,
+    .nightly = 1,
+    .frozen = 1u << 1,
 };
 
 /* ---- suspend/withdraw: a request is withdrawn while a signal of an earlier one claims it */
@@ -353,9 +402,15 @@ static void check_withdraw(void *state)
 }
 
 static const struct explore_program withdraw_program = {
-    .name = "suspend/withdraw", .what = "a request that is withdrawn as a late signal claims it leaves nobody standing",
-    .thread_count = 3, .state_bytes = sizeof(struct suspend_state), .setup = setup_withdraw,
-    .thread = {late_signal, work_until_over, look_at_both}, .check = check_withdraw, .quick = 1, .nightly = 1,
+    .name = "suspend/withdraw",
+    .what = "a request that is withdrawn as a late signal claims it leaves nobody standing",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_withdraw,
+    .thread = {late_signal, work_until_over, look_at_both},
+    .check = check_withdraw,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* No other request follows, which would let it go as well. */
@@ -369,12 +424,19 @@ static void setup_withdraw_last(void *state)
 }
 
 static const struct explore_program withdraw_last_program = {
-    .name = "suspend/withdraw-last", .what = "the same when that request is the last (S-46)",
-    .thread_count = 2, .state_bytes = sizeof(struct suspend_state), .setup = setup_withdraw_last,
-    .thread = {late_signal, look_once}, .check = check_withdraw, .quick = 1, .nightly = 1,
+    .name = "suspend/withdraw-last",
+    .what = "the same when that request is the last (S-46)",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct suspend_state),
+    .setup = setup_withdraw_last,
+    .thread = {late_signal, look_once},
+    .check = check_withdraw,
+    .quick = 1,
+    .nightly = 1,
 };
 
 const struct explore_program *const explore_suspend_programs[] = {
-    &stop_program, &again_program, &wake_program, &watchdog_program, &rewatched_program, &two_program,
-    &blocked_program, &settle_program, &withdraw_program, &withdraw_last_program, NULL,
+    &stop_program, &again_program,   &wake_program,   &watchdog_program, &rewatched_program,
+    &two_program,  &blocked_program, &settle_program, &withdraw_program, &withdraw_last_program,
+    NULL,
 };

@@ -11,22 +11,25 @@
 
 enum { THREADS = 3, FRAMES = 4, MEMORY_BYTES = 1024, FRAME_BASE = 0x1000 };
 
-struct stack { uint32_t count; uint64_t frame[FRAMES]; };
+struct stack {
+    uint32_t count;
+    uint64_t frame[FRAMES];
+};
 
 struct table_state {
     alignas(64) unsigned char memory[MEMORY_BYTES];
     struct strobe_stack_table table;
     uint32_t threads;
-    uint32_t id[THREADS][4];                   /* what each of a thread's interns gave */
+    uint32_t id[THREADS][4]; /* what each of a thread's interns gave */
     enum strobe_status status[THREADS][4];
-    strobe_a32 sent;                           /* an id handed to another thread, with release */
+    strobe_a32 sent; /* an id handed to another thread, with release */
 };
 
 static void table_make(struct table_state *s, uint32_t nodes, uint32_t threads)
 {
     s->threads = threads;
     strobe_stack_table_create(s->memory, nodes);
-    strobe_stack_table_open(s->memory, sizeof s->memory, &s->table);   /* fails when it does not fit: no program */
+    strobe_stack_table_open(s->memory, sizeof s->memory, &s->table); /* fails when it does not fit: no program */
 }
 
 /* Frames 1 .. 3 of base 4, the most significant digit is the outermost frame. */
@@ -61,8 +64,8 @@ static uint32_t intern(struct table_state *s, struct strobe_stack_cursor *cursor
     enum strobe_status status = strobe_stack_intern(&t, cursor, stack.frame, stack.count, &id);
     s->status[self][turn] = status;
     s->id[self][turn] = id;
-    explore_require(status == STROBE_OK ? cursor->depth == stack.count :
-                    status == STROBE_FULL && cursor->depth < stack.count);
+    explore_require(status == STROBE_OK ? cursor->depth == stack.count
+                                        : status == STROBE_FULL && cursor->depth < stack.count);
     return id;
 }
 
@@ -156,14 +159,21 @@ static void check_same(void *state)
 static const struct explore_program same_program = {
     .name = "table/same",
     .what = "three threads intern the same stacks: equal ids, each stack once in the table (S-33)",
-    .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_room,
-    .thread = {intern_same, intern_same, intern_same}, .check = check_same, .quick = 1, .nightly = 2,
+    .thread_count = 3,
+    .state_bytes = sizeof(struct table_state),
+    .setup = setup_room,
+    .thread = {intern_same, intern_same, intern_same},
+    .check = check_same,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- table/different: stacks that share some frames; slot levels fill up and more are begun */
 
 static const uint32_t different[THREADS][4] = {
-    {S_1, S_12, S_2, S_13}, {S_2, S_1, S_21, S_12}, {S_12, S_2, S_1, S_3},
+    {S_1, S_12, S_2, S_13},
+    {S_2, S_1, S_21, S_12},
+    {S_12, S_2, S_1, S_3},
 };
 
 static void intern_different(void *state)
@@ -192,9 +202,13 @@ static void check_different(void *state)
 static const struct explore_program different_program = {
     .name = "table/different",
     .what = "three threads intern different stacks: the table is what a serial oracle holds (S-33)",
-    .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_room,
-    .thread = {intern_different, intern_different, intern_different}, .check = check_different,
-    .quick = 1, .nightly = 2,
+    .thread_count = 3,
+    .state_bytes = sizeof(struct table_state),
+    .setup = setup_room,
+    .thread = {intern_different, intern_different, intern_different},
+    .check = check_different,
+    .quick = 1,
+    .nightly = 2,
 };
 
 static void setup_room_for_two(void *state)
@@ -203,9 +217,15 @@ static void setup_room_for_two(void *state)
 }
 
 static const struct explore_program two_program = {
-    .name = "table/two", .what = "as table/different, two threads with more stacks: more slot levels fill up",
-    .thread_count = 2, .state_bytes = sizeof(struct table_state), .setup = setup_room_for_two,
-    .thread = {intern_different, intern_different}, .check = check_different, .quick = 3, .nightly = 4,
+    .name = "table/two",
+    .what = "as table/different, two threads with more stacks: more slot levels fill up",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct table_state),
+    .setup = setup_room_for_two,
+    .thread = {intern_different, intern_different},
+    .check = check_different,
+    .quick = 3,
+    .nightly = 4,
 };
 
 /* ---- table/full: there are not nodes enough */
@@ -240,9 +260,15 @@ static void check_full(void *state)
 }
 
 static const struct explore_program full_program = {
-    .name = "table/full", .what = "a table that fills: right prefixes, refusals counted, no wrong stack (S-31)",
-    .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_few,
-    .thread = {intern_different, intern_different, intern_different}, .check = check_full, .quick = 1, .nightly = 2,
+    .name = "table/full",
+    .what = "a table that fills: right prefixes, refusals counted, no wrong stack (S-31)",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct table_state),
+    .setup = setup_few,
+    .thread = {intern_different, intern_different, intern_different},
+    .check = check_full,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- table/resolve: ids are resolved as soon as they are known */
@@ -256,9 +282,15 @@ static void intern_resolving(void *state)
 }
 
 static const struct explore_program resolve_program = {
-    .name = "table/resolve", .what = "an id resolves at once, to the stack or the frames there was room for",
-    .thread_count = 2, .state_bytes = sizeof(struct table_state), .setup = setup_few_for_two,
-    .thread = {intern_resolving, intern_resolving}, .check = check_full, .quick = 2, .nightly = 3,
+    .name = "table/resolve",
+    .what = "an id resolves at once, to the stack or the frames there was room for",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct table_state),
+    .setup = setup_few_for_two,
+    .thread = {intern_resolving, intern_resolving},
+    .check = check_full,
+    .quick = 2,
+    .nightly = 3,
 };
 
 /* ---- table/hand-over: ids go to a thread that has not seen the stack */
@@ -288,9 +320,15 @@ static void check_table(void *state)
 }
 
 static const struct explore_program hand_over_program = {
-    .name = "table/hand-over", .what = "an id resolves to its frames wherever it is handed to, whoever added the stack",
-    .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_room,
-    .thread = {intern_and_send, intern_and_send, receive}, .check = check_table, .quick = 1, .nightly = 1,
+    .name = "table/hand-over",
+    .what = "an id resolves to its frames wherever it is handed to, whoever added the stack",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct table_state),
+    .setup = setup_room,
+    .thread = {intern_and_send, intern_and_send, receive},
+    .check = check_table,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- table/scan: a reader tries ids that nobody gave it */
@@ -317,9 +355,15 @@ static void scan(void *state)
 }
 
 static const struct explore_program scan_program = {
-    .name = "table/scan", .what = "an id that happens to be tried resolves to a stack that was interned, or to none",
-    .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_room,
-    .thread = {intern_one, intern_one, scan}, .check = check_table, .quick = 1, .nightly = 2,
+    .name = "table/scan",
+    .what = "an id that happens to be tried resolves to a stack that was interned, or to none",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct table_state),
+    .setup = setup_room,
+    .thread = {intern_one, intern_one, scan},
+    .check = check_table,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- table/frozen: one who interns is stopped before each of its operations */
@@ -335,12 +379,19 @@ static void check_frozen(void *state)
 }
 
 static const struct explore_program frozen_program = {
-    .name = "table/frozen", .what = "one who is stopped while it interns holds up nobody and spoils no id",
-    .thread_count = 3, .state_bytes = sizeof(struct table_state), .setup = setup_room,
-    .thread = {intern_same, intern_same, intern_same}, .check = check_frozen, .quick = 1, .nightly = 2, .frozen = 1,
+    .name = "table/frozen",
+    .what = "one who is stopped while it interns holds up nobody and spoils no id",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct table_state),
+    .setup = setup_room,
+    .thread = {intern_same, intern_same, intern_same},
+    .check = check_frozen,
+    .quick = 1,
+    .nightly = 2,
+    .frozen = 1,
 };
 
 const struct explore_program *const explore_table_programs[] = {
-    &same_program, &different_program, &two_program, &full_program, &resolve_program,
-    &hand_over_program, &scan_program, &frozen_program, NULL,
+    &same_program,      &different_program, &two_program,    &full_program, &resolve_program,
+    &hand_over_program, &scan_program,      &frozen_program, NULL,
 };

@@ -11,8 +11,8 @@ struct thread_state {
     struct strobe_engine engine;
     struct strobe_host host;
     struct strobe_thread thread[ENTRIES];
-    strobe_a32 ended;                          /* the first thread has, and its id is free again */
-    uint32_t attached[ENTRIES];                /* index + 1 of each program thread's entry; 0: none was left */
+    strobe_a32 ended;           /* the first thread has, and its id is free again */
+    uint32_t attached[ENTRIES]; /* index + 1 of each program thread's entry; 0: none was left */
 };
 
 static uint64_t ticks(void *ctx)
@@ -125,17 +125,29 @@ static void check_registered(void *state)
 }
 
 static const struct explore_program register_program = {
-    .name = "thread/register", .what = "a thread that the sampler finds ready is known whole",
-    .thread_count = 3, .state_bytes = sizeof(struct thread_state), .setup = setup_room,
-    .thread = {live, live_and_end, look}, .check = check_registered, .quick = 1, .nightly = 2,
+    .name = "thread/register",
+    .what = "a thread that the sampler finds ready is known whole",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct thread_state),
+    .setup = setup_room,
+    .thread = {live, live_and_end, look},
+    .check = check_registered,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- thread/file */
 
 static const struct explore_program file_program = {
-    .name = "thread/file", .what = "another process that finds a thread's state finds its identity, and its end",
-    .thread_count = 3, .state_bytes = sizeof(struct thread_state), .setup = setup_room,
-    .thread = {live, live_and_end, read_file}, .check = check_registered, .quick = 1, .nightly = 1,
+    .name = "thread/file",
+    .what = "another process that finds a thread's state finds its identity, and its end",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct thread_state),
+    .setup = setup_room,
+    .thread = {live, live_and_end, read_file},
+    .check = check_registered,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- thread/reuse: the id of a thread that has ended is given to another */
@@ -179,9 +191,15 @@ static void check_reused(void *state)
 }
 
 static const struct explore_program reuse_program = {
-    .name = "thread/reuse", .what = "an id that is used again is another thread: two incarnations never live at once",
-    .thread_count = 3, .state_bytes = sizeof(struct thread_state), .setup = setup_room,
-    .thread = {live_and_free, live_again, look_for_twins}, .check = check_reused, .quick = 1, .nightly = 1,
+    .name = "thread/reuse",
+    .what = "an id that is used again is another thread: two incarnations never live at once",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct thread_state),
+    .setup = setup_room,
+    .thread = {live_and_free, live_again, look_for_twins},
+    .check = check_reused,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- thread/full: there is one entry for two threads */
@@ -194,9 +212,15 @@ static void check_one(void *state)
 }
 
 static const struct explore_program full_program = {
-    .name = "thread/full", .what = "when the table is full a thread is told so, and the sampler looks no further",
-    .thread_count = 3, .state_bytes = sizeof(struct thread_state), .setup = setup_one,
-    .thread = {live, live_and_end, look}, .check = check_one, .quick = 1, .nightly = 2,
+    .name = "thread/full",
+    .what = "when the table is full a thread is told so, and the sampler looks no further",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct thread_state),
+    .setup = setup_one,
+    .thread = {live, live_and_end, look},
+    .check = check_one,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- thread/chunk: what a thread that ends leaves in the ring is another's to overwrite */
@@ -227,9 +251,15 @@ static void check_chunk(void *state)
 }
 
 static const struct explore_program chunk_program = {
-    .name = "thread/chunk", .what = "a thread that ends gives its chunk back, with all that it wrote in it",
-    .thread_count = 2, .state_bytes = sizeof(struct thread_state), .setup = setup_room,
-    .thread = {write_and_end, write_and_end}, .check = check_chunk, .quick = 1, .nightly = 1,
+    .name = "thread/chunk",
+    .what = "a thread that ends gives its chunk back, with all that it wrote in it",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct thread_state),
+    .setup = setup_room,
+    .thread = {write_and_end, write_and_end},
+    .check = check_chunk,
+    .quick = 1,
+    .nightly = 1,
 };
 
 /* ---- thread/frozen: a thread is stopped while it registers or ends */
@@ -242,9 +272,16 @@ static void check_other(void *state)
 }
 
 static const struct explore_program frozen_program = {
-    .name = "thread/frozen", .what = "a thread stopped while it registers or ends holds up nobody",
-    .thread_count = 3, .state_bytes = sizeof(struct thread_state), .setup = setup_room,
-    .thread = {live_and_end, live, look}, .check = check_other, .quick = 1, .nightly = 1, .frozen = 1,
+    .name = "thread/frozen",
+    .what = "a thread stopped while it registers or ends holds up nobody",
+    .thread_count = 3,
+    .state_bytes = sizeof(struct thread_state),
+    .setup = setup_room,
+    .thread = {live_and_end, live, look},
+    .check = check_other,
+    .quick = 1,
+    .nightly = 1,
+    .frozen = 1,
 };
 
 const struct explore_program *const explore_thread_programs[] = {

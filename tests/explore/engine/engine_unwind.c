@@ -6,8 +6,13 @@
 #include <string.h>
 
 enum {
-    FIRST = 0x10000, SECOND = 0x20000, NOWHERE = 0x30000, FUNCTION_BYTES = 0x100,
-    CFA_OLD = 16, CFA_NEW = 24, TABLE_BYTES = 96,
+    FIRST = 0x10000,
+    SECOND = 0x20000,
+    NOWHERE = 0x30000,
+    FUNCTION_BYTES = 0x100,
+    CFA_OLD = 16,
+    CFA_NEW = 24,
+    TABLE_BYTES = 96,
 };
 
 struct unwind_state {
@@ -17,7 +22,9 @@ struct unwind_state {
     uint32_t slot[2];
 };
 
-struct bytes { uint8_t *at; };
+struct bytes {
+    uint8_t *at;
+};
 
 static void put(struct bytes *b, uint64_t value, unsigned count)
 {
@@ -31,14 +38,14 @@ static void make_image(uint8_t *table, uint64_t start, uint8_t cfa, struct strob
     enum { HEADER = 20, COMMON = 4 + 16 };
     const uint64_t address = start + FUNCTION_BYTES;
     struct bytes b = {table};
-    put(&b, 0x3b031b01, 4);   /* version 1; forms of what follows */
+    put(&b, 0x3b031b01, 4); /* version 1; forms of what follows */
     put(&b, HEADER - 4, 4);
     put(&b, 1, 4);
     put(&b, start - address, 4);
     put(&b, HEADER + COMMON, 4);
     put(&b, COMMON - 4, 4);
     put(&b, 0, 4);
-    put(&b, 0x78010001, 4);   /* version 1, no augmentation, factors 1 and -8 */
+    put(&b, 0x78010001, 4); /* version 1, no augmentation, factors 1 and -8 */
     put(&b, STROBE_EH_RA, 1);
     put(&b, 0x0c, 1);
     put(&b, STROBE_EH_SP, 1);
@@ -103,9 +110,15 @@ static void check_new(void *state)
 }
 
 static const struct explore_program replace_program = {
-    .name = "unwind/replace", .what = "rules are of one image, and of no image that went before the last look",
-    .thread_count = 2, .state_bytes = sizeof(struct unwind_state), .setup = setup_one,
-    .thread = {replace, look_up}, .check = check_new, .quick = 1, .nightly = 2,
+    .name = "unwind/replace",
+    .what = "rules are of one image, and of no image that went before the last look",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct unwind_state),
+    .setup = setup_one,
+    .thread = {replace, look_up},
+    .check = check_new,
+    .quick = 1,
+    .nightly = 2,
 };
 
 /* ---- unwind/memo: threads put the rules of different places into one line of the memo */
@@ -139,9 +152,15 @@ static void check_both(void *state)
 }
 
 static const struct explore_program memo_program = {
-    .name = "unwind/memo", .what = "a place gets its own rule, whatever others put into the memo meanwhile",
-    .thread_count = 2, .state_bytes = sizeof(struct unwind_state), .setup = setup_two,
-    .thread = {look_forth, look_back}, .check = check_both, .quick = 1, .nightly = 2,
+    .name = "unwind/memo",
+    .what = "a place gets its own rule, whatever others put into the memo meanwhile",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct unwind_state),
+    .setup = setup_two,
+    .thread = {look_forth, look_back},
+    .check = check_both,
+    .quick = 1,
+    .nightly = 2,
 };
 
 const struct explore_program *const explore_unwind_programs[] = {&replace_program, &memo_program, NULL};

@@ -17,16 +17,34 @@ extern const struct explore_program *const literature_published[];
 extern const struct explore_program *const literature_counts[];
 
 /* A fault in the memory models that a program was published to be wrong in. */
-#define IN_ALL(bits) {bits, bits, bits}
-#define IN_TSO_AND_C11(bits) {0, bits, bits}
-#define IN_C11(bits) {0, 0, bits}
-#define RACE EXPLORE_BIT(EXPLORE_RACE)
-#define REQUIRE EXPLORE_BIT(EXPLORE_REQUIRE)
-#define DEADLOCK EXPLORE_BIT(EXPLORE_DEADLOCK)
+#define IN_ALL(bits)                                                                                                   \
+    {                                                                                                                  \
+        bits, bits, bits                                                                                               \
+    }
+#define IN_TSO_AND_C11(bits)                                                                                           \
+    {                                                                                                                  \
+        0, bits, bits                                                                                                  \
+    }
+#define IN_C11(bits)                                                                                                   \
+    {                                                                                                                  \
+        0, 0, bits                                                                                                     \
+    }
+#define RACE      EXPLORE_BIT(EXPLORE_RACE)
+#define REQUIRE   EXPLORE_BIT(EXPLORE_REQUIRE)
+#define DEADLOCK  EXPLORE_BIT(EXPLORE_DEADLOCK)
 #define RECLAIMED EXPLORE_BIT(EXPLORE_RECLAIMED)
 
-#define EACH_2(run) {run, run}
-#define EACH_3(run) {run, run, run}
-#define EACH_5(run) {run, run, run, run, run}
+#define EACH_2(run)                                                                                                    \
+    {                                                                                                                  \
+        run, run                                                                                                       \
+    }
+#define EACH_3(run)                                                                                                    \
+    {                                                                                                                  \
+        run, run, run                                                                                                  \
+    }
+#define EACH_5(run)                                                                                                    \
+    {                                                                                                                  \
+        run, run, run, run, run                                                                                        \
+    }
 
 #endif

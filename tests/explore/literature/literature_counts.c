@@ -12,9 +12,9 @@ struct words {
     uint32_t got[MANY];
 };
 
-#define LOAD(at, order) atomic_load_explicit(&(at), memory_order_##order)
+#define LOAD(at, order)         atomic_load_explicit(&(at), memory_order_##order)
 #define STORE(at, value, order) atomic_store_explicit(&(at), value, memory_order_##order)
-#define ADD(at, value) atomic_fetch_add_explicit(&(at), value, memory_order_relaxed)
+#define ADD(at, value)          atomic_fetch_add_explicit(&(at), value, memory_order_relaxed)
 
 static bool takes_part(void)
 {
@@ -62,24 +62,44 @@ static void all_added(void *state)
 }
 
 static const struct explore_program ainc = {
-    .name = "counts/ainc", .what = "N threads add to one word: N! executions",
+    .name = "counts/ainc",
+    .what = "N threads add to one word: N! executions",
     .source = "GenMC tests, ainc: 2 6 24 120 for N = 2 .. 5",
-    .state_bytes = sizeof(struct words), .setup = nothing, .check = all_added, .thread_count = 5,
-    .thread = EACH_5(adds), .quick = 5, .nightly = 5, .executions = 120,
+    .state_bytes = sizeof(struct words),
+    .setup = nothing,
+    .check = all_added,
+    .thread_count = 5,
+    .thread = EACH_5(adds),
+    .quick = 5,
+    .nightly = 5,
+    .executions = 120,
 };
 
 static const struct explore_program binc = {
-    .name = "counts/binc", .what = "N threads add to two words: (N!)^2 executions",
+    .name = "counts/binc",
+    .what = "N threads add to two words: (N!)^2 executions",
     .source = "derived: each word orders its updates, and no pair of orders makes a cycle",
-    .state_bytes = sizeof(struct words), .setup = nothing, .check = all_added, .thread_count = 4,
-    .thread = {adds_to_two, adds_to_two, adds_to_two, adds_to_two}, .quick = 3, .nightly = 4, .executions = 36,
+    .state_bytes = sizeof(struct words),
+    .setup = nothing,
+    .check = all_added,
+    .thread_count = 4,
+    .thread = {adds_to_two, adds_to_two, adds_to_two, adds_to_two},
+    .quick = 3,
+    .nightly = 4,
+    .executions = 36,
 };
 
 static const struct explore_program cinc = {
-    .name = "counts/cinc", .what = "N threads add to three words: (N!)^3 executions",
+    .name = "counts/cinc",
+    .what = "N threads add to three words: (N!)^3 executions",
     .source = "derived: as for two words",
-    .state_bytes = sizeof(struct words), .setup = nothing, .check = all_added, .thread_count = 4,
-    .thread = {adds_to_three, adds_to_three, adds_to_three, adds_to_three}, .quick = 3, .nightly = 4,
+    .state_bytes = sizeof(struct words),
+    .setup = nothing,
+    .check = all_added,
+    .thread_count = 4,
+    .thread = {adds_to_three, adds_to_three, adds_to_three, adds_to_three},
+    .quick = 3,
+    .nightly = 4,
     .executions = 216,
 };
 
@@ -94,10 +114,15 @@ static void reads_writes(void *state)
 }
 
 static const struct explore_program inc = {
-    .name = "counts/inc", .what = "N threads load and store one word: (N!)^2 executions",
+    .name = "counts/inc",
+    .what = "N threads load and store one word: (N!)^2 executions",
     .source = "GenMC tests, rw and inc: 4 36 576 for N = 2 .. 4",
-    COUNTED, .thread_count = 4, .thread = {reads_writes, reads_writes, reads_writes, reads_writes}, .quick = 4,
-    .nightly = 4, .executions = 576,
+    COUNTED,
+    .thread_count = 4,
+    .thread = {reads_writes, reads_writes, reads_writes, reads_writes},
+    .quick = 4,
+    .nightly = 4,
+    .executions = 576,
 };
 
 /* ---- writers and readers of one word */
@@ -114,9 +139,15 @@ static void writes_or_reads(void *state)
 }
 
 static const struct explore_program readers = {
-    .name = "counts/readers", .what = "one writes, N read: 2^N executions",
+    .name = "counts/readers",
+    .what = "one writes, N read: 2^N executions",
     .source = "GenMC tests, readers: 4 256 for N = 2, 8",
-    COUNTED, .thread_count = 5, .thread = EACH_5(writes_or_reads), .quick = 4, .nightly = 4, .executions = 16,
+    COUNTED,
+    .thread_count = 5,
+    .thread = EACH_5(writes_or_reads),
+    .quick = 4,
+    .nightly = 4,
+    .executions = 16,
 };
 
 static void writes_or_read(void *state)
@@ -131,9 +162,15 @@ static void writes_or_read(void *state)
 }
 
 static const struct explore_program writers = {
-    .name = "counts/writers", .what = "N write, one reads: (N + 1)! executions",
+    .name = "counts/writers",
+    .what = "N write, one reads: (N + 1)! executions",
     .source = "GenMC tests, N-writers: 720 for N = 5",
-    COUNTED, .thread_count = 5, .thread = EACH_5(writes_or_read), .quick = 4, .nightly = 4, .executions = 120,
+    COUNTED,
+    .thread_count = 5,
+    .thread = EACH_5(writes_or_read),
+    .quick = 4,
+    .nightly = 4,
+    .executions = 120,
 };
 
 /* ---- compare and exchange */
@@ -148,9 +185,15 @@ static void rotates(void *state)
 }
 
 static const struct explore_program casrot = {
-    .name = "counts/casrot", .what = "N threads: each exchanges its number for the next",
+    .name = "counts/casrot",
+    .what = "N threads: each exchanges its number for the next",
     .source = "GenMC tests, casrot: 2 5 14 43 for N = 2 .. 5",
-    COUNTED, .thread_count = 5, .thread = EACH_5(rotates), .quick = 5, .nightly = 5, .executions = 43,
+    COUNTED,
+    .thread_count = 5,
+    .thread = EACH_5(rotates),
+    .quick = 5,
+    .nightly = 5,
+    .executions = 43,
 };
 
 static void exchanges_writes(void *state)
@@ -164,10 +207,15 @@ static void exchanges_writes(void *state)
 }
 
 static const struct explore_program casw = {
-    .name = "counts/casw", .what = "N threads: each exchanges, then writes one word",
+    .name = "counts/casw",
+    .what = "N threads: each exchanges, then writes one word",
     .source = "GenMC tests, casw: 6 66 1200 for N = 2 .. 4",
-    COUNTED, .thread_count = 4, .thread = {exchanges_writes, exchanges_writes, exchanges_writes, exchanges_writes},
-    .quick = 4, .nightly = 4, .executions = 1200,
+    COUNTED,
+    .thread_count = 4,
+    .thread = {exchanges_writes, exchanges_writes, exchanges_writes, exchanges_writes},
+    .quick = 4,
+    .nightly = 4,
+    .executions = 1200,
 };
 
 /* ---- chains */
@@ -192,9 +240,15 @@ static void last_zero(void *state)
 /* Who stops at N, or at 0: 2^(N-1) each; who stops between found a writer that had read a zero: 2^(N-2) for each of the
  * N - 1 places. */
 static const struct explore_program lastzero = {
-    .name = "counts/lastzero", .what = "N writers, and who looks for the last zero: (N + 3) 2^(N-2) executions",
+    .name = "counts/lastzero",
+    .what = "N writers, and who looks for the last zero: (N + 3) 2^(N-2) executions",
     .source = "Abdulla et al., Optimal DPOR (POPL 2014), and GenMC tests: 64 3328 147456 for N = 5, 10, 15",
-    COUNTED, .thread_count = 5, .thread = EACH_5(last_zero), .quick = 4, .nightly = 4, .executions = 28,
+    COUNTED,
+    .thread_count = 5,
+    .thread = EACH_5(last_zero),
+    .quick = 4,
+    .nightly = 4,
+    .executions = 28,
 };
 
 static void fib_setup(void *state)
@@ -211,8 +265,14 @@ static void fib(struct words *w, _Atomic uint32_t *mine)
     }
 }
 
-static void fib_x(void *state) { fib(state, &((struct words *)state)->x); }
-static void fib_y(void *state) { fib(state, &((struct words *)state)->y); }
+static void fib_x(void *state)
+{
+    fib(state, &((struct words *)state)->x);
+}
+static void fib_y(void *state)
+{
+    fib(state, &((struct words *)state)->y);
+}
 
 static void fib_reads(void *state)
 {
@@ -224,10 +284,17 @@ static void fib_reads(void *state)
 }
 
 static const struct explore_program fib_bench = {
-    .name = "counts/fib_bench", .what = "two threads add up what they see, N times: no more than Fibonacci's",
+    .name = "counts/fib_bench",
+    .what = "two threads add up what they see, N times: no more than Fibonacci's",
     .source = "GenMC tests, fib_bench: 218243 for N = 5 under SC; N = 3 by enumeration: 1698 under SC, 2258 with views",
-    .state_bytes = sizeof(struct words), .setup = fib_setup, .check = nothing, .thread_count = 3,
-    .thread = {fib_x, fib_y, fib_reads}, .quick = 3, .nightly = 5, .executions = 2258,
+    .state_bytes = sizeof(struct words),
+    .setup = fib_setup,
+    .check = nothing,
+    .thread_count = 3,
+    .thread = {fib_x, fib_y, fib_reads},
+    .quick = 3,
+    .nightly = 5,
+    .executions = 2258,
 };
 
 /* ---- rings of litmus tests: N threads, thread i and its right neighbour */
@@ -276,27 +343,35 @@ static void stores_stores(void *state)
 #define RING(run) COUNTED, .thread_count = 5, .thread = EACH_5(run), .quick = 4, .nightly = 5
 
 static const struct explore_program sb = {
-    .name = "counts/sb", .what = "N threads store, then load their neighbour's: 2^N executions, one less under SC",
+    .name = "counts/sb",
+    .what = "N threads store, then load their neighbour's: 2^N executions, one less under SC",
     .source = "Alglave, Maranget, Tautschnig, Herding cats (2014): SB; each load has two stores, all old is not SC",
-    RING(stores_loads), .executions = 16,
+    RING(stores_loads),
+    .executions = 16,
 };
 
 static const struct explore_program sb_seq_cst = {
-    .name = "counts/sb-seq_cst", .what = "the same with seq_cst: 2^N - 1 executions",
+    .name = "counts/sb-seq_cst",
+    .what = "the same with seq_cst: 2^N - 1 executions",
     .source = "Herding cats (2014): SB; all old is a cycle",
-    RING(stores_loads_seq_cst), .executions = 15,
+    RING(stores_loads_seq_cst),
+    .executions = 15,
 };
 
 static const struct explore_program lb = {
-    .name = "counts/lb", .what = "N threads load, then store to their neighbour's: 2^N - 1 executions",
+    .name = "counts/lb",
+    .what = "N threads load, then store to their neighbour's: 2^N - 1 executions",
     .source = "Lahav et al., RC11 (PLDI 2017): LB; all new would come out of thin air",
-    RING(loads_stores), .executions = 15,
+    RING(loads_stores),
+    .executions = 15,
 };
 
 static const struct explore_program w22 = {
-    .name = "counts/2+2w", .what = "N threads store to theirs and their neighbour's: 2^N executions, one less under SC",
+    .name = "counts/2+2w",
+    .what = "N threads store to theirs and their neighbour's: 2^N executions, one less under SC",
     .source = "Herding cats (2014): 2+2W; each word orders two stores, all the wrong way round is not SC",
-    RING(stores_stores), .executions = 16,
+    RING(stores_stores),
+    .executions = 16,
 };
 
 /* Two write x and look at y or z and at x again; N - 1 write y and z. The ends of x: 4; an order and a place in it for
@@ -318,12 +393,18 @@ static void coherence(void *state)
 }
 
 static const struct explore_program coa = {
-    .name = "counts/coa", .what = "two look at their word again, N - 1 write to others: 4 (N!)^2 executions",
+    .name = "counts/coa",
+    .what = "two look at their word again, N - 1 write to others: 4 (N!)^2 executions",
     .source = "GenMC tests, CoA under RC11 with coherence orders: 4 16 144 2304 for N = 1 .. 4",
-    COUNTED, .thread_count = 5, .thread = EACH_5(coherence), .quick = 3, .nightly = 4, .executions = 144,
+    COUNTED,
+    .thread_count = 5,
+    .thread = EACH_5(coherence),
+    .quick = 3,
+    .nightly = 4,
+    .executions = 144,
 };
 
 const struct explore_program *const literature_counts[] = {
-    &ainc, &binc, &cinc, &inc, &readers, &writers, &casrot, &casw, &lastzero, &fib_bench, &sb, &sb_seq_cst, &lb, &w22,
-    &coa, NULL,
+    &ainc,     &binc,      &cinc, &inc,        &readers, &writers, &casrot, &casw,
+    &lastzero, &fib_bench, &sb,   &sb_seq_cst, &lb,      &w22,     &coa,    NULL,
 };

@@ -9,13 +9,13 @@ enum { ITEMS = 4, STEALS = 2 };
 
 struct array {
     _Atomic uint32_t mask;
-    _Atomic uint32_t item[ITEMS];       /* number of a task, from 1 */
+    _Atomic uint32_t item[ITEMS]; /* number of a task, from 1 */
 };
 
 struct deque {
-    _Atomic uint32_t top, bottom, use;  /* use: index of the array */
+    _Atomic uint32_t top, bottom, use; /* use: index of the array */
     struct array array[2];
-    uint32_t task[ITEMS + 1];           /* what was written to a task before it was pushed */
+    uint32_t task[ITEMS + 1]; /* what was written to a task before it was pushed */
     uint32_t taken[EXPLORE_THREADS_MAX][ITEMS];
 };
 
@@ -76,8 +76,8 @@ static uint32_t steal(struct deque *d, uint32_t faults)
     uint32_t bottom = atomic_load_explicit(&d->bottom, memory_order_acquire);
     if ((int32_t)(bottom - top) <= 0)
         return EMPTY;
-    struct array *a = &d->array[atomic_load_explicit(&d->use, faults & GROWS_RELAXED ? memory_order_relaxed
-                                                                                     : memory_order_acquire)];
+    struct array *a =
+        &d->array[atomic_load_explicit(&d->use, faults & GROWS_RELAXED ? memory_order_relaxed : memory_order_acquire)];
     uint32_t task = atomic_load_explicit(item_at(a, top), memory_order_relaxed);
     if (!atomic_compare_exchange_strong_explicit(&d->top, &top, top + 1, memory_order_seq_cst, memory_order_relaxed))
         return EMPTY;
@@ -119,10 +119,22 @@ static void steals(struct deque *d, uint32_t faults)
         run(d, steal(d, faults), i);
 }
 
-static void owner(void *state) { owns(state, 0); }
-static void thief(void *state) { steals(state, 0); }
-static void owner_unfenced(void *state) { owns(state, NO_FENCE); }
-static void thief_unfenced(void *state) { steals(state, NO_FENCE); }
+static void owner(void *state)
+{
+    owns(state, 0);
+}
+static void thief(void *state)
+{
+    steals(state, 0);
+}
+static void owner_unfenced(void *state)
+{
+    owns(state, NO_FENCE);
+}
+static void thief_unfenced(void *state)
+{
+    steals(state, NO_FENCE);
+}
 
 static void owner_grows(void *state)
 {
@@ -136,8 +148,14 @@ static void owner_grows_relaxed(void *state)
     push(state, 2, GROWS_RELAXED);
 }
 
-static void thief_once(void *state) { run(state, steal(state, 0), 0); }
-static void thief_once_relaxed(void *state) { run(state, steal(state, GROWS_RELAXED), 0); }
+static void thief_once(void *state)
+{
+    run(state, steal(state, 0), 0);
+}
+static void thief_once_relaxed(void *state)
+{
+    run(state, steal(state, GROWS_RELAXED), 0);
+}
 
 /* Each task was taken once, or is still there. */
 static void adds_up(struct deque *d, uint32_t pushed)
@@ -153,43 +171,78 @@ static void adds_up(struct deque *d, uint32_t pushed)
         explore_require(times[i] == 1);
 }
 
-static void all_add_up(void *state) { adds_up(state, explore_size()); }
-static void two_add_up(void *state) { adds_up(state, 2); }
+static void all_add_up(void *state)
+{
+    adds_up(state, explore_size());
+}
+static void two_add_up(void *state)
+{
+    adds_up(state, 2);
+}
 
 #define DEQUE .state_bytes = sizeof(struct deque), .fenced = true
 
 static const struct explore_program chase_lev = {
-    .name = "deques/chase-lev", .what = "an owner and a thief: each task is taken once",
+    .name = "deques/chase-lev",
+    .what = "an owner and a thief: each task is taken once",
     .source = "Le, Pop, Cohen, Zappa Nardelli (PPoPP 2013), figure 1: right",
-    DEQUE, .setup = deque_setup, .thread_count = 2, .thread = {owner, thief}, .check = all_add_up,
-    .quick = 2, .nightly = 3,
+    DEQUE,
+    .setup = deque_setup,
+    .thread_count = 2,
+    .thread = {owner, thief},
+    .check = all_add_up,
+    .quick = 2,
+    .nightly = 3,
 };
 
 static const struct explore_program chase_lev_thieves = {
-    .name = "deques/chase-lev-thieves", .what = "an owner and two thieves: each task is taken once",
+    .name = "deques/chase-lev-thieves",
+    .what = "an owner and two thieves: each task is taken once",
     .source = "Le, Pop, Cohen, Zappa Nardelli (PPoPP 2013), figure 1: right",
-    DEQUE, .setup = deque_setup, .thread_count = 3, .thread = {owner, thief_once, thief_once}, .check = all_add_up,
-    .quick = 2, .nightly = 3,
+    DEQUE,
+    .setup = deque_setup,
+    .thread_count = 3,
+    .thread = {owner, thief_once, thief_once},
+    .check = all_add_up,
+    .quick = 2,
+    .nightly = 3,
 };
 
 static const struct explore_program chase_lev_unfenced = {
-    .name = "deques/chase-lev-unfenced", .what = "without its seq_cst fences a task is taken twice",
+    .name = "deques/chase-lev-unfenced",
+    .what = "without its seq_cst fences a task is taken twice",
     .source = "Le, Pop, Cohen, Zappa Nardelli (PPoPP 2013), section 4: the store of bottom may pass the load of top",
-    DEQUE, .setup = deque_setup, .thread_count = 2, .thread = {owner_unfenced, thief_unfenced}, .check = all_add_up,
-    .quick = 2, .nightly = 3, .faults = IN_TSO_AND_C11(REQUIRE),
+    DEQUE,
+    .setup = deque_setup,
+    .thread_count = 2,
+    .thread = {owner_unfenced, thief_unfenced},
+    .check = all_add_up,
+    .quick = 2,
+    .nightly = 3,
+    .faults = IN_TSO_AND_C11(REQUIRE),
 };
 
 static const struct explore_program chase_lev_grows = {
-    .name = "deques/chase-lev-grows", .what = "a larger array published by release is stolen from as it was filled",
+    .name = "deques/chase-lev-grows",
+    .what = "a larger array published by release is stolen from as it was filled",
     .source = "Norris, Demsky, CDSChecker (OOPSLA 2013), section 6: corrected",
-    DEQUE, .setup = small_setup, .thread_count = 2, .thread = {owner_grows, thief_once}, .check = two_add_up,
+    DEQUE,
+    .setup = small_setup,
+    .thread_count = 2,
+    .thread = {owner_grows, thief_once},
+    .check = two_add_up,
 };
 
 static const struct explore_program chase_lev_grows_bad = {
-    .name = "deques/chase-lev-grows-relaxed", .what = "a larger array published relaxed is stolen from unfilled",
+    .name = "deques/chase-lev-grows-relaxed",
+    .what = "a larger array published relaxed is stolen from unfilled",
     .source = "Norris, Demsky, CDSChecker (OOPSLA 2013), section 6: the published resize is wrong",
-    DEQUE, .setup = small_setup, .thread_count = 2, .thread = {owner_grows_relaxed, thief_once_relaxed},
-    .check = two_add_up, .faults = IN_C11(REQUIRE),
+    DEQUE,
+    .setup = small_setup,
+    .thread_count = 2,
+    .thread = {owner_grows_relaxed, thief_once_relaxed},
+    .check = two_add_up,
+    .faults = IN_C11(REQUIRE),
 };
 
 const struct explore_program *const literature_deques[] = {

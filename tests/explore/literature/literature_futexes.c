@@ -62,10 +62,16 @@ static void mutex2(void *state)
 }
 
 static const struct explore_program mutex2_good = {
-    .name = "futexes/mutex2", .what = "a mutex that knows of its sleepers excludes and wakes them",
+    .name = "futexes/mutex2",
+    .what = "a mutex that knows of its sleepers excludes and wakes them",
     .source = "Drepper, Futexes are tricky (2011), section 6, mutex2: right",
-    .thread_count = 3, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = EACH_3(mutex2),
-    .check = all_counted, .quick = 2, .nightly = 3,
+    .thread_count = 3,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = EACH_3(mutex2),
+    .check = all_counted,
+    .quick = 2,
+    .nightly = 3,
 };
 
 /* Looks for sleepers, then lets go: one that comes between the two is not woken. */
@@ -83,10 +89,17 @@ static void mutex2_looked_first(void *state)
 }
 
 static const struct explore_program mutex2_bad = {
-    .name = "futexes/mutex2-looked-first", .what = "a mutex that looks for sleepers before it lets go loses a wake-up",
+    .name = "futexes/mutex2-looked-first",
+    .what = "a mutex that looks for sleepers before it lets go loses a wake-up",
     .source = "Drepper, Futexes are tricky (2011), section 6: letting go and looking are one operation",
-    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = EACH_2(mutex2_looked_first),
-    .check = all_counted, .quick = 2, .nightly = 2, .faults = IN_ALL(DEADLOCK),
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = EACH_2(mutex2_looked_first),
+    .check = all_counted,
+    .quick = 2,
+    .nightly = 2,
+    .faults = IN_ALL(DEADLOCK),
 };
 
 /* Wakes before it lets go. */
@@ -100,10 +113,17 @@ static void mutex2_woken_first(void *state)
 }
 
 static const struct explore_program mutex2_woken = {
-    .name = "futexes/mutex2-woken-first", .what = "a mutex that wakes before it lets go loses a wake-up",
+    .name = "futexes/mutex2-woken-first",
+    .what = "a mutex that wakes before it lets go loses a wake-up",
     .source = "futex(2): a wake reaches only those who sleep already",
-    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = EACH_2(mutex2_woken_first),
-    .check = all_counted, .quick = 2, .nightly = 2, .faults = IN_ALL(DEADLOCK),
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = EACH_2(mutex2_woken_first),
+    .check = all_counted,
+    .quick = 2,
+    .nightly = 2,
+    .faults = IN_ALL(DEADLOCK),
 };
 
 /* ---- section 5, "mutex1": the count of those who came; each failed wait adds one more. The two others hold
@@ -123,10 +143,15 @@ static void mutex1(void *state)
 }
 
 static const struct explore_program mutex1_bad = {
-    .name = "futexes/mutex1", .what = "two who wait for a mutex by adding to it keep each other from sleeping",
+    .name = "futexes/mutex1",
+    .what = "two who wait for a mutex by adding to it keep each other from sleeping",
     .source = "Drepper, Futexes are tricky (2011), section 5, mutex1: excludes, but waiters may livelock",
-    .thread_count = 3, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = EACH_3(mutex1),
-    .check = nothing, .faults = IN_ALL(REQUIRE),
+    .thread_count = 3,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = EACH_3(mutex1),
+    .check = nothing,
+    .faults = IN_ALL(REQUIRE),
 };
 
 /* ---- a message */
@@ -171,25 +196,39 @@ static void send_silently(void *state)
 }
 
 static const struct explore_program message_good = {
-    .name = "futexes/message", .what = "who reads the word, looks, then sleeps on that word misses no message",
+    .name = "futexes/message",
+    .what = "who reads the word, looks, then sleeps on that word misses no message",
     .source = "futex(2): the word is compared when going to sleep: right",
-    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = {send, receive},
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = {send, receive},
     .check = nothing,
 };
 
 static const struct explore_program message_late = {
-    .name = "futexes/message-looked-first", .what = "who looks, then reads the word to sleep on may sleep for ever",
+    .name = "futexes/message-looked-first",
+    .what = "who looks, then reads the word to sleep on may sleep for ever",
     .source = "futex(2): a message between the look and the read is lost",
-    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = {send, receive_late},
-    .check = nothing, .faults = IN_ALL(DEADLOCK),
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = {send, receive_late},
+    .check = nothing,
+    .faults = IN_ALL(DEADLOCK),
 };
 
 static const struct explore_program message_silent = {
-    .name = "futexes/message-silent", .what = "a message that leaves the word as it was may find no sleeper, and the "
-                                              "sleeper no message",
+    .name = "futexes/message-silent",
+    .what = "a message that leaves the word as it was may find no sleeper, and the "
+            "sleeper no message",
     .source = "futex(2): the word has to change with the message",
-    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = {send_silently, receive},
-    .check = nothing, .faults = IN_ALL(DEADLOCK),
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = {send_silently, receive},
+    .check = nothing,
+    .faults = IN_ALL(DEADLOCK),
 };
 
 /* ---- a bell: what a futex is, played by a word that is looked at again and again */
@@ -227,20 +266,29 @@ static void looks_then_listens(void *state)
 }
 
 static const struct explore_program bell_good = {
-    .name = "futexes/bell", .what = "who listens, then looks, misses no bell",
+    .name = "futexes/bell",
+    .what = "who listens, then looks, misses no bell",
     .source = "Dijkstra, Cooperating sequential processes (1965), section 5: the lost wake-up, avoided",
-    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = {ring, listens_then_looks},
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = {ring, listens_then_looks},
     .check = nothing,
 };
 
 static const struct explore_program bell_bad = {
-    .name = "futexes/bell-looked-first", .what = "who looks, then listens, may listen for ever",
+    .name = "futexes/bell-looked-first",
+    .what = "who looks, then listens, may listen for ever",
     .source = "Dijkstra, Cooperating sequential processes (1965), section 5: the lost wake-up",
-    .thread_count = 2, .state_bytes = sizeof(struct sleeper), .setup = nothing, .thread = {ring, looks_then_listens},
-    .check = nothing, .faults = IN_ALL(DEADLOCK),
+    .thread_count = 2,
+    .state_bytes = sizeof(struct sleeper),
+    .setup = nothing,
+    .thread = {ring, looks_then_listens},
+    .check = nothing,
+    .faults = IN_ALL(DEADLOCK),
 };
 
 const struct explore_program *const literature_futexes[] = {
-    &mutex2_good, &mutex2_bad, &mutex2_woken, &mutex1_bad, &message_good, &message_late, &message_silent, &bell_good,
-    &bell_bad, NULL,
+    &mutex2_good,  &mutex2_bad,     &mutex2_woken, &mutex1_bad, &message_good,
+    &message_late, &message_silent, &bell_good,    &bell_bad,   NULL,
 };

@@ -27,10 +27,22 @@ static void receives_by(struct message *m, memory_order order)
         explore_require(m->data == 42);
 }
 
-static void sends(void *state) { sends_by(state, memory_order_release); }
-static void sends_relaxed(void *state) { sends_by(state, memory_order_relaxed); }
-static void receives(void *state) { receives_by(state, memory_order_acquire); }
-static void receives_relaxed(void *state) { receives_by(state, memory_order_relaxed); }
+static void sends(void *state)
+{
+    sends_by(state, memory_order_release);
+}
+static void sends_relaxed(void *state)
+{
+    sends_by(state, memory_order_relaxed);
+}
+static void receives(void *state)
+{
+    receives_by(state, memory_order_acquire);
+}
+static void receives_relaxed(void *state)
+{
+    receives_by(state, memory_order_relaxed);
+}
 
 static void adds_plainly(void *state)
 {
@@ -57,39 +69,63 @@ static void two_added(void *state)
 #define MESSAGE .state_bytes = sizeof(struct message), .setup = nothing, .thread_count = 2
 
 static const struct explore_program passing = {
-    .name = "published/message", .what = "a message under release and acquire is read whole",
+    .name = "published/message",
+    .what = "a message under release and acquire is read whole",
     .source = "Boehm, Adve, Foundations of the C++ concurrency memory model (PLDI 2008): right",
-    MESSAGE, .thread = {sends, receives}, .check = nothing, .executions = 2,
+    MESSAGE,
+    .thread = {sends, receives},
+    .check = nothing,
+    .executions = 2,
 };
 
 static const struct explore_program passing_relaxed = {
-    .name = "published/message-sent-relaxed", .what = "a message sent relaxed is a data race",
+    .name = "published/message-sent-relaxed",
+    .what = "a message sent relaxed is a data race",
     .source = "C11 5.1.2.4: without release no synchronization",
-    MESSAGE, .thread = {sends_relaxed, receives}, .check = nothing, .faults = IN_ALL(RACE),
+    MESSAGE,
+    .thread = {sends_relaxed, receives},
+    .check = nothing,
+    .faults = IN_ALL(RACE),
 };
 
 static const struct explore_program passing_looked = {
-    .name = "published/message-read-relaxed", .what = "a message looked for relaxed is a data race",
+    .name = "published/message-read-relaxed",
+    .what = "a message looked for relaxed is a data race",
     .source = "C11 5.1.2.4: without acquire no synchronization",
-    MESSAGE, .thread = {sends, receives_relaxed}, .check = nothing, .faults = IN_ALL(RACE),
+    MESSAGE,
+    .thread = {sends, receives_relaxed},
+    .check = nothing,
+    .faults = IN_ALL(RACE),
 };
 
 static const struct explore_program race = {
-    .name = "published/race", .what = "two plain additions are a data race",
+    .name = "published/race",
+    .what = "two plain additions are a data race",
     .source = "C11 5.1.2.4: in each model",
-    MESSAGE, .thread = EACH_2(adds_plainly), .check = nothing, .faults = IN_ALL(RACE),
+    MESSAGE,
+    .thread = EACH_2(adds_plainly),
+    .check = nothing,
+    .faults = IN_ALL(RACE),
 };
 
 static const struct explore_program lost_addition = {
-    .name = "published/lost-addition", .what = "a load and a store lose an addition",
+    .name = "published/lost-addition",
+    .what = "a load and a store lose an addition",
     .source = "Boehm, Adve (PLDI 2008): atomic accesses do not make an atomic addition",
-    MESSAGE, .thread = EACH_2(adds_in_two), .check = two_added, .faults = IN_ALL(REQUIRE),
+    MESSAGE,
+    .thread = EACH_2(adds_in_two),
+    .check = two_added,
+    .faults = IN_ALL(REQUIRE),
 };
 
 static const struct explore_program addition = {
-    .name = "published/addition", .what = "relaxed read-modify-writes lose no addition",
+    .name = "published/addition",
+    .what = "relaxed read-modify-writes lose no addition",
     .source = "C11 7.17.3: a read-modify-write reads the last value: 2! executions",
-    MESSAGE, .thread = EACH_2(adds_in_one), .check = two_added, .executions = 2,
+    MESSAGE,
+    .thread = EACH_2(adds_in_one),
+    .check = two_added,
+    .executions = 2,
 };
 
 /* ---- sequence locks (Boehm, Can seqlocks get along with programming language memory models?, MSPC 2012) */
@@ -140,53 +176,100 @@ static void reads(struct seqlock *s, enum reader kind)
         explore_require(first == second && first == before / 2);
 }
 
-static void seqlock_writes(void *state) { writes(state, true); }
-static void seqlock_writes_unfenced(void *state) { writes(state, false); }
-static void seqlock_enters(void *state) { enters(state); }
-static void seqlock_reads(void *state) { reads(state, FENCED); }
-static void seqlock_reads_unfenced(void *state) { reads(state, UNFENCED); }
-static void seqlock_updates(void *state) { reads(state, UPDATES); }
+static void seqlock_writes(void *state)
+{
+    writes(state, true);
+}
+static void seqlock_writes_unfenced(void *state)
+{
+    writes(state, false);
+}
+static void seqlock_enters(void *state)
+{
+    enters(state);
+}
+static void seqlock_reads(void *state)
+{
+    reads(state, FENCED);
+}
+static void seqlock_reads_unfenced(void *state)
+{
+    reads(state, UNFENCED);
+}
+static void seqlock_updates(void *state)
+{
+    reads(state, UPDATES);
+}
 
-#define SEQLOCK .state_bytes = sizeof(struct seqlock), .setup = nothing, .check = nothing, .thread_count = 2, \
-                .quick = 2, .nightly = 4
+#define SEQLOCK                                                                                                        \
+    .state_bytes = sizeof(struct seqlock), .setup = nothing, .check = nothing, .thread_count = 2, .quick = 2,          \
+    .nightly = 4
 
 static const struct explore_program seqlock_good = {
-    .name = "published/seqlock", .what = "a reader whose turn is unchanged has read one writer's values",
+    .name = "published/seqlock",
+    .what = "a reader whose turn is unchanged has read one writer's values",
     .source = "Boehm (MSPC 2012), figure 6: right with an acquire fence before the second look",
-    SEQLOCK, .thread = {seqlock_writes, seqlock_reads}, .fenced = true,
+    SEQLOCK,
+    .thread = {seqlock_writes, seqlock_reads},
+    .fenced = true,
 };
 
 static const struct explore_program seqlock_two = {
-    .name = "published/seqlock-readers", .what = "two readers of a sequence lock",
+    .name = "published/seqlock-readers",
+    .what = "two readers of a sequence lock",
     .source = "Boehm (MSPC 2012), figure 6: right",
-    .state_bytes = sizeof(struct seqlock), .setup = nothing, .check = nothing, .thread_count = 3,
-    .thread = {seqlock_writes, seqlock_reads, seqlock_reads}, .quick = 1, .nightly = 2, .fenced = true,
+    .state_bytes = sizeof(struct seqlock),
+    .setup = nothing,
+    .check = nothing,
+    .thread_count = 3,
+    .thread = {seqlock_writes, seqlock_reads, seqlock_reads},
+    .quick = 1,
+    .nightly = 2,
+    .fenced = true,
 };
 
 static const struct explore_program seqlock_update = {
-    .name = "published/seqlock-update", .what = "a reader may look again by adding nothing, with release",
+    .name = "published/seqlock-update",
+    .what = "a reader may look again by adding nothing, with release",
     .source = "Boehm (MSPC 2012), section 4: read-don't-modify-write; the writer enters by an update: right",
-    .state_bytes = sizeof(struct seqlock), .setup = nothing, .check = nothing, .thread_count = 2,
-    .thread = {seqlock_enters, seqlock_updates}, .quick = 2, .nightly = 3,
+    .state_bytes = sizeof(struct seqlock),
+    .setup = nothing,
+    .check = nothing,
+    .thread_count = 2,
+    .thread = {seqlock_enters, seqlock_updates},
+    .quick = 2,
+    .nightly = 3,
 };
 
 /* The reader's release finds no acquire. */
 static const struct explore_program seqlock_update_stored = {
-    .name = "published/seqlock-update-stored", .what = "a writer that enters by a store waits for no such reader",
+    .name = "published/seqlock-update-stored",
+    .what = "a writer that enters by a store waits for no such reader",
     .source = "by the axioms of RC11 (PLDI 2017): nothing orders the update before the values that it read",
-    SEQLOCK, .thread = {seqlock_writes, seqlock_updates}, .faults = IN_C11(REQUIRE), .fenced = true,
+    SEQLOCK,
+    .thread = {seqlock_writes, seqlock_updates},
+    .faults = IN_C11(REQUIRE),
+    .fenced = true,
 };
 
 static const struct explore_program seqlock_unread = {
-    .name = "published/seqlock-reader-unfenced", .what = "an acquire load alone lets a reader's values come later",
+    .name = "published/seqlock-reader-unfenced",
+    .what = "an acquire load alone lets a reader's values come later",
     .source = "Boehm (MSPC 2012), section 3: loads may move below an acquire load",
-    SEQLOCK, .thread = {seqlock_writes, seqlock_reads_unfenced}, .faults = IN_C11(REQUIRE), .fenced = true,
+    SEQLOCK,
+    .thread = {seqlock_writes, seqlock_reads_unfenced},
+    .faults = IN_C11(REQUIRE),
+    .fenced = true,
 };
 
 static const struct explore_program seqlock_unwritten = {
-    .name = "published/seqlock-writer-unfenced", .what = "without the writer's fence its values may come first",
+    .name = "published/seqlock-writer-unfenced",
+    .what = "without the writer's fence its values may come first",
     .source = "Boehm (MSPC 2012), section 3: the stores may move above the store of the turn",
-    SEQLOCK, .thread = {seqlock_writes_unfenced, seqlock_reads}, .faults = IN_C11(REQUIRE), .fenced = true,
+    SEQLOCK,
+    .thread = {seqlock_writes_unfenced, seqlock_reads},
+    .faults = IN_C11(REQUIRE),
+    .fenced = true,
 };
 
 /* ---- initialisation on first use (Schmidt, Harrison 1996; Bacon et al., The "double-checked locking is broken"
@@ -212,9 +295,18 @@ static void once_by(struct once *o, memory_order look, memory_order publish)
     explore_require(o->value == 42);
 }
 
-static void once(void *state) { once_by(state, memory_order_acquire, memory_order_release); }
-static void once_looks_relaxed(void *state) { once_by(state, memory_order_relaxed, memory_order_release); }
-static void once_publishes_relaxed(void *state) { once_by(state, memory_order_acquire, memory_order_relaxed); }
+static void once(void *state)
+{
+    once_by(state, memory_order_acquire, memory_order_release);
+}
+static void once_looks_relaxed(void *state)
+{
+    once_by(state, memory_order_relaxed, memory_order_release);
+}
+static void once_publishes_relaxed(void *state)
+{
+    once_by(state, memory_order_acquire, memory_order_relaxed);
+}
 
 static void happened_once(void *state)
 {
@@ -234,32 +326,49 @@ static void once_unlocked(void *state)
 #define ONCE .state_bytes = sizeof(struct once), .setup = nothing, .check = happened_once
 
 static const struct explore_program once_good = {
-    .name = "published/once", .what = "double-checked initialisation with acquire and release happens once, first",
+    .name = "published/once",
+    .what = "double-checked initialisation with acquire and release happens once, first",
     .source = "Bacon et al., the declaration (2000): right with the new orders",
-    ONCE, .thread_count = 3, .thread = EACH_3(once),
+    ONCE,
+    .thread_count = 3,
+    .thread = EACH_3(once),
 };
 
 static const struct explore_program once_looked = {
-    .name = "published/once-looks-relaxed", .what = "double-checked initialisation that looks relaxed reads too early",
+    .name = "published/once-looks-relaxed",
+    .what = "double-checked initialisation that looks relaxed reads too early",
     .source = "Bacon et al., the declaration (2000): wrong",
-    ONCE, .thread_count = 2, .thread = EACH_2(once_looks_relaxed), .faults = IN_ALL(RACE),
+    ONCE,
+    .thread_count = 2,
+    .thread = EACH_2(once_looks_relaxed),
+    .faults = IN_ALL(RACE),
 };
 
 static const struct explore_program once_published = {
-    .name = "published/once-publishes-relaxed", .what = "double-checked initialisation published relaxed is read early",
+    .name = "published/once-publishes-relaxed",
+    .what = "double-checked initialisation published relaxed is read early",
     .source = "Bacon et al., the declaration (2000): wrong",
-    ONCE, .thread_count = 2, .thread = EACH_2(once_publishes_relaxed), .faults = IN_ALL(RACE),
+    ONCE,
+    .thread_count = 2,
+    .thread = EACH_2(once_publishes_relaxed),
+    .faults = IN_ALL(RACE),
 };
 
 static const struct explore_program once_twice = {
-    .name = "published/once-unlocked", .what = "initialisation that is checked once happens twice",
+    .name = "published/once-unlocked",
+    .what = "initialisation that is checked once happens twice",
     .source = "Schmidt, Harrison, Double-checked locking (PLoP 1996): why there is a lock",
-    ONCE, .thread_count = 2, .thread = EACH_2(once_unlocked), .faults = IN_ALL(REQUIRE),
+    ONCE,
+    .thread_count = 2,
+    .thread = EACH_2(once_unlocked),
+    .faults = IN_ALL(REQUIRE),
 };
 
 /* ---- hazard pointers (Michael, TPDS 2004) */
 
-struct block { uint32_t value; };
+struct block {
+    uint32_t value;
+};
 
 struct hazard {
     struct block *_Atomic current, *_Atomic guarded;
@@ -295,9 +404,18 @@ static void replaces(struct hazard *h, bool fence)
         explore_free(old);
 }
 
-static void hazard_reads(void *state) { guards(state, true); }
-static void hazard_replaces(void *state) { replaces(state, true); }
-static void hazard_reads_unfenced(void *state) { guards(state, false); }
+static void hazard_reads(void *state)
+{
+    guards(state, true);
+}
+static void hazard_replaces(void *state)
+{
+    replaces(state, true);
+}
+static void hazard_reads_unfenced(void *state)
+{
+    guards(state, false);
+}
 
 static void hazard_reads_unguarded(void *state)
 {
@@ -308,25 +426,41 @@ static void hazard_reads_unguarded(void *state)
 #define HAZARD .state_bytes = sizeof(struct hazard), .setup = hazard_setup, .check = nothing, .thread_count = 2
 
 static const struct explore_program hazard_good = {
-    .name = "published/hazard", .what = "a block that a reader guards is not freed",
+    .name = "published/hazard",
+    .what = "a block that a reader guards is not freed",
     .source = "Michael, Hazard pointers (TPDS 2004): right with an order of store and load",
-    HAZARD, .thread = {hazard_reads, hazard_replaces}, .fenced = true,
+    HAZARD,
+    .thread = {hazard_reads, hazard_replaces},
+    .fenced = true,
 };
 
 static const struct explore_program hazard_unfenced = {
-    .name = "published/hazard-unfenced", .what = "a guard that is still in the store buffer guards nothing",
+    .name = "published/hazard-unfenced",
+    .what = "a guard that is still in the store buffer guards nothing",
     .source = "Michael, Hazard pointers (TPDS 2004): the guard has to be seen before the second look",
-    HAZARD, .thread = {hazard_reads_unfenced, hazard_replaces}, .faults = IN_TSO_AND_C11(RECLAIMED | RACE),
+    HAZARD,
+    .thread = {hazard_reads_unfenced, hazard_replaces},
+    .faults = IN_TSO_AND_C11(RECLAIMED | RACE),
 };
 
 static const struct explore_program hazard_unguarded = {
-    .name = "published/hazard-unguarded", .what = "a block that nobody guards is freed under its reader",
+    .name = "published/hazard-unguarded",
+    .what = "a block that nobody guards is freed under its reader",
     .source = "Michael, Hazard pointers (TPDS 2004), section 1",
-    HAZARD, .thread = {hazard_reads_unguarded, hazard_replaces}, .faults = IN_ALL(RECLAIMED | RACE),
+    HAZARD,
+    .thread = {hazard_reads_unguarded, hazard_replaces},
+    .faults = IN_ALL(RECLAIMED | RACE),
 };
 
 const struct explore_program *const literature_published[] = {
-    &passing, &passing_relaxed, &passing_looked, &race, &lost_addition, &addition,
-    &seqlock_good, &seqlock_two, &seqlock_update, &seqlock_update_stored, &seqlock_unread, &seqlock_unwritten,
-    &once_good, &once_looked, &once_published, &once_twice, &hazard_good, &hazard_unfenced, &hazard_unguarded, NULL,
+    &passing,          &passing_relaxed,
+    &passing_looked,   &race,
+    &lost_addition,    &addition,
+    &seqlock_good,     &seqlock_two,
+    &seqlock_update,   &seqlock_update_stored,
+    &seqlock_unread,   &seqlock_unwritten,
+    &once_good,        &once_looked,
+    &once_published,   &once_twice,
+    &hazard_good,      &hazard_unfenced,
+    &hazard_unguarded, NULL,
 };

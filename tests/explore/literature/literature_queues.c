@@ -14,9 +14,9 @@ static void nothing(void *state)
 enum { RING = 2 };
 
 struct ring {
-    _Atomic uint32_t head, tail;        /* next to read, next to write: they count on for ever */
+    _Atomic uint32_t head, tail; /* next to read, next to write: they count on for ever */
     uint32_t slot[RING];
-    _Atomic uint32_t loose[RING];       /* .. the same, for a ring that is ordered by nothing */
+    _Atomic uint32_t loose[RING]; /* .. the same, for a ring that is ordered by nothing */
 };
 
 static bool ring_put(struct ring *r, uint32_t value, memory_order load, memory_order store)
@@ -56,11 +56,26 @@ static void ring_read(struct ring *r, memory_order load, memory_order store)
     }
 }
 
-static void ring_writer(void *state) { ring_write(state, memory_order_acquire, memory_order_release); }
-static void ring_reader(void *state) { ring_read(state, memory_order_acquire, memory_order_release); }
-static void ring_writer_relaxed(void *state) { ring_write(state, memory_order_acquire, memory_order_relaxed); }
-static void ring_reader_relaxed(void *state) { ring_read(state, memory_order_relaxed, memory_order_release); }
-static void ring_reader_eager(void *state) { ring_read(state, memory_order_acquire, memory_order_relaxed); }
+static void ring_writer(void *state)
+{
+    ring_write(state, memory_order_acquire, memory_order_release);
+}
+static void ring_reader(void *state)
+{
+    ring_read(state, memory_order_acquire, memory_order_release);
+}
+static void ring_writer_relaxed(void *state)
+{
+    ring_write(state, memory_order_acquire, memory_order_relaxed);
+}
+static void ring_reader_relaxed(void *state)
+{
+    ring_read(state, memory_order_relaxed, memory_order_release);
+}
+static void ring_reader_eager(void *state)
+{
+    ring_read(state, memory_order_acquire, memory_order_relaxed);
+}
 
 static void ring_drained(void *state)
 {
@@ -68,31 +83,43 @@ static void ring_drained(void *state)
     explore_require(r->head == explore_size() && r->tail == explore_size());
 }
 
-#define RING_PROGRAM .thread_count = 2, .state_bytes = sizeof(struct ring), .setup = nothing, .check = ring_drained, \
-                     .quick = 3, .nightly = 5
+#define RING_PROGRAM                                                                                                   \
+    .thread_count = 2, .state_bytes = sizeof(struct ring), .setup = nothing, .check = ring_drained, .quick = 3,        \
+    .nightly = 5
 
 static const struct explore_program ring_good = {
-    .name = "queues/spsc", .what = "a ring of one writer and one reader delivers each record once, in order",
+    .name = "queues/spsc",
+    .what = "a ring of one writer and one reader delivers each record once, in order",
     .source = "Lamport (TOPLAS 1983), with release and acquire as in Le et al. (NPC 2013): right",
-    RING_PROGRAM, .thread = {ring_writer, ring_reader},
+    RING_PROGRAM,
+    .thread = {ring_writer, ring_reader},
 };
 
 static const struct explore_program ring_writes_relaxed = {
-    .name = "queues/spsc-writer-relaxed", .what = "a ring whose writer publishes relaxed hands out unwritten records",
+    .name = "queues/spsc-writer-relaxed",
+    .what = "a ring whose writer publishes relaxed hands out unwritten records",
     .source = "C11 5.1.2.4: without release no synchronization",
-    RING_PROGRAM, .thread = {ring_writer_relaxed, ring_reader}, .faults = IN_ALL(RACE),
+    RING_PROGRAM,
+    .thread = {ring_writer_relaxed, ring_reader},
+    .faults = IN_ALL(RACE),
 };
 
 static const struct explore_program ring_reads_relaxed = {
-    .name = "queues/spsc-reader-relaxed", .what = "a ring whose reader looks relaxed reads unwritten records",
+    .name = "queues/spsc-reader-relaxed",
+    .what = "a ring whose reader looks relaxed reads unwritten records",
     .source = "C11 5.1.2.4: without acquire no synchronization",
-    RING_PROGRAM, .thread = {ring_writer, ring_reader_relaxed}, .faults = IN_ALL(RACE),
+    RING_PROGRAM,
+    .thread = {ring_writer, ring_reader_relaxed},
+    .faults = IN_ALL(RACE),
 };
 
 static const struct explore_program ring_reads_eagerly = {
-    .name = "queues/spsc-reader-frees-relaxed", .what = "a ring whose reader frees relaxed has records overwritten",
+    .name = "queues/spsc-reader-frees-relaxed",
+    .what = "a ring whose reader frees relaxed has records overwritten",
     .source = "C11 5.1.2.4: without release no synchronization: the load of a record may pass the store that frees it",
-    RING_PROGRAM, .thread = {ring_writer, ring_reader_eager}, .faults = IN_ALL(RACE),
+    RING_PROGRAM,
+    .thread = {ring_writer, ring_reader_eager},
+    .faults = IN_ALL(RACE),
 };
 
 /* As Lamport wrote it: atomic accesses, no orders. */
@@ -119,9 +146,12 @@ static void loose_reader(void *state)
 }
 
 static const struct explore_program ring_loose = {
-    .name = "queues/spsc-loose", .what = "a ring with no orders at all delivers on SC and TSO, not in C11",
+    .name = "queues/spsc-loose",
+    .what = "a ring with no orders at all delivers on SC and TSO, not in C11",
     .source = "Lamport (TOPLAS 1983): right under SC; Owens et al. (2009): TSO keeps loads in order, and stores",
-    RING_PROGRAM, .thread = {loose_writer, loose_reader}, .faults = IN_C11(REQUIRE),
+    RING_PROGRAM,
+    .thread = {loose_writer, loose_reader},
+    .faults = IN_C11(REQUIRE),
 };
 
 /* ---- Michael and Scott (PODC 1996), nodes never used again */
@@ -129,8 +159,11 @@ static const struct explore_program ring_loose = {
 enum { NODES = 6 };
 
 struct queue {
-    _Atomic uint32_t head, tail;            /* indices; node 0 is the dummy at first, next = 0: none */
-    struct { _Atomic uint32_t next; uint32_t value; } node[NODES];
+    _Atomic uint32_t head, tail; /* indices; node 0 is the dummy at first, next = 0: none */
+    struct {
+        _Atomic uint32_t next;
+        uint32_t value;
+    } node[NODES];
     uint32_t got[EXPLORE_THREADS_MAX][2];
 };
 
@@ -140,8 +173,8 @@ static void queue_put(struct queue *q, uint32_t node, uint32_t value, memory_ord
     for (;;) {
         uint32_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
         uint32_t next = atomic_load_explicit(&q->node[tail].next, memory_order_acquire);
-        if (!next && atomic_compare_exchange_strong_explicit(&q->node[tail].next, &next, node, link,
-                                                             memory_order_acquire)) {
+        if (!next &&
+            atomic_compare_exchange_strong_explicit(&q->node[tail].next, &next, node, link, memory_order_acquire)) {
             atomic_compare_exchange_strong_explicit(&q->tail, &tail, node, memory_order_release, memory_order_relaxed);
             return;
         }
@@ -233,34 +266,55 @@ static void in_order(void *state)
 #define QUEUE .state_bytes = sizeof(struct queue), .setup = nothing
 
 static const struct explore_program michael_scott = {
-    .name = "queues/michael-scott", .what = "two put, one takes: each record is there once",
+    .name = "queues/michael-scott",
+    .what = "two put, one takes: each record is there once",
     .source = "Michael, Scott (PODC 1996): linearizable",
-    QUEUE, .thread_count = 3, .thread = {queue_puts, queue_puts, queue_takes}, .check = two_add_up,
+    QUEUE,
+    .thread_count = 3,
+    .thread = {queue_puts, queue_puts, queue_takes},
+    .check = two_add_up,
 };
 
 static const struct explore_program michael_scott_order = {
-    .name = "queues/michael-scott-order", .what = "one puts two, another takes two: first in, first out",
+    .name = "queues/michael-scott-order",
+    .what = "one puts two, another takes two: first in, first out",
     .source = "Michael, Scott (PODC 1996): linearizable",
-    QUEUE, .thread_count = 2, .thread = {queue_puts_two, queue_takes_two}, .check = in_order,
+    QUEUE,
+    .thread_count = 2,
+    .thread = {queue_puts_two, queue_takes_two},
+    .check = in_order,
 };
 
 static const struct explore_program michael_scott_frozen = {
-    .name = "queues/michael-scott-frozen", .what = "one who stops while putting holds up nobody",
+    .name = "queues/michael-scott-frozen",
+    .what = "one who stops while putting holds up nobody",
     .source = "Michael, Scott (PODC 1996): non-blocking",
-    QUEUE, .thread_count = 2, .thread = {queue_puts, queue_puts}, .check = two_add_up, .frozen = 3,
+    QUEUE,
+    .thread_count = 2,
+    .thread = {queue_puts, queue_puts},
+    .check = two_add_up,
+    .frozen = 3,
 };
 
 static const struct explore_program michael_scott_bad = {
-    .name = "queues/michael-scott-relaxed", .what = "a record linked by a relaxed exchange is read unwritten",
+    .name = "queues/michael-scott-relaxed",
+    .what = "a record linked by a relaxed exchange is read unwritten",
     .source = "C11 5.1.2.4: without release no synchronization",
-    QUEUE, .thread_count = 2, .thread = {queue_puts_relaxed, queue_takes}, .check = nothing, .faults = IN_ALL(RACE),
+    QUEUE,
+    .thread_count = 2,
+    .thread = {queue_puts_relaxed, queue_takes},
+    .check = nothing,
+    .faults = IN_ALL(RACE),
 };
 
 /* ---- bounded, many writers and readers (Vyukov, Bounded MPMC queue, 1024cores) */
 
 struct bounded {
     _Atomic uint32_t put, take;
-    struct { _Atomic uint32_t turn; uint32_t value; } cell[RING];
+    struct {
+        _Atomic uint32_t turn;
+        uint32_t value;
+    } cell[RING];
     uint32_t got[EXPLORE_THREADS_MAX], stored[EXPLORE_THREADS_MAX];
 };
 
@@ -281,8 +335,8 @@ static bool bounded_claim(struct bounded *b, _Atomic uint32_t *position, uint32_
         if (late < 0)
             return false;
         *claimed = at;
-        if (late == 0 && atomic_compare_exchange_weak_explicit(position, &at, at + 1, memory_order_relaxed,
-                                                               memory_order_relaxed))
+        if (late == 0 &&
+            atomic_compare_exchange_weak_explicit(position, &at, at + 1, memory_order_relaxed, memory_order_relaxed))
             return true;
         explore_spin();
     }
@@ -308,8 +362,14 @@ static uint32_t bounded_take(struct bounded *b)
     return value;
 }
 
-static void bounded_puts(void *state) { bounded_put(state, explore_self() + 1, memory_order_release); }
-static void bounded_puts_relaxed(void *state) { bounded_put(state, explore_self() + 1, memory_order_relaxed); }
+static void bounded_puts(void *state)
+{
+    bounded_put(state, explore_self() + 1, memory_order_release);
+}
+static void bounded_puts_relaxed(void *state)
+{
+    bounded_put(state, explore_self() + 1, memory_order_relaxed);
+}
 
 static void bounded_takes(void *state)
 {
@@ -340,24 +400,45 @@ static void bounded_adds_up(void *state)
 #define BOUNDED .state_bytes = sizeof(struct bounded), .setup = bounded_setup, .check = bounded_adds_up
 
 static const struct explore_program mpmc_good = {
-    .name = "queues/mpmc", .what = "two put, one takes: no record is lost or taken twice",
+    .name = "queues/mpmc",
+    .what = "two put, one takes: no record is lost or taken twice",
     .source = "Vyukov, Bounded MPMC queue (1024cores, 2010): right",
-    BOUNDED, .thread_count = 3, .thread = {bounded_puts, bounded_puts, bounded_takes},
+    BOUNDED,
+    .thread_count = 3,
+    .thread = {bounded_puts, bounded_puts, bounded_takes},
 };
 
 static const struct explore_program mpmc_takers = {
-    .name = "queues/mpmc-takers", .what = "one goes round the ring, two take",
+    .name = "queues/mpmc-takers",
+    .what = "one goes round the ring, two take",
     .source = "Vyukov, Bounded MPMC queue (1024cores, 2010): right",
-    BOUNDED, .thread_count = 3, .thread = {bounded_goes_round, bounded_takes, bounded_takes},
+    BOUNDED,
+    .thread_count = 3,
+    .thread = {bounded_goes_round, bounded_takes, bounded_takes},
 };
 
 static const struct explore_program mpmc_bad = {
-    .name = "queues/mpmc-relaxed", .what = "a cell handed over by a relaxed store is read unwritten",
+    .name = "queues/mpmc-relaxed",
+    .what = "a cell handed over by a relaxed store is read unwritten",
     .source = "Vyukov, Bounded MPMC queue (1024cores, 2010): the turn is stored with release",
-    BOUNDED, .thread_count = 2, .thread = {bounded_puts_relaxed, bounded_takes}, .faults = IN_ALL(RACE),
+    BOUNDED,
+    .thread_count = 2,
+    .thread = {bounded_puts_relaxed, bounded_takes},
+    .faults = IN_ALL(RACE),
 };
 
 const struct explore_program *const literature_queues[] = {
-    &ring_good, &ring_writes_relaxed, &ring_reads_relaxed, &ring_reads_eagerly, &ring_loose, &michael_scott,
-    &michael_scott_order, &michael_scott_frozen, &michael_scott_bad, &mpmc_good, &mpmc_takers, &mpmc_bad, NULL,
+    &ring_good,
+    &ring_writes_relaxed,
+    &ring_reads_relaxed,
+    &ring_reads_eagerly,
+    &ring_loose,
+    &michael_scott,
+    &michael_scott_order,
+    &michael_scott_frozen,
+    &michael_scott_bad,
+    &mpmc_good,
+    &mpmc_takers,
+    &mpmc_bad,
+    NULL,
 };

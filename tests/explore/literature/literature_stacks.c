@@ -7,10 +7,13 @@
 enum { NODES = 5 };
 
 struct stack {
-    _Atomic uint32_t top;                   /* index of a node, 0: none */
-    _Atomic uint64_t counted;               /* the same, and in the upper half how often it was changed */
-    struct { _Atomic uint32_t next; uint32_t value; } node[NODES];
-    _Atomic uint32_t owned[NODES];          /* nodes outside of the stack */
+    _Atomic uint32_t top;     /* index of a node, 0: none */
+    _Atomic uint64_t counted; /* the same, and in the upper half how often it was changed */
+    struct {
+        _Atomic uint32_t next;
+        uint32_t value;
+    } node[NODES];
+    _Atomic uint32_t owned[NODES]; /* nodes outside of the stack */
     uint32_t got[EXPLORE_THREADS_MAX];
 };
 
@@ -49,8 +52,14 @@ static void pushes_by(struct stack *s, memory_order publish)
     push(s, node, publish);
 }
 
-static void pushes(void *state) { pushes_by(state, memory_order_release); }
-static void pushes_relaxed(void *state) { pushes_by(state, memory_order_relaxed); }
+static void pushes(void *state)
+{
+    pushes_by(state, memory_order_release);
+}
+static void pushes_relaxed(void *state)
+{
+    pushes_by(state, memory_order_relaxed);
+}
 
 static void pops(void *state)
 {
@@ -80,32 +89,56 @@ static void adds_up(struct stack *s, uint32_t pushed)
         explore_require(explore_frozen() ? times[i] <= 1 : times[i] == 1);
 }
 
-static void two_add_up(void *state) { adds_up(state, 2); }
+static void two_add_up(void *state)
+{
+    adds_up(state, 2);
+}
 
 #define STACK .state_bytes = sizeof(struct stack)
 
 static const struct explore_program treiber = {
-    .name = "stacks/treiber", .what = "two push, one pops: each node is there once, with what was written to it",
+    .name = "stacks/treiber",
+    .what = "two push, one pops: each node is there once, with what was written to it",
     .source = "Treiber (IBM RJ 5118, 1986): linearizable when nodes are not used again",
-    STACK, .setup = nothing, .thread_count = 3, .thread = {pushes, pushes, pops}, .check = two_add_up,
+    STACK,
+    .setup = nothing,
+    .thread_count = 3,
+    .thread = {pushes, pushes, pops},
+    .check = two_add_up,
 };
 
 static const struct explore_program treiber_both = {
-    .name = "stacks/treiber-both", .what = "two push and pop: each node is popped once",
+    .name = "stacks/treiber-both",
+    .what = "two push and pop: each node is popped once",
     .source = "Treiber (IBM RJ 5118, 1986): linearizable when nodes are not used again",
-    STACK, .setup = nothing, .thread_count = 2, .thread = EACH_2(pushes_then_pops), .check = two_add_up,
+    STACK,
+    .setup = nothing,
+    .thread_count = 2,
+    .thread = EACH_2(pushes_then_pops),
+    .check = two_add_up,
 };
 
 static const struct explore_program treiber_frozen = {
-    .name = "stacks/treiber-frozen", .what = "one who stops in a push or a pop holds up nobody",
+    .name = "stacks/treiber-frozen",
+    .what = "one who stops in a push or a pop holds up nobody",
     .source = "Treiber (IBM RJ 5118, 1986): lock-free",
-    STACK, .setup = nothing, .thread_count = 2, .thread = EACH_2(pushes_then_pops), .check = two_add_up, .frozen = 3,
+    STACK,
+    .setup = nothing,
+    .thread_count = 2,
+    .thread = EACH_2(pushes_then_pops),
+    .check = two_add_up,
+    .frozen = 3,
 };
 
 static const struct explore_program treiber_relaxed = {
-    .name = "stacks/treiber-relaxed", .what = "a node pushed by a relaxed exchange is read unwritten",
+    .name = "stacks/treiber-relaxed",
+    .what = "a node pushed by a relaxed exchange is read unwritten",
     .source = "C11 5.1.2.4: without release no synchronization",
-    STACK, .setup = nothing, .thread_count = 2, .thread = {pushes_relaxed, pops}, .check = nothing,
+    STACK,
+    .setup = nothing,
+    .thread_count = 2,
+    .thread = {pushes_relaxed, pops},
+    .check = nothing,
     .faults = IN_ALL(RACE),
 };
 
@@ -163,9 +196,14 @@ static void aba_check(void *state)
 }
 
 static const struct explore_program treiber_aba = {
-    .name = "stacks/treiber-aba", .what = "a node that comes back to the top deceives a pop: ABA",
+    .name = "stacks/treiber-aba",
+    .what = "a node that comes back to the top deceives a pop: ABA",
     .source = "Michael, Hazard pointers (TPDS 2004), section 2: the ABA problem",
-    STACK, .setup = aba_setup, .thread_count = 2, .thread = {aba_pops, aba_pushes_again}, .check = aba_check,
+    STACK,
+    .setup = aba_setup,
+    .thread_count = 2,
+    .thread = {aba_pops, aba_pushes_again},
+    .check = aba_check,
     .faults = IN_ALL(REQUIRE),
 };
 
@@ -175,8 +213,7 @@ static void counted_push(struct stack *s, uint32_t node)
     for (;;) {
         atomic_store_explicit(&s->node[node].next, (uint32_t)top, memory_order_relaxed);
         new = ((top >> 32) + 1) << 32 | node;
-        if (atomic_compare_exchange_strong_explicit(&s->counted, &top, new, memory_order_release,
-                                                    memory_order_relaxed))
+        if (atomic_compare_exchange_strong_explicit(&s->counted, &top, new, memory_order_release, memory_order_relaxed))
             return;
     }
 }
@@ -187,8 +224,7 @@ static uint32_t counted_pop(struct stack *s)
     while ((uint32_t)top) {
         uint32_t next = atomic_load_explicit(&s->node[(uint32_t)top].next, memory_order_relaxed);
         uint64_t new = ((top >> 32) + 1) << 32 | next;
-        if (atomic_compare_exchange_strong_explicit(&s->counted, &top, new, memory_order_acquire,
-                                                    memory_order_acquire))
+        if (atomic_compare_exchange_strong_explicit(&s->counted, &top, new, memory_order_acquire, memory_order_acquire))
             return (uint32_t)top;
     }
     return 0;
@@ -218,9 +254,13 @@ static void counted_check(void *state)
 }
 
 static const struct explore_program treiber_counted = {
-    .name = "stacks/treiber-counted", .what = "a top that counts its changes is not deceived by a node that comes back",
+    .name = "stacks/treiber-counted",
+    .what = "a top that counts its changes is not deceived by a node that comes back",
     .source = "IBM System/370 Principles of Operation (1983), appendix A: counted compare double and swap",
-    STACK, .setup = aba_setup, .thread_count = 2, .thread = {counted_pops, counted_pushes_again},
+    STACK,
+    .setup = aba_setup,
+    .thread_count = 2,
+    .thread = {counted_pops, counted_pushes_again},
     .check = counted_check,
 };
 
@@ -284,28 +324,41 @@ static void heap_frees_and_pushes(void *state)
 }
 
 static const struct explore_program treiber_kept = {
-    .name = "stacks/treiber-kept", .what = "nodes of the allocator that are never freed are as good as any",
+    .name = "stacks/treiber-kept",
+    .what = "nodes of the allocator that are never freed are as good as any",
     .source = "Treiber (IBM RJ 5118, 1986)",
-    .state_bytes = sizeof(struct heap), .setup = heap_setup, .thread_count = 2, .thread = EACH_2(heap_pops),
+    .state_bytes = sizeof(struct heap),
+    .setup = heap_setup,
+    .thread_count = 2,
+    .thread = EACH_2(heap_pops),
     .check = nothing,
 };
 
 static const struct explore_program treiber_freed = {
-    .name = "stacks/treiber-freed", .what = "a node freed after its pop is still read by another",
+    .name = "stacks/treiber-freed",
+    .what = "a node freed after its pop is still read by another",
     .source = "Michael, Hazard pointers (TPDS 2004), section 1: the memory reclamation problem",
-    .state_bytes = sizeof(struct heap), .setup = heap_setup, .thread_count = 2, .thread = EACH_2(heap_frees),
-    .check = nothing, .faults = IN_ALL(RECLAIMED | RACE),
+    .state_bytes = sizeof(struct heap),
+    .setup = heap_setup,
+    .thread_count = 2,
+    .thread = EACH_2(heap_frees),
+    .check = nothing,
+    .faults = IN_ALL(RECLAIMED | RACE),
 };
 
 static const struct explore_program treiber_reused = {
-    .name = "stacks/treiber-reused", .what = "a node freed and allocated again comes back to the top: ABA",
+    .name = "stacks/treiber-reused",
+    .what = "a node freed and allocated again comes back to the top: ABA",
     .source = "Michael, Hazard pointers (TPDS 2004), section 2: the ABA problem",
-    .state_bytes = sizeof(struct heap), .setup = heap_setup, .thread_count = 2,
-    .thread = {heap_pops, heap_frees_and_pushes}, .check = nothing,
+    .state_bytes = sizeof(struct heap),
+    .setup = heap_setup,
+    .thread_count = 2,
+    .thread = {heap_pops, heap_frees_and_pushes},
+    .check = nothing,
     .faults = IN_ALL(RECLAIMED | RACE | REQUIRE),
 };
 
 const struct explore_program *const literature_stacks[] = {
-    &treiber, &treiber_both, &treiber_frozen, &treiber_relaxed, &treiber_aba, &treiber_counted, &treiber_kept,
-    &treiber_freed, &treiber_reused, NULL,
+    &treiber,         &treiber_both, &treiber_frozen, &treiber_relaxed, &treiber_aba,
+    &treiber_counted, &treiber_kept, &treiber_freed,  &treiber_reused,  NULL,
 };

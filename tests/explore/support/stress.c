@@ -21,10 +21,12 @@
 #include <unistd.h>
 
 enum {
-    ARENA_BYTES = 64 << 10, LOCALS = 16, FREE_SIZES = 8,
-    WAIT_BITS = 10,                     /* a thread waits for up to 2^k turns of a loop, k random: often closely */
-    MEET_TURNS = 3000,                  /* .. for others, before it gives way */
-    INTERRUPT_NS = 40000,               /* an interrupt comes within that time */
+    ARENA_BYTES = 64 << 10,
+    LOCALS = 16,
+    FREE_SIZES = 8,
+    WAIT_BITS = 10,       /* a thread waits for up to 2^k turns of a loop, k random: often closely */
+    MEET_TURNS = 3000,    /* .. for others, before it gives way */
+    INTERRUPT_NS = 40000, /* an interrupt comes within that time */
 };
 
 #if defined(__SANITIZE_THREAD__)
@@ -39,7 +41,7 @@ enum {
 #endif
 
 struct worker {
-    _Alignas(128) _Atomic uint32_t rounds;      /* that it was asked for; the futex it sleeps on */
+    _Alignas(128) _Atomic uint32_t rounds; /* that it was asked for; the futex it sleeps on */
     uint32_t index;
     uint64_t random;
     volatile sig_atomic_t inside, interrupted;
@@ -51,7 +53,7 @@ static struct {
     const char *command;
     const struct explore_program *program;
     uint64_t seed, round;
-    uint32_t size, hang_seconds;        /* a round is a few microseconds long */
+    uint32_t size, hang_seconds; /* a round is a few microseconds long */
     void *state;
     _Alignas(128) _Atomic uint32_t met, running;
     _Alignas(128) _Atomic uint32_t failed;
@@ -63,17 +65,23 @@ static _Thread_local struct worker *me;
 static struct {
     _Atomic uint32_t lock;
     size_t used;
-    struct { size_t bytes; void *first; } freed[FREE_SIZES];
+    struct {
+        size_t bytes;
+        void *first;
+    } freed[FREE_SIZES];
     _Alignas(16) unsigned char bytes[ARENA_BYTES];
 } arena;
 
-static struct { ptrdiff_t at; size_t bytes; } locals[LOCALS];
+static struct {
+    ptrdiff_t at;
+    size_t bytes;
+} locals[LOCALS];
 static uint32_t local_count;
-static _Thread_local char anchor;       /* other thread-local variables lie as far from it in each thread */
+static _Thread_local char anchor; /* other thread-local variables lie as far from it in each thread */
 
 static uint64_t random_next(uint64_t *state)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;         /* splitmix64 */
+    uint64_t z = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
@@ -129,15 +137,30 @@ _Noreturn void explore_broken(const char *condition, const char *file, int line)
 /* The first race ends the run. */
 const char *__tsan_default_options(void);
 void __sanitizer_set_death_callback(void (*call)(void));
-const char *__tsan_default_options(void) { return "halt_on_error=1"; }
+const char *__tsan_default_options(void)
+{
+    return "halt_on_error=1";
+}
 #endif
 
 /* ---- program.h */
 
-uint32_t explore_size(void) { return now.size; }
-uint32_t explore_self(void) { return me->index; }
-uint32_t explore_frozen(void) { return 0; }
-uint32_t explore_choose(uint32_t count) { return (uint32_t)(random_next(&me->random) % count); }
+uint32_t explore_size(void)
+{
+    return now.size;
+}
+uint32_t explore_self(void)
+{
+    return me->index;
+}
+uint32_t explore_frozen(void)
+{
+    return 0;
+}
+uint32_t explore_choose(uint32_t count)
+{
+    return (uint32_t)(random_next(&me->random) % count);
+}
 
 void explore_spin(void)
 {
@@ -159,7 +182,9 @@ static void arena_unlock(void)
 }
 
 /* A block has its size before it, and the next free one inside. */
-struct block { _Alignas(16) size_t bytes; };
+struct block {
+    _Alignas(16) size_t bytes;
+};
 
 void *explore_alloc(size_t bytes)
 {
@@ -338,7 +363,11 @@ static void play(uint64_t *random, uint32_t size)
 
 /* ---- the command */
 
-struct tally { const struct explore_program *program; uint64_t rounds; double seconds; };
+struct tally {
+    const struct explore_program *program;
+    uint64_t rounds;
+    double seconds;
+};
 
 enum { PROGRAMS = 512 };
 static struct tally tally[PROGRAMS];
@@ -396,7 +425,8 @@ static void play_all(double seconds, uint64_t size)
         for (uint32_t i = 0; i < tally_count && (!turn || seconds_now() < end); i++) {
             if (shows)
                 printf("\r%5.0f s left  %-40s %10llu rounds", end - seconds_now(), tally[i].program->name,
-                       (unsigned long long)tally[i].rounds), fflush(stdout);
+                       (unsigned long long)tally[i].rounds),
+                    fflush(stdout);
             stay(&tally[i], seconds_now() + slice, size);
         }
     if (shows)
@@ -406,8 +436,10 @@ static void play_all(double seconds, uint64_t size)
 
 static _Noreturn void usage(const char *wrong)
 {
-    fprintf(stderr, "%s: not understood: expected stress [--seconds N] [--seed N] [--size N] [--hang SECONDS] "
-                    "[--program NAME]\n", wrong);
+    fprintf(stderr,
+            "%s: not understood: expected stress [--seconds N] [--seed N] [--size N] [--hang SECONDS] "
+            "[--program NAME]\n",
+            wrong);
     exit(2);
 }
 

@@ -2,7 +2,9 @@
 #ifndef STROBE_GNUMACH_INCLUDE_TIME_H
 #define STROBE_GNUMACH_INCLUDE_TIME_H
 
-struct timespec { long tv_sec, tv_nsec; };
+struct timespec {
+    long tv_sec, tv_nsec;
+};
 typedef int clockid_t;
 #define CLOCK_THREAD_CPUTIME_ID 3
 

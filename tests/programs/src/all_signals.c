@@ -15,7 +15,7 @@ static volatile sig_atomic_t seen[65];
 
 static DEFINE_WORK(mix_numbers, 0xbf58476d1ce4e5b9u)
 
-static void count_signal(int signal)
+    static void count_signal(int signal)
 {
     seen[signal]++;
 }

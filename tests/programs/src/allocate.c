@@ -13,7 +13,7 @@ static void *shared[SHARED];
 
 static DEFINE_WORK(mix_numbers, 0xbf58476d1ce4e5b9u)
 
-static HOT uint64_t build_lists(uint64_t seed)
+    static HOT uint64_t build_lists(uint64_t seed)
 {
     void *blocks[32];
     uint64_t sum = 0;

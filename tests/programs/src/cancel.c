@@ -13,7 +13,7 @@ static int type;
 
 static DEFINE_WORK(mix_numbers, 0xbf58476d1ce4e5b9u)
 
-static void *sleep_until_cancelled(void *result)
+    static void *sleep_until_cancelled(void *result)
 {
     pthread_setcanceltype(type, NULL);
     for (uint64_t i = 0;; i++) {

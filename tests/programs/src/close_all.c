@@ -14,7 +14,7 @@ static uint64_t rounds;
 
 static DEFINE_WORK(mix_numbers, 0xbf58476d1ce4e5b9u)
 
-static void *work(void *result)
+    static void *work(void *result)
 {
     for (uint64_t i = 0; i < rounds; i++) {
         *(uint64_t *)result += mix_numbers(10000, i);

@@ -7,10 +7,9 @@
 
 static uint64_t rounds;
 
-static DEFINE_WORK(heavy, 0xbf58476d1ce4e5b9u)
-static DEFINE_WORK(light, 0x94d049bb133111ebu)
+static DEFINE_WORK(heavy, 0xbf58476d1ce4e5b9u) static DEFINE_WORK(light, 0x94d049bb133111ebu)
 
-static HOT uint64_t call_both(uint64_t seed)
+    static HOT uint64_t call_both(uint64_t seed)
 {
     return heavy(20000, seed) + light(5000, seed);
 }

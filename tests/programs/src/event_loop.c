@@ -11,10 +11,9 @@
 static int ends[2];
 static uint64_t requests;
 
-static DEFINE_WORK(compute_answer, 0xbf58476d1ce4e5b9u)
-static DEFINE_WORK(parse_request, 0x94d049bb133111ebu)
+static DEFINE_WORK(compute_answer, 0xbf58476d1ce4e5b9u) static DEFINE_WORK(parse_request, 0x94d049bb133111ebu)
 
-static void *send_requests(void *unused)
+    static void *send_requests(void *unused)
 {
     (void)unused;
     uint64_t answer = 1;

@@ -19,7 +19,10 @@ HOT static uint64_t mix_numbers(uint64_t rounds, uint64_t h)
 
 struct Guard {
     explicit Guard(uint64_t *c) : count(c) {}
-    ~Guard() { ++*count; }
+    ~Guard()
+    {
+        ++*count;
+    }
     uint64_t *count;
 };
 

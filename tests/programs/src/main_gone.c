@@ -18,7 +18,7 @@ static int ended;
 
 static DEFINE_WORK(mix_numbers, 0xbf58476d1ce4e5b9u)
 
-static void *work(void *number)
+    static void *work(void *number)
 {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < rounds; i++) {

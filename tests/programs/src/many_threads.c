@@ -10,10 +10,9 @@ enum { THREADS = 2000 };
 static pthread_barrier_t all_there;
 static uint64_t rounds, results[THREADS];
 
-static DEFINE_WORK(mix_colours, 0xbf58476d1ce4e5b9u)
-static DEFINE_WORK(trace_rays, 0x94d049bb133111ebu)
+static DEFINE_WORK(mix_colours, 0xbf58476d1ce4e5b9u) static DEFINE_WORK(trace_rays, 0x94d049bb133111ebu)
 
-static void *work(void *argument)
+    static void *work(void *argument)
 {
     uint64_t number = (uint64_t)(uintptr_t)argument;
     pthread_barrier_wait(&all_there);

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     void *library = dlopen("./libplugin.so", RTLD_NOW);
     if (!library || chdir("/"))
         return 8;
-    uint64_t (*render)(uint64_t) = (uint64_t (*)(uint64_t))(uintptr_t)dlsym(library, "render_picture");
+    uint64_t (*render)(uint64_t) = (uint64_t(*)(uint64_t))(uintptr_t)dlsym(library, "render_picture");
     uint64_t sum = 0, rounds = strtoull(argv[2], NULL, 10);
     for (uint64_t i = 0; i < rounds; i++)
         sum += render(i);

@@ -1,9 +1,9 @@
 // Threads that allocate, lock, read the clock and throw; clean under each sanitizer:  sanitized ROUNDS
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <condition_variable>
 #include <mutex>
 #include <stdexcept>
 #include <string>

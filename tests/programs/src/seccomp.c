@@ -18,16 +18,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static DEFINE_WORK(before_the_filter, 0xbf58476d1ce4e5b9u)
-static DEFINE_WORK(behind_the_filter, 0x94d049bb133111ebu)
+static DEFINE_WORK(before_the_filter, 0xbf58476d1ce4e5b9u) static DEFINE_WORK(behind_the_filter, 0x94d049bb133111ebu)
 
-static uint64_t rounds, of_thread;
+    static uint64_t rounds,
+    of_thread;
 static int started;
 
 /* The C library's own needs of a thread that computes, writes and ends. Allocation is not among them. */
-static const unsigned allowed[] = {SYS_read, SYS_write, SYS_futex, SYS_exit, SYS_exit_group, SYS_rt_sigreturn,
-                                   SYS_rt_sigprocmask, SYS_madvise, SYS_munmap, SYS_newfstatat, SYS_fstat,
-                                   SYS_restart_syscall};
+static const unsigned allowed[] = {SYS_read,       SYS_write,        SYS_futex,          SYS_exit,
+                                   SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_madvise,
+                                   SYS_munmap,     SYS_newfstatat,   SYS_fstat,          SYS_restart_syscall};
 
 static void set_filter(uint32_t refusal, unsigned flags)
 {

@@ -22,7 +22,10 @@ template <int N> struct Node {
 };
 
 template <> struct Node<0> {
-    int count(const std::string &text) { return std::regex_match(text, std::regex("a+b*")); }
+    int count(const std::string &text)
+    {
+        return std::regex_match(text, std::regex("a+b*"));
+    }
 };
 
 #ifndef DEPTH

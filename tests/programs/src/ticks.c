@@ -14,11 +14,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PERIOD_NS = 1000000, DESCRIPTOR_MIN = 300 };   /* out of the way of the program's own descriptors */
+enum { PERIOD_NS = 1000000, DESCRIPTOR_MIN = 300 }; /* out of the way of the program's own descriptors */
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-struct start { void *(*routine)(void *); void *arg; };
+struct start {
+    void *(*routine)(void *);
+    void *arg;
+};
 
 static void on_tick(int number)
 {
@@ -29,8 +32,14 @@ static void on_tick(int number)
 static void start_clock(void)
 {
     struct perf_event_attr event = {
-        .type = PERF_TYPE_SOFTWARE, .size = sizeof event, .config = PERF_COUNT_SW_TASK_CLOCK,
-        .sample_period = PERIOD_NS, .wakeup_events = 1, .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1,
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof event,
+        .config = PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = PERIOD_NS,
+        .wakeup_events = 1,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
     };
     struct f_owner_ex owner = {F_OWNER_TID, (pid_t)syscall(SYS_gettid)};
     int low = (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);

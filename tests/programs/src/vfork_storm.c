@@ -13,7 +13,7 @@ static char *command[] = {"/bin/true", NULL};
 
 static DEFINE_WORK(mix_numbers, 0xbf58476d1ce4e5b9u)
 
-static int wait_for_child(pid_t pid)
+    static int wait_for_child(pid_t pid)
 {
     int status = -1;
     return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;

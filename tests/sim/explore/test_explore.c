@@ -18,8 +18,14 @@
 
 enum { THREADS = 4, OPERATIONS = 5, VARIABLES = 3 };
 
-struct line { enum { LOADS, STORES, ADDS, EXCHANGES_IF, FENCES, CHOOSES } what; uint32_t variable, value; int order; };
-struct shared { _Atomic uint32_t x[VARIABLES]; };
+struct line {
+    enum { LOADS, STORES, ADDS, EXCHANGES_IF, FENCES, CHOOSES } what;
+    uint32_t variable, value;
+    int order;
+};
+struct shared {
+    _Atomic uint32_t x[VARIABLES];
+};
 
 static struct line text[THREADS][OPERATIONS];
 static uint32_t length[THREADS];
@@ -39,9 +45,12 @@ static void draw_line(struct sim_random *r, struct line *l)
     l->what = often[sim_random_below(r, sizeof often / sizeof *often)];
     l->variable = (uint32_t)sim_random_below(r, VARIABLES);
     l->value = 1 + (uint32_t)sim_random_below(r, 2);
-    if (l->what == LOADS) l->order = draw_order(r, loads, 3);
-    else if (l->what == STORES) l->order = draw_order(r, stores, 3);
-    else l->order = draw_order(r, both + (l->what == FENCES), 5 - (l->what == FENCES));
+    if (l->what == LOADS)
+        l->order = draw_order(r, loads, 3);
+    else if (l->what == STORES)
+        l->order = draw_order(r, stores, 3);
+    else
+        l->order = draw_order(r, both + (l->what == FENCES), 5 - (l->what == FENCES));
 }
 
 static void act(struct shared *s, uint32_t thread)
@@ -59,25 +68,43 @@ static void act(struct shared *s, uint32_t thread)
             explore_compare_exchange(x, 4, &expected, l->value, false, l->order, memory_order_relaxed, here);
             break;
         case FENCES: explore_fence(l->order, here); break;
-        case CHOOSES: if (explore_choose(2)) return; break;
+        case CHOOSES:
+            if (explore_choose(2))
+                return;
+            break;
         }
     }
 }
 
-static void play0(void *s) { act(s, 0); }
-static void play1(void *s) { act(s, 1); }
-static void play2(void *s) { act(s, 2); }
-static void play3(void *s) { act(s, 3); }
+static void play0(void *s)
+{
+    act(s, 0);
+}
+static void play1(void *s)
+{
+    act(s, 1);
+}
+static void play2(void *s)
+{
+    act(s, 2);
+}
+static void play3(void *s)
+{
+    act(s, 3);
+}
 
 static struct explore_program draw_program(uint64_t seed)
 {
     struct sim_random r = sim_random_seed(seed, 1);
-    struct explore_program p = {.name = "random", .thread_count = 2 + (uint32_t)sim_random_below(&r, THREADS - 1),
-                                .state_bytes = sizeof(struct shared), .thread = {play0, play1, play2, play3}};
+    struct explore_program p = {.name = "random",
+                                .thread_count = 2 + (uint32_t)sim_random_below(&r, THREADS - 1),
+                                .state_bytes = sizeof(struct shared),
+                                .thread = {play0, play1, play2, play3}};
     uint32_t most = p.thread_count == 2 ? OPERATIONS : p.thread_count == 3 ? 3 : 2;
     for (uint32_t t = 0; t < p.thread_count; t++) {
         length[t] = 1 + (uint32_t)sim_random_below(&r, most);
-        for (uint32_t i = 0; i < length[t]; i++) draw_line(&r, &text[t][i]);
+        for (uint32_t i = 0; i < length[t]; i++)
+            draw_line(&r, &text[t][i]);
     }
     return p;
 }
@@ -137,8 +164,8 @@ static void receives(void *state)
 static void under_tso_loads_stay_in_order_also_with_a_store_between_them(void **state)
 {
     (void)state;
-    struct explore_program p = {.name = "mp", .thread_count = 2, .state_bytes = sizeof(struct shared),
-                                .thread = {passes, receives}};
+    struct explore_program p = {
+        .name = "mp", .thread_count = 2, .state_bytes = sizeof(struct shared), .thread = {passes, receives}};
     for (int m = 0; m < EXPLORE_MEMORIES; m++) {
         struct explore_options o = {.memory = m};
         struct explore_result r;

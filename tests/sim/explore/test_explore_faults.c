@@ -25,7 +25,7 @@ static void store(_Atomic uint32_t *x, uint32_t value, int order)
 }
 
 static struct explore_result result;
-static uint32_t outcomes;          /* bit i: an execution ended with explore_size() .. as a program notes it */
+static uint32_t outcomes; /* bit i: an execution ended with explore_size() .. as a program notes it */
 
 static void explore_with(const struct explore_program *p, struct explore_options o)
 {
@@ -43,22 +43,40 @@ static void explore(const struct explore_program *p)
 
 /* ---- races */
 
-static void writes_data(void *state) { SHARED; explore_plain(&s->data, 4, true, here); s->data = 1; }
-static void publishes(void *state) { writes_data(state); SHARED; store(&s->x, 1, memory_order_release); }
-static void publishes_relaxed(void *state) { writes_data(state); SHARED; store(&s->x, 1, memory_order_relaxed); }
+static void writes_data(void *state)
+{
+    SHARED;
+    explore_plain(&s->data, 4, true, here);
+    s->data = 1;
+}
+static void publishes(void *state)
+{
+    writes_data(state);
+    SHARED;
+    store(&s->x, 1, memory_order_release);
+}
+static void publishes_relaxed(void *state)
+{
+    writes_data(state);
+    SHARED;
+    store(&s->x, 1, memory_order_relaxed);
+}
 
 static void reads_data(void *state)
 {
     SHARED;
-    if (!load(&s->x, memory_order_acquire)) return;
+    if (!load(&s->x, memory_order_acquire))
+        return;
     explore_plain(&s->data, 4, false, here);
     explore_require(s->data == 1);
 }
 
-static const struct explore_program handed_over = {.name = "handed over", .thread_count = 2,
-    .state_bytes = sizeof(struct shared), .thread = {publishes, reads_data}};
-static const struct explore_program raced = {.name = "raced", .thread_count = 2,
-    .state_bytes = sizeof(struct shared), .thread = {publishes_relaxed, reads_data}};
+static const struct explore_program handed_over = {
+    .name = "handed over", .thread_count = 2, .state_bytes = sizeof(struct shared), .thread = {publishes, reads_data}};
+static const struct explore_program raced = {.name = "raced",
+                                             .thread_count = 2,
+                                             .state_bytes = sizeof(struct shared),
+                                             .thread = {publishes_relaxed, reads_data}};
 
 static void plain_accesses_race_unless_one_happens_before_the_other(void **state)
 {
@@ -71,13 +89,24 @@ static void plain_accesses_race_unless_one_happens_before_the_other(void **state
     assert_int_equal(result.failure.step[result.failure.step_count - 1].operation, EXPLORE_PLAIN_LOAD);
 }
 
-static void stores_at_once(void *state) { SHARED; store(&s->x, 1, memory_order_relaxed); }
-static void stores_plainly(void *state) { SHARED; explore_plain(&s->x, 4, true, here); atomic_init(&s->x, 2); }
+static void stores_at_once(void *state)
+{
+    SHARED;
+    store(&s->x, 1, memory_order_relaxed);
+}
+static void stores_plainly(void *state)
+{
+    SHARED;
+    explore_plain(&s->x, 4, true, here);
+    atomic_init(&s->x, 2);
+}
 
 static void an_atomic_and_a_plain_access_race_as_well(void **state)
 {
     (void)state;
-    const struct explore_program p = {.name = "mixed", .thread_count = 2, .state_bytes = sizeof(struct shared),
+    const struct explore_program p = {.name = "mixed",
+                                      .thread_count = 2,
+                                      .state_bytes = sizeof(struct shared),
                                       .thread = {stores_at_once, stores_plainly}};
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_RACE);
@@ -88,29 +117,41 @@ static void an_atomic_and_a_plain_access_race_as_well(void **state)
 static void waits_marked(void *state)
 {
     SHARED;
-    while (!load(&s->x, memory_order_acquire)) explore_spin();
+    while (!load(&s->x, memory_order_acquire))
+        explore_spin();
 }
 
 static void waits_unmarked(void *state)
 {
     SHARED;
-    while (!load(&s->x, memory_order_acquire)) load(&s->y, memory_order_relaxed);
+    while (!load(&s->x, memory_order_acquire))
+        load(&s->y, memory_order_relaxed);
 }
 
-static void looks(void *state) { SHARED; load(&s->x, memory_order_relaxed); }
+static void looks(void *state)
+{
+    SHARED;
+    load(&s->x, memory_order_relaxed);
+}
 
 static void waits_that_nobody_ends_are_deadlocks_marked_or_not(void **state)
 {
     (void)state;
     void (*const waits[])(void *) = {waits_marked, waits_unmarked};
     for (uint32_t i = 0; i < 2; i++) {
-        struct explore_program ends = {.name = "ends", .thread_count = 2, .state_bytes = sizeof(struct shared),
+        struct explore_program ends = {.name = "ends",
+                                       .thread_count = 2,
+                                       .state_bytes = sizeof(struct shared),
                                        .thread = {waits[i], stores_at_once}};
         struct explore_program never = ends;
         never.thread[1] = looks;
         for (uint32_t strategy = 0; strategy < EXPLORE_STRATEGIES; strategy++) {
-            struct explore_options o = {.memory = EXPLORE_C11, .strategy = strategy, .preemptions = 3, .depth = 2,
-                                        .executions_max = 200, .seed = 3};
+            struct explore_options o = {.memory = EXPLORE_C11,
+                                        .strategy = strategy,
+                                        .preemptions = 3,
+                                        .depth = 2,
+                                        .executions_max = 200,
+                                        .seed = 3};
             explore_with(&ends, o);
             assert_int_equal(result.failure.fault, EXPLORE_FINE);
             assert_true(result.executions > 0);
@@ -123,27 +164,41 @@ static void waits_that_nobody_ends_are_deadlocks_marked_or_not(void **state)
 static void counts_for_ever(void *state)
 {
     SHARED;
-    for (;;) store(&s->y, load(&s->y, memory_order_relaxed) + 1, memory_order_relaxed);
+    for (;;)
+        store(&s->y, load(&s->y, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 static void a_thread_that_goes_on_for_ever_is_found(void **state)
 {
     (void)state;
-    const struct explore_program p = {.name = "endless", .thread_count = 1, .state_bytes = sizeof(struct shared),
-                                      .thread = {counts_for_ever}};
+    const struct explore_program p = {
+        .name = "endless", .thread_count = 1, .state_bytes = sizeof(struct shared), .thread = {counts_for_ever}};
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_ENDLESS);
 }
 
-static _Atomic uint32_t *word_of(struct shared *s) { return &s->x; }
-static void sleeps_while_zero(void *state) { SHARED; explore_futex_wait(word_of(s), 0, false); }
+static _Atomic uint32_t *word_of(struct shared *s)
+{
+    return &s->x;
+}
+static void sleeps_while_zero(void *state)
+{
+    SHARED;
+    explore_futex_wait(word_of(s), 0, false);
+}
 static void sleeps_if_it_was_zero(void *state)
 {
     SHARED;
     uint32_t was = load(&s->x, memory_order_relaxed);
-    if (!was) explore_futex_wait(&s->y, 0, false);   /* what it waits for is another word: nobody re-checks x */
+    if (!was)
+        explore_futex_wait(&s->y, 0, false); /* what it waits for is another word: nobody re-checks x */
 }
-static void sets_and_wakes(void *state) { SHARED; store(&s->x, 1, memory_order_release); explore_futex_wake(&s->x); }
+static void sets_and_wakes(void *state)
+{
+    SHARED;
+    store(&s->x, 1, memory_order_release);
+    explore_futex_wake(&s->x);
+}
 static void sets_and_wakes_other(void *state)
 {
     SHARED;
@@ -154,9 +209,13 @@ static void sets_and_wakes_other(void *state)
 static void a_lost_wake_up_is_a_deadlock_and_a_futex_that_looks_again_loses_none(void **state)
 {
     (void)state;
-    const struct explore_program kept = {.name = "kept", .thread_count = 2, .state_bytes = sizeof(struct shared),
+    const struct explore_program kept = {.name = "kept",
+                                         .thread_count = 2,
+                                         .state_bytes = sizeof(struct shared),
                                          .thread = {sleeps_while_zero, sets_and_wakes}};
-    const struct explore_program lost = {.name = "lost", .thread_count = 2, .state_bytes = sizeof(struct shared),
+    const struct explore_program lost = {.name = "lost",
+                                         .thread_count = 2,
+                                         .state_bytes = sizeof(struct shared),
                                          .thread = {sleeps_if_it_was_zero, sets_and_wakes_other}};
     explore(&kept);
     assert_int_equal(result.failure.fault, EXPLORE_FINE);
@@ -177,24 +236,29 @@ static void frees_block(void *state)
 {
     SHARED;
     void *block = (void *)(uintptr_t)explore_fetch(&s->block, 8, EXPLORE_EXCHANGE, 0, memory_order_acq_rel, here);
-    if (block) explore_free(block);
+    if (block)
+        explore_free(block);
 }
 
 static void uses_block(void *state)
 {
     SHARED;
     _Atomic uint32_t *block = (void *)(uintptr_t)explore_load(&s->block, 8, memory_order_acquire, here);
-    if (block) load(block, memory_order_relaxed);
+    if (block)
+        load(block, memory_order_relaxed);
 }
 
 static void an_access_to_memory_that_another_thread_frees_is_found(void **state)
 {
     (void)state;
-    struct explore_program p = {.name = "freed", .thread_count = 2, .state_bytes = sizeof(struct shared),
-                                .setup = sets_up_block, .thread = {frees_block, uses_block}};
+    struct explore_program p = {.name = "freed",
+                                .thread_count = 2,
+                                .state_bytes = sizeof(struct shared),
+                                .setup = sets_up_block,
+                                .thread = {frees_block, uses_block}};
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_RECLAIMED);
-    p.thread[1] = frees_block;       /* whoever takes it frees it: once */
+    p.thread[1] = frees_block; /* whoever takes it frees it: once */
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_FINE);
 }
@@ -204,7 +268,8 @@ static void an_access_to_memory_that_another_thread_frees_is_found(void **state)
 static void locks(void *state)
 {
     SHARED;
-    while (explore_fetch(&s->lock, 4, EXPLORE_EXCHANGE, 1, memory_order_acquire, here)) explore_spin();
+    while (explore_fetch(&s->lock, 4, EXPLORE_EXCHANGE, 1, memory_order_acquire, here))
+        explore_spin();
     store(&s->y, load(&s->y, memory_order_relaxed) + 1, memory_order_relaxed);
     store(&s->lock, 0, memory_order_release);
 }
@@ -225,8 +290,11 @@ static void both_added(void *state)
 static void a_lock_is_held_up_by_a_frozen_thread_and_what_is_lock_free_is_not(void **state)
 {
     (void)state;
-    struct explore_program p = {.name = "lock", .thread_count = 2, .state_bytes = sizeof(struct shared),
-                                .thread = {locks, locks}, .check = both_added};
+    struct explore_program p = {.name = "lock",
+                                .thread_count = 2,
+                                .state_bytes = sizeof(struct shared),
+                                .thread = {locks, locks},
+                                .check = both_added};
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_FINE);
     p.frozen = 1;
@@ -236,10 +304,14 @@ static void a_lock_is_held_up_by_a_frozen_thread_and_what_is_lock_free_is_not(vo
     p.thread[0] = p.thread[1] = adds;
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_FINE);
-    assert_true(result.variants >= 3);   /* undisturbed, frozen before its only operation, and one step further */
+    assert_true(result.variants >= 3); /* undisturbed, frozen before its only operation, and one step further */
 }
 
-static void adds_twice(void *state) { adds(state); adds(state); }
+static void adds_twice(void *state)
+{
+    adds(state);
+    adds(state);
+}
 
 static void sees(void *state)
 {
@@ -250,8 +322,12 @@ static void sees(void *state)
 static void an_interrupt_comes_before_each_operation(void **state)
 {
     (void)state;
-    const struct explore_program p = {.name = "interrupt", .thread_count = 1, .state_bytes = sizeof(struct shared),
-                                      .thread = {adds_twice}, .interrupted = 1, .interrupt = sees};
+    const struct explore_program p = {.name = "interrupt",
+                                      .thread_count = 1,
+                                      .state_bytes = sizeof(struct shared),
+                                      .thread = {adds_twice},
+                                      .interrupted = 1,
+                                      .interrupt = sees};
     explore(&p);
     assert_int_equal(result.failure.fault, EXPLORE_FINE);
     assert_int_equal(outcomes, 1 << 0 | 1 << 1);
@@ -260,7 +336,12 @@ static void an_interrupt_comes_before_each_operation(void **state)
 /* ---- strategies */
 
 /* Fails when thread 1 runs between two operations of thread 0, which is then between two of thread 1. */
-static void first(void *state) { SHARED; store(&s->x, 1, memory_order_seq_cst); store(&s->x, 2, memory_order_seq_cst); }
+static void first(void *state)
+{
+    SHARED;
+    store(&s->x, 1, memory_order_seq_cst);
+    store(&s->x, 2, memory_order_seq_cst);
+}
 static void second(void *state)
 {
     SHARED;
@@ -268,8 +349,8 @@ static void second(void *state)
     explore_require(!(a == 1 && b == 2));
 }
 
-static const struct explore_program two_deep = {.name = "two deep", .thread_count = 2,
-    .state_bytes = sizeof(struct shared), .thread = {first, second}};
+static const struct explore_program two_deep = {
+    .name = "two deep", .thread_count = 2, .state_bytes = sizeof(struct shared), .thread = {first, second}};
 
 static void a_bound_of_preemptions_leaves_out_what_needs_more(void **state)
 {
@@ -289,21 +370,23 @@ static void pct_finds_a_bug_of_its_depth_as_often_as_its_bound_says(void **state
     uint32_t found = 0, rounds = 400;
     double bound = 0;
     for (o.seed = 1; o.seed <= rounds; o.seed++) {
-        o.executions_max = 20;   /* the first ones learn how long an execution is */
+        o.executions_max = 20; /* the first ones learn how long an execution is */
         explore_with(&two_deep, o);
         found += result.failure.fault == EXPLORE_REQUIRE;
         bound = result.probability;
     }
     assert_true(bound > 0 && bound <= 1.0 / (2 * 4 * 4));
     double in_one = 1;
-    for (uint32_t i = 0; i < 19; i++) in_one *= 1 - bound;
+    for (uint32_t i = 0; i < 19; i++)
+        in_one *= 1 - bound;
     assert_true(found >= 0.8 * rounds * (1 - in_one));
 }
 
 static void first_of_many(void *state)
 {
     SHARED;
-    for (uint32_t i = 1; i < explore_size(); i++) store(&s->y, i, memory_order_relaxed);
+    for (uint32_t i = 1; i < explore_size(); i++)
+        store(&s->y, i, memory_order_relaxed);
     first(state);
 }
 

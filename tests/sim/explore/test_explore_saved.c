@@ -12,7 +12,9 @@
 #include <cmocka.h>
 
 /* 2+2W: both threads store to both places, each in the other's order; in the end both hold what came first. */
-struct pair { _Atomic uint32_t x, y; };
+struct pair {
+    _Atomic uint32_t x, y;
+};
 
 static const struct explore_site here = {NULL, "here"};
 
@@ -37,8 +39,13 @@ static void check(void *state)
 }
 
 static const struct explore_program both_first = {
-    .name = "both-first", .what = "no store of the second line is last", .thread_count = 2,
-    .state_bytes = sizeof(struct pair), .thread = {left, right}, .check = check, .quick = 1,
+    .name = "both-first",
+    .what = "no store of the second line is last",
+    .thread_count = 2,
+    .state_bytes = sizeof(struct pair),
+    .thread = {left, right},
+    .check = check,
+    .quick = 1,
 };
 
 static const struct explore_program *find(const char *name)

@@ -12,10 +12,12 @@
 #include <cmocka.h>
 
 /* A test of one thread with that body, in line 3 from column 19 on. */
-#define BODY(code) "C a\n{ [x] = 0; [y] = 0; }\nP0 (int* x, int *y) { " code " }\n"
+#define BODY(code)  "C a\n{ [x] = 0; [y] = 0; }\nP0 (int* x, int *y) { " code " }\n"
 #define ENDED(text) BODY("int r0 = 0;") text
 
-static const struct { const char *text, *why; } refused[] = {
+static const struct {
+    const char *text, *why;
+} refused[] = {
     /* head */
     {"", "1:1: expected 'C' and the test's name, found the end of the file"},
     {"X86 SB", "1:1: expected 'C' and the test's name, found 'X86'"},
@@ -97,8 +99,8 @@ static void what_is_wrong_is_said_in_one_line(void **state)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct explore_litmus *test;
         char why[256] = "", expected[256];
-        enum strobe_status status = explore_litmus_parse(refused[i].text, strlen(refused[i].text), "a.litmus", &test,
-                                                         why, sizeof why);
+        enum strobe_status status =
+            explore_litmus_parse(refused[i].text, strlen(refused[i].text), "a.litmus", &test, why, sizeof why);
         snprintf(expected, sizeof expected, "a.litmus:%s", refused[i].why);
         if (status != STROBE_BAD_INPUT || strcmp(why, expected))
             fail_msg("%zu: \"%s\"\n is refused with \"%s\"\n  expected was \"%s\"", i, refused[i].text, why, expected);
@@ -162,7 +164,7 @@ static void tests_cut_anywhere_are_refused_in_order(void **state)
             explore_litmus_free(test);
         else
             assert_int_equal(strncmp(why, "cut.litmus:", 11), 0);
-        assert_true(n < sizeof text - 1 || why[0] == '\0');   /* the whole is one */
+        assert_true(n < sizeof text - 1 || why[0] == '\0'); /* the whole is one */
         free(exact);
     }
 }
@@ -222,14 +224,39 @@ static const char *outcomes(void)
 
 static void values_are_those_of_c(void **state)
 {
-    static const struct { const char *value; long long is; } values[] = {
-        {"2 + 3 * 4 - 6 / 2 % 2", 13}, {"(2 + 3) * 4", 20}, {"-7 / 2", -3}, {"-7 % 3", -1}, {"~0", -1}, {"!5", 0},
-        {"+3 - -3", 6}, {"1 << 4 >> 2", 4}, {"6 & 3 ^ 1 | 8", 11}, {"1 < 2 == 2 > 1", 1}, {"3 <= 2 || 2 >= 2", 1},
-        {"1 && 0", 0}, {"0 ? 1 : 2 ? 3 : 4", 3}, {"0x1F + 0Xa", 41}, {"10u + 5UL", 15}, {"(char) 300", 44},
-        {"(unsigned char) -1", 255}, {"(_Bool) 7", 1}, {"(short) 0x18000", -32768}, {"(uint16_t) 0x18000", 32768},
-        {"(signed char) 200", -56}, {"(unsigned) -1", -1}, {"(unsigned) -1 > 0", 1}, {"1 != 2 && 3 == 3", 1},
-        {"0x7fffffff + 1", -2147483647 - 1}, {"(long) 0x7fffffff + 1 == 0x80000000", 1}, {"9 - 3 - 2", 4},
-        {"64 / 4 / 2", 8}, {"(int) (unsigned int) 5", 5},
+    static const struct {
+        const char *value;
+        long long is;
+    } values[] = {
+        {"2 + 3 * 4 - 6 / 2 % 2", 13},
+        {"(2 + 3) * 4", 20},
+        {"-7 / 2", -3},
+        {"-7 % 3", -1},
+        {"~0", -1},
+        {"!5", 0},
+        {"+3 - -3", 6},
+        {"1 << 4 >> 2", 4},
+        {"6 & 3 ^ 1 | 8", 11},
+        {"1 < 2 == 2 > 1", 1},
+        {"3 <= 2 || 2 >= 2", 1},
+        {"1 && 0", 0},
+        {"0 ? 1 : 2 ? 3 : 4", 3},
+        {"0x1F + 0Xa", 41},
+        {"10u + 5UL", 15},
+        {"(char) 300", 44},
+        {"(unsigned char) -1", 255},
+        {"(_Bool) 7", 1},
+        {"(short) 0x18000", -32768},
+        {"(uint16_t) 0x18000", 32768},
+        {"(signed char) 200", -56},
+        {"(unsigned) -1", -1},
+        {"(unsigned) -1 > 0", 1},
+        {"1 != 2 && 3 == 3", 1},
+        {"0x7fffffff + 1", -2147483647 - 1},
+        {"(long) 0x7fffffff + 1 == 0x80000000", 1},
+        {"9 - 3 - 2", 4},
+        {"64 / 4 / 2", 8},
+        {"(int) (unsigned int) 5", 5},
     };
     (void)state;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -275,7 +302,8 @@ static void compare_exchanges_leave_what_they_found(void **state)
                "  int r3 = atomic_compare_exchange_strong_explicit(x, e, 8, memory_order_seq_cst, "
                "memory_order_acquire);\n"
                "  int r4 = atomic_compare_exchange_weak(x, e, 9);\n"
-               "}\nlocations [0:r0; 0:r1; 0:r2; 0:r3; 0:r4; x; e]", EXPLORE_C11);
+               "}\nlocations [0:r0; 0:r1; 0:r2; 0:r3; 0:r4; x; e]",
+               EXPLORE_C11);
     assert_string_equal(outcomes(), "0:r0=5; 0:r1=0; 0:r2=1; 0:r3=0; 0:r4=1; [e]=7; [x]=9;");
 }
 
@@ -286,7 +314,8 @@ static void widths_are_those_of_their_types(void **state)
                "P0 (_Atomic uint8_t* b, _Atomic(int16_t)* h, atomic_uint* u, uint64_t* q, atomic_bool* t) {\n"
                "  int r0 = atomic_fetch_add(b, 1); int r1 = atomic_fetch_add(h, 1); atomic_store(u, -1);\n"
                "  unsigned long r2 = *q; long r3 = *q; unsigned char r4 = 511;\n"
-               "}\nlocations [b; h; u; q; t; 0:r0; 0:r1; 0:r2; 0:r3; 0:r4]", EXPLORE_TSO);
+               "}\nlocations [b; h; u; q; t; 0:r0; 0:r1; 0:r2; 0:r3; 0:r4]",
+               EXPLORE_TSO);
     assert_string_equal(outcomes(), "0:r0=255; 0:r1=32767; 0:r2=18446744073709551615; 0:r3=-1; 0:r4=255; [b]=0; "
                                     "[h]=-32768; [q]=18446744073709551615; [t]=1; [u]=4294967295;");
 }
@@ -300,7 +329,8 @@ static void pointers_lead_to_locations(void **state)
                "  atomic_store_explicit(p, y, memory_order_release);\n}\n"
                "P1 (atomic_int** p) {\n  int *r0 = atomic_load_explicit(p, memory_order_consume);\n"
                "  int r1 = atomic_load_explicit(r0, memory_order_relaxed);\n}\n"
-               "exists (1:r0=y /\\ 1:r1=2)", EXPLORE_C11);
+               "exists (1:r0=y /\\ 1:r1=2)",
+               EXPLORE_C11);
     assert_string_equal(outcomes(), "1:r0=x; 1:r1=1; | 1:r0=y; 1:r1=3;");
     assert_int_equal(found.observed, EXPLORE_NEVER);
     assert_false(found.ok);
@@ -312,7 +342,9 @@ static void pointers_lead_to_locations(void **state)
 
 static void what_has_no_meaning_is_a_failure(void **state)
 {
-    static const struct { const char *code, *message; } wrong[] = {
+    static const struct {
+        const char *code, *message;
+    } wrong[] = {
         {"int r0 = 1 / 0;", "no number is divided by 0"},
         {"int r0 = 1 % (1 - 1);", "no number is divided by 0"},
         {"int r0 = 1 << 64;", "numbers are shifted by 0 to 63"},
@@ -334,17 +366,24 @@ static void what_has_no_meaning_is_a_failure(void **state)
 static void linux_forms_are_the_operations_they_are_said_to_be(void **state)
 {
     static const char sb[] = "C SB+mbs\n{ }\n"
-        "P0(int *x, int *y, int *z) { int r0; WRITE_ONCE(*x, 1); %s; r0 = READ_ONCE(*y); }\n"
-        "P1(int *x, int *y, int *z) { int r0; WRITE_ONCE(*y, 1); %s; r0 = READ_ONCE(*x); }\n"
-        "exists (0:r0=0 /\\ 1:r0=0)";
-    static const struct { const char *between; bool seen; } variants[] = {
-        {"", true}, {"smp_mb()", false}, {"smp_rmb()", true}, {"smp_wmb()", true}, {"int r1 = xchg(z, 1)", false},
+                             "P0(int *x, int *y, int *z) { int r0; WRITE_ONCE(*x, 1); %s; r0 = READ_ONCE(*y); }\n"
+                             "P1(int *x, int *y, int *z) { int r0; WRITE_ONCE(*y, 1); %s; r0 = READ_ONCE(*x); }\n"
+                             "exists (0:r0=0 /\\ 1:r0=0)";
+    static const struct {
+        const char *between;
+        bool seen;
+    } variants[] = {
+        {"", true},
+        {"smp_mb()", false},
+        {"smp_rmb()", true},
+        {"smp_wmb()", true},
+        {"int r1 = xchg(z, 1)", false},
         {"int r1 = xchg_relaxed(z, 1)", true},
     };
     static const char mp[] = "C MP\n{ }\n"
-        "P0(int *x, int *y) { WRITE_ONCE(*x, 1); smp_store_release(y, 1); }\n"
-        "P1(int *x, int *y) { int r0 = smp_load_acquire(y); int r1 = READ_ONCE(*x); }\n"
-        "exists (1:r0=1 /\\ 1:r1=0)";
+                             "P0(int *x, int *y) { WRITE_ONCE(*x, 1); smp_store_release(y, 1); }\n"
+                             "P1(int *x, int *y) { int r0 = smp_load_acquire(y); int r1 = READ_ONCE(*x); }\n"
+                             "exists (1:r0=1 /\\ 1:r1=0)";
     (void)state;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         char text[512];
@@ -361,17 +400,22 @@ static void linux_forms_are_the_operations_they_are_said_to_be(void **state)
 /* A load's release and a store's acquire say nothing; without _explicit all is seq_cst; consume is acquire. */
 static void orders_are_those_that_are_written(void **state)
 {
-    static const char sb[] = "C SB\n{ }\nP0 (atomic_int* x, atomic_int* y) { atomic_store(x, 1); int r0 = "
+    static const char sb[] =
+        "C SB\n{ }\nP0 (atomic_int* x, atomic_int* y) { atomic_store(x, 1); int r0 = "
         "atomic_load(y); }\nP1 (atomic_int* x, atomic_int* y) { atomic_store(y, 1); int r0 = atomic_load(x); }\n"
         "exists (0:r0=0 /\\ 1:r0=0)";
-    static const char mp[] = "C MP\n{ }\nP0 (atomic_int* x, atomic_int* y) { atomic_store_explicit(x, 1, "
+    static const char mp[] =
+        "C MP\n{ }\nP0 (atomic_int* x, atomic_int* y) { atomic_store_explicit(x, 1, "
         "memory_order_relaxed); atomic_store_explicit(y, 1, memory_order_%s); }\nP1 (atomic_int* x, atomic_int* y) { "
         "int r0 = atomic_load_explicit(y, memory_order_%s); int r1 = atomic_load_explicit(x, memory_order_relaxed); }\n"
         "exists (1:r0=1 /\\ 1:r1=0)";
-    static const struct { const char *store, *load; bool seen; } orders[] = {
+    static const struct {
+        const char *store, *load;
+        bool seen;
+    } orders[] = {
         {"release", "acquire", false}, {"acq_rel", "acq_rel", false}, {"seq_cst", "seq_cst", false},
-        {"release", "consume", false}, {"acquire", "acquire", true}, {"release", "release", true},
-        {"release", "relaxed", true}, {"relaxed", "acquire", true},
+        {"release", "consume", false}, {"acquire", "acquire", true},  {"release", "release", true},
+        {"release", "relaxed", true},  {"relaxed", "acquire", true},
     };
     (void)state;
     explore_as(sb, EXPLORE_C11);
@@ -386,7 +430,8 @@ static void orders_are_those_that_are_written(void **state)
 
 static void weak_compare_exchanges_also_fail_for_no_reason_if_asked_to(void **state)
 {
-    static const char text[] = "C weak\n{ }\nP0 (atomic_int* x) { int r0 = 0; int r1 = atomic_compare_exchange_weak(x, "
+    static const char text[] =
+        "C weak\n{ }\nP0 (atomic_int* x) { int r0 = 0; int r1 = atomic_compare_exchange_weak(x, "
         "&r0, 1); int r2 = atomic_compare_exchange_strong(x, &r0, 2); }\nlocations [0:r1; 0:r2; x]";
     struct explore_options options;
     (void)state;
@@ -406,7 +451,8 @@ static void loops_that_wait_are_not_unrolled(void **state)
                "  atomic_store_explicit(y, 1, memory_order_release);\n}\n"
                "P1 (int* x, atomic_int* y) {\n"
                "  while (atomic_load_explicit(y, memory_order_acquire) == 0) {}\n  int r0 = *x;\n}\n"
-               "forall (1:r0=7)", EXPLORE_C11);
+               "forall (1:r0=7)",
+               EXPLORE_C11);
     assert_string_equal(outcomes(), "1:r0=7;");
     assert_int_equal(found.result.failure.fault, EXPLORE_FINE);
     assert_true(found.ok && found.observed == EXPLORE_ALWAYS && found.result.executions == 1);
@@ -414,7 +460,8 @@ static void loops_that_wait_are_not_unrolled(void **state)
                "  do { while (atomic_load(l)) ; } while (atomic_exchange(l, 1));\n  *x += 1; atomic_store(l, 0); }\n"
                "P1 (int* x, atomic_int* l) {\n  int e;\n"
                "  do { e = 0; } while (!atomic_compare_exchange_weak(l, &e, 1));\n"
-               "  *x += 1; atomic_store(l, 0);\n}\nforall (x=2)", EXPLORE_C11);
+               "  *x += 1; atomic_store(l, 0);\n}\nforall (x=2)",
+               EXPLORE_C11);
     assert_string_equal(outcomes(), "[x]=2;");
     assert_int_equal(found.result.failure.fault, EXPLORE_FINE);
     assert_true(found.ok);
@@ -444,23 +491,38 @@ static void races_leave_the_outcome_undefined(void **state)
 
 /* ---- conditions */
 
-#define PAIR "C pair\n{ [x] = 1; [y] = 2; }\nP0 (atomic_int* x) { int r0 = atomic_load(x); }\n" \
-             "P1 (atomic_int* x) { atomic_store(x, 2); }\n"
+#define PAIR                                                                                                           \
+    "C pair\n{ [x] = 1; [y] = 2; }\nP0 (atomic_int* x) { int r0 = atomic_load(x); }\n"                                 \
+    "P1 (atomic_int* x) { atomic_store(x, 2); }\n"
 
 static void conditions_hold_always_sometimes_or_never(void **state)
 {
-    static const struct { const char *condition; enum explore_observed observed; bool ok; } conditions[] = {
-        {"exists (0:r0=2)", EXPLORE_SOMETIMES, true}, {"exists (0:r0=3)", EXPLORE_NEVER, false},
-        {"~exists (0:r0=2)", EXPLORE_SOMETIMES, false}, {"not exists (0:r0=3)", EXPLORE_NEVER, true},
-        {"forall (x=2)", EXPLORE_ALWAYS, true}, {"forall (0:r0=1)", EXPLORE_SOMETIMES, false},
-        {"exists true", EXPLORE_ALWAYS, true}, {"forall false", EXPLORE_NEVER, false}, {"", EXPLORE_ALWAYS, true},
-        {"(0:r0=1)", EXPLORE_SOMETIMES, true}, {"final ([x]=2);", EXPLORE_ALWAYS, true},
-        {"exists (x=y)", EXPLORE_NEVER, false},   /* y is its address */
-        {"forall (x=[y])", EXPLORE_ALWAYS, true}, {"forall (x=*y && x==2)", EXPLORE_ALWAYS, true},
-        {"forall (0:r0=1 \\/ 0:r0=2)", EXPLORE_ALWAYS, true}, {"forall (0:r0!=0)", EXPLORE_ALWAYS, true},
-        {"forall (0:r0=1 || 0:r0=[x])", EXPLORE_ALWAYS, true}, {"forall (0:r0=2 => x=2)", EXPLORE_ALWAYS, true},
-        {"forall (0:r0=1 => 0:r0=2 => x=3)", EXPLORE_ALWAYS, true},   /* to the right */
-        {"exists (not 0:r0=1 /\\ ~(x=1))", EXPLORE_SOMETIMES, true}, {"forall (0:r0=0:r0)", EXPLORE_ALWAYS, true},
+    static const struct {
+        const char *condition;
+        enum explore_observed observed;
+        bool ok;
+    } conditions[] = {
+        {"exists (0:r0=2)", EXPLORE_SOMETIMES, true},
+        {"exists (0:r0=3)", EXPLORE_NEVER, false},
+        {"~exists (0:r0=2)", EXPLORE_SOMETIMES, false},
+        {"not exists (0:r0=3)", EXPLORE_NEVER, true},
+        {"forall (x=2)", EXPLORE_ALWAYS, true},
+        {"forall (0:r0=1)", EXPLORE_SOMETIMES, false},
+        {"exists true", EXPLORE_ALWAYS, true},
+        {"forall false", EXPLORE_NEVER, false},
+        {"", EXPLORE_ALWAYS, true},
+        {"(0:r0=1)", EXPLORE_SOMETIMES, true},
+        {"final ([x]=2);", EXPLORE_ALWAYS, true},
+        {"exists (x=y)", EXPLORE_NEVER, false}, /* y is its address */
+        {"forall (x=[y])", EXPLORE_ALWAYS, true},
+        {"forall (x=*y && x==2)", EXPLORE_ALWAYS, true},
+        {"forall (0:r0=1 \\/ 0:r0=2)", EXPLORE_ALWAYS, true},
+        {"forall (0:r0!=0)", EXPLORE_ALWAYS, true},
+        {"forall (0:r0=1 || 0:r0=[x])", EXPLORE_ALWAYS, true},
+        {"forall (0:r0=2 => x=2)", EXPLORE_ALWAYS, true},
+        {"forall (0:r0=1 => 0:r0=2 => x=3)", EXPLORE_ALWAYS, true}, /* to the right */
+        {"exists (not 0:r0=1 /\\ ~(x=1))", EXPLORE_SOMETIMES, true},
+        {"forall (0:r0=0:r0)", EXPLORE_ALWAYS, true},
         /* "and" binds before "or" */
         {"exists (x=2 \\/ x=3 /\\ 0:r0=3)", EXPLORE_ALWAYS, true},
         {"locations [x; 0:r0; y;] filter (0:r0=1) forall (0:r0=1)", EXPLORE_ALWAYS, true},
@@ -507,11 +569,13 @@ static void tests_are_read_as_others_write_them(void **state)
                "static void P1(atomic_int *x,int* expected) {\n"
                "  atomic_compare_exchange_strong_explicit(x, expected, 1, memory_order_acquire, "
                "memory_order_relaxed);\n}\n\n"
-               "exists(0:r0 == 1 /\\ y=98/\\x=1)\n", EXPLORE_C11);
+               "exists(0:r0 == 1 /\\ y=98/\\x=1)\n",
+               EXPLORE_C11);
     assert_string_equal(outcomes(), "0:r0=1; [x]=1; [y]=98; | 0:r0=27; [x]=1; [y]=98;");
     assert_true(found.ok);
     explore_as("C mixed\n{\n[x] = 0;\n}\nP0 (atomic_int* x) {\n atomic_store_explicit(x, 1, memory_order_relaxed);\n}\n"
-               "P1 (int* x) {\n int r0 = *x;\n}\nexists (1:r0=1)", EXPLORE_C11);
+               "P1 (int* x) {\n int r0 = *x;\n}\nexists (1:r0=1)",
+               EXPLORE_C11);
     assert_true(found.undefined);
 }
 
@@ -521,7 +585,8 @@ static void claims_name_what_they_say_whatever_the_order(void **state)
     (void)state;
     explore_as("C order\n{ [z] = 26; [a] = 1; }\nP0 (atomic_int* z) { int s = 19; int b = 2; int r = 18; }\n"
                "P1 (atomic_int* a) { int c = 3; }\nlocations [z; 1:c; 0:s; a]\n"
-               "forall (z=26 /\\ 0:b=2 /\\ 0:r=18 /\\ 1:c=3 /\\ a=1 /\\ 0:s=19 /\\ not 0:s=0:b)", EXPLORE_C11);
+               "forall (z=26 /\\ 0:b=2 /\\ 0:r=18 /\\ 1:c=3 /\\ a=1 /\\ 0:s=19 /\\ not 0:s=0:b)",
+               EXPLORE_C11);
     assert_string_equal(outcomes(), "0:b=2; 0:r=18; 0:s=19; 1:c=3; [a]=1; [z]=26;");
     assert_true(found.ok);
 }

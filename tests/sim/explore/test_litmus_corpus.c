@@ -19,7 +19,10 @@ static const char folder[] = "tests/explore/litmus";
 /* The table in a file's head: executions with each outcome, by memory model; a race makes them void. */
 struct table {
     uint32_t count;
-    struct { char text[240]; uint64_t executions[EXPLORE_MEMORIES]; } row[ROWS_MAX];
+    struct {
+        char text[240];
+        uint64_t executions[EXPLORE_MEMORIES];
+    } row[ROWS_MAX];
     bool race[EXPLORE_MEMORIES], source;
 };
 

@@ -23,10 +23,10 @@ static uint64_t first_seed = 1, count = 600;
 struct draw {
     struct sim_random random;
     struct axioms_program p;
-    uint32_t registers;          /* of the thread that is drawn */
-    bool plain;                  /* some accesses are */
-    bool sc;                     /* all orders are relaxed or seq_cst, and fences are many */
-    int64_t value;               /* stored last: most stores differ */
+    uint32_t registers; /* of the thread that is drawn */
+    bool plain;         /* some accesses are */
+    bool sc;            /* all orders are relaxed or seq_cst, and fences are many */
+    int64_t value;      /* stored last: most stores differ */
 };
 
 static uint32_t below(struct draw *d, uint32_t n)
@@ -274,7 +274,9 @@ static char *litmus(const struct axioms_program *p, uint64_t seed)
 
 /* ---- both */
 
-struct sums { uint64_t programs, races, outcomes, executions, weak, weaker; };
+struct sums {
+    uint64_t programs, races, outcomes, executions, weak, weaker;
+};
 
 /* Outcomes of the explorer are ordered by value, those of the axioms by text. */
 static const struct explore_outcome *outcome(const struct explore_outcomes *o, const char *text)

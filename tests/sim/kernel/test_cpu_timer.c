@@ -24,7 +24,7 @@ static void counts(struct sim_thread *self, void *count)
 
 static struct sim_cpu_timer each(uint64_t period_ns, void (*fn)(struct sim_thread *self, void *ctx), void *ctx)
 {
-    return (struct sim_cpu_timer){ .period_ns = period_ns, .fn = fn, .ctx = ctx };
+    return (struct sim_cpu_timer){.period_ns = period_ns, .fn = fn, .ctx = ctx};
 }
 
 static void set_own(struct sim_cpu_timer timer)
@@ -51,7 +51,7 @@ static void a_timer_fires_in_the_middle_of_a_compute(void **state)
     stage_cores(1);
     struct sim_thread *t = enter("a", computes_in_pieces, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 10000, 15000, 20000, 5000, 25000, 30000, 3000, 33000 };
+    const uint64_t expected[] = {10000, 15000, 20000, 5000, 25000, 30000, 3000, 33000};
     assert_int_equal(note_count, 8);
     assert_memory_equal(notes, expected, sizeof expected);
     assert_int_equal(sim_cpu_timer_stats(t).fired, 3);
@@ -89,7 +89,7 @@ static void computes_40_ms(void *count)
 static void threads_that_share_a_core_are_called_by_their_own_time(void **state)
 {
     (void)state;
-    uint64_t count[3] = { 0 };
+    uint64_t count[3] = {0};
     stage_cores(1);
     for (int i = 0; i < 3; i++)
         enter("a", computes_40_ms, &count[i]);
@@ -120,7 +120,7 @@ static void computes_with_a_costly_timer(void *arg)
     sim_compute(20 * US);
     note(sim_now());
     sim_charge(9 * US);
-    sim_sleep_until(1);      /* pays what was charged */
+    sim_sleep_until(1); /* pays what was charged */
     note(sim_now());
 }
 
@@ -130,10 +130,10 @@ static void what_a_call_costs_is_time_of_its_thread(void **state)
     stage_cores(1);
     struct sim_thread *t = enter("a", computes_with_a_costly_timer, NULL);
     play(SIM_END_DONE);
-    assert_int_equal(notes[0], 10200);   /* after the signal's way in */
-    assert_int_equal(notes[1], 20200);   /* the call's own time counts for the next */
+    assert_int_equal(notes[0], 10200); /* after the signal's way in */
+    assert_int_equal(notes[1], 20200); /* the call's own time counts for the next */
     assert_int_equal(notes[2], 22000);
-    assert_int_equal(notes[3], 30200);   /* in the middle of what was charged */
+    assert_int_equal(notes[3], 30200); /* in the middle of what was charged */
     assert_int_equal(notes[4], 32000);
     assert_int_equal(sim_cpu_ns(t), 32000);
     stage_close();
@@ -184,7 +184,7 @@ static void a_timer_at_ticks_fires_at_ticks_only(void **state)
     stage_cores(1);
     struct sim_thread *t = enter("a", computes_10_ms_at_ticks, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 4 * MS, 6 * MS, 8 * MS, 2 * MS };
+    const uint64_t expected[] = {4 * MS, 6 * MS, 8 * MS, 2 * MS};
     assert_int_equal(note_count, 4);
     assert_memory_equal(notes, expected, sizeof expected);
     assert_int_equal(sim_cpu_timer_stats(t).fired, 2);
@@ -320,9 +320,9 @@ static void stops_others(void *arg)
 
 static uint64_t play_seed(uint64_t seed)
 {
-    struct sim_mutex lock = { .name = "m" };
-    stage_open(&(struct sim_kernel_options){ .seed = seed, .cores = 2, .schedule = SIM_ADVERSARIAL,
-                                             .limit_ns = UINT64_MAX });
+    struct sim_mutex lock = {.name = "m"};
+    stage_open(
+        &(struct sim_kernel_options){.seed = seed, .cores = 2, .schedule = SIM_ADVERSARIAL, .limit_ns = UINT64_MAX});
     struct sim_thread *threads[3];
     for (int i = 0; i < 3; i++)
         threads[i] = enter("w", works_and_locks, &lock);

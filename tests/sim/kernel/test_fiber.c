@@ -119,7 +119,7 @@ static void each_fiber_rounds_in_its_own_way(void **state)
     sim_fiber_switch(&outside, &a);
     int after = fegetround();
     fesetround(FE_TONEAREST);
-    const int expected[] = { FE_TONEAREST, FE_TONEAREST, FE_UPWARD };
+    const int expected[] = {FE_TONEAREST, FE_TONEAREST, FE_UPWARD};
     assert_memory_equal(rounding, expected, sizeof expected);
     assert_int_equal(after, FE_TOWARDZERO);
     close_both();
@@ -177,7 +177,11 @@ static void thousands_of_fibers_live_and_stacks_are_used_again(void **state)
 
 /* --- thread-local bytes --- */
 
-static struct { uint64_t number; uint32_t half; uint8_t bytes[5]; } local;
+static struct {
+    uint64_t number;
+    uint32_t half;
+    uint8_t bytes[5];
+} local;
 static bool flag;
 
 static void sets_local(void *arg)

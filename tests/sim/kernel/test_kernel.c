@@ -33,7 +33,7 @@ static void a_compute_takes_its_time_and_what_was_charged_before(void **state)
     stage_cores(1);
     struct sim_thread *t = enter("a", computes_and_is_charged, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 5000, 5300, 5300, 5500, 10000, 5570 };
+    const uint64_t expected[] = {5000, 5300, 5300, 5500, 10000, 5570};
     assert_memory_equal(notes, expected, sizeof expected);
     assert_int_equal(sim_now(), 10030);
     assert_int_equal(sim_cpu_ns(t), 5600);
@@ -61,7 +61,7 @@ static void locks(void *lock)
 static void what_others_can_notice_happens_after_what_was_charged(void **state)
 {
     (void)state;
-    struct sim_mutex m = { .name = "m" };
+    struct sim_mutex m = {.name = "m"};
     stage_cores(2);
     enter("a", charges_then_unlocks, &m);
     enter("b", locks, &m);
@@ -81,14 +81,14 @@ static void calls_back(void *value)
 static void callbacks_come_in_order_of_time_then_of_asking(void **state)
 {
     (void)state;
-    static const uint64_t names[] = { 1, 2, 3 }, ns = 50 * US;
+    static const uint64_t names[] = {1, 2, 3}, ns = 50 * US;
     stage_cores(1);
     assert_int_equal(sim_at(kernel, 30 * US, calls_back, (void *)&names[0]), STROBE_OK);
     assert_int_equal(sim_at(kernel, 20 * US, calls_back, (void *)&names[1]), STROBE_OK);
     assert_int_equal(sim_at(kernel, 20 * US, calls_back, (void *)&names[2]), STROBE_OK);
     enter("a", computes, (void *)&ns);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 2, 20 * US, 3, 20 * US, 1, 30 * US, 50 * US };
+    const uint64_t expected[] = {2, 20 * US, 3, 20 * US, 1, 30 * US, 50 * US};
     assert_memory_equal(notes, expected, sizeof expected);
     stage_close();
 }
@@ -103,7 +103,7 @@ static void a_run_ends_where_it_is_asked_to_or_must(void **state)
 {
     (void)state;
     uint64_t ns = 10 * MS;
-    stage_open(&(struct sim_kernel_options){ .cores = 1, .limit_ns = 7 * MS });
+    stage_open(&(struct sim_kernel_options){.cores = 1, .limit_ns = 7 * MS});
     enter("a", computes, &ns);
     play(SIM_END_LIMIT);
     assert_string_equal(why, "limit reached at 0.007000 s");
@@ -136,7 +136,7 @@ static void a_run_waits_for_no_daemon(void **state)
     (void)state;
     uint64_t ns = 3500 * US;
     stage_cores(2);
-    sim_thread_start(kernel, &(struct sim_thread_options){ .daemon = true, .entry = sleeps_again_and_again });
+    sim_thread_start(kernel, &(struct sim_thread_options){.daemon = true, .entry = sleeps_again_and_again});
     enter("a", computes, &ns);
     play(SIM_END_DONE);
     assert_int_equal(sim_now(), ns);
@@ -171,10 +171,10 @@ static void never_ends(void *arg)
 static void hogs_get_equal_shares_whatever_their_pieces(void **state)
 {
     (void)state;
-    static const uint64_t pieces[] = { 700, 90 * US, 11 * MS, 3 * MS, 1000 * MS };
+    static const uint64_t pieces[] = {700, 90 * US, 11 * MS, 3 * MS, 1000 * MS};
     struct sim_thread *t[5];
     for (uint32_t cores = 1; cores <= 4; cores++) {
-        stage_open(&(struct sim_kernel_options){ .cores = cores, .limit_ns = 1000 * MS });
+        stage_open(&(struct sim_kernel_options){.cores = cores, .limit_ns = 1000 * MS});
         for (uint32_t i = 0; i < 5; i++)
             t[i] = enter(NULL, never_ends, (void *)&pieces[i]);
         play(SIM_END_LIMIT);
@@ -189,14 +189,14 @@ static void hogs_get_equal_shares_whatever_their_pieces(void **state)
 static void nicer_threads_get_as_much_less_as_linux_gives_them(void **state)
 {
     (void)state;
-    static const int nice[] = { 0, 5, -5, 19 };
-    static const double weight[] = { 1024, 335, 3121, 15 };
+    static const int nice[] = {0, 5, -5, 19};
+    static const double weight[] = {1024, 335, 3121, 15};
     uint64_t piece = 100 * US;
     struct sim_thread *t[4];
-    stage_open(&(struct sim_kernel_options){ .cores = 1, .limit_ns = 20000 * MS });
+    stage_open(&(struct sim_kernel_options){.cores = 1, .limit_ns = 20000 * MS});
     for (uint32_t i = 0; i < 4; i++)
-        t[i] = sim_thread_start(kernel, &(struct sim_thread_options){ .nice = nice[i], .entry = never_ends,
-                                                                       .arg = &piece });
+        t[i] =
+            sim_thread_start(kernel, &(struct sim_thread_options){.nice = nice[i], .entry = never_ends, .arg = &piece});
     play(SIM_END_LIMIT);
     for (uint32_t i = 0; i < 4; i++) {
         double share = 20e9 * weight[i] / (1024 + 335 + 3121 + 15), has = (double)sim_cpu_ns(t[i]);
@@ -215,9 +215,9 @@ static void renices_then_never_ends(void *nice)
 static void who_is_made_nicer_gets_less_from_then_on(void **state)
 {
     (void)state;
-    static const int nice[] = { 0, 5 };
+    static const int nice[] = {0, 5};
     struct sim_thread *t[2];
-    stage_open(&(struct sim_kernel_options){ .cores = 1, .limit_ns = 10000 * MS });
+    stage_open(&(struct sim_kernel_options){.cores = 1, .limit_ns = 10000 * MS});
     for (uint32_t i = 0; i < 2; i++)
         t[i] = enter(NULL, renices_then_never_ends, (void *)(uintptr_t)&nice[i]);
     play(SIM_END_LIMIT);
@@ -263,8 +263,7 @@ static void a_realtime_thread_preempts_at_once_and_runs_through(void **state)
     stage_cores(1);
     enter("a", computes, &ns);
     enter("b", computes, &ns);
-    sim_thread_start(kernel, &(struct sim_thread_options){ .realtime = true, .entry = sleeps_then_notes,
-                                                            .arg = &until });
+    sim_thread_start(kernel, &(struct sim_thread_options){.realtime = true, .entry = sleeps_then_notes, .arg = &until});
     play(SIM_END_DONE);
     assert_int_equal(notes[0], until);
     assert_int_equal(notes[1], until + 100 * US);
@@ -321,7 +320,7 @@ static void what_a_stopped_thread_is_charged_it_uses_before_it_goes_on(void **st
     charged = enter("charged", computes_10, NULL);
     enter("stopper", stops_charges_and_notes, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 7 * US, 5 * US, 12 * US };
+    const uint64_t expected[] = {7 * US, 5 * US, 12 * US};
     assert_int_equal(note_count, 3);
     assert_memory_equal(notes, expected, sizeof expected);
     assert_int_equal(sim_cpu_ns(charged), 12 * US);
@@ -370,9 +369,9 @@ static void unparks_at_40(void *arg)
 static void ends_of_waits_are_as_late_as_the_machine(void **state)
 {
     (void)state;
-    struct sim_kernel_options options = { .seed = 1, .cores = 2, .limit_ns = UINT64_MAX };
-    options.machine = (struct sim_machine){ .sleep = at_any_length(5 * US), .device = at_any_length(2 * US),
-                                            .wake = at_any_length(700) };
+    struct sim_kernel_options options = {.seed = 1, .cores = 2, .limit_ns = UINT64_MAX};
+    options.machine = (struct sim_machine){
+        .sleep = at_any_length(5 * US), .device = at_any_length(2 * US), .wake = at_any_length(700)};
     stage_open(&options);
     sleeper = enter("sleeper", sleeps_waits_and_parks, NULL);
     enter("other", unparks_at_40, NULL);
@@ -401,13 +400,13 @@ static void unparks_and_notes(void *ns)
 /* The core of the one that is woken is idle from its begin on. */
 static void a_wake_up_costs_both_threads_what_the_idle_time_of_the_core_says(void **state)
 {
-    static const uint64_t idle_ns[] = { 10 * US, 25 * US, 40 * US };
-    static const uint64_t wake_ns[] = { 1 * US, 2 * US, 3 * US }, wait_ns[] = { 4 * US, 6 * US, 8 * US };
+    static const uint64_t idle_ns[] = {10 * US, 25 * US, 40 * US};
+    static const uint64_t wake_ns[] = {1 * US, 2 * US, 3 * US}, wait_ns[] = {4 * US, 6 * US, 8 * US};
     (void)state;
     for (int i = 0; i < 3; i++) {
-        struct sim_kernel_options options = { .seed = 1, .cores = 2, .limit_ns = UINT64_MAX };
-        options.machine.wake_call = (struct sim_span_cost){{ 1 * US, 3 * US, 3 * US, 3 * US, 3 * US }};
-        options.machine.wait_call = (struct sim_span_cost){{ 4 * US, 8 * US, 8 * US, 8 * US, 8 * US }};
+        struct sim_kernel_options options = {.seed = 1, .cores = 2, .limit_ns = UINT64_MAX};
+        options.machine.wake_call = (struct sim_span_cost){{1 * US, 3 * US, 3 * US, 3 * US, 3 * US}};
+        options.machine.wait_call = (struct sim_span_cost){{4 * US, 8 * US, 8 * US, 8 * US, 8 * US}};
         stage_open(&options);
         uint64_t ns = idle_ns[i];
         note_count = 0;
@@ -445,16 +444,17 @@ static void starts_and_joins(void *arg)
 static void a_thread_that_another_starts_costs_both_and_comes_as_late_as_one_that_is_woken(void **state)
 {
     (void)state;
-    struct sim_kernel_options options = { .seed = 1, .cores = 2, .limit_ns = UINT64_MAX };
-    options.machine = (struct sim_machine){ .wake = at_any_length(7 * US), .start_own_ns = 20 * US,
-                                            .end_own_ns = 5 * US,
-                                            .wake_call = {{ 3 * US, 3 * US, 3 * US, 3 * US, 3 * US }} };
+    struct sim_kernel_options options = {.seed = 1, .cores = 2, .limit_ns = UINT64_MAX};
+    options.machine = (struct sim_machine){.wake = at_any_length(7 * US),
+                                           .start_own_ns = 20 * US,
+                                           .end_own_ns = 5 * US,
+                                           .wake_call = {{3 * US, 3 * US, 3 * US, 3 * US, 3 * US}}};
     stage_open(&options);
     struct sim_thread *starter = enter("starter", starts_and_joins, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 43 * US, 67 * US, 89 * US, 35 * US };
+    const uint64_t expected[] = {43 * US, 67 * US, 89 * US, 35 * US};
     assert_memory_equal(notes, expected, sizeof expected);
-    assert_int_equal(sim_cpu_ns(starter), 43 * US);   /* that it is started itself costs nobody */
+    assert_int_equal(sim_cpu_ns(starter), 43 * US); /* that it is started itself costs nobody */
     stage_close();
 }
 
@@ -482,16 +482,16 @@ static void a_realtime_thread_takes_its_own_core_and_whom_it_displaces_waits_for
 {
     (void)state;
     uint64_t ns = 20 * US;
-    const struct sim_thread_options first = { .name = "rt", .realtime = true, .entry = computes_sleeps_and_computes };
+    const struct sim_thread_options first = {.name = "rt", .realtime = true, .entry = computes_sleeps_and_computes};
     stage_cores(2);
     assert_non_null(sim_thread_start(kernel, &first));
     uint64_t idles = 1 * US;
     enter("brief", computes_and_notes_its_end, &idles);
     sim_at(kernel, 2 * US, starts_later, &ns);
     play(SIM_END_DONE);
-    assert_int_equal(notes[0], 1 * US);      /* brief: the other core is idle from here */
-    assert_int_equal(notes[1], 15 * US);     /* realtime */
-    assert_int_equal(notes[2], 27 * US);     /* 2 + 20, and the 5 that it stood for */
+    assert_int_equal(notes[0], 1 * US);  /* brief: the other core is idle from here */
+    assert_int_equal(notes[1], 15 * US); /* realtime */
+    assert_int_equal(notes[2], 27 * US); /* 2 + 20, and the 5 that it stood for */
     stage_close();
 }
 
@@ -499,7 +499,7 @@ static void a_switch_costs_the_core_but_no_thread(void **state)
 {
     (void)state;
     uint64_t ns = 6 * MS;
-    stage_open(&(struct sim_kernel_options){ .cores = 1, .switch_ns = 2 * US, .limit_ns = UINT64_MAX });
+    stage_open(&(struct sim_kernel_options){.cores = 1, .switch_ns = 2 * US, .limit_ns = UINT64_MAX});
     struct sim_thread *a = enter("a", computes, &ns), *b = enter("b", computes, &ns);
     play(SIM_END_DONE);
     assert_int_equal(sim_cpu_ns(a), ns);
@@ -520,12 +520,12 @@ static void yields_in_turn(void *name)
 static void a_yield_goes_to_the_end_of_the_line(void **state)
 {
     (void)state;
-    static const uint64_t names[] = { 1, 2, 3 };
+    static const uint64_t names[] = {1, 2, 3};
     stage_cores(1);
     for (int i = 0; i < 3; i++)
         enter(NULL, yields_in_turn, (void *)&names[i]);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 1, 2, 3, 1, 2, 3, 1, 2, 3 };
+    const uint64_t expected[] = {1, 2, 3, 1, 2, 3, 1, 2, 3};
     assert_memory_equal(notes, expected, sizeof expected);
     stage_close();
 }
@@ -563,7 +563,7 @@ static void starts_a_crowd(void *arg)
 static void thousands_of_threads_come_and_go_or_stay(void **state)
 {
     (void)state;
-    struct sim_sem gate = { .name = "gate" };
+    struct sim_sem gate = {.name = "gate"};
     ran = 0;
     stage_cores(4);
     enter("main", starts_many, NULL);
@@ -589,8 +589,8 @@ static void starts_heirs(void *arg)
     (void)arg;
     struct sim_thread *a = enter("a", ends, NULL);
     sim_join(a);
-    struct sim_thread *b = sim_thread_start(kernel, &(struct sim_thread_options){ .tid = a->tid, .entry = ends });
-    struct sim_thread *c = sim_thread_start(kernel, &(struct sim_thread_options){ .tid = 70, .entry = ends });
+    struct sim_thread *b = sim_thread_start(kernel, &(struct sim_thread_options){.tid = a->tid, .entry = ends});
+    struct sim_thread *c = sim_thread_start(kernel, &(struct sim_thread_options){.tid = 70, .entry = ends});
     struct sim_thread *d = enter("d", ends, NULL);
     note(a->tid);
     note(b->tid);
@@ -605,7 +605,7 @@ static void a_tid_may_be_used_again_a_serial_is_not(void **state)
     stage_cores(1);
     enter("main", starts_heirs, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 2, 2, 70, 71, 4 };
+    const uint64_t expected[] = {2, 2, 70, 71, 4};
     assert_memory_equal(notes, expected, sizeof expected);
     stage_close();
 }

@@ -5,9 +5,12 @@ static const uint64_t TURN = 1400000, TICK = 4000000;
 
 static void stage_lines(uint32_t cores, uint64_t limit_ns)
 {
-    stage_open(&(struct sim_kernel_options){
-        .seed = 1, .cores = cores, .slice_ns = TICK, .limit_ns = limit_ns,
-        .machine = { .turn_ns = TURN, .wake_call = { { 1000, 1000, 1000, 1000, 1000 } } } });
+    stage_open(
+        &(struct sim_kernel_options){.seed = 1,
+                                     .cores = cores,
+                                     .slice_ns = TICK,
+                                     .limit_ns = limit_ns,
+                                     .machine = {.turn_ns = TURN, .wake_call = {{1000, 1000, 1000, 1000, 1000}}}});
 }
 
 static uint64_t core_of_self(void)
@@ -36,13 +39,13 @@ static void computes(void *ns)
 static void threads_share_a_core_by_their_weights_and_change_at_ticks(void **state)
 {
     (void)state;
-    static const int nice[] = { 0, 5, -5, 19 };
-    static const double weight[] = { 1024, 335, 3121, 15 };
+    static const int nice[] = {0, 5, -5, 19};
+    static const double weight[] = {1024, 335, 3121, 15};
     struct sim_thread *t[4];
     uint64_t switches = 0;
     stage_lines(1, 20000 * MS);
     for (uint32_t i = 0; i < 4; i++)
-        t[i] = sim_thread_start(kernel, &(struct sim_thread_options){ .nice = nice[i], .entry = computes_for_ever });
+        t[i] = sim_thread_start(kernel, &(struct sim_thread_options){.nice = nice[i], .entry = computes_for_ever});
     play(SIM_END_LIMIT);
     for (uint32_t i = 0; i < 4; i++) {
         double share = 20e9 * weight[i] / (1024 + 335 + 3121 + 15), has = (double)sim_cpu_ns(t[i]);
@@ -61,7 +64,7 @@ static void two_threads_take_turns_at_each_tick(void **state)
     enter("a", computes, &ns);
     enter("b", computes, &ns);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 18 * MS, 20 * MS };    /* a: 0 to 4, 8 to 12, 16 to 18 */
+    const uint64_t expected[] = {18 * MS, 20 * MS}; /* a: 0 to 4, 8 to 12, 16 to 18 */
     assert_memory_equal(notes, expected, sizeof expected);
     stage_close();
 }
@@ -92,7 +95,7 @@ static void a_woken_thread_that_is_due_has_the_core_before_its_wakers_call_retur
 {
     (void)state;
     uint64_t ns = 2 * MS;
-    posted = (struct sim_sem){ .name = "posted" };
+    posted = (struct sim_sem){.name = "posted"};
     stage_lines(1, FOREVER);
     enter("waits", waits_then_notes, NULL);
     enter("posts", computes_then_posts, &ns);
@@ -123,7 +126,7 @@ static void a_thread_that_had_more_than_its_due_waits_in_its_cores_line_even_if_
     enter("other", computes, &other);
     play(SIM_END_DONE);
     assert_int_equal(notes[0], beside);
-    assert_int_equal(notes[1], 12 * MS);      /* at the next tick, not when it woke up */
+    assert_int_equal(notes[1], 12 * MS); /* at the next tick, not when it woke up */
     stage_close();
 }
 
@@ -132,14 +135,14 @@ static void a_thread_that_had_more_than_its_due_waits_in_its_cores_line_even_if_
 static void an_idle_core_takes_a_thread_that_waits_in_another_line(void **state)
 {
     (void)state;
-    uint64_t ns[] = { 20 * MS, 5 * MS, 20 * MS };
+    uint64_t ns[] = {20 * MS, 5 * MS, 20 * MS};
     stage_lines(2, FOREVER);
     enter("a", computes, &ns[0]);
     enter("short", computes, &ns[1]);
-    enter("b", computes, &ns[2]);      /* shares a's core: both are as loaded */
+    enter("b", computes, &ns[2]); /* shares a's core: both are as loaded */
     play(SIM_END_DONE);
     assert_int_equal(notes[0], 5 * MS);
-    assert_in_range(notes[2], 22 * MS, 28 * MS);   /* 40 ms alone */
+    assert_in_range(notes[2], 22 * MS, 28 * MS); /* 40 ms alone */
     stage_close();
 }
 
@@ -156,7 +159,7 @@ static void sleeps_then_notes_its_core(void *unused)
 static void starts_another(void *ns)
 {
     sim_compute(slept_from + 500 * US);
-    enter("long", computes, ns);      /* on core 0, which is idle */
+    enter("long", computes, ns); /* on core 0, which is idle */
 }
 
 /* Core 1 is idle when the sleeper, which was on core 0, wakes up. Another thread computes on core 0 by then. Before
@@ -165,8 +168,8 @@ static uint64_t core_of_sleeper(uint64_t busy_ns)
 {
     uint64_t ns = 10 * MS;
     slept_from = busy_ns;
-    stage_open(&(struct sim_kernel_options){ .seed = 1, .cores = 2, .slice_ns = TICK, .limit_ns = UINT64_MAX,
-                                             .machine = { .turn_ns = TURN } });
+    stage_open(&(struct sim_kernel_options){
+        .seed = 1, .cores = 2, .slice_ns = TICK, .limit_ns = UINT64_MAX, .machine = {.turn_ns = TURN}});
     enter("sleeper", sleeps_then_notes_its_core, NULL);
     enter("starter", starts_another, &ns);
     play(SIM_END_DONE);

@@ -15,10 +15,10 @@ static struct sim_mutex queue_lock;
 static struct sim_cond not_empty;
 static struct sim_sem tokens;
 static struct sim_thread *actors[ACTORS];
-static const struct sim_thread *inside[PLACES];   /* who is in the place that a lock keeps */
+static const struct sim_thread *inside[PLACES]; /* who is in the place that a lock keeps */
 static uint32_t readers_in, writers_in;
 static uint32_t queued, taken, put, tokens_taken, tokens_put;
-static strobe_a32 counter;                        /* added to by compare-and-swap, as the engine does */
+static strobe_a32 counter; /* added to by compare-and-swap, as the engine does */
 static uint32_t added;
 
 static void visit(uint32_t place, uint64_t ns)
@@ -106,9 +106,16 @@ static void act(struct sim_random *r, bool may_stop)
     case 2: browse(r); break;
     case 3: put_one(); break;
     case 4: take_one(); break;
-    case 5: tokens_put++; sim_sem_post(&tokens); break;
+    case 5:
+        tokens_put++;
+        sim_sem_post(&tokens);
+        break;
     case 6: tokens_taken += sim_sem_wait(&tokens, ns) <= SIM_WAKE_THREAD; break;
-    case 7: sim_charge(ns / 16); add_one(); add_one(); break;
+    case 7:
+        sim_charge(ns / 16);
+        add_one();
+        add_one();
+        break;
     case 8: sim_park(ns); break;
     case 9: sim_unpark(actors[sim_random_below(r, ACTORS)]); break;
     case 10: sim_random_below(r, 2) ? (void)sim_sleep_until(sim_now() + ns) : (void)sim_io(ns); break;
@@ -133,7 +140,7 @@ static void acts(void *self)
 
 static uint64_t seed_playing;
 
-static uint64_t turn_ns;   /* 0: all cores share one line */
+static uint64_t turn_ns; /* 0: all cores share one line */
 
 static void play_seed(uint64_t seed, enum sim_schedule schedule, uint32_t cores)
 {
@@ -145,12 +152,17 @@ static void play_seed(uint64_t seed, enum sim_schedule schedule, uint32_t cores)
     memset(&tokens, 0, sizeof tokens);
     queued = taken = put = tokens_taken = tokens_put = added = 0;
     counter = 0;
-    stage_open(&(struct sim_kernel_options){ .seed = seed, .cores = cores, .schedule = schedule, .switch_ns = 1500,
-                                             .signal_ns = 3 * US, .limit_ns = 10000 * MS,
-                                             .machine = { .turn_ns = turn_ns } });
+    stage_open(&(struct sim_kernel_options){.seed = seed,
+                                            .cores = cores,
+                                            .schedule = schedule,
+                                            .switch_ns = 1500,
+                                            .signal_ns = 3 * US,
+                                            .limit_ns = 10000 * MS,
+                                            .machine = {.turn_ns = turn_ns}});
     for (uint32_t i = 0; i < ACTORS; i++)
-        actors[i] = sim_thread_start(kernel, &(struct sim_thread_options){ .realtime = i == ACTORS - 1, .entry = acts,
-                                                                      .nice = (int)i % 3, .arg = &actors[i] });
+        actors[i] = sim_thread_start(
+            kernel, &(struct sim_thread_options){
+                        .realtime = i == ACTORS - 1, .entry = acts, .nice = (int)i % 3, .arg = &actors[i]});
     play(SIM_END_DONE);
     assert_int_equal(sim_stopped_count(kernel), 0);
     assert_int_equal(queued, put - taken);
@@ -246,7 +258,7 @@ static void add_badly(void *arg)
 static uint32_t lost_under(enum sim_schedule schedule, uint64_t seed)
 {
     counter = 0;
-    stage_open(&(struct sim_kernel_options){ .seed = seed, .cores = 2, .schedule = schedule, .limit_ns = 1000 * MS });
+    stage_open(&(struct sim_kernel_options){.seed = seed, .cores = 2, .schedule = schedule, .limit_ns = 1000 * MS});
     enter("a", add_badly, NULL);
     enter("b", add_badly, NULL);
     play(SIM_END_DONE);
@@ -269,8 +281,8 @@ static uint32_t spurious;
 
 static void waits_in_vain(void *arg)
 {
-    struct sim_mutex m = { .name = "m" };
-    struct sim_cond c = { .name = "c" };
+    struct sim_mutex m = {.name = "m"};
+    struct sim_cond c = {.name = "c"};
     (void)arg;
     sim_mutex_lock(&m);
     for (int i = 0; i < 50; i++) {
@@ -288,8 +300,8 @@ static void conditions_end_for_no_reason_but_rarely(void **state)
     (void)state;
     spurious = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        stage_open(&(struct sim_kernel_options){ .seed = seed, .cores = 1, .schedule = SIM_ADVERSARIAL,
-                                                 .limit_ns = UINT64_MAX });
+        stage_open(&(struct sim_kernel_options){
+            .seed = seed, .cores = 1, .schedule = SIM_ADVERSARIAL, .limit_ns = UINT64_MAX});
         enter("a", waits_in_vain, NULL);
         play(SIM_END_DONE);
         stage_close();

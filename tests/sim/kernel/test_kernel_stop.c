@@ -10,9 +10,9 @@ static enum strobe_status status;
 
 static void fresh(uint32_t cores)
 {
-    m = (struct sim_mutex){ .name = "m" };
-    s = (struct sim_sem){ .name = "s" };
-    stage_open(&(struct sim_kernel_options){ .cores = cores, .signal_ns = SIGNAL_NS, .limit_ns = UINT64_MAX });
+    m = (struct sim_mutex){.name = "m"};
+    s = (struct sim_sem){.name = "s"};
+    stage_open(&(struct sim_kernel_options){.cores = cores, .signal_ns = SIGNAL_NS, .limit_ns = UINT64_MAX});
 }
 
 static void computes_100_us(void *arg)
@@ -65,7 +65,7 @@ static void a_running_thread_stops_when_the_signal_has_come(void **state)
     enter("stopper", stops_by_signal, NULL);
     play(SIM_END_DONE);
     assert_int_equal(status, STROBE_OK);
-    const uint64_t expected[] = { 14 * US, SIM_READY, 86 * US, 1, 120 * US };
+    const uint64_t expected[] = {14 * US, SIM_READY, 86 * US, 1, 120 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 20 * US);
     assert_int_equal(sim_cpu_ns(target), 100 * US);
@@ -79,7 +79,7 @@ static void a_running_thread_stops_at_once(void **state)
     target = enter("target", computes_100_us, NULL);
     enter("stopper", stops_at_once, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 10 * US, SIM_READY, 90 * US, 1, 120 * US };
+    const uint64_t expected[] = {10 * US, SIM_READY, 90 * US, 1, 120 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 20 * US);
     stage_close();
@@ -100,7 +100,7 @@ static void what_was_charged_is_computed_before_the_compute(void **state)
     target = enter("target", pays_debt_then_computes, NULL);
     enter("stopper", stops_at_once, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 10 * US, SIM_READY, 100 * US, 1, 150 * US };
+    const uint64_t expected[] = {10 * US, SIM_READY, 100 * US, 1, 150 * US};
     expect_notes(expected, sizeof expected);
     stage_close();
 }
@@ -126,7 +126,7 @@ static void is_realtime_from_10_to_45(void *arg)
 
 static void enter_realtime(void (*entry)(void *arg))
 {
-    const struct sim_thread_options options = { .name = "realtime", .realtime = true, .entry = entry };
+    const struct sim_thread_options options = {.name = "realtime", .realtime = true, .entry = entry};
     assert_non_null(sim_thread_start(kernel, &options));
 }
 
@@ -152,7 +152,7 @@ static void a_ready_thread_is_signalled_when_it_comes_on_a_core(void **state)
     target = enter("target", computes_100_us, NULL);
     play(SIM_END_DONE);
     assert_int_equal(status, STROBE_OK);
-    const uint64_t expected[] = { 40 * US, SIM_READY, 92 * US, 1, 152 * US };
+    const uint64_t expected[] = {40 * US, SIM_READY, 92 * US, 1, 152 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 20 * US);
     stage_close();
@@ -172,7 +172,7 @@ static void a_ready_thread_stops_at_once_where_it_stands(void **state)
     enter_crowd(stops_at_once_from_line);
     target = enter("target", computes_100_us, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 10 * US, SIM_READY, 92 * US, 1, 132 * US };
+    const uint64_t expected[] = {10 * US, SIM_READY, 92 * US, 1, 132 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 20 * US);
     stage_close();
@@ -195,7 +195,7 @@ static void a_signal_ends_a_wait_that_may_be_interrupted(void **state)
     target = enter("target", sleeps, NULL);
     enter("stopper", stops_by_signal, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 14 * US, SIM_READY, 0, 1, SIM_WAKE_INTERRUPT, 34 * US };
+    const uint64_t expected[] = {14 * US, SIM_READY, 0, 1, SIM_WAKE_INTERRUPT, 34 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 20 * US);
     stage_close();
@@ -208,7 +208,7 @@ static void a_stop_at_once_leaves_a_wait_alone(void **state)
     target = enter("target", sleeps, NULL);
     enter("stopper", stops_at_once, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 10 * US, SIM_BLOCKED, 0, 1, SIM_WAKE_TIMEOUT, 50 * US };
+    const uint64_t expected[] = {10 * US, SIM_BLOCKED, 0, 1, SIM_WAKE_TIMEOUT, 50 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 0);
     stage_close();
@@ -230,7 +230,7 @@ static void a_wait_that_ends_while_stopped_goes_on_when_let_go(void **state)
     target = enter("target", sleeps_till_20, NULL);
     enter("stopper", stops_at_once, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 10 * US, SIM_BLOCKED, 0, 1, SIM_WAKE_TIMEOUT, 20 * US, 30 * US };
+    const uint64_t expected[] = {10 * US, SIM_BLOCKED, 0, 1, SIM_WAKE_TIMEOUT, 20 * US, 30 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 10 * US);
     stage_close();
@@ -269,7 +269,7 @@ static void a_signal_leaves_the_wait_for_a_lock_as_it_is(void **state)
     target = enter("target", waits_for_a_lock, NULL);
     enter("stopper", stops_by_signal, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 14 * US, SIM_BLOCKED, 0, 1, SIM_WAKE_THREAD, 50 * US, 50 * US };
+    const uint64_t expected[] = {14 * US, SIM_BLOCKED, 0, 1, SIM_WAKE_THREAD, 50 * US, 50 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 0);
     stage_close();
@@ -279,7 +279,7 @@ static void a_signal_leaves_the_wait_for_a_lock_as_it_is(void **state)
     target = enter("target", waits_for_a_lock, NULL);
     enter("stopper", stops_by_signal, NULL);
     play(SIM_END_DONE);
-    const uint64_t late[] = { 14 * US, SIM_BLOCKED, 0, 1, SIM_WAKE_THREAD, 20 * US, 34 * US };
+    const uint64_t late[] = {14 * US, SIM_BLOCKED, 0, 1, SIM_WAKE_THREAD, 20 * US, 34 * US};
     expect_notes(late, sizeof late);
     assert_int_equal(target->held_ns, 14 * US);
     stage_close();
@@ -304,7 +304,7 @@ static void a_stop_that_comes_too_late_is_withdrawn(void **state)
     enter("stopper", gives_up_early, NULL);
     play(SIM_END_DONE);
     assert_int_equal(status, STROBE_LATE);
-    const uint64_t expected[] = { 12 * US, 0, 100 * US };
+    const uint64_t expected[] = {12 * US, 0, 100 * US};
     expect_notes(expected, sizeof expected);
     assert_int_equal(target->held_ns, 0);
     stage_close();
@@ -328,7 +328,7 @@ static void a_stopped_thread_is_not_stopped_again(void **state)
     target = enter("target", computes_100_us, NULL);
     enter("stopper", stops_twice, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { STROBE_OK, STROBE_LATE, STROBE_LATE, STROBE_OK, STROBE_NO_ENTRY, 100 * US };
+    const uint64_t expected[] = {STROBE_OK, STROBE_LATE, STROBE_LATE, STROBE_OK, STROBE_NO_ENTRY, 100 * US};
     expect_notes(expected, sizeof expected);
     stage_close();
 }
@@ -352,7 +352,7 @@ static void an_errand_that_nobody_waits_for_any_more_is_dropped(void **state)
     enter_crowd(gives_up_late);
     play(SIM_END_DONE);
     assert_int_equal(status, STROBE_LATE);
-    const uint64_t expected[] = { 22 * US, SIM_WAKE_THREAD, 50 * US, 50 * US };
+    const uint64_t expected[] = {22 * US, SIM_WAKE_THREAD, 50 * US, 50 * US};
     expect_notes(expected, sizeof expected);
     stage_close();
 }
@@ -381,7 +381,7 @@ static void a_thread_that_ends_first_is_gone(void **state)
     target = enter("target", ends_at_12, NULL);
     enter("stopper", finds_it_gone, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { STROBE_GONE, 12 * US, STROBE_GONE, STROBE_GONE, STROBE_NO_ENTRY };
+    const uint64_t expected[] = {STROBE_GONE, 12 * US, STROBE_GONE, STROBE_GONE, STROBE_NO_ENTRY};
     expect_notes(expected, sizeof expected);
     stage_close();
 }
@@ -416,14 +416,14 @@ static void joins_it(void *arg)
 static void a_killed_thread_runs_no_more_and_keeps_its_locks(void **state)
 {
     (void)state;
-    void (*const entries[])(void *) = { takes_and_computes, holds_till_50 };
+    void (*const entries[])(void *) = {takes_and_computes, holds_till_50};
     for (int i = 0; i < 2; i++) {
         fresh(2);
         target = enter("target", entries[i], NULL);
         enter("killer", kills_at_10, NULL);
         enter("joiner", joins_it, NULL);
         play(SIM_END_DONE);
-        const uint64_t expected[] = { 10 * US, 10 * US, 1 };
+        const uint64_t expected[] = {10 * US, 10 * US, 1};
         expect_notes(expected, sizeof expected);
         assert_int_equal(sim_cpu_ns(target), i == 0 ? 10 * US : 0);
         stage_close();
@@ -448,7 +448,7 @@ static void a_stopped_thread_can_be_killed(void **state)
     target = enter("target", computes_100_us, NULL);
     enter("killer", kills_whom_it_stopped, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 0, 5 * US };
+    const uint64_t expected[] = {0, 5 * US};
     expect_notes(expected, sizeof expected);
     stage_close();
 }
@@ -492,7 +492,7 @@ static void a_lock_passes_on_when_who_was_to_take_it_is_killed(void **state)
     target = enter("target", waits_for_a_lock, NULL);
     enter("next", waits_for_a_lock, NULL);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { SIM_WAKE_THREAD, 10 * US, 10 * US };
+    const uint64_t expected[] = {SIM_WAKE_THREAD, 10 * US, 10 * US};
     expect_notes(expected, sizeof expected);
     stage_close();
 }
@@ -521,8 +521,8 @@ static struct sim_thread *second;
 static void fresh_locks(uint32_t cores)
 {
     fresh(cores);
-    zone = (struct sim_mutex){ .name = "malloc zone" };
-    other_lock = (struct sim_mutex){ .name = "L2" };
+    zone = (struct sim_mutex){.name = "malloc zone"};
+    other_lock = (struct sim_mutex){.name = "L2"};
 }
 
 static void allocates(void *arg)
@@ -640,7 +640,7 @@ static void who_waits_for_one_that_will_go_on_is_in_no_circle(void **state)
     enter("worker-2", allocates_at_12, NULL);
     enter("sampler", stops_and_locks_what_is_free, NULL);
     play(SIM_END_DONE);
-    const uint64_t let_go[] = { 25 * US, 25 * US };
+    const uint64_t let_go[] = {25 * US, 25 * US};
     expect_notes(let_go, sizeof let_go);
     stage_close();
 
@@ -649,7 +649,7 @@ static void who_waits_for_one_that_will_go_on_is_in_no_circle(void **state)
     enter("helper", lets_go_at_15, NULL);
     enter("sampler", locks_in_the_window, NULL);
     play(SIM_END_DONE);
-    const uint64_t by_a_third[] = { 25 * US };
+    const uint64_t by_a_third[] = {25 * US};
     expect_notes(by_a_third, sizeof by_a_third);
     stage_close();
 }

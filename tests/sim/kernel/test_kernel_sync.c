@@ -8,11 +8,11 @@ static struct sim_sem s;
 
 static void fresh(uint32_t cores)
 {
-    m = (struct sim_mutex){ .name = "L1" };
-    m2 = (struct sim_mutex){ .name = "L2" };
-    rw = (struct sim_rwlock){ .name = "RW" };
-    c = (struct sim_cond){ .name = "C" };
-    s = (struct sim_sem){ .name = "S" };
+    m = (struct sim_mutex){.name = "L1"};
+    m2 = (struct sim_mutex){.name = "L2"};
+    rw = (struct sim_rwlock){.name = "RW"};
+    c = (struct sim_cond){.name = "C"};
+    s = (struct sim_sem){.name = "S"};
     stage_cores(cores);
 }
 
@@ -118,7 +118,7 @@ static void holds_for_5(void *arg)
 static void a_release_wakes_nobody_while_a_waiter_is_on_its_way(void **state)
 {
     (void)state;
-    struct sim_kernel_options options = { .seed = 1, .cores = 3, .limit_ns = UINT64_MAX };
+    struct sim_kernel_options options = {.seed = 1, .cores = 3, .limit_ns = UINT64_MAX};
     for (int span = 0; span < SIM_WAIT_SPANS; span++)
         for (int point = 0; point < SIM_LATENESS_POINTS; point++)
             options.machine.wake.at[span].ns[point] = 3 * US;
@@ -130,7 +130,7 @@ static void a_release_wakes_nobody_while_a_waiter_is_on_its_way(void **state)
     enter(NULL, holds_for_5, (void *)(uintptr_t)2);
     play(SIM_END_DONE);
     /* The second waiter sleeps on at 11 us, and is woken by the first. */
-    const uint64_t expected[] = { 13 * US, 2, 21 * US, 2 };
+    const uint64_t expected[] = {13 * US, 2, 21 * US, 2};
     assert_memory_equal(notes, expected, sizeof expected);
     stage_close();
 }
@@ -179,13 +179,13 @@ static void locks_at(void *at)
 static void the_longest_waiter_is_woken_first(void **state)
 {
     (void)state;
-    static const uint64_t at[] = { 4000, 2000, 3000, 1000 };
+    static const uint64_t at[] = {4000, 2000, 3000, 1000};
     fresh(4);
     enter(NULL, holds_till_10, NULL);
     for (int i = 0; i < 4; i++)
         enter(NULL, locks_at, (void *)&at[i]);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 1000, 2000, 3000, 4000 };
+    const uint64_t expected[] = {1000, 2000, 3000, 4000};
     assert_memory_equal(notes, expected, sizeof expected);
     assert_int_equal(sim_now(), 30 * US);
     stage_close();
@@ -365,7 +365,7 @@ static void notify_all_wakes_all_in_order(void **state)
     for (int i = 0; i < 3; i++)
         enter("waiter", waits_for_notify_at_10, t);
     play(SIM_END_DONE);
-    const uint64_t expected[] = { 1, 10 * US, 2, 10 * US, 3, 10 * US };
+    const uint64_t expected[] = {1, 10 * US, 2, 10 * US, 3, 10 * US};
     assert_memory_equal(notes, expected, sizeof expected);
     stage_close();
 }
@@ -535,7 +535,7 @@ static void naps(void *arg)
 static void a_cycle_of_owners_is_named_though_others_go_on(void **state)
 {
     (void)state;
-    struct sim_mutex *there[] = { &m, &m2 }, *back[] = { &m2, &m };
+    struct sim_mutex *there[] = {&m, &m2}, *back[] = {&m2, &m};
     fresh(2);
     enter("main", locks_two, there);
     enter("worker-1", locks_two, back);

@@ -76,12 +76,22 @@ static void what_is_built_in_is_what_was_measured(void **state)
 static void each_member_must_be_there_once(void **state)
 {
     static const char *const members[] = {
-        "hook", "clock", "thread_clock", "usage", "scope", "sample", "frame", "frame_known", "release", "look",
-        "suspend", "suspend_target", "tick", "tick_sample", "copy", "copy_kib", "resume", "unwind_frame", "probe",
-        "probe_other", "mark", "call_record", "stop_far", "stop_far_target", "resume_far", "sampler_wake",
-        "sampler_wake_soon", "start_call", "start_own", "end_own", "attach", "detach", "clock_start", "clock_end",
-        "slice", "turn", "wait_record", "tick_wait", "sleep_call", "device_call", "wake_call", "wait_call",
-        "sampler_late", "stop_late", "sleep_late", "device_late", "wake_late",
+        "hook",         "clock",        "thread_clock",
+        "usage",        "scope",        "sample",
+        "frame",        "frame_known",  "release",
+        "look",         "suspend",      "suspend_target",
+        "tick",         "tick_sample",  "copy",
+        "copy_kib",     "resume",       "unwind_frame",
+        "probe",        "probe_other",  "mark",
+        "call_record",  "stop_far",     "stop_far_target",
+        "resume_far",   "sampler_wake", "sampler_wake_soon",
+        "start_call",   "start_own",    "end_own",
+        "attach",       "detach",       "clock_start",
+        "clock_end",    "slice",        "turn",
+        "wait_record",  "tick_wait",    "sleep_call",
+        "device_call",  "wake_call",    "wait_call",
+        "sampler_late", "stop_late",    "sleep_late",
+        "device_late",  "wake_late",
     };
     enum { SPAN_COSTS = 6, LATENESSES = 2, SPAN_LATENESSES = 3 };
     size_t numbers = sizeof members / sizeof *members - SPAN_COSTS - LATENESSES - SPAN_LATENESSES;
@@ -162,9 +172,11 @@ static void a_waits_length_is_interpolated_between_those_that_were_measured(void
     for (int span = 0; span < SIM_WAIT_SPANS; span++)
         for (int point = 0; point < SIM_LATENESS_POINTS; point++)
             late.at[span].ns[point] = (uint64_t)cost.ns[span];
-    const struct { uint64_t span_ns, ns; } expected[] = {
-        {0, 100}, {10000, 100}, {25000, 250}, {40000, 400}, {100000, 400}, {580000, 700}, {1000000, 1000},
-        {3000000, 1500}, {5000000, 2000}, {UINT64_MAX, 2000},
+    const struct {
+        uint64_t span_ns, ns;
+    } expected[] = {
+        {0, 100},      {10000, 100},    {25000, 250},    {40000, 400},    {100000, 400},
+        {580000, 700}, {1000000, 1000}, {3000000, 1500}, {5000000, 2000}, {UINT64_MAX, 2000},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         assert_int_equal(sim_span_cost_ns(&cost, expected[i].span_ns), expected[i].ns);
@@ -174,8 +186,13 @@ static void a_waits_length_is_interpolated_between_those_that_were_measured(void
 
 static void a_lateness_is_seven_numbers_that_do_not_fall(void **state)
 {
-    static const char *const bad[] = {"1", "[]", "[1, 2, 3, 4, 5, 6]", "[1, 2, 3, 4, 5, 6, 7, 8]",
-                                      "[1, 2, 3, 4, 5, 7, 6]", "[-1, 2, 3, 4, 5, 6, 7]", "[1, 2, 3, 4, 5, 6, 1e12]",
+    static const char *const bad[] = {"1",
+                                      "[]",
+                                      "[1, 2, 3, 4, 5, 6]",
+                                      "[1, 2, 3, 4, 5, 6, 7, 8]",
+                                      "[1, 2, 3, 4, 5, 7, 6]",
+                                      "[-1, 2, 3, 4, 5, 6, 7]",
+                                      "[1, 2, 3, 4, 5, 6, 1e12]",
                                       "[1 2 3 4 5 6 7]"};
     (void)state;
     with_value("stop_late", "[0, 0, 1, 2, 3, 4, 5]", NULL);

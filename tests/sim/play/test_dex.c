@@ -10,10 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zlib.h>
+#include <cmocka.h>
 
-struct file { const uint8_t *at; size_t bytes; struct sim_scenario *scenario; };
+struct file {
+    const uint8_t *at;
+    size_t bytes;
+    struct sim_scenario *scenario;
+};
 
 static struct file open_text(const char *text)
 {
@@ -109,7 +113,12 @@ static size_t code_of(const struct file *f, const char *name, uint32_t *flags)
 /* ---- the machine: carries a method out, its player a list of answers ---- */
 
 enum end { RETURNED, THREW };
-struct machine { const struct file *file; const int *steps; int caught; char log[512]; };
+struct machine {
+    const struct file *file;
+    const int *steps;
+    int caught;
+    char log[512];
+};
 
 static void note(struct machine *m, const char *what)
 {
@@ -144,9 +153,16 @@ static enum end run(struct machine *m, size_t code)
         uint32_t word = u16(f, begin + pc * 2), reg = word >> 8;
         bool thrown = false;
         switch (word & 0xff) {
-        case 0x71: thrown = call(m, u16(f, begin + pc * 2 + 2), &result); pc += thrown ? 0 : 3; break;
-        case 0x0a: v[reg] = result; pc++; break;
-        case 0x0c: case 0x0d: pc++; break;
+        case 0x71:
+            thrown = call(m, u16(f, begin + pc * 2 + 2), &result);
+            pc += thrown ? 0 : 3;
+            break;
+        case 0x0a:
+            v[reg] = result;
+            pc++;
+            break;
+        case 0x0c:
+        case 0x0d: pc++; break;
         case 0x0e: return RETURNED;
         case 0x27: thrown = true; break;
         case 0x2a: pc += (size_t)(int32_t)u32(f, begin + pc * 2 + 2); break;
@@ -176,12 +192,11 @@ static enum end run(struct machine *m, size_t code)
 
 /* ---- tests ---- */
 
-static const char app[] =
-    "scenario t \"A test\"\nduration 1ms\nqueue q\n"
-    "image base { method native { } }\n"
-    "image app managed { method Cache.get { call Cache.bad; recurse a.b.C.deep 3; jni native }\n"
-    "method Cache.bad { throw }\n method a.b.C.deep { }\n method main { loop q }\n }\n"
-    "thread main main run main\n";
+static const char app[] = "scenario t \"A test\"\nduration 1ms\nqueue q\n"
+                          "image base { method native { } }\n"
+                          "image app managed { method Cache.get { call Cache.bad; recurse a.b.C.deep 3; jni native }\n"
+                          "method Cache.bad { throw }\n method a.b.C.deep { }\n method main { loop q }\n }\n"
+                          "thread main main run main\n";
 
 static void check_order(const struct file *f)
 {
@@ -283,8 +298,10 @@ static void refused(const char *method, const char *expected)
     char text[512], why[512] = "";
     void *out;
     size_t bytes;
-    snprintf(text, sizeof text, "scenario t \"A test\"\nduration 1ms\nimage app managed {\n"
-             " method %s { }\n method App.x { }\n}\nthread main main run App.x\n", method);
+    snprintf(text, sizeof text,
+             "scenario t \"A test\"\nduration 1ms\nimage app managed {\n"
+             " method %s { }\n method App.x { }\n}\nthread main main run App.x\n",
+             method);
     assert_int_equal(sim_scenario_parse(text, "t.scn", &s, why, sizeof why), STROBE_OK);
     assert_int_equal(sim_dex_of_scenario(s, &out, &bytes, why, sizeof why), STROBE_BAD_INPUT);
     assert_null(out);

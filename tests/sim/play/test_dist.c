@@ -40,8 +40,13 @@ static void assert_near(double x, double expected, double share)
 /* Quantiles of the exponential distribution are -ln(1 - q) of its mean. */
 static void exponential_draws_have_the_mean_and_the_quantiles_of_theirs(void **state)
 {
-    static const struct { double share, of_mean; } quantiles[] = {
-        {0.1, 0.105360515657826}, {0.5, 0.693147180559945}, {0.9, 2.302585092994046}, {0.99, 4.605170185988091},
+    static const struct {
+        double share, of_mean;
+    } quantiles[] = {
+        {0.1, 0.105360515657826},
+        {0.5, 0.693147180559945},
+        {0.9, 2.302585092994046},
+        {0.99, 4.605170185988091},
     };
     const struct sim_dist d = {.kind = SIM_DIST_EXPONENTIAL, .a = 2000000};
     double mean;
@@ -57,7 +62,9 @@ static void exponential_draws_have_the_mean_and_the_quantiles_of_theirs(void **s
 /* The q-quantile is median * e^(sigma z), z of the standard normal; the mean is median * e^(sigma^2 / 2). */
 static void lognormal_draws_have_the_mean_and_the_quantiles_of_theirs(void **state)
 {
-    static const struct { double share, of_median; } quantiles[] = {
+    static const struct {
+        double share, of_median;
+    } quantiles[] = {
         {0.022750131948179, 0.367879441171442}, {0.158655253931457, 0.606530659712633}, {0.5, 1},
         {0.841344746068543, 1.648721270700128}, {0.977249868051821, 2.718281828459045},
     };
@@ -103,19 +110,20 @@ static void list_draws_are_equally_frequent(void **state)
 static void draws_are_the_same_everywhere(void **state)
 {
     static const uint64_t listed[] = {1000000, 2000000, 5000000};
-    static const struct { struct sim_dist dist; uint64_t golden[6]; } rows[] = {
+    static const struct {
+        struct sim_dist dist;
+        uint64_t golden[6];
+    } rows[] = {
         {{.kind = SIM_DIST_UNIFORM, .a = 1000000, .b = 3000000},
          {1843904, 1713257, 1796943, 1797709, 2026309, 2352698}},
-        {{.kind = SIM_DIST_EXPONENTIAL, .a = 2000000},
-         {2566917, 1408634, 2103116, 368972, 266837, 1320266}},
+        {{.kind = SIM_DIST_EXPONENTIAL, .a = 2000000}, {2566917, 1408634, 2103116, 368972, 266837, 1320266}},
         {{.kind = SIM_DIST_EXPONENTIAL, .a = 1000000000000},
          {604596242147, 1470543538258, 1401071241852, 371038687450, 1165181549905, 119500663728}},
         {{.kind = SIM_DIST_LOGNORMAL, .a = 2000000, .sigma = 0.5},
          {1734006, 1968117, 1497838, 3125031, 1038532, 1932967}},
         {{.kind = SIM_DIST_LOGNORMAL, .a = 1000000000, .sigma = 1.25},
          {1652264460, 312503708, 1505395167, 347307731, 2393796880, 84785751}},
-        {{.kind = SIM_DIST_LIST, .values = listed, .count = 3},
-         {2000000, 2000000, 2000000, 1000000, 5000000, 5000000}},
+        {{.kind = SIM_DIST_LIST, .values = listed, .count = 3}, {2000000, 2000000, 2000000, 1000000, 5000000, 5000000}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -128,7 +136,8 @@ static void draws_are_the_same_everywhere(void **state)
 static void a_draw_around_a_value_is_never_none_and_never_endless(void **state)
 {
     static const struct sim_dist dists[] = {
-        {.kind = SIM_DIST_EXPONENTIAL, .a = 1}, {.kind = SIM_DIST_LOGNORMAL, .a = 1, .sigma = 4},
+        {.kind = SIM_DIST_EXPONENTIAL, .a = 1},
+        {.kind = SIM_DIST_LOGNORMAL, .a = 1, .sigma = 4},
         {.kind = SIM_DIST_EXPONENTIAL, .a = UINT64_C(1) << 61},
         {.kind = SIM_DIST_LOGNORMAL, .a = UINT64_C(1) << 61, .sigma = 4},
     };

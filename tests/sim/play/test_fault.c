@@ -23,8 +23,8 @@ static void play_under(struct sim_tracer *policy, const char *fault, uint64_t se
 {
     char text[8192];
     struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = punctual_costs()};
-    int bytes = snprintf(text, sizeof text, "scenario s \"\"\nduration 60ms\ncores 3\n%s\n%s", fault,
-                         app_of_everything);
+    int bytes =
+        snprintf(text, sizeof text, "scenario s \"\"\nduration 60ms\ncores 3\n%s\n%s", fault, app_of_everything);
     assert_true(bytes > 0 && (size_t)bytes < sizeof text);
     play_as(&p, text, policy, &options);
 }
@@ -185,9 +185,9 @@ static void a_file_is_whole_or_not_there(void **state)
     assert_int_equal(save_with("fault unwritable", folder, why, sizeof why), STROBE_IO);
     snprintf(expected, sizeof expected, "%s: %s", session, strerror(EACCES));
     assert_string_equal(why, expected);
-    assert_int_equal(save_with("fault short_write chance 0.5\nfault write_interrupted chance 0.5", folder, why,
-                               sizeof why),
-                     STROBE_OK);
+    assert_int_equal(
+        save_with("fault short_write chance 0.5\nfault write_interrupted chance 0.5", folder, why, sizeof why),
+        STROBE_OK);
     struct strobe_session s;
     assert_int_equal(strobe_session_open(session, &s), STROBE_OK);
     strobe_session_unmap(&s);

@@ -35,7 +35,11 @@ static int drop_folder(void **state)
     return rmdir(folder);
 }
 
-struct played { struct sim_scenario *scenario; struct sim_notes_head head; struct sim_tracks truth; };
+struct played {
+    struct sim_scenario *scenario;
+    struct sim_notes_head head;
+    struct sim_tracks truth;
+};
 
 static int play_in_child(const char *text, const char *seed)
 {
@@ -105,22 +109,22 @@ static char *calls(const struct sim_tracks *t, const char *name)
 #define HEAD "scenario test \"test\"\ncores 2\nduration 20s\n"
 
 /* Everything that is drawn, and every way through the operations that no other thread has a part in. */
-static const char drawn[] = HEAD
-    "mutex m\nmonitor o\nrwlock r\n"
-    "image app {\n"
-    "method Leaf frameless { compute 1us..9us }\n"
-    "method Deep { call Leaf; compute exp(2us) }\n"
-    "method Thrower { read 1KiB..9KiB takes 1us..3us; choose { 2 { throw } 3 { call Leaf } } }\n"
-    "method Between { lock m { call Thrower }; synchronized o { synchronized o { call Leaf } } }\n"
-    "method Careful { try { call Between } catch { call Leaf; recurse Deep 3 } }\n"
-    "method Main { repeat 3..9 { call Careful; choose { 1 { } 1 { alloc 16..64; recurse Deep 1..4 } } }\n"
-    "  read_lock r { call Leaf }; write_lock r { jni Native }; spin m every 1us { call Leaf }\n"
-    "  spawn extra; join extra; free 3; try { call Quitter } catch { call Leaf } }\n"
-    "method Quitter { call Leaf; exit }\n"
-    "method Native { compute 1us }\n"
-    "method Extra { repeat 1..5 { call Leaf }; throw }\n"
-    "}\n"
-    "thread main main run Main\nthread work x3 start 0ms..2ms run Careful\nthread extra x0 run Extra\n";
+static const char drawn[] =
+    HEAD "mutex m\nmonitor o\nrwlock r\n"
+         "image app {\n"
+         "method Leaf frameless { compute 1us..9us }\n"
+         "method Deep { call Leaf; compute exp(2us) }\n"
+         "method Thrower { read 1KiB..9KiB takes 1us..3us; choose { 2 { throw } 3 { call Leaf } } }\n"
+         "method Between { lock m { call Thrower }; synchronized o { synchronized o { call Leaf } } }\n"
+         "method Careful { try { call Between } catch { call Leaf; recurse Deep 3 } }\n"
+         "method Main { repeat 3..9 { call Careful; choose { 1 { } 1 { alloc 16..64; recurse Deep 1..4 } } }\n"
+         "  read_lock r { call Leaf }; write_lock r { jni Native }; spin m every 1us { call Leaf }\n"
+         "  spawn extra; join extra; free 3; try { call Quitter } catch { call Leaf } }\n"
+         "method Quitter { call Leaf; exit }\n"
+         "method Native { compute 1us }\n"
+         "method Extra { repeat 1..5 { call Leaf }; throw }\n"
+         "}\n"
+         "thread main main run Main\nthread work x3 start 0ms..2ms run Careful\nthread extra x0 run Extra\n";
 
 static void the_same_seed_does_the_same_in_real_and_in_virtual_time(void **state)
 {
@@ -212,12 +216,12 @@ static void a_wait_was_ended_by_the_one_who_let_go(void **state)
 
 static void messages_of_a_queue_run_one_by_one_each_with_an_id(void **state)
 {
-    static const char text[] = HEAD
-        "queue q\n"
-        "image app {\n"
-        "method First { compute 1us }\nmethod Second { compute 1us }\nmethod Last { exit }\n"
-        "method Looper { post Last to q after 200ms; post Second to q; post First to q priority 5; loop q }\n"
-        "}\nthread looper main run Looper\n";
+    static const char text[] =
+        HEAD "queue q\n"
+             "image app {\n"
+             "method First { compute 1us }\nmethod Second { compute 1us }\nmethod Last { exit }\n"
+             "method Looper { post Last to q after 200ms; post Second to q; post First to q priority 5; loop q }\n"
+             "}\nthread looper main run Looper\n";
     struct played p;
     (void)state;
     play(&p, text, "1");
@@ -235,9 +239,11 @@ static uint64_t cpu_ns_of_messages(unsigned count)
 {
     char text[512];
     struct played p;
-    snprintf(text, sizeof text, HEAD "queue q\nimage app {\nmethod Message { }\nmethod Last { exit }\n"
-             "method Looper { repeat %u { post Message to q }; post Last to q priority -1; loop q }\n}\n"
-             "thread looper main run Looper\n", count);
+    snprintf(text, sizeof text,
+             HEAD "queue q\nimage app {\nmethod Message { }\nmethod Last { exit }\n"
+                  "method Looper { repeat %u { post Message to q }; post Last to q priority -1; loop q }\n}\n"
+                  "thread looper main run Looper\n",
+             count);
     play(&p, text, "1");
     assert_int_equal(track(&p.truth, "looper")->message_count, count + 1);
     uint64_t cpu_ns = p.head.process_cpu_ns;
@@ -298,9 +304,8 @@ static void more_methods_than_there_are_frames_are_refused(void **state)
 
 static void a_stack_deeper_than_there_is_ends_the_run_with_a_line(void **state)
 {
-    static const char text[] = HEAD
-        "image app {\nmethod Deep { compute 1us }\nmethod Deeper { recurse Deep 10000 }\n"
-        "method Main { recurse Deeper 10000 }\n}\nthread main main run Main\n";
+    static const char text[] = HEAD "image app {\nmethod Deep { compute 1us }\nmethod Deeper { recurse Deep 10000 }\n"
+                                    "method Main { recurse Deeper 10000 }\n}\nthread main main run Main\n";
     (void)state;
     assert_int_equal(play_in_child(text, "1"), 2);
 }

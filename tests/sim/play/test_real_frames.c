@@ -18,7 +18,7 @@ enum { RETURN = -2, LOOK = -3 };
 
 struct script {
     const int *next;
-    int path[PATH_MAX_FRAMES];     /* as found by the last LOOK, innermost first */
+    int path[PATH_MAX_FRAMES]; /* as found by the last LOOK, innermost first */
     int depth, looks;
 };
 
@@ -108,7 +108,7 @@ static void there_are_none_on_this_machine(void **state)
     skip();
 }
 
-static const struct CMUnitTest tests[] = { cmocka_unit_test(there_are_none_on_this_machine) };
+static const struct CMUnitTest tests[] = {cmocka_unit_test(there_are_none_on_this_machine)};
 #endif
 
 int main(void)

@@ -74,7 +74,7 @@ static void an_exception_that_nobody_catches_ends_its_thread(void **state)
               "method other { compute 50us; lock m { compute 1us } }\n}\n"
               "thread main main run a\nthread o run other\n",
               1, SIM_FAIR);
-    assert_int_equal(p.run.end, SIM_END_DONE);   /* the lock was left with the frame */
+    assert_int_equal(p.run.end, SIM_END_DONE); /* the lock was left with the frame */
     played_close(&p);
 }
 
@@ -266,7 +266,7 @@ static void whom_a_post_calls_may_have_the_core_before_the_write_returns(void **
             "}\nthread looper main run drain\nthread main run top\n",
             NULL, &options);
     const struct sim_track *t = named("main");
-    assert_int_equal(t->event_count, 4);   /* top, [write], its end, the end */
+    assert_int_equal(t->event_count, 4); /* top, [write], its end, the end */
     assert_in_range(t->events[2].time_ns - t->events[1].time_ns, 23000, 30000);
     played_close(&p);
 }

@@ -31,9 +31,8 @@ static bool same_dist(const struct sim_dist *a, const struct sim_dist *b)
 static bool same_op(const struct sim_op *a, const struct sim_op *b)
 {
     return a->kind == b->kind && a->object == b->object && a->other == b->other && a->block == b->block &&
-           a->other_block == b->other_block && a->method == b->method && a->first == b->first &&
-           a->count == b->count && a->priority == b->priority && same_dist(&a->amount, &b->amount) &&
-           same_dist(&a->size, &b->size);
+           a->other_block == b->other_block && a->method == b->method && a->first == b->first && a->count == b->count &&
+           a->priority == b->priority && same_dist(&a->amount, &b->amount) && same_dist(&a->size, &b->size);
 }
 
 static bool same_method(const struct sim_method *a, const struct sim_method *b)
@@ -84,8 +83,8 @@ static bool same_fault(const struct sim_fault *a, const struct sim_fault *b)
 
 static bool same_expect(const struct sim_expect *a, const struct sim_expect *b)
 {
-    return !strcmp(a->score, b->score) && !strcmp(a->policy, b->policy) && !(a->low < b->low) &&
-           !(a->low > b->low) && !(a->high < b->high) && !(a->high > b->high);
+    return !strcmp(a->score, b->score) && !strcmp(a->policy, b->policy) && !(a->low < b->low) && !(a->low > b->low) &&
+           !(a->high < b->high) && !(a->high > b->high);
 }
 
 static bool same_block(const struct sim_block *a, const struct sim_block *b)
@@ -98,12 +97,12 @@ static bool same_arm(const struct sim_arm *a, const struct sim_arm *b)
     return a->weight == b->weight && a->block == b->block;
 }
 
-#define ASSERT_SAME(items, count, same) \
-    do { \
-        assert_int_equal(a->count, b->count); \
-        for (uint32_t i_ = 0; i_ < a->count; i_++) \
-            if (!same(&a->items[i_], &b->items[i_])) \
-                fail_msg(#items " %u differs", i_); \
+#define ASSERT_SAME(items, count, same)                                                                                \
+    do {                                                                                                               \
+        assert_int_equal(a->count, b->count);                                                                          \
+        for (uint32_t i_ = 0; i_ < a->count; i_++)                                                                     \
+            if (!same(&a->items[i_], &b->items[i_]))                                                                   \
+                fail_msg(#items " %u differs", i_);                                                                    \
     } while (0)
 
 static void assert_same(const struct sim_scenario *a, const struct sim_scenario *b)
@@ -430,8 +429,8 @@ static void seeds_differ_in_what_they_use_and_together_use_almost_all(void **sta
 static enum sim_end played(const struct sim_scenario *s, uint64_t seed, char *end_why)
 {
     static struct sim_run run;
-    struct sim_run_options options = {.seed = seed, .schedule = seed & 1 ? SIM_ADVERSARIAL : SIM_FAIR,
-                                      .costs = sim_costs_default};
+    struct sim_run_options options = {
+        .seed = seed, .schedule = seed & 1 ? SIM_ADVERSARIAL : SIM_FAIR, .costs = sim_costs_default};
     char why[512] = "";
     if (sim_run_play(&run, s, &options, NULL, why, sizeof why) != STROBE_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, why);

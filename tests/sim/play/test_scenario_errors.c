@@ -13,10 +13,12 @@
 /* A head of three lines that lacks nothing but the method M. */
 #define HEAD "scenario a \"b\"\nduration 1s\nthread main main run M\n"
 /* In the body of M, at column 12 of line 4. */
-#define BODY(ops) HEAD "method M { " ops " }\n"
+#define BODY(ops)      HEAD "method M { " ops " }\n"
 #define DECLARED(text) HEAD "method M { }\n" text "\n"
 
-static const struct { const char *text, *why; } refused[] = {
+static const struct {
+    const char *text, *why;
+} refused[] = {
     /* words */
     {"\x01", "1:1: expected a declaration (as method or thread), found byte 0x01"},
     {"scenario \xff", "1:10: expected a word as the scenario's name, found byte 0xff"},
@@ -24,9 +26,9 @@ static const struct { const char *text, *why; } refused[] = {
     {"scenario a \"b", "1:12: expected a sentence in \"\" on what the scenario is about, found a text without its "
                        "closing '\"'"},
     {"scenario a \"\\n\"", "1:12: expected a sentence in \"\" on what the scenario is about, found a text with a '\\' "
-                          "in it that is before neither '\"' nor '\\'"},
+                           "in it that is before neither '\"' nor '\\'"},
     {"scenario a \"\xc0\x80\"", "1:12: expected a sentence in \"\" on what the scenario is about, found a text with "
-                               "bytes in it that are no characters"},
+                                "bytes in it that are no characters"},
     {"metod", "1:1: expected a declaration (as method or thread), found 'metod'"},
     {"\xc3\xa9 x", "1:1: expected a declaration (as method or thread), found '\xc3\xa9'"},
     /* what a scenario must have */
@@ -271,7 +273,8 @@ static void includes_are_read_beside_the_file_that_includes(void **state)
     file("part.scn", "method M { call N }\n");
     file("last.scn", "method N { compute 1ms }");
     assert_int_equal(sim_scenario_read(file("whole.scn", HEAD "include \"part.scn\"; include \"last.scn\"\ncores 1"),
-                                       &s, why, sizeof why), STROBE_OK);
+                                       &s, why, sizeof why),
+                     STROBE_OK);
     assert_int_equal(s->method_count, 2);
     assert_int_equal(s->cores, 1);
     sim_scenario_free(s);

@@ -69,8 +69,8 @@ static void probe(const struct sim_vthread *v)
     enum strobe_walk_end how = strobe_unwinder_fp.copied(&prober.host, &regs, &w, end, DEPTH_MAX, &count);
     enum where place = place_of(v, &regs);
     uint32_t innermost = v->frames[v->frame_count - 1].method;
-    bool frameless = innermost < prober.run->scenario->method_count &&
-                     prober.run->scenario->methods[innermost].frameless;
+    bool frameless =
+        innermost < prober.run->scenario->method_count && prober.run->scenario->methods[innermost].frameless;
     prober.stops++;
     prober.by_place[place] += !frameless;
     prober.frameless[place] += frameless;
@@ -98,8 +98,8 @@ static void run_prober(void *arg)
 
 static enum strobe_status start(struct sim_tracer *t, struct sim_run *run)
 {
-    struct sim_thread_options options = {.name = "prober", .tid = SIM_SAMPLER_TID, .realtime = true, .daemon = true,
-                                         .entry = run_prober, .arg = run};
+    struct sim_thread_options options = {
+        .name = "prober", .tid = SIM_SAMPLER_TID, .realtime = true, .daemon = true, .entry = run_prober, .arg = run};
     (void)t;
     prober.run = run;
     prober.host = (struct strobe_host){.read = read_memory, .ctx = run};
@@ -158,9 +158,9 @@ static void the_unwinder_finds_the_players_path_wherever_a_thread_stands(void **
             fail_msg("place %d was met %llu times", place, (unsigned long long)prober.by_place[place]);
 }
 
-#define LEAVES(kind)                                                                                            \
-    "scenario s \"\"\nduration 40ms\ncores 2\nimage a.so " kind " {\n"                                          \
-    "method leaf frameless { compute 6ns..10ns }\nmethod mid { call leaf; compute 5ns; call leaf }\n"           \
+#define LEAVES(kind)                                                                                                   \
+    "scenario s \"\"\nduration 40ms\ncores 2\nimage a.so " kind " {\n"                                                 \
+    "method leaf frameless { compute 6ns..10ns }\nmethod mid { call leaf; compute 5ns; call leaf }\n"                  \
     "method top { forever { call mid; compute 5ns } }\n}\nthread main main run top\n"
 
 /* Native code calls directly, so the return address on top of the stack proves itself. */

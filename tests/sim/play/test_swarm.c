@@ -12,7 +12,10 @@ enum { COUNT = 24, CRASHES_AT = 13 };
 
 typedef void trial_fn(void *ctx, uint64_t place, struct sim_swarm_trial *out);
 
-struct heard { uint64_t next; char lines[COUNT][64]; };
+struct heard {
+    uint64_t next;
+    char lines[COUNT][64];
+};
 
 static void small_trial(void *ctx, uint64_t place, struct sim_swarm_trial *out)
 {
@@ -38,8 +41,8 @@ static void hear(void *ctx, uint64_t place, const struct sim_result *result, con
 
 static struct sim_swarm_outcome swarm(uint32_t jobs, trial_fn *trial, struct heard *h)
 {
-    struct sim_swarm_options o = {.count = COUNT, .jobs = jobs, .line_parts = 4, .trial = trial, .each = hear,
-                                  .ctx = h};
+    struct sim_swarm_options o = {
+        .count = COUNT, .jobs = jobs, .line_parts = 4, .trial = trial, .each = hear, .ctx = h};
     struct sim_swarm_outcome outcome;
     char why[256] = "";
     if (sim_swarm_run(&o, &outcome, why, sizeof why) != STROBE_OK)

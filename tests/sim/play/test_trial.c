@@ -8,7 +8,10 @@
 
 #include <cmocka.h>
 
-static struct { struct sim_trial trial; struct sim_scenario *scenario; } run;
+static struct {
+    struct sim_trial trial;
+    struct sim_scenario *scenario;
+} run;
 
 static void try_out(const char *text, const char *policy, uint64_t seed, enum sim_schedule schedule)
 {

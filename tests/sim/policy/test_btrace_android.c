@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#define US UINT64_C(1000)
-#define MS UINT64_C(1000000)
+#define US     UINT64_C(1000)
+#define MS     UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 
 /* ---- records made by hand ---- */
@@ -57,8 +57,8 @@ static struct sim_btrace_record *record(enum sim_btrace_type type, uint32_t tid,
                                         const char *letters)
 {
     struct sim_btrace_record *r = &records[record_count++];
-    *r = (struct sim_btrace_record){.nano = begin_ns, .end_nano = end_ns, .type = (uint16_t)type, .tid = (uint16_t)tid,
-                                    .stack = stack(letters)};
+    *r = (struct sim_btrace_record){
+        .nano = begin_ns, .end_nano = end_ns, .type = (uint16_t)type, .tid = (uint16_t)tid, .stack = stack(letters)};
     return r;
 }
 
@@ -78,8 +78,12 @@ static void build(void)
 {
     static struct sim_method methods[] = {{.name = "A"}, {.name = "B"}, {.name = "C"}, {.name = "D"}};
     static const struct sim_scenario scenario = {.methods = methods, .method_count = 4};
-    struct sim_btrace_android_dump dump = {.records = records, .count = record_count, .stacks = &stacks,
-                                           .scenario = &scenario, .thread_name = unnamed, .pid = pid};
+    struct sim_btrace_android_dump dump = {.records = records,
+                                           .count = record_count,
+                                           .stacks = &stacks,
+                                           .scenario = &scenario,
+                                           .thread_name = unnamed,
+                                           .pid = pid};
     assert_int_equal(sim_btrace_android_build(&dump, &tracks), STROBE_OK);
 }
 
@@ -205,7 +209,10 @@ struct driver {
 static struct driver *d;
 
 static struct sim_method driven_methods[] = {
-    {.name = "A", .managed = true}, {.name = "B", .managed = true}, {.name = "native"}, {.name = "inner"},
+    {.name = "A", .managed = true},
+    {.name = "B", .managed = true},
+    {.name = "native"},
+    {.name = "inner"},
 };
 static struct sim_lock driven_locks[] = {{"lock", SIM_LOCK_MONITOR}, {"other", SIM_LOCK_MONITOR}};
 static struct sim_op driven_ops[] = {{.kind = SIM_OP_COMPUTE}, {.kind = SIM_OP_WAIT, .object = 0, .other = 0}};
@@ -216,8 +223,13 @@ static int start_driver(void **state)
     no_records(NULL);
     d = calloc(1, sizeof *d);
     assert_non_null(d);
-    d->scenario = (struct sim_scenario){.methods = driven_methods, .method_count = 4, .locks = driven_locks,
-                                        .lock_count = 2, .cond_count = 1, .ops = driven_ops, .op_count = 2};
+    d->scenario = (struct sim_scenario){.methods = driven_methods,
+                                        .method_count = 4,
+                                        .locks = driven_locks,
+                                        .lock_count = 2,
+                                        .cond_count = 1,
+                                        .ops = driven_ops,
+                                        .op_count = 2};
     struct sim_kernel_options options = {.seed = 1, .cores = 4, .limit_ns = UINT64_MAX};
     d->run.scenario = &d->scenario;
     d->run.kernel = sim_kernel_open(&options, NULL);
@@ -672,11 +684,13 @@ static void native_mutexes_files_and_sleeps_have_no_hook(void **state)
 static void a_hook_costs_what_its_parts_cost(void **state)
 {
     (void)state;
-    struct sim_costs costs = {.hook = 1, .clock = 10, .thread_clock = 100, .usage = 1000, .sample = 10000,
-                              .frame = 100000};
-    play(&p, "scenario costs \"costs\"\nduration 1s\nmonitor m\nimage base managed {\n"
-             "method Leaf.run { alloc 16; alloc 16; synchronized m { } }\nmethod Main.run { call Leaf.run }\n}\n"
-             "thread main main run Main.run\n", sim_policy_btrace_android(), &costs);
+    struct sim_costs costs = {
+        .hook = 1, .clock = 10, .thread_clock = 100, .usage = 1000, .sample = 10000, .frame = 100000};
+    play(&p,
+         "scenario costs \"costs\"\nduration 1s\nmonitor m\nimage base managed {\n"
+         "method Leaf.run { alloc 16; alloc 16; synchronized m { } }\nmethod Main.run { call Leaf.run }\n}\n"
+         "thread main main run Main.run\n",
+         sim_policy_btrace_android(), &costs);
     uint64_t sampled = 10000 + 2 * 100000 + 1000 + 100, passed_over = 1 + 10;
     uint64_t monitor = 1 + 10 + 100 + 10 + 1;
     assert_int_equal(p.run.threads[0]->tracer_ns, sampled + 2 * passed_over + monitor);
@@ -685,9 +699,10 @@ static void a_hook_costs_what_its_parts_cost(void **state)
 static void the_oldest_records_are_overwritten(void **state)
 {
     (void)state;
-    play(&p, "scenario ring \"ring\"\nduration 100ms\n"
-             "image base managed { method Main.run { forever { compute 2ms; alloc 16 } } }\n"
-             "thread main main run Main.run\n",
+    play(&p,
+         "scenario ring \"ring\"\nduration 100ms\n"
+         "image base managed { method Main.run { forever { compute 2ms; alloc 16 } } }\n"
+         "thread main main run Main.run\n",
          sim_btrace_android_open(10), NULL);
     assert_int_equal(p.claims.samples, 49);
     assert_int_equal(p.claims.lost, 39);
@@ -705,8 +720,8 @@ static void records_take_76_bytes_and_8_for_each_frame(void **state)
 }
 
 #define BY_HAND(test) cmocka_unit_test_setup_teardown(test, no_records, drop_records)
-#define DRIVEN(test) cmocka_unit_test_setup_teardown(test, start_driver, stop_driver)
-#define PLAYED(test) cmocka_unit_test_setup_teardown(test, NULL, end_played)
+#define DRIVEN(test)  cmocka_unit_test_setup_teardown(test, start_driver, stop_driver)
+#define PLAYED(test)  cmocka_unit_test_setup_teardown(test, NULL, end_played)
 
 int main(void)
 {

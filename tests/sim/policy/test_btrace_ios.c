@@ -81,8 +81,12 @@ static void build(void)
 {
     static struct sim_method methods[] = {{.name = "A"}, {.name = "B"}, {.name = "C"}, {.name = "D"}};
     static const struct sim_scenario scenario = {.methods = methods, .method_count = 4};
-    struct sim_btrace_ios_dump dump = {.rows = rows, .count = row_count, .stacks = &store.stacks, .scenario = &scenario,
-                                       .method_at = method_at, .thread_name = unnamed};
+    struct sim_btrace_ios_dump dump = {.rows = rows,
+                                       .count = row_count,
+                                       .stacks = &store.stacks,
+                                       .scenario = &scenario,
+                                       .method_at = method_at,
+                                       .thread_name = unnamed};
     assert_int_equal(sim_btrace_ios_build(&dump, &tracks), STROBE_OK);
     row_count = 0;
 }
@@ -341,8 +345,9 @@ static void s8_the_time_of_a_pass_adds_to_the_period(void **state)
 {
     (void)state;
     struct sim_costs costs = {.look = 50000};
-    play(&p, "scenario pass \"pass\"\nduration 1s\ncores 4\nimage app { method Main.run { sleep 20us; compute 1s }\n"
-             "method Idle.run { sleep 2s } }\nthread main main run Main.run\nthread idle x99 run Idle.run\n",
+    play(&p,
+         "scenario pass \"pass\"\nduration 1s\ncores 4\nimage app { method Main.run { sleep 20us; compute 1s }\n"
+         "method Idle.run { sleep 2s } }\nthread main main run Main.run\nthread idle x99 run Idle.run\n",
          sim_policy_btrace_ios(), &costs);
     assert_non_null(track_of(&p.claims, 1));
     assert_in_range(track_of(&p.claims, 1)->samples, 160, 170);
@@ -397,12 +402,14 @@ static void who_used_10_us_is_sampled_though_it_waits(void **state)
 static uint64_t samples_of_holder(const char *at)
 {
     char text[1024];
-    snprintf(text, sizeof text, "scenario lock \"lock\"\nduration 1s\ncores 4\nmutex m\nmutex spare\nimage app {\n"
-                                "method Hold.run { lock m { compute 9100us } }\n"
-                                "method Bystander.run { sleep %s; lock spare { compute 10us } }\n"
-                                "method Main.run { compute 1ms; lock m { compute 1ms } } }\n"
-                                "thread main main run Main.run\nthread holder run Hold.run\n"
-                                "thread bystander run Bystander.run\n", at);
+    snprintf(text, sizeof text,
+             "scenario lock \"lock\"\nduration 1s\ncores 4\nmutex m\nmutex spare\nimage app {\n"
+             "method Hold.run { lock m { compute 9100us } }\n"
+             "method Bystander.run { sleep %s; lock spare { compute 10us } }\n"
+             "method Main.run { compute 1ms; lock m { compute 1ms } } }\n"
+             "thread main main run Main.run\nthread holder run Hold.run\n"
+             "thread bystander run Bystander.run\n",
+             at);
     played(text);
     uint64_t samples = track_of(&p.claims, 2)->samples;
     played_close(&p);
@@ -435,9 +442,11 @@ static void a_hook_costs_what_its_parts_cost(void **state)
 {
     (void)state;
     struct sim_costs costs = {.hook = 1, .clock = 10, .thread_clock = 100, .sample = 1000, .frame_known = 10000};
-    play(&p, "scenario costs \"costs\"\nduration 100ms\ncores 4\nmutex m\nsemaphore s 1\nimage app {\n"
-             "method Leaf.run { lock m { }; clock; acquire s; sleep 5ms; clock }\n"
-             "method Main.run { call Leaf.run } }\nthread main main run Main.run\n", sim_policy_btrace_ios(), &costs);
+    play(&p,
+         "scenario costs \"costs\"\nduration 100ms\ncores 4\nmutex m\nsemaphore s 1\nimage app {\n"
+         "method Leaf.run { lock m { }; clock; acquire s; sleep 5ms; clock }\n"
+         "method Main.run { call Leaf.run } }\nthread main main run Main.run\n",
+         sim_policy_btrace_ios(), &costs);
     uint64_t sampled = 100 + 1000 + 2 * 10000, lock = 1 + 10 + 1 + 10, clock = 1 + 10;
     uint64_t all = p.run.threads[0]->tracer_ns;
     assert_in_range(all, lock + 2 * clock + sampled, lock + 2 * clock + 2 * sampled);
@@ -446,15 +455,16 @@ static void a_hook_costs_what_its_parts_cost(void **state)
 static void everything_stopped_goes_on(void **state)
 {
     (void)state;
-    play(&p, "scenario stops \"stops\"\nduration 1s\ncores 2\nimage app { method Work.run { compute 300ms } }\n"
-             "thread main main run Work.run\nthread other x3 run Work.run\n", sim_policy_btrace_ios(),
-         &sim_costs_default);
+    play(&p,
+         "scenario stops \"stops\"\nduration 1s\ncores 2\nimage app { method Work.run { compute 300ms } }\n"
+         "thread main main run Work.run\nthread other x3 run Work.run\n",
+         sim_policy_btrace_ios(), &sim_costs_default);
     assert_int_equal(p.run.end, SIM_END_DONE);
     assert_true(p.run.threads[0]->thread->held_ns > 0);
 }
 
 #define BY_HAND(test) cmocka_unit_test_setup_teardown(test, no_rows, drop_rows)
-#define PLAYED(test) cmocka_unit_test_setup_teardown(test, NULL, end_played)
+#define PLAYED(test)  cmocka_unit_test_setup_teardown(test, NULL, end_played)
 
 int main(void)
 {

@@ -18,8 +18,10 @@ static struct played p;
 static void play_text(const char *body)
 {
     char text[4096];
-    snprintf(text, sizeof text, "scenario s \"\"\nduration 400ms\ncores 2\nimage base.odex managed {\n"
-                                "method leaf { compute 1ms }\n%s", body);
+    snprintf(text, sizeof text,
+             "scenario s \"\"\nduration 400ms\ncores 2\nimage base.odex managed {\n"
+             "method leaf { compute 1ms }\n%s",
+             body);
     play(&p, text, sim_policy_btrace2(), NULL);
 }
 

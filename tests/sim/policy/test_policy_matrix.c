@@ -57,8 +57,8 @@ static void methods_get_probes_by_what_they_do_and_whose_they_are(void **state)
     assert_true(sim_instrument_open(&probes, s, &options));
     for (uint32_t i = 0; i < s->method_count; i++) {
         const char *name = s->methods[i].name;
-        bool probed = !strcmp(name, "calls") || !strcmp(name, "news") || !strcmp(name, "throws") ||
-                      !strcmp(name, "deep");
+        bool probed =
+            !strcmp(name, "calls") || !strcmp(name, "news") || !strcmp(name, "throws") || !strcmp(name, "deep");
         if (!!probes.id[i] != probed)
             fail_msg("%s has %sprobes", name, probed ? "no " : "");
     }
@@ -143,7 +143,10 @@ static void the_engines_reader_says_the_same_of_the_log(void **state)
     (void)state;
     play_text(app);
     uint64_t ms = 0, calls = 0;
-    struct sim_track_entries { uint64_t at[4096]; size_t count; } log = {.count = 0};
+    struct sim_track_entries {
+        uint64_t at[4096];
+        size_t count;
+    } log = {.count = 0};
     const struct sim_track *t = track_of(&p.claims, 1);
     uint32_t open[64], depth = 0;
     for (size_t i = 0; i < t->event_count; i++) {

@@ -28,7 +28,7 @@ static void managed_frames_and_what_they_wait_in_are_seen(void **state)
               "method a { call b; sleep 40ms; jni native; compute 50ms }\n}\nthread main main run a\n");
     assert_true(time_in(&p.claims, 1, "b") >= 20 * MS && time_in(&p.claims, 1, "b") <= 45 * MS);
     assert_true(time_in(&p.claims, 1, "[sleep]") >= 25 * MS);
-    assert_true(time_in(&p.claims, 1, "native") >= 10 * MS);   /* called from managed code, and so a method there */
+    assert_true(time_in(&p.claims, 1, "native") >= 10 * MS); /* called from managed code, and so a method there */
     played_close(&p);
 }
 

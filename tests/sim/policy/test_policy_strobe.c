@@ -52,8 +52,7 @@ static size_t read_file(const char *path, char **out)
 static void play_into(const char *folder, uint64_t seed, enum sim_schedule schedule)
 {
     char why[512] = "";
-    struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = sim_costs_default,
-                                      .replace = true};
+    struct sim_run_options options = {.seed = seed, .schedule = schedule, .costs = sim_costs_default, .replace = true};
     play_as(&p, everything(""), sim_policy_strobe(), &options);
     check_promises(seed);
     if (p.tracer->save(p.tracer, &p.run, folder, why, sizeof why) != STROBE_OK)
@@ -103,8 +102,8 @@ static void promises_hold_whatever_the_schedule(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
-        struct sim_run_options options = {.seed = seed, .schedule = seed % 3 ? SIM_ADVERSARIAL : SIM_FAIR,
-                                          .costs = sim_costs_default};
+        struct sim_run_options options = {
+            .seed = seed, .schedule = seed % 3 ? SIM_ADVERSARIAL : SIM_FAIR, .costs = sim_costs_default};
         play_as(&p, everything(""), sim_policy_strobe(), &options);
         check_promises(seed);
         played_close(&p);
@@ -116,8 +115,9 @@ static void promises_hold_in_the_smallest_tables(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct sim_run_options options = {.seed = seed, .schedule = SIM_ADVERSARIAL, .costs = sim_costs_default};
-        play_as(&p, everything("config ring_slots 64\nconfig ring_subs 2\nconfig stack_nodes 16\n"
-                               "config threads_max 3\n"),
+        play_as(&p,
+                everything("config ring_slots 64\nconfig ring_subs 2\nconfig stack_nodes 16\n"
+                           "config threads_max 3\n"),
                 sim_policy_strobe(), &options);
         check_promises(seed);
         assert_true(p.claims.lost > 0);
@@ -160,13 +160,12 @@ static void an_engine_that_costs_nothing_changes_nothing(void **state)
 {
     (void)state;
     enum { TRACKS = 64 };
-    static const char app[] =
-        "scenario s \"\"\nduration 60ms\ncores 8\nmutex m\nqueue q\nimage a.so {\n"
-        "method leaf { compute exp(30us); alloc 10..90 }\n"
-        "method mid { repeat 1..5 { call leaf }; lock m { compute 5us } }\n"
-        "method msg { call mid; post msg to q after 1ms }\nmethod ui { post msg to q; loop q }\n"
-        "method work { forever { call mid; read 10 takes exp(100us) } }\n}\n"
-        "thread main main run ui\nthread w x4 run work\n";
+    static const char app[] = "scenario s \"\"\nduration 60ms\ncores 8\nmutex m\nqueue q\nimage a.so {\n"
+                              "method leaf { compute exp(30us); alloc 10..90 }\n"
+                              "method mid { repeat 1..5 { call leaf }; lock m { compute 5us } }\n"
+                              "method msg { call mid; post msg to q after 1ms }\nmethod ui { post msg to q; loop q }\n"
+                              "method work { forever { call mid; read 10 takes exp(100us) } }\n}\n"
+                              "thread main main run ui\nthread w x4 run work\n";
     char *alone[TRACKS];
     struct sim_run_options options = {.seed = 9};
     play_as(&p, app, NULL, &options);
@@ -213,8 +212,14 @@ static void what_the_engine_does_is_charged(void **state)
 static void each_thread_that_is_recorded_is_charged_its_begin_its_end_and_its_clock(void **state)
 {
     (void)state;
-    static const struct { double attach, detach, clock_start, clock_end; uint64_t least_ns; } cases[] = {
-        {0, 0, 0, 0, 0}, {50e3, 0, 0, 0, 5 * 50000}, {0, 20e3, 0, 0, 5 * 20000}, {0, 0, 30e3, 0, 5 * 30000},
+    static const struct {
+        double attach, detach, clock_start, clock_end;
+        uint64_t least_ns;
+    } cases[] = {
+        {0, 0, 0, 0, 0},
+        {50e3, 0, 0, 0, 5 * 50000},
+        {0, 20e3, 0, 0, 5 * 20000},
+        {0, 0, 30e3, 0, 5 * 30000},
         {0, 0, 0, 10e3, 4 * 10000},
     };
     uint64_t nothing_ns = 0;
@@ -272,8 +277,10 @@ static void a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer(void **
 static uint64_t charged_for_sleeps(const char *sleep, const struct sim_costs *costs)
 {
     char app[256];
-    snprintf(app, sizeof app, "scenario s \"\"\nduration 300ms\ncores 2\nimage a.so {\n"
-             "method f { compute 2ms; repeat 40 { compute 100us; sleep %s } }\n}\nthread main main run f\n", sleep);
+    snprintf(app, sizeof app,
+             "scenario s \"\"\nduration 300ms\ncores 2\nimage a.so {\n"
+             "method f { compute 2ms; repeat 40 { compute 100us; sleep %s } }\n}\nthread main main run f\n",
+             sleep);
     return tracer_ns_of(app, costs);
 }
 
@@ -294,8 +301,12 @@ static void a_wait_is_charged_by_its_length(void **state)
 static void the_hooks_of_a_wait_are_charged_once(void **state)
 {
     (void)state;
-    struct sim_costs costs = {.wait_record = {{9000, 9000, 9000, 9000, 9000}}, .hook = 300, .scope = 200, .clock = 30,
-                              .sample = 500, .frame = 10};
+    struct sim_costs costs = {.wait_record = {{9000, 9000, 9000, 9000, 9000}},
+                              .hook = 300,
+                              .scope = 200,
+                              .clock = 30,
+                              .sample = 500,
+                              .frame = 10};
     uint64_t sampler_ns = 30 * 1000, all_ns = charged_for_sleeps("1ms", &costs);
     assert_in_range(all_ns, 40 * 9000, 40 * 9000 + sampler_ns);
 }

@@ -92,9 +92,15 @@ static void play_probed(const char *body, uint64_t cost_ns)
     char text[2048];
     struct sim_tracer *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    *t = (struct sim_tracer){.start = begin, .method_in = in, .method_out = out, .method_throw = throws,
-                             .message_begin = message_begin, .message_end = message_end, .claims = claim_nothing,
-                             .close = free_tracer, .policy = "heard"};
+    *t = (struct sim_tracer){.start = begin,
+                             .method_in = in,
+                             .method_out = out,
+                             .method_throw = throws,
+                             .message_begin = message_begin,
+                             .message_end = message_end,
+                             .claims = claim_nothing,
+                             .close = free_tracer,
+                             .policy = "heard"};
     charge_ns = cost_ns;
     snprintf(text, sizeof text, "scenario s \"\"\nduration 1ms\ncores 1\n%s", body);
     play(&p, text, t, NULL);

@@ -50,7 +50,7 @@ static uint64_t on_a_grid(const struct sim_track *t, uint64_t *hooks)
 {
     uint64_t due_ns = 0, taken = 0;
     *hooks = 0;
-    for (size_t i = 0; i + 2 < t->event_count; i++) {   /* the last two end with the run */
+    for (size_t i = 0; i + 2 < t->event_count; i++) { /* the last two end with the run */
         if (t->events[i].name != SIM_CALL_END)
             continue;
         uint64_t now = t->events[i].time_ns;
@@ -83,7 +83,7 @@ static void sampler_and_hooks_share_one_interval_S1(void **state)
     const struct strobe_reader *r = capture("s_01_dense_hooks");
     const struct strobe_tally *t = r->threads[0].kind;
     uint64_t sampler = t[STROBE_KIND_ASYNC].sampled + t[STROBE_KIND_CPU].sampled;
-    assert_in_range(sampler + t[STROBE_KIND_ALLOC].sampled, 975, 1010);   /* a new period loses half of one in 32 */
+    assert_in_range(sampler + t[STROBE_KIND_ALLOC].sampled, 975, 1010); /* a new period loses half of one in 32 */
     assert_int_equal(t[STROBE_KIND_ALLOC].requests, p.run.truth.tracks[0].totals.allocations);
     assert_int_equal(t[STROBE_KIND_ALLOC].sampled + t[STROBE_KIND_ALLOC].gated, t[STROBE_KIND_ALLOC].requests);
 }
@@ -317,7 +317,7 @@ static void btrace_shows_the_allocation_S6(void **state)
         struct sim_btrace_ios_options options = {.memory_interval = 1, .memory_period_ns = i ? 0 : MS};
         play_called(&p, "s_06_hook_bias", sim_btrace_ios_open(&options),
                     &(struct sim_run_options){.seed = 7, .costs = punctual_costs()});
-            assert_true(share(&p.claims, "leaf") < most[i]);
+        assert_true(share(&p.claims, "leaf") < most[i]);
         if (i == 0)
             played_close(&p);
     }
@@ -351,7 +351,7 @@ static void passes_over_5000_threads_keep_to_the_grid_and_their_lag_is_counted_S
     assert_int_equal(p.run.truth.track_count, 5001);
     assert_in_range(passes + strobe_load_relaxed(&h->async_late_passes), 399, 401);
     assert_true(sim_cpu_ns(p.tracer->sampler) / passes < MS / 4);
-    assert_true(lag_ns >= passes * US / 2);   /* the time of a switch to the sampler, as a rule */
+    assert_true(lag_ns >= passes * US / 2); /* the time of a switch to the sampler, as a rule */
     assert_true(track_of(&p.claims, MAIN)->samples >= 390);
 }
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#define US UINT64_C(1000)
-#define MS UINT64_C(1000000)
+#define US     UINT64_C(1000)
+#define MS     UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 
 enum { MAIN = 1 };
@@ -90,8 +90,9 @@ static struct strobe_timeline_stats timeline_of(const struct strobe_reader *r)
     sim_tracks_open(&tracks);
     assert_int_equal(strobe_function_tree_open(&r->session.stacks, (struct strobe_resolver){no_names, NULL}, &tree),
                      STROBE_OK);
-    assert_int_equal(strobe_timeline_build(r, tree, &(struct strobe_timeline_options){0}, sim_tracks_sink(&tracks, 0),
-                                           &stats), STROBE_OK);
+    assert_int_equal(
+        strobe_timeline_build(r, tree, &(struct strobe_timeline_options){0}, sim_tracks_sink(&tracks, 0), &stats),
+        STROBE_OK);
     strobe_function_tree_close(tree);
     sim_tracks_close(&tracks);
     return stats;
@@ -110,7 +111,7 @@ static void equal_messages_are_as_many_slices_each_within_its_own_S50(void **sta
         assert_true(call(&p.claims, MAIN, "message", i, &claimed) && call(&p.run.truth, MAIN, "message", i, &true_one));
         assert_true(claimed.begin_ns >= true_one.begin_ns);
         assert_true(claimed.begin_ns <= true_one.end_ns &&
-                    claimed.end_ns <= true_one.end_ns + 2 * (MS + MS / 8));   /* a new period begins anew */
+                    claimed.end_ns <= true_one.end_ns + 2 * (MS + MS / 8)); /* a new period begins anew */
     }
 }
 
@@ -141,7 +142,7 @@ static void without_hooks_the_time_between_is_labelled_S51(void **state)
 {
     (void)state;
     const struct strobe_reader *r = capture_free("s_51_long_gap", sim_policy_async(MS));
-    assert_int_equal(timeline_of(r).offs, calls_of(&p.run.truth, MAIN, "tick"));   /* and after the last */
+    assert_int_equal(timeline_of(r).offs, calls_of(&p.run.truth, MAIN, "tick")); /* and after the last */
 }
 
 static void btrace_makes_one_slice_of_all_S51(void **state)
@@ -219,8 +220,8 @@ static void the_switches_of_a_wait_are_counted_in_it_and_none_after_S54(void **s
         waits += waited;
     }
     uint32_t calls = calls_of(&p.run.truth, MAIN, "[cond wait]");
-    assert_in_range(waits, calls - 1, calls);   /* the run may end in one */
-    uint64_t all = truth->totals.voluntary_switches;   /* of which the last may come after the last record */
+    assert_in_range(waits, calls - 1, calls);        /* the run may end in one */
+    uint64_t all = truth->totals.voluntary_switches; /* of which the last may come after the last record */
     assert_in_range(track_of(&p.claims, MAIN)->totals.voluntary_switches, all - 1, all);
 }
 
@@ -232,7 +233,7 @@ static void cpu_time_ahead_of_the_clock_is_held_back_and_counted_S55(void **stat
     (void)state;
     const struct strobe_reader *r = capture_free("s_55_cpu_beyond_wall", sim_policy_strobe());
     assert_int_equal(sim_fault_counts(p.run.faults)[SIM_FAULT_CLOCK_BACK], 40);
-    assert_true(timeline_of(r).cpu_clamped > 0);   /* steps within merged samples are not met */
+    assert_true(timeline_of(r).cpu_clamped > 0); /* steps within merged samples are not met */
     assert_int_equal(p.claims.track_count, 2);
     for (size_t i = 0; i < 2; i++) {
         const struct sim_track *c = &p.claims.tracks[i];
@@ -309,7 +310,7 @@ static void functions_of_one_name_stay_different_ones_S59(void **state)
     const char *name = p.scenario->methods[0].name;
     uint32_t calls = calls_of(&p.run.truth, MAIN, name);
     assert_true(calls > 400);
-    assert_in_range(calls_of(&p.claims, MAIN, name), calls * 19 / 20, calls);   /* of 2 ms: few may be missed */
+    assert_in_range(calls_of(&p.claims, MAIN, name), calls * 19 / 20, calls); /* of 2 ms: few may be missed */
 }
 
 static void btrace_takes_functions_of_one_name_for_one_S59(void **state)

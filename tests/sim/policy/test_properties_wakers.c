@@ -56,17 +56,19 @@ static const struct sim_wait *true_wait(const struct sim_track *truth, const str
 }
 
 /* Waits with a waker, of all threads: in truth, where they lasted 100 us; claimed as in truth; claimed otherwise. */
-struct wakers { uint32_t in_truth, right, wrong; };
+struct wakers {
+    uint32_t in_truth, right, wrong;
+};
 
 static void hold_against(const struct sim_track *truth, const struct sim_track *claim, struct wakers *out)
 {
     size_t from = 0;
     for (size_t i = 0; i < truth->wait_count; i++)
-        out->in_truth += truth->waits[i].waker != SIM_NOBODY &&
-                         truth->waits[i].end_ns - truth->waits[i].begin_ns >= 100 * US;
+        out->in_truth +=
+            truth->waits[i].waker != SIM_NOBODY && truth->waits[i].end_ns - truth->waits[i].begin_ns >= 100 * US;
     for (size_t i = 0; claim && i < claim->wait_count; i++) {
         const struct sim_wait *c = &claim->waits[i], *t = true_wait(truth, c, &from);
-        if (c->waker == SIM_NOBODY || !t)   /* one who found the lock taken, and got it without blocking */
+        if (c->waker == SIM_NOBODY || !t) /* one who found the lock taken, and got it without blocking */
             continue;
         bool same = t && t->waker != SIM_NOBODY && (!c->what || t->what == c->what) &&
                     tid_of(&p.run.truth, t->waker) == tid_of(&p.claims, c->waker);
@@ -227,11 +229,13 @@ static bool called_within(const struct sim_track *t, const char *name, uint64_t 
 
 enum { POKER = 3 };
 
-struct nested { uint32_t right, none, wrong, nobody; };
+struct nested {
+    uint32_t right, none, wrong, nobody;
+};
 
 static struct sim_tracer *with_outer_waits(struct sim_tracer *tracer)
 {
-    enum { OUTER = 1 };   /* among the locks of the scenario */
+    enum { OUTER = 1 }; /* among the locks of the scenario */
     return with_outer_calls(tracer, STROBE_KIND_MONITOR, sim_what(SIM_WHAT_LOCK, OUTER));
 }
 

@@ -8,11 +8,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 /* A result of one method, as far as bias looks at it. */
 static void add(struct sim_bias *b, const char *name, double true_self, double error)
@@ -130,7 +130,7 @@ static void chance_shows_in_one_of_twenty_and_bias_in_all(void **state)
     for (int i = 0; i < METHODS; i++) {
         snprintf(name, sizeof name, "method %d", i);
         for (int k = 0; k < SEEDS; k++) {
-            double error = sim_random_unit(&random) + sim_random_unit(&random) - 1;   /* deviation 0.41 */
+            double error = sim_random_unit(&random) + sim_random_unit(&random) - 1; /* deviation 0.41 */
             add(&fair, name, 0.5, error / 100);
             add(&bent, name, 0.5, (error + 0.2) / 100);
         }
@@ -152,9 +152,12 @@ static void chance_shows_in_one_of_twenty_and_bias_in_all(void **state)
 static void students_points_are_those_of_the_tables(void **state)
 {
     (void)state;
-    static const struct { size_t count; double t; } known[] = {
-        {2, 12.706}, {3, 4.303}, {11, 2.228}, {21, 2.086}, {22, 2.080}, {26, 2.060}, {31, 2.042}, {61, 2.000},
-        {121, 1.980}, {1000000, 1.960},
+    static const struct {
+        size_t count;
+        double t;
+    } known[] = {
+        {2, 12.706}, {3, 4.303},  {11, 2.228}, {21, 2.086},  {22, 2.080},
+        {26, 2.060}, {31, 2.042}, {61, 2.000}, {121, 1.980}, {1000000, 1.960},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         assert_true(fabs(sim_student_t(known[i].count) - known[i].t) < 6e-4);

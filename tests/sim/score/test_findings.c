@@ -21,7 +21,7 @@
 static struct played p;
 static struct strobe_findings truth, found;
 static struct strobe_watch_options options;
-static uint64_t origin_ns;       /* when the capture's times begin */
+static uint64_t origin_ns; /* when the capture's times begin */
 
 static void play_fixture(const char *name, struct sim_tracer *tracer)
 {

@@ -8,11 +8,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static struct sim_result make(const char *scenario, const char *policy, uint64_t seed, const char *claim)
 {
@@ -44,7 +44,7 @@ static char *line_of(const struct sim_result *r, size_t most)
     assert_non_null(out);
     sim_result_print_line(r, most, out);
     fclose(out);
-    char *kept = strdup(text);   /* gcc 12 takes what the stream has made for a local's */
+    char *kept = strdup(text); /* gcc 12 takes what the stream has made for a local's */
     assert_non_null(kept);
     free(text);
     return kept;
@@ -95,8 +95,8 @@ static void what_is_promised_stands_in_the_object(void **state)
 {
     (void)state;
     struct sim_result r = make("s", "p", 7, "0 A 12 B 40 . 70 . 100 !");
-    static const char *const promised[] = {"agreement", "agreement_resolved", "overhead", "waker_precision",
-                                           "waker_recall", "false_merges", "lost", "bytes"};
+    static const char *const promised[] = {"agreement",    "agreement_resolved", "overhead", "waker_precision",
+                                           "waker_recall", "false_merges",       "lost",     "bytes"};
     char *text = line_of(&r, 0), member[64];
     for (size_t i = 0; i < sizeof promised / sizeof promised[0]; i++) {
         double value;
@@ -126,7 +126,9 @@ static char *edited(const char *line, const char *from, const char *to)
 static void a_damaged_line_is_refused_with_its_column(void **state)
 {
     (void)state;
-    static const struct { const char *from, *to, *why; } damage[] = {
+    static const struct {
+        const char *from, *to, *why;
+    } damage[] = {
         {"{", "[", "column 1: expected '{'"},
         {"\"seed\": 7", "\"seed\": -7", "a whole number"},
         {"\"seed\": 7", "\"seed\": 07", "a whole number"},
@@ -244,8 +246,10 @@ static void a_page_needs_nothing_else_and_shows_each_policy_and_thread(void **st
     assert_true(file >= 0);
     close(file);
     struct sim_result results[] = {
-        make("first", "strobe", 1, "0 A 12 B 40 . 70 . 100 !"), make("first", "a<b>&c", 1, "0 A 40 . 100 !"),
-        make("first", "strobe", 2, "0 A 15 B 40 . 70 . 100 !"), make("second", "strobe", 1, "0 A 40 . 100 !"),
+        make("first", "strobe", 1, "0 A 12 B 40 . 70 . 100 !"),
+        make("first", "a<b>&c", 1, "0 A 40 . 100 !"),
+        make("first", "strobe", 2, "0 A 15 B 40 . 70 . 100 !"),
+        make("second", "strobe", 1, "0 A 40 . 100 !"),
     };
     char *text = page_of(results, 4, path), *again = page_of(results, 4, path);
     assert_string_equal(text, again);

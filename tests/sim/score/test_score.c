@@ -9,10 +9,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
+#include <cmocka.h>
 
-struct pair { struct sim_tracks truth, claim; struct sim_score score; };
+struct pair {
+    struct sim_tracks truth, claim;
+    struct sim_score score;
+};
 
 static struct pair *open_pair(struct pair *p)
 {
@@ -81,8 +84,8 @@ static void paths_agree_while_they_are_equal_from_root_to_top(void **state)
     (void)state;
     struct pair p;
     /* B is shown 5 late, and C in place of D: 10..15 and 40..50 disagree. */
-    const struct sim_score *s = score(told(&p, "0 A 10 B 30 . 40 C 50 . 100 . 100 !",
-                                           "0 A 15 B 30 . 40 D 50 . 100 . 100 !"), 1);
+    const struct sim_score *s =
+        score(told(&p, "0 A 10 B 30 . 40 C 50 . 100 . 100 !", "0 A 15 B 30 . 40 D 50 . 100 . 100 !"), 1);
     assert_int_equal(s->agree_ns, 85);
     assert_true(s->agreement == 0.85);
     close_pair(&p);
@@ -209,8 +212,8 @@ static void a_folded_call_keeps_its_place(void **state)
     (void)state;
     struct pair p;
     /* b is folded on the claim's side; what it seems to call is no call of A. */
-    const struct sim_score *s = score(told(&p, "0 A 10 b 12 . 20 C 40 . 100 . 100 !",
-                                           "0 A 10 b 20 C 40 . 40 . 100 . 100 !"), 5);
+    const struct sim_score *s =
+        score(told(&p, "0 A 10 b 12 . 20 C 40 . 100 . 100 !", "0 A 10 b 20 C 40 . 40 . 100 . 100 !"), 5);
     assert_int_equal(s->resolved_ns, 100 - 20);
     close_pair(&p);
 }
@@ -331,7 +334,7 @@ static void self_time_is_the_innermost_calls_and_total_counts_recursion_once(voi
     assert_int_equal(b->true_self_ns, 10 + 20);
     assert_int_equal(b->true_total_ns, 60);
     assert_int_equal(a->claimed_self_ns, 20 + 30 + 30);
-    assert_int_equal(b->claimed_self_ns, 10);      /* 50..60; then a gap has the time */
+    assert_int_equal(b->claimed_self_ns, 10); /* 50..60; then a gap has the time */
     assert_int_equal(b->claimed_total_ns, 50);
     close_pair(&p);
 }
@@ -347,7 +350,7 @@ static void the_largest_error_comes_first_and_what_nobody_called_is_left_out(voi
     const struct sim_score *s = score(&p, 5);
     assert_int_equal(s->method_count, 3);
     assert_string_equal(p.truth.names.texts[s->methods[0].name], "C");
-    assert_string_equal(p.truth.names.texts[s->methods[1].name], "A");   /* as wrong as B, but named before it */
+    assert_string_equal(p.truth.names.texts[s->methods[1].name], "A"); /* as wrong as B, but named before it */
     close_pair(&p);
 }
 
@@ -393,7 +396,7 @@ static void blocked_time_counts_calls_that_blocked_and_nested_ones_once(void **s
     const struct sim_score *s = ended(&p);
     assert_int_equal(s->true_blocked_ns, 100);
     assert_int_equal(s->claimed_blocked_ns, 95);
-    assert_int_equal(s->blocked_wrong_ns, 15);      /* 10 too few on one thread, 5 too many on the other */
+    assert_int_equal(s->blocked_wrong_ns, 15); /* 10 too few on one thread, 5 too many on the other */
     assert_true(s->blocked_error == 0.15);
     close_pair(&p);
 }
@@ -420,12 +423,12 @@ static void a_waker_is_right_when_it_ended_a_wait_that_overlaps(void **state)
     two_threads(&p);
     add_wait(&p.truth, 0, 100, 200, true, 1, 190);
     add_wait(&p.truth, 0, 300, 400, true, 1, 390);
-    add_wait(&p.truth, 0, 500, 505, true, 1, 505);     /* too short to be asked for */
-    add_wait(&p.truth, 0, 600, 700, true, 1, 690);     /* not claimed */
-    add_wait(&p.claim, 0, 110, 201, true, 1, 190);     /* right */
-    add_wait(&p.claim, 0, 300, 400, true, 2, 390);     /* somebody else */
-    add_wait(&p.claim, 0, 499, 506, true, 1, 505);     /* right, though short */
-    add_wait(&p.claim, 0, 800, 900, true, 1, 890);     /* there was no wait */
+    add_wait(&p.truth, 0, 500, 505, true, 1, 505); /* too short to be asked for */
+    add_wait(&p.truth, 0, 600, 700, true, 1, 690); /* not claimed */
+    add_wait(&p.claim, 0, 110, 201, true, 1, 190); /* right */
+    add_wait(&p.claim, 0, 300, 400, true, 2, 390); /* somebody else */
+    add_wait(&p.claim, 0, 499, 506, true, 1, 505); /* right, though short */
+    add_wait(&p.claim, 0, 800, 900, true, 1, 890); /* there was no wait */
     const struct sim_score *s = ended(&p);
     assert_int_equal(s->true_wakers, 3);
     assert_int_equal(s->found_wakers, 1);
@@ -456,11 +459,11 @@ static void a_claimed_wait_within_another_is_a_part_of_it_unless_it_is_a_true_on
     sim_track_wait(&p.truth, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 150});
     sim_track_wait(&p.truth, 0, &(struct sim_wait){300, 400, STROBE_KIND_COND, true, 1, 1, 350});
     add_wait(&p.truth, 0, 360, 400, true, 1, 390);
-    add_wait(&p.claim, 0, 160, 200, true, 2, 190);     /* the truth has no such wait */
+    add_wait(&p.claim, 0, 160, 200, true, 2, 190); /* the truth has no such wait */
     sim_track_wait(&p.claim, 0, &(struct sim_wait){100, 200, STROBE_KIND_COND, true, 1, 1, 150});
-    add_wait(&p.claim, 0, 360, 399, true, 2, 390);     /* it has this one, ended by another */
+    add_wait(&p.claim, 0, 360, 399, true, 2, 390); /* it has this one, ended by another */
     sim_track_wait(&p.claim, 0, &(struct sim_wait){300, 400, STROBE_KIND_COND, true, 1, 1, 350});
-    add_wait(&p.claim, 0, 500, 600, true, 2, 590);     /* none, and within no other */
+    add_wait(&p.claim, 0, 500, 600, true, 2, 590); /* none, and within no other */
     const struct sim_score *s = ended(&p);
     assert_int_equal(s->right_wakers, 2);
     assert_int_equal(s->claimed_wakers, 4);
@@ -486,11 +489,11 @@ static void totals_are_compared_where_the_claim_knows_them(void **state)
     (void)state;
     struct pair p;
     two_threads(&p);
-    p.truth.tracks[0].totals = (struct sim_totals){.cpu_ns = 100, .allocations = 10, .alloc_bytes = 1000,
-                                                   .voluntary_switches = 3, .involuntary_switches = 1};
+    p.truth.tracks[0].totals = (struct sim_totals){
+        .cpu_ns = 100, .allocations = 10, .alloc_bytes = 1000, .voluntary_switches = 3, .involuntary_switches = 1};
     p.truth.tracks[1].totals = (struct sim_totals){.cpu_ns = 300};
-    p.claim.tracks[0].totals = (struct sim_totals){.cpu_ns = 90, .allocations = 10, .alloc_bytes = 900,
-                                                   .voluntary_switches = 3};
+    p.claim.tracks[0].totals =
+        (struct sim_totals){.cpu_ns = 90, .allocations = 10, .alloc_bytes = 900, .voluntary_switches = 3};
     p.claim.tracks[0].known_cpu = p.claim.tracks[0].known_alloc = p.claim.tracks[0].known_switches = true;
     p.claim.tracks[1].totals.cpu_ns = 1;
     const struct sim_score *s = ended(&p);

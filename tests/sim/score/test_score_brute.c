@@ -6,15 +6,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 enum { NAMES = 4, STEPS = 60, DEPTH = 5, THREADS = 3 };
 static const char *const method[NAMES] = {"a", "b", "c", "d"};
 
-struct dice { struct sim_random random; };
+struct dice {
+    struct sim_random random;
+};
 
 static uint32_t roll(struct dice *d, uint32_t sides)
 {
@@ -22,13 +24,17 @@ static uint32_t roll(struct dice *d, uint32_t sides)
 }
 
 /* A blocking call that begins; the time of its end is only known then. */
-struct pending { uint64_t begin_ns; bool is_wait; };
+struct pending {
+    uint64_t begin_ns;
+    bool is_wait;
+};
 
 static void end_call(struct sim_tracks *t, uint32_t track, struct dice *d, uint64_t now_ns, struct pending p)
 {
     if (p.is_wait) {
-        struct sim_wait w = {p.begin_ns, now_ns, roll(d, 2) ? STROBE_KIND_MUTEX : STROBE_KIND_COND, roll(d, 3) > 0, 1,
-                             (int32_t)roll(d, THREADS + 1) - 1, now_ns};
+        struct sim_wait w = {p.begin_ns,     now_ns, roll(d, 2) ? STROBE_KIND_MUTEX : STROBE_KIND_COND,
+                             roll(d, 3) > 0, 1,      (int32_t)roll(d, THREADS + 1) - 1,
+                             now_ns};
         w.release_ns = p.begin_ns + (now_ns > p.begin_ns ? roll(d, (uint32_t)(now_ns - p.begin_ns)) : 0);
         sim_track_wait(t, track, &w);
     }
@@ -52,13 +58,11 @@ static void random_track(struct sim_tracks *t, struct dice *d, uint32_t tid, boo
         now_ns += roll(d, pace);
         switch (roll(d, 10)) {
         case 0:
-        case 1:
-            sim_track_message(t, track, now_ns, roll(d, 4) ? ++message : 0);
-            break;
-        case 2:
-            sim_track_core(t, track, now_ns, (int)roll(d, 3) - 1);
-            break;
-        case 3: case 4: case 5:
+        case 1: sim_track_message(t, track, now_ns, roll(d, 4) ? ++message : 0); break;
+        case 2: sim_track_core(t, track, now_ns, (int)roll(d, 3) - 1); break;
+        case 3:
+        case 4:
+        case 5:
             if (depth)
                 end_call(t, track, d, now_ns, open[--depth]);
             break;
@@ -67,8 +71,10 @@ static void random_track(struct sim_tracks *t, struct dice *d, uint32_t tid, boo
                 break;
             open[depth] = (struct pending){now_ns, !roll(d, 4)};
             uint32_t name = random_name(t, d, claimed);
-            sim_track_call(t, track, now_ns, name, !strcmp(t->names.texts[name], "[unseen]") ? SIM_CALL_GAP :
-                           open[depth].is_wait ? SIM_CALL_WAIT : SIM_CALL_METHOD);
+            sim_track_call(t, track, now_ns, name,
+                           !strcmp(t->names.texts[name], "[unseen]") ? SIM_CALL_GAP
+                           : open[depth].is_wait                     ? SIM_CALL_WAIT
+                                                                     : SIM_CALL_METHOD);
             depth++;
         }
     }
@@ -187,19 +193,21 @@ static bool same(const struct sim_score *a, const struct sim_score *b)
 static void print(const char *who, const struct sim_score *s)
 {
     print_message("%s: agree %llu resolved %llu running %llu of %llu calls %llu/%llu %llu/%llu merges %llu splits %llu "
-                  "blocked %llu %llu wakers %llu/%llu %llu/%llu\n", who, (unsigned long long)s->agree_ns,
-                  (unsigned long long)s->resolved_ns, (unsigned long long)s->running_agree_ns,
-                  (unsigned long long)s->running_ns, (unsigned long long)s->found_calls,
-                  (unsigned long long)s->true_calls, (unsigned long long)s->right_calls,
-                  (unsigned long long)s->claimed_calls, (unsigned long long)s->false_merges,
-                  (unsigned long long)s->false_splits, (unsigned long long)s->true_blocked_ns,
-                  (unsigned long long)s->claimed_blocked_ns, (unsigned long long)s->found_wakers,
-                  (unsigned long long)s->true_wakers, (unsigned long long)s->right_wakers,
-                  (unsigned long long)s->claimed_wakers);
+                  "blocked %llu %llu wakers %llu/%llu %llu/%llu\n",
+                  who, (unsigned long long)s->agree_ns, (unsigned long long)s->resolved_ns,
+                  (unsigned long long)s->running_agree_ns, (unsigned long long)s->running_ns,
+                  (unsigned long long)s->found_calls, (unsigned long long)s->true_calls,
+                  (unsigned long long)s->right_calls, (unsigned long long)s->claimed_calls,
+                  (unsigned long long)s->false_merges, (unsigned long long)s->false_splits,
+                  (unsigned long long)s->true_blocked_ns, (unsigned long long)s->claimed_blocked_ns,
+                  (unsigned long long)s->found_wakers, (unsigned long long)s->true_wakers,
+                  (unsigned long long)s->right_wakers, (unsigned long long)s->claimed_wakers);
 }
 
 /* How often anything at all was found of each kind: shows that the random pairs reach every sum. */
-struct reach { uint64_t agreed, folded, found, merges, splits, wakers, blocked; };
+struct reach {
+    uint64_t agreed, folded, found, merges, splits, wakers, blocked;
+};
 
 static void compare(uint64_t seed, struct reach *reach)
 {
@@ -240,8 +248,8 @@ static void the_sweep_says_what_a_look_at_every_instant_says(void **state)
         compare(seed, &reach);
     print_message("agreed %llu folded %llu found %llu merges %llu splits %llu wakers %llu blocked %llu\n",
                   (unsigned long long)reach.agreed, (unsigned long long)reach.folded, (unsigned long long)reach.found,
-                  (unsigned long long)reach.merges, (unsigned long long)reach.splits,
-                  (unsigned long long)reach.wakers, (unsigned long long)reach.blocked);
+                  (unsigned long long)reach.merges, (unsigned long long)reach.splits, (unsigned long long)reach.wakers,
+                  (unsigned long long)reach.blocked);
     assert_true(reach.agreed > OFTEN && reach.folded > OFTEN && reach.found > OFTEN && reach.merges > OFTEN &&
                 reach.splits > OFTEN && reach.wakers > OFTEN && reach.blocked > OFTEN);
 }

@@ -10,11 +10,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 /* The events of a track, as a story would tell them. */
 static void assert_events(const struct sim_tracks *t, uint32_t track, const char *expected)
@@ -109,8 +109,11 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
 {
     (void)ctx;
     (void)max;
-    *out = (struct strobe_symbol){.function = address == 1 ? "f" : "g", .image = "", .file = "",
-                                  .function_id = (uint32_t)address, .function_address = address};
+    *out = (struct strobe_symbol){.function = address == 1 ? "f" : "g",
+                                  .image = "",
+                                  .file = "",
+                                  .function_id = (uint32_t)address,
+                                  .function_address = address};
     return 1;
 }
 
@@ -122,8 +125,8 @@ static void open_session(struct session *s)
     s->header.begin = (struct strobe_clock_pair){1000, 1000, 1000, 1000};
     s->header.config.metrics = STROBE_METRIC_CPU | STROBE_METRIC_SWITCHES;
     for (unsigned i = 0; i < 3; i++) {
-        s->threads[i] = (struct strobe_reader_thread){.tid = 10 + i, .generation = 1, .start_ticks = 1000,
-                                                      .end_ticks = 1200, .is_main = !i};
+        s->threads[i] = (struct strobe_reader_thread){
+            .tid = 10 + i, .generation = 1, .start_ticks = 1000, .end_ticks = 1200, .is_main = !i};
         snprintf(s->threads[i].name, sizeof s->threads[i].name, "t%u", i);
         s->threads[i].samples = 7;
     }
@@ -226,8 +229,9 @@ static void wakers_are_tracks_even_of_threads_that_show_nothing(void **state)
         s.sink->thread_begin(s.sink, &s.threads[i]);
         s.sink->slice_begin(s.sink, &wait);
         /* The first is woken by the second, told later; the second by a thread that is never told. */
-        s.sink->wake(s.sink, &(struct strobe_wake_flow){.id = i + 1, .waiter = i, .waker = i + 1, .time_ns = 1050,
-                                                        .release_ns = 1040, .end_ns = 1050});
+        s.sink->wake(
+            s.sink, &(struct strobe_wake_flow){
+                        .id = i + 1, .waiter = i, .waker = i + 1, .time_ns = 1050, .release_ns = 1040, .end_ns = 1050});
         s.sink->slice_end(s.sink, &wait, &(struct strobe_moment){.time_ns = 1050});
         s.sink->thread_end(s.sink);
     }
@@ -274,7 +278,10 @@ static void what_lies_before_our_clock_begins_is_shown_at_its_begin(void **state
 
 /* ---- as a trace */
 
-struct seen { unsigned begins, ends, instants, flows, flow_ends, names, tracks; uint64_t flow, flow_end; };
+struct seen {
+    unsigned begins, ends, instants, flows, flow_ends, names, tracks;
+    uint64_t flow, flow_end;
+};
 
 static void look_at(struct strobe_proto m, unsigned parent, struct seen *s)
 {
@@ -294,8 +301,9 @@ static void look_at(struct strobe_proto m, unsigned parent, struct seen *s)
         }
         s->names += parent == PACKET_INTERNED && f.number == INTERNED_NAME;
         s->tracks += parent == TRACE_PACKET && f.number == PACKET_TRACK_DESCRIPTOR;
-        if (f.wire == STROBE_WIRE_BYTES && ((!parent && f.number == TRACE_PACKET) || (parent == TRACE_PACKET &&
-            (f.number == PACKET_TRACK_EVENT || f.number == PACKET_INTERNED))))
+        if (f.wire == STROBE_WIRE_BYTES &&
+            ((!parent && f.number == TRACE_PACKET) ||
+             (parent == TRACE_PACKET && (f.number == PACKET_TRACK_EVENT || f.number == PACKET_INTERNED))))
             look_at(f.bytes, f.number, s);
     }
     assert_int_equal(step, STROBE_PROTO_END);
@@ -329,10 +337,10 @@ static void a_trace_of_tracks_has_their_calls_cores_and_messages(void **state)
     story(&t, 1, "main", "0 @0 0 #1 0 A 10 B 20 . 20 B 30 . 30 #2 40 @1 60 !");
     story(&t, 2, "other", "0 @1 0 A 30 @- 30 . 60 !");
     struct seen s = written(&t);
-    assert_int_equal(s.begins, 4 + 2 + 3);      /* calls, messages, times on a core */
+    assert_int_equal(s.begins, 4 + 2 + 3); /* calls, messages, times on a core */
     assert_int_equal(s.ends, s.begins);
-    assert_int_equal(s.names, 3);               /* A and B once for the first thread, A for the second */
-    assert_int_equal(s.tracks, 1 + 2 + 1 + 2);  /* process, threads, messages, cores */
+    assert_int_equal(s.names, 3);              /* A and B once for the first thread, A for the second */
+    assert_int_equal(s.tracks, 1 + 2 + 1 + 2); /* process, threads, messages, cores */
     assert_int_equal(s.instants, 0);
     sim_tracks_close(&t);
 }
@@ -346,8 +354,8 @@ static void each_waker_has_an_arrow_to_its_wait(void **state)
     uint32_t main = sim_track_add(&t, 1, 1, "main", true, 0), wait = sim_tracks_name(&t, "[mutex wait]");
     for (uint64_t at = 0; at < 50; at += 10) {
         sim_track_call(&t, main, at, wait, SIM_CALL_WAIT);
-        sim_track_wait(&t, main, &(struct sim_wait){at, at + 10, STROBE_KIND_MUTEX, true, 1,
-                                                    at == 20 ? SIM_NOBODY : 0, at + 8});
+        sim_track_wait(&t, main,
+                       &(struct sim_wait){at, at + 10, STROBE_KIND_MUTEX, true, 1, at == 20 ? SIM_NOBODY : 0, at + 8});
         sim_track_return(&t, main, at + 10, false);
     }
     sim_track_end(&t, main, 60);

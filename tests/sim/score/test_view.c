@@ -68,9 +68,9 @@ static void calls_that_can_not_be_told_are_folded_into_their_callers(void **stat
     story(&claim, 1, "main", "0 A 20 C 30 . 100 . 100 !");
     can_tell("AC");
     judge();
-    assert_int_equal(score.agree_ns, 70);         /* all but B's own life, C in it included */
+    assert_int_equal(score.agree_ns, 70); /* all but B's own life, C in it included */
     assert_int_equal(score.seen_agree_ns, 100);
-    assert_int_equal(score.unseen_ns, 20);        /* B the innermost: 10..20 and 30..40 */
+    assert_int_equal(score.unseen_ns, 20); /* B the innermost: 10..20 and 30..40 */
     assert_true(score.agreement_seen == 1 && score.unseen == 0.2);
 }
 
@@ -85,7 +85,7 @@ static void threads_that_are_not_followed_are_unseen_and_not_judged(void **state
     judge();
     assert_int_equal(score.seen_ns, 100);
     assert_int_equal(score.seen_agree_ns, 100);
-    assert_int_equal(score.unseen_ns, 50);        /* from 50 on the thread does nothing that could be seen */
+    assert_int_equal(score.unseen_ns, 50); /* from 50 on the thread does nothing that could be seen */
     assert_true(score.unseen == 0.25);
 }
 

@@ -8,15 +8,17 @@ enum { EVENTS_MAX = 64, OPS_ALL = EXPLORE_THREADS_MAX * AXIOMS_OPS_MAX, UNRUN = 
 /* ---- sets of events, and relations between them: bit b of row[a] is a -> b */
 
 typedef uint64_t set;
-struct relation { set row[EVENTS_MAX]; };
+struct relation {
+    set row[EVENTS_MAX];
+};
 
-static int all_events;           /* of the candidate at hand: rows past it are empty */
+static int all_events; /* of the candidate at hand: rows past it are empty */
 
 struct event {
     bool reads, writes, fence, plain, locked;
     uint8_t order, location;
-    int thread, op;              /* thread: INITIAL for the stores that were there before */
-    int64_t value;               /* stored */
+    int thread, op; /* thread: INITIAL for the stores that were there before */
+    int64_t value;  /* stored */
 };
 
 struct candidate {
@@ -24,8 +26,8 @@ struct candidate {
     uint32_t count;
     struct event event[EVENTS_MAX];
     int64_t reg[EXPLORE_THREADS_MAX][AXIOMS_REGISTERS_MAX];
-    int from[OPS_ALL];           /* for each load: the operation whose store it reads, or INITIAL */
-    int event_of[OPS_ALL];       /* or UNRUN */
+    int from[OPS_ALL];     /* for each load: the operation whose store it reads, or INITIAL */
+    int event_of[OPS_ALL]; /* or UNRUN */
     struct relation sb, rf, mo, rb, loc;
 };
 
@@ -125,13 +127,34 @@ static set events(const struct candidate *c, bool (*in)(const struct event *e))
     return s;
 }
 
-static bool is_store(const struct event *e) { return e->writes; }
-static bool is_load(const struct event *e) { return e->reads; }
-static bool is_update(const struct event *e) { return e->reads && e->writes; }
-static bool is_fence(const struct event *e) { return e->fence; }
-static bool is_atomic_store(const struct event *e) { return e->writes && !e->plain; }
-static bool is_atomic_load(const struct event *e) { return e->reads && !e->plain; }
-static bool is_sc(const struct event *e) { return e->order == memory_order_seq_cst && !e->plain; }
+static bool is_store(const struct event *e)
+{
+    return e->writes;
+}
+static bool is_load(const struct event *e)
+{
+    return e->reads;
+}
+static bool is_update(const struct event *e)
+{
+    return e->reads && e->writes;
+}
+static bool is_fence(const struct event *e)
+{
+    return e->fence;
+}
+static bool is_atomic_store(const struct event *e)
+{
+    return e->writes && !e->plain;
+}
+static bool is_atomic_load(const struct event *e)
+{
+    return e->reads && !e->plain;
+}
+static bool is_sc(const struct event *e)
+{
+    return e->order == memory_order_seq_cst && !e->plain;
+}
 
 static bool is_release(const struct event *e)
 {
@@ -163,8 +186,8 @@ static bool rc11(const struct candidate *c)
     struct relation eco = closed(either(either(c->rf, c->mo), c->rb));
     struct relation sc = only(events(c, is_sc)), fsc = only(events(c, is_sc) & events(c, is_fence));
     struct relation away = less(c->sb, c->loc);
-    struct relation scb = either(either(c->sb, then(then(away, hb), away)), either(both(hb, c->loc),
-                                                                                  either(c->mo, c->rb)));
+    struct relation scb =
+        either(either(c->sb, then(then(away, hb), away)), either(both(hb, c->loc), either(c->mo, c->rb)));
     struct relation base = then(then(either(sc, then(fsc, maybe(hb))), scb), either(sc, then(maybe(hb), fsc)));
     struct relation between = then(then(fsc, either(hb, then(then(hb, eco), hb))), fsc);
     return irreflexive(then(hb, maybe(eco))) && irreflexive(eco) && acyclic(either(base, between)) &&
@@ -328,8 +351,9 @@ static bool run(struct candidate *c)
     for (int i = 0; i < OPS_ALL; i++)
         c->event_of[i] = UNRUN;
     for (uint32_t l = 0; l < p->location_count; l++)
-        add_event(c, (struct event){.writes = true, .plain = true, .location = (uint8_t)l, .thread = INITIAL,
-                                    .value = p->initial[l]});
+        add_event(
+            c, (struct event){
+                   .writes = true, .plain = true, .location = (uint8_t)l, .thread = INITIAL, .value = p->initial[l]});
     while (moved) {
         moved = false;
         for (int t = 0; t < (int)p->thread_count; t++) {
@@ -384,7 +408,7 @@ static void order_stores(struct search *s, uint32_t location, set placed, uint8_
         return;
     }
     set rest = 0;
-    if (!(placed >> location & 1)) {   /* what was there before comes first */
+    if (!(placed >> location & 1)) { /* what was there before comes first */
         placed |= (set)1 << location;
         last[location] = (uint8_t)location;
     }
@@ -415,8 +439,7 @@ static void choose(struct search *s, int id)
     const struct axioms_program *p = s->c.program;
     uint8_t last[AXIOMS_LOCATIONS_MAX];
     while (id < OPS_ALL && (id / AXIOMS_OPS_MAX >= (int)p->thread_count ||
-                            id % AXIOMS_OPS_MAX >= (int)p->op_count[id / AXIOMS_OPS_MAX] ||
-                            !is_loading(op_of(p, id))))
+                            id % AXIOMS_OPS_MAX >= (int)p->op_count[id / AXIOMS_OPS_MAX] || !is_loading(op_of(p, id))))
         id++;
     if (id == OPS_ALL) {
         if (!run(&s->c))
@@ -435,8 +458,8 @@ static void choose(struct search *s, int id)
     for (int t = 0; t < (int)p->thread_count; t++) {
         for (int i = 0; i < (int)p->op_count[t]; i++) {
             enum axioms_kind kind = p->op[t][i].kind;
-            bool stores = kind == AXIOMS_STORE || kind == AXIOMS_EXCHANGE || kind == AXIOMS_ADD ||
-                          kind == AXIOMS_COMPARE;
+            bool stores =
+                kind == AXIOMS_STORE || kind == AXIOMS_EXCHANGE || kind == AXIOMS_ADD || kind == AXIOMS_COMPARE;
             if (!stores || p->op[t][i].location != op_of(p, id)->location || op_id(t, i) == id)
                 continue;
             s->c.from[id] = op_id(t, i);

@@ -9,30 +9,30 @@
 #include "sim/explore/program.h"
 
 enum {
-    AXIOMS_OPS_MAX = 16,         /* of a thread */
-    AXIOMS_REGISTERS_MAX = 12,   /* of a thread */
+    AXIOMS_OPS_MAX = 16,       /* of a thread */
+    AXIOMS_REGISTERS_MAX = 12, /* of a thread */
     AXIOMS_LOCATIONS_MAX = 6,
-    AXIOMS_NONE = 255,           /* no register */
+    AXIOMS_NONE = 255, /* no register */
 };
 
 enum axioms_kind {
-    AXIOMS_LOAD,                 /* to = location */
-    AXIOMS_STORE,                /* location = value */
-    AXIOMS_EXCHANGE,             /* to = location, location = value, at once */
-    AXIOMS_ADD,                  /* to = location, location += value, at once */
-    AXIOMS_COMPARE,              /* to = whether location was register `expected`, and became value; else expected =
-                                    location, by a load of failure_order */
+    AXIOMS_LOAD,     /* to = location */
+    AXIOMS_STORE,    /* location = value */
+    AXIOMS_EXCHANGE, /* to = location, location = value, at once */
+    AXIOMS_ADD,      /* to = location, location += value, at once */
+    AXIOMS_COMPARE,  /* to = whether location was register `expected`, and became value; else expected =
+                        location, by a load of failure_order */
     AXIOMS_FENCE,
-    AXIOMS_SET,                  /* to = value */
-    AXIOMS_SKIP,                 /* skips `skip` operations when register `expected` is `constant`, or, if `unless`, is
-                                    not */
+    AXIOMS_SET,  /* to = value */
+    AXIOMS_SKIP, /* skips `skip` operations when register `expected` is `constant`, or, if `unless`, is
+                    not */
 };
 
 /* value: constant + register `from`, which may be AXIOMS_NONE. */
 struct axioms_op {
     enum axioms_kind kind;
     bool plain, unless;
-    uint8_t order, failure_order;   /* memory_order_* */
+    uint8_t order, failure_order; /* memory_order_* */
     uint8_t location, to, from, expected, skip;
     int64_t constant;
 };
@@ -48,7 +48,7 @@ struct axioms_program {
 struct axioms_end {
     int64_t reg[EXPLORE_THREADS_MAX][AXIOMS_REGISTERS_MAX];
     int64_t memory[AXIOMS_LOCATIONS_MAX];
-    bool race;                   /* herd's rc11.cat: two accesses, one plain, one a store, unordered */
+    bool race; /* herd's rc11.cat: two accesses, one plain, one a store, unordered */
 };
 
 /* Calls seen() with each execution that the model allows; returns how many there are. */

@@ -66,8 +66,8 @@ static void operand(struct telling *t, uint32_t n, struct axioms_op *op)
 static void assigned(struct telling *t, uint32_t index, uint8_t to)
 {
     const struct litmus_node *n = node_at(t, index);
-    struct axioms_op op = {.to = to, .from = AXIOMS_NONE, .expected = AXIOMS_NONE, .order = n->order,
-                           .failure_order = n->failure_order};
+    struct axioms_op op = {
+        .to = to, .from = AXIOMS_NONE, .expected = AXIOMS_NONE, .order = n->order, .failure_order = n->failure_order};
     switch (n->kind) {
     case LITMUS_LOAD:
     case LITMUS_PLAIN_LOAD:
@@ -114,7 +114,7 @@ static void branch(struct telling *t, const struct litmus_node *n)
     statements(t, n->b);
     if (n->c) {
         skip.unless = !skip.unless;
-        second = add(t, &skip);   /* the first's locals must not have changed: the corpus holds to that */
+        second = add(t, &skip); /* the first's locals must not have changed: the corpus holds to that */
         first->skip = (uint8_t)(t->out->op_count[t->thread] - at);
         at = t->out->op_count[t->thread];
         statements(t, n->c);
@@ -172,7 +172,10 @@ bool axioms_of_litmus(const struct explore_litmus *test, struct axioms_program *
 
 /* ---- outcomes */
 
-struct gathering { const struct explore_litmus *test; struct axioms_outcomes *out; };
+struct gathering {
+    const struct explore_litmus *test;
+    struct axioms_outcomes *out;
+};
 
 static void gather(void *ctx, const struct axioms_end *end)
 {
@@ -196,8 +199,7 @@ static void gather(void *ctx, const struct axioms_end *end)
         at++;
     if (at == g->out->count || strcmp(g->out->outcome[at].text, text)) {
         assert_true(g->out->count < sizeof g->out->outcome / sizeof g->out->outcome[0]);
-        memmove(&g->out->outcome[at + 1], &g->out->outcome[at],
-                (g->out->count - at) * sizeof g->out->outcome[0]);
+        memmove(&g->out->outcome[at + 1], &g->out->outcome[at], (g->out->count - at) * sizeof g->out->outcome[0]);
         strcpy(g->out->outcome[at].text, text);
         g->out->outcome[at].executions = 0;
         g->out->count++;

@@ -9,7 +9,10 @@
 /* Outcomes as in struct explore_outcome; a race in any execution makes all of them void. */
 struct axioms_outcomes {
     uint32_t count;
-    struct { char text[240]; uint64_t executions; } outcome[512];
+    struct {
+        char text[240];
+        uint64_t executions;
+    } outcome[512];
     uint64_t executions;
     bool race;
 };

@@ -14,15 +14,19 @@ struct call {
     size_t parent;               /* of its caller, when depth > 1 */
 };
 
-struct calls { struct call *at; size_t count, room; };
+struct calls {
+    struct call *at;
+    size_t count, room;
+};
 
 struct brute {
     const struct sim_pairing *p;
     const struct sim_pair *pair;
-    const struct sim_track *life;    /* NULL: there is no true one */
+    const struct sim_track *life; /* NULL: there is no true one */
     uint64_t long_ns;
     struct calls truth, claim;
-    uint64_t *times;             size_t time_count, time_room;
+    uint64_t *times;
+    size_t time_count, time_room;
     uint64_t *both_ns, *core_ns; /* by true call and claimed call: time at which they agree, and that on a core */
     struct sim_score *out;
     struct sim_thread_score *thread;
@@ -59,9 +63,11 @@ static void find_calls(struct brute *b, const struct sim_track *t, const uint32_
             b->failed = true;
             return;
         }
-        calls->at[calls->count] = (struct call){
-            .begin_ns = e->time_ns, .name = name_of ? name_of[e->name] : e->name, .class = e->class,
-            .depth = open == SIZE_MAX ? 1 : calls->at[open].depth + 1, .parent = open};
+        calls->at[calls->count] = (struct call){.begin_ns = e->time_ns,
+                                                .name = name_of ? name_of[e->name] : e->name,
+                                                .class = e->class,
+                                                .depth = open == SIZE_MAX ? 1 : calls->at[open].depth + 1,
+                                                .parent = open};
         open = calls->count++;
     }
 }
@@ -384,7 +390,11 @@ static void add_wakers(struct brute *b, uint64_t blocked_min_ns)
 static bool score_pair(const struct sim_pairing *p, const struct sim_pair *pair,
                        const struct sim_score_options *options, struct sim_score *out, struct sim_thread_score *thread)
 {
-    struct brute b = {.p = p, .pair = pair, .life = pair->truth, .out = out, .thread = thread,
+    struct brute b = {.p = p,
+                      .pair = pair,
+                      .life = pair->truth,
+                      .out = out,
+                      .thread = thread,
                       .long_ns = sim_pair_long_ns(pair, options)};
     find_calls(&b, pair->truth, NULL, &b.truth);
     find_calls(&b, pair->claim, p->name_of, &b.claim);

@@ -62,7 +62,7 @@ static void observe(void *ctx, struct sim_thread *t, int core, bool blocked, uin
 
 static void stage_open(const struct sim_kernel_options *options)
 {
-    const struct sim_observer observer = { .core = observe };
+    const struct sim_observer observer = {.core = observe};
     note_count = 0;
     log_hash = log_time_ns = 0;
     memset(on_core, 0, sizeof on_core);
@@ -73,12 +73,12 @@ static void stage_open(const struct sim_kernel_options *options)
 /* A fair stage without costs. */
 static inline void stage_cores(uint32_t cores)
 {
-    stage_open(&(struct sim_kernel_options){ .seed = 1, .cores = cores, .limit_ns = UINT64_MAX });
+    stage_open(&(struct sim_kernel_options){.seed = 1, .cores = cores, .limit_ns = UINT64_MAX});
 }
 
 static inline struct sim_thread *enter(const char *name, void (*entry)(void *arg), void *arg)
 {
-    const struct sim_thread_options options = { .name = name, .entry = entry, .arg = arg };
+    const struct sim_thread_options options = {.name = name, .entry = entry, .arg = arg};
     struct sim_thread *t = sim_thread_start(kernel, &options);
     assert_non_null(t);
     return t;

@@ -17,7 +17,9 @@ static void tell(struct sim_tracks *t, uint32_t track, uint64_t time_ns, const c
         sim_track_core(t, track, time_ns, word[1] == '-' ? -1 : atoi(word + 1));
     else
         sim_track_call(t, track, time_ns, sim_tracks_name(t, word),
-                       !strcmp(word, "[unseen]") ? SIM_CALL_GAP : word[0] == '[' ? SIM_CALL_WAIT : SIM_CALL_METHOD);
+                       !strcmp(word, "[unseen]") ? SIM_CALL_GAP
+                       : word[0] == '['          ? SIM_CALL_WAIT
+                                                 : SIM_CALL_METHOD);
 }
 
 uint32_t story(struct sim_tracks *t, uint32_t tid, const char *name, const char *text)

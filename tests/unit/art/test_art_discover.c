@@ -17,15 +17,41 @@
 /* ---- memory ---- */
 
 /* Addresses. What stands at each is REGION_BYTES long, unless the test makes it shorter; nothing else is readable. */
-enum { VM = 0x100000, INSTANCE = 0x110000, RUNTIME = 0x120000, LIST = 0x130000, LINKER = 0x140000, INTERN = 0x150000,
-       HEAP = 0x160000, CARDS = 0x170000, SELF = 0x180000, OTHER = 0x190000, NODES = 0x1a0000, SPARE = 0x1b0000,
-       REGIONS = 12, REGION_BYTES = 0x8000 };
+enum {
+    VM = 0x100000,
+    INSTANCE = 0x110000,
+    RUNTIME = 0x120000,
+    LIST = 0x130000,
+    LINKER = 0x140000,
+    INTERN = 0x150000,
+    HEAP = 0x160000,
+    CARDS = 0x170000,
+    SELF = 0x180000,
+    OTHER = 0x190000,
+    NODES = 0x1a0000,
+    SPARE = 0x1b0000,
+    REGIONS = 12,
+    REGION_BYTES = 0x8000
+};
 
 /* Words of the Runtime, as at level 30; of others, wherever. */
-enum { JAVA_VM = 65, THREAD_LIST = JAVA_VM - 5, INTERN_TABLE = THREAD_LIST + 1, CLASS_LINKER = JAVA_VM - 3,
-       HEAP_AT = JAVA_VM - 13, HEAD = 1024, TID = 4321, OTHER_TID = 4322, GONE_TID = 666, CARD_BEGIN = 0x7770 };
+enum {
+    JAVA_VM = 65,
+    THREAD_LIST = JAVA_VM - 5,
+    INTERN_TABLE = THREAD_LIST + 1,
+    CLASS_LINKER = JAVA_VM - 3,
+    HEAP_AT = JAVA_VM - 13,
+    HEAD = 1024,
+    TID = 4321,
+    OTHER_TID = 4322,
+    GONE_TID = 666,
+    CARD_BEGIN = 0x7770
+};
 
-static union { uint64_t word[REGION_BYTES / 8]; uint32_t half[REGION_BYTES / 4]; } memory[REGIONS];
+static union {
+    uint64_t word[REGION_BYTES / 8];
+    uint32_t half[REGION_BYTES / 4];
+} memory[REGIONS];
 static size_t readable[REGIONS];
 
 static uint64_t *at(uint64_t address)
@@ -88,8 +114,8 @@ static int start(void **state)
     memset(memory, 0, sizeof memory);
     for (size_t i = 0; i < REGIONS; i++)
         readable[i] = REGION_BYTES;
-    level = (struct strobe_art_level){.api = 30, .thread_list_before = {5}, .class_linker_before = {3},
-                                      .heap_before = {13}};
+    level = (struct strobe_art_level){
+        .api = 30, .thread_list_before = {5}, .class_linker_before = {3}, .heap_before = {13}};
     libart = (struct strobe_libart){.level = &level};
     libart.address[STROBE_ART_RUNTIME_INSTANCE] = INSTANCE;
     *at(VM + 8) = RUNTIME;
@@ -160,7 +186,7 @@ static void a_runtime_that_is_not_the_symbols_is_refused(void **state)
     (void)state;
     *at(INSTANCE) = SPARE;
     assert_refused(STROBE_BAD_INPUT, "instance_");
-    libart.address[STROBE_ART_RUNTIME_INSTANCE] = 64;   /* nor one whose symbol can't be read */
+    libart.address[STROBE_ART_RUNTIME_INSTANCE] = 64; /* nor one whose symbol can't be read */
     assert_refused(STROBE_BAD_INPUT, "instance_");
 }
 
@@ -238,8 +264,9 @@ static void a_pointer_that_is_none_is_refused(void **state)
 {
     (void)state;
     static const size_t places[] = {THREAD_LIST, CLASS_LINKER, HEAP_AT};
-    static const uint64_t wrong[] = {0, 1, 4, SPARE, SPARE + REGION_BYTES, VM, RUNTIME, LIST + 1, LINKER + 4,
-                                     HEAP + 2, UINT64_MAX, LIST, LINKER, HEAP, INTERN};
+    static const uint64_t wrong[] = {0,          1,       4,        SPARE,      SPARE + REGION_BYTES,
+                                     VM,         RUNTIME, LIST + 1, LINKER + 4, HEAP + 2,
+                                     UINT64_MAX, LIST,    LINKER,   HEAP,       INTERN};
     for (size_t p = 0; p < 3; p++)
         for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
             start(NULL);
@@ -261,12 +288,12 @@ static void a_thread_list_without_the_calling_thread_is_refused(void **state)
 static void a_list_that_does_not_come_back_is_refused(void **state)
 {
     (void)state;
-    at(NODES + 64)[0] = NODES;   /* round and round */
+    at(NODES + 64)[0] = NODES; /* round and round */
     assert_refused(STROBE_NO_ENTRY, "thread list");
-    at(NODES + 64)[0] = 8;       /* into nothing */
+    at(NODES + 64)[0] = 8; /* into nothing */
     assert_refused(STROBE_NO_ENTRY, "thread list");
     link_threads();
-    at(NODES)[1] = SPARE;        /* its first node is of another list */
+    at(NODES)[1] = SPARE; /* its first node is of another list */
     assert_refused(STROBE_NO_ENTRY, "thread list");
 }
 
@@ -287,7 +314,7 @@ static void a_class_linker_without_the_runtimes_intern_table_is_refused(void **s
     (void)state;
     *at(LINKER + 8 * 30) = SPARE;
     assert_refused(STROBE_NO_ENTRY, "class linker");
-    *at(LINKER + 8 * 30) = *at(runtime_word(INTERN_TABLE)) = 0;   /* nothing in both is no proof */
+    *at(LINKER + 8 * 30) = *at(runtime_word(INTERN_TABLE)) = 0; /* nothing in both is no proof */
     assert_refused(STROBE_NO_ENTRY, "class linker");
 }
 
@@ -296,10 +323,10 @@ static void a_heap_whose_cards_are_not_the_threads_is_refused(void **state)
     (void)state;
     *at(SELF + 0xa0) = CARD_BEGIN + 0x100;
     assert_refused(STROBE_NO_ENTRY, "heap");
-    *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN + 8;   /* no biased begin ends so */
+    *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN + 8; /* no biased begin ends so */
     assert_refused(STROBE_NO_ENTRY, "heap");
     *at(SELF + 0xa0) = *at(CARDS + 8 * 8) = CARD_BEGIN;
-    *at(CARDS + 8 * 9) = 0x100;                               /* nor is it moved so far */
+    *at(CARDS + 8 * 9) = 0x100; /* nor is it moved so far */
     assert_refused(STROBE_NO_ENTRY, "heap");
     *at(CARDS + 8 * 9) = 0xff;
     assert_all_found();
@@ -346,7 +373,7 @@ static void ids_are_found_wherever_they_stand(void **state)
         assert_int_equal(tid, OTHER_TID);
     }
     put_ids(SELF, 56, 0, 0);
-    put_ids(SELF, 60, 7, TID);   /* ends outside of what is looked at */
+    put_ids(SELF, 60, 7, TID); /* ends outside of what is looked at */
     assert_refused(STROBE_NO_ENTRY, "not found");
 }
 
@@ -364,11 +391,11 @@ static void an_id_that_no_thin_lock_can_hold_is_none(void **state)
 static void another_thread_without_ids_there_disproves_the_place(void **state)
 {
     (void)state;
-    put_ids(OTHER, 12, 1, OTHER_TID);   /* the same thin-lock id */
+    put_ids(OTHER, 12, 1, OTHER_TID); /* the same thin-lock id */
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
-    put_ids(OTHER, 12, 2, TID);         /* the same tid */
+    put_ids(OTHER, 12, 2, TID); /* the same tid */
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
-    put_ids(OTHER, 12, 2, GONE_TID);    /* no thread's */
+    put_ids(OTHER, 12, 2, GONE_TID); /* no thread's */
     assert_refused(STROBE_NO_ENTRY, "thin-lock id");
 }
 

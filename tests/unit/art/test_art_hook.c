@@ -72,7 +72,7 @@ static void a_native_function_is_exchanged_and_put_back(void **state)
     assert_int_equal(strobe_hook_native(&h, method, sizeof(void *), &second_function), STROBE_EXISTS);
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_memory_equal(before, method, sizeof method);
-    assert_ptr_equal(h.original, &first_function);   /* for calls that are on their way there */
+    assert_ptr_equal(h.original, &first_function); /* for calls that are on their way there */
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_memory_equal(before, method, sizeof method);
 }
@@ -139,7 +139,11 @@ static int caught_in(opener *opens)
 
 /* Bytes that the loader protects once it has bound them, of all libraries, and how all that files hold is mapped. */
 static int own_memory;
-struct snapshot { unsigned char *bytes; size_t count; char maps[1 << 16]; };
+struct snapshot {
+    unsigned char *bytes;
+    size_t count;
+    char maps[1 << 16];
+};
 
 static int copy_bound(struct dl_phdr_info *info, size_t info_bytes, void *p)
 {
@@ -201,7 +205,7 @@ static void calls_of_libraries_are_caught_until_the_hook_is_removed(void **state
     assert_true(caught_in(gzopen) > 0);
     caught = 0;
     free(ours(20));
-    assert_int_equal(caught, 0);      /* our own calls are none of a library's */
+    assert_int_equal(caught, 0); /* our own calls are none of a library's */
     assert_int_equal(strobe_hook_remove(&hook), STROBE_OK);
     assert_int_equal(caught_in(gzopen), 0);
     assert_unchanged_since(before);
@@ -233,7 +237,7 @@ static void whichever_protection_fails_nothing_stays_changed(void **state)
     int needed = protects;
     whole = hook;
     assert_int_equal(strobe_hook_remove(&hook), STROBE_OK);
-    assert_true(needed >= 2);      /* the C library's own slot is read-only */
+    assert_true(needed >= 2); /* the C library's own slot is read-only */
     for (int i = 1; i <= needed; i++) {
         struct snapshot *before = snapshot();
         protects = 0;
@@ -364,7 +368,9 @@ static void more_slots_than_there_is_room_for_are_refused_and_left_alone(void **
 
 /* ---- inline ---- */
 
-struct fake_hooker { int answer, installs, removes; };
+struct fake_hooker {
+    int answer, installs, removes;
+};
 
 static int fake_install(void *ctx, void *target, void *replacement, void **original, void **handle)
 {

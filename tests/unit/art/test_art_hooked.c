@@ -21,18 +21,17 @@ enum { CHAIN = 20 };
 
 /* Functions that call each other through slots: count(n) itself (a compiler would call it directly under its own name);
  * ping and pong each other; chain_0 chain_1, and so on to the last, which calls the `inside` it was given. */
-static const char source_head[] =
-    "typedef int fn(int);\n"
-    "static fn *inside; void set_inside(fn *f) { inside = f; }\n"
-    "int count_by_slot(int n) __asm__(\"count\");\n"
-    "int count(int n) { return n ? 1 + count_by_slot(n - 1) : 0; }\n"
-    "int ping(int n), pong(int n);\n"
-    "int ping(int n) { return n ? 1 + pong(n - 1) : 0; }\n"
-    "int pong(int n) { return n ? 1 + ping(n - 1) : 0; }\n"
-    "int leaf(int n) { return inside ? inside(n) : n; }\n"
-    "int call_leaf(int n) { return leaf(n); }\n"
-    "int call_count(int n) { return count_by_slot(n); }\n"
-    "int call_ping(int n) { return ping(n); }\n";
+static const char source_head[] = "typedef int fn(int);\n"
+                                  "static fn *inside; void set_inside(fn *f) { inside = f; }\n"
+                                  "int count_by_slot(int n) __asm__(\"count\");\n"
+                                  "int count(int n) { return n ? 1 + count_by_slot(n - 1) : 0; }\n"
+                                  "int ping(int n), pong(int n);\n"
+                                  "int ping(int n) { return n ? 1 + pong(n - 1) : 0; }\n"
+                                  "int pong(int n) { return n ? 1 + ping(n - 1) : 0; }\n"
+                                  "int leaf(int n) { return inside ? inside(n) : n; }\n"
+                                  "int call_leaf(int n) { return leaf(n); }\n"
+                                  "int call_count(int n) { return count_by_slot(n); }\n"
+                                  "int call_ping(int n) { return ping(n); }\n";
 
 typedef int function(int);
 
@@ -87,15 +86,40 @@ static int original(const struct strobe_hook *h, int n)
     return ((function *)(uintptr_t)h->original)(n);
 }
 
-static int on_leaf(int n) { leaf_calls++; return original(&leaf_hook, n); }
-static int on_top(int n) { top_calls++; return original(&top_hook, n) + 100; }
-static int on_count(int n) { count_calls++; return original(&count_hook, n); }
-static int on_ping(int n) { ping_calls++; return original(&ping_hook, n); }
-static int on_pong(int n) { pong_calls++; return original(&pong_hook, n); }
+static int on_leaf(int n)
+{
+    leaf_calls++;
+    return original(&leaf_hook, n);
+}
+static int on_top(int n)
+{
+    top_calls++;
+    return original(&top_hook, n) + 100;
+}
+static int on_count(int n)
+{
+    count_calls++;
+    return original(&count_hook, n);
+}
+static int on_ping(int n)
+{
+    ping_calls++;
+    return original(&ping_hook, n);
+}
+static int on_pong(int n)
+{
+    pong_calls++;
+    return original(&pong_hook, n);
+}
 
-#define EACH_OF_CHAIN(X) \
+#define EACH_OF_CHAIN(X)                                                                                               \
     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19)
-#define ON_CHAIN(i) static int on_chain_##i(int n) { chain_calls[i]++; return original(&chain_hook[i], n); }
+#define ON_CHAIN(i)                                                                                                    \
+    static int on_chain_##i(int n)                                                                                     \
+    {                                                                                                                  \
+        chain_calls[i]++;                                                                                              \
+        return original(&chain_hook[i], n);                                                                            \
+    }
 EACH_OF_CHAIN(ON_CHAIN)
 #define NAME_CHAIN(i) on_chain_##i,
 static function *const on_chain[CHAIN] = {EACH_OF_CHAIN(NAME_CHAIN)};

@@ -9,15 +9,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 static char why[1024];
-static char *all;            /* a library that defines every candidate */
+static char *all; /* a library that defines every candidate */
 static size_t all_bytes;
 
 static bool is_for(const struct strobe_art_candidate *c, int api)
@@ -233,8 +233,7 @@ static void strings_are_those_of_the_library_that_the_name_tells(void **state)
     (void)state;
     make_library();
     struct strobe_libart a;
-    assert_int_equal(resolve_without(STROBE_ART_METHOD_PRETTY, "_ZN3art9ArtMethod12PrettyMethodEb", 30, &a),
-                     STROBE_OK);
+    assert_int_equal(resolve_without(STROBE_ART_METHOD_PRETTY, "_ZN3art9ArtMethod12PrettyMethodEb", 30, &a), STROBE_OK);
     assert_true(a.libcxx);
     assert_int_equal(resolve_without(STROBE_ART_METHOD_PRETTY, "_ZN3art9ArtMethod12PrettyMethodB5cxx11Eb", 30, &a),
                      STROBE_OK);
@@ -256,9 +255,10 @@ static void what_is_not_loaded_is_said_to_be_not(void **state)
 static void debians_runtime_has_all_that_level_30_asks_for(void **state)
 {
     (void)state;
-    static const char *const first[] = {"liblz4.so.1", "libz.so.1", "liblog.so.0", "libbase.so.0", "libsigchain.so.0",
-                                        "libnativebridge.so.0", "libnativeloader.so.0", "libziparchive.so.0",
-                                        "libbacktrace.so.0", "libart.so.0"};
+    static const char *const first[] = {"liblz4.so.1",          "libz.so.1",          "liblog.so.0",
+                                        "libbase.so.0",         "libsigchain.so.0",   "libnativebridge.so.0",
+                                        "libnativeloader.so.0", "libziparchive.so.0", "libbacktrace.so.0",
+                                        "libart.so.0"};
     glob_t found;
     char path[512];
     const char *preloaded = getenv("LD_PRELOAD");
@@ -294,12 +294,15 @@ static void debians_runtime_has_all_that_level_30_asks_for(void **state)
     assert_int_equal(a.shape[STROBE_ART_RESET_ALLOC_ENTRYPOINTS], STROBE_ART_SHAPE_MORE_FLAGS);
     for (int u = 0; u < STROBE_ART_USES; u++)
         assert_true(strobe_libart_has(&a, u));
-    assert_null(strobe_art_current(&a));   /* no thread of this process is attached */
+    assert_null(strobe_art_current(&a)); /* no thread of this process is attached */
 }
 
 /* ---- calls: functions that note what they were called with */
 
-static struct { void *list, *second; uint64_t third; } called;
+static struct {
+    void *list, *second;
+    uint64_t third;
+} called;
 static int a_thread;
 
 static void *suspend_usual(void *list, uint32_t id, char reason, bool *timed_out)
@@ -392,8 +395,14 @@ static size_t checkpoint_alone(void *list, void *closure)
     return checkpoint_two(list, closure, NULL, true, false);
 }
 
-#define SHAPE(function, shape) {(uint64_t)(uintptr_t)function, STROBE_ART_SHAPE_##shape}
-struct shaped { uint64_t address; uint8_t shape; };
+#define SHAPE(function, shape)                                                                                         \
+    {                                                                                                                  \
+        (uint64_t)(uintptr_t) function, STROBE_ART_SHAPE_##shape                                                       \
+    }
+struct shaped {
+    uint64_t address;
+    uint8_t shape;
+};
 
 static struct strobe_libart *with(struct strobe_libart *a, enum strobe_art_symbol symbol, struct shaped f)
 {

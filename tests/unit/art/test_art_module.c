@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -20,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static char why[512];
 
@@ -345,7 +345,7 @@ static void a_foreign_library_is_refused_in_words(void **state)
     free(b);
 }
 
-static ElfW(Shdr) *section(char *b, uint32_t type)
+static ElfW(Shdr) * section(char *b, uint32_t type)
 {
     ElfW(Ehdr) *head = (ElfW(Ehdr) *)(void *)b;
     ElfW(Shdr) *s = (ElfW(Shdr) *)(void *)(b + head->e_shoff);
@@ -423,17 +423,18 @@ static void a_damaged_library_gets_an_answer(void **state)
 static void damaged_gnu_debugdata_is_refused(void **state)
 {
     (void)state;
-    static const char *const commands[] = {
-        "echo no xz >bad", "head -c 100 mini.xz >bad", "echo no library | xz >bad",
-        "(head -c 200 mini.xz; printf 'damage'; tail -c +207 mini.xz) >bad"};
+    static const char *const commands[] = {"echo no xz >bad", "head -c 100 mini.xz >bad", "echo no library | xz >bad",
+                                           "(head -c 200 mini.xz; printf 'damage'; tail -c +207 mini.xz) >bad"};
     for (size_t i = 0; i < 4; i++) {
         make_mini("libt_badmini.so");
         strobe_workshop_run("%s; objcopy -S -R .gnu_debugdata libt_badmini.so && "
-                            "objcopy --add-section .gnu_debugdata=bad libt_badmini.so", commands[i]);
+                            "objcopy --add-section .gnu_debugdata=bad libt_badmini.so",
+                            commands[i]);
         size_t bytes;
         char *b = strobe_workshop_read("libt_badmini.so", &bytes);
-        is_refused(b, bytes, i == 2 ? "damaged: its .gnu_debugdata holds no library of this processor"
-                                    : "damaged: its .gnu_debugdata can't be unpacked");
+        is_refused(b, bytes,
+                   i == 2 ? "damaged: its .gnu_debugdata holds no library of this processor"
+                          : "damaged: its .gnu_debugdata can't be unpacked");
         free(b);
     }
 }
@@ -526,7 +527,7 @@ static void xz_is_unpacked_by_the_lzma_sdk(void **state)
 {
     (void)state;
     static const char *const sdk = "/usr/lib/p7zip/7z.so";
-    if (!dlopen(sdk, RTLD_NOW | RTLD_LOCAL))   /* not there, or of another processor */
+    if (!dlopen(sdk, RTLD_NOW | RTLD_LOCAL)) /* not there, or of another processor */
         skip();
     make_packed();
     is_unpacked("little", "no-such-library.so", sdk, strobe_trial_rounds(40));

@@ -20,13 +20,13 @@ enum { SEEN_BYTES = 32, MOVED_BYTES_MAX = 128 };
 
 static csh capstone;
 
-static void never_called(void) { }
+static void never_called(void) {}
 
 static bool names_place(const cs_insn *i)
 {
     const cs_x86 *x = &i->detail->x86;
-    return (cs_insn_group(capstone, i, CS_GRP_JUMP) || cs_insn_group(capstone, i, CS_GRP_CALL)) &&
-           x->op_count == 1 && x->operands[0].type == X86_OP_IMM;
+    return (cs_insn_group(capstone, i, CS_GRP_JUMP) || cs_insn_group(capstone, i, CS_GRP_CALL)) && x->op_count == 1 &&
+           x->operands[0].type == X86_OP_IMM;
 }
 
 /* Where an instruction finds what is relative to its place; 0 = nothing is. */
@@ -99,7 +99,7 @@ static void instructions_are_the_same_in_their_new_place(void **state)
             continue;
         assert_int_equal(strobe_module_open(names[n], &m, why, sizeof why), STROBE_OK);
         const Elf64_Sym *symbol = (const void *)m.dynamic.symbols;
-        for (size_t i = 0; i < m.dynamic.count; i += 4) {      /* each leaves a page behind */
+        for (size_t i = 0; i < m.dynamic.count; i += 4) { /* each leaves a page behind */
             uint8_t *function = (uint8_t *)(uintptr_t)(m.bias + symbol[i].st_value), before[SEEN_BYTES];
             void *original, *handle;
             if (ELF64_ST_TYPE(symbol[i].st_info) != STT_FUNC || !symbol[i].st_shndx || !symbol[i].st_size)

@@ -15,7 +15,7 @@
 
 enum { PAGE = 65536, BITS = sizeof(ElfW(Addr)) * 8, ENDLESS_S = 5 };
 
-static char *pages;   /* two: one that ends where the other, which is closed, begins */
+static char *pages; /* two: one that ends where the other, which is closed, begins */
 
 static int start(void **state)
 {
@@ -56,8 +56,8 @@ static bool found(const struct strobe_module_table *t, const char *name)
 static void a_symbol_is_found_by_its_whole_name_where_it_is_defined(void **state)
 {
     const ElfW(Sym) symbols[] = {{0}, symbol(FIRST, 1), symbol(ASKED, SHN_UNDEF)};
-    const struct strobe_module_table t = {.symbols = (const unsigned char *)symbols, .names = names, .count = 3,
-                                          .names_bytes = sizeof names};
+    const struct strobe_module_table t = {
+        .symbols = (const unsigned char *)symbols, .names = names, .count = 3, .names_bytes = sizeof names};
     uint64_t value = 0;
     (void)state;
     assert_true(strobe_table_find(&t, "first", &value));
@@ -69,8 +69,8 @@ static void a_symbol_is_found_by_its_whole_name_where_it_is_defined(void **state
 static void names_end_with_their_table(void **state)
 {
     const ElfW(Sym) symbols[] = {{0}, symbol(0, 1), symbol(2 * PAGE, 1)};
-    const struct strobe_module_table t = {.symbols = (const unsigned char *)symbols, .count = 3, .names_bytes = 3,
-                                          .names = at_the_end("fir", 3)};
+    const struct strobe_module_table t = {
+        .symbols = (const unsigned char *)symbols, .count = 3, .names_bytes = 3, .names = at_the_end("fir", 3)};
     (void)state;
     assert_false(found(&t, "first"));
 }
@@ -80,8 +80,11 @@ static void symbols_that_a_table_does_not_have_are_not_looked_at(void **state)
 {
     const ElfW(Sym) symbols[] = {{0}, symbol(FIRST, 1)};
     const uint32_t sysv[] = {1, 8, 5, 0, 0, 0, 0, 0, 0, 0, 0};
-    const struct strobe_module_table t = {.symbols = at_the_end(symbols, sizeof symbols), .names = names, .count = 2,
-                                          .names_bytes = sizeof names, .sysv_hash = (const unsigned char *)sysv,
+    const struct strobe_module_table t = {.symbols = at_the_end(symbols, sizeof symbols),
+                                          .names = names,
+                                          .count = 2,
+                                          .names_bytes = sizeof names,
+                                          .sysv_hash = (const unsigned char *)sysv,
                                           .sysv_hash_bytes = sizeof sysv};
     (void)state;
     assert_false(found(&t, "first"));
@@ -91,8 +94,11 @@ static void a_chain_that_is_a_ring_is_left(void **state)
 {
     const ElfW(Sym) symbols[] = {{0}, symbol(FIRST, 1), symbol(FIRST, 1)};
     const uint32_t sysv[] = {1, 3, 1, 0, 2, 1};
-    const struct strobe_module_table t = {.symbols = (const unsigned char *)symbols, .names = names, .count = 3,
-                                          .names_bytes = sizeof names, .sysv_hash = (const unsigned char *)sysv,
+    const struct strobe_module_table t = {.symbols = (const unsigned char *)symbols,
+                                          .names = names,
+                                          .count = 3,
+                                          .names_bytes = sizeof names,
+                                          .sysv_hash = (const unsigned char *)sysv,
                                           .sysv_hash_bytes = sizeof sysv};
     (void)state;
     assert_true(found(&t, "first"));
@@ -109,7 +115,11 @@ static uint32_t gnu_hash(const char *name)
 }
 
 /* A bloom filter of one word, one bucket, one chain; its second bit is as far up as words are long. */
-struct gnu { uint32_t buckets, first, blooms, shift; ElfW(Addr) bloom; uint32_t bucket, chain[1]; };
+struct gnu {
+    uint32_t buckets, first, blooms, shift;
+    ElfW(Addr) bloom;
+    uint32_t bucket, chain[1];
+};
 
 static void both_bits_of_a_filter_are_where_the_table_says(void **state)
 {
@@ -117,10 +127,13 @@ static void both_bits_of_a_filter_are_where_the_table_says(void **state)
     (void)state;
     for (uint32_t shift = 0; shift < 32; shift++) {
         uint32_t h = gnu_hash("first");
-        const struct gnu gnu = {1, 1, 1, shift, (ElfW(Addr))1 << h % BITS | (ElfW(Addr))1 << (h >> shift) % BITS, 1,
-                                {h | 1}};
-        struct strobe_module_table t = {.symbols = (const unsigned char *)symbols, .names = names, .count = 2,
-                                        .names_bytes = sizeof names, .gnu_hash = (const unsigned char *)&gnu,
+        const struct gnu gnu = {1, 1,      1, shift, (ElfW(Addr))1 << h % BITS | (ElfW(Addr))1 << (h >> shift) % BITS,
+                                1, {h | 1}};
+        struct strobe_module_table t = {.symbols = (const unsigned char *)symbols,
+                                        .names = names,
+                                        .count = 2,
+                                        .names_bytes = sizeof names,
+                                        .gnu_hash = (const unsigned char *)&gnu,
                                         .gnu_hash_bytes = offsetof(struct gnu, chain) + sizeof gnu.chain};
         assert_null(strobe_table_check_hashes(&t));
         assert_true(found(&t, "first"));
@@ -143,12 +156,12 @@ static void a_symbol_outside_of_its_library_is_none(void **state)
     ElfW(Sym) symbols[] = {{0}, symbol(FIRST, 1)};
     struct strobe_module m = {.bias = 0x10000, .start = 0x10000, .end = 0x20000, .looked_in_file = true};
     (void)state;
-    m.dynamic = (struct strobe_module_table){.symbols = (const unsigned char *)symbols, .names = names, .count = 2,
-                                             .names_bytes = sizeof names};
+    m.dynamic = (struct strobe_module_table){
+        .symbols = (const unsigned char *)symbols, .names = names, .count = 2, .names_bytes = sizeof names};
     assert_int_equal(strobe_module_symbol(&m, "first"), 0x10100 + FIRST);
     symbols[1].st_value = 0x10000;
     assert_int_equal(strobe_module_symbol(&m, "first"), 0);
-    symbols[1].st_value = (ElfW(Addr))-8;
+    symbols[1].st_value = (ElfW(Addr)) - 8;
     assert_int_equal(strobe_module_symbol(&m, "first"), 0);
 }
 

@@ -61,10 +61,10 @@ static void *find(void *library, const char *name)
     return at;
 }
 
-#define FIND(library, to, name)                          \
-    do {                                                 \
-        void *at_ = find(library, name);                 \
-        memcpy(&(to), &at_, sizeof at_);                 \
+#define FIND(library, to, name)                                                                                        \
+    do {                                                                                                               \
+        void *at_ = find(library, name);                                                                               \
+        memcpy(&(to), &at_, sizeof at_);                                                                               \
     } while (0)
 
 static const char *marker_path(void)
@@ -145,7 +145,12 @@ static int unload(void **state)
 }
 
 /* The log's lines between its head and its end, without their times; "+" for the thread where one is told. */
-static struct { char text[64][1200]; char *line[64]; size_t count; uint64_t lost; } seen;
+static struct {
+    char text[64][1200];
+    char *line[64];
+    size_t count;
+    uint64_t lost;
+} seen;
 
 static void read_log(void)
 {
@@ -451,7 +456,7 @@ static void a_forked_child_writes_nothing_to_its_parents_ring(void **state)
 {
     (void)state;
     if (strobe_trial_emulated())
-        skip();   /* memory isn't wiped on fork there */
+        skip(); /* memory isn't wiped on fork there */
     load(26, false);
     start(&(struct strobe_rhea_options){.ring_path = strobe_workshop_path("forked.ring")});
     app.begin("parent");
@@ -505,11 +510,9 @@ static void files_are_told_by_name_with_size_and_offset(void **state)
     MUST_BE(opened, "+E|%d", expected_label("+B|%%d|write:%s,size:2048", path), "+E|%d",
             expected_label("+B|%%d|write:%s,size:1024,offset:512", path), "+E|%d",
             expected_label("+B|%%d|read:%s,size:1024,offset:100", path), "+E|%d",
-            expected_label("+B|%%d|read:%s,size:2048", path), "+E|%d",
-            expected_label("+B|%%d|read:%s,size:1024", path), "+E|%d",
-            expected_label("+B|%%d|read:%s,size:1500", path), "+E|%d",
-            expected_label("+B|%%d|fsync:%s", path), "+E|%d",
-            expected_label("+B|%%d|fdatasync:%s", path), "+E|%d");
+            expected_label("+B|%%d|read:%s,size:2048", path), "+E|%d", expected_label("+B|%%d|read:%s,size:1024", path),
+            "+E|%d", expected_label("+B|%%d|read:%s,size:1500", path), "+E|%d", expected_label("+B|%%d|fsync:%s", path),
+            "+E|%d", expected_label("+B|%%d|fdatasync:%s", path), "+E|%d");
 }
 
 static void reads_and_writes_below_the_least_size_are_not_told(void **state)
@@ -552,13 +555,12 @@ static void calls_fail_as_they_would_and_leave_errno(void **state)
     assert_int_equal(errno, 0);
     assert_int_equal(app.readv(fd, NULL, -1), -1);
     assert_int_equal(errno, EINVAL);
-    assert_int_equal(app.read(99999, block, 2000), -1);     /* whose name can't be had, for another reason */
+    assert_int_equal(app.read(99999, block, 2000), -1); /* whose name can't be had, for another reason */
     assert_int_equal(errno, EBADF);
     strobe_rhea_stop();
     close(fd);
-    MUST_BE("+B|%d|read:,size:2000", "+E|%d", "+B|%d|open:/nowhere/at/all", "+E|%d",
-            opened, "+E|%d", expected_label("+B|%%d|write:%s,size:2000", path), "+E|%d",
-            "+B|%d|read:,size:2000", "+E|%d");
+    MUST_BE("+B|%d|read:,size:2000", "+E|%d", "+B|%d|open:/nowhere/at/all", "+E|%d", opened, "+E|%d",
+            expected_label("+B|%%d|write:%s,size:2000", path), "+E|%d", "+B|%d|read:,size:2000", "+E|%d");
 }
 
 static void a_call_that_succeeds_leaves_errno_as_it_was(void **state)
@@ -651,7 +653,7 @@ static void a_ring_file_of_a_killed_process_gives_its_log(void **state)
             pause();
         _exit(1);
     }
-    close(pipe_to[1]);   /* so that a child that fails is not waited for */
+    close(pipe_to[1]); /* so that a child that fails is not waited for */
     assert_int_equal(read(pipe_to[0], text, 1), 1);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);

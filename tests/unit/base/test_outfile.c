@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <glob.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static struct strobe_outfile out;
 
@@ -98,7 +98,7 @@ static void a_file_that_may_grow_no_more_leaves_the_old_one(void **state)
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = before;
-    low.rlim_cur = 100500;   /* the write that meets it is a short one */
+    low.rlim_cur = 100500; /* the write that meets it is a short one */
     assert_int_equal(strobe_outfile_open(&out, target(), 1), STROBE_OK);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
     fill(300000);

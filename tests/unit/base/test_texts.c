@@ -10,11 +10,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 static void equal_texts_have_one_address_and_number(void **state)
 {
@@ -131,7 +131,9 @@ static void write_given(struct strobe_json *j)
 static void texts_become_valid_utf8_whatever_they_hold(void **state)
 {
     (void)state;
-    static const struct { const char *in, *out; } cases[] = {
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
         {"plain", "plain"},
         {"q\"b\\", "q\\\"b\\\\"},
         {"\n\t\x01\x1f", "\\n\\t\\u0001\\u001f"},
@@ -140,9 +142,9 @@ static void texts_become_valid_utf8_whatever_they_hold(void **state)
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
         {"\xff", "\\ufffd"},
         {"cut \xc3", "cut \\ufffd"},
-        {"\xc0\x80", "\\ufffd\\ufffd"},          /* overlong */
-        {"\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd"},   /* a surrogate */
-        {"\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd"},   /* beyond the last character */
+        {"\xc0\x80", "\\ufffd\\ufffd"},                       /* overlong */
+        {"\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd"},            /* a surrogate */
+        {"\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd"}, /* beyond the last character */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char expected[128];

@@ -28,7 +28,7 @@ static void the_one_who_releases_a_lock_is_the_waker_with_its_stack_and_the_time
     strobe_stack_frames(&rig.engine.session.stacks, wake.stack, frames, STROBE_STACK_DEPTH_MAX, &count);
     assert_int_equal(count, 5);
     assert_int_equal(frames[4], 0x7000);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 3);   /* the waker's sample, the scope, who ended it */
+    assert_int_equal(rig_records(&rig, items, ITEMS), 3); /* the waker's sample, the scope, who ended it */
 }
 
 static void of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_one_S70(void **state)
@@ -37,7 +37,7 @@ static void of_several_releases_the_last_before_the_waiter_had_the_lock_is_the_o
     waits(0, LOCK, STROBE_KIND_MUTEX);
     for (uint32_t t = 1; t <= 3; t++) {
         time_passes(MS);
-        releases(t, LOCK, STROBE_RELEASE_LOCK);   /* t + 1 overtakes the one that waits */
+        releases(t, LOCK, STROBE_RELEASE_LOCK); /* t + 1 overtakes the one that waits */
     }
     time_passes(MS);
     gets(0, LOCK);
@@ -85,7 +85,7 @@ static void locks_of_one_bucket_are_told_apart_S72(void **state)
     gets(1, other);
     assert_int_equal(waker(0, 0, NULL), 2);
     assert_int_equal(waker(1, 0, NULL), 3);
-    assert_int_equal(strobe_load_relaxed(&thread[4]->entry->account[STROBE_KIND_UNLOCK].sampled), 1);   /* its first */
+    assert_int_equal(strobe_load_relaxed(&thread[4]->entry->account[STROBE_KIND_UNLOCK].sampled), 1); /* its first */
 }
 
 static void a_release_that_nobody_waits_for_is_an_event_like_others(void **state)
@@ -101,13 +101,13 @@ static void a_release_that_nobody_waits_for_is_an_event_like_others(void **state
 static void a_release_that_ends_a_short_wait_passes_the_gate_and_is_known_all_the_same(void **state)
 {
     (void)state;
-    releases(1, LOCK, STROBE_RELEASE_LOCK);   /* the gate's first sample */
+    releases(1, LOCK, STROBE_RELEASE_LOCK); /* the gate's first sample */
     const struct strobe_account *a = &thread[1]->entry->account[STROBE_KIND_UNLOCK];
     waits(0, LOCK, STROBE_KIND_MUTEX);
     releases(1, LOCK, STROBE_RELEASE_LOCK);
     assert_int_equal(strobe_load_relaxed(&a->sampled), 1);
     time_passes(MS);
-    gets(0, LOCK);   /* it was kept waiting by others */
+    gets(0, LOCK); /* it was kept waiting by others */
     struct strobe_record r;
     assert_int_equal(waker(0, 0, &r), 1);
     assert_int_equal(r.stack, 0);
@@ -123,7 +123,7 @@ static void stacks_are_taken_for_long_waits_four_an_interval_at_most(void **stat
         releases(1, LOCK, STROBE_RELEASE_LOCK);
         time_passes(MS / 100);
     }
-    assert_in_range(strobe_load_relaxed(&a->sampled), 4, 5);   /* one may be the gate's own */
+    assert_in_range(strobe_load_relaxed(&a->sampled), 4, 5); /* one may be the gate's own */
     gets(0, LOCK);
     struct strobe_record r;
     assert_int_equal(waker(0, 0, &r), 1);
@@ -159,19 +159,19 @@ static void who_begins_to_wait_while_the_release_is_reported_is_seen_S73(void **
 static void a_readers_release_ends_a_writers_wait_and_no_readers(void **state)
 {
     (void)state;
-    waits(0, LOCK, STROBE_KIND_RWLOCK);   /* a writer; 1 and 2 read */
+    waits(0, LOCK, STROBE_KIND_RWLOCK); /* a writer; 1 and 2 read */
     time_passes(MS);
     releases(1, LOCK, STROBE_RELEASE_SHARED);
     time_passes(MS);
     releases(2, LOCK, STROBE_RELEASE_SHARED);
     gets(0, LOCK);
     assert_int_equal(waker(0, 0, NULL), 2);
-    waits(3, LOCK, STROBE_KIND_RWLOCK);   /* a reader and a writer wait for the writer 0 */
+    waits(3, LOCK, STROBE_KIND_RWLOCK); /* a reader and a writer wait for the writer 0 */
     waits(4, LOCK, STROBE_KIND_RWLOCK);
     time_passes(MS);
     releases(0, LOCK, STROBE_RELEASE_LOCK);
     time_passes(MS);
-    releases(5, LOCK, STROBE_RELEASE_SHARED);   /* another reader was in between */
+    releases(5, LOCK, STROBE_RELEASE_SHARED); /* another reader was in between */
     goes_on(3, LOCK, STROBE_WAKE_RELEASED, true);
     time_passes(MS);
     releases(3, LOCK, STROBE_RELEASE_SHARED);
@@ -189,7 +189,7 @@ static void each_of_two_waiters_is_told_the_notify_that_resumed_it_S71(void **st
     waits(1, LOCK, STROBE_KIND_COND);
     time_passes(MS);
     releases(2, LOCK, STROBE_RELEASE_ONE);
-    gets(1, LOCK);                         /* not the one who waited longest */
+    gets(1, LOCK); /* not the one who waited longest */
     time_passes(MS);
     releases(3, LOCK, STROBE_RELEASE_ONE);
     gets(0, LOCK);
@@ -217,11 +217,11 @@ static void a_notify_for_nobody_is_nobodys(void **state)
     waits(0, LOCK, STROBE_KIND_COND);
     time_passes(MS);
     releases(1, LOCK, STROBE_RELEASE_ONE);
-    releases(2, LOCK, STROBE_RELEASE_ONE);   /* there is only one to wake */
+    releases(2, LOCK, STROBE_RELEASE_ONE); /* there is only one to wake */
     gets(0, LOCK);
     waits(3, LOCK, STROBE_KIND_COND);
     time_passes(MS);
-    gets(3, LOCK);                           /* by itself */
+    gets(3, LOCK); /* by itself */
     assert_int_equal(waker(0, 0, NULL), 1);
     assert_int_equal(waker(3, 0, NULL), UNTOLD);
 }
@@ -250,7 +250,7 @@ static void of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_
     (void)state;
     for (int i = 0; i < 2; i++) {
         uint64_t what = i ? collides_with(LOCK) : LOCK;
-        for (int turn = 0; turn < STROBE_BLOCK_RELEASES; turn++) {   /* the two notes lie in all places in turn */
+        for (int turn = 0; turn < STROBE_BLOCK_RELEASES; turn++) { /* the two notes lie in all places in turn */
             waits(0, what, STROBE_KIND_COND);
             time_passes(MS);
             releases(1, what, hows[i]);
@@ -259,7 +259,7 @@ static void of_releases_that_end_all_waits_the_first_since_the_begin_is_the_one_
             releases(3, what, hows[i]);
             gets(0, what);
             gets(2, what);
-            waits(4, what, STROBE_KIND_COND);   /* so that they are three notes a turn */
+            waits(4, what, STROBE_KIND_COND); /* so that they are three notes a turn */
             releases(5, what, hows[i]);
             gets(4, what);
         }
@@ -291,7 +291,7 @@ static void a_timeout_or_interrupt_has_no_waker_whoever_notified_before_S77(void
     time_passes(MS);
     releases(2, LOCK, STROBE_RELEASE_ONE);
     goes_on(0, LOCK, STROBE_WAKE_TIMEOUT, false);
-    gets(1, LOCK);                           /* what was meant for 0 */
+    gets(1, LOCK); /* what was meant for 0 */
     waits(3, LOCK, STROBE_KIND_COND);
     time_passes(MS);
     goes_on(3, LOCK, STROBE_WAKE_INTERRUPTED, false);
@@ -337,7 +337,7 @@ static void waits_nest_and_each_has_its_waker_S74(void **state)
 static void a_waiter_that_is_itself_waited_for_has_its_own_waker_S75_S76(void **state)
 {
     (void)state;
-    waits(0, LOCK, STROBE_KIND_MUTEX);       /* main waits for 1, which waits for 2; 3 and 4 lock what they like */
+    waits(0, LOCK, STROBE_KIND_MUTEX); /* main waits for 1, which waits for 2; 3 and 4 lock what they like */
     waits(1, OTHER, STROBE_KIND_MUTEX);
     waits(3, OTHER + 64, STROBE_KIND_MUTEX);
     time_passes(MS);
@@ -355,7 +355,7 @@ static void a_waiter_that_is_itself_waited_for_has_its_own_waker_S75_S76(void **
 static void word_of_a_wait_too_short_to_be_recorded_is_counted_as_gated(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {            /* the first is due anyway */
+    for (int i = 0; i < 2; i++) { /* the first is due anyway */
         waits(0, LOCK, STROBE_KIND_MUTEX);
         time_passes(5 * US);
         releases(1, LOCK, STROBE_RELEASE_LOCK);
@@ -371,11 +371,11 @@ static void a_wait_left_by_a_jump_or_a_cancellation_is_taken_back(void **state)
 {
     (void)state;
     waits(0, LOCK, STROBE_KIND_MUTEX);
-    strobe_scope_end(thread[0], token[0][--depth[0]], site_of(0));   /* cancelled: no wait_end */
+    strobe_scope_end(thread[0], token[0][--depth[0]], site_of(0)); /* cancelled: no wait_end */
     assert_nobody_waits();
     waits(0, LOCK, STROBE_KIND_MUTEX);
     waits(0, OTHER, STROBE_KIND_MUTEX);
-    depth[0]--;                              /* jumped out of the inner one */
+    depth[0]--; /* jumped out of the inner one */
     time_passes(MS);
     releases(1, LOCK, STROBE_RELEASE_LOCK);
     gets(0, LOCK);
@@ -395,7 +395,7 @@ static void a_thread_that_signs_off_or_is_buried_waits_no_more(void **state)
     strobe_sampler_init(&sampler, &rig.engine, 1);
     rig.clock_says = STROBE_GONE;
     time_passes(20 * MS);
-    for (int pass = 0; pass < 2; pass++) {   /* the first finds it in the call */
+    for (int pass = 0; pass < 2; pass++) { /* the first finds it in the call */
         strobe_sampler_pass(&sampler, rig.now);
         thread[6]->sampled.scope_ticks = 0;
         time_passes(20 * MS);
@@ -425,10 +425,10 @@ enum { LOCKS = 24, CONDS = 8, OBJECTS = LOCKS + CONDS };
 /* A model of locks that may be overtaken and of conditions that wake the longest waiter, played one step at a time. */
 struct model {
     uint64_t random, now;
-    int owner[LOCKS];                         /* who has it */
-    int waits_for[THREADS];                   /* object; -1 = none */
-    uint64_t order[THREADS];                  /* when it began to wait */
-    int woken_by[THREADS];                    /* of a condition: by whom, not back yet; NOBODY */
+    int owner[LOCKS];        /* who has it */
+    int waits_for[THREADS];  /* object; -1 = none */
+    uint64_t order[THREADS]; /* when it began to wait */
+    int woken_by[THREADS];   /* of a condition: by whom, not back yet; NOBODY */
     int last_release[LOCKS];
     uint64_t truths, right, wrong, missed;
 };
@@ -445,7 +445,7 @@ static uint64_t object(uint32_t i)
 
 static void check_waker(struct model *m, uint32_t t, int truth)
 {
-    const struct strobe_wait *w = &thread[t]->scope[thread[t]->scope_count].wait;   /* of the scope just ended */
+    const struct strobe_wait *w = &thread[t]->scope[thread[t]->scope_count].wait; /* of the scope just ended */
     struct strobe_scope ended = {.wait = *w};
     struct strobe_record r;
     int said = strobe_wait_record(&ended, UINT64_MAX, &r) ? (int)r.cpu_span_ns - 1 : UNTOLD;
@@ -478,7 +478,7 @@ static void lock_step(struct model *m, uint32_t t)
         m->owner[lock] = NOBODY;
         m->last_release[lock] = (int)t;
     } else if (m->owner[lock] == NOBODY) {
-        m->owner[lock] = (int)t;              /* overtakes those who wait */
+        m->owner[lock] = (int)t; /* overtakes those who wait */
     } else if (!has_one) {
         waits(t, object(lock), STROBE_KIND_MUTEX);
         m->waits_for[t] = (int)lock;
@@ -490,7 +490,7 @@ static void cond_step(struct model *m, uint32_t t)
     uint32_t cond = LOCKS + strobe_trial_below(&m->random, CONDS);
     bool has_one;
     some_lock(m, t, &has_one);
-    if (!has_one && strobe_trial_below(&m->random, 2) && t < THREADS / 2) {   /* the others notify */
+    if (!has_one && strobe_trial_below(&m->random, 2) && t < THREADS / 2) { /* the others notify */
         waits(t, object(cond), STROBE_KIND_COND);
         m->waits_for[t] = (int)cond;
         m->order[t] = m->now;
@@ -567,7 +567,7 @@ static void wakers_of_random_histories_are_the_true_ones(void **state)
 
 struct contest {
     pthread_mutex_t mutex[3];
-    strobe_a32 holder[3];              /* who released last, by number; under the mutex */
+    strobe_a32 holder[3]; /* who released last, by number; under the mutex */
     strobe_a32 truths, right, wrong, missed;
     double until;
 };

@@ -59,7 +59,7 @@ static void a_notify_that_may_have_been_for_any_of_several_is_told_to_none_S71(v
     releases(2, LOCK, STROBE_RELEASE_ONE);
     releases(3, LOCK, STROBE_RELEASE_ONE);
     time_passes(MS);
-    gets(1, LOCK);   /* by which of the two? */
+    gets(1, LOCK); /* by which of the two? */
     gets(0, LOCK);
     disperse(collides_with(LOCK), crowd_size);
     assert_int_equal(waker(0, 0, NULL), UNTOLD);

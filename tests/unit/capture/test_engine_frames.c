@@ -8,24 +8,43 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 /* Addresses by what is there: the digit of thousands says which image, the rest which function. */
-enum { MAIN = 0x1001, WORK = 0x1002, STRDUP = 0x2001, MALLOC = 0x2002, START_THREAD = 0x2003, BACKTRACE = 0x3001,
-       CLOCK = 0x4001, HOOK = 0x5001, SAMPLE = 0x6001, TRAMPOLINE = 0x6002, OTHER = 0x7001 };
+enum {
+    MAIN = 0x1001,
+    WORK = 0x1002,
+    STRDUP = 0x2001,
+    MALLOC = 0x2002,
+    START_THREAD = 0x2003,
+    BACKTRACE = 0x3001,
+    CLOCK = 0x4001,
+    HOOK = 0x5001,
+    SAMPLE = 0x6001,
+    TRAMPOLINE = 0x6002,
+    OTHER = 0x7001
+};
 
 static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
 {
-    static const char *const image[] = {"", "/bin/app", "/lib/libc.so.6", "/lib/libunwind.so.8", "[vdso]",
-                                        "/opt/lib/strobe/libstrobe-preload.so", "/opt/lib/strobe/libstrobe-preload.so",
+    static const char *const image[] = {"",
+                                        "/bin/app",
+                                        "/lib/libc.so.6",
+                                        "/lib/libunwind.so.8",
+                                        "[vdso]",
+                                        "/opt/lib/strobe/libstrobe-preload.so",
+                                        "/opt/lib/strobe/libstrobe-preload.so",
                                         "/lib/libunrelated.so"};
     static char name[0x8000][8];
     (void)ctx, (void)max;
     snprintf(name[address], sizeof name[0], "%x", (unsigned)address);
-    *out = (struct strobe_symbol){.function = name[address], .image = image[address >> 12], .file = "",
-                                  .function_id = (uint32_t)address, .function_address = address,
+    *out = (struct strobe_symbol){.function = name[address],
+                                  .image = image[address >> 12],
+                                  .file = "",
+                                  .function_id = (uint32_t)address,
+                                  .function_address = address,
                                   .is_local = address >> 12 == 6};
     return 1;
 }
@@ -50,8 +69,9 @@ static const char *shown(const uint64_t *frames, unsigned way, uint32_t *stack)
         count++;
     *stack = strobe_build_stack(&build, frames, count);
     if (!tree)
-        assert_int_equal(strobe_function_tree_open(&build.session.stacks, (struct strobe_resolver){resolve, NULL},
-                                                   &tree), STROBE_OK);
+        assert_int_equal(
+            strobe_function_tree_open(&build.session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
+            STROBE_OK);
     uint32_t path[16], depth = 0;
     for (uint32_t node = strobe_function_tree_of_stack(tree, *stack, way); node;
          node = strobe_function_tree_node(tree, node)->parent)
@@ -72,8 +92,7 @@ static void is_shown(const uint64_t *frames, const char *expected, int in_engine
     assert_int_equal(strobe_function_tree_in_engine(tree, stack, 0), in_engine);
     uint32_t until = strobe_function_tree_shown_stack(tree, stack, 0);
     assert_true(in_engine ? until != stack : until == stack);
-    assert_string_equal(strobe_function_tree_of_stack(tree, until, 0) ==
-                                strobe_function_tree_of_stack(tree, stack, 0)
+    assert_string_equal(strobe_function_tree_of_stack(tree, until, 0) == strobe_function_tree_of_stack(tree, stack, 0)
                             ? expected
                             : "another path",
                         expected);

@@ -15,35 +15,57 @@ static uint32_t reads;
 
 /* Instructions, as clang writes them. */
 enum {
-    NOP = 0xd503201f, RET = 0xd65f03c0, RETAA = 0xd65f0bff, RET_X16 = 0xd65f0200, BRK = 0xd4200020, UDF = 0,
-    STP_PUSH = 0xa9bf7bfd,      /* stp x29, x30, [sp, #-16]! */
-    STP = 0xa9017bfd,           /* stp x29, x30, [sp, #16] */
-    STP_OTHERS = 0xa9014ff4,    /* stp x20, x19, [sp, #16] */
-    ADD_FP = 0x910043fd,        /* add x29, sp, #16 */
-    MOV_FP = 0x910003fd,        /* mov x29, sp */
-    LDP_POP = 0xa8c17bfd,       /* ldp x29, x30, [sp], #16 */
-    LDP = 0xa9417bfd,           /* ldp x29, x30, [sp, #16] */
-    ADD_SP = 0x910083ff,        /* add sp, sp, #32 */
-    SUB_SP = 0xd10083ff,        /* sub sp, sp, #32 */
-    SP_OF_FP = 0xd10043bf,      /* sub sp, x29, #16 */
-    STR_LR = 0xf81f0ffe,        /* str x30, [sp, #-16]! */
-    LDR_LR = 0xf84107fe,        /* ldr x30, [sp], #16 */
-    LDR_LR_AT = 0xf94007fe,     /* ldr x30, [sp, #8] */
-    STR_DATA = 0xf90007fe,      /* str x30, [sp, #8] */
-    PACIASP = 0xd503233f, AUTIASP = 0xd50323bf, BLR = 0xd63f0100, BLRAAZ = 0xd63f091f,
-    BR_X8 = 0xd61f0100, BR_X16 = 0xd61f0200, BRAA_X16 = 0xd71f0a11,
-    ADD_TABLE = 0x8b0a0908,     /* add x8, x8, x10, lsl #2 */
+    NOP = 0xd503201f,
+    RET = 0xd65f03c0,
+    RETAA = 0xd65f0bff,
+    RET_X16 = 0xd65f0200,
+    BRK = 0xd4200020,
+    UDF = 0,
+    STP_PUSH = 0xa9bf7bfd,   /* stp x29, x30, [sp, #-16]! */
+    STP = 0xa9017bfd,        /* stp x29, x30, [sp, #16] */
+    STP_OTHERS = 0xa9014ff4, /* stp x20, x19, [sp, #16] */
+    ADD_FP = 0x910043fd,     /* add x29, sp, #16 */
+    MOV_FP = 0x910003fd,     /* mov x29, sp */
+    LDP_POP = 0xa8c17bfd,    /* ldp x29, x30, [sp], #16 */
+    LDP = 0xa9417bfd,        /* ldp x29, x30, [sp, #16] */
+    ADD_SP = 0x910083ff,     /* add sp, sp, #32 */
+    SUB_SP = 0xd10083ff,     /* sub sp, sp, #32 */
+    SP_OF_FP = 0xd10043bf,   /* sub sp, x29, #16 */
+    STR_LR = 0xf81f0ffe,     /* str x30, [sp, #-16]! */
+    LDR_LR = 0xf84107fe,     /* ldr x30, [sp], #16 */
+    LDR_LR_AT = 0xf94007fe,  /* ldr x30, [sp, #8] */
+    STR_DATA = 0xf90007fe,   /* str x30, [sp, #8] */
+    PACIASP = 0xd503233f,
+    AUTIASP = 0xd50323bf,
+    BLR = 0xd63f0100,
+    BLRAAZ = 0xd63f091f,
+    BR_X8 = 0xd61f0100,
+    BR_X16 = 0xd61f0200,
+    BRAA_X16 = 0xd71f0a11,
+    ADD_TABLE = 0x8b0a0908, /* add x8, x8, x10, lsl #2 */
     ADD_TABLE_X16 = 0x8b0a0a10,
-    LDR_LOCAL = 0xf94017e8,     /* ldr x8, [sp, #40] */
-    LDR_SLOT = 0xf9400808,      /* ldr x8, [x0, #16] */
-    LEND = 0xaa1e03ef,          /* mov x15, x30 */
-    GIVE_BACK = 0xaa0f03fe,     /* mov x30, x15 */
+    LDR_LOCAL = 0xf94017e8, /* ldr x8, [sp, #40] */
+    LDR_SLOT = 0xf9400808,  /* ldr x8, [x0, #16] */
+    LEND = 0xaa1e03ef,      /* mov x15, x30 */
+    GIVE_BACK = 0xaa0f03fe, /* mov x30, x15 */
 };
 
-static uint32_t b(int words) { return 0x14000000u | ((uint32_t)words & 0x03ffffff); }
-static uint32_t bl(int words) { return 0x94000000u | ((uint32_t)words & 0x03ffffff); }
-static uint32_t cbz(int words) { return 0xb4000000u | ((uint32_t)words & 0x7ffff) << 5; }
-static uint32_t tbnz(int words) { return 0x37000000u | ((uint32_t)words & 0x3fff) << 5; }
+static uint32_t b(int words)
+{
+    return 0x14000000u | ((uint32_t)words & 0x03ffffff);
+}
+static uint32_t bl(int words)
+{
+    return 0x94000000u | ((uint32_t)words & 0x03ffffff);
+}
+static uint32_t cbz(int words)
+{
+    return 0xb4000000u | ((uint32_t)words & 0x7ffff) << 5;
+}
+static uint32_t tbnz(int words)
+{
+    return 0x37000000u | ((uint32_t)words & 0x3fff) << 5;
+}
 
 static enum strobe_status read_code(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
 {
@@ -81,10 +103,10 @@ static enum strobe_frame_state ask_words(uint32_t n, const uint32_t *words, size
     return strobe_frame_state_arm64(&host, &query, &answer);
 }
 
-#define assert_in_link(n, ...) \
-    do { \
-        assert_int_equal(ask(n, __VA_ARGS__), STROBE_FRAME_NONE); \
-        assert_int_equal(answer.reg, 30); \
+#define assert_in_link(n, ...)                                                                                         \
+    do {                                                                                                               \
+        assert_int_equal(ask(n, __VA_ARGS__), STROBE_FRAME_NONE);                                                      \
+        assert_int_equal(answer.reg, 30);                                                                              \
     } while (0)
 
 static void before_the_frame_pointer_is_set_the_caller_is_in_the_link_register_S43(void **state)
@@ -215,7 +237,7 @@ static void a_frame_pointer_set_by_outlined_code_is_not_set_before(void **state)
     assert_in_link(1, STP, bl(49), BLR, LDP, RET);
     assert_int_equal(ask(2, STP, bl(49), BLR, LDP, RET), STROBE_FRAME_KEPT);
     assert_in_link(50, STP, bl(49), BLR, LDP, RET);
-    assert_int_equal(answer.slot, SP + 16 + 8);   /* what is there tells the helper from the one it helps */
+    assert_int_equal(answer.slot, SP + 16 + 8); /* what is there tells the helper from the one it helps */
     assert_in_link(51, STP, bl(49), BLR, LDP, RET);
 }
 

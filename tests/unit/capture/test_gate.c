@@ -10,7 +10,9 @@
 
 enum { US = 1000, MS = 1000000 };
 
-struct counts { uint64_t samples, reads, longest_gap; };
+struct counts {
+    uint64_t samples, reads, longest_gap;
+};
 
 /* Events every `spacing` ns for `total` ns through a gate. */
 static struct counts play(struct strobe_gate *g, uint64_t start, uint64_t spacing, uint64_t total)
@@ -118,9 +120,9 @@ static void the_grid_starts_anew_after_a_quiet_spell(void **state)
     strobe_gate_init(&g, MS, 0);
     assert_true(strobe_gate_due(&g, 10 * MS));
     assert_true(strobe_gate_due(&g, 500 * MS));
-    assert_false(strobe_gate_due(&g, 500 * MS + 999 * US));   /* no burst to make up for the quiet */
+    assert_false(strobe_gate_due(&g, 500 * MS + 999 * US)); /* no burst to make up for the quiet */
     assert_true(strobe_gate_due(&g, 501 * MS));
-    assert_true(strobe_gate_due(&g, 503 * MS));   /* a whole interval late: as quiet as any */
+    assert_true(strobe_gate_due(&g, 503 * MS)); /* a whole interval late: as quiet as any */
     assert_false(strobe_gate_due(&g, 503 * MS + 999 * US));
 }
 

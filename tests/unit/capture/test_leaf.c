@@ -124,7 +124,7 @@ static void a_function_that_sets_a_frame_up_has_a_record_of_its_own(void **state
 static void a_function_behind_the_called_one_is_not_the_called_one(void **state)
 {
     (void)state;
-    set_frame(LEAF + 0x80);   /* the next function begins there */
+    set_frame(LEAF + 0x80); /* the next function begins there */
     assert_true(proven(LEAF + 0x40));
     assert_false(proven(LEAF + 0xa0));
 }

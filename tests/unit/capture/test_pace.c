@@ -33,7 +33,7 @@ static void passes_are_rarer_while_each_thread_that_runs_ticks(void **state)
     assert_int_equal(intervals_after_passes_over_ticks(4), 1);
     assert_int_equal(intervals_after_passes_over_ticks(16), 4);
     ticking.engine.config.async_interval_ns = 10 * MS;
-    assert_int_equal(intervals_to_next_pass(), 1);   /* 4 ms at most */
+    assert_int_equal(intervals_to_next_pass(), 1); /* 4 ms at most */
 }
 
 static void passes_are_rarer_while_threads_wait_in_calls(void **state)
@@ -53,7 +53,7 @@ static void a_thread_that_uses_cpu_time_without_ticks_is_passed_over_in_each_int
 {
     (void)state;
     intervals_after_passes_over_ticks(20);
-    pass(4, 4000);   /* the thread is known to have ticked before */
+    pass(4, 4000); /* the thread is known to have ticked before */
     intervals_to_next_pass();
     pass(4, 4000);
     assert_int_equal(intervals_to_next_pass(), 1);

@@ -88,7 +88,7 @@ static void samples_of_other_stacks_kinds_or_messages_or_far_apart_are_not_merge
     rig.now += 4 * MS + 1;
     rig_point(&rig, STROBE_KIND_FREE);
     rig.now += MS;
-    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_FREE, 8, site_at(0));   /* about something else */
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_FREE, 8, site_at(0)); /* about something else */
     assert_int_equal(rig_records(&rig, items, ITEMS), 6);
 }
 
@@ -180,8 +180,8 @@ static void a_walk_is_told_where_the_stack_and_its_outermost_code_begin(void **s
     static const struct strobe_unwinder noting = {.self = note_window};
     (void)state;
     uint64_t here = site_at(0).frame;
-    struct strobe_thread *t = strobe_thread_attach(
-        &rig.engine, 77, false, "other", &(struct strobe_stack_bounds){here - MS, here + MS, here + MS / 2});
+    struct strobe_thread *t = strobe_thread_attach(&rig.engine, 77, false, "other",
+                                                   &(struct strobe_stack_bounds){here - MS, here + MS, here + MS / 2});
     rig.engine.unwinder = &noting;
     strobe_point(t, strobe_switched(), STROBE_KIND_ALLOC, 0, site_at(0));
     assert_int_equal(walked.high, here + MS);
@@ -202,7 +202,7 @@ static void a_thread_is_known_to_its_own_hooks_from_its_begin_to_its_end(void **
     assert_null(strobe_local.thread);
     assert_int_equal(t->entry->end_ticks, rig.now);
     assert_int_equal(strobe_load_relaxed(&t->entry->state), STROBE_THREAD_ENDED);
-    assert_true(strobe_engine_quiet(&rig.engine));   /* nobody who stops it waits for this thread */
+    assert_true(strobe_engine_quiet(&rig.engine)); /* nobody who stops it waits for this thread */
 }
 
 static void a_walk_without_frames_is_counted_not_recorded(void **state)
@@ -245,7 +245,7 @@ static void an_event_that_a_pause_overtakes_is_not_taken(void **state)
 {
     (void)state;
     strobe_store_relaxed(strobe_switch, STROBE_PAUSED);
-    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0));   /* as its hook read the switch before */
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, site_at(0)); /* as its hook read the switch before */
     assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).paused, 1);
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
 }
@@ -287,7 +287,7 @@ static void points_give_way_while_the_sampler_sees_to_the_thread_S6(void **state
         rig.now += 100 * US;
     }
     assert_int_equal(rig_account(&rig, STROBE_KIND_ALLOC).sampled, 0);
-    for (int i = 0; i < 100; i++) {   /* it has not come back: the hooks see to themselves again */
+    for (int i = 0; i < 100; i++) { /* it has not come back: the hooks see to themselves again */
         rig_point(&rig, STROBE_KIND_ALLOC);
         rig.now += 100 * US;
     }
@@ -357,8 +357,8 @@ static void waits_that_are_not_recorded_are_known_in_sum(void **state)
     rig_point(&rig, STROBE_KIND_ALLOC);
     for (int i = 0; i < 10; i++)
         scope(STROBE_KIND_READ, 5 * US);
-    scope(STROBE_KIND_READ, US / 2);   /* that can't have been a wait */
-    scope(STROBE_KIND_READ, MS);       /* recorded */
+    scope(STROBE_KIND_READ, US / 2); /* that can't have been a wait */
+    scope(STROBE_KIND_READ, MS);     /* recorded */
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_waits), 10);
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->short_wait_ticks), 10 * 5 * US);
 }
@@ -384,7 +384,7 @@ static void a_scope_left_by_a_jump_is_dropped_counted_and_no_longer_shown(void *
     assert_int_equal(strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, site_at(4096)), 1);
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), STROBE_KIND_READ);
     rig.now += 5 * MS;
-    rig_point(&rig, STROBE_KIND_ALLOC);   /* from a frame above: the call has been left */
+    rig_point(&rig, STROBE_KIND_ALLOC); /* from a frame above: the call has been left */
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), 0);
     struct rig_account a = rig_account(&rig, STROBE_KIND_READ);
     assert_int_equal(a.requests, 1);
@@ -445,10 +445,12 @@ static void an_event_on_another_stack_is_taken_with_the_frames_that_can_be_seen_
     strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, (struct strobe_site){at, 0});
     assert_int_equal(rig_records(&rig, items, ITEMS), 1);
     assert_true(items[0].record.flags & STROBE_FLAG_DOUBTFUL);
-    assert_int_equal(strobe_stack_frames(&rig.engine.session.stacks, items[0].record.stack, frames,
-                                         STROBE_STACK_DEPTH_MAX, &count), STROBE_OK);
+    assert_int_equal(
+        strobe_stack_frames(&rig.engine.session.stacks, items[0].record.stack, frames, STROBE_STACK_DEPTH_MAX, &count),
+        STROBE_OK);
     assert_int_equal(count, 4);
-    for (uint64_t i = 0; i < 4; i++) assert_int_equal(frames[3 - i], 0x7000 + 16 * i);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(frames[3 - i], 0x7000 + 16 * i);
 }
 
 /* Where a signal stack lies says nothing about which calls have been left. */
@@ -457,8 +459,7 @@ static void an_event_on_another_stack_leaves_the_scope_open(void **state)
     (void)state;
     uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, site_at(0));
     rig.now += 2 * MS;
-    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0,
-                 (struct strobe_site){rig.thread->stack_high + 4096, 0});
+    strobe_point(rig.thread, STROBE_ON, STROBE_KIND_ALLOC, 0, (struct strobe_site){rig.thread->stack_high + 4096, 0});
     assert_int_equal(strobe_load_relaxed(&rig.thread->entry->scope_kind), STROBE_KIND_POLL);
     strobe_scope_end(rig.thread, token, site_at(0));
     assert_int_equal(rig_account(&rig, STROBE_KIND_POLL).sampled, 1);
@@ -636,7 +637,7 @@ static void what_was_allocated_in_a_wait_is_told_apart_from_what_was_before_S54(
     rig.now += 20 * MS;
     strobe_scope_end(rig.thread, token, site_at(0));
     uint32_t n = rig_records(&rig, items, ITEMS);
-    assert_int_equal(n, 2);   /* the first allocation, and the wait */
+    assert_int_equal(n, 2); /* the first allocation, and the wait */
     const struct strobe_metrics *m = &items[n - 1].metrics;
     assert_int_equal(items[n - 1].record.kind, STROBE_KIND_COND);
     assert_int_equal(m->alloc_count, 5);

@@ -3,10 +3,10 @@
 #include "engine/capture/guard.h"
 #include "tests/unit/support/capture_rig.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <malloc.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -53,7 +53,7 @@ static void a_running_thread_is_sampled_in_every_interval(void **state)
     for (int i = 0; i < 50; i++)
         pass(1, 900);
     assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).sampled, 50);
-    assert_int_equal(rig_records(&rig, items, ITEMS), 1);   /* one stack all the time: merged */
+    assert_int_equal(rig_records(&rig, items, ITEMS), 1); /* one stack all the time: merged */
     assert_int_equal(items[0].record.count, 50);
 }
 
@@ -74,11 +74,11 @@ static void what_a_thread_sampled_itself_meanwhile_or_a_gap_parts_two_records_S5
     pass(2, 1900);
     strobe_store_relaxed(&rig.thread->points_yield_until, 0);
     rig_stack(&rig, 5, 0x6000);
-    rig_point(&rig, STROBE_KIND_ALLOC);   /* it was elsewhere between the two */
+    rig_point(&rig, STROBE_KIND_ALLOC); /* it was elsewhere between the two */
     rig_stack(&rig, 5, 0x5000);
     pass(2, 1900);
     pass(2, 1900);
-    pass(5, 4900);                        /* more than the merge gap */
+    pass(5, 4900); /* more than the merge gap */
     uint32_t async = 0, n = rig_records(&rig, items, ITEMS);
     for (uint32_t i = 0; i < n; i++)
         async += items[i].record.kind == STROBE_KIND_ASYNC;
@@ -179,7 +179,7 @@ static void a_thread_that_wakes_up_is_seen_at_once_S5(void **state)
     (void)state;
     for (int i = 0; i < 310; i++)
         pass(1, 0);
-    rig.cpu_cost = 100;   /* on a processor: its clock moves */
+    rig.cpu_cost = 100; /* on a processor: its clock moves */
     for (int i = 0; i < 10; i++)
         pass(1, 500);
     assert_in_range(rig.suspends, 9, 10);
@@ -188,21 +188,21 @@ static void a_thread_that_wakes_up_is_seen_at_once_S5(void **state)
 static void a_thread_that_was_taken_off_its_processor_is_not_sampled_where_it_was_taken_off(void **state)
 {
     (void)state;
-    pass(1, 900);   /* seen for the first time */
+    pass(1, 900); /* seen for the first time */
     for (int i = 0; i < 100; i++)
-        pass(1, 500);   /* half of the time, and not now: its clock stands */
+        pass(1, 500); /* half of the time, and not now: its clock stands */
     assert_int_equal(rig.suspends, 1);
     for (int i = 0; i < 10; i++)
-        pass(1, 990);   /* all of the time until now: it is we who took it off */
+        pass(1, 990); /* all of the time until now: it is we who took it off */
     assert_int_equal(rig.suspends, 11);
 }
 
 static void a_thread_that_does_little_is_seen_at_the_refresh(void **state)
 {
     (void)state;
-    for (int i = 0; i < 3000; i++)   /* 2 us a ms: under the activity threshold */
+    for (int i = 0; i < 3000; i++) /* 2 us a ms: under the activity threshold */
         pass(1, 2);
-    assert_in_range(rig.suspends, 3000 / 30 - 2, 3000 / 30 + 2);   /* it is the main thread: 30 ms */
+    assert_in_range(rig.suspends, 3000 / 30 - 2, 3000 / 30 + 2); /* it is the main thread: 30 ms */
 }
 
 /* Or a thread whose hooks came densely, and come no more, would go on passing them by. */
@@ -227,8 +227,8 @@ static void a_thread_that_runs_in_short_calls_takes_its_own_stack_when_the_call_
 {
     (void)state;
     uint32_t sampled = 0;
-    rig.cpu_cost = 100;   /* the thread runs: its CPU clock moves between two looks */
-    for (int i = 0; i < 50; i++) {   /* at each pass it is in another read, never stopped and never blocked for long */
+    rig.cpu_cost = 100;            /* the thread runs: its CPU clock moves between two looks */
+    for (int i = 0; i < 50; i++) { /* at each pass it is in another read, never stopped and never blocked for long */
         struct strobe_site here = {(uint64_t)(uintptr_t)&sampled, 0};
         uint32_t token = strobe_scope_begin(rig.thread, STROBE_KIND_READ, 0, here);
         pass(1, 900);
@@ -251,7 +251,7 @@ static void a_thread_that_waits_in_one_call_is_not_even_looked_at(void **state)
     rig.cpu_cost = 100;
     for (int i = 0; i < 50; i++)
         pass(1, 900);
-    assert_int_equal(strobe_load_relaxed(&rig.thread->asked), 1);   /* by the first pass only */
+    assert_int_equal(strobe_load_relaxed(&rig.thread->asked), 1); /* by the first pass only */
     strobe_store_relaxed(&rig.thread->asked, 0);
     pass(1, 900);
     assert_int_equal(strobe_load_relaxed(&rig.thread->asked), 0);
@@ -285,8 +285,8 @@ static void the_state_is_checked_again_once_the_thread_stands_S41_S42(void **sta
         rig.on_suspend = changes[i];
         uint32_t reads = rig.reads;
         pass(2, 1990);
-        assert_int_equal(rig.reads, reads);   /* its stack was not touched */
-        assert_int_equal(strobe_load_relaxed(&rig.thread->asked), i == 0);   /* a call takes it at its end */
+        assert_int_equal(rig.reads, reads);                                /* its stack was not touched */
+        assert_int_equal(strobe_load_relaxed(&rig.thread->asked), i == 0); /* a call takes it at its end */
         strobe_store_relaxed(&rig.thread->asked, 0);
     }
     assert_int_equal(rig.suspends, 2);
@@ -324,7 +324,7 @@ static void a_pass_waits_for_a_thread_as_long_as_it_has_left_and_at_least_an_eig
     const uint64_t gone_us[] = {0, 1, 1000, 3000, 3499, 3501, 9000};
     (void)state;
     rig.host.suspend = patient_suspend;
-    rig.host.ticks_per_second = 500000000;   /* 2 ns each */
+    rig.host.ticks_per_second = 500000000; /* 2 ns each */
     rig.engine.config.suspend_timeout_ns = 4 * MS;
     for (size_t i = 0; i < sizeof gone_us / sizeof *gone_us; i++) {
         rig.tick_cost = gone_us[i] * US / 2;
@@ -354,7 +354,7 @@ static void a_thread_that_cannot_be_stopped_is_counted_and_left_alone_for_longer
     for (int i = 0; i < 1000; i++)
         pass(1, 900);
     uint64_t late = strobe_load_relaxed(&rig.engine.session.header->suspend_late);
-    assert_in_range(late, 8, 12);   /* after 1, 2, 4, ... ms */
+    assert_in_range(late, 8, 12); /* after 1, 2, 4, ... ms */
     rig.suspend_says = STROBE_OK;
     rig.on_suspend = NULL;
     for (int i = 0; i < 1100; i++)
@@ -391,7 +391,7 @@ static void a_thread_whose_clock_is_refused_keeps_its_chunk_and_its_life(void **
 static void what_was_read_of_a_thread_that_went_on_by_itself_is_not_used_S46(void **state)
 {
     (void)state;
-    rig.resume_says = STROBE_LATE;   /* its watchdog let it go */
+    rig.resume_says = STROBE_LATE; /* its watchdog let it go */
     pass(2, 900);
     assert_int_equal(rig_account(&rig, STROBE_KIND_ASYNC).unwind_failed, 1);
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
@@ -435,7 +435,7 @@ static void each_stop_is_counted_with_how_long_the_thread_stood(void **state)
     struct strobe_stop_times t = strobe_stops_read(stops);
     assert_int_equal(t.count, 9);
     assert_int_equal(t.longest, 300 * US);
-    rig.suspend_says = STROBE_LATE;   /* asked in vain is no stop */
+    rig.suspend_says = STROBE_LATE; /* asked in vain is no stop */
     pass(2, 2300);
     assert_int_equal(strobe_stops_read(stops).count, 9);
     assert_int_equal(strobe_load_relaxed(&rig.engine.session.header->suspends), 9);
@@ -581,7 +581,7 @@ static void deadlines_do_not_drift_and_lag_is_counted_S8(void **state)
     rig.host.sleep_until = late_sleep;
     strobe_sampler_run(&sampler);
     for (int i = 1; i < 200; i++) {
-        uint64_t grid = begin + (uint64_t)(i < 100 ? i : i + 3) * MS;   /* three missed ones are not made up for */
+        uint64_t grid = begin + (uint64_t)(i < 100 ? i : i + 3) * MS; /* three missed ones are not made up for */
         assert_in_range(deadlines[i], grid, grid + MS);
         if (i != 100)
             assert_in_range(deadlines[i] - deadlines[i - 1], 875 * US, 1125 * US);
@@ -601,7 +601,7 @@ static void assert_all_phases_are_met(uint64_t seed, uint64_t period)
     first = strobe_sampler_deadline(&sampler);
     for (uint64_t i = 0; i < ROUNDS; i++) {
         uint64_t deadline = strobe_sampler_deadline(&sampler);
-        assert_in_range(deadline, rig.now + i * MS, rig.now + (i + 1) * MS);   /* the mean rate is exact */
+        assert_in_range(deadline, rig.now + i * MS, rig.now + (i + 1) * MS); /* the mean rate is exact */
         met[deadline % period * PARTS / period]++;
         strobe_sampler_go_on(&sampler, deadline);
     }

@@ -20,8 +20,8 @@ static struct strobe_window known;
 
 /* A stack of `depth` frames, LEAF innermost. */
 static enum strobe_walk_end walk_stopped(const struct strobe_host *host, const struct strobe_regs *regs,
-                                         const struct strobe_window *stack, struct strobe_stack_top *top,
-                                         uint64_t *end, uint32_t max, uint32_t *count)
+                                         const struct strobe_window *stack, struct strobe_stack_top *top, uint64_t *end,
+                                         uint32_t max, uint32_t *count)
 {
     assert_int_equal(top->bytes, 0);
     top->low = TOP;
@@ -69,7 +69,9 @@ static enum strobe_walk_end put_caller_in(const struct strobe_host *host, const 
 }
 
 static const struct strobe_unwinder walker_in_place = {
-    .copied = no_copy, .stopped = walk_stopped, .resumed = put_caller_in,
+    .copied = no_copy,
+    .stopped = walk_stopped,
+    .resumed = put_caller_in,
 };
 
 static int start(void **state)

@@ -186,7 +186,7 @@ static void what_newer_records_overwrite_is_counted_and_is_no_lost_sample_S14(vo
         strobe_series_counter(&sampler, 0, STROBE_SERIES_THREADS, rig.now, 2);
     read_back();
     assert_true(reader->threads[0].kind[STROBE_KIND_COUNTER].overwritten >= 500 - 64);
-    assert_int_equal(reader->threads[0].overwritten, 1);   /* the sample */
+    assert_int_equal(reader->threads[0].overwritten, 1); /* the sample */
 }
 
 static void a_thread_that_is_not_there_gets_no_values(void **state)

@@ -55,7 +55,7 @@ static void ticks_are_not_merged_over_time_off_the_processor(void **state)
     (void)state;
     tick(1000, 1000);
     tick(1000, 1000);
-    tick(1300, 1000);   /* 300 us off */
+    tick(1300, 1000); /* 300 us off */
     assert_int_equal(rig_records(&ticking, items, ITEMS), 2);
     assert_int_equal(items[0].record.count, 2);
     assert_int_equal(items[1].record.count, 1);
@@ -171,7 +171,7 @@ static void points_give_way_to_ticks_within_a_message_and_no_longer(void **state
     rig_point(&ticking, STROBE_KIND_ALLOC);
     assert_int_equal(rig_account(&ticking, STROBE_KIND_ALLOC).gated, 1);
     strobe_store_relaxed(&ticking.thread->entry->message, 7);
-    ticking.now += MS;   /* two intervals after the tick, of the four that it holds points back */
+    ticking.now += MS; /* two intervals after the tick, of the four that it holds points back */
     rig_point(&ticking, STROBE_KIND_ALLOC);
     assert_int_equal(rig_account(&ticking, STROBE_KIND_ALLOC).sampled, 1);
 }
@@ -198,7 +198,7 @@ static void short_calls_are_sampled_by_the_time_that_they_add_up_to(void **state
     uint32_t count = rig_records(&ticking, items, ITEMS), stand = 0;
     for (uint32_t i = 0; i < count; i++)
         stand += (items[i].record.flags & STROBE_FLAG_ASKED) != 0;
-    assert_int_equal(stand, 4);   /* 4.5 ms in all, at an interval of 1 ms */
+    assert_int_equal(stand, 4); /* 4.5 ms in all, at an interval of 1 ms */
 }
 
 static void waits_for_locks_add_up_to_no_sample(void **state)
@@ -264,7 +264,7 @@ static void releases_that_wake_somebody_are_sampled_by_the_time_that_they_add_up
     struct strobe_thread *waiter = add_waiter(0x1230);
     for (int i = 0; i < 500; i++)
         release(0x1230, 10);
-    assert_int_equal(releases_recorded(&duration_ns), 5);   /* 5 ms in all, at an interval of 1 ms */
+    assert_int_equal(releases_recorded(&duration_ns), 5); /* 5 ms in all, at an interval of 1 ms */
     assert_int_equal(duration_ns, 10 * US);
     strobe_wait_drop_all(waiter);
 }
@@ -336,7 +336,7 @@ static void a_thread_that_uses_its_processor_and_does_not_tick_is_stopped(void *
     (void)state;
     for (int i = 0; i < MAIN_TID_PASSES; i++)
         pass(1, 1000);
-    assert_in_range(ticking.suspends, MAIN_TID_PASSES / 4, MAIN_TID_PASSES / 2);   /* a look in every second pass */
+    assert_in_range(ticking.suspends, MAIN_TID_PASSES / 4, MAIN_TID_PASSES / 2); /* a look in every second pass */
 }
 
 static void a_thread_whose_clock_cannot_tick_is_not_asked_again_and_is_stopped(void **state)
@@ -471,9 +471,9 @@ static void missing_ticks_are_counted_over_many_looks(void **state)
     strobe_bump(&ticking.thread->ticks_taken, 1);
     pass(1, 1000);
     uint32_t suspends = ticking.suspends;
-    ticking.cpu_cost = 100;   /* it runs: its CPU clock moves between two reads */
+    ticking.cpu_cost = 100; /* it runs: its CPU clock moves between two reads */
     for (int i = 0; i < 20; i++)
-        pass(2, 1000);   /* it has half of a processor, so between two looks it never uses a whole period */
+        pass(2, 1000); /* it has half of a processor, so between two looks it never uses a whole period */
     assert_in_range(ticking.suspends - suspends, 8, 16);
 }
 
@@ -491,7 +491,7 @@ static void a_look_at_a_thread_without_a_clock_reads_its_cpu_time_once(void **st
 {
     (void)state;
     pass(1, 0);
-    ticking.cpu_cost = 1;   /* the clock moves at each read */
+    ticking.cpu_cost = 1; /* the clock moves at each read */
     for (int i = 1; i <= 4; i++) {
         pass(2, 0);
         assert_int_equal(ticking.thread_cpu_ns, i);

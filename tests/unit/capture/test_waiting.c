@@ -75,7 +75,7 @@ static void a_long_wait_is_looked_at_once_and_without_a_stop(void **state)
 {
     (void)state;
     strobe_scope_begin(rig.thread, STROBE_KIND_POLL, 0, hook());
-    pass(29);   /* the main thread's refresh is 30 ms */
+    pass(29); /* the main thread's refresh is 30 ms */
     assert_int_equal(rig_records(&rig, items, ITEMS), 0);
     for (int i = 0; i < 100; i++)
         pass(1);

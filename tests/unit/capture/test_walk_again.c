@@ -16,10 +16,10 @@ enum { WORDS = 1024, FRAMES_MAX = 250, LOCALS_MAX = 3 };
 
 struct stack {
     uint64_t word[WORDS];
-    uint32_t at[FRAMES_MAX];   /* places of the frame records, outermost first */
+    uint32_t at[FRAMES_MAX]; /* places of the frame records, outermost first */
     uint32_t count;
-    uint32_t hidden;           /* words at the outer end that the window does not show */
-    uint32_t root;             /* place from which on frames belong to the outermost code; 0: not known */
+    uint32_t hidden; /* words at the outer end that the window does not show */
+    uint32_t root;   /* place from which on frames belong to the outermost code; 0: not known */
 };
 
 static uint64_t seed;
@@ -35,7 +35,9 @@ static struct strobe_window window_of(const struct stack *s, uint64_t fp)
 {
     uint64_t low = fp ? fp : address_of(s, 0), high = address_of(s, WORDS - s->hidden);
     return (struct strobe_window){
-        .low = low < high ? low : high, .high = high, .root = s->root ? address_of(s, s->root) : 0,
+        .low = low < high ? low : high,
+        .high = high,
+        .root = s->root ? address_of(s, s->root) : 0,
     };
 }
 

@@ -107,10 +107,10 @@ static void a_misaligned_wild_or_foreign_pointer_ends_the_walk_S44(void **state)
         assert_int_equal(walk(BASE, FRAMES), STROBE_WALK_DOUBTFUL);
         assert_int_equal(count, 1);
     }
-    lay(0, BASE + 12, 0x1);   /* inside the window, but misaligned */
+    lay(0, BASE + 12, 0x1); /* inside the window, but misaligned */
     assert_int_equal(walk(BASE, FRAMES), STROBE_WALK_DOUBTFUL);
     assert_int_equal(count, 1);
-    lay(0, BASE + sizeof memory - 8, 0x1);   /* only half of it is in the window */
+    lay(0, BASE + sizeof memory - 8, 0x1); /* only half of it is in the window */
     assert_int_equal(walk(BASE, FRAMES), STROBE_WALK_DOUBTFUL);
     assert_int_equal(count, 1);
 }
@@ -140,7 +140,7 @@ static void records_at_the_very_bounds_are_in_the_window(void **state)
     lay((HIGH - RECORD) / 8, 0, 0x2);
     assert_int_equal(strobe_walk_fp(&w, BASE + LOW, frames + FRAMES, FRAMES, &count), STROBE_WALK_ROOT);
     assert_int_equal(count, 2);
-    lay(LOW / 8, BASE + HIGH - RECORD + 8, 0x1);   /* a word further */
+    lay(LOW / 8, BASE + HIGH - RECORD + 8, 0x1); /* a word further */
     assert_int_equal(strobe_walk_fp(&w, BASE + LOW, frames + FRAMES, FRAMES, &count), STROBE_WALK_DOUBTFUL);
     assert_int_equal(count, 1);
     strobe_walk_fp(&w, BASE + LOW - 8, frames + FRAMES, FRAMES, &count);
@@ -158,15 +158,14 @@ static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
         0x0000000000000007, 0x000055d0c0de1020, /* sum: locals */
         0x00007fff00000040, 0x000055d0c0de12a4, /* 0x10: sum's record: back into add_all */
         0x00007fff00000010, 0x000055d0c0de12a4, /* a record that was: add_all's locals */
-        0x0000000000000003, 0x0000000000000000,
-        0x00007fff00000060, 0x000055d0c0de1388, /* 0x40: add_all's: back into total */
-        0x0000000000000001, 0x000055d0c0de9000,
-        0x00007fff00000090, 0x000055d0c0de1405, /* 0x60: total's: back into report */
-        0x00007fff000000b8, 0x0000000000000010,
-        0x0000000000000000, 0x0000000000000000,
-        0x00007fff000000b0, 0x000055d0c0de14f1, /* 0x90: report's: back into main */
-        0x0000000000000001, 0x00007fff00000100,
-        0x0000000000000001, 0x00007f11ab827249, /* 0xb0: main's: back into start code, which keeps none */
+        0x0000000000000003, 0x0000000000000000, 0x00007fff00000060, 0x000055d0c0de1388, /* 0x40: add_all's: back into
+                                                                                           total */
+        0x0000000000000001, 0x000055d0c0de9000, 0x00007fff00000090, 0x000055d0c0de1405, /* 0x60: total's: back into
+                                                                                           report */
+        0x00007fff000000b8, 0x0000000000000010, 0x0000000000000000, 0x0000000000000000, 0x00007fff000000b0,
+        0x000055d0c0de14f1, /* 0x90: report's: back into main */
+        0x0000000000000001, 0x00007fff00000100, 0x0000000000000001, 0x00007f11ab827249, /* 0xb0: main's: back into start
+                                                                                           code, which keeps none */
         0x0000000000000000, 0x000055d0c0de14c0,
     };
     static const uint64_t callers[] = {0x7f11ab827249, 0x55d0c0de14f1, 0x55d0c0de1405, 0x55d0c0de1388, 0x55d0c0de12a4};
@@ -180,14 +179,18 @@ static void a_dumped_stack_of_five_frames_is_walked_offline(void **state)
 /* the forms of a prologue and an epilogue, at each of which the caller's address stands elsewhere. */
 static void each_form_of_a_prologue_shows_where_the_caller_is(void **state)
 {
-    static const struct { uint8_t code[8]; size_t bytes; int off; } forms[] = {
-        {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0},             /* endbr64: before all */
-        {{0x55, 0x48, 0x89, 0xe5}, 4, 0},             /* push %rbp: nothing is saved yet */
-        {{0x48, 0x89, 0xe5, 0x53}, 4, 8},             /* mov %rsp,%rbp: the caller's frame pointer is below */
-        {{0xc3}, 1, 0},                               /* ret: all is taken back */
-        {{0x48, 0x83, 0xec, 0x10}, 4, -1},            /* sub: the record is in place */
-        {{0xc9, 0xc3}, 2, -1},                        /* leave: it is, yet */
-        {{0xf3, 0x0f, 0x1e}, 3, -1},                  /* bytes that end too early */
+    static const struct {
+        uint8_t code[8];
+        size_t bytes;
+        int off;
+    } forms[] = {
+        {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0},  /* endbr64: before all */
+        {{0x55, 0x48, 0x89, 0xe5}, 4, 0},  /* push %rbp: nothing is saved yet */
+        {{0x48, 0x89, 0xe5, 0x53}, 4, 8},  /* mov %rsp,%rbp: the caller's frame pointer is below */
+        {{0xc3}, 1, 0},                    /* ret: all is taken back */
+        {{0x48, 0x83, 0xec, 0x10}, 4, -1}, /* sub: the record is in place */
+        {{0xc9, 0xc3}, 2, -1},             /* leave: it is, yet */
+        {{0xf3, 0x0f, 0x1e}, 3, -1},       /* bytes that end too early */
         {{0x48, 0x89}, 2, -1},
         {{0}, 0, -1},
     };
@@ -205,7 +208,7 @@ static void a_chain_that_breaks_in_the_outermost_code_is_whole(void **state)
 {
     (void)state;
     lay_chain(5);
-    memory[16] = 0x4141;   /* the outermost record's saved pointer: whatever start code left there */
+    memory[16] = 0x4141; /* the outermost record's saved pointer: whatever start code left there */
     struct strobe_window w = window_of(0, sizeof memory);
     w.root = BASE + 4 * 32;
     assert_int_equal(strobe_walk_fp(&w, BASE, frames + FRAMES, FRAMES, &count), STROBE_WALK_ROOT);
@@ -240,12 +243,15 @@ static void a_function_without_its_frame_yet_shows_where_its_caller_is(void **st
 {
     (void)state;
 #ifdef __x86_64__
-    static const struct { uint8_t code[4]; uint64_t slot; } cases[] = {
-        {{0xf3, 0x0f, 0x1e, 0xfa}, 0x100},   /* endbr64: at entry, the return address is on top */
-        {{0x55, 0x48, 0x89, 0xe5}, 0x100},   /* push %rbp */
-        {{0x48, 0x89, 0xe5, 0x41}, 0x108},   /* mov %rsp,%rbp: below the saved pointer */
-        {{0xc3, 0x90, 0x90, 0x90}, 0x100},   /* ret */
-        {{0x48, 0x83, 0xec, 0x10}, 0},       /* sub: the frame stands */
+    static const struct {
+        uint8_t code[4];
+        uint64_t slot;
+    } cases[] = {
+        {{0xf3, 0x0f, 0x1e, 0xfa}, 0x100}, /* endbr64: at entry, the return address is on top */
+        {{0x55, 0x48, 0x89, 0xe5}, 0x100}, /* push %rbp */
+        {{0x48, 0x89, 0xe5, 0x41}, 0x108}, /* mov %rsp,%rbp: below the saved pointer */
+        {{0xc3, 0x90, 0x90, 0x90}, 0x100}, /* ret */
+        {{0x48, 0x83, 0xec, 0x10}, 0},     /* sub: the frame stands */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t slot = 0;
@@ -263,7 +269,7 @@ static void signed_return_addresses_and_marked_frame_pointers_are_read_without_t
 #ifdef STROBE_FRAMES_ARM64
     lay_chain(4);
     memory[5] |= (uint64_t)0x7a5b << 48;
-    memory[8] |= (uint64_t)1 << 60;   /* as Swift's async functions do */
+    memory[8] |= (uint64_t)1 << 60; /* as Swift's async functions do */
     assert_int_equal(walk(BASE | (uint64_t)1 << 60, FRAMES), STROBE_WALK_ROOT);
     assert_int_equal(count, 4);
     assert_int_equal(frames[FRAMES - 2], 0x1001);
@@ -278,7 +284,7 @@ static void signed_return_addresses_and_marked_frame_pointers_are_read_without_t
 static __attribute__((noinline)) uint32_t recurse(uint32_t depth, uint64_t high)
 {
     if (depth) {
-        volatile uint32_t found = recurse(depth - 1, high);   /* not a tail call, not a loop */
+        volatile uint32_t found = recurse(depth - 1, high); /* not a tail call, not a loop */
         return found;
     }
     uint64_t fp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -293,7 +299,7 @@ static void a_compilers_own_frames_are_walked(void **state)
     uint64_t high = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16;
     uint32_t shallow = recurse(3, high), deep = recurse(53, high);
     assert_int_equal(deep - shallow, 50);
-    for (uint32_t i = 3; i < 50; i++)   /* the recursion returns to one address over and over */
+    for (uint32_t i = 3; i < 50; i++) /* the recursion returns to one address over and over */
         assert_int_equal(frames[FRAMES - i], frames[FRAMES - 2]);
 }
 

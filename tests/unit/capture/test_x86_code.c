@@ -13,7 +13,9 @@
 #include <link.h>
 #include <string.h>
 
-struct tally { uint64_t instructions, unknown, wrong_length, unseen_write, stack; };
+struct tally {
+    uint64_t instructions, unknown, wrong_length, unseen_write, stack;
+};
 
 static csh capstone;
 
@@ -98,7 +100,12 @@ static void lengths_and_effects_are_those_of_capstone(void **state)
 
 #endif
 
-struct example { const char *what; uint8_t code[12]; uint32_t bytes; enum strobe_x86_effect effect; };
+struct example {
+    const char *what;
+    uint8_t code[12];
+    uint32_t bytes;
+    enum strobe_x86_effect effect;
+};
 
 static void each_form_has_its_length_and_effect(void **state)
 {

@@ -1,8 +1,8 @@
 /* Method logs of btrace 2.0: what was logged is told as calls that nest, and a log of ours reads back to the same.
  * The regressions R-8. */
+#include "engine/trace/export/btrace2_write.h"
 #include "engine/trace/import/btrace/btrace2.h"
 #include "engine/trace/import/btrace/btrace2_read.h"
-#include "engine/trace/export/btrace2_write.h"
 
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"
@@ -209,10 +209,12 @@ static void an_empty_log_has_no_calls(void **state)
 static void other_versions_are_refused(void **state)
 {
     (void)state;
-    static const struct { uint32_t version; const char *why; } bad[] = {
-        {4, "byte 0: version 4, expected a btrace 2.0 log, which has version 5"},
-        {6, "byte 0: version 6, expected a btrace 2.0 log, which has version 5"},
-        {0x62617274, "byte 0: version 1650553460, expected a btrace 2.0 log, which has version 5"}};
+    static const struct {
+        uint32_t version;
+        const char *why;
+    } bad[] = {{4, "byte 0: version 4, expected a btrace 2.0 log, which has version 5"},
+               {6, "byte 0: version 6, expected a btrace 2.0 log, which has version 5"},
+               {0x62617274, "byte 0: version 1650553460, expected a btrace 2.0 log, which has version 5"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         start_log(bad[i].version, 0, 0, 0);
         assert_int_equal(read_log(), STROBE_BAD_VERSION);
@@ -309,11 +311,16 @@ static void records_hold_what_they_are_given_up_to_their_limits(void **state)
 {
     (void)state;
     static const struct strobe_btrace2_record fit[] = {
-        {0, 0, 0, 1}, {1, 2, 3, 4}, {STROBE_BTRACE2_TIME_MAX >> 1, STROBE_BTRACE2_TIME_MAX, 32767, 8388607},
-        {0x123456789, (1 << 26) - 1, 1, 0}, {0, 1 << 26, 1, 0}};
-    static const struct strobe_btrace2_record unfit[] = {
-        {0, 5, 32768, 1}, {0, 5, 1, 1 << 23}, {(STROBE_BTRACE2_TIME_MAX >> 1) + 1, 5, 1, 1},
-        {0, STROBE_BTRACE2_TIME_MAX + 1, 1, 1}, {5, 0, 0, 0}};
+        {0, 0, 0, 1},
+        {1, 2, 3, 4},
+        {STROBE_BTRACE2_TIME_MAX >> 1, STROBE_BTRACE2_TIME_MAX, 32767, 8388607},
+        {0x123456789, (1 << 26) - 1, 1, 0},
+        {0, 1 << 26, 1, 0}};
+    static const struct strobe_btrace2_record unfit[] = {{0, 5, 32768, 1},
+                                                         {0, 5, 1, 1 << 23},
+                                                         {(STROBE_BTRACE2_TIME_MAX >> 1) + 1, 5, 1, 1},
+                                                         {0, STROBE_BTRACE2_TIME_MAX + 1, 1, 1},
+                                                         {5, 0, 0, 0}};
     uint64_t word[2] = {0};
     struct strobe_btrace2_record back;
     for (size_t i = 0; i < sizeof fit / sizeof fit[0]; i++) {
@@ -397,11 +404,17 @@ static void a_log_is_written_with_its_mapping(void **state)
 static void names_are_mapped_and_come_back(void **state)
 {
     (void)state;
-    static const char *const names[][2] = {
-        {"com.app.Feed.scroll", "com.app.Feed.scroll"}, {"doFrame", "doFrame"}, {"a.f(b.C)", "a.f(b.C)"}, {".x", ".x"},
-        {"x.", "x."}, {"a.(b)", "a.(b)"}, {"read: /a,b", "read:__a_b~7"},
-        {"read: /a b", "read:__a_b~8"}, {"-.x", "-.x~9"},
-        {"x~1", "x_1~10"}, {"f(a.b)", "f(a.b)"}};
+    static const char *const names[][2] = {{"com.app.Feed.scroll", "com.app.Feed.scroll"},
+                                           {"doFrame", "doFrame"},
+                                           {"a.f(b.C)", "a.f(b.C)"},
+                                           {".x", ".x"},
+                                           {"x.", "x."},
+                                           {"a.(b)", "a.(b)"},
+                                           {"read: /a,b", "read:__a_b~7"},
+                                           {"read: /a b", "read:__a_b~8"},
+                                           {"-.x", "-.x~9"},
+                                           {"x~1", "x_1~10"},
+                                           {"f(a.b)", "f(a.b)"}};
     enum { COUNT = sizeof names / sizeof names[0] };
     begin_calls();
     for (uint64_t i = 0; i < COUNT; i++) {

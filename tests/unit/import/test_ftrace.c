@@ -1,8 +1,8 @@
 /* ftrace text is read for what it says, whoever wrote it, and written so that it reads back to the same. Of the
  * regressions R-7: names with bars in them, and a last line that was cut. */
+#include "engine/trace/export/ftrace_write.h"
 #include "engine/trace/import/ftrace/ftrace_line.h"
 #include "engine/trace/import/ftrace/ftrace_read.h"
-#include "engine/trace/export/ftrace_write.h"
 
 #include "engine/trace/model/calls_repair.h"
 #include "tests/unit/support/trial.h"
@@ -108,15 +108,29 @@ static void task_names_may_hold_anything(void **state)
 static void what_is_no_line_is_none(void **state)
 {
     (void)state;
-    static const char *const none[] = {
-        "", "# tracer: nop", "CPU:0 [LOST 12 EVENTS]", "app-7 [x] 1.0: e: p", "app-7 [1 1.0: e: p", "app [1] 1.0: e: p",
-        "app-7 [1] .... 10: e: p", "app-7 [1] .... 1.: e: p", "app-7 [1] .... .5: e: p", "app-7 [1] 1.0 e: p",
-        "app-7 [1] 1.0000000001: e: p", "app-99999999999 [1] 1.0: e: p", "app-7 (7x) [1] 1.0: e: p",
-        "app-7 [1] 1.0:", "app-7 [1] 1.0: no colon", "app-7 [1] 99999999999.0: e: p", "app-7 [1] .... .... 1.0: e: p"};
+    static const char *const none[] = {"",
+                                       "# tracer: nop",
+                                       "CPU:0 [LOST 12 EVENTS]",
+                                       "app-7 [x] 1.0: e: p",
+                                       "app-7 [1 1.0: e: p",
+                                       "app [1] 1.0: e: p",
+                                       "app-7 [1] .... 10: e: p",
+                                       "app-7 [1] .... 1.: e: p",
+                                       "app-7 [1] .... .5: e: p",
+                                       "app-7 [1] 1.0 e: p",
+                                       "app-7 [1] 1.0000000001: e: p",
+                                       "app-99999999999 [1] 1.0: e: p",
+                                       "app-7 (7x) [1] 1.0: e: p",
+                                       "app-7 [1] 1.0:",
+                                       "app-7 [1] 1.0: no colon",
+                                       "app-7 [1] 99999999999.0: e: p",
+                                       "app-7 [1] .... .... 1.0: e: p"};
     struct strobe_ftrace_line l;
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         assert_false(strobe_ftrace_line_parse(none[i], none[i] + strlen(none[i]), &l));
 }
+
+/* clang-format off */
 
 /* ---- marks */
 
@@ -359,6 +373,8 @@ static void what_is_written_is_ftrace(void **state)
     goes_there_and_back(AT("1.0") "B|7|B:E:a\n" AT("2.0") "B|7|E:E:a\n", "write: B|7|B:E:a\n");
 }
 
+/* clang-format on */
+
 /* Random whole streams, of names that are hard: equal to themselves after the way there and back. */
 static uint64_t seed;
 
@@ -406,8 +422,8 @@ static void random_streams_read_back_the_same(void **state)
 static void the_article_is_repaired_by_either_policy(void **state)
 {
     (void)state;
-    static const char text[] = AT("0.232551") "B|7|B:a\n" AT("0.232552") "B|7|B:b\n" AT("0.232554") "B|7|B:c\n"
-                               AT("0.232580") "B|7|E:a\n";
+    static const char text[] =
+        AT("0.232551") "B|7|B:a\n" AT("0.232552") "B|7|B:b\n" AT("0.232554") "B|7|B:c\n" AT("0.232580") "B|7|E:a\n";
     static const char *const expected[] = {
         "7* app: B<a>232551000 B<b>232552000 B<c>232554000 E<c>232554000 E<b>232554000 E<a>232580000\n",
         "7* app: B<a>232551000 B<b>232552000 B<c>232554000 E<c>232580000 E<b>232580000 E<a>232580000\n"};

@@ -9,13 +9,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#include <cmocka.h>
 
 /* A message being built. */
 struct bytes {
@@ -347,7 +347,7 @@ static void a_new_state_forgets_names_and_defaults(void **state)
     assert_non_null(strstr(told, "0@123 begin  ();"));
     assert_int_equal(stats.unknown_names, 1);
     assert_int_equal(stats.unknown_tracks, 0);
-    event_packet(5, 1, 0, NULL, 0);   /* on which track is not known any more */
+    event_packet(5, 1, 0, NULL, 0); /* on which track is not known any more */
     assert_int_equal(import(trace.at, trace.count), STROBE_OK);
     assert_int_equal(stats.unknown_tracks, 1);
 }

@@ -12,11 +12,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static char why[512];
 
@@ -53,7 +53,7 @@ static void a_dump_is_read_back_as_it_was_written(void **state)
     static uint64_t entries[MANY];
     for (uint32_t i = 0; i < MANY; i++)
         entries[i] = strobe_matrix_entry(i & 1, i, i * 1234567u);
-    const size_t counts[] = { 0, 1, 3, MANY };
+    const size_t counts[] = {0, 1, 3, MANY};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         uint64_t *back;
         size_t count;
@@ -144,14 +144,30 @@ static void streams_are_taken_apart(void **state)
 static void what_is_no_event_is_refused_by_its_column(void **state)
 {
     (void)state;
-    static const struct { const char *line; size_t column; const char *expected; } bad[] = {
-        { "x", 1, "I or O" }, { "ID@0 x", 6, "I or O" }, { "i4@1", 1, "I or O" }, { "I", 2, "D or a method" },
-        { "I-4@1", 2, "D or a method" }, { "I1048576@1", 2, "D or a method" },
-        { "I99999999999999999999@1", 2, "D or" },
-        { "I4", 3, "@ and" }, { "I4 @3", 3, "@ and" }, { "I4@", 4, "a time" }, { "I4@x", 4, "a time" },
-        { "I4@8796093022208", 4, "a time" }, { "I4@1O4@2", 5, "a blank" }, { "end=", 5, "a time" },
-        { "end=--1", 6, "a time" }, { "end=1 OD@1", 7, "the end of the line" }, { "end=1 end=1", 7, "the end" },
-        { "en", 1, "I or O" }, { "ID@0 end=1.5", 11, "a blank" },
+    static const struct {
+        const char *line;
+        size_t column;
+        const char *expected;
+    } bad[] = {
+        {"x", 1, "I or O"},
+        {"ID@0 x", 6, "I or O"},
+        {"i4@1", 1, "I or O"},
+        {"I", 2, "D or a method"},
+        {"I-4@1", 2, "D or a method"},
+        {"I1048576@1", 2, "D or a method"},
+        {"I99999999999999999999@1", 2, "D or"},
+        {"I4", 3, "@ and"},
+        {"I4 @3", 3, "@ and"},
+        {"I4@", 4, "a time"},
+        {"I4@x", 4, "a time"},
+        {"I4@8796093022208", 4, "a time"},
+        {"I4@1O4@2", 5, "a blank"},
+        {"end=", 5, "a time"},
+        {"end=--1", 6, "a time"},
+        {"end=1 OD@1", 7, "the end of the line"},
+        {"end=1 end=1", 7, "the end"},
+        {"en", 1, "I or O"},
+        {"ID@0 end=1.5", 11, "a blank"},
     };
     struct strobe_matrix_events e = {0};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -197,17 +213,25 @@ static void a_mapping_is_written_by_id_with_the_dispatch_last(void **state)
 static void what_is_no_mapping_is_refused_by_its_line(void **state)
 {
     (void)state;
-    static const struct { const char *text, *says; } bad[] = {
-        { "x", "map:1: expected an id" }, { "0,1,a b ()V", "map:1: expected an id" },
-        { "1048575,1,a b ()V", "map:1: expected an id" }, { "-1,1,a b ()V", "map:1: expected an id" },
-        { "1", "map:1: expected an id" }, { "#\n1,,a b ()V", "map:2: expected access" },
-        { "1,4294967296,a b", "map:1: expected access" }, { "1,1,a", "map:1: expected a class" },
-        { "1,1,", "map:1: expected a class" }, { "1,1,a  b", "map:1: expected a class" },
-        { "1,1, a b", "map:1: expected a class" }, { "1,1,a b c d", "map:1: expected a class" },
-        { "1,1,a b\tc", "map:1: expected a class" },
-        { "1,1,a b ()V\n1,1,a c ()V", "map:2: expected an id that is not" },
-        { "1,1,a.c b ()V\n2,1,a/c b ()V", "map:2: expected a method that is not" },
-        { "7,1,android/os/Handler dispatchMessage (Landroid.os.Message;)V", "map:1: expected the id 1048574" },
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"x", "map:1: expected an id"},
+        {"0,1,a b ()V", "map:1: expected an id"},
+        {"1048575,1,a b ()V", "map:1: expected an id"},
+        {"-1,1,a b ()V", "map:1: expected an id"},
+        {"1", "map:1: expected an id"},
+        {"#\n1,,a b ()V", "map:2: expected access"},
+        {"1,4294967296,a b", "map:1: expected access"},
+        {"1,1,a", "map:1: expected a class"},
+        {"1,1,", "map:1: expected a class"},
+        {"1,1,a  b", "map:1: expected a class"},
+        {"1,1, a b", "map:1: expected a class"},
+        {"1,1,a b c d", "map:1: expected a class"},
+        {"1,1,a b\tc", "map:1: expected a class"},
+        {"1,1,a b ()V\n1,1,a c ()V", "map:2: expected an id that is not"},
+        {"1,1,a.c b ()V\n2,1,a/c b ()V", "map:2: expected a method that is not"},
+        {"7,1,android/os/Handler dispatchMessage (Landroid.os.Message;)V", "map:1: expected the id 1048574"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct strobe_matrix_map *m;
@@ -229,18 +253,17 @@ static void a_black_list_takes_classes_and_packages_whole(void **state)
     struct strobe_matrix_blacklist *l = strobe_matrix_blacklist_open();
     const char *text = "[package]\n# ads\n-keepclass com/example/Feed\n\n-keeppackage com.example.ads/\n";
     assert_int_equal(strobe_matrix_blacklist_parse(l, text, strlen(text), "list", why, sizeof why), STROBE_OK);
-    static const char *const in[] = { "com.example.Feed", "com/example/Feed", "com.example.Feed$Row",
-                                      "android.os.Handler", "com.example.ads.Banner", "com/example/ads/x/Y",
-                                      "com.tencent.matrix.A" };
+    static const char *const in[] = {"com.example.Feed",    "com/example/Feed",       "com.example.Feed$Row",
+                                     "android.os.Handler",  "com.example.ads.Banner", "com/example/ads/x/Y",
+                                     "com.tencent.matrix.A"};
     /* Upstream: names that begin alike count as listed. */
-    static const char *const out[] = { "com.example.Feeds", "com.example.adsense.B", "androidx.core.A", "com.example",
-                                       "a" };
+    static const char *const out[] = {"com.example.Feeds", "com.example.adsense.B", "androidx.core.A", "com.example",
+                                      "a"};
     for (size_t i = 0; i < sizeof in / sizeof *in; i++)
         assert_true(strobe_matrix_blacklist_has(l, in[i]));
     for (size_t i = 0; i < sizeof out / sizeof *out; i++)
         assert_false(strobe_matrix_blacklist_has(l, out[i]));
-    static const char *const bad[] = { "com.example.Feed", "-keep x", "-keepclass", "-keepclass a b",
-                                       "-keeppackage /" };
+    static const char *const bad[] = {"com.example.Feed", "-keep x", "-keepclass", "-keepclass a b", "-keeppackage /"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(strobe_matrix_blacklist_parse(l, bad[i], strlen(bad[i]), "list", why, sizeof why),
                          STROBE_BAD_INPUT);
@@ -261,29 +284,31 @@ static void methods_that_are_not_worth_a_probe_get_none(void **state)
 {
     (void)state;
     struct strobe_matrix_blacklist *l = strobe_matrix_blacklist_open();
-    static const struct { struct strobe_matrix_candidate c; enum strobe_matrix_verdict verdict; } cases[] = {
-        { { "a.B", "run", "()V", 1, false, BODY }, STROBE_MATRIX_TRACED },
-        { { "a.B", "run", "()V", 1, true, BODY }, STROBE_MATRIX_NO_BODY },
-        { { "a.B", "run", NULL, 1 | STROBE_ACCESS_NATIVE, false, .ops = 0 }, STROBE_MATRIX_NO_BODY },
-        { { "a.B", "run", "()V", 1 | STROBE_ACCESS_ABSTRACT, false, .ops = 0 }, STROBE_MATRIX_NO_BODY },
-        { { "android.os.A", "run", "()V", 1, false, BODY }, STROBE_MATRIX_LISTED },
-        { { "a.R", "x", "()V", 1, false, BODY }, STROBE_MATRIX_GENERATED },
-        { { "a/R$id", "x", "()V", 1, false, BODY }, STROBE_MATRIX_GENERATED },
-        { { "a.Manifest$permission", "x", "()V", 1, false, BODY }, STROBE_MATRIX_GENERATED },
-        { { "BuildConfig", "x", "()V", 1, false, BODY }, STROBE_MATRIX_GENERATED },
+    static const struct {
+        struct strobe_matrix_candidate c;
+        enum strobe_matrix_verdict verdict;
+    } cases[] = {
+        {{"a.B", "run", "()V", 1, false, BODY}, STROBE_MATRIX_TRACED},
+        {{"a.B", "run", "()V", 1, true, BODY}, STROBE_MATRIX_NO_BODY},
+        {{"a.B", "run", NULL, 1 | STROBE_ACCESS_NATIVE, false, .ops = 0}, STROBE_MATRIX_NO_BODY},
+        {{"a.B", "run", "()V", 1 | STROBE_ACCESS_ABSTRACT, false, .ops = 0}, STROBE_MATRIX_NO_BODY},
+        {{"android.os.A", "run", "()V", 1, false, BODY}, STROBE_MATRIX_LISTED},
+        {{"a.R", "x", "()V", 1, false, BODY}, STROBE_MATRIX_GENERATED},
+        {{"a/R$id", "x", "()V", 1, false, BODY}, STROBE_MATRIX_GENERATED},
+        {{"a.Manifest$permission", "x", "()V", 1, false, BODY}, STROBE_MATRIX_GENERATED},
+        {{"BuildConfig", "x", "()V", 1, false, BODY}, STROBE_MATRIX_GENERATED},
         /* Upstream: any file with R$ in its name. */
-        { { "a.FooR$Bar", "x", "()V", 1, false, BODY }, STROBE_MATRIX_TRACED },
-        { { "a.Ruler", "x", "()V", 1, false, BODY }, STROBE_MATRIX_TRACED },
-        { { "a.B", "x", "()V", 1, false, .ops = 0 }, STROBE_MATRIX_EMPTY },
-        { { "a.B", "getX", "()I", 1, false, .ops = 3, .plain_ops = 3 }, STROBE_MATRIX_ACCESSOR },
-        { { "a.B", "<init>", "()V", 1, false, .ops = 3, .plain_ops = 2, .calls = 1, .special_calls = 1 },
-          STROBE_MATRIX_ACCESSOR },
-        { { "a.B", "x", "()V", 1, false, .ops = 3, .plain_ops = 2, .calls = 1, .special_calls = 1 },
-          STROBE_MATRIX_TRACED },
-        { { "a.B", "<init>", "()V", 1, false, .ops = 4, .plain_ops = 2, .calls = 2, .special_calls = 2 },
-          STROBE_MATRIX_TRACED },
-        { { "a.B", "<init>", "()V", 1, false, .ops = 3, .plain_ops = 2, .calls = 1 }, STROBE_MATRIX_TRACED },
-        { { "a.B", "sum", "()I", 1, false, .ops = 9, .plain_ops = 6 }, STROBE_MATRIX_CALLS_NOTHING },
+        {{"a.FooR$Bar", "x", "()V", 1, false, BODY}, STROBE_MATRIX_TRACED},
+        {{"a.Ruler", "x", "()V", 1, false, BODY}, STROBE_MATRIX_TRACED},
+        {{"a.B", "x", "()V", 1, false, .ops = 0}, STROBE_MATRIX_EMPTY},
+        {{"a.B", "getX", "()I", 1, false, .ops = 3, .plain_ops = 3}, STROBE_MATRIX_ACCESSOR},
+        {{"a.B", "<init>", "()V", 1, false, .ops = 3, .plain_ops = 2, .calls = 1, .special_calls = 1},
+         STROBE_MATRIX_ACCESSOR},
+        {{"a.B", "x", "()V", 1, false, .ops = 3, .plain_ops = 2, .calls = 1, .special_calls = 1}, STROBE_MATRIX_TRACED},
+        {{"a.B", "<init>", "()V", 1, false, .ops = 4, .plain_ops = 2, .calls = 2, .special_calls = 2},
+         STROBE_MATRIX_TRACED},
+        {{"a.B", "<init>", "()V", 1, false, .ops = 3, .plain_ops = 2, .calls = 1}, STROBE_MATRIX_TRACED},
+        {{"a.B", "sum", "()I", 1, false, .ops = 9, .plain_ops = 6}, STROBE_MATRIX_CALLS_NOTHING},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(strobe_matrix_judge(l, &cases[i].c), cases[i].verdict);
@@ -297,13 +322,13 @@ static void ids_go_on_after_the_largest_of_the_base_mapping(void **state)
     struct strobe_matrix_map *m = parsed("5,1,a.B old ()V\n9,1,a.B gone ()V\n"
                                          "1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n");
     static const struct strobe_matrix_candidate build[] = {
-        { "z.Z", "new", "(La/C;)V", 1, false, BODY }, { "a.B", "getX", "()I", 1, false, .ops = 2, .plain_ops = 2 },
-        { "a.B", "old", "()V", 1, false, BODY }, { "z.Z", "new", "(La.C;)V", 1, false, BODY },
-        { "a.A", "more", NULL, 1, false, BODY }, { "a.A", "nat", "()V", STROBE_ACCESS_NATIVE, false, .ops = 0 },
+        {"z.Z", "new", "(La/C;)V", 1, false, BODY}, {"a.B", "getX", "()I", 1, false, .ops = 2, .plain_ops = 2},
+        {"a.B", "old", "()V", 1, false, BODY},      {"z.Z", "new", "(La.C;)V", 1, false, BODY},
+        {"a.A", "more", NULL, 1, false, BODY},      {"a.A", "nat", "()V", STROBE_ACCESS_NATIVE, false, .ops = 0},
     };
     enum { COUNT = sizeof build / sizeof *build };
     uint32_t ids[COUNT];
-    const uint32_t wanted[COUNT] = { 10, 0, 5, 10, 11, 0 };
+    const uint32_t wanted[COUNT] = {10, 0, 5, 10, 11, 0};
     assert_int_equal(strobe_matrix_assign(m, l, build, COUNT, ids, why, sizeof why), STROBE_OK);
     assert_memory_equal(ids, wanted, sizeof ids);
     assert_string_equal(strobe_matrix_map_of(m, 10)->name, "z.Z new (La.C;)V");
@@ -323,8 +348,8 @@ static void more_methods_than_ids_are_refused(void **state)
     (void)state;
     struct strobe_matrix_blacklist *l = strobe_matrix_blacklist_open();
     struct strobe_matrix_map *m = parsed("1048572,1,a.B last ()V\n");
-    static const struct strobe_matrix_candidate build[] = { { "a.C", "a", "()V", 1, false, BODY },
-                                                            { "a.C", "b", "()V", 1, false, BODY } };
+    static const struct strobe_matrix_candidate build[] = {{"a.C", "a", "()V", 1, false, BODY},
+                                                           {"a.C", "b", "()V", 1, false, BODY}};
     uint32_t ids[2];
     assert_int_equal(strobe_matrix_assign(m, l, build, 2, ids, why, sizeof why), STROBE_FULL);
     assert_int_equal(ids[0], STROBE_MATRIX_ID_MAX);

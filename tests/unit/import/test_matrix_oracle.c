@@ -11,9 +11,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 enum { CALLS_MOST = 400, ITEMS_MOST = 2048 };
 
@@ -37,7 +37,10 @@ static void require_same(const struct strobe_matrix_stack *stack, const struct s
 
 /* ---- the tree of calls that are made */
 
-struct call { uint32_t method, caller; uint64_t begin, end; };    /* caller: NONE, or a number */
+struct call {
+    uint32_t method, caller;
+    uint64_t begin, end;
+}; /* caller: NONE, or a number */
 #define NONE UINT32_MAX
 
 static struct call calls[CALLS_MOST];
@@ -56,7 +59,7 @@ static void pass_time(void)
 static void stray_exits(void)
 {
     if (below(40) == 0)
-        strobe_matrix_leave(&matrix, 900000 + below(9));     /* of methods that are never entered */
+        strobe_matrix_leave(&matrix, 900000 + below(9)); /* of methods that are never entered */
 }
 
 enum how { RETURNS, THROWS };
@@ -71,7 +74,7 @@ static enum how make_call(uint32_t caller, uint32_t depth, bool may_throw)
     bool throws = may_throw && !dispatch && below(8) == 0;
     uint32_t method = dispatch ? STROBE_MATRIX_DISPATCH : throws ? 800000 + depth : 1 + below(5);
     pass_time();
-    calls[self] = (struct call){ .method = method, .caller = caller, .begin = now_ms };
+    calls[self] = (struct call){.method = method, .caller = caller, .begin = now_ms};
     if (dispatch)
         strobe_matrix_message_begin(&matrix, base_ns + now_ms * 1000000);
     else
@@ -103,7 +106,7 @@ static void list_callees(const bool *of, int32_t depth, struct strobe_matrix_ite
         if (depth == 0 ? calls[i].caller != NONE : calls[i].caller == NONE || !of[calls[i].caller])
             continue;
         bool same[CALLS_MOST] = {0}, first = true;
-        struct strobe_matrix_item item = { .depth = depth, .method = calls[i].method };
+        struct strobe_matrix_item item = {.depth = depth, .method = calls[i].method};
         for (uint32_t k = 0; k < call_count; k++) {
             bool sibling = depth == 0 ? k == i : calls[k].caller != NONE && of[calls[k].caller];
             if (!sibling || calls[k].method != calls[i].method)
@@ -130,7 +133,7 @@ static void a_log_that_is_cut_and_built_again_is_the_tree_of_calls(void **state)
     assert_non_null(b);
     strobe_matrix_clock_open(&clock, base_ns, true);
     assert_int_equal(strobe_matrix_log_open(&matrix, memory, sizeof memory, CAPACITY, &clock), STROBE_OK);
-    now_ms = 1;                  /* an end of 0 is none */
+    now_ms = 1; /* an end of 0 is none */
     for (uint32_t round = strobe_trial_rounds(400); round--;) {
         struct strobe_matrix_stack stack;
         struct strobe_matrix_mark mark = strobe_matrix_mark(&matrix);
@@ -147,7 +150,11 @@ static void a_log_that_is_cut_and_built_again_is_the_tree_of_calls(void **state)
 
 /* ---- a slow model of the parser: linked lists, recursion, everything moved one by one */
 
-struct item { struct strobe_matrix_item it; struct item *older; struct item *father, *first, *next; };
+struct item {
+    struct strobe_matrix_item it;
+    struct item *older;
+    struct item *father, *first, *next;
+};
 
 static struct item pool[ITEMS_MOST];
 static size_t pooled;
@@ -163,7 +170,7 @@ static void model_add(uint32_t method, int64_t during, int32_t depth)
         return;
     }
     struct item *i = &pool[pooled++];
-    *i = (struct item){ .it = { depth, method, 1, dur }, .older = newest };
+    *i = (struct item){.it = {depth, method, 1, dur}, .older = newest};
     newest = i;
 }
 
@@ -178,7 +185,7 @@ static void model_walk(const struct item *i, struct strobe_matrix_item *items, s
 static size_t model_build(const uint64_t *entries, size_t n, bool strict, int64_t end_ms,
                           struct strobe_matrix_item *items)
 {
-    static uint64_t raw[ITEMS_MOST], moved[ITEMS_MOST];      /* raw: the top of the stack last */
+    static uint64_t raw[ITEMS_MOST], moved[ITEMS_MOST]; /* raw: the top of the stack last */
     size_t raws = 0, count = 0;
     int depth = 0;
     bool begun = !strict;
@@ -376,8 +383,8 @@ static void many_callees_and_deep_stacks_are_put_together_alike(void **state)
         entries[n++] = strobe_matrix_entry(true, i, 1);
     for (uint32_t i = 0; i < DEEP; i++)
         entries[n++] = strobe_matrix_entry(false, 600000 + i % 3, 1);
-    entries[n++] = strobe_matrix_entry(false, 3, 9);          /* far down */
-    entries[n++] = strobe_matrix_entry(false, DEEP, 9);       /* not open any more */
+    entries[n++] = strobe_matrix_entry(false, 3, 9);    /* far down */
+    entries[n++] = strobe_matrix_entry(false, DEEP, 9); /* not open any more */
     entries[n++] = strobe_matrix_entry(false, 2, 9);
     entries[n++] = strobe_matrix_entry(false, STROBE_MATRIX_DISPATCH, 9);
     assert_int_equal(strobe_matrix_build(b, entries, n, true, 9, &stack, &stats), STROBE_OK);

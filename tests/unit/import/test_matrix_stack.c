@@ -11,10 +11,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 static const enum strobe_matrix_contract DOCUMENTED = STROBE_MATRIX_DOCUMENTED, UPSTREAM = STROBE_MATRIX_UPSTREAM;
 
@@ -59,8 +59,9 @@ static struct strobe_matrix_stack build(enum strobe_matrix_contract contract, bo
     size_t column;
     const char *expected;
     assert_int_equal(strobe_matrix_events_parse(stream, strlen(stream), &events, &column, &expected), STROBE_OK);
-    assert_int_equal(strobe_matrix_build(builders[contract], events.entries, events.count, strict, events.end_ms,
-                                         &stack, &stats), STROBE_OK);
+    assert_int_equal(
+        strobe_matrix_build(builders[contract], events.entries, events.count, strict, events.end_ms, &stack, &stats),
+        STROBE_OK);
     return stack;
 }
 
@@ -113,12 +114,12 @@ static void calls_come_in_their_order_with_what_they_call(void **state)
 static void empty_words_are_skipped(void **state)
 {
     (void)state;
-    const uint64_t entries[] = { 0, strobe_matrix_entry(true, STROBE_MATRIX_DISPATCH, 3), 0, 0,
-                                 strobe_matrix_entry(false, STROBE_MATRIX_DISPATCH, 9), 0 };
+    const uint64_t entries[] = {0, strobe_matrix_entry(true, STROBE_MATRIX_DISPATCH, 3),  0,
+                                0, strobe_matrix_entry(false, STROBE_MATRIX_DISPATCH, 9), 0};
     for (unsigned contract = DOCUMENTED; contract <= UPSTREAM; contract++) {
         struct strobe_matrix_stack stack;
-        assert_int_equal(strobe_matrix_build(builders[contract], entries, 6, true, STROBE_MATRIX_NO_END, &stack,
-                                             &stats), STROBE_OK);
+        assert_int_equal(
+            strobe_matrix_build(builders[contract], entries, 6, true, STROBE_MATRIX_NO_END, &stack, &stats), STROBE_OK);
         assert_string_equal(as_text(&stack), "0,D,1,6");
         assert_int_equal(stats.skipped, 0);
     }
@@ -157,7 +158,7 @@ static void what_is_open_at_the_end_ends_there_when_strict(void **state)
     is(DOCUMENTED, "ID@0 I4@10 end=1249", "0,D,1,1249 1,4,1,1239");
     is(UPSTREAM, "ID@0 I4@10 end=1249", "0,D,1,1249 1,4,1,1239");
     assert_int_equal(stats.open_at_end, 2);
-    is(DOCUMENTED, "ID@0 I4@10", "0,D,1,10 1,4,1,0");     /* no end is told: the last event's */
+    is(DOCUMENTED, "ID@0 I4@10", "0,D,1,10 1,4,1,0"); /* no end is told: the last event's */
 }
 
 /* Upstream: I1 d 1, I2 d 2, O2 d 1: 2(1,4). 1 is dropped, and the newest item is at depth 1: all is thrown away. */
@@ -248,7 +249,7 @@ static void a_clock_that_goes_back_costs_one_duration_not_all(void **state)
     is(UPSTREAM, "ID@0 I1@10 O1@5 OD@20", "");
     assert_true(stats.thrown_away);
     is(DOCUMENTED, "ID@10 end=-1", "0,D,1,0");
-    is(UPSTREAM, "ID@10 end=-1", "0,D,1,-11");            /* not looked at at the end */
+    is(UPSTREAM, "ID@10 end=-1", "0,D,1,-11"); /* not looked at at the end */
 }
 
 /* Upstream: 4294967299 = 2^32 + 3. 2147483647 twice is 2^32 - 2, and 4294967296 is 2^32. */
@@ -368,9 +369,10 @@ static struct strobe_matrix_item listed[128];
 /* Items written as depth,method,ms. */
 static struct strobe_matrix_stack list(const char *items)
 {
-    struct strobe_matrix_stack stack = { .items = listed };
+    struct strobe_matrix_stack stack = {.items = listed};
     for (int used; sscanf(items, " %d,%u,%ld%n", &listed[stack.count].depth, &listed[stack.count].method,
-                          (long *)&listed[stack.count].duration_ms, &used) == 3; items += used)
+                          (long *)&listed[stack.count].duration_ms, &used) == 3;
+         items += used)
         listed[stack.count++].count = 1;
     return stack;
 }
@@ -390,8 +392,8 @@ static void trimming_takes_the_shortest_from_the_end_and_stops_in_time(void **st
         trims(contract, four, 4, "0,8,1,100 1,1,1,4 1,2,1,4 1,3,1,4");
         trims(contract, four, 3, "0,8,1,100 1,1,1,4 1,2,1,4");
         trims(contract, four, 1, "0,8,1,100");
-        trims(contract, "0,8,100 1,1,9 1,2,20 1,3,5", 3, "0,8,1,100 1,1,1,9 1,2,1,20");   /* 5 and 9: the second pass */
-        trims(contract, "0,8,100 1,1,4 1,2,20 1,3,5", 3, "0,8,1,100 1,2,1,20 1,3,1,5");   /* 4 is of the first */
+        trims(contract, "0,8,100 1,1,9 1,2,20 1,3,5", 3, "0,8,1,100 1,1,1,9 1,2,1,20"); /* 5 and 9: the second pass */
+        trims(contract, "0,8,100 1,1,4 1,2,20 1,3,5", 3, "0,8,1,100 1,2,1,20 1,3,1,5"); /* 4 is of the first */
         trims(contract, four, -1, "");
         trims(contract, "0,8,-3 0,9,100", 1, "0,9,1,100");
     }
@@ -421,8 +423,8 @@ static void after_sixty_passes_the_first_items_are_left(void **state)
     for (int target = 0; target <= 40; target += 10)
         for (unsigned contract = DOCUMENTED; contract <= UPSTREAM; contract++) {
             for (int i = 0; i < 40; i++)
-                listed[i] = (struct strobe_matrix_item){ i > 0, (uint32_t)i + 1, 1, 1000 };
-            struct strobe_matrix_stack stack = { .items = listed, .count = 40 };
+                listed[i] = (struct strobe_matrix_item){i > 0, (uint32_t)i + 1, 1, 1000};
+            struct strobe_matrix_stack stack = {.items = listed, .count = 40};
             strobe_matrix_trim(contract, &stack, target);
             assert_int_equal(stack.count, target == 40 ? 40 : contract == UPSTREAM ? 30 : target);
             for (size_t i = 0; i < stack.count; i++)
@@ -444,14 +446,14 @@ static void the_key_is_the_deepest_of_the_long_ones(void **state)
 {
     (void)state;
     for (unsigned contract = DOCUMENTED; contract <= UPSTREAM; contract++) {
-        key_is(contract, "0,8,1000 1,1,400 2,2,299", 1000, 8);       /* 1000, 800; 2 is too short for its 897 */
-        key_is(contract, "0,8,1000 1,1,600 2,2,300", 1000, 1);       /* 1000, 1200, 900 */
-        key_is(contract, "0,8,1000 1,1,500 2,2,300", 1000, 8);       /* 1000 twice: the first */
-        key_is(contract, "0,1048574,1000 1,1,400", 1000, 1);         /* the message, but there is another */
+        key_is(contract, "0,8,1000 1,1,400 2,2,299", 1000, 8); /* 1000, 800; 2 is too short for its 897 */
+        key_is(contract, "0,8,1000 1,1,600 2,2,300", 1000, 1); /* 1000, 1200, 900 */
+        key_is(contract, "0,8,1000 1,1,500 2,2,300", 1000, 8); /* 1000 twice: the first */
+        key_is(contract, "0,1048574,1000 1,1,400", 1000, 1);   /* the message, but there is another */
         key_is(contract, "0,1048574,1000 1,1,200", 1000, STROBE_MATRIX_DISPATCH);
         key_is(contract, "0,1048574,1000 1,1,400 1,2,500", 1000, 2);
         key_is(contract, "0,1048574,1000 1,1,600 1,2,600", 1000, 1);
-        key_is(contract, "0,7,10 1,1,20", 1000, 7);                  /* none is long enough */
+        key_is(contract, "0,7,10 1,1,20", 1000, 7); /* none is long enough */
     }
     key_is(DOCUMENTED, "0,1048574,1000 1,1048574,490 1,2,310", 1000, 2);
     key_is(UPSTREAM, "0,1048574,1000 1,1048574,490 1,2,310", 1000, STROBE_MATRIX_DISPATCH);
@@ -480,7 +482,7 @@ static void lines_have_numbers_or_names(void **state)
 {
     (void)state;
     char line[64];
-    const struct strobe_matrix_item item = { .depth = 2, .method = 17, .count = 3, .duration_ms = -1 };
+    const struct strobe_matrix_item item = {.depth = 2, .method = 17, .count = 3, .duration_ms = -1};
     assert_int_equal(strobe_matrix_line(&item, NULL, line, sizeof line), 9);
     assert_string_equal(line, "2,17,3,-1");
     strobe_matrix_line(&item, "a.B c ()V", line, sizeof line);

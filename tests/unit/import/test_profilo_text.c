@@ -16,8 +16,8 @@ static char line[STROBE_PROFILO_LINE_BYTES * 8];
 
 static struct strobe_profilo_entry entry(int32_t id, const char *type, int64_t timestamp, int32_t tid, int64_t extra)
 {
-    struct strobe_profilo_entry e = {.id = id, .tid = tid, .callid = 1, .matchid = 2, .timestamp = timestamp,
-                                     .extra = extra};
+    struct strobe_profilo_entry e = {
+        .id = id, .tid = tid, .callid = 1, .matchid = 2, .timestamp = timestamp, .extra = extra};
     snprintf(e.type, sizeof e.type, "%s", type);
     return e;
 }
@@ -45,9 +45,9 @@ static void differences_wrap_around_and_back(void **state)
     struct strobe_profilo_state to = {.delta = true}, from = {.delta = true};
     struct strobe_profilo_entry e[3] = {entry(INT32_MAX, "A", INT64_MAX, INT32_MIN, INT64_MIN),
                                         entry(INT32_MIN, "A", INT64_MIN, INT32_MAX, INT64_MAX), entry(0, "A", 0, 0, 0)};
-    static const char *const lines[] = {
-        "2147483647|A|9223372036854775807|-2147483648|1|2|-9223372036854775808\n", "1|A|1|-1|0|0|-1\n",
-        "-2147483648|A|-9223372036854775808|-2147483647|0|0|-9223372036854775807\n"};
+    static const char *const lines[] = {"2147483647|A|9223372036854775807|-2147483648|1|2|-9223372036854775808\n",
+                                        "1|A|1|-1|0|0|-1\n",
+                                        "-2147483648|A|-9223372036854775808|-2147483647|0|0|-9223372036854775807\n"};
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct strobe_profilo_entry got;
@@ -75,8 +75,8 @@ static void texts_stay_in_their_line_and_change_no_difference(void **state)
 {
     struct strobe_profilo_state delta = {.delta = true};
     struct strobe_profilo_entry a = entry(10, "MARK_PUSH", 1000, 7, 0), got;
-    struct strobe_profilo_entry text = {.id = 11, .matchid = 10, .type = "STRING_NAME", .text = "a|b\nc\0d",
-                                        .text_bytes = 7};
+    struct strobe_profilo_entry text = {
+        .id = 11, .matchid = 10, .type = "STRING_NAME", .text = "a|b\nc\0d", .text_bytes = 7};
     uint64_t blanked = 0;
     (void)state;
     written(&delta, &a);
@@ -94,12 +94,29 @@ static void texts_stay_in_their_line_and_change_no_difference(void **state)
 
 static void lines_that_do_not_fit_are_refused_and_change_nothing(void **state)
 {
-    static const char *const bad[] = {
-        "", "|", "1", "1|", "1|A", "1|A|", "x|A|1|2|3|4|5", "1|a|1|2|3|4|5", "1|A|1|2|3|4", "1|A|1|2|3|4|5|6",
-        "1|A|1|2|3|4|", "2147483648|A|1|2|3|4|5", "-2147483649|A|1|2|3|4|5", "1|A|9223372036854775808|2|3|4|5",
-        "1|A|1|2147483648|3|4|5", "1|A|1|2|3|4|-9223372036854775809", "1|A| 1|2|3|4|5", "1|A|--1|2|3|4|5",
-        "1|A|1|-|3|4|5", "1|STRING_NAME|", "1|STRING_NAME|5", "1|STRING_NAME|2147483648|x",
-        "1|ATYPEOFMORETHANTHIRTYONECHARACTERS|1|2|3|4|5"};
+    static const char *const bad[] = {"",
+                                      "|",
+                                      "1",
+                                      "1|",
+                                      "1|A",
+                                      "1|A|",
+                                      "x|A|1|2|3|4|5",
+                                      "1|a|1|2|3|4|5",
+                                      "1|A|1|2|3|4",
+                                      "1|A|1|2|3|4|5|6",
+                                      "1|A|1|2|3|4|",
+                                      "2147483648|A|1|2|3|4|5",
+                                      "-2147483649|A|1|2|3|4|5",
+                                      "1|A|9223372036854775808|2|3|4|5",
+                                      "1|A|1|2147483648|3|4|5",
+                                      "1|A|1|2|3|4|-9223372036854775809",
+                                      "1|A| 1|2|3|4|5",
+                                      "1|A|--1|2|3|4|5",
+                                      "1|A|1|-|3|4|5",
+                                      "1|STRING_NAME|",
+                                      "1|STRING_NAME|5",
+                                      "1|STRING_NAME|2147483648|x",
+                                      "1|ATYPEOFMORETHANTHIRTYONECHARACTERS|1|2|3|4|5"};
     struct strobe_profilo_state s = {.delta = true, .id = 4, .timestamp = 9}, before = s;
     struct strobe_profilo_entry got;
     (void)state;
@@ -117,10 +134,9 @@ static void random_entries_come_back_in_both_forms(void **state)
     for (int form = 0; form < 2; form++) {
         struct strobe_profilo_state to = {.delta = form}, from = to;
         for (int i = 0; i < 2000; i++) {
-            struct strobe_profilo_entry got, e = entry((int32_t)strobe_trial_random(&random), "MARK_PUSH",
-                                                       (int64_t)strobe_trial_random(&random),
-                                                       (int32_t)strobe_trial_random(&random),
-                                                       (int64_t)strobe_trial_random(&random));
+            struct strobe_profilo_entry got,
+                e = entry((int32_t)strobe_trial_random(&random), "MARK_PUSH", (int64_t)strobe_trial_random(&random),
+                          (int32_t)strobe_trial_random(&random), (int64_t)strobe_trial_random(&random));
             e.callid = (int32_t)strobe_trial_random(&random);
             e.matchid = (int32_t)strobe_trial_random(&random);
             written(&to, &e);

@@ -5,14 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <cmocka.h>
 
 enum { PAGE = 4096, ID_BYTES = 20 };
 
-static uint8_t *pages;   /* the last byte before a page that can't be read is pages[PAGE - 1] */
+static uint8_t *pages; /* the last byte before a page that can't be read is pages[PAGE - 1] */
 
 static int map_pages(void **state)
 {
@@ -21,7 +21,10 @@ static int map_pages(void **state)
     return pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_NONE);
 }
 
-struct notes { uint8_t bytes[256]; size_t count; };
+struct notes {
+    uint8_t bytes[256];
+    size_t count;
+};
 
 static void add_note(struct notes *n, uint32_t type, uint32_t name_bytes, uint32_t desc_bytes)
 {
@@ -58,7 +61,7 @@ static void a_note_whose_padding_passes_the_end_is_the_last(void **state)
     (void)state;
     struct notes n = {0};
     uint8_t id[STROBE_BUILD_ID_BYTES];
-    add_note(&n, NT_GNU_ABI_TAG, 4, 5);   /* padded to 8, of which 3 are not there */
+    add_note(&n, NT_GNU_ABI_TAG, 4, 5); /* padded to 8, of which 3 are not there */
     assert_int_equal(look(&n, id), 0);
 }
 

@@ -96,7 +96,8 @@ static void play(uint32_t count, void (*work)(struct ticker *))
         for (uint32_t i = 0; i < count; i++) {
             struct ticker *t = &tickers[i];
             assert_int_equal(strobe_linux_clock_keep(&linux_host, i, strobe_load_relaxed(&t->tid), PERIOD_NS,
-                                                     strobe_load_relaxed(&t->taken)), STROBE_OK);
+                                                     strobe_load_relaxed(&t->taken)),
+                             STROBE_OK);
             strobe_store_release(&t->go, 1);
         }
         usleep(2000);
@@ -172,7 +173,7 @@ static void block_and_compute(struct ticker *t)
     unsigned long all = ~0ul;
     struct timespec at_once = {0, 0};
     siginfo_t info;
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 8);   /* as a program does that asks the kernel itself */
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 8); /* as a program does that asks the kernel itself */
     compute((STROBE_CPU_CLOCK_CREDIT + 50) * (uint64_t)MS);
     while (syscall(SYS_rt_sigtimedwait, &all, &info, &at_once, 8) == linux_host.signal)
         t->calls++;

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <cmocka.h>
 
 static strobe_a32 switch_word;
 
@@ -26,12 +26,11 @@ static int short_setspecific(pthread_key_t key, const void *value)
     return no_values ? 12 : pthread_setspecific(key, value);
 }
 
-#define mmap short_mmap
+#define mmap                short_mmap
 #define pthread_setspecific short_setspecific
 #include "engine/backend/common/emutls.c"
 #undef mmap
 #undef pthread_setspecific
-
 
 static const uint64_t first = 7;
 static struct control counter = {.bytes = 8, .align = 8, .initial = &first}, other = {.bytes = 24, .align = 16};

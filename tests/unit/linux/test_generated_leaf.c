@@ -9,13 +9,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ucontext.h>
 #include <time.h>
+#include <cmocka.h>
 
 #ifndef __x86_64__
 
@@ -29,7 +29,7 @@ int main(void)
 enum { FRAMES = 64, PAGE = 4096, CALLER = 0, CALLEE = 0x200, STUB = 0x400, CELL = 0x800, STALE = 0x600 };
 
 static uint8_t *page;
-static uint64_t returns_to;                  /* in the caller, behind its call */
+static uint64_t returns_to; /* in the caller, behind its call */
 static struct strobe_linux linux_host;
 static struct strobe_window own_stack;
 
@@ -74,7 +74,7 @@ static void on_step(int number, siginfo_t *info, void *context)
 
 static __attribute__((noinline)) uint64_t run_stepping(void)
 {
-    uint64_t (*function)(uint64_t) = (uint64_t (*)(uint64_t))(uintptr_t)address_of(CALLER);
+    uint64_t (*function)(uint64_t) = (uint64_t(*)(uint64_t))(uintptr_t)address_of(CALLER);
     struct sigaction act = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
     seen = whole = caller_missing = wrong = 0;
     sigaction(SIGTRAP, &act, &before);
@@ -181,7 +181,7 @@ static void a_leaf_whose_call_says_nothing_gets_no_wrong_caller(void **state)
     assert_int_equal(run_stepping(), 42);
     assert_int_equal(seen, 6);
     assert_int_equal(wrong, 0);
-    assert_int_equal(whole, 1);                /* its return says so itself */
+    assert_int_equal(whole, 1); /* its return says so itself */
 }
 
 /* The stale address is behind a call of the callee, as a real one may be. */
@@ -202,7 +202,7 @@ static void a_stale_return_address_in_a_frame_is_no_caller(void **state)
     assert_int_equal(seen, 8);
     assert_int_equal(wrong, 0);
     assert_true(whole + caller_missing == seen);
-    assert_true(caller_missing <= 1);          /* mov %rsp,%rbp in the other encoding */
+    assert_true(caller_missing <= 1); /* mov %rsp,%rbp in the other encoding */
 }
 
 /* movabs $stale,%rax; push %rax; nops; add $8,%rsp; ret */
@@ -216,7 +216,7 @@ static void a_function_that_has_pushed_is_no_leaf(void **state)
     run_stepping();
     assert_int_equal(seen, 6);
     assert_int_equal(wrong, 0);
-    assert_int_equal(whole, 3);                /* before the push and at the return */
+    assert_int_equal(whole, 3); /* before the push and at the return */
 }
 
 /* sub $24,%rsp, with a return address of a call of this function left in the words below; nops; add $24,%rsp; ret */

@@ -12,14 +12,19 @@
 
 static void a_line_gives_range_rights_and_path(void **state)
 {
-    static const struct { const char *line; uint64_t start, end; bool is_executable; const char *path; } good[] = {
+    static const struct {
+        const char *line;
+        uint64_t start, end;
+        bool is_executable;
+        const char *path;
+    } good[] = {
         {"00400000-0040b000 r-xp 00001000 fe:01 1234                       /usr/bin/cat", 0x400000, 0x40b000, true,
          "/usr/bin/cat"},
         {"7f12a000-7f12b000 rw-p 00000000 00:00 0", 0x7f12a000, 0x7f12b000, false, ""},
         {"7f12a000-7f12b000 rw-p 00000000 00:00 0                          [stack]", 0x7f12a000, 0x7f12b000, false,
          "[stack]"},
-        {"1000-2000 r--s 00000000 fe:01 7                          /a folder/lib x.so (deleted)", 0x1000, 0x2000,
-         false, "/a folder/lib x.so"},
+        {"1000-2000 r--s 00000000 fe:01 7                          /a folder/lib x.so (deleted)", 0x1000, 0x2000, false,
+         "/a folder/lib x.so"},
         {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0          [vsyscall]", 0xffffffffff600000u,
          0xffffffffff601000u, true, "[vsyscall]"},
     };
@@ -37,8 +42,8 @@ static void a_line_gives_range_rights_and_path(void **state)
 
 static void a_line_of_another_form_is_refused(void **state)
 {
-    static const char *const bad[] = {"", "1000", "1000-", "1000-2000", "1000-2000 r", "-2000 r-xp 0 0 0",
-                                      "x-y r-xp 0 0 0"};
+    static const char *const bad[] = {
+        "", "1000", "1000-", "1000-2000", "1000-2000 r", "-2000 r-xp 0 0 0", "x-y r-xp 0 0 0"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct strobe_linux_map map;
@@ -61,7 +66,11 @@ static void a_path_that_does_not_fit_is_cut_and_said_to_be(void **state)
     assert_int_equal(strlen(map.path), sizeof map.path - 1);
 }
 
-struct search { uint64_t address; struct strobe_linux_map found; unsigned maps; };
+struct search {
+    uint64_t address;
+    struct strobe_linux_map found;
+    unsigned maps;
+};
 
 static bool look(void *ctx, const struct strobe_linux_map *map)
 {

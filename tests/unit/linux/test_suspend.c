@@ -34,7 +34,7 @@ static void *count_up(void *p)
 {
     struct counter *c = p;
     unsigned long all = ~0ul;
-    if (strobe_load_relaxed(&c->block))   /* as a program does that asks the kernel itself */
+    if (strobe_load_relaxed(&c->block)) /* as a program does that asks the kernel itself */
         syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, 8);
     strobe_store_release(&c->tid, (uint32_t)syscall(SYS_gettid));
     while (!strobe_load_relaxed(&c->stop))
@@ -108,8 +108,8 @@ static void a_stopped_thread_stands_and_a_resumed_one_goes_on(void **state)
         sched_yield();
         assert_int_equal(strobe_load_relaxed(&c.count), at);
         uint64_t pc = regs.pc, routine = (uint64_t)(uintptr_t)count_up;
-        assert_in_range(pc - routine + 4096, 0, 8192);   /* its loop, or what its loop calls */
-        assert_in_range(regs.fp - regs.sp, 0, 1 << 20);   /* which keep frame pointers */
+        assert_in_range(pc - routine + 4096, 0, 8192);  /* its loop, or what its loop calls */
+        assert_in_range(regs.fp - regs.sp, 0, 1 << 20); /* which keep frame pointers */
         assert_int_equal(go(&c), STROBE_OK);
     }
     assert_true(moves(&c));
@@ -131,7 +131,7 @@ static void a_resumed_thread_does_not_wait_for_its_watchdog(void **state)
     counter_start(&c);
     for (int i = 0; i < 20; i++) {
         assert_int_equal(stop(&c, &regs), STROBE_OK);
-        usleep(1000);   /* it is asleep by now */
+        usleep(1000); /* it is asleep by now */
         uint64_t at = strobe_load_relaxed(&c.count), began = now_ns();
         assert_int_equal(go(&c), STROBE_OK);
         while (strobe_load_relaxed(&c.count) == at)
@@ -207,7 +207,7 @@ static void a_sampler_that_dies_leaves_no_thread_standing_S46(void **state)
     assert_int_equal(stop(&c, &regs), STROBE_OK);
     /* nobody resumes it */
     assert_true(moves(&c));
-    assert_int_equal(go(&c), STROBE_LATE);   /* and who comes back late learns that what it read is not good */
+    assert_int_equal(go(&c), STROBE_LATE); /* and who comes back late learns that what it read is not good */
     assert_int_equal(stop(&c, &regs), STROBE_OK);
     assert_int_equal(go(&c), STROBE_OK);
     counter_stop(&c);

@@ -9,12 +9,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <sys/prctl.h>
@@ -22,6 +21,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 enum { MANY = 150, TIMEOUT_NS = 1000000000, DESCRIPTORS_MAX = 80 };
 
@@ -48,7 +48,7 @@ static void *live(void *arg)
 
 static void begin(struct target *t, bool sleeps)
 {
-    *t = (struct target){ .sleeps = sleeps };
+    *t = (struct target){.sleeps = sleeps};
     sem_init(&t->sleep, 0, 0);
     assert_int_equal(pthread_create(&t->thread, NULL, live, t), 0);
     while (!strobe_load_acquire(&t->tid))
@@ -100,7 +100,10 @@ static uint32_t descriptors(void)
 }
 
 /* What a sampler meets; in a thread, as it gives up its descriptors. Nothing is asserted there. */
-struct findings { enum strobe_status running, sleeping, ended; uint32_t wrong, interrupted, descriptors; };
+struct findings {
+    enum strobe_status running, sleeping, ended;
+    uint32_t wrong, interrupted, descriptors;
+};
 
 static void one_of_each(struct findings *f, struct target *t)
 {
@@ -207,7 +210,7 @@ static void a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16(void **sta
         _exit(a_refused_clock());
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77)   /* no filters on this machine */
+    if (WEXITSTATUS(status) == 77) /* no filters on this machine */
         skip();
     assert_int_equal(WEXITSTATUS(status), 0);
 }

@@ -8,11 +8,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <cmocka.h>
 
 enum { PAGE = 4096, PLACES = 16 };
 

@@ -6,12 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static struct strobe_linux linux_host;
 static struct strobe_unwind_index *rules;
@@ -32,7 +32,8 @@ static int start(void **state)
         return 1;
     snprintf(command, sizeof command,
              "cd %s && for n in one two; do echo \"int $n(int x) { volatile int a[9] = {x}; return a[x & 7]; }\" >$n.c "
-             "&& ${CC:-cc} -O1 -fPIC -shared -o $n.so $n.c || exit 1; done", folder);
+             "&& ${CC:-cc} -O1 -fPIC -shared -o $n.so $n.c || exit 1; done",
+             folder);
     return system(command);
 }
 

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 struct image {
     const char *path;
@@ -61,8 +61,9 @@ static bool open_image(struct image *m, const char *path)
     m->elf = elf_memory((char *)m->file, m->bytes);
     m->oracle = m->elf ? dwarf_getcfi_elf(m->elf) : NULL;
     assert_true(m->oracle && find_header(m, &header, &segment));
-    assert_int_equal(strobe_eh_frame_open(m->file + segment.p_offset, segment.p_filesz, segment.p_vaddr,
-                                          header.p_vaddr, &m->frames), STROBE_OK);
+    assert_int_equal(
+        strobe_eh_frame_open(m->file + segment.p_offset, segment.p_filesz, segment.p_vaddr, header.p_vaddr, &m->frames),
+        STROBE_OK);
     return true;
 }
 
@@ -84,7 +85,9 @@ static bool oracle_cfa(Dwarf_Frame *frame, struct strobe_unwind_rule *out)
     int64_t offset = breg ? (int64_t)(ops[0].atom == DW_OP_bregx ? ops[0].number2 : ops[0].number) : 0;
     uint64_t reg = breg ? ops[0].atom == DW_OP_bregx ? ops[0].number : (uint64_t)ops[0].atom - DW_OP_breg0 : 0;
     if (n == 9 && breg && ops[1].atom == DW_OP_breg16 && ops[8].atom == DW_OP_plus) {
-        *out = (struct strobe_unwind_rule){.kind = STROBE_UNWIND_PLT, .base = (uint8_t)reg, .cfa = (int32_t)offset,
+        *out = (struct strobe_unwind_rule){.kind = STROBE_UNWIND_PLT,
+                                           .base = (uint8_t)reg,
+                                           .cfa = (int32_t)offset,
                                            .more = (int16_t)(ops[4].atom - DW_OP_lit0)};
         return true;
     }
@@ -92,7 +95,8 @@ static bool oracle_cfa(Dwarf_Frame *frame, struct strobe_unwind_rule *out)
     if (!breg || (n > 1 && !deref) || (n > 2 && !plus))
         return false;
     *out = (struct strobe_unwind_rule){.kind = deref ? STROBE_UNWIND_DEREF : STROBE_UNWIND_FRAME,
-                                       .base = (uint8_t)reg, .cfa = (int32_t)offset,
+                                       .base = (uint8_t)reg,
+                                       .cfa = (int32_t)offset,
                                        .more = plus ? (int16_t)ops[2].number : 0};
     return true;
 }
@@ -136,7 +140,7 @@ static struct strobe_unwind_rule oracle_rule(Dwarf_Frame *frame)
     r.ra = oracle_register(frame, STROBE_EH_RA, &r.ra_at) & 15;
 #ifdef __x86_64__
     r.bx = oracle_register(frame, STROBE_EH_BX, &r.bx_at) & 15;
-    if (r.bx == STROBE_SAVED_UNDEFINED)   /* elfutils 0.188 takes rax's number for rbx's where it sets the default */
+    if (r.bx == STROBE_SAVED_UNDEFINED) /* elfutils 0.188 takes rax's number for rbx's where it sets the default */
         r.bx = STROBE_SAVED_SAME;
 #endif
     if (r.ra == STROBE_SAVED_UNDEFINED)
@@ -171,7 +175,7 @@ static void check_function(const struct image *m, uint64_t start, uint64_t end)
         Dwarf_Addr row_start, row_end;
         bool is_signal;
         if (dwarf_cfi_addrframe(m->oracle, pc, &frame) != 0)
-            return;   /* elfutils finds another entry, or none, for a function that several describe */
+            return; /* elfutils finds another entry, or none, for a function that several describe */
         int column = dwarf_frame_info(frame, &row_start, &row_end, &is_signal);
         assert_true(column >= 0 && row_end > pc);
         struct strobe_unwind_rule expected = oracle_rule(frame);
@@ -214,8 +218,12 @@ static void rules_are_those_of_elfutils(void **state)
     (void)state;
     /* Where they are installed: hand-written assembler, other compilers, large frames. */
     static const char *const others[] = {
-        "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-        "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", "/usr/bin/python3", "/usr/bin/xz", "/bin/bash",
+        "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+        "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+        "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0",
+        "/usr/bin/python3",
+        "/usr/bin/xz",
+        "/bin/bash",
     };
     elf_version(EV_CURRENT);
     dl_iterate_phdr(check_loaded, NULL);
@@ -226,7 +234,7 @@ static void rules_are_those_of_elfutils(void **state)
     assert_true(rows > 10000);
     assert_true(ends > 0);
 #ifdef __x86_64__
-    assert_true(signals > 0);   /* elsewhere the kernel's vDSO has it, which is no file */
+    assert_true(signals > 0); /* elsewhere the kernel's vDSO has it, which is no file */
 #endif
     assert_true(undescribed * 1000 <= rows);
 }

@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <libunwind.h>
 #include <pthread.h>
@@ -22,11 +21,12 @@
 #include <sys/mman.h>
 #include <sys/ucontext.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 enum { FRAMES = 128 };
 
 struct stack {
-    uint64_t frames[FRAMES];   /* innermost first */
+    uint64_t frames[FRAMES]; /* innermost first */
     uint32_t count;
     enum strobe_walk_end end;
 };
@@ -94,8 +94,8 @@ static void walk_interrupted(const ucontext_t *u, struct stack *out)
     take_registers(u, &regs);
     struct strobe_window window = own_stack;
     window.low = (regs.sp & ~(uint64_t)7) - STROBE_RED_ZONE_BYTES;
-    out->end = strobe_unwinder_table.copied(&linux_host.host, &regs, &window, out->frames + FRAMES, FRAMES,
-                                            &out->count);
+    out->end =
+        strobe_unwinder_table.copied(&linux_host.host, &regs, &window, out->frames + FRAMES, FRAMES, &out->count);
     reverse_frames(out);
 }
 
@@ -119,7 +119,6 @@ static void walk_by_libunwind(const ucontext_t *u, struct stack *out)
     }
     out->end = STROBE_WALK_ROOT;
 }
-
 
 static void show_frame(uint64_t address)
 {
@@ -169,7 +168,6 @@ static void on_step(int number, siginfo_t *info, void *context)
         }
     }
 }
-
 
 static void set_trap_flag(bool on)
 {
@@ -233,8 +231,8 @@ static void on_signal(int number)
     take_registers(&here, &regs);
     struct strobe_window window = own_stack;
     window.low = (uint64_t)(uintptr_t)__builtin_frame_address(0) - 4096;
-    found.end = strobe_unwinder_table.copied(&linux_host.host, &regs, &window, found.frames + FRAMES, FRAMES,
-                                             &found.count);
+    found.end =
+        strobe_unwinder_table.copied(&linux_host.host, &regs, &window, found.frames + FRAMES, FRAMES, &found.count);
     reverse_frames(&found);
     walk_by_libunwind(&here, &expected);
 }
@@ -313,7 +311,7 @@ static __attribute__((noinline)) void walk_in_windows(void)
     struct strobe_window window = {.low = frame, .high = own_stack.high};
     whole.end = strobe_unwinder_table.hooked(frame, &window, whole.frames + FRAMES, FRAMES, &whole.count);
     reverse_frames(&whole);
-    uint64_t most = own_stack.high - frame < 4096 ? own_stack.high - frame : 4096;   /* little, without environment */
+    uint64_t most = own_stack.high - frame < 4096 ? own_stack.high - frame : 4096; /* little, without environment */
     for (uint64_t bytes = 0; bytes < most; bytes += 8) {
         /* What lies above the window may not be read: it is not there. */
         uint8_t *pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -340,7 +338,7 @@ static void a_stack_that_leaves_its_window_is_cut_there(void **state)
 
 /* ---- other stacks ---- */
 
-static void *expected_frames[FRAMES];   /* with the walking function itself first */
+static void *expected_frames[FRAMES]; /* with the walking function itself first */
 static int expected_count;
 
 static void *walk_on_thread(void *out)
@@ -385,8 +383,8 @@ static void walk_on_alternate_stack(int number, siginfo_t *info, void *context)
     static struct stack s;
     (void)number, (void)info;
     handler_frame = __builtin_frame_address(0);
-    memset(alt, 0xa5, (size_t)(handler_frame - 1024 - alt));   /* the handler's own frame is smaller than that */
-    strobe_add_relaxed(&rules->generation, 1);                 /* no rule is known: the deepest way */
+    memset(alt, 0xa5, (size_t)(handler_frame - 1024 - alt)); /* the handler's own frame is smaller than that */
+    strobe_add_relaxed(&rules->generation, 1);               /* no rule is known: the deepest way */
     walk_interrupted(context, &s);
 }
 

@@ -12,10 +12,10 @@
 void *own_memcpy(void *restrict to, const void *restrict from, size_t bytes);
 void *own_memmove(void *to, const void *from, size_t bytes);
 void *own_memset(void *to, int byte, size_t bytes);
-#define memcpy own_memcpy
+#define memcpy  own_memcpy
 #define memmove own_memmove
-#define memset own_memset
-#define bzero own_bzero
+#define memset  own_memset
+#define bzero   own_bzero
 #include "engine/backend/sdk/darwin/memory.c"
 #undef memcpy
 #undef memmove

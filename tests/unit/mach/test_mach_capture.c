@@ -103,20 +103,26 @@ static const struct strobe_reader_thread *thread_named(const char *name)
     const struct strobe_reader_thread *found = NULL;
     for (uint32_t i = 0; i < seen->thread_count; i++)
         if (strcmp(seen->threads[i].name, name) == 0) {
-            assert_null(found);   /* one identity */
+            assert_null(found); /* one identity */
             found = &seen->threads[i];
         }
     return found;
 }
 
-static uint64_t requests(enum strobe_kind kind) { return main_seen()->kind[kind].requests; }
+static uint64_t requests(enum strobe_kind kind)
+{
+    return main_seen()->kind[kind].requests;
+}
 
 static void sleep_ns(long ns)
 {
     nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
 }
 
-static void nothing(void *context) { (void)context; }
+static void nothing(void *context)
+{
+    (void)context;
+}
 
 /* ---- what hooks tell */
 
@@ -259,26 +265,74 @@ struct way {
     uint64_t (*what)(struct play *s);
 };
 
-static uint64_t object(const void *p) { return (uint64_t)(uintptr_t)p; }
+static uint64_t object(const void *p)
+{
+    return (uint64_t)(uintptr_t)p;
+}
 
-static void take_mutex(struct play *s) { app->pthread_mutex_lock(&s->mutex); }
-static void give_mutex(struct play *s) { app->pthread_mutex_unlock(&s->mutex); }
-static void have_mutex(struct play *s) { take_mutex(s), give_mutex(s); }
-static uint64_t the_mutex(struct play *s) { return object(&s->mutex); }
+static void take_mutex(struct play *s)
+{
+    app->pthread_mutex_lock(&s->mutex);
+}
+static void give_mutex(struct play *s)
+{
+    app->pthread_mutex_unlock(&s->mutex);
+}
+static void have_mutex(struct play *s)
+{
+    take_mutex(s), give_mutex(s);
+}
+static uint64_t the_mutex(struct play *s)
+{
+    return object(&s->mutex);
+}
 
-static void take_unfair(struct play *s) { app->os_unfair_lock_lock(&s->unfair); }
-static void give_unfair(struct play *s) { app->os_unfair_lock_unlock(&s->unfair); }
-static void have_unfair(struct play *s) { take_unfair(s), give_unfair(s); }
-static uint64_t the_unfair(struct play *s) { return object(&s->unfair); }
+static void take_unfair(struct play *s)
+{
+    app->os_unfair_lock_lock(&s->unfair);
+}
+static void give_unfair(struct play *s)
+{
+    app->os_unfair_lock_unlock(&s->unfair);
+}
+static void have_unfair(struct play *s)
+{
+    take_unfair(s), give_unfair(s);
+}
+static uint64_t the_unfair(struct play *s)
+{
+    return object(&s->unfair);
+}
 
-static void take_write(struct play *s) { app->pthread_rwlock_wrlock(&s->rwlock); }
-static void take_read(struct play *s) { app->pthread_rwlock_rdlock(&s->rwlock); }
-static void give_rwlock(struct play *s) { app->pthread_rwlock_unlock(&s->rwlock); }
-static void have_read(struct play *s) { take_read(s), give_rwlock(s); }
-static void have_write(struct play *s) { take_write(s), give_rwlock(s); }
-static uint64_t the_rwlock(struct play *s) { return object(&s->rwlock); }
+static void take_write(struct play *s)
+{
+    app->pthread_rwlock_wrlock(&s->rwlock);
+}
+static void take_read(struct play *s)
+{
+    app->pthread_rwlock_rdlock(&s->rwlock);
+}
+static void give_rwlock(struct play *s)
+{
+    app->pthread_rwlock_unlock(&s->rwlock);
+}
+static void have_read(struct play *s)
+{
+    take_read(s), give_rwlock(s);
+}
+static void have_write(struct play *s)
+{
+    take_write(s), give_rwlock(s);
+}
+static uint64_t the_rwlock(struct play *s)
+{
+    return object(&s->rwlock);
+}
 
-static void take_nothing(struct play *s) { (void)s; }
+static void take_nothing(struct play *s)
+{
+    (void)s;
+}
 static void await_cond(struct play *s)
 {
     app->pthread_mutex_lock(&s->mutex);
@@ -293,41 +347,98 @@ static void signal_cond(struct play *s)
     app->pthread_mutex_unlock(&s->mutex);
     app->pthread_cond_signal(&s->cond);
 }
-static uint64_t the_cond(struct play *s) { return object(&s->cond); }
+static uint64_t the_cond(struct play *s)
+{
+    return object(&s->cond);
+}
 
-static void await_semaphore(struct play *s) { app->dispatch_semaphore_wait(s->semaphore, DISPATCH_TIME_FOREVER); }
-static void signal_semaphore(struct play *s) { app->dispatch_semaphore_signal(s->semaphore); }
-static uint64_t the_semaphore(struct play *s) { return object(s->semaphore); }
+static void await_semaphore(struct play *s)
+{
+    app->dispatch_semaphore_wait(s->semaphore, DISPATCH_TIME_FOREVER);
+}
+static void signal_semaphore(struct play *s)
+{
+    app->dispatch_semaphore_signal(s->semaphore);
+}
+static uint64_t the_semaphore(struct play *s)
+{
+    return object(s->semaphore);
+}
 
-static void await_port(struct play *s) { app->semaphore_wait(s->port); }
-static void signal_port(struct play *s) { app->semaphore_signal(s->port); }
-static uint64_t the_port(struct play *s) { return UINT64_C(1) << 63 | s->port; }
+static void await_port(struct play *s)
+{
+    app->semaphore_wait(s->port);
+}
+static void signal_port(struct play *s)
+{
+    app->semaphore_signal(s->port);
+}
+static uint64_t the_port(struct play *s)
+{
+    return UINT64_C(1) << 63 | s->port;
+}
 
 static mach_msg_return_t receive_at(mach_port_t port, mach_msg_option_t more, mach_msg_timeout_t timeout_ms)
 {
-    struct { mach_msg_header_t header; char rest[64]; } message;
+    struct {
+        mach_msg_header_t header;
+        char rest[64];
+    } message;
     return app->mach_msg(&message.header, MACH_RCV_MSG | more, 0, sizeof message, port, timeout_ms, MACH_PORT_NULL);
 }
 
-static void await_message(struct play *s) { receive_at(s->inbox, 0, 0); }
+static void await_message(struct play *s)
+{
+    receive_at(s->inbox, 0, 0);
+}
 static void send_message(struct play *s)
 {
     mach_msg_header_t m = {.msgh_size = sizeof m, .msgh_remote_port = s->inbox};
     app->mach_msg(&m, MACH_SEND_MSG, sizeof m, 0, MACH_PORT_NULL, 0, MACH_PORT_NULL);
 }
-static uint64_t the_inbox(struct play *s) { return UINT64_C(1) << 63 | s->inbox; }
+static uint64_t the_inbox(struct play *s)
+{
+    return UINT64_C(1) << 63 | s->inbox;
+}
 
-static void enter_group(struct play *s) { dispatch_group_enter(s->group); }
-static void leave_group(struct play *s) { app->dispatch_group_leave(s->group); }
-static void await_group(struct play *s) { app->dispatch_group_wait(s->group, DISPATCH_TIME_FOREVER); }
-static uint64_t the_group(struct play *s) { return object(s->group); }
+static void enter_group(struct play *s)
+{
+    dispatch_group_enter(s->group);
+}
+static void leave_group(struct play *s)
+{
+    app->dispatch_group_leave(s->group);
+}
+static void await_group(struct play *s)
+{
+    app->dispatch_group_wait(s->group, DISPATCH_TIME_FOREVER);
+}
+static uint64_t the_group(struct play *s)
+{
+    return object(s->group);
+}
 
-static void use_queue(struct play *s) { app->dispatch_sync_f(s->queue, s, hold_for_a_while); }
-static void await_queue(struct play *s) { app->dispatch_sync_f(s->queue, s, nothing); }
-static uint64_t the_queue(struct play *s) { return object(s->queue); }
+static void use_queue(struct play *s)
+{
+    app->dispatch_sync_f(s->queue, s, hold_for_a_while);
+}
+static void await_queue(struct play *s)
+{
+    app->dispatch_sync_f(s->queue, s, nothing);
+}
+static uint64_t the_queue(struct play *s)
+{
+    return object(s->queue);
+}
 
-static void do_once(struct play *s) { app->dispatch_once_f(&s->once, s, hold_for_a_while); }
-static uint64_t the_once(struct play *s) { return object(&s->once); }
+static void do_once(struct play *s)
+{
+    app->dispatch_once_f(&s->once, s, hold_for_a_while);
+}
+static uint64_t the_once(struct play *s)
+{
+    return object(&s->once);
+}
 
 static const struct way ways[] = {
     {"mutex", STROBE_KIND_MUTEX, take_mutex, give_mutex, have_mutex, the_mutex},
@@ -343,7 +454,10 @@ static const struct way ways[] = {
     {"once", STROBE_KIND_MUTEX, NULL, do_once, do_once, the_once},
 };
 
-struct part { struct play *play; const struct way *way; };
+struct part {
+    struct play *play;
+    const struct way *way;
+};
 
 /* Holds what the other waits for, and meanwhile takes and gives another lock, again and again. */
 static void *lets_go(void *p)
@@ -366,9 +480,12 @@ static void *lets_go(void *p)
 
 static void make_play(struct play *s)
 {
-    *s = (struct play){.mutex = PTHREAD_MUTEX_INITIALIZER, .rwlock = PTHREAD_RWLOCK_INITIALIZER,
-                       .cond = PTHREAD_COND_INITIALIZER, .semaphore = dispatch_semaphore_create(0),
-                       .group = dispatch_group_create(), .queue = dispatch_queue_create("q", NULL)};
+    *s = (struct play){.mutex = PTHREAD_MUTEX_INITIALIZER,
+                       .rwlock = PTHREAD_RWLOCK_INITIALIZER,
+                       .cond = PTHREAD_COND_INITIALIZER,
+                       .semaphore = dispatch_semaphore_create(0),
+                       .group = dispatch_group_create(),
+                       .queue = dispatch_queue_create("q", NULL)};
     assert_int_equal(semaphore_create(mach_task_self(), &s->port, 0, 0), KERN_SUCCESS);
     assert_int_equal(mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &s->inbox), KERN_SUCCESS);
 }
@@ -433,8 +550,8 @@ static void a_wait_that_times_out_has_no_waker(void **state)
     make_play(&play);
     begin();
     pthread_mutex_lock(&play.mutex);
-    assert_int_equal(app->pthread_cond_timedwait_relative_np(&play.cond, &play.mutex,
-                                                             &(struct timespec){0, WAIT_NS}), ETIMEDOUT);
+    assert_int_equal(app->pthread_cond_timedwait_relative_np(&play.cond, &play.mutex, &(struct timespec){0, WAIT_NS}),
+                     ETIMEDOUT);
     pthread_mutex_unlock(&play.mutex);
     assert_int_not_equal(app->dispatch_semaphore_wait(play.semaphore, dispatch_time(DISPATCH_TIME_NOW, WAIT_NS)), 0);
     assert_int_equal(app->semaphore_timedwait(play.port, (mach_timespec_t){0, WAIT_NS}), KERN_OPERATION_TIMED_OUT);
@@ -485,7 +602,10 @@ static void allocate(void *done)
 
 static void allocate_block(void *block)
 {
-    struct { struct block_literal literal; _Atomic int *count; } *b = block;
+    struct {
+        struct block_literal literal;
+        _Atomic int *count;
+    } *b = block;
     allocate(b->count);
 }
 
@@ -505,10 +625,14 @@ static int messages_seen(void)
 
 static void work_that_is_not_waited_for_runs_once_and_begins_a_message(void **state)
 {
-    static struct { uintptr_t reserved, size; } descriptor = {0, sizeof(struct block_literal) + sizeof(void *)};
+    static struct {
+        uintptr_t reserved, size;
+    } descriptor = {0, sizeof(struct block_literal) + sizeof(void *)};
     _Atomic int count = 0;
-    struct { struct block_literal literal; _Atomic int *count; } block = {{.invoke = allocate_block,
-                                                                         .descriptor = &descriptor}, &count};
+    struct {
+        struct block_literal literal;
+        _Atomic int *count;
+    } block = {{.invoke = allocate_block, .descriptor = &descriptor}, &count};
     dispatch_queue_t queue = dispatch_queue_create("q", NULL);
     (void)state;
     begin();
@@ -547,8 +671,7 @@ static void await_samples(const char *name, uint64_t samples)
         if (strobe_reader_open(path, &now, why, sizeof why) != STROBE_OK)
             fail_msg("%s", why);
         for (uint32_t i = 0; i < now->thread_count; i++)
-            met |= strcmp(now->threads[i].name, name) == 0 &&
-                   now->threads[i].kind[STROBE_KIND_ASYNC].sampled > samples;
+            met |= strcmp(now->threads[i].name, name) == 0 && now->threads[i].kind[STROBE_KIND_ASYNC].sampled > samples;
         strobe_reader_close(now);
     }
 }
@@ -689,7 +812,7 @@ static void images_that_come_are_hooked_and_noted_and_those_that_go_are_forgotte
     begin();
     const struct mach_header_64 *more = fake_mach_image_open("/app/more.dylib");
     struct fake_mach_app *calls = fake_mach_image_app(more);
-    assert_ptr_equal((void *)calls->read, (void *)app->read);   /* both lead to the hook */
+    assert_ptr_equal((void *)calls->read, (void *)app->read); /* both lead to the hook */
     calls->close(-1);
     const struct mach_header_64 *brief = fake_mach_image_open("/app/brief.dylib");
     fake_mach_image_close(brief);

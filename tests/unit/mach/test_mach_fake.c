@@ -131,7 +131,7 @@ static void a_thread_in_the_kernel_runs_on_after_a_suspend_until_it_comes_out(vo
     atomic_store(&c.in_kernel, false);
     while (basic(c.port).run_state == TH_STATE_RUNNING)
         sched_yield();
-    assert_true(atomic_load(&c.inside));   /* it stands at the door */
+    assert_true(atomic_load(&c.inside)); /* it stands at the door */
     assert_false(moves_within(&c, 10));
     assert_int_equal(thread_resume(c.port), KERN_SUCCESS);
     assert_true(moves_within(&c, 5000));
@@ -206,7 +206,7 @@ static void the_name_of_a_thread_that_has_ended_is_dead_until_it_is_given_back(v
     mach_port_t name = MACH_PORT_NULL, next = MACH_PORT_NULL;
     pthread_create(&thread, NULL, take_my_name, &name);
     pthread_join(thread, NULL);
-    for (int i = 0; i < 1000 && thread_resume(name) == KERN_FAILURE; i++)   /* joined a moment before it has ended */
+    for (int i = 0; i < 1000 && thread_resume(name) == KERN_FAILURE; i++) /* joined a moment before it has ended */
         usleep(1000);
     assert_int_equal(thread_suspend(name), MACH_SEND_INVALID_DEST);
     assert_int_equal(refs(name, MACH_PORT_RIGHT_DEAD_NAME), 1);
@@ -243,7 +243,9 @@ static void *breed(void *p)
     return NULL;
 }
 
-struct tally { unsigned suspends, resumes; };
+struct tally {
+    unsigned suspends, resumes;
+};
 
 static void stop_each_once(struct tally *tally)
 {
@@ -282,7 +284,7 @@ static void threads_that_end_while_they_are_suspended_leave_nothing_behind(void 
     atomic_store(&over, true);
     for (int i = 0; i < PARENTS; i++)
         pthread_join(parents[i], NULL);
-    for (int i = 0; i < 1000 && fake_mach_names() > names; i++)   /* joined a moment before they have ended */
+    for (int i = 0; i < 1000 && fake_mach_names() > names; i++) /* joined a moment before they have ended */
         usleep(1000);
     assert_true(tally.suspends >= LOOKS && tally.suspends == tally.resumes);
     assert_int_equal(fake_mach_names(), names);
@@ -431,7 +433,7 @@ static void the_clock_counts_24_million_a_second(void **state)
     assert_int_equal(mach_timebase_info(&base), KERN_SUCCESS);
     assert_int_equal(base.numer * 3, base.denom * 125);
     uint64_t from = mach_absolute_time(), ns = fake_on->now_ns();
-    assert_int_equal(mach_wait_until(from + 240000), KERN_SUCCESS);   /* 10 ms */
+    assert_int_equal(mach_wait_until(from + 240000), KERN_SUCCESS); /* 10 ms */
     assert_true(mach_absolute_time() >= from + 240000);
     assert_true(fake_on->now_ns() - ns >= 9990000);
 }

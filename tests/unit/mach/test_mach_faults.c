@@ -54,7 +54,10 @@ static void *brief(void *m)
 static void live(pthread_mutex_t *m)
 {
     pthread_t thread;
-    struct { mach_msg_header_t header; char rest[64]; } message;
+    struct {
+        mach_msg_header_t header;
+        char rest[64];
+    } message;
     const struct mach_header_64 *more = fake_mach_image_open("/app/more.dylib");
     for (int i = 0; i < 3; i++) {
         app->free(app->malloc(64));
@@ -90,8 +93,8 @@ static void check_session(const char *failed)
     if (strobe_reader_open(path, &seen, why, sizeof why) != STROBE_OK)
         fail_msg("%s failed: %s", failed, why);
     if (!seen->closed || seen->malformed || !strobe_reader_check(seen, why, sizeof why))
-        fail_msg("%s failed: closed %d, malformed %llu, %s", failed, seen->closed,
-                 (unsigned long long)seen->malformed, why);
+        fail_msg("%s failed: closed %d, malformed %llu, %s", failed, seen->closed, (unsigned long long)seen->malformed,
+                 why);
     if (seen->suspends != seen->resumes)
         fail_msg("%s failed: %llu suspends, %llu resumes", failed, (unsigned long long)seen->suspends,
                  (unsigned long long)seen->resumes);
@@ -108,8 +111,8 @@ static bool capture(const char *failed)
 {
     static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
     char why[256] = "";
-    bool began = strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why) ==
-                 STROBE_OK;
+    bool began =
+        strobe_mach_start(&(struct strobe_mach_options){.session_path = path}, NULL, why, sizeof why) == STROBE_OK;
     if (began)
         live(&m);
     strobe_mach_stop();
@@ -181,9 +184,12 @@ static void whichever_call_fails_a_capture_ends_in_order_and_the_app_is_as_it_wa
 /* What the system is asked once, and must do for the app to go on, is asked again. */
 static void a_call_that_fails_once_stops_no_capture_and_leaves_no_hook_and_no_thread_standing(void **state)
 {
-    static const struct { const char *call; uint64_t nth; } faults[] = {
-        {"vm_protect", 1}, {"vm_protect", 2}, {"vm_protect", 3}, {"thread_resume", 1}, {"thread_suspend", 1},
-        {"task_threads", 1},
+    static const struct {
+        const char *call;
+        uint64_t nth;
+    } faults[] = {
+        {"vm_protect", 1},    {"vm_protect", 2},     {"vm_protect", 3},
+        {"thread_resume", 1}, {"thread_suspend", 1}, {"task_threads", 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -217,8 +223,9 @@ static void a_session_that_is_not_there_changes_nothing(void **state)
 {
     char why[256] = "";
     (void)state;
-    assert_int_equal(strobe_mach_start(&(struct strobe_mach_options){.session_path = "/not/there"}, NULL, why,
-                                       sizeof why), STROBE_IO);
+    assert_int_equal(
+        strobe_mach_start(&(struct strobe_mach_options){.session_path = "/not/there"}, NULL, why, sizeof why),
+        STROBE_IO);
     assert_string_equal(why, "/not/there: input/output error");
     is_as_it_was(NULL, 0);
     create_session();

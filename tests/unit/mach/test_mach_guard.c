@@ -28,29 +28,88 @@ static dispatch_once_t once;
 static void *volatile kept;
 static char text[32];
 
-static void nothing(void *p) { (void)p; }
-static void call_malloc(void) { kept = malloc(24); }
-static void call_free(void) { free(kept); }
-static void call_realloc(void) { kept = realloc(kept, 100); }
-static void call_mutex(void) { pthread_mutex_lock(&mutex); }
-static void call_rwlock(void) { pthread_rwlock_rdlock(&rwlock); }
-static void call_plain_lock(void) { os_unfair_lock_lock(&plain); }
-static void call_printf(void) { printf("%d %f\n", getpid(), 0.5); }
-static void call_snprintf(void) { snprintf(text, sizeof text, "%d", getpid()); }
-static void call_dlsym(void) { kept = dlsym(RTLD_DEFAULT, "getpid"); }
-static void call_dyld(void) { _dyld_image_count(); }
-static void call_sync(void) { dispatch_sync_f(dispatch_get_global_queue(0, 0), NULL, nothing); }
-static void call_once(void) { dispatch_once_f(&once, NULL, nothing); }
-static void call_objc(void) { objc_msgSend(); }
-static void call_strdup(void) { kept = strdup("of the heap, by the C library's own hand"); }
-static void call_getpid(void) { getpid(); }
+static void nothing(void *p)
+{
+    (void)p;
+}
+static void call_malloc(void)
+{
+    kept = malloc(24);
+}
+static void call_free(void)
+{
+    free(kept);
+}
+static void call_realloc(void)
+{
+    kept = realloc(kept, 100);
+}
+static void call_mutex(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+static void call_rwlock(void)
+{
+    pthread_rwlock_rdlock(&rwlock);
+}
+static void call_plain_lock(void)
+{
+    os_unfair_lock_lock(&plain);
+}
+static void call_printf(void)
+{
+    printf("%d %f\n", getpid(), 0.5);
+}
+static void call_snprintf(void)
+{
+    snprintf(text, sizeof text, "%d", getpid());
+}
+static void call_dlsym(void)
+{
+    kept = dlsym(RTLD_DEFAULT, "getpid");
+}
+static void call_dyld(void)
+{
+    _dyld_image_count();
+}
+static void call_sync(void)
+{
+    dispatch_sync_f(dispatch_get_global_queue(0, 0), NULL, nothing);
+}
+static void call_once(void)
+{
+    dispatch_once_f(&once, NULL, nothing);
+}
+static void call_objc(void)
+{
+    objc_msgSend();
+}
+static void call_strdup(void)
+{
+    kept = strdup("of the heap, by the C library's own hand");
+}
+static void call_getpid(void)
+{
+    getpid();
+}
 
-static const struct { const char *name; void (*call)(void); } forbidden[] = {
-    {"malloc", call_malloc}, {"free", call_free}, {"realloc", call_realloc}, {"strdup", call_strdup},
-    {"pthread_mutex_lock", call_mutex}, {"pthread_rwlock_rdlock", call_rwlock},
-    {"os_unfair_lock_lock", call_plain_lock}, {"printf", call_printf}, {"snprintf", call_snprintf},
-    {"dlsym", call_dlsym}, {"_dyld_image_count", call_dyld}, {"dispatch_sync_f", call_sync},
-    {"dispatch_once_f", call_once}, {"objc_msgSend", call_objc}};
+static const struct {
+    const char *name;
+    void (*call)(void);
+} forbidden[] = {{"malloc", call_malloc},
+                 {"free", call_free},
+                 {"realloc", call_realloc},
+                 {"strdup", call_strdup},
+                 {"pthread_mutex_lock", call_mutex},
+                 {"pthread_rwlock_rdlock", call_rwlock},
+                 {"os_unfair_lock_lock", call_plain_lock},
+                 {"printf", call_printf},
+                 {"snprintf", call_snprintf},
+                 {"dlsym", call_dlsym},
+                 {"_dyld_image_count", call_dyld},
+                 {"dispatch_sync_f", call_sync},
+                 {"dispatch_once_f", call_once},
+                 {"objc_msgSend", call_objc}};
 
 static void *spin(void *end)
 {

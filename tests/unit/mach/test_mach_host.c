@@ -9,11 +9,11 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 enum { MS = 1000000, PAGE = 4096, SPIN_MS = 5000 };
 
@@ -142,7 +142,7 @@ static void a_thread_that_waits_in_the_kernel_stands_as_well(void **state)
     have_it_do(WAITS_IN_KERNEL);
     int tries = 0;
     while (stop_it(&regs) != STROBE_OK)
-        assert_true(tries++ < 100);   /* it was on a processor for a moment */
+        assert_true(tries++ < 100); /* it was on a processor for a moment */
     assert_in_range(regs.sp, worker.stack_low, worker.stack_high);
     assert_int_equal(let_it_go(), STROBE_OK);
 }
@@ -158,7 +158,7 @@ static void kernel_code_that_runs_on_is_waited_for_no_longer_than_told_and_not_l
     assert_int_equal(fake_mach_calls("thread_get_state"), read);
     assert_int_equal(fake_mach_suspended(), 0);
     have_it_do(COMPUTES);
-    assert_true(moves(SPIN_MS));   /* it does not stop later, either */
+    assert_true(moves(SPIN_MS)); /* it does not stop later, either */
     assert_int_equal(stop_it(&regs), STROBE_OK);
     assert_int_equal(let_it_go(), STROBE_OK);
 }
@@ -197,8 +197,13 @@ static void a_thread_that_ends_at_any_call_of_a_stop_is_gone_S41(void **state)
 {
     (void)state;
     static const kern_return_t codes[] = {KERN_TERMINATED, MACH_SEND_INVALID_DEST, KERN_INVALID_ARGUMENT};
-    const struct { const char *call; uint64_t nth; } calls[] = {
-        {"thread_suspend", 1}, {"thread_info", 1}, {"thread_get_state", 1},
+    const struct {
+        const char *call;
+        uint64_t nth;
+    } calls[] = {
+        {"thread_suspend", 1},
+        {"thread_info", 1},
+        {"thread_get_state", 1},
     };
     struct strobe_regs regs;
     for (size_t i = 0; i < 3; i++)
@@ -236,8 +241,12 @@ static void whichever_call_of_a_stop_fails_the_thread_runs_on(void **state)
 static void a_thread_that_is_idle_or_halted_is_let_go_and_left_alone(void **state)
 {
     (void)state;
-    static const struct { integer_t state, flags; } unfit[] = {
-        {0, TH_FLAGS_IDLE}, {TH_STATE_HALTED, 0}, {TH_STATE_RUNNING, TH_FLAGS_IDLE},
+    static const struct {
+        integer_t state, flags;
+    } unfit[] = {
+        {0, TH_FLAGS_IDLE},
+        {TH_STATE_HALTED, 0},
+        {TH_STATE_RUNNING, TH_FLAGS_IDLE},
     };
     struct strobe_regs regs;
     for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
@@ -272,7 +281,7 @@ static void suspensions_by_others_count_beside_ours(void **state)
 static void pass_time(uint64_t ns)
 {
     strobe_store_relaxed(&mach.hold.since, strobe_load_relaxed(&mach.hold.since) -
-                         (strobe_ticks_of_ns(host, ns) & ~(uint64_t)STROBE_HOLD_WALKED));
+                                               (strobe_ticks_of_ns(host, ns) & ~(uint64_t)STROBE_HOLD_WALKED));
 }
 
 static void a_thread_whose_sampler_died_is_let_go_once_S46(void **state)
@@ -286,7 +295,7 @@ static void a_thread_whose_sampler_died_is_let_go_once_S46(void **state)
     assert_true(moves(SPIN_MS));
     uint64_t resumes = fake_mach_calls("thread_resume");
     assert_false(strobe_mach_host_watch(&mach));
-    assert_int_equal(let_it_go(), STROBE_LATE);   /* so what was read of it is not used */
+    assert_int_equal(let_it_go(), STROBE_LATE); /* so what was read of it is not used */
     assert_int_equal(fake_mach_calls("thread_resume"), resumes);
     assert_int_equal(stop_it(&regs), STROBE_OK);
     assert_int_equal(let_it_go(), STROBE_OK);
@@ -312,7 +321,7 @@ static void a_port_that_the_watchdog_is_busy_with_is_kept_until_it_has_done(void
     struct strobe_regs regs;
     uint64_t ns;
     assert_int_equal(stop_it(&regs), STROBE_OK);
-    mach_port_t port = (mach_port_t)strobe_hold_claim(&mach.hold);   /* as the watchdog, which gets no further yet */
+    mach_port_t port = (mach_port_t)strobe_hold_claim(&mach.hold); /* as the watchdog, which gets no further yet */
     strobe_store_relaxed(&mach.letting_go, 1);
     assert_int_equal(let_it_go(), STROBE_LATE);
     int64_t rights = fake_mach_rights();
@@ -335,7 +344,7 @@ static void ticks_are_those_of_the_system_and_sleep_ends_at_its_deadline(void **
     uint64_t now = host->ticks(host->ctx), deadline = now + strobe_ticks_of_ns(host, 3 * MS);
     host->sleep_until(host->ctx, deadline);
     assert_true(host->ticks(host->ctx) >= deadline);
-    host->sleep_until(host->ctx, now);   /* long over */
+    host->sleep_until(host->ctx, now); /* long over */
 }
 
 static void the_time_of_a_thread_and_whether_it_runs_are_fresh_S5(void **state)
@@ -377,14 +386,17 @@ static void memory_is_read_up_to_where_it_ends(void **state)
     for (int i = 0; i < 4 * PAGE; i++)
         at[i] = (char)(i * 7);
     munmap(at + 3 * PAGE, PAGE);
-    const struct { size_t from, bytes, want; } cases[] = {
-        {0, 3 * PAGE, 3 * PAGE}, {0, 4 * PAGE, 3 * PAGE}, {100, 4 * PAGE, 3 * PAGE - 100}, {3 * PAGE - 8, 16, 8},
-        {3 * PAGE - 8, 8, 8}, {3 * PAGE, 8, 0}, {3 * PAGE + 5, PAGE, 0}, {2 * PAGE + 1, PAGE, PAGE - 1}, {5, 0, 0},
+    const struct {
+        size_t from, bytes, want;
+    } cases[] = {
+        {0, 3 * PAGE, 3 * PAGE}, {0, 4 * PAGE, 3 * PAGE},        {100, 4 * PAGE, 3 * PAGE - 100},
+        {3 * PAGE - 8, 16, 8},   {3 * PAGE - 8, 8, 8},           {3 * PAGE, 8, 0},
+        {3 * PAGE + 5, PAGE, 0}, {2 * PAGE + 1, PAGE, PAGE - 1}, {5, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memset(out, 0x55, sizeof out);
-        enum strobe_status status = host->read(host->ctx, (uint64_t)(uintptr_t)at + cases[i].from, out,
-                                               cases[i].bytes, &copied);
+        enum strobe_status status =
+            host->read(host->ctx, (uint64_t)(uintptr_t)at + cases[i].from, out, cases[i].bytes, &copied);
         assert_int_equal(status, cases[i].want ? STROBE_OK : STROBE_UNREADABLE);
         assert_int_equal(copied, cases[i].want);
         assert_memory_equal(out, at + cases[i].from, copied);

@@ -84,7 +84,10 @@ static void **pointer_to(const struct mach_header_64 *image, intptr_t slide, con
     return NULL;
 }
 
-static int marked_unlock(pthread_mutex_t *m) { return pthread_mutex_unlock(m) + 1000; }
+static int marked_unlock(pthread_mutex_t *m)
+{
+    return pthread_mutex_unlock(m) + 1000;
+}
 
 static void calls_of_the_app_go_through_pointers_that_its_symbols_lead_to(void **state)
 {
@@ -109,7 +112,11 @@ static void calls_of_the_app_go_through_pointers_that_its_symbols_lead_to(void *
 
 /* ---- the heap's word */
 
-static struct { uint32_t type; uintptr_t arg2, arg3, result; unsigned count; } logged;
+static struct {
+    uint32_t type;
+    uintptr_t arg2, arg3, result;
+    unsigned count;
+} logged;
 
 static void log_one(uint32_t type, uintptr_t zone, uintptr_t arg2, uintptr_t arg3, uintptr_t result, uint32_t skip)
 {
@@ -181,7 +188,10 @@ static void a_plain_lock_lets_one_in_at_a_time(void **state)
 
 static unsigned order[64], done;
 
-static void note(void *number) { order[done++] = (unsigned)(uintptr_t)number; }
+static void note(void *number)
+{
+    order[done++] = (unsigned)(uintptr_t)number;
+}
 
 static void a_serial_queue_does_one_after_the_other_in_order(void **state)
 {
@@ -230,8 +240,14 @@ static void groups_semaphores_and_once_wait_for_what_they_are_for(void **state)
     dispatch_release(one);
 }
 
-struct counting_block { struct block_literal block; _Atomic unsigned *runs; dispatch_semaphore_t over; };
-static struct { unsigned long reserved, bytes; } counting_shape = {0, sizeof(struct counting_block)};
+struct counting_block {
+    struct block_literal block;
+    _Atomic unsigned *runs;
+    dispatch_semaphore_t over;
+};
+static struct {
+    unsigned long reserved, bytes;
+} counting_shape = {0, sizeof(struct counting_block)};
 
 static void run_counting(void *b)
 {
@@ -254,12 +270,15 @@ static void a_block_that_is_run_later_is_a_copy(void **state)
     dispatch_semaphore_wait(over, DISPATCH_TIME_FOREVER);
     dispatch_semaphore_wait(over, DISPATCH_TIME_FOREVER);
     assert_int_equal(runs, 2);
-    app->dispatch_sync_f(queue, NULL, note);   /* none is under way */
+    app->dispatch_sync_f(queue, NULL, note); /* none is under way */
     dispatch_release(queue);
     dispatch_release(over);
 }
 
-struct letter { mach_msg_header_t header; unsigned text; };
+struct letter {
+    mach_msg_header_t header;
+    unsigned text;
+};
 
 static void *post_letter(void *port)
 {
@@ -340,7 +359,7 @@ static void suspensions_end_no_sleep_early(void **state)
     while (!atomic_load(&slept_ns)) {
         if (thread_suspend(port) == KERN_SUCCESS)
             thread_resume(port);
-        usleep(100);   /* else it might never come to take a step */
+        usleep(100); /* else it might never come to take a step */
     }
     assert_true(atomic_load(&slept_ns) >= 20000000);
     app->pthread_join(sleeper, NULL);

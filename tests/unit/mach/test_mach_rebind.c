@@ -17,7 +17,7 @@
 /* ---- the system */
 
 mach_port_t mach_task_self_;
-static int protects, failing_from, failing_before;   /* calls of that number fail */
+static int protects, failing_from, failing_before; /* calls of that number fail */
 
 kern_return_t vm_protect(task_t task, vm_address_t address, vm_size_t bytes, boolean_t set_maximum, vm_prot_t to)
 {
@@ -28,7 +28,7 @@ kern_return_t vm_protect(task_t task, vm_address_t address, vm_size_t bytes, boo
     return mprotect((void *)address, bytes, protection) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
 }
 
-enum { TRIES = 3 };   /* that the backend makes */
+enum { TRIES = 3 }; /* that the backend makes */
 
 static void refuse(int next)
 {
@@ -41,8 +41,10 @@ static void refuse(int next)
 static int first, second, third, first_hook, second_hook, absent_hook, elsewhere;
 static void *const genuine[MACH_IMAGE_SYMBOLS] = {&first, &second, &third};
 static const struct strobe_rebinding rebindings[] = {
-    {"second", &second_hook, &second}, {"absent", &absent_hook, &third},
-    {"first", &first_hook, &first},    {"third", &absent_hook, NULL},
+    {"second", &second_hook, &second},
+    {"absent", &absent_hook, &third},
+    {"first", &first_hook, &first},
+    {"third", &absent_hook, NULL},
 };
 enum { REBINDINGS = sizeof rebindings / sizeof rebindings[0], ROOM = 64, HOOKED = 2 * MACH_IMAGE_SECTIONS };
 
@@ -138,7 +140,7 @@ static void a_lazy_pointer_is_hooked_before_it_is_bound_and_given_back_unbound(v
     m.pointer[MACH_IMAGE_NON_LAZY][0] = mach_image_helper(&m);
     assert_int_equal(rebind(), STROBE_OK);
     assert_pointers(MACH_IMAGE_LAZY, &first_hook, &second_hook, &third);
-    assert_pointers(MACH_IMAGE_NON_LAZY, mach_image_helper(&m), &second_hook, &third);   /* the image's own function */
+    assert_pointers(MACH_IMAGE_NON_LAZY, mach_image_helper(&m), &second_hook, &third); /* the image's own function */
     undo();
     assert_pointers(MACH_IMAGE_LAZY, mach_image_helper(&m), &second, &third);
 }
@@ -218,7 +220,11 @@ static void an_image_without_symbols_is_fine_as_it_is(void **state)
 
 /* ---- damage */
 
-struct damage { void *at; uint64_t value; uint32_t bytes; };
+struct damage {
+    void *at;
+    uint64_t value;
+    uint32_t bytes;
+};
 
 static void a_header_that_does_not_fit_together_is_refused_and_nothing_changed(void **state)
 {
@@ -307,8 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_image_that_is_done_twice_is_hooked_once, map, unmap),
         cmocka_unit_test_setup_teardown(what_finds_no_room_in_the_log_is_left_alone, map, unmap),
         cmocka_unit_test_setup_teardown(what_cannot_be_made_writable_is_left_alone, map, unmap),
-        cmocka_unit_test_setup_teardown(what_can_be_made_writable_at_the_last_try_is_hooked_and_given_back, map,
-                                        unmap),
+        cmocka_unit_test_setup_teardown(what_can_be_made_writable_at_the_last_try_is_hooked_and_given_back, map, unmap),
         cmocka_unit_test_setup_teardown(an_image_without_symbols_is_fine_as_it_is, map, unmap),
         cmocka_unit_test_setup_teardown(a_header_that_does_not_fit_together_is_refused_and_nothing_changed, map, unmap),
         cmocka_unit_test_setup_teardown(pointers_that_lie_in_the_tables_themselves_are_refused, map, unmap),

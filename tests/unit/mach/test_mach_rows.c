@@ -89,7 +89,7 @@ static void hooks_met_inside_the_engine_are_counted_and_take_nothing_S7(void **s
     enum { CALLS = 50 };
     (void)state;
     begin();
-    app->free(app->malloc(8));   /* the thread is known */
+    app->free(app->malloc(8)); /* the thread is known */
     struct strobe_thread *t = strobe_mach_thread(strobe_switched(), "malloc");
     ticks = t->ticks;
     met = 0;
@@ -144,20 +144,23 @@ static void who_waits_for_the_end_of_a_thread_is_told_that_it_was_its_end_S75(vo
     }
     end();
     assert_in_range(told_ends(), 1, ROUNDS);
-    assert_in_range(main_seen()->kind[STROBE_KIND_THREAD].sampled, 1, ROUNDS);   /* the others were no waits */
+    assert_in_range(main_seen()->kind[STROBE_KIND_THREAD].sampled, 1, ROUNDS); /* the others were no waits */
 }
 
 /* ---- the loop's turns, and series */
 
 static void receive(void)
 {
-    struct { mach_msg_header_t header; char rest[64]; } message;
+    struct {
+        mach_msg_header_t header;
+        char rest[64];
+    } message;
     app->mach_msg(&message.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, MACH_PORT_NULL, 0,
                   MACH_PORT_NULL);
 }
 
 /* A clock that stands, unless the test moves it: how long a turn takes does not depend on who else is busy. */
-static _Atomic uint64_t clock_ns;          /* 0: it goes, ahead of the system's by: */
+static _Atomic uint64_t clock_ns; /* 0: it goes, ahead of the system's by: */
 static _Atomic uint64_t clock_ahead_ns;
 static _Atomic uint64_t sampler_sleeps_ns; /* until then; 0: it is awake */
 
@@ -212,7 +215,7 @@ static void turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not(vo
     receive();
     pass_ms(60);
     receive();
-    pass_ms(400);   /* the hang is told while it lasts */
+    pass_ms(400); /* the hang is told while it lasts */
     start_clock();
     end();
     fake_mach_use_system(&fake_mach_pthreads);
@@ -220,7 +223,7 @@ static void turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not(vo
     assert_int_equal(seen->hitches[0].how, STROBE_HITCH_FRAME);
     assert_int_equal(seen->hitches[1].how, STROBE_HITCH_HANG);
     uint64_t hitch_ns = strobe_reader_span_ns(seen, seen->hitches[0].end_ticks - seen->hitches[0].begin_ticks);
-    assert_in_range(hitch_ns, 60000000 - 100, 60000000 + 100);   /* to two ticks of 42 ns */
+    assert_in_range(hitch_ns, 60000000 - 100, 60000000 + 100); /* to two ticks of 42 ns */
     assert_true(strobe_reader_span_ns(seen, seen->hitches[1].end_ticks - seen->hitches[1].begin_ticks) >= 250000000);
     uint64_t values[STROBE_SERIES_COUNT] = {0};
     for (size_t i = 0; i < seen->counter_count; i++) {
@@ -229,7 +232,7 @@ static void turns_that_take_too_long_are_hitches_and_hangs_and_others_are_not(vo
         values[c->what]++;
     }
     for (int i = 0; i < STROBE_SERIES_COUNT; i++)
-        assert_int_equal(values[i], 6);   /* one each 100 ms of 465, and one at the end */
+        assert_int_equal(values[i], 6); /* one each 100 ms of 465, and one at the end */
     assert_int_equal(main_seen()->kind[STROBE_KIND_POLL].requests, 3);
 }
 

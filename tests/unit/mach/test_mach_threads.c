@@ -7,8 +7,8 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ struct member {
     pthread_t thread;
     _Atomic int asked, done;
     uint32_t tid;
-    mach_port_t port;            /* no right of ours */
+    mach_port_t port; /* no right of ours */
     enum strobe_status put;
     char name[16];
 };
@@ -160,7 +160,7 @@ static void a_thread_is_found_by_its_id_and_its_port_kept(void **state)
     assert_found(m);
     assert_not_found(m->tid + 1000, STROBE_NO_ENTRY);
     ask(m, ENDED_STEP);
-    assert_found(m);   /* nobody has said so, and its name still stands for it */
+    assert_found(m); /* nobody has said so, and its name still stands for it */
 }
 
 static void a_thread_that_is_there_is_not_put_twice(void **state)
@@ -277,7 +277,7 @@ static void threads_that_are_known_cost_a_look_no_question(void **state)
     uint64_t asked = fake_mach_calls("thread_info");
     for (int i = 0; i < 10; i++)
         look();
-    assert_in_range(fake_mach_calls("thread_info") - asked, 0, 10 * (CREW + 1) / 2);   /* some share a guess */
+    assert_in_range(fake_mach_calls("thread_info") - asked, 0, 10 * (CREW + 1) / 2); /* some share a guess */
     for (unsigned i = 0; i < CREW; i++)
         ask(&crew[i], ENDED_STEP);
 }
@@ -349,14 +349,14 @@ static void a_full_table_says_so_and_keeps_no_right(void **state)
         refused += status == STROBE_FULL;
     }
     assert_int_equal(refused, 1000);
-    assert_true(tid - first > STROBE_MACH_TABLE_SLOTS / 2);   /* the engine has room for no more than that */
+    assert_true(tid - first > STROBE_MACH_TABLE_SLOTS / 2); /* the engine has room for no more than that */
 }
 
 static void slots_of_threads_that_ended_are_taken_again(void **state)
 {
     (void)state;
     enum { A_TIME = 6000 };
-    uint32_t tid = 1u << 24;   /* of nobody */
+    uint32_t tid = 1u << 24; /* of nobody */
     for (int round = 0; round < 8; round++) {
         for (int i = 0; i < A_TIME; i++)
             assert_int_equal(strobe_mach_threads_put(table, ++tid, mach_thread_self()), STROBE_OK);
@@ -427,12 +427,12 @@ static void threads_that_come_and_go_leave_no_right_and_are_never_mistaken_S45(v
     look();
     look();
     strobe_mach_threads_drop(table, own_tid());
-    for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before; ms++) {   /* who was late to go is buried */
+    for (int ms = 0; ms < 2000 && fake_mach_rights() != rights_before; ms++) { /* who was late to go is buried */
         usleep(1000);
         look();
         strobe_mach_threads_drop(table, own_tid());
     }
-    assert_no_right_is_left();   /* before all is cleared */
+    assert_no_right_is_left(); /* before all is cleared */
 }
 
 int main(void)

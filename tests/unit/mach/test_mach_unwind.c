@@ -46,7 +46,7 @@ static int start(void **state)
     memset(code, 0x90, sizeof code);
     memset(frames, 0xee, sizeof frames);
 #ifdef __aarch64__
-    static const uint32_t bl = 0x94000000;   /* who calls has a record */
+    static const uint32_t bl = 0x94000000; /* who calls has a record */
     memcpy(code + 0x800, &bl, sizeof bl);
 #endif
     for (uint32_t i = 0; i < DEPTH; i++) {
@@ -128,7 +128,7 @@ static void a_function_that_has_just_begun_or_is_about_to_return_has_its_caller_
     (void)state;
     static const uint8_t set_frame[] = {0x48, 0x89, 0xe5};
     memory[8] = BACK;
-    code[0x800] = 0x55;   /* push %rbp */
+    code[0x800] = 0x55; /* push %rbp */
     take(FRAMES);
     assert_int_equal(frame(1), BACK);
     start(NULL);
@@ -171,8 +171,8 @@ static void a_caller_put_in_takes_the_place_of_the_outermost_frame(void **state)
 static void a_bad_chain_ends_where_it_is_bad_and_is_in_doubt_S44(void **state)
 {
     (void)state;
-    const uint64_t bad[] = {at(16), at(8), at(24) + 2, at(24) + 4, at(WORDS), at(WORDS) - 8, 8, UINT64_MAX,
-                            0x4141414141414141};
+    const uint64_t bad[] = {at(16),        at(8), at(24) + 2, at(24) + 4,        at(WORDS),
+                            at(WORDS) - 8, 8,     UINT64_MAX, 0x4141414141414141};
     for (uint32_t known = 0; known < 2; known++)
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
             start(NULL);

@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 enum { FULL = STROBE_MATRIX_ENTRIES_DEFAULT };
 static const uint64_t MS = 1000000;
@@ -23,7 +23,11 @@ static uint64_t *out;
 
 /* ---- upstream's ring and records, by its rules */
 
-struct record { int64_t index; bool valid; struct record *next; };
+struct record {
+    int64_t index;
+    bool valid;
+    struct record *next;
+};
 
 static struct {
     uint64_t buffer[FULL];
@@ -52,7 +56,7 @@ static void model_write(uint64_t entry)
 
 static void model_mark(struct record *r)
 {
-    *r = (struct record){ .index = model.index - 1, .valid = true };
+    *r = (struct record){.index = model.index - 1, .valid = true};
     struct record **at = &model.head;
     while (*at && (*at)->index < r->index)
         at = &(*at)->next;
@@ -126,7 +130,10 @@ static void write_both(uint32_t count)
     }
 }
 
-struct both { struct strobe_matrix_mark ours; struct record theirs; };
+struct both {
+    struct strobe_matrix_mark ours;
+    struct record theirs;
+};
 
 static void mark_both(struct both *b)
 {
@@ -180,9 +187,9 @@ static void negative_and_over_range_ids_are_refused(void **state)
 {
     (void)state;
     begin_with(8, false);
-    const uint32_t none[] = { 0, (uint32_t)-1, INT32_MAX, (uint32_t)INT32_MIN, 0xFFFFF, STROBE_MATRIX_DISPATCH };
+    const uint32_t none[] = {0, (uint32_t)-1, INT32_MAX, (uint32_t)INT32_MIN, 0xFFFFF, STROBE_MATRIX_DISPATCH};
     enum { COUNT = sizeof none / sizeof *none };
-    for (uint64_t written = 0; written < 2; written++) {     /* before the first method and after */
+    for (uint64_t written = 0; written < 2; written++) { /* before the first method and after */
         for (size_t i = 0; i < COUNT; i++) {
             strobe_matrix_enter(&matrix, none[i]);
             strobe_matrix_leave(&matrix, none[i]);
@@ -278,7 +285,7 @@ static void a_mark_is_good_for_as_many_entries_as_are_kept(void **state)
     write_both(FULL - 1);
     copies_are(&b, FULL - 1, FULL);
     write_both(1);
-    assert_int_equal(model_copy(&b.theirs), 0);    /* its entry before the region is gone; nothing of ours is */
+    assert_int_equal(model_copy(&b.theirs), 0); /* its entry before the region is gone; nothing of ours is */
     size_t count;
     assert_int_equal(strobe_matrix_copy(&matrix, &b.ours, NULL, out, FULL, &count), STROBE_OK);
     assert_int_equal(count, FULL);
@@ -339,7 +346,7 @@ static void a_younger_mark_does_not_hide_that_an_older_one_was_overwritten(void 
     copies_are(&b, 500000 - 9, 500000 - 9 + 1);
     write_both(1);
     assert_true(a.theirs.valid);
-    assert_int_equal(model_copy(&a.theirs), 2);    /* neither of them its own */
+    assert_int_equal(model_copy(&a.theirs), 2); /* neither of them its own */
     ours_is_overwritten(&a);
     copies_are(&b, 500000 - 8, 500000 - 8 + 1);
     write_both(FULL - 500000 + 8);
@@ -465,7 +472,7 @@ static void the_clock_stands_still_between_messages(void **state)
     (void)state;
     begin_with(8, true);
     strobe_matrix_clock_tick(&clock, 1005 * MS);
-    assert_int_equal(strobe_matrix_clock_ms(&clock), 5);     /* it goes until the first message has ended */
+    assert_int_equal(strobe_matrix_clock_ms(&clock), 5); /* it goes until the first message has ended */
     strobe_matrix_message_begin(&matrix, 1010 * MS);
     strobe_matrix_message_end(&matrix, 1020 * MS);
     strobe_matrix_clock_tick(&clock, 1500 * MS);
@@ -536,12 +543,12 @@ static void a_clock_that_jumps_goes_on_from_there_and_never_back(void **state)
     (void)state;
     begin_with(8, true);
     strobe_matrix_message_begin(&matrix, 1000 * MS);
-    strobe_matrix_clock_tick(&clock, 86401000 * MS);          /* a day of sleep */
+    strobe_matrix_clock_tick(&clock, 86401000 * MS); /* a day of sleep */
     assert_int_equal(strobe_matrix_clock_ms(&clock), 86400000);
     strobe_matrix_clock_tick(&clock, 2000 * MS);
     strobe_matrix_message_end(&matrix, 2000 * MS);
     assert_int_equal(newest_ms(), 86400000);
-    strobe_matrix_message_begin(&matrix, 5 * MS);             /* before the log was opened */
+    strobe_matrix_message_begin(&matrix, 5 * MS); /* before the log was opened */
     assert_int_equal(newest_ms(), 86400000);
     strobe_matrix_message_begin(&matrix, UINT64_MAX);
     assert_true(newest_ms() <= STROBE_MATRIX_MS_MAX);
@@ -597,7 +604,7 @@ static void a_log_that_nobody_starts_expires_after_its_first_method(void **state
     strobe_matrix_clock_tick(&clock, 1100 * MS);
     takes_entries();
     strobe_matrix_start(&matrix);
-    strobe_matrix_due(&matrix, (1000 + STROBE_MATRIX_RELEASE_MS) * MS);   /* started: it keeps its memory */
+    strobe_matrix_due(&matrix, (1000 + STROBE_MATRIX_RELEASE_MS) * MS); /* started: it keeps its memory */
     assert_int_equal(strobe_matrix_state(&matrix), STROBE_MATRIX_STARTED);
     strobe_matrix_due(&matrix, (1100 + STROBE_MATRIX_EXPIRE_MS) * MS);
     assert_int_equal(strobe_matrix_state(&matrix), STROBE_MATRIX_STARTED);
@@ -611,7 +618,7 @@ static void a_log_that_nobody_starts_expires_after_its_first_method(void **state
     assert_false(takes_entries());
     assert_int_equal(strobe_matrix_start(&matrix), STROBE_OK);
     assert_true(takes_entries());
-    strobe_matrix_due(&matrix, 99000000 * MS);                /* once is enough */
+    strobe_matrix_due(&matrix, 99000000 * MS); /* once is enough */
     assert_int_equal(strobe_matrix_state(&matrix), STROBE_MATRIX_STARTED);
 }
 

@@ -77,7 +77,7 @@ static void depth_over_the_cap_is_cut_at_the_root_end_and_flagged(void **state)
     for (uint32_t count = FRAMES - 1; count <= FRAMES + 20; count++) {
         assert_int_equal(put(&ring, count, count, &number), STROBE_OK);
         assert_int_equal(strobe_netease_ring_read(&ring, number, &c, frames), STROBE_OK);
-        assert_capture(&c, frames, count, count);   /* frames end with the innermost, which stays */
+        assert_capture(&c, frames, count, count); /* frames end with the innermost, which stays */
     }
     ring_free(&ring);
 }
@@ -189,7 +189,10 @@ static void a_header_that_does_not_fit_its_memory_is_refused(void **state)
 
 enum { SAMPLERS = 3, ROUNDS = 4000 };
 
-struct crowd { struct strobe_netease_ring ring; strobe_a32 living, refused; };
+struct crowd {
+    struct strobe_netease_ring ring;
+    strobe_a32 living, refused;
+};
 
 static void *sample(void *ctx)
 {

@@ -211,7 +211,7 @@ static void a_reader_that_is_lapped_gets_no_message_of_two(void **state)
     must_read(&r, 1, 104);
     for (uint32_t i = 10; i < 15; i++)
         put(i, 104);
-    must_read(&r, 5, 104);      /* 2, 3 and 4 were overwritten meanwhile */
+    must_read(&r, 5, 104); /* 2, 3 and 4 were overwritten meanwhile */
     assert_int_equal(r.lapped, 6);
     for (uint32_t i = 6; i < 10; i++)
         must_read(&r, i, 104);
@@ -300,7 +300,7 @@ static void a_writer_that_laps_an_unfinished_one_drops_and_counts(void **state)
     make(4);
     for (uint32_t i = 0; i < 4; i++)
         put(i, 20);
-    strobe_store_relaxed(&slot(1)->seq, 1);     /* as one that is stopped there leaves it */
+    strobe_store_relaxed(&slot(1)->seq, 1); /* as one that is stopped there leaves it */
     assert_int_equal(put(4, 20), STROBE_OK);
     assert_int_equal(put(5, 20), STROBE_LATE);
     assert_int_equal(put(6, 20), STROBE_OK);

@@ -1,7 +1,7 @@
 /* RheaTrace's raw log: what is written of a ring, what is read of a log, and that the two agree. */
 #include "engine/method/rhea_log.h"
-#include "engine/trace/model/calls_repair.h"
 #include "engine/trace/import/rhea/rhea_read.h"
+#include "engine/trace/model/calls_repair.h"
 #include "tests/unit/support/trial.h"
 #include "tests/unit/support/workshop.h"
 
@@ -307,7 +307,10 @@ static int unmake(void **state)
     return close_calls(state);
 }
 
-static struct { char *text; size_t bytes, room; } written;
+static struct {
+    char *text;
+    size_t bytes, room;
+} written;
 
 static bool keep(void *ctx, const char *text, size_t bytes)
 {
@@ -344,7 +347,10 @@ static void what_was_written_is_read_again(void **state)
 {
     unsigned seed = strobe_workshop_seed("test_rhea_log");
     uint64_t random = seed;
-    struct { uint64_t time_ns; uint32_t name, what; } kept[500];
+    struct {
+        uint64_t time_ns;
+        uint32_t name, what;
+    } kept[500];
     static const char *const names[] = {"a.B.c", "x|y", "B:odd", "E|7", "with blank", ""};
     (void)state;
     struct strobe_atrace a = make(2000, false);

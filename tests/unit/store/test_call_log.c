@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 enum { BLOCKS = 8, THREADS = 3, ALL = BLOCKS * STROBE_CALL_ENTRIES };
 
@@ -56,7 +56,9 @@ static bool tell(struct strobe_call_writer *w, uint32_t thread, uint64_t number)
     return true;
 }
 
-struct census { uint64_t present, open, told, refused, overwrote; };
+struct census {
+    uint64_t present, open, told, refused, overwrote;
+};
 
 static struct census census(void)
 {
@@ -110,7 +112,7 @@ static void a_full_log_overwrites_the_oldest_and_counts_them(void **state)
     assert_int_equal(c.told + c.open, told);
     assert_int_equal(c.present + c.overwrote, told);
     assert_int_equal(c.refused, 0);
-    for (uint32_t i = 0; i < BLOCKS; i++) {   /* the newest are there */
+    for (uint32_t i = 0; i < BLOCKS; i++) { /* the newest are there */
         assert_int_equal(strobe_call_look(&log_, i, &copy), STROBE_CALLS_THERE);
         assert_true(copy.entry[0].word > told - ALL);
     }
@@ -140,7 +142,7 @@ static void a_thread_that_ends_leaves_its_block_to_others_only_after_all_older_o
     struct strobe_call_writer a = {0}, b = {0};
     assert_true(tell(&a, 0, 7));
     strobe_call_finish(&log_, &a, 0);
-    strobe_call_finish(&log_, &a, 0);   /* has none any more */
+    strobe_call_finish(&log_, &a, 0); /* has none any more */
     for (uint64_t i = 1; i <= (BLOCKS - 1) * STROBE_CALL_ENTRIES; i++)
         assert_true(tell(&b, 1, i));
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_THERE);
@@ -150,7 +152,7 @@ static void a_thread_that_ends_leaves_its_block_to_others_only_after_all_older_o
     assert_true(tell(&b, 1, 1));
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_THERE);
     assert_int_equal(copy.thread, 1);
-    assert_int_equal(copy.count, 1);   /* nothing of the old owner's */
+    assert_int_equal(copy.count, 1); /* nothing of the old owner's */
     assert_int_equal(strobe_load_relaxed(&log_.accounts[1].overwrote), 1);
 }
 
@@ -177,11 +179,11 @@ static void a_writer_that_was_left_in_a_claim_is_used_again(void **state)
     struct strobe_call_writer w = {0};
     assert_true(tell(&w, 0, 1));
     struct strobe_call_writer before_next = w;
-    before_next.next--;                       /* the entry is in, `next` does not say so */
+    before_next.next--; /* the entry is in, `next` does not say so */
     strobe_call_finish(&log_, &before_next, 0);
     assert_int_equal(strobe_load_relaxed(&log_.accounts[0].told), 1);
 
-    struct strobe_call_writer named = {.ticket = 77, .block = 3};   /* named, not claimed */
+    struct strobe_call_writer named = {.ticket = 77, .block = 3}; /* named, not claimed */
     assert_true(tell(&named, 0, 2));
     struct strobe_call_writer of_another = {.ticket = 1, .block = 2};
     assert_true(tell(&of_another, 0, 3));
@@ -236,7 +238,7 @@ static void damage_in_a_block_is_told(void **state)
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_DAMAGED);
     memcpy(b, &good, sizeof good);
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_THERE);
-    strobe_store_relaxed(&b->state, 99 << 1 | 1);   /* as of a claim that was never finished */
+    strobe_store_relaxed(&b->state, 99 << 1 | 1); /* as of a claim that was never finished */
     assert_int_equal(strobe_call_look(&log_, 0, &copy), STROBE_CALLS_TAKEN);
 }
 

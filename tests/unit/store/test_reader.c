@@ -10,11 +10,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static struct strobe_build build;
 static struct strobe_reader *reader;
@@ -34,7 +34,10 @@ static void begin(void)
 static void sample(uint32_t thread, uint64_t ticks, uint64_t duration, uint32_t count)
 {
     const uint64_t address[] = {0x100, 0x200, 0x300 + ticks % 7 * 256};
-    struct strobe_record r = {.ticks = ticks, .duration = duration, .count = count, .thread = thread,
+    struct strobe_record r = {.ticks = ticks,
+                              .duration = duration,
+                              .count = count,
+                              .thread = thread,
                               .stack = strobe_build_stack(&build, address, 3)};
     strobe_build_record(&build, r, NULL);
 }
@@ -179,7 +182,10 @@ static void what_was_overwritten_is_counted_by_thread_and_kind(void **state)
 static void each_identity_is_told_when_it_fails(void **state)
 {
     (void)state;
-    const struct { const char *told; int closed; } cases[] = {
+    const struct {
+        const char *told;
+        int closed;
+    } cases[] = {
         {"2 requests, but 1 outcomes", 1}, {"5 requests without an outcome", 0}, {"samples taken, but", 1},
         {"3 suspends, but 2 resumes", 1},  {"3 suspends, but 1 resumes", 0},
     };
@@ -263,8 +269,12 @@ static void a_record_that_no_writer_writes_is_left_out(void **state)
 {
     (void)state;
     const struct strobe_record bad[] = {
-        {.ticks = 1, .thread = 9}, {.ticks = 1, .thread = 1}, {.ticks = 1, .kind = STROBE_KIND_COUNT},
-        {.ticks = 1, .count = 4000000000u}, {.ticks = 1, .duration = UINT64_MAX - 5}, {.ticks = UINT64_MAX / 2},
+        {.ticks = 1, .thread = 9},
+        {.ticks = 1, .thread = 1},
+        {.ticks = 1, .kind = STROBE_KIND_COUNT},
+        {.ticks = 1, .count = 4000000000u},
+        {.ticks = 1, .duration = UINT64_MAX - 5},
+        {.ticks = UINT64_MAX / 2},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         begin();
@@ -355,8 +365,8 @@ static void a_damaged_session_is_read_or_refused_but_harms_nobody(void **state)
     for (uint32_t i = 0; i < 300; i++)
         sample(i % 3, i * 1000000, i % 11 == 0 ? 2500000 : 0, i % 11 == 0 ? 3 : 1);
     for (uint32_t i = 0; i < 20; i++) {
-        struct strobe_record r = {.ticks = i * 5000000, .duration = 900000, .kind = STROBE_KIND_READ,
-                                  .flags = STROBE_FLAG_SCOPE, .stack = 3};
+        struct strobe_record r = {
+            .ticks = i * 5000000, .duration = 900000, .kind = STROBE_KIND_READ, .flags = STROBE_FLAG_SCOPE, .stack = 3};
         struct strobe_metrics m = {.alloc_bytes = i};
         strobe_build_record(&build, r, &m);
     }

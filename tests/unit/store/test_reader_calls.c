@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 enum { THREADS = 2, TICKS = 1000 };
 
@@ -84,7 +84,7 @@ static void calls_of_handlers_are_sorted_into_those_of_their_thread(void **state
     assert_int_equal(count, 1);
     assert_int_equal(calls[0].ticks, TICKS + 11);
     free(calls);
-    assert_int_equal(reader->last_ticks, TICKS + 30);   /* later than the clock pair of the end */
+    assert_int_equal(reader->last_ticks, TICKS + 30); /* later than the clock pair of the end */
     assert_int_equal(reader->threads[0].calls.told, 5);
     assert_true(strobe_reader_check(reader, NULL, 0));
 }

@@ -18,7 +18,7 @@ static uint64_t seed;
 
 static struct strobe_ring_writer writer_new(const struct strobe_ring *ring, uint64_t tid)
 {
-    struct strobe_ring_writer w = { 0 };
+    struct strobe_ring_writer w = {0};
     strobe_ring_writer_init(ring, &w, tid);
     return w;
 }
@@ -28,9 +28,18 @@ static void a_record_comes_back_field_by_field(void **state)
     (void)state;
     struct strobe_ring ring = strobe_sample_ring(64, 1, STROBE_KEEP_NEWEST);
     struct strobe_ring_writer w = writer_new(&ring, 1);
-    const struct strobe_record r = { .ticks = 1, .duration = 2, .cpu_ns = 3, .arg = 4, .stack = 5, .thread = 6,
-                                     .message = 7, .count = 8, .cpu_span_ns = 9, .kind = 10, .flags = 0xffff };
-    const struct strobe_metrics m = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+    const struct strobe_record r = {.ticks = 1,
+                                    .duration = 2,
+                                    .cpu_ns = 3,
+                                    .arg = 4,
+                                    .stack = 5,
+                                    .thread = 6,
+                                    .message = 7,
+                                    .count = 8,
+                                    .cpu_span_ns = 9,
+                                    .kind = 10,
+                                    .flags = 0xffff};
+    const struct strobe_metrics m = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     struct strobe_ring_item item;
     assert_int_equal(strobe_ring_write(&ring, &w, &r, &m), STROBE_OK);
     assert_int_equal(strobe_ring_look(&ring, 0, &item), STROBE_LOOK_RECORD);
@@ -41,7 +50,7 @@ static void a_record_comes_back_field_by_field(void **state)
     assert_int_equal(strobe_ring_write(&ring, &w, &r, NULL), STROBE_OK);
     assert_int_equal(strobe_ring_look(&ring, 2, &item), STROBE_LOOK_RECORD);
     assert_int_equal(item.record.flags, 0xffff & ~STROBE_FLAG_METRICS);
-    assert_memory_equal(&item.metrics, &(struct strobe_metrics){ 0 }, sizeof m);
+    assert_memory_equal(&item.metrics, &(struct strobe_metrics){0}, sizeof m);
     assert_int_equal(strobe_ring_look(&ring, 3, &item), STROBE_LOOK_EMPTY);
     strobe_sample_ring_free(&ring);
 }
@@ -54,8 +63,11 @@ static void ticks_and_durations_past_32_bits_survive_S19(void **state)
     struct strobe_ring_writer w = writer_new(&ring, 1);
     struct strobe_ring_item item;
     for (uint32_t bit = 0; bit < 64; bit++) {
-        const struct strobe_record r = { .ticks = (uint64_t)1 << bit | 1, .duration = ((uint64_t)1 << bit) - 1,
-                                         .cpu_ns = ~(uint64_t)0 >> bit, .arg = ~((uint64_t)1 << bit), .count = 1 };
+        const struct strobe_record r = {.ticks = (uint64_t)1 << bit | 1,
+                                        .duration = ((uint64_t)1 << bit) - 1,
+                                        .cpu_ns = ~(uint64_t)0 >> bit,
+                                        .arg = ~((uint64_t)1 << bit),
+                                        .count = 1};
         assert_int_equal(strobe_ring_write(&ring, &w, &r, NULL), STROBE_OK);
         assert_int_equal(strobe_ring_look(&ring, w.last - 1, &item), STROBE_LOOK_RECORD);
         assert_memory_equal(&item.record, &r, sizeof r);
@@ -69,8 +81,10 @@ static void ticks_and_durations_past_32_bits_survive_S19(void **state)
 static void one_writer_finds_exactly_the_newest_records_S12(void **state)
 {
     (void)state;
-    static const struct { uint32_t slots, subs; } shapes[] = {
-        { 32, 1 }, { 64, 1 }, { 256, 1 }, { 64, 2 }, { 512, 4 }, { 1024, 16 }, { 4096, 8 }, { 2048, 64 },
+    static const struct {
+        uint32_t slots, subs;
+    } shapes[] = {
+        {32, 1}, {64, 1}, {256, 1}, {64, 2}, {512, 4}, {1024, 16}, {4096, 8}, {2048, 64},
     };
     uint64_t random = seed;
     for (uint32_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
@@ -85,13 +99,15 @@ static void one_writer_finds_exactly_the_newest_records_S12(void **state)
             for (uint32_t i = 0; i < slots; i++) {
                 struct strobe_ring_item item;
                 enum strobe_ring_look look = strobe_ring_look(&ring, i, &item);
-                if (look == STROBE_LOOK_EMPTY) continue;
+                if (look == STROBE_LOOK_EMPTY)
+                    continue;
                 assert_int_equal(look, STROBE_LOOK_RECORD);
                 assert_true(strobe_sample_is_whole(&item) && item.record.ticks < written);
                 assert_int_equal(seen[item.record.ticks]++, 0);
             }
             uint32_t gone = written > slots ? written - slots : 0;
-            for (uint32_t i = 0; i < written; i++) assert_int_equal(seen[i], i >= gone);
+            for (uint32_t i = 0; i < written; i++)
+                assert_int_equal(seen[i], i >= gone);
             assert_int_equal(w.overwrote, gone);
             free(seen);
             strobe_sample_ring_free(&ring);
@@ -123,7 +139,7 @@ static void the_first_writer_of_a_chunk_reads_nothing_of_its_slots(void **state)
 
 /* What the ring should hold and what it should have counted, kept by the dullest means. */
 struct ledger {
-    uint32_t *count;          /* of each number written, as last written; 0 when it is known to be refused */
+    uint32_t *count; /* of each number written, as last written; 0 when it is known to be refused */
     uint32_t written;
     uint64_t samples, refused;
 };
@@ -138,14 +154,16 @@ static void assert_all_accounted_for(const struct strobe_ring *ring, const struc
     for (uint32_t i = 0; i < strobe_ring_slot_count(ring); i++) {
         struct strobe_ring_item item;
         enum strobe_ring_look look = strobe_ring_look(ring, i, &item);
-        if (look == STROBE_LOOK_EMPTY) continue;
+        if (look == STROBE_LOOK_EMPTY)
+            continue;
         assert_int_equal(look, STROBE_LOOK_RECORD);
         assert_true(strobe_sample_is_whole(&item) && item.record.ticks < l->written);
         assert_int_equal(seen[item.record.ticks]++, 0);
         assert_int_equal(item.record.count, l->count[item.record.ticks]);
         present += item.record.count;
     }
-    for (uint32_t i = 0; i < WRITERS; i++) overwrote += w[i].overwrote;
+    for (uint32_t i = 0; i < WRITERS; i++)
+        overwrote += w[i].overwrote;
     assert_true(present + overwrote == l->samples);
     free(seen);
 }
@@ -155,10 +173,11 @@ static void play(enum strobe_ring_mode mode, uint32_t slots, uint32_t subs, uint
 {
     struct strobe_ring ring = strobe_sample_ring(slots, subs, mode);
     struct strobe_ring_writer w[WRITERS];
-    struct ledger l = { .count = calloc(steps + 1, sizeof *l.count) };
-    uint32_t last[WRITERS] = { 0 }, check_every = steps / 7 + 1;
-    bool last_metrics[WRITERS] = { false };
-    for (uint32_t i = 0; i < WRITERS; i++) w[i] = writer_new(&ring, strobe_trial_random(random));
+    struct ledger l = {.count = calloc(steps + 1, sizeof *l.count)};
+    uint32_t last[WRITERS] = {0}, check_every = steps / 7 + 1;
+    bool last_metrics[WRITERS] = {false};
+    for (uint32_t i = 0; i < WRITERS; i++)
+        w[i] = writer_new(&ring, strobe_trial_random(random));
     for (uint32_t step = 0; step < steps; step++) {
         uint32_t i = strobe_trial_below(random, 16) % WRITERS, act = strobe_trial_below(random, 100);
         uint32_t count = 1 + strobe_trial_below(random, 1000);
@@ -186,12 +205,15 @@ static void play(enum strobe_ring_mode mode, uint32_t slots, uint32_t subs, uint
             strobe_ring_writer_close(&ring, &w[i]);
             assert_int_equal(strobe_sample_rewrite(&ring, &w[i], last[i], 1, 7, last_metrics[i]), STROBE_NO_ENTRY);
         }
-        if (step % check_every == 0) assert_all_accounted_for(&ring, &l, w);
+        if (step % check_every == 0)
+            assert_all_accounted_for(&ring, &l, w);
     }
     assert_all_accounted_for(&ring, &l, w);
     if (mode == STROBE_KEEP_OLDEST)
-        for (uint32_t i = 0; i < WRITERS; i++) assert_int_equal(w[i].overwrote, 0);
-    if (mode == STROBE_KEEP_NEWEST && slots >= WRITERS * STROBE_CHUNK_SLOTS) assert_int_equal(l.refused, 0);
+        for (uint32_t i = 0; i < WRITERS; i++)
+            assert_int_equal(w[i].overwrote, 0);
+    if (mode == STROBE_KEEP_NEWEST && slots >= WRITERS * STROBE_CHUNK_SLOTS)
+        assert_int_equal(l.refused, 0);
     free(l.count);
     strobe_sample_ring_free(&ring);
 }
@@ -221,7 +243,7 @@ static void keeping_the_oldest_overwrites_nothing_S14(void **state)
 static void every_slot_can_be_filled_before_the_ring_says_full_S14(void **state)
 {
     (void)state;
-    static const uint32_t subs[] = { 1, 2, 16, 256 };
+    static const uint32_t subs[] = {1, 2, 16, 256};
     for (uint32_t s = 0; s < 4; s++) {
         struct strobe_ring ring = strobe_sample_ring(subs[s] * 100, subs[s], STROBE_KEEP_OLDEST);
         struct strobe_ring_writer w = writer_new(&ring, seed);
@@ -273,7 +295,8 @@ static void a_ring_with_a_chunk_to_be_had_refuses_nothing(void **state)
             assert_int_equal(strobe_sample_write(&ring, &holder[i], i, 1, 0, false), STROBE_OK);
         }
         uint32_t from = strobe_trial_below(&random, chunks), count = 1 + strobe_trial_below(&random, chunks);
-        for (uint32_t i = 0; i < count; i++) strobe_ring_writer_close(&ring, &holder[(from + i) % chunks]);
+        for (uint32_t i = 0; i < count; i++)
+            strobe_ring_writer_close(&ring, &holder[(from + i) % chunks]);
         assert_int_equal(strobe_sample_write(&ring, &late, 100, 1, 0, false), STROBE_OK);
         strobe_sample_ring_free(&ring);
     }
@@ -287,7 +310,8 @@ static void a_claim_that_was_overtaken_is_given_up_S13(void **state)
     (void)state;
     struct strobe_ring ring = strobe_sample_ring(4 * STROBE_CHUNK_SLOTS, 1, STROBE_KEEP_NEWEST);
     struct strobe_ring_writer w = writer_new(&ring, 1);
-    for (uint32_t i = 0; i < 8 * STROBE_CHUNK_SLOTS; i++) strobe_sample_write(&ring, &w, i, 1, 0, false);
+    for (uint32_t i = 0; i < 8 * STROBE_CHUNK_SLOTS; i++)
+        strobe_sample_write(&ring, &w, i, 1, 0, false);
     uint64_t ahead = (uint64_t)1000 << 1;
     strobe_store_relaxed(&ring.chunks[0], ahead);
     for (uint32_t i = 0; i < 8 * STROBE_CHUNK_SLOTS; i++) {
@@ -307,7 +331,8 @@ static void a_writer_laps_behind_comes_back_to_its_own_slots_S13(void **state)
         struct strobe_ring_writer slow = writer_new(&ring, 1), fast = writer_new(&ring, 1);
         const uint64_t slows = (uint64_t)1 << 32;
         struct strobe_ring_item item;
-        for (uint32_t i = 0; i < 5; i++) strobe_sample_write(&ring, &slow, slows + i, 1, 0, false);
+        for (uint32_t i = 0; i < 5; i++)
+            strobe_sample_write(&ring, &slow, slows + i, 1, 0, false);
         uint32_t first = (strobe_load_relaxed(&slow.chunk) - 1) * STROBE_CHUNK_SLOTS;
         for (uint32_t i = 0; i < 10 * strobe_ring_slot_count(&ring); i++)
             assert_int_equal(strobe_sample_write(&ring, &fast, i, 1, 0, i % 5 == 0), STROBE_OK);
@@ -317,9 +342,11 @@ static void a_writer_laps_behind_comes_back_to_its_own_slots_S13(void **state)
         }
         for (uint32_t i = 0; i < strobe_ring_slot_count(&ring); i++) {
             bool its_own = i >= first && i < first + STROBE_CHUNK_SLOTS;
-            if (strobe_ring_look(&ring, i, &item) != STROBE_LOOK_RECORD) continue;
+            if (strobe_ring_look(&ring, i, &item) != STROBE_LOOK_RECORD)
+                continue;
             assert_int_equal(item.record.ticks >= slows, its_own);
-            if (its_own) assert_int_equal(item.record.ticks, slows + i - first);
+            if (its_own)
+                assert_int_equal(item.record.ticks, slows + i - first);
         }
         assert_int_equal(slow.overwrote, 0);
         strobe_sample_ring_free(&ring);
@@ -338,10 +365,12 @@ static void a_chunk_sealed_just_now_survives_half_a_lap(void **state)
         for (uint32_t i = 0; i < (33 + filled) * STROBE_CHUNK_SLOTS; i++)
             strobe_sample_write(&ring, &fast, 2, 1, 0, false);
         strobe_ring_writer_close(&ring, &slow);
-        for (uint32_t i = 0; i < 7 * STROBE_CHUNK_SLOTS; i++) strobe_sample_write(&ring, &fast, 2, 1, 0, false);
+        for (uint32_t i = 0; i < 7 * STROBE_CHUNK_SLOTS; i++)
+            strobe_sample_write(&ring, &fast, 2, 1, 0, false);
         assert_int_equal(strobe_ring_look(&ring, 0, &item), STROBE_LOOK_RECORD);
         assert_int_equal(item.record.ticks, 1);
-        for (uint32_t i = 0; i < 16 * STROBE_CHUNK_SLOTS; i++) strobe_sample_write(&ring, &fast, 2, 1, 0, false);
+        for (uint32_t i = 0; i < 16 * STROBE_CHUNK_SLOTS; i++)
+            strobe_sample_write(&ring, &fast, 2, 1, 0, false);
         assert_int_equal(strobe_ring_look(&ring, 0, &item), STROBE_LOOK_RECORD);
         assert_int_equal(item.record.ticks, 2);
         strobe_sample_ring_free(&ring);
@@ -353,16 +382,20 @@ static void writers_start_evenly_over_the_subs_whatever_their_ids_share_S15(void
 {
     (void)state;
     struct strobe_ring ring = strobe_sample_ring(32 * 64, 32, STROBE_KEEP_NEWEST);
-    static const struct { uint64_t base, step; } ids[] = {
-        { 0x7f3b5c000640u, 4096 }, { 0x7f3b5c000640u, 0x801000 }, { 0x16b0000000u, 1u << 20 }, { 1000, 1 }, { 3, 64 },
+    static const struct {
+        uint64_t base, step;
+    } ids[] = {
+        {0x7f3b5c000640u, 4096}, {0x7f3b5c000640u, 0x801000}, {0x16b0000000u, 1u << 20}, {1000, 1}, {3, 64},
     };
     for (uint32_t k = 0; k < sizeof ids / sizeof *ids; k++) {
-        uint32_t hits[32] = { 0 };
+        uint32_t hits[32] = {0};
         double chi = 0;
-        for (uint32_t i = 0; i < 4096; i++) hits[strobe_ring_home(&ring, ids[k].base + i * ids[k].step)]++;
-        for (uint32_t sub = 0; sub < 32; sub++) chi += (hits[sub] - 128.0) * (hits[sub] - 128.0) / 128.0;
+        for (uint32_t i = 0; i < 4096; i++)
+            hits[strobe_ring_home(&ring, ids[k].base + i * ids[k].step)]++;
+        for (uint32_t sub = 0; sub < 32; sub++)
+            chi += (hits[sub] - 128.0) * (hits[sub] - 128.0) / 128.0;
         assert_true(chi < 70.0);
-        assert_true(chi > 5.0);     /* and not suspiciously even: that would be the ids' own pattern */
+        assert_true(chi > 5.0); /* and not suspiciously even: that would be the ids' own pattern */
     }
     strobe_sample_ring_free(&ring);
 }
@@ -374,7 +407,8 @@ static void what_a_dead_writer_left_half_written_is_no_record_and_its_chunk_is_w
     struct strobe_ring ring = strobe_sample_ring(4 * STROBE_CHUNK_SLOTS, 1, STROBE_KEEP_NEWEST);
     struct strobe_ring_writer dead = writer_new(&ring, 1), other = writer_new(&ring, 2);
     struct strobe_ring_item item;
-    for (uint32_t i = 0; i < 3; i++) strobe_sample_write(&ring, &dead, i, 1, 0, false);
+    for (uint32_t i = 0; i < 3; i++)
+        strobe_sample_write(&ring, &dead, i, 1, 0, false);
     strobe_store_relaxed(&ring.slots[3].seq, strobe_load_relaxed(&dead.ticket) << 26 | 1);
     strobe_store_relaxed(&ring.slots[3].u.word[0], 77);
     for (uint32_t i = 0; i < 1000; i++)
@@ -443,8 +477,8 @@ static void a_record_that_was_being_rewritten_is_saved_and_one_that_never_was_co
             assert_true(strobe_ring_salvage(&ring, 0, &item));
             for (uint32_t i = 0; i < 7; i++) {
                 assert_true(word_of(&item.record, i) == word_of(stores > i ? &next.record : &old.record, i));
-                assert_true(!metrics || word_of(&item.metrics, i) ==
-                                            word_of(stores > 7 + i ? &next.metrics : &old.metrics, i));
+                assert_true(!metrics ||
+                            word_of(&item.metrics, i) == word_of(stores > 7 + i ? &next.metrics : &old.metrics, i));
             }
             /* version 0: the first write never came to its commit */
             strobe_store_relaxed(&slot[0].seq, 1 << 26 | 1);
@@ -463,12 +497,12 @@ static void a_hundred_merged_samples_are_one_record_and_take_nothing_more_S30(vo
     struct strobe_ring ring = strobe_sample_ring(1024, 4, STROBE_KEEP_NEWEST);
     struct strobe_ring_writer w = writer_new(&ring, 1);
     struct strobe_stack_table table;
-    struct strobe_stack_cursor cursor = { 0 };
+    struct strobe_stack_cursor cursor = {0};
     size_t bytes = strobe_stack_table_bytes(1000);
     void *memory = calloc(1, bytes);
     strobe_stack_table_create(memory, 1000);
     assert_int_equal(strobe_stack_table_open(memory, bytes, &table), STROBE_OK);
-    const uint64_t frames[4] = { 10, 20, 30, 40 };
+    const uint64_t frames[4] = {10, 20, 30, 40};
     uint32_t id;
     for (uint32_t metrics = 0; metrics < 2; metrics++) {
         for (uint32_t i = 1; i <= 100; i++) {
@@ -485,7 +519,8 @@ static void a_hundred_merged_samples_are_one_record_and_take_nothing_more_S30(vo
         assert_int_equal(strobe_stack_node_count(&table), 4);
     }
     /* the last slots of a chunk are its owner's to merge into until it needs another chunk */
-    while (w.used < STROBE_CHUNK_SLOTS) strobe_sample_write(&ring, &w, 9, 1, id, false);
+    while (w.used < STROBE_CHUNK_SLOTS)
+        strobe_sample_write(&ring, &w, 9, 1, id, false);
     assert_int_equal(strobe_sample_rewrite(&ring, &w, 9, 2, id, false), STROBE_OK);
     assert_int_equal(strobe_sample_rewrite(&ring, &w, 9, 2, id, true), STROBE_NO_ENTRY);
     free(memory);
@@ -500,8 +535,10 @@ static void a_sequence_word_never_comes_twice_in_one_slot(void **state)
     uint64_t last = 0, random = seed;
     for (uint32_t i = 0; i < strobe_trial_rounds(3000); i++) {
         strobe_sample_write(&ring, &w, i, 1, 0, strobe_trial_below(&random, 2));
-        if (strobe_trial_below(&random, 9) == 0) strobe_ring_writer_close(&ring, &w);
-        for (uint32_t k = strobe_trial_below(&random, 3); k; k--) strobe_sample_rewrite(&ring, &w, i, 1, 0, false);
+        if (strobe_trial_below(&random, 9) == 0)
+            strobe_ring_writer_close(&ring, &w);
+        for (uint32_t k = strobe_trial_below(&random, 3); k; k--)
+            strobe_sample_rewrite(&ring, &w, i, 1, 0, false);
         uint64_t now = strobe_load_relaxed(&ring.slots[0].seq);
         assert_true(now >= last);
         last = now;
@@ -527,12 +564,14 @@ static void a_ring_touches_no_more_memory_than_was_written_S20(void **state)
     size_t bytes = strobe_ring_bytes(slots, 16), page = (size_t)sysconf(_SC_PAGESIZE);
     size_t pages = (bytes + page - 1) / page;
     struct strobe_ring_writer w = writer_new(&ring, 5);
-    for (uint32_t i = 0; i < written; i++) strobe_sample_write(&ring, &w, i, 1, 0, false);
+    for (uint32_t i = 0; i < written; i++)
+        strobe_sample_write(&ring, &w, i, 1, 0, false);
     unsigned char *resident = calloc(pages, 1);
     size_t touched = 0;
     assert_int_equal(mincore(ring.head, bytes, resident), 0);
-    for (size_t i = 0; i < pages; i++) touched += resident[i] & 1;
-    assert_in_range(touched, written * 64 / page, written * 64 / page + 2 + 2 + 2);   /* head, states, ends of both */
+    for (size_t i = 0; i < pages; i++)
+        touched += resident[i] & 1;
+    assert_in_range(touched, written * 64 / page, written * 64 / page + 2 + 2 + 2); /* head, states, ends of both */
     free(resident);
     strobe_sample_ring_free(&ring);
 }
@@ -545,7 +584,7 @@ static void a_ring_whose_head_and_memory_disagree_is_refused(void **state)
     assert_int_equal(strobe_ring_open(ring.head, bytes, &out), STROBE_OK);
     assert_int_equal(strobe_ring_open(ring.head, bytes - 1, &out), STROBE_BAD_INPUT);
     assert_int_equal(strobe_ring_open(ring.head, 4, &out), STROBE_BAD_INPUT);
-    uint32_t *const field[] = { &ring.head->sub_count, &ring.head->chunks_per_sub };
+    uint32_t *const field[] = {&ring.head->sub_count, &ring.head->chunks_per_sub};
     for (uint32_t f = 0; f < 2; f++) {
         for (uint32_t bit = 0; bit < 32; bit++) {
             *field[f] ^= 1u << bit;
@@ -553,7 +592,7 @@ static void a_ring_whose_head_and_memory_disagree_is_refused(void **state)
             *field[f] ^= 1u << bit;
         }
     }
-    for (uint32_t f = 0; f < 2; f++) {   /* three would fit, but masks would lead astray */
+    for (uint32_t f = 0; f < 2; f++) { /* three would fit, but masks would lead astray */
         uint32_t was = *field[f];
         *field[f] = 3;
         assert_int_equal(strobe_ring_open(ring.head, bytes, &out), STROBE_BAD_INPUT);
@@ -580,7 +619,8 @@ static void no_damage_to_slots_makes_a_look_run_wild(void **state)
             struct strobe_ring_item item;
             enum strobe_ring_look look = strobe_ring_look(&ring, i, &item);
             /* a record with metrics needs the second half that belongs to it */
-            if (look == STROBE_LOOK_RECORD) assert_false(item.record.flags & STROBE_FLAG_METRICS);
+            if (look == STROBE_LOOK_RECORD)
+                assert_false(item.record.flags & STROBE_FLAG_METRICS);
         }
     }
     strobe_sample_ring_free(&ring);
@@ -591,7 +631,7 @@ static void the_two_halves_of_a_record_never_stand_in_two_chunks(void **state)
 {
     (void)state;
     struct strobe_ring ring = strobe_sample_ring(128, 1, STROBE_KEEP_NEWEST);
-    struct strobe_record r = { .count = 1, .flags = STROBE_FLAG_METRICS };
+    struct strobe_record r = {.count = 1, .flags = STROBE_FLAG_METRICS};
     for (uint32_t first = STROBE_CHUNK_SLOTS - 2; first < STROBE_CHUNK_SLOTS; first++) {
         bool in_one = first < STROBE_CHUNK_SLOTS - 1;
         struct strobe_ring_item item;

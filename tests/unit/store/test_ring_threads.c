@@ -28,16 +28,16 @@ struct writer_tally {
     struct strobe_ring_writer w;
     uint64_t samples, refused;
     strobe_a64 records;
-    uint32_t not_mine;           /* looks at its own open chunk that showed anything but what it wrote there */
+    uint32_t not_mine; /* looks at its own open chunk that showed anything but what it wrote there */
 };
 struct storm {
     struct strobe_ring ring;
     uint32_t writers;
-    double seconds;              /* at least, and until every reader has accepted a record, */
-    uint64_t least;              /* and until that many records were written */
+    double seconds; /* at least, and until every reader has accepted a record, */
+    uint64_t least; /* and until that many records were written */
     bool stalls, fill_only;
     strobe_a32 stop, at_work;
-    uint64_t pause_ns;           /* of the second reader, between slots */
+    uint64_t pause_ns; /* of the second reader, between slots */
     struct writer_tally writer[WRITERS_MAX];
     strobe_a64 accepted[READERS];
     uint64_t torn[READERS], turns[READERS];
@@ -45,7 +45,7 @@ struct storm {
 
 static void pause_ns(uint64_t ns)
 {
-    nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
 }
 
 static bool shows(const struct strobe_ring *ring, uint32_t slot, uint64_t number, uint32_t count)
@@ -73,22 +73,26 @@ static void write_on(struct storm *s, struct writer_tally *t, uint32_t index)
             count = 1;
             if (strobe_sample_write(&s->ring, &t->w, ++number, 1, 1, metrics) != STROBE_OK) {
                 t->refused++;
-                if (s->fill_only) break;
+                if (s->fill_only)
+                    break;
                 continue;
             }
             t->samples++;
             strobe_bump(&t->records, 1);
-            if (t->w.used == 1u + metrics) held = 0;      /* the first record of a chunk */
+            if (t->w.used == 1u + metrics)
+                held = 0; /* the first record of a chunk */
             mine[held] = number;
             slot[held++] = t->w.last - 1;
         }
         uint32_t some = strobe_trial_below(&random, held);
         struct strobe_ring_item item;
         t->not_mine += !shows(&s->ring, t->w.last - 1, number, count);
-        t->not_mine += strobe_ring_look(&s->ring, slot[some], &item) != STROBE_LOOK_RECORD ||
-                       item.record.ticks != mine[some];
-        if (s->stalls && strobe_trial_below(&random, 2000) == 0) pause_ns(3000000);
-        if (!s->fill_only && strobe_trial_below(&random, 500) == 0) strobe_ring_writer_close(&s->ring, &t->w);
+        t->not_mine +=
+            strobe_ring_look(&s->ring, slot[some], &item) != STROBE_LOOK_RECORD || item.record.ticks != mine[some];
+        if (s->stalls && strobe_trial_below(&random, 2000) == 0)
+            pause_ns(3000000);
+        if (!s->fill_only && strobe_trial_below(&random, 500) == 0)
+            strobe_ring_writer_close(&s->ring, &t->w);
     }
     strobe_add_relaxed(&s->at_work, (uint32_t)-1);
 }
@@ -98,8 +102,10 @@ static void read_on(struct storm *s, uint32_t reader)
     struct strobe_ring_item item;
     while (!strobe_load_relaxed(&s->stop)) {
         for (uint32_t i = 0; i < strobe_ring_slot_count(&s->ring) && !strobe_load_relaxed(&s->stop); i++) {
-            if (reader == 1 && s->pause_ns) pause_ns(s->pause_ns);
-            if (strobe_ring_look(&s->ring, i, &item) != STROBE_LOOK_RECORD) continue;
+            if (reader == 1 && s->pause_ns)
+                pause_ns(s->pause_ns);
+            if (strobe_ring_look(&s->ring, i, &item) != STROBE_LOOK_RECORD)
+                continue;
             strobe_bump(&s->accepted[reader], 1);
             s->torn[reader] += !strobe_sample_is_whole(&item);
         }
@@ -110,27 +116,34 @@ static void read_on(struct storm *s, uint32_t reader)
 static uint64_t records_of(struct storm *s)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < s->writers; i++) sum += strobe_load_relaxed(&s->writer[i].records);
+    for (uint32_t i = 0; i < s->writers; i++)
+        sum += strobe_load_relaxed(&s->writer[i].records);
     return sum;
 }
 
 static bool has_raged_enough(struct storm *s, double since)
 {
     double now = strobe_trial_now();
-    if (s->fill_only) return strobe_load_relaxed(&s->at_work) == 0;
-    if (now < since + s->seconds) return false;
+    if (s->fill_only)
+        return strobe_load_relaxed(&s->at_work) == 0;
+    if (now < since + s->seconds)
+        return false;
     for (uint32_t i = 0; i < READERS; i++)
-        if (!strobe_load_relaxed(&s->accepted[i])) return now > since + PATIENCE;
+        if (!strobe_load_relaxed(&s->accepted[i]))
+            return now > since + PATIENCE;
     return records_of(s) >= s->least || now > since + PATIENCE;
 }
 
 static void storm_body(void *arg, uint32_t index)
 {
     struct storm *s = arg;
-    if (index < READERS) return read_on(s, index);
-    if (index < READERS + s->writers) return write_on(s, &s->writer[index - READERS], index);
+    if (index < READERS)
+        return read_on(s, index);
+    if (index < READERS + s->writers)
+        return write_on(s, &s->writer[index - READERS], index);
     double since = strobe_trial_now();
-    while (!has_raged_enough(s, since)) pause_ns(200000);
+    while (!has_raged_enough(s, since))
+        pause_ns(200000);
     strobe_store_relaxed(&s->stop, 1);
 }
 
@@ -157,19 +170,28 @@ static void storm_run(struct storm *s)
 static void no_torn_record_is_accepted_and_all_are_accounted_for_S10(void **state)
 {
     (void)state;
-    static const struct { uint32_t chunks, subs, writers; } shapes[] = {
-        { 4, 1, 3 }, { 8, 2, 4 }, { 2, 1, 4 }, { 64, 8, 4 },
+    static const struct {
+        uint32_t chunks, subs, writers;
+    } shapes[] = {
+        {4, 1, 3},
+        {8, 2, 4},
+        {2, 1, 4},
+        {64, 8, 4},
     };
     for (uint32_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct storm s = {
             .ring = strobe_sample_ring(shapes[i].chunks * STROBE_CHUNK_SLOTS, shapes[i].subs, STROBE_KEEP_NEWEST),
-            .writers = shapes[i].writers, .seconds = strobe_trial_seconds(0.4), .least = 1000,
+            .writers = shapes[i].writers,
+            .seconds = strobe_trial_seconds(0.4),
+            .least = 1000,
         };
         storm_run(&s);
         uint64_t refused = 0;
-        for (uint32_t k = 0; k < s.writers; k++) refused += s.writer[k].refused;
+        for (uint32_t k = 0; k < s.writers; k++)
+            refused += s.writer[k].refused;
         assert_true(records_of(&s) >= s.least);
-        if (s.writers > shapes[i].chunks) assert_true(refused > 0);
+        if (s.writers > shapes[i].chunks)
+            assert_true(refused > 0);
         strobe_sample_ring_free(&s.ring);
     }
 }
@@ -180,7 +202,9 @@ static void a_chunk_is_its_owners_alone_however_long_it_stalls_S13(void **state)
     (void)state;
     struct storm s = {
         .ring = strobe_sample_ring(24 * STROBE_CHUNK_SLOTS, 2, STROBE_KEEP_NEWEST),
-        .writers = 8, .seconds = strobe_trial_seconds(1.0), .stalls = true,
+        .writers = 8,
+        .seconds = strobe_trial_seconds(1.0),
+        .stalls = true,
     };
     s.least = 10 * strobe_ring_slot_count(&s.ring);
     storm_run(&s);
@@ -194,7 +218,9 @@ static void a_read_of_many_laps_accepts_only_whole_records_and_losses_are_counte
     (void)state;
     struct storm s = {
         .ring = strobe_sample_ring(8 * STROBE_CHUNK_SLOTS, 2, STROBE_KEEP_NEWEST),
-        .writers = 3, .seconds = strobe_trial_seconds(1.0), .pause_ns = 1000000,
+        .writers = 3,
+        .seconds = strobe_trial_seconds(1.0),
+        .pause_ns = 1000000,
     };
     s.least = 100 * strobe_ring_slot_count(&s.ring);
     storm_run(&s);
@@ -209,23 +235,25 @@ static void many_writers_fill_a_keep_oldest_ring_and_lose_nothing_they_were_told
     for (uint32_t round = 0; round < strobe_trial_rounds(60); round++) {
         struct storm s = {
             .ring = strobe_sample_ring(CHUNKS * STROBE_CHUNK_SLOTS, 16, STROBE_KEEP_OLDEST),
-            .writers = 8, .fill_only = true,
+            .writers = 8,
+            .fill_only = true,
         };
         storm_run(&s);
         struct strobe_sample_census c = strobe_sample_census(&s.ring);
         for (uint32_t k = 0; k < s.writers; k++) {
-            assert_int_equal(s.writer[k].refused, 1);      /* each went on until it was told that all is full */
+            assert_int_equal(s.writer[k].refused, 1); /* each went on until it was told that all is full */
             assert_int_equal(s.writer[k].w.overwrote, 0);
         }
         assert_int_equal(c.records, records_of(&s));
-        for (uint32_t i = 0; i < CHUNKS; i++) assert_true(strobe_load_relaxed(&s.ring.chunks[i]) != 0);
+        for (uint32_t i = 0; i < CHUNKS; i++)
+            assert_true(strobe_load_relaxed(&s.ring.chunks[i]) != 0);
         strobe_sample_ring_free(&s.ring);
     }
 }
 
 /* --- death --- */
 
-struct will {                 /* what a writer leaves behind, in shared memory */
+struct will { /* what a writer leaves behind, in shared memory */
     struct strobe_ring_writer w;
     strobe_a64 written;
 };
@@ -236,8 +264,10 @@ static void write_until_killed(const struct strobe_ring *ring, struct will *will
     strobe_ring_writer_init(ring, &will->w, tid);
     for (;;) {
         bool metrics = strobe_trial_below(&random, 2);
-        if (strobe_sample_write(ring, &will->w, ++number, 1, 1, metrics) == STROBE_OK) strobe_bump(&will->written, 1);
-        if (strobe_trial_below(&random, 100) == 0) strobe_ring_writer_close(ring, &will->w);
+        if (strobe_sample_write(ring, &will->w, ++number, 1, 1, metrics) == STROBE_OK)
+            strobe_bump(&will->written, 1);
+        if (strobe_trial_below(&random, 100) == 0)
+            strobe_ring_writer_close(ring, &will->w);
     }
 }
 
@@ -249,19 +279,21 @@ static void writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S1
     uint64_t random = seed;
     for (uint32_t round = 0; round < strobe_trial_rounds(40); round++) {
         struct strobe_ring ring = strobe_sample_ring(SLOTS, 2, STROBE_KEEP_NEWEST);
-        struct will *wills = mmap(NULL, DEAD * sizeof *wills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                                  0);
-        struct strobe_ring_writer w = { 0 };
+        struct will *wills =
+            mmap(NULL, DEAD * sizeof *wills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        struct strobe_ring_writer w = {0};
         uint64_t written = 0, open = 0;
         pid_t pid[DEAD];
         for (uint32_t i = 0; i < DEAD; i++) {
             pid[i] = fork();
-            if (pid[i] == 0) write_until_killed(&ring, &wills[i], i + 1);
+            if (pid[i] == 0)
+                write_until_killed(&ring, &wills[i], i + 1);
             assert_true(pid[i] > 0);
         }
         strobe_ring_writer_init(&ring, &w, 9);
         for (uint32_t i = 0; i < DEAD; i++) {
-            while (!strobe_load_relaxed(&wills[i].written)) pause_ns(20000);
+            while (!strobe_load_relaxed(&wills[i].written))
+                pause_ns(20000);
             pause_ns(strobe_trial_below(&random, 1000000));
             kill(pid[i], SIGKILL);
             assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
@@ -273,13 +305,15 @@ static void writers_that_are_killed_hold_up_nobody_and_their_chunks_come_back_S1
         assert_int_equal(c.torn, 0);
         assert_in_range(c.busy, 0, DEAD);
 
-        for (uint32_t i = 0; i < DEAD; i++) strobe_ring_seal_dead(&ring, &wills[i].w);
-        for (uint32_t i = 0; i < SLOTS / STROBE_CHUNK_SLOTS; i++) open += strobe_load_relaxed(&ring.chunks[i]) & 1;
-        assert_int_equal(open, 1);      /* the survivor's own */
+        for (uint32_t i = 0; i < DEAD; i++)
+            strobe_ring_seal_dead(&ring, &wills[i].w);
+        for (uint32_t i = 0; i < SLOTS / STROBE_CHUNK_SLOTS; i++)
+            open += strobe_load_relaxed(&ring.chunks[i]) & 1;
+        assert_int_equal(open, 1); /* the survivor's own */
         for (uint32_t i = 0; i < 4 * SLOTS; i++, written++)
             assert_int_equal(strobe_sample_write(&ring, &w, i, 1, 1, false), STROBE_OK);
         c = strobe_sample_census(&ring);
-        assert_int_equal(c.records, SLOTS);      /* every slot of the ring is in use again */
+        assert_int_equal(c.records, SLOTS); /* every slot of the ring is in use again */
 
         /* each death may leave a record that is not counted yet, or two overwritten ones counted too late or early */
         uint64_t found = c.samples + w.overwrote;

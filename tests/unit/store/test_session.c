@@ -53,9 +53,9 @@ static void what_the_traced_process_wrote_is_what_a_reader_finds(void **state)
     assert_int_equal(strobe_session_attach(path, 77, &s), STROBE_OK);
     assert_int_equal(strobe_session_attach(path, 78, &r), STROBE_EXISTS);
 
-    struct strobe_ring_writer w = { 0 };
-    struct strobe_stack_cursor cursor = { 0 };
-    const uint64_t frames[3] = { 1, 2, 3 };
+    struct strobe_ring_writer w = {0};
+    struct strobe_stack_cursor cursor = {0};
+    const uint64_t frames[3] = {1, 2, 3};
     uint32_t id, index;
     assert_int_equal(strobe_session_add_thread(&s, 100077, 1, 12345, &index), STROBE_OK);
     strcpy(s.threads[index].name, "main");
@@ -65,7 +65,7 @@ static void what_the_traced_process_wrote_is_what_a_reader_finds(void **state)
     assert_int_equal(strobe_stack_intern(&s.stacks, &cursor, frames, 3, &id), STROBE_OK);
     strobe_ring_writer_init(&s.ring, &w, 77);
     assert_int_equal(strobe_sample_write(&s.ring, &w, 5, 6, id, true), STROBE_OK);
-    const struct strobe_clock_pair end = { 1, 2, 3, 4 };
+    const struct strobe_clock_pair end = {1, 2, 3, 4};
 
     /* what is committed is there without any orderly end */
     assert_int_equal(strobe_session_open(path, &r), STROBE_OK);
@@ -100,7 +100,7 @@ static void what_the_traced_process_wrote_is_what_a_reader_finds(void **state)
 
     /* nothing written through a reader's view reaches the file */
     r.header->pid = 1;
-    strobe_sample_write(&r.ring, &(struct strobe_ring_writer){ 0 }, 9, 9, 9, false);
+    strobe_sample_write(&r.ring, &(struct strobe_ring_writer){0}, 9, 9, 9, false);
     strobe_session_unmap(&r);
     assert_null(r.header);
     assert_int_equal(strobe_session_open(path, &r), STROBE_OK);
@@ -132,7 +132,7 @@ static void how_a_process_ended_is_noted_in_a_session_that_it_has_not_closed_onl
     assert_int_equal(state_of(path), STROBE_SESSION_KILLED);
     assert_int_equal(strobe_session_note_end(path, STROBE_SESSION_EXITED), STROBE_OK);
     assert_int_equal(state_of(path), STROBE_SESSION_KILLED);
-    strobe_session_finish(&s, &(struct strobe_clock_pair){ 1, 2, 3, 4 });
+    strobe_session_finish(&s, &(struct strobe_clock_pair){1, 2, 3, 4});
     assert_int_equal(strobe_session_note_end(path, STROBE_SESSION_EXITED), STROBE_OK);
     assert_int_equal(state_of(path), STROBE_SESSION_CLOSED);
     strobe_session_unmap(&s);
@@ -212,12 +212,23 @@ static void a_config_out_of_range_is_refused_and_leaves_no_file(void **state)
     (void)state;
     struct strobe_config c = config_small();
     struct strobe_session s;
-    const struct { uint32_t *field, below, above; } bounds[] = {   /* below, above: the nearest invalid values */
-        { &c.metrics, 16, 16 }, { &c.unwind, 2, 2 }, { &c.ring_slots, 0, STROBE_RING_SLOTS_MAX + 1 },
-        { &c.ring_subs, 0, 512 }, { &c.ring_subs, 3, 257 }, { &c.ring_mode, 2, 2 },
-        { &c.stack_nodes, 0, STROBE_STACK_NODES_MAX + 1 }, { &c.threads_max, 0, (1u << 20) + 1 },
-        { &c.images_max, 0, (1u << 16) + 1 }, { &c.depth_max, 0, STROBE_STACK_DEPTH_MAX + 1 }, { &c.follow, 2, 2 },
-        { &c.skip_max, (1u << 16) + 1, UINT32_MAX }, { &c.suspend_signal, 65, UINT32_MAX },
+    const struct {
+        uint32_t *field, below, above;
+    } bounds[] = {
+        /* below, above: the nearest invalid values */
+        {&c.metrics, 16, 16},
+        {&c.unwind, 2, 2},
+        {&c.ring_slots, 0, STROBE_RING_SLOTS_MAX + 1},
+        {&c.ring_subs, 0, 512},
+        {&c.ring_subs, 3, 257},
+        {&c.ring_mode, 2, 2},
+        {&c.stack_nodes, 0, STROBE_STACK_NODES_MAX + 1},
+        {&c.threads_max, 0, (1u << 20) + 1},
+        {&c.images_max, 0, (1u << 16) + 1},
+        {&c.depth_max, 0, STROBE_STACK_DEPTH_MAX + 1},
+        {&c.follow, 2, 2},
+        {&c.skip_max, (1u << 16) + 1, UINT32_MAX},
+        {&c.suspend_signal, 65, UINT32_MAX},
     };
     const char *path = fresh("range");
     for (size_t i = 0; i < 2 * sizeof bounds / sizeof *bounds; i++) {
@@ -227,8 +238,13 @@ static void a_config_out_of_range_is_refused_and_leaves_no_file(void **state)
         *field = good;
         assert_int_equal(access(path, F_OK), -1);
     }
-    const struct { uint8_t polls, calls; uint16_t call_units; } small[] = {
-        { 2, 0, 0 }, { 0, STROBE_CALLS_ONLY, 0 }, { 0, 2 * STROBE_CALLS_ONLY, 1 },
+    const struct {
+        uint8_t polls, calls;
+        uint16_t call_units;
+    } small[] = {
+        {2, 0, 0},
+        {0, STROBE_CALLS_ONLY, 0},
+        {0, 2 * STROBE_CALLS_ONLY, 1},
     };
     for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
         struct strobe_config bad = c;
@@ -237,7 +253,7 @@ static void a_config_out_of_range_is_refused_and_leaves_no_file(void **state)
         bad.call_units = small[i].call_units;
         assert_int_equal(strobe_session_create(path, &bad, NULL, 0, &s), STROBE_BAD_INPUT);
     }
-    uint64_t *const times[] = { &c.interval_main_ns, &c.merge_gap_ns, &c.suspend_timeout_ns, &c.delay_ns };
+    uint64_t *const times[] = {&c.interval_main_ns, &c.merge_gap_ns, &c.suspend_timeout_ns, &c.delay_ns};
     for (size_t i = 0; i < 4; i++) {
         uint64_t good = *times[i];
         *times[i] = UINT64_MAX;
@@ -283,7 +299,7 @@ static void what_is_no_session_is_said_to_be_none(void **state)
 {
     (void)state;
     struct strobe_session s;
-    char zeros[8192] = { 0 };
+    char zeros[8192] = {0};
     assert_int_equal(strobe_session_open(strobe_workshop_path("nowhere"), &s), STROBE_IO);
     assert_int_equal(errno, ENOENT);
     assert_int_equal(strobe_session_open(strobe_workshop_path("."), &s), STROBE_BAD_INPUT);
@@ -315,8 +331,9 @@ static void a_session_cut_anywhere_is_said_to_be_truncated(void **state)
     char *whole = strobe_workshop_read("cut", &got);
     assert_int_equal(got, bytes);
     for (uint32_t round = 0; round < strobe_trial_rounds(300); round++) {
-        uint32_t at = round < 20 ? round : round < 40 ? bytes - 1 - (round - 20)
-                                         : strobe_trial_below(&random, round % 2 ? bytes : 4096);
+        uint32_t at = round < 20   ? round
+                      : round < 40 ? bytes - 1 - (round - 20)
+                                   : strobe_trial_below(&random, round % 2 ? bytes : 4096);
         strobe_workshop_write("cut", whole, at, 0600);
         assert_int_equal(strobe_session_open(path, &s), at < 8 ? STROBE_BAD_INPUT : STROBE_TRUNCATED);
         assert_null(s.header);
@@ -364,7 +381,8 @@ static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **st
         for (uint32_t i = 0; i < ENTRIES + TAKERS; i++) {
             assert_int_equal(strobe_load_relaxed(&h->taken[0][i]), i < ENTRIES);
             assert_int_equal(strobe_load_relaxed(&h->taken[1][i]), i < ENTRIES);
-            if (i < ENTRIES) assert_int_equal(h->s.threads[i].generation, i + 1);
+            if (i < ENTRIES)
+                assert_int_equal(h->s.threads[i].generation, i + 1);
         }
         for (uint32_t k = 0; k < 2; k++)
             assert_int_equal(strobe_load_relaxed(&h->refused[k]), TAKERS * EACH - ENTRIES);
@@ -372,7 +390,7 @@ static void every_entry_goes_to_one_taker_and_a_full_table_says_so_S45(void **st
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
         assert_in_range(strobe_load_relaxed(&h->s.header->thread_count), ENTRIES, ENTRIES + TAKERS);
         assert_in_range(strobe_load_relaxed(&h->s.header->image_count), ENTRIES, ENTRIES + TAKERS);
-        strobe_store_relaxed(&h->s.header->thread_count, ENTRIES + TAKERS);   /* all came at once for the last */
+        strobe_store_relaxed(&h->s.header->thread_count, ENTRIES + TAKERS); /* all came at once for the last */
         strobe_store_relaxed(&h->s.header->image_count, ENTRIES + TAKERS);
         assert_int_equal(strobe_session_thread_count(&h->s), ENTRIES);
         assert_int_equal(strobe_session_image_count(&h->s), ENTRIES);
@@ -410,21 +428,22 @@ static void a_session_whose_process_lives_is_not_trimmed(void **state)
     uint64_t whole = blocks_bytes(path);
     void (*hangup)(int) = signal(SIGHUP, SIG_DFL);
     pid_t pid = fork();
-    if (pid) signal(SIGHUP, hangup);
+    if (pid)
+        signal(SIGHUP, hangup);
     if (pid == 0) {
-        alarm(20);      /* goes by itself should the test fail before it is killed */
+        alarm(20); /* goes by itself should the test fail before it is killed */
         pause();
     }
     assert_int_equal(strobe_session_attach(path, (uint32_t)pid, &s), STROBE_OK);
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
-    strobe_session_finish(&s, &(struct strobe_clock_pair){ 1, 1, 1, 1 });
+    strobe_session_finish(&s, &(struct strobe_clock_pair){1, 1, 1, 1});
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
     assert_true(blocks_bytes(path) == whole);
     strobe_session_unmap(&s);
     kill(pid, SIGKILL);
     int ended = 0;
     assert_int_equal(waitpid(pid, &ended, 0), pid);
-    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);   /* the looking itself sent nothing */
+    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL); /* the looking itself sent nothing */
     enum strobe_status status = strobe_session_trim(path);
     assert_true(status == STROBE_OK ? blocks_bytes(path) < whole : status == STROBE_UNSUPPORTED);
 
@@ -446,7 +465,7 @@ static void a_session_that_has_not_begun_is_not_trimmed(void **state)
     const char *path = fresh("begins");
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
-    strobe_store_relaxed(&s.header->state, STROBE_SESSION_RUNNING);   /* attaching: its id comes a moment later */
+    strobe_store_relaxed(&s.header->state, STROBE_SESSION_RUNNING); /* attaching: its id comes a moment later */
     assert_int_equal(strobe_session_trim(path), STROBE_EXISTS);
     strobe_session_unmap(&s);
 }
@@ -459,7 +478,8 @@ static void a_session_of_another_namespace_is_not_trimmed(void **state)
     struct strobe_session s;
     const char *path = fresh("namespace");
     pid_t gone = fork();
-    if (gone == 0) _exit(0);
+    if (gone == 0)
+        _exit(0);
     assert_int_equal(waitpid(gone, NULL, 0), gone);
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
     strobe_session_unmap(&s);
@@ -480,8 +500,8 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
     const char *path = fresh("trim");
     strobe_config_default(&c);
     assert_int_equal(strobe_session_create(path, &c, NULL, 0, &s), STROBE_OK);
-    struct strobe_ring_writer w = { 0 };
-    struct strobe_stack_cursor cursor = { 0 };
+    struct strobe_ring_writer w = {0};
+    struct strobe_stack_cursor cursor = {0};
     enum { RECORDS = 2000, STACKS = 30 };
     uint32_t id, thread;
     strobe_session_add_thread(&s, 1, 1, 1, &thread);
@@ -491,9 +511,9 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
         strobe_stack_intern(&s.stacks, &cursor, &frame, 1, &id);
         assert_int_equal(strobe_sample_write(&s.ring, &w, i, 1, id, false), STROBE_OK);
     }
-    strobe_session_finish(&s, &(struct strobe_clock_pair){ 1, 1, 1, 1 });
+    strobe_session_finish(&s, &(struct strobe_clock_pair){1, 1, 1, 1});
     strobe_session_unmap(&s);
-    assert_true(blocks_bytes(path) >= strobe_session_file_bytes(&c));     /* all of it was reserved */
+    assert_true(blocks_bytes(path) >= strobe_session_file_bytes(&c)); /* all of it was reserved */
 
     size_t before_bytes, after_bytes;
     char *before = strobe_workshop_read("trim", &before_bytes);
@@ -511,7 +531,7 @@ static void a_trimmed_file_keeps_its_content_and_the_blocks_of_what_was_written_
     free(after);
     /* header, thread, head with nodes, a page of slots for each stack, the ring's head and states, the records */
     uint64_t pages = 1 + 1 + 1 + STACKS + 2 + (RECORDS * 64 + 4095) / 4096 + 1;
-    assert_in_range(blocks_bytes(path), RECORDS * 64, (pages + 4) * 4096);    /* 4: the file's own extents */
+    assert_in_range(blocks_bytes(path), RECORDS * 64, (pages + 4) * 4096); /* 4: the file's own extents */
     assert_int_equal(strobe_session_trim(path), STROBE_OK);
     assert_int_equal(strobe_session_open(path, &s), STROBE_OK);
     assert_int_equal(strobe_sample_census(&s.ring).records, RECORDS);
@@ -525,17 +545,23 @@ static int create_on_a_full_disk(const char *folder)
     char path[512];
     struct strobe_config c;
     struct strobe_session s;
-    if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) return 2;
-    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, "")) return 2;
-    if (mount("none", folder, "tmpfs", 0, "size=1m")) return 2;
+    if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
+        return 2;
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, ""))
+        return 2;
+    if (mount("none", folder, "tmpfs", 0, "size=1m"))
+        return 2;
     snprintf(path, sizeof path, "%s/session", folder);
     strobe_config_default(&c);
     errno = 0;
-    if (strobe_session_create(path, &c, NULL, 0, &s) != STROBE_IO || errno != ENOSPC || s.header) return 1;
-    if (access(path, F_OK) == 0) return 1;
+    if (strobe_session_create(path, &c, NULL, 0, &s) != STROBE_IO || errno != ENOSPC || s.header)
+        return 1;
+    if (access(path, F_OK) == 0)
+        return 1;
     c = config_small();
-    if (strobe_session_create(path, &c, NULL, 0, &s) != STROBE_OK) return 1;
-    memset(s.images, 0xff, s.header->region[STROBE_REGION_IMAGES].bytes);      /* reserved: no SIGBUS */
+    if (strobe_session_create(path, &c, NULL, 0, &s) != STROBE_OK)
+        return 1;
+    memset(s.images, 0xff, s.header->region[STROBE_REGION_IMAGES].bytes); /* reserved: no SIGBUS */
     return 0;
 }
 
@@ -546,7 +572,8 @@ static void a_full_disk_is_refused_at_once_and_leaves_nothing(void **state)
     int status;
     mkdir(folder, 0700);
     pid_t pid = fork();
-    if (pid == 0) _exit(create_on_a_full_disk(folder));
+    if (pid == 0)
+        _exit(create_on_a_full_disk(folder));
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 2) {

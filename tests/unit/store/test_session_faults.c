@@ -23,12 +23,13 @@ static uint64_t seed;
 
 /* --- the n-th call fails --- */
 
-static int calls_left;      /* until one fails; 0 = none will */
+static int calls_left; /* until one fails; 0 = none will */
 static bool failed, reserving_unsupported;
 
 static bool fails(int error)
 {
-    if (calls_left == 0 || --calls_left > 0) return false;
+    if (calls_left == 0 || --calls_left > 0)
+        return false;
     failed = true;
     errno = error;
     return true;
@@ -45,7 +46,8 @@ static int faulty_open(const char *path, int flags, ...)
 
 static int faulty_posix_fallocate(int fd, off_t at, off_t bytes)
 {
-    if (reserving_unsupported) return EOPNOTSUPP;
+    if (reserving_unsupported)
+        return EOPNOTSUPP;
     return fails(ENOSPC) ? ENOSPC : posix_fallocate(fd, at, bytes);
 }
 
@@ -70,12 +72,12 @@ static int faulty_fstat(int fd, struct stat *out)
 }
 
 /* The session's own sources with these in place of the system's; the linker then needs no other. */
-#define open faulty_open
+#define open            faulty_open
 #define posix_fallocate faulty_posix_fallocate
-#define ftruncate faulty_ftruncate
-#define mmap faulty_mmap
-#define pread faulty_pread
-#define fstat(fd, out) faulty_fstat(fd, out)
+#define ftruncate       faulty_ftruncate
+#define mmap            faulty_mmap
+#define pread           faulty_pread
+#define fstat(fd, out)  faulty_fstat(fd, out)
 #include "engine/store/reserve.c"
 #include "engine/store/session.c"
 #undef open
@@ -100,7 +102,8 @@ static struct strobe_config config_small(void)
 static int open_files(void)
 {
     int n = 0;
-    for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
     return n;
 }
 
@@ -150,7 +153,8 @@ static enum strobe_status open_to_read(struct strobe_session *s)
 static void a_file_is_there_only_if(bool ok)
 {
     assert_int_equal(access(strobe_workshop_path("faulty"), F_OK), ok ? 0 : -1);
-    if (ok) unlink(strobe_workshop_path("faulty"));
+    if (ok)
+        unlink(strobe_workshop_path("faulty"));
 }
 
 static void still_unattached_unless(bool ok)
@@ -172,7 +176,7 @@ static void whichever_call_fails_it_is_reported_and_nothing_is_left_behind(void 
     struct strobe_session s;
     unlink(strobe_workshop_path("faulty"));
     fail_each_call(create, a_file_is_there_only_if, 3);
-    reserving_unsupported = true;      /* a file system without reserving: sparse then, and its faults as well */
+    reserving_unsupported = true; /* a file system without reserving: sparse then, and its faults as well */
     fail_each_call(create, a_file_is_there_only_if, 3);
     reserving_unsupported = false;
     assert_int_equal(create(&s), STROBE_OK);
@@ -189,7 +193,8 @@ enum { KILLED_THREADS = 3, FRAMES = 12 };
 static uint32_t frames_of(uint32_t thread, uint64_t number, uint64_t *out)
 {
     uint32_t depth = 1 + number % FRAMES;
-    for (uint32_t i = 0; i < depth; i++) out[i] = 0x7f0000000000u + thread * 0x1000u + (number >> (i * 2)) % 7 * 16 + i;
+    for (uint32_t i = 0; i < depth; i++)
+        out[i] = 0x7f0000000000u + thread * 0x1000u + (number >> (i * 2)) % 7 * 16 + i;
     return depth;
 }
 
@@ -197,12 +202,13 @@ static uint32_t frames_of(uint32_t thread, uint64_t number, uint64_t *out)
 static void sample_on(void *arg, uint32_t index)
 {
     struct strobe_session *s = arg;
-    struct strobe_ring_writer w = { 0 };
+    struct strobe_ring_writer w = {0};
     static struct strobe_stack_cursor cursors[KILLED_THREADS];
     uint64_t random = seed + index, frames[FRAMES], number = 0;
     uint32_t thread, id = 0, count = 0;
     bool metrics = false;
-    if (strobe_session_add_thread(s, index + 1, index == 0, 0, &thread)) abort();
+    if (strobe_session_add_thread(s, index + 1, index == 0, 0, &thread))
+        abort();
     struct strobe_thread_entry *t = &s->threads[thread];
     struct strobe_account *a = &t->account[STROBE_KIND_ALLOC];
     strobe_ring_writer_init(&s->ring, &w, thread);
@@ -228,7 +234,8 @@ static void sample_on(void *arg, uint32_t index)
 static void run_until_killed(const char *path)
 {
     struct strobe_session s;
-    if (strobe_session_attach(path, (uint32_t)getpid(), &s)) _exit(1);
+    if (strobe_session_attach(path, (uint32_t)getpid(), &s))
+        _exit(1);
     strobe_trial_crowd(KILLED_THREADS, sample_on, &s);
 }
 
@@ -254,7 +261,8 @@ static void check_what_was_left(const char *path)
         enum strobe_ring_look look = strobe_ring_look(&s.ring, i, &item);
         bool salvaged = look == STROBE_LOOK_BUSY && strobe_ring_salvage(&s.ring, i, &item);
         busy += look == STROBE_LOOK_BUSY;
-        if (look != STROBE_LOOK_RECORD && !salvaged) continue;
+        if (look != STROBE_LOOK_RECORD && !salvaged)
+            continue;
         uint32_t want = frames_of((uint32_t)(item.record.ticks >> 32), item.record.ticks & UINT32_MAX, frames);
         assert_true(salvaged || strobe_sample_is_whole(&item));
         assert_int_equal(strobe_stack_frames(&s.stacks, item.record.stack, got, STROBE_STACK_DEPTH_MAX, &depth),
@@ -283,8 +291,9 @@ static void a_process_killed_at_any_instant_leaves_a_session_that_adds_up(void *
         assert_int_equal(strobe_session_create(path, &c, "victim", 1, &s), STROBE_OK);
         strobe_session_unmap(&s);
         pid_t pid = fork();
-        if (pid == 0) run_until_killed(path);
-        nanosleep(&(struct timespec){ .tv_nsec = strobe_trial_below(&random, 10000000) }, NULL);
+        if (pid == 0)
+            run_until_killed(path);
+        nanosleep(&(struct timespec){.tv_nsec = strobe_trial_below(&random, 10000000)}, NULL);
         kill(pid, SIGKILL);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         check_what_was_left(path);
@@ -299,14 +308,15 @@ static const char *session_with_content(void)
     struct strobe_session s;
     const char *path = strobe_workshop_path("content");
     assert_int_equal(strobe_session_create(path, &c, "x", 1, &s), STROBE_OK);
-    struct strobe_ring_writer w = { 0 };
-    struct strobe_stack_cursor cursor = { 0 };
+    struct strobe_ring_writer w = {0};
+    struct strobe_stack_cursor cursor = {0};
     uint64_t frames[FRAMES];
     uint32_t id, thread;
     for (uint32_t i = 0; i < 5; i++) {
         assert_int_equal(strobe_session_add_thread(&s, i, 0, i, &thread), STROBE_OK);
         struct strobe_image_entry *image = strobe_session_add_image(&s);
-        if (image) memset(image->path, 'p', sizeof image->path);
+        if (image)
+            memset(image->path, 'p', sizeof image->path);
         memset(s.threads[i].name, 'n', sizeof s.threads[i].name);
     }
     memset(s.header->command, 'c', sizeof s.header->command);
@@ -315,7 +325,7 @@ static const char *session_with_content(void)
         strobe_stack_intern(&s.stacks, &cursor, frames, frames_of(1, i, frames), &id);
         strobe_sample_write(&s.ring, &w, i, 1, id, i % 3 == 0);
     }
-    strobe_session_finish(&s, &(struct strobe_clock_pair){ 1, 2, 3, 4 });
+    strobe_session_finish(&s, &(struct strobe_clock_pair){1, 2, 3, 4});
     strobe_session_unmap(&s);
     return path;
 }
@@ -338,16 +348,20 @@ static uint64_t read_all(const struct strobe_session *s)
         sum += length_of(s->threads[i].name, sizeof s->threads[i].name);
     for (uint32_t i = 0; i < strobe_session_image_count(s); i++) {
         sum += length_of(s->images[i].path, sizeof s->images[i].path);
-        for (uint32_t k = 0; k < s->images[i].build_id_bytes; k++) sum += s->images[i].build_id[k];
+        for (uint32_t k = 0; k < s->images[i].build_id_bytes; k++)
+            sum += s->images[i].build_id[k];
     }
     for (uint32_t i = 0; i < strobe_ring_slot_count(&s->ring); i++) {
         struct strobe_ring_item item;
-        if (strobe_ring_look(&s->ring, i, &item) != STROBE_LOOK_RECORD) continue;
+        if (strobe_ring_look(&s->ring, i, &item) != STROBE_LOOK_RECORD)
+            continue;
         if (strobe_stack_frames(&s->stacks, item.record.stack, got, STROBE_STACK_DEPTH_MAX, &count) == STROBE_OK)
-            for (uint32_t k = 0; k < count; k++) sum += got[k];
+            for (uint32_t k = 0; k < count; k++)
+                sum += got[k];
     }
     for (uint32_t id = 0; id <= strobe_stack_node_count(&s->stacks); id++)
-        if (strobe_stack_node_of(&s->stacks, id)) sum += strobe_stack_node_of(&s->stacks, id)->address;
+        if (strobe_stack_node_of(&s->stacks, id))
+            sum += strobe_stack_node_of(&s->stacks, id)->address;
     return sum + strobe_stack_table_used_bytes(&s->stacks);
 }
 
@@ -360,8 +374,10 @@ static bool opens_with(const char *path, int fd, off_t at, unsigned char flip, u
     now = old ^ flip;
     assert_int_equal(pwrite(fd, &now, 1, at), 1);
     enum strobe_status status = strobe_session_open(path, &s);
-    if (!status) *sum += read_all(&s);
-    if (!status) strobe_session_unmap(&s);
+    if (!status)
+        *sum += read_all(&s);
+    if (!status)
+        strobe_session_unmap(&s);
     assert_null(s.header);
     assert_int_equal(pwrite(fd, &old, 1, at), 1);
     return status == STROBE_OK;
@@ -378,8 +394,10 @@ static void a_flipped_bit_of_the_header_is_refused_or_harmless(void **state)
         bool text = at >= offsetof(struct strobe_session_header, command) && at % 16 != 15;
         for (unsigned bit = 0; bit < 8 && !(text && bit); bit++) {
             bool opened = opens_with(path, fd, (off_t)at, (unsigned char)(1u << bit), &sum);
-            if (at < offsetof(struct strobe_session_header, state)) assert_false(opened);
-            if (at >= offsetof(struct strobe_session_header, region) && at < layout_end) assert_false(opened);
+            if (at < offsetof(struct strobe_session_header, state))
+                assert_false(opened);
+            if (at >= offsetof(struct strobe_session_header, region) && at < layout_end)
+                assert_false(opened);
         }
     }
     close(fd);
@@ -409,9 +427,12 @@ static void a_header_from_before_stops_or_children_were_counted_says_nothing_of_
         assert_int_equal(pwrite(fd, &bytes, sizeof bytes, bytes_at), sizeof bytes);
         bool fits = bytes == now || bytes == then || bytes == between;
         assert_int_equal(strobe_session_open(path, &s), fits ? STROBE_OK : STROBE_BAD_INPUT);
-        if (fits) assert_int_equal(strobe_stops_read(&s.header->stops).count, bytes != then);
-        if (fits) assert_int_equal(strobe_load_relaxed(&s.header->children_left), bytes == now ? children : 0);
-        if (fits) strobe_session_unmap(&s);
+        if (fits)
+            assert_int_equal(strobe_stops_read(&s.header->stops).count, bytes != then);
+        if (fits)
+            assert_int_equal(strobe_load_relaxed(&s.header->children_left), bytes == now ? children : 0);
+        if (fits)
+            strobe_session_unmap(&s);
     }
     close(fd);
 }
@@ -460,11 +481,15 @@ static void no_damage_anywhere_makes_a_reader_crash(void **state)
         uint32_t within = strobe_trial_below(&random, 2) ? 256 : (uint32_t)r->bytes;
         off_t at = (off_t)r->offset + strobe_trial_below(&random, within);
         unsigned char byte = (unsigned char)strobe_trial_random(&random);
-        if (round % 16 == 0) session_with_content();
-        if (round % 16 == 0) close(fd);
-        if (round % 16 == 0) fd = open(path, O_RDWR);
+        if (round % 16 == 0)
+            session_with_content();
+        if (round % 16 == 0)
+            close(fd);
+        if (round % 16 == 0)
+            fd = open(path, O_RDWR);
         opened += opens_with(path, fd, at, byte | 1, &sum);
-        if (round % 3) assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        if (round % 3)
+            assert_int_equal(pwrite(fd, &byte, 1, at), 1);
     }
     close(fd);
     assert_true(opened > rounds / 20);

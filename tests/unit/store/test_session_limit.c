@@ -52,7 +52,7 @@ static void open_limited(enum strobe_ring_mode mode)
     }
     assert_true(end <= bytes && sum <= 256 << 10);
     assert_int_equal(strobe_session_create_at(memory, &c, "limited", &session), STROBE_OK);
-    limit = (struct strobe_session_limit){ .end = end_limit };
+    limit = (struct strobe_session_limit){.end = end_limit};
     strobe_session_limit_to_parts(&session, &limit);
     memset(&cursor, 0, sizeof cursor);
     asked = 0;
@@ -68,7 +68,7 @@ static uint32_t write_records(struct strobe_ring_writer *w, uint32_t count)
 {
     uint32_t taken = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct strobe_record r = { .ticks = i + 1, .count = 1 };
+        const struct strobe_record r = {.ticks = i + 1, .count = 1};
         taken += strobe_ring_write(&session.ring, w, &r, NULL) == STROBE_OK;
     }
     return taken;
@@ -79,8 +79,8 @@ static uint32_t records_there(void)
     struct strobe_ring_item item;
     uint32_t there = 0;
     for (uint32_t i = 0; i < strobe_ring_slot_count(&session.ring); i++)
-        there += !strobe_ring_untouched(&session.ring, i) &&
-                 strobe_ring_look(&session.ring, i, &item) == STROBE_LOOK_RECORD;
+        there +=
+            !strobe_ring_untouched(&session.ring, i) && strobe_ring_look(&session.ring, i, &item) == STROBE_LOOK_RECORD;
     return there;
 }
 
@@ -88,7 +88,7 @@ static uint32_t intern_stacks(uint64_t salt, uint32_t count)
 {
     uint32_t taken = 0, id;
     for (uint64_t i = 0; i < count; i++) {
-        const uint64_t frames[DEPTH] = { salt, i % 7, i % 31, i % 101, i % 1009, i };
+        const uint64_t frames[DEPTH] = {salt, i % 7, i % 31, i % 101, i % 1009, i};
         taken += strobe_stack_intern(&session.stacks, &cursor, frames, DEPTH, &id) == STROBE_OK;
     }
     return taken;
@@ -98,7 +98,7 @@ static void a_limited_ring_keeps_the_newest_and_counts_the_others(void **state)
 {
     (void)state;
     open_limited(STROBE_KEEP_NEWEST);
-    struct strobe_ring_writer w[20] = { 0 };
+    struct strobe_ring_writer w[20] = {0};
     uint64_t overwrote = 0, written = 0;
     for (uint32_t i = 0; i < 20; i++) {
         strobe_ring_writer_init(&session.ring, &w[i], i + 1);
@@ -117,7 +117,7 @@ static void a_limited_ring_refuses_what_its_part_cannot_keep(void **state)
 {
     (void)state;
     open_limited(STROBE_KEEP_OLDEST);
-    struct strobe_ring_writer w = { 0 };
+    struct strobe_ring_writer w = {0};
     strobe_ring_writer_init(&session.ring, &w, 12345);
     const uint32_t most = STROBE_LIMIT_CHUNKS * STROBE_CHUNK_SLOTS;
     assert_int_equal(write_records(&w, RECORDS), most);
@@ -140,7 +140,7 @@ static void fill_limited_table(uint64_t salt)
     assert_int_equal(intern_stacks(salt, STACKS), STACKS);
     uint32_t nodes = strobe_stack_node_count(&session.stacks);
     assert_int_equal(intern_stacks(salt, STACKS), STACKS);
-    assert_int_equal(strobe_stack_node_count(&session.stacks), nodes);   /* none of them is there twice */
+    assert_int_equal(strobe_stack_node_count(&session.stacks), nodes); /* none of them is there twice */
     close_session();
 }
 

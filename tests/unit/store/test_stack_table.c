@@ -38,26 +38,28 @@ struct tree_node {
 };
 struct tree {
     uint32_t count;
-    struct tree_node *node;     /* node[0] is the empty stack */
+    struct tree_node *node; /* node[0] is the empty stack */
 };
 
 /* A tree of `count` nodes at most `deep`. The same addresses appear under many parents, never twice under one. */
 static struct tree tree_grow(uint32_t count, uint32_t deep, uint64_t *random)
 {
-    struct tree t = { count, calloc(count + 1, sizeof(struct tree_node)) };
+    struct tree t = {count, calloc(count + 1, sizeof(struct tree_node))};
     assert_non_null(t.node);
     for (uint32_t i = 1; i <= count; i++) {
         uint32_t parent = strobe_trial_below(random, 4) ? i - 1 : strobe_trial_below(random, i);
-        while (t.node[parent].depth >= deep) parent = t.node[parent].parent;
+        while (t.node[parent].depth >= deep)
+            parent = t.node[parent].parent;
         uint32_t nth = t.node[parent].children++;
-        t.node[i] = (struct tree_node){ 0x7f0000001000u + nth * 64u, parent, t.node[parent].depth + 1, 0 };
+        t.node[i] = (struct tree_node){0x7f0000001000u + nth * 64u, parent, t.node[parent].depth + 1, 0};
     }
     return t;
 }
 
 static uint32_t tree_frames(const struct tree *t, uint32_t node, uint64_t *out)
 {
-    for (uint32_t n = node; n; n = t->node[n].parent) out[t->node[n].depth - 1] = t->node[n].address;
+    for (uint32_t n = node; n; n = t->node[n].parent)
+        out[t->node[n].depth - 1] = t->node[n].address;
     return t->node[node].depth;
 }
 
@@ -72,7 +74,8 @@ static bool resolves_to(const struct strobe_stack_table *t, uint32_t id, const u
 static uint32_t published(const struct strobe_stack_table *t)
 {
     uint32_t n = 0;
-    for (uint32_t id = 1; id <= strobe_stack_node_count(t); id++) n += strobe_stack_node_of(t, id) != NULL;
+    for (uint32_t id = 1; id <= strobe_stack_node_count(t); id++)
+        n += strobe_stack_node_of(t, id) != NULL;
     return n;
 }
 
@@ -82,15 +85,17 @@ static void a_stack_comes_back_as_it_went_at_every_depth(void **state)
 {
     (void)state;
     struct strobe_stack_table t = table_new(1 << 16);
-    struct strobe_stack_cursor cursor = { 0 };
+    struct strobe_stack_cursor cursor = {0};
     uint64_t frames[STROBE_STACK_DEPTH_MAX], random = seed;
     uint32_t id, count = 9;
     for (uint32_t depth = 0; depth <= STROBE_STACK_DEPTH_MAX; depth++) {
-        for (uint32_t i = 0; i < depth; i++) frames[i] = strobe_trial_random(&random);
+        for (uint32_t i = 0; i < depth; i++)
+            frames[i] = strobe_trial_random(&random);
         assert_int_equal(strobe_stack_intern(&t, &cursor, frames, depth, &id), STROBE_OK);
         assert_true(resolves_to(&t, id, frames, depth));
         assert_true((id == 0) == (depth == 0));
-        if (!depth) continue;
+        if (!depth)
+            continue;
         uint64_t fewer[STROBE_STACK_DEPTH_MAX];
         assert_int_equal(strobe_stack_frames(&t, id, fewer, depth - 1, &count), STROBE_FULL);
         assert_int_equal(strobe_stack_node_of(&t, id)->address, frames[depth - 1]);
@@ -102,7 +107,7 @@ static void addresses_that_differ_in_any_one_bit_are_different_frames_S32(void *
 {
     (void)state;
     struct strobe_stack_table t = table_new(4096);
-    struct strobe_stack_cursor cursor = { 0 };
+    struct strobe_stack_cursor cursor = {0};
     uint64_t frames[130][2];
     uint32_t id[130], n = 0;
     for (uint32_t bit = 0; bit < 64; bit++) {
@@ -119,7 +124,8 @@ static void addresses_that_differ_in_any_one_bit_are_different_frames_S32(void *
         assert_int_equal(strobe_stack_intern(&t, &cursor, frames[i], 2, &id[i]), STROBE_OK);
     for (uint32_t i = 0; i < n; i++) {
         assert_true(resolves_to(&t, id[i], frames[i], 2));
-        for (uint32_t j = 0; j < i; j++) assert_int_not_equal(id[i], id[j]);
+        for (uint32_t j = 0; j < i; j++)
+            assert_int_not_equal(id[i], id[j]);
     }
     table_free(&t);
 }
@@ -130,18 +136,20 @@ static void the_id_of_a_stack_does_not_depend_on_what_was_interned_before_it_S34
     uint64_t random = seed, frames[STROBE_STACK_DEPTH_MAX];
     struct tree tree = tree_grow(strobe_trial_rounds(20000), 100, &random);
     struct strobe_stack_table t = table_new(tree.count);
-    struct strobe_stack_cursor cursor[3] = { 0 };
+    struct strobe_stack_cursor cursor[3] = {0};
     uint32_t *first = calloc(tree.count + 1, sizeof *first), id;
     for (uint32_t round = 0; round < 4 * tree.count; round++) {
         uint32_t node = strobe_trial_below(&random, tree.count + 1), depth = tree_frames(&tree, node, frames);
         assert_int_equal(strobe_stack_intern(&t, &cursor[strobe_trial_below(&random, 3)], frames, depth, &id),
                          STROBE_OK);
-        if (!first[node]) first[node] = id;
+        if (!first[node])
+            first[node] = id;
         assert_int_equal(id, first[node]);
         assert_true(resolves_to(&t, id, frames, depth));
     }
     for (uint32_t node = 1; node <= tree.count; node++)
-        if (first[node]) assert_true(resolves_to(&t, first[node], frames, tree_frames(&tree, node, frames)));
+        if (first[node])
+            assert_true(resolves_to(&t, first[node], frames, tree_frames(&tree, node, frames)));
     free(first);
     free(tree.node);
     table_free(&t);
@@ -153,12 +161,13 @@ static void what_the_caller_knows_to_be_shared_gives_the_same_ids(void **state)
     (void)state;
     uint64_t random = seed, frames[STROBE_STACK_DEPTH_MAX], before[STROBE_STACK_DEPTH_MAX];
     struct tree tree = tree_grow(strobe_trial_rounds(5000), 100, &random);
-    struct strobe_stack_table t = table_new(tree.count / 2);    /* the later half is refused in part */
-    struct strobe_stack_cursor knowing = { 0 }, plain = { 0 };
+    struct strobe_stack_table t = table_new(tree.count / 2); /* the later half is refused in part */
+    struct strobe_stack_cursor knowing = {0}, plain = {0};
     uint32_t id, same, count = 0;
     for (uint32_t round = 0; round < 4 * tree.count; round++) {
         uint32_t depth = tree_frames(&tree, strobe_trial_below(&random, tree.count + 1), frames), shared = 0;
-        while (shared < depth && shared < count && frames[shared] == before[shared]) shared++;
+        while (shared < depth && shared < count && frames[shared] == before[shared])
+            shared++;
         shared = strobe_trial_below(&random, shared + 1);
         enum strobe_status status = strobe_stack_intern_onto(&t, &knowing, shared, frames, depth, &id);
         assert_int_equal(strobe_stack_intern(&t, &plain, frames, depth, &same), status);
@@ -174,12 +183,12 @@ static void what_the_caller_knows_to_be_shared_gives_the_same_ids(void **state)
 static void a_full_table_gives_the_longest_prefix_and_says_so_S31(void **state)
 {
     (void)state;
-    static const uint32_t capacities[] = { 1, 2, 7, 16, 100, 1000, 5000, 20000 };
+    static const uint32_t capacities[] = {1, 2, 7, 16, 100, 1000, 5000, 20000};
     for (uint32_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
         uint64_t random = seed + c, frames[STROBE_STACK_DEPTH_MAX];
         struct tree tree = tree_grow(3 * capacities[c] + 10, 60, &random);
         struct strobe_stack_table t = table_new(capacities[c]);
-        struct strobe_stack_cursor cursor = { 0 };
+        struct strobe_stack_cursor cursor = {0};
         bool *held = calloc(tree.count + 1, sizeof *held);
         uint32_t refused = 0, holds = 0, id;
         held[0] = true;
@@ -187,11 +196,14 @@ static void a_full_table_gives_the_longest_prefix_and_says_so_S31(void **state)
             uint32_t node = strobe_trial_below(&random, tree.count + 1), depth = tree_frames(&tree, node, frames);
             enum strobe_status status = strobe_stack_intern(&t, &cursor, frames, depth, &id);
             uint32_t room = capacities[c] - holds, missing = 0;
-            for (uint32_t n = node; !held[n]; n = tree.node[n].parent) missing++;
+            for (uint32_t n = node; !held[n]; n = tree.node[n].parent)
+                missing++;
             uint32_t taken = missing < room ? missing : room;
             uint32_t prefix = node;
-            for (uint32_t i = missing; i > taken; i--) prefix = tree.node[prefix].parent;
-            for (uint32_t n = prefix; !held[n]; n = tree.node[n].parent) held[n] = true;
+            for (uint32_t i = missing; i > taken; i--)
+                prefix = tree.node[prefix].parent;
+            for (uint32_t n = prefix; !held[n]; n = tree.node[n].parent)
+                held[n] = true;
             holds += taken;
             refused += missing > room;
             assert_int_equal(status, missing > room ? STROBE_FULL : STROBE_OK);
@@ -223,12 +235,12 @@ static size_t touched_bytes(const struct strobe_stack_table *t)
 static void everything_counted_a_node_takes_at_most_40_bytes(void **state)
 {
     (void)state;
-    static const uint32_t sizes[] = { 50000, 90000, 300000 };
+    static const uint32_t sizes[] = {50000, 90000, 300000};
     for (uint32_t s = 0; s < 3; s++) {
         uint64_t random = seed, frames[STROBE_STACK_DEPTH_MAX];
         struct tree tree = tree_grow(sizes[s], 60, &random);
         struct strobe_stack_table t = table_new(1 << 20);
-        struct strobe_stack_cursor cursor = { 0 };
+        struct strobe_stack_cursor cursor = {0};
         uint32_t id;
         for (uint32_t node = 1; node <= tree.count; node++)
             assert_int_equal(strobe_stack_intern(&t, &cursor, frames, tree_frames(&tree, node, frames), &id),
@@ -256,16 +268,18 @@ static void a_small_program_touches_little_of_a_large_table_S20(void **state)
 {
     (void)state;
     struct strobe_stack_table t = table_new(1 << 20);
-    struct strobe_stack_cursor cursor = { 0 };
+    struct strobe_stack_cursor cursor = {0};
     size_t bytes = strobe_stack_table_bytes(1 << 20), page = (size_t)sysconf(_SC_PAGESIZE), pages = bytes / page + 1;
     madvise(t.head, bytes, MADV_NOHUGEPAGE);
     uint64_t frame = 0;
     uint32_t id;
-    for (frame = 1; frame <= 1000; frame++) strobe_stack_intern(&t, &cursor, &frame, 1, &id);
+    for (frame = 1; frame <= 1000; frame++)
+        strobe_stack_intern(&t, &cursor, &frame, 1, &id);
     unsigned char *resident = calloc(pages, 1);
     uint32_t touched = 0;
     assert_int_equal(mincore(t.head, bytes, resident), 0);
-    for (size_t i = 0; i < pages; i++) touched += resident[i] & 1;
+    for (size_t i = 0; i < pages; i++)
+        touched += resident[i] & 1;
     /* 1,000 nodes and the head fill four pages; nearly all slots are in 8 KiB that need not begin with a page */
     assert_in_range(touched, 4, 4 + 3 + 3);
     free(resident);
@@ -277,8 +291,8 @@ static void a_node_whose_inserter_died_half_way_is_finished_by_the_next(void **s
 {
     (void)state;
     struct strobe_stack_table t = table_new(100);
-    struct strobe_stack_cursor dead = { 0 }, next = { 0 };
-    const uint64_t frames[3] = { 11, 22, 33 };
+    struct strobe_stack_cursor dead = {0}, next = {0};
+    const uint64_t frames[3] = {11, 22, 33};
     uint32_t id, again;
     assert_int_equal(strobe_stack_intern(&t, &dead, frames, 3, &id), STROBE_OK);
     strobe_store_relaxed(&t.nodes[id].depth, 0);
@@ -298,7 +312,7 @@ static void a_table_whose_head_and_memory_disagree_is_refused(void **state)
     assert_int_equal(strobe_stack_table_open(t.head, bytes, &out), STROBE_OK);
     assert_int_equal(strobe_stack_table_open(t.head, bytes - 1, &out), STROBE_BAD_INPUT);
     assert_int_equal(strobe_stack_table_open(t.head, 8, &out), STROBE_BAD_INPUT);
-    uint32_t *const field[] = { &t.head->node_capacity, &t.head->level_count, &t.head->level0_bits };
+    uint32_t *const field[] = {&t.head->node_capacity, &t.head->level_count, &t.head->level0_bits};
     for (uint32_t f = 0; f < 3; f++) {
         for (uint32_t bit = 0; bit < 32; bit++) {
             *field[f] ^= 1u << bit;
@@ -316,14 +330,16 @@ static void a_chain_of_parents_that_skips_a_depth_is_no_stack(void **state)
 {
     (void)state;
     struct strobe_stack_table t = table_new(100);
-    struct strobe_stack_cursor cursor = { 0 };
-    const uint64_t frames[5] = { 11, 22, 33, 44, 55 };
+    struct strobe_stack_cursor cursor = {0};
+    const uint64_t frames[5] = {11, 22, 33, 44, 55};
     uint32_t id, count;
     uint64_t out[STROBE_STACK_DEPTH_MAX];
     assert_int_equal(strobe_stack_intern(&t, &cursor, frames, 5, &id), STROBE_OK);
-    const struct { uint32_t node, parent, depth; } damage[] = {
-        { 5, 3, 5 }, { 5, 5, 5 }, { 5, 0, 5 }, { 5, 101, 5 }, { 5, 99, 5 }, { 4, 5, 4 }, { 3, 1, 3 }, { 1, 2, 1 },
-        { 1, 7, 1 }, { 1, 0, 2 }, { 3, 2, 0 }, { 3, 2, 4 }, { 5, 4, 6 }, { 5, 4, STROBE_STACK_DEPTH_MAX + 1 },
+    const struct {
+        uint32_t node, parent, depth;
+    } damage[] = {
+        {5, 3, 5}, {5, 5, 5}, {5, 0, 5}, {5, 101, 5}, {5, 99, 5}, {4, 5, 4}, {3, 1, 3},
+        {1, 2, 1}, {1, 7, 1}, {1, 0, 2}, {3, 2, 0},   {3, 2, 4},  {5, 4, 6}, {5, 4, STROBE_STACK_DEPTH_MAX + 1},
     };
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         uint32_t node = cursor.id[damage[i].node], at = damage[i].parent;
@@ -346,7 +362,7 @@ static void no_damage_to_nodes_makes_resolving_run_wild(void **state)
     uint64_t random = seed, frames[STROBE_STACK_DEPTH_MAX + 1];
     struct tree tree = tree_grow(500, 190, &random);
     struct strobe_stack_table t = table_new(600);
-    struct strobe_stack_cursor cursor = { 0 };
+    struct strobe_stack_cursor cursor = {0};
     uint32_t id, count, wrong = 0;
     for (uint32_t node = 1; node <= tree.count; node++)
         strobe_stack_intern(&t, &cursor, frames, tree_frames(&tree, node, frames), &id);
@@ -378,7 +394,7 @@ struct race {
     struct strobe_stack_table table;
     struct tree tree;
     uint32_t rounds;
-    uint32_t *id[INSERTERS];                     /* by tree node, as each thread got it */
+    uint32_t *id[INSERTERS]; /* by tree node, as each thread got it */
     struct strobe_stack_cursor cursor[INSERTERS];
     uint32_t refused[INSERTERS], wrong[INSERTERS];
 };
@@ -401,7 +417,8 @@ static void insert(void *arg, uint32_t index)
             continue;
         }
         r->wrong[index] += !resolves_to(&r->table, id, frames, depth);
-        if (!r->id[index][node]) r->id[index][node] = id;
+        if (!r->id[index][node])
+            r->id[index][node] = id;
         r->wrong[index] += r->id[index][node] != id;
     }
 }
@@ -409,10 +426,12 @@ static void insert(void *arg, uint32_t index)
 static struct race race_run(uint32_t nodes, uint32_t capacity, uint32_t rounds)
 {
     uint64_t random = seed;
-    struct race r = { .table = table_new(capacity), .tree = tree_grow(nodes, 40, &random), .rounds = rounds };
-    for (uint32_t i = 0; i < INSERTERS; i++) r.id[i] = calloc(nodes + 1, sizeof *r.id[i]);
+    struct race r = {.table = table_new(capacity), .tree = tree_grow(nodes, 40, &random), .rounds = rounds};
+    for (uint32_t i = 0; i < INSERTERS; i++)
+        r.id[i] = calloc(nodes + 1, sizeof *r.id[i]);
     strobe_trial_crowd(INSERTERS, insert, &r);
-    for (uint32_t i = 0; i < INSERTERS; i++) assert_int_equal(r.wrong[i], 0);
+    for (uint32_t i = 0; i < INSERTERS; i++)
+        assert_int_equal(r.wrong[i], 0);
     return r;
 }
 
@@ -420,13 +439,15 @@ static struct race race_run(uint32_t nodes, uint32_t capacity, uint32_t rounds)
 static void assert_ids_are_accounted_for(const struct race *r)
 {
     uint32_t spares = 0;
-    for (uint32_t i = 0; i < INSERTERS; i++) spares += r->cursor[i].spare != 0;
+    for (uint32_t i = 0; i < INSERTERS; i++)
+        spares += r->cursor[i].spare != 0;
     assert_int_equal(strobe_stack_node_count(&r->table) - published(&r->table), spares);
 }
 
 static void race_free(struct race *r)
 {
-    for (uint32_t i = 0; i < INSERTERS; i++) free(r->id[i]);
+    for (uint32_t i = 0; i < INSERTERS; i++)
+        free(r->id[i]);
     free(r->tree.node);
     table_free(&r->table);
 }
@@ -435,7 +456,8 @@ static int by_content(const void *a, const void *b)
 {
     const struct strobe_stack_node *x = *(const struct strobe_stack_node *const *)a;
     const struct strobe_stack_node *y = *(const struct strobe_stack_node *const *)b;
-    if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
     return (x->address > y->address) - (x->address < y->address);
 }
 
@@ -449,8 +471,9 @@ static void eight_threads_make_the_table_that_one_would_S33(void **state)
     for (uint32_t node = 1; node <= r.tree.count; node++) {
         uint32_t id = 0;
         for (uint32_t i = 0; i < INSERTERS; i++) {
-            if (!r.id[i][node]) continue;
-            assert_true(!id || r.id[i][node] == id);     /* all threads were told the same */
+            if (!r.id[i][node])
+                continue;
+            assert_true(!id || r.id[i][node] == id); /* all threads were told the same */
             id = r.id[i][node];
         }
         for (uint32_t up = id ? node : 0; up && !reached[up]; up = r.tree.node[up].parent) {
@@ -458,12 +481,14 @@ static void eight_threads_make_the_table_that_one_would_S33(void **state)
             distinct++;
         }
     }
-    assert_int_equal(published(&r.table), distinct);      /* as many as the serial oracle has: the tree itself */
+    assert_int_equal(published(&r.table), distinct); /* as many as the serial oracle has: the tree itself */
     const struct strobe_stack_node **sorted = calloc(nodes, sizeof *sorted);
     for (uint32_t id = 1; id <= nodes; id++)
-        if (strobe_stack_node_of(&r.table, id)) sorted[n++] = strobe_stack_node_of(&r.table, id);
+        if (strobe_stack_node_of(&r.table, id))
+            sorted[n++] = strobe_stack_node_of(&r.table, id);
     qsort(sorted, n, sizeof *sorted, by_content);
-    for (uint32_t i = 1; i < n; i++) assert_true(by_content(&sorted[i - 1], &sorted[i]) < 0);   /* and none twice */
+    for (uint32_t i = 1; i < n; i++)
+        assert_true(by_content(&sorted[i - 1], &sorted[i]) < 0); /* and none twice */
     assert_ids_are_accounted_for(&r);
     free(sorted);
     free(reached);
@@ -477,7 +502,8 @@ static void eight_threads_beyond_the_capacity_get_true_prefixes_and_are_counted_
     for (uint32_t round = 0; round < strobe_trial_rounds(100); round++, seed++) {
         uint32_t capacity = round ? 100 : 1000, refused = 0;
         struct race r = race_run(4 * capacity, capacity, 2 * capacity);
-        for (uint32_t i = 0; i < INSERTERS; i++) refused += r.refused[i];
+        for (uint32_t i = 0; i < INSERTERS; i++)
+            refused += r.refused[i];
         assert_true(refused > 0);
         assert_int_equal(strobe_load_relaxed(&r.table.head->full_count), refused);
         assert_in_range(strobe_load_relaxed(&r.table.head->next_node), capacity + 1, capacity + 1 + INSERTERS);

@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 enum { LENGTHS = 5000 };
 
@@ -53,7 +53,7 @@ static void median_and_percentile_are_those_of_the_sorted_lengths(void **state)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         for (size_t i = 0; i < LENGTHS; i++) {
             uint64_t random = strobe_mix64(seed << 32 | i);
-            lengths[i] = random >> (34 + random % 30);   /* of all magnitudes below 2^30 */
+            lengths[i] = random >> (34 + random % 30); /* of all magnitudes below 2^30 */
         }
         assert_like_sorted(lengths, 1 + (size_t)(strobe_mix64(seed) % LENGTHS));
         assert_like_sorted(lengths, (size_t)seed);

@@ -95,7 +95,7 @@ static struct rig *the_rig;
 
 static enum strobe_walk_end give_frames(uint64_t *end, uint32_t max, uint32_t *count)
 {
-    errno = EFAULT;   /* as what an unwinder calls may leave it */
+    errno = EFAULT; /* as what an unwinder calls may leave it */
     uint32_t n = the_rig->frame_count < max ? the_rig->frame_count : max;
     for (uint32_t i = 0; i < n; i++)
         end[-1 - (ptrdiff_t)i] = the_rig->frames[the_rig->frame_count - 1 - i];
@@ -144,14 +144,22 @@ void rig_start(struct rig *r, const struct strobe_config *config)
     char here;
     memset(r, 0, sizeof *r);
     r->host = (struct strobe_host){
-        .ticks = ticks, .self_cpu_ns = self_cpu_ns, .self_usage = self_usage, .thread_cpu_ns = thread_cpu_ns,
-        .suspend = suspend, .settle = settle, .resume = resume, .read = read_memory, .sleep_until = sleep_until,
-        .ctx = r, .ticks_per_second = 1000000000u,
+        .ticks = ticks,
+        .self_cpu_ns = self_cpu_ns,
+        .self_usage = self_usage,
+        .thread_cpu_ns = thread_cpu_ns,
+        .suspend = suspend,
+        .settle = settle,
+        .resume = resume,
+        .read = read_memory,
+        .sleep_until = sleep_until,
+        .ctx = r,
+        .ticks_per_second = 1000000000u,
     };
     r->now = 1000000000;
     r->suspend_says = r->resume_says = STROBE_OK;
-    r->regs = (struct strobe_regs){.pc = 0x1000, .sp = (uint64_t)(uintptr_t)r->stack,
-                                   .fp = (uint64_t)(uintptr_t)r->stack};
+    r->regs =
+        (struct strobe_regs){.pc = 0x1000, .sp = (uint64_t)(uintptr_t)r->stack, .fp = (uint64_t)(uintptr_t)r->stack};
     the_rig = r;
     strcpy(r->path, "/tmp/strobe-rig-XXXXXX");
     close(mkstemp(r->path));
@@ -204,9 +212,9 @@ void rig_point(struct rig *r, enum strobe_kind kind)
 struct rig_account rig_account(const struct rig *r, enum strobe_kind kind)
 {
     const struct strobe_account *a = &r->thread->entry->account[kind];
-    return (struct rig_account){strobe_account_requests(a),           strobe_load_relaxed(&a->sampled),
-                                strobe_load_relaxed(&a->gated),       strobe_load_relaxed(&a->paused),
-                                strobe_load_relaxed(&a->reentrant),   strobe_load_relaxed(&a->unwind_failed),
+    return (struct rig_account){strobe_account_requests(a),         strobe_load_relaxed(&a->sampled),
+                                strobe_load_relaxed(&a->gated),     strobe_load_relaxed(&a->paused),
+                                strobe_load_relaxed(&a->reentrant), strobe_load_relaxed(&a->unwind_failed),
                                 strobe_load_relaxed(&a->dropped)};
 }
 

@@ -10,27 +10,27 @@ enum { RIG_STACK_WORDS = 512 };
 struct rig {
     struct strobe_engine engine;
     struct strobe_host host;
-    struct strobe_thread *thread;       /* the calling thread, registered as main */
+    struct strobe_thread *thread; /* the calling thread, registered as main */
     char path[64];
     void *memory;
 
-    uint64_t now;                       /* ns, what ticks() says; every read adds tick_cost */
+    uint64_t now; /* ns, what ticks() says; every read adds tick_cost */
     uint64_t tick_cost, clock_reads;
-    uint64_t cpu_ns;                    /* of the calling thread */
-    uint64_t thread_cpu_ns;             /* of any other; every read adds cpu_cost */
+    uint64_t cpu_ns;        /* of the calling thread */
+    uint64_t thread_cpu_ns; /* of any other; every read adds cpu_cost */
     uint64_t cpu_cost;
-    enum strobe_status clock_says;      /* of reads of another thread's CPU time */
+    enum strobe_status clock_says; /* of reads of another thread's CPU time */
     struct strobe_usage usage;
 
-    uint64_t frames[STROBE_STACK_DEPTH_MAX];   /* what the unwinder finds, outermost first */
+    uint64_t frames[STROBE_STACK_DEPTH_MAX]; /* what the unwinder finds, outermost first */
     uint32_t frame_count;
     enum strobe_walk_end walk_end;
 
     enum strobe_status suspend_says, resume_says;
-    void (*on_suspend)(struct rig *);   /* what happens while the request is under way */
+    void (*on_suspend)(struct rig *); /* what happens while the request is under way */
     uint32_t suspends, resumes, reads, settles;
-    uint64_t stack[RIG_STACK_WORDS];    /* memory of the stopped thread, at address (uintptr_t)stack */
-    struct strobe_regs regs;            /* where it stands: at the begin of that memory, until a test says otherwise */
+    uint64_t stack[RIG_STACK_WORDS]; /* memory of the stopped thread, at address (uintptr_t)stack */
+    struct strobe_regs regs;         /* where it stands: at the begin of that memory, until a test says otherwise */
 };
 
 /* Defaults of a rig's config: 1 ms intervals, no skipping, no metrics that cost calls. Change and pass on. */
@@ -46,7 +46,9 @@ void rig_stack(struct rig *r, uint32_t count, uint64_t leaf);
 void rig_point(struct rig *r, enum strobe_kind kind);
 
 /* The calling thread's account of a kind, by value. */
-struct rig_account { uint64_t requests, sampled, gated, paused, reentrant, unwind_failed, dropped; };
+struct rig_account {
+    uint64_t requests, sampled, gated, paused, reentrant, unwind_failed, dropped;
+};
 struct rig_account rig_account(const struct rig *r, enum strobe_kind kind);
 
 /* Asserts requests = sum of outcomes for every kind of every thread. */

@@ -7,18 +7,18 @@
  * jump crosses a word. Code of x86-64 is in Intel's syntax. No symbol has a size: its end is to be found. */
 #if defined(__x86_64__)
 #define SYNTAX_BEGIN ".intel_syntax noprefix\n"
-#define SYNTAX_END ".att_syntax\n"
-#define PAD ".skip 6, 0xcc\n"
+#define SYNTAX_END   ".att_syntax\n"
+#define PAD          ".skip 6, 0xcc\n"
 #else
 #define SYNTAX_BEGIN
 #define SYNTAX_END
 #define PAD ".skip 8\n"
 #endif
-#define PLACED(name, pad, code)                                                     \
-    __asm__(".text\n.balign 16\n" pad SYNTAX_BEGIN #name ":\n" code SYNTAX_END);    \
+#define PLACED(name, pad, code)                                                                                        \
+    __asm__(".text\n.balign 16\n" pad SYNTAX_BEGIN #name ":\n" code SYNTAX_END);                                       \
     long name(long a, long b)
 #define FUNCTION(name, code) PLACED(name, "", code)
-#define ODD(name, code) PLACED(name, PAD, code)
+#define ODD(name, code)      PLACED(name, PAD, code)
 
 #if defined(__x86_64__)
 
@@ -59,24 +59,40 @@ FUNCTION(counts_down, "jrcxz 1f\n xor eax, eax\n nop\n nop\n nop\n 1: ret\n");
 FUNCTION(unknown, ".byte 0x06, 0x06, 0x06, 0x06, 0x06, 0x06\n");
 
 const struct movable movables[] = {
-    {"a frame", frame, false}, {"a frame at an odd place", frame_odd, false}, {"a landing pad", landing, false},
-    {"saved registers", pushes, false}, {"an address", relative_lea, false}, {"a variable", relative_load, false},
-    {"a variable and a constant", relative_with_constant, false}, {"a variable, as vector", relative_vector, false},
-    {"a short branch", branch_short, false}, {"a long branch", branch_long, false},
-    {"a branch by signs", branch_signs, false}, {"a call", calls_first, false},
-    {"a call through memory", calls_through_memory, false}, {"a jump", jumps_first, false},
-    {"a jump through memory", jumps_through_memory, false}, {"a constant, and its end", constant, false},
-    {"a loop just behind", loops_behind, false}, {"a test before recursion", recursion, true}, {0},
+    {"a frame", frame, false},
+    {"a frame at an odd place", frame_odd, false},
+    {"a landing pad", landing, false},
+    {"saved registers", pushes, false},
+    {"an address", relative_lea, false},
+    {"a variable", relative_load, false},
+    {"a variable and a constant", relative_with_constant, false},
+    {"a variable, as vector", relative_vector, false},
+    {"a short branch", branch_short, false},
+    {"a long branch", branch_long, false},
+    {"a branch by signs", branch_signs, false},
+    {"a call", calls_first, false},
+    {"a call through memory", calls_through_memory, false},
+    {"a jump", jumps_first, false},
+    {"a jump through memory", jumps_through_memory, false},
+    {"a constant, and its end", constant, false},
+    {"a loop just behind", loops_behind, false},
+    {"a test before recursion", recursion, true},
+    {0},
 };
 
 const struct immovable immovables[] = {
-    {"shorter than the jump", too_short, ENOSPC}, {"a trap", trap, ENOSPC},
+    {"shorter than the jump", too_short, ENOSPC},
+    {"a trap", trap, ENOSPC},
     {"a loop to the entry", loop_to_entry, ELOOP},
-    {"a loop to the landing pad", loop_to_landing, ELOOP}, {"a loop into the start", loop_into_start, ELOOP},
+    {"a loop to the landing pad", loop_to_landing, ELOOP},
+    {"a loop into the start", loop_into_start, ELOOP},
     {"a loop that is entered below", loop_turned_round, ELOOP},
     {"a branch within the start", branch_within_start, ELOOP},
-    {"a call into the start", call_into_start, ELOOP}, {"its own place", reads_its_place, ENOTSUP},
-    {"a branch on a counter", counts_down, ENOTSUP}, {"no instruction", unknown, ENOTSUP}, {0},
+    {"a call into the start", call_into_start, ELOOP},
+    {"its own place", reads_its_place, ENOTSUP},
+    {"a branch on a counter", counts_down, ENOTSUP},
+    {"no instruction", unknown, ENOTSUP},
+    {0},
 };
 
 #elif defined(__aarch64__)
@@ -86,8 +102,8 @@ __asm__(".data\n.balign 8\ndatum: .quad 1000\n"
 
 FUNCTION(frame, "stp x29, x30, [sp, #-16]!\n mov x29, sp\n add x0, x0, x1\n ldp x29, x30, [sp], #16\n ret\n");
 ODD(frame_odd, "stp x29, x30, [sp, #-16]!\n mov x29, sp\n add x0, x0, x1\n ldp x29, x30, [sp], #16\n ret\n");
-FUNCTION(landing, "hint #34\n add x0, x0, x1\n ret\n");                 /* bti c */
-FUNCTION(authenticated, "hint #25\n add x0, x0, x1\n hint #29\n ret\n");   /* paciasp, autiasp */
+FUNCTION(landing, "hint #34\n add x0, x0, x1\n ret\n");                  /* bti c */
+FUNCTION(authenticated, "hint #25\n add x0, x0, x1\n hint #29\n ret\n"); /* paciasp, autiasp */
 FUNCTION(address, "adr x2, 1f\n ldr x2, [x2]\n add x0, x0, x2\n ret\n .balign 8\n 1: .quad 77\n");
 FUNCTION(address_back, "adr x2, address_back\n adr x3, 1f\n 1: sub x0, x3, x2\n ret\n");
 FUNCTION(page, "adrp x2, datum\n ldr x2, [x2, :lo12:datum]\n add x0, x0, x2\n ret\n");
@@ -115,21 +131,36 @@ FUNCTION(loop_to_landing, "hint #34\n sub x0, x0, #1\n tbz x0, #63, loop_to_land
 FUNCTION(loop_turned_round, "1: sub x0, x0, #1\n b 2f\n ret\n 2: cbnz x0, 1b\n ret\n");
 
 const struct movable movables[] = {
-    {"a frame", frame, false}, {"a frame at an odd place", frame_odd, false}, {"a landing pad", landing, false},
-    {"authentication", authenticated, false}, {"an address", address, false},
-    {"its own address", address_back, false}, {"a page", page, false}, {"a literal", literal, false},
-    {"a literal of 32 bits", literal_half, false}, {"a literal with sign", literal_signed, false},
-    {"a literal for a vector", literal_vector, false}, {"a literal for a single", literal_single, false},
-    {"a literal of 128 bits", literal_quad, false}, {"a prefetch", prefetch, false}, {"a jump", jumps_first, false},
-    {"a branch on zero", zero, false}, {"a branch on anything else", not_zero, false},
-    {"a branch on a bit", bit, false}, {"a branch on the highest bit", high_bit, false},
-    {"a condition", condition, false}, {"its return", returns, false}, {"a branch before recursion", recursion, true},
+    {"a frame", frame, false},
+    {"a frame at an odd place", frame_odd, false},
+    {"a landing pad", landing, false},
+    {"authentication", authenticated, false},
+    {"an address", address, false},
+    {"its own address", address_back, false},
+    {"a page", page, false},
+    {"a literal", literal, false},
+    {"a literal of 32 bits", literal_half, false},
+    {"a literal with sign", literal_signed, false},
+    {"a literal for a vector", literal_vector, false},
+    {"a literal for a single", literal_single, false},
+    {"a literal of 128 bits", literal_quad, false},
+    {"a prefetch", prefetch, false},
+    {"a jump", jumps_first, false},
+    {"a branch on zero", zero, false},
+    {"a branch on anything else", not_zero, false},
+    {"a branch on a bit", bit, false},
+    {"a branch on the highest bit", high_bit, false},
+    {"a condition", condition, false},
+    {"its return", returns, false},
+    {"a branch before recursion", recursion, true},
     {0},
 };
 
 const struct immovable immovables[] = {
-    {"a loop to the entry", loop_to_entry, ELOOP}, {"a loop to the landing pad", loop_to_landing, ELOOP},
-    {"a loop that is entered below", loop_turned_round, ELOOP}, {0},
+    {"a loop to the entry", loop_to_entry, ELOOP},
+    {"a loop to the landing pad", loop_to_landing, ELOOP},
+    {"a loop that is entered below", loop_turned_round, ELOOP},
+    {0},
 };
 
 #endif

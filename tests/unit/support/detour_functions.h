@@ -8,15 +8,15 @@
 typedef long function(long, long);
 
 struct movable {
-    const char *name;            /* what it begins with */
+    const char *name; /* what it begins with */
     function *function;
-    bool recurses;               /* a calls of itself */
+    bool recurses; /* a calls of itself */
 };
 
 struct immovable {
     const char *name;
     function *function;
-    int refused;                 /* errno */
+    int refused; /* errno */
 };
 
 /* NULL names at the end. */

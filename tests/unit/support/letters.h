@@ -11,9 +11,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 static const uint64_t US = 1000, MS = 1000000;
 
@@ -57,26 +57,30 @@ static inline void sample(uint64_t ticks, const char *functions)
 
 static inline void sample_cpu(uint64_t ticks, const char *functions, uint64_t cpu_ns)
 {
-    write_record((struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread, .cpu_ns = cpu_ns,
-                                        .flags = STROBE_FLAG_CPU});
+    write_record((struct strobe_record){
+        .ticks = ticks, .stack = stack(functions), .thread = thread, .cpu_ns = cpu_ns, .flags = STROBE_FLAG_CPU});
 }
 
 static inline void merged(uint64_t first, uint64_t last, uint32_t count, const char *functions)
 {
-    write_record((struct strobe_record){.ticks = first, .duration = last - first, .count = count,
-                                        .stack = stack(functions), .thread = thread});
+    write_record((struct strobe_record){
+        .ticks = first, .duration = last - first, .count = count, .stack = stack(functions), .thread = thread});
 }
 
 static inline void async(uint64_t ticks, const char *functions)
 {
-    write_record((struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread,
-                                        .kind = STROBE_KIND_ASYNC});
+    write_record(
+        (struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread, .kind = STROBE_KIND_ASYNC});
 }
 
 static inline void call(uint64_t from, uint64_t to, const char *functions, enum strobe_kind kind)
 {
-    write_record((struct strobe_record){.ticks = from, .duration = to - from, .stack = stack(functions),
-                                        .thread = thread, .kind = (uint8_t)kind, .flags = STROBE_FLAG_SCOPE});
+    write_record((struct strobe_record){.ticks = from,
+                                        .duration = to - from,
+                                        .stack = stack(functions),
+                                        .thread = thread,
+                                        .kind = (uint8_t)kind,
+                                        .flags = STROBE_FLAG_SCOPE});
 }
 
 static inline void end_with(uint64_t ticks, const struct strobe_timeline_options *options)

@@ -17,13 +17,18 @@
 enum {
     MACH_IMAGE_PAGE = 4096,
     MACH_IMAGE_BYTES = 4 * MACH_IMAGE_PAGE,
-    MACH_IMAGE_LAZY = 0, MACH_IMAGE_NON_LAZY, MACH_IMAGE_GOT, MACH_IMAGE_AUTH_GOT, MACH_IMAGE_SECTIONS,
-    MACH_IMAGE_SYMBOLS = 3, MACH_IMAGE_POINTERS = MACH_IMAGE_SYMBOLS + 1,
+    MACH_IMAGE_LAZY = 0,
+    MACH_IMAGE_NON_LAZY,
+    MACH_IMAGE_GOT,
+    MACH_IMAGE_AUTH_GOT,
+    MACH_IMAGE_SECTIONS,
+    MACH_IMAGE_SYMBOLS = 3,
+    MACH_IMAGE_POINTERS = MACH_IMAGE_SYMBOLS + 1,
 };
-extern const char *const mach_image_symbols[MACH_IMAGE_SYMBOLS];   /* as the image has them */
+extern const char *const mach_image_symbols[MACH_IMAGE_SYMBOLS]; /* as the image has them */
 
 struct mach_image {
-    uint8_t *memory;                 /* MACH_IMAGE_BYTES of it, writable but where said */
+    uint8_t *memory; /* MACH_IMAGE_BYTES of it, writable but where said */
     struct mach_header_64 *header;
     intptr_t slide;
     struct segment_command_64 *text, *data, *constant, *linkedit;

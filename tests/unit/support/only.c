@@ -11,5 +11,6 @@
 __attribute__((constructor)) static void set_filter(void)
 {
     const char *pattern = getenv("STROBE_TEST_ONLY");
-    if (pattern) cmocka_set_test_filter(pattern);
+    if (pattern)
+        cmocka_set_test_filter(pattern);
 }

@@ -11,20 +11,32 @@ void strobe_sample_make(uint64_t number, uint32_t count, uint32_t stack, bool wi
 {
     uint64_t seed = strobe_mix_pair(number, (uint64_t)count << 32 | stack) ^ with_metrics;
     uint64_t w[16];
-    for (uint32_t i = 0; i < 16; i++) w[i] = strobe_mix64(seed + i);
+    for (uint32_t i = 0; i < 16; i++)
+        w[i] = strobe_mix64(seed + i);
     uint16_t flags = (uint16_t)(w[7] & ~(uint64_t)STROBE_FLAG_METRICS);
     *out = (struct strobe_ring_item){
-        .record = {
-            .ticks = number, .duration = w[0], .cpu_ns = w[1], .arg = w[2], .stack = stack, .thread = (uint32_t)w[3],
-            .message = (uint32_t)w[4], .count = count, .cpu_span_ns = (uint32_t)w[5], .kind = (uint8_t)w[6],
-            .flags = (uint16_t)(with_metrics ? flags | STROBE_FLAG_METRICS : flags),
-        },
+        .record =
+            {
+                .ticks = number,
+                .duration = w[0],
+                .cpu_ns = w[1],
+                .arg = w[2],
+                .stack = stack,
+                .thread = (uint32_t)w[3],
+                .message = (uint32_t)w[4],
+                .count = count,
+                .cpu_span_ns = (uint32_t)w[5],
+                .kind = (uint8_t)w[6],
+                .flags = (uint16_t)(with_metrics ? flags | STROBE_FLAG_METRICS : flags),
+            },
     };
-    if (!with_metrics) return;
+    if (!with_metrics)
+        return;
     uint32_t *field = &out->metrics.minor_faults;
     out->metrics.alloc_count = w[8];
     out->metrics.alloc_bytes = w[9];
-    for (uint32_t i = 0; i < 10; i++) field[i] = (uint32_t)(w[10 + i / 2] >> i % 2 * 32);
+    for (uint32_t i = 0; i < 10; i++)
+        field[i] = (uint32_t)(w[10 + i / 2] >> i % 2 * 32);
 }
 
 enum strobe_status strobe_sample_write(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint64_t number,
@@ -53,12 +65,13 @@ bool strobe_sample_is_whole(const struct strobe_ring_item *item)
 
 struct strobe_sample_census strobe_sample_census(const struct strobe_ring *ring)
 {
-    struct strobe_sample_census c = { 0 };
+    struct strobe_sample_census c = {0};
     struct strobe_ring_item item;
     for (uint32_t i = 0; i < strobe_ring_slot_count(ring); i++) {
         enum strobe_ring_look look = strobe_ring_look(ring, i, &item);
         c.busy += look == STROBE_LOOK_BUSY;
-        if (look != STROBE_LOOK_RECORD) continue;
+        if (look != STROBE_LOOK_RECORD)
+            continue;
         c.records++;
         c.samples += item.record.count;
         c.torn += !strobe_sample_is_whole(&item);
@@ -71,9 +84,11 @@ struct strobe_ring strobe_sample_ring(uint32_t slots, uint32_t subs, enum strobe
     struct strobe_ring ring;
     size_t bytes = strobe_ring_bytes(slots, subs);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) abort();
+    if (memory == MAP_FAILED)
+        abort();
     strobe_ring_create(memory, slots, subs, mode);
-    if (strobe_ring_open(memory, bytes, &ring)) abort();
+    if (strobe_ring_open(memory, bytes, &ring))
+        abort();
     return ring;
 }
 

@@ -21,7 +21,7 @@ bool strobe_sample_is_whole(const struct strobe_ring_item *item);
 /* What a look at every slot finds. */
 struct strobe_sample_census {
     uint32_t records, busy, torn;
-    uint64_t samples;        /* sum of the counts */
+    uint64_t samples; /* sum of the counts */
 };
 struct strobe_sample_census strobe_sample_census(const struct strobe_ring *ring);
 

@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STROBE_BUILD_BEGIN_NS 1000000000u   /* ticks and boot time at which sessions begin */
+#define STROBE_BUILD_BEGIN_NS 1000000000u /* ticks and boot time at which sessions begin */
 
 struct strobe_build {
     char path[256];
     struct strobe_session session;
-    struct strobe_ring_writer *writers;     /* by thread index */
+    struct strobe_ring_writer *writers; /* by thread index */
     struct strobe_stack_cursor cursor;
 };
 

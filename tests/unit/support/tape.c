@@ -3,10 +3,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 /* ---- functions */
 
@@ -16,8 +16,8 @@ static struct strobe_symbol symbol_of(uint32_t id, uint64_t address)
     char *name = names[id % STROBE_TAPE_NAMES];
     snprintf(name, sizeof names[0], "f%u", id % STROBE_TAPE_NAMES);
     const char *image = id == STROBE_TAPE_OURS ? "/usr/lib/strobe/libstrobe-preload.so" : "/usr/lib/libtape.so";
-    return (struct strobe_symbol){.function = name, .image = image, .file = "", .function_id = id,
-                                  .function_address = address & ~(uint64_t)255};
+    return (struct strobe_symbol){
+        .function = name, .image = image, .file = "", .function_id = id, .function_address = address & ~(uint64_t)255};
 }
 
 static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, size_t max)
@@ -145,8 +145,16 @@ static void wake(struct strobe_sink *sink, const struct strobe_wake_flow *f)
     }
     t->last_ns = f->time_ns;
     struct strobe_tape_wake *w = add(&t->wakes, &t->wake_count, &t->wake_room, sizeof *w);
-    *w = (struct strobe_tape_wake){f->id, t->threads, f->waiter, f->waker, f->at_waker, f->time_ns - t->begin_ns,
-                                   f->release_ns - t->begin_ns, f->end_ns - t->begin_ns, f->what, ""};
+    *w = (struct strobe_tape_wake){f->id,
+                                   t->threads,
+                                   f->waiter,
+                                   f->waker,
+                                   f->at_waker,
+                                   f->time_ns - t->begin_ns,
+                                   f->release_ns - t->begin_ns,
+                                   f->end_ns - t->begin_ns,
+                                   f->what,
+                                   ""};
     if (open)
         snprintf(w->in, sizeof w->in, "%s", open->name);
 }
@@ -190,9 +198,15 @@ void strobe_tape_record(struct strobe_tape *t, const char *path, const struct st
     struct strobe_function_tree *tree;
     char why[200] = "";
     memset(t, 0, sizeof *t);
-    t->sink = (struct strobe_sink){.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                                   .slice_end = slice_end, .instant = instant, .wake = wake, .samples = samples,
-                                   .thread_end = thread_end, .finish = finish};
+    t->sink = (struct strobe_sink){.start = start,
+                                   .thread_begin = thread_begin,
+                                   .slice_begin = slice_begin,
+                                   .slice_end = slice_end,
+                                   .instant = instant,
+                                   .wake = wake,
+                                   .samples = samples,
+                                   .thread_end = thread_end,
+                                   .finish = finish};
     if (strobe_reader_open(path, &reader, why, sizeof why) != STROBE_OK)
         fail_msg("%s: %s", path, why);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);

@@ -17,28 +17,28 @@ enum { STROBE_TAPE_DEPTH_MAX = 256, STROBE_TAPE_NAMES = 1 << 14, STROBE_TAPE_OUR
 
 struct strobe_tape_slice {
     uint32_t thread, tid, depth;
-    uint32_t parent;                   /* index + 1 in slices; 0 = outermost */
+    uint32_t parent; /* index + 1 in slices; 0 = outermost */
     char name[48];
     enum strobe_slice_class class;
     int unfinished;
-    uint64_t begin_ns, end_ns;         /* from the begin of the session */
+    uint64_t begin_ns, end_ns; /* from the begin of the session */
     uint64_t cpu_ns, samples, arg;
-    uint64_t counter[STROBE_COUNTER_COUNT];   /* what was added while it was open */
+    uint64_t counter[STROBE_COUNTER_COUNT]; /* what was added while it was open */
 };
 
-struct strobe_tape_mark {              /* an instant, or a run of samples */
+struct strobe_tape_mark { /* an instant, or a run of samples */
     uint32_t thread, stack;
     unsigned way;
     char name[64];
     uint64_t at_ns, last_ns, count;
 };
 
-struct strobe_tape_wake {              /* one end of a flow, or a wait that nobody ended */
+struct strobe_tape_wake { /* one end of a flow, or a wait that nobody ended */
     uint64_t id;
     uint32_t thread, waiter, waker;
     int at_waker;
     uint64_t at_ns, release_ns, end_ns, what;
-    char in[48];                       /* name of the innermost open slice; "" = none */
+    char in[48]; /* name of the innermost open slice; "" = none */
 };
 
 struct strobe_tape {
@@ -46,7 +46,7 @@ struct strobe_tape {
     struct strobe_function_tree *tree;
     const struct strobe_reader *reader;
     uint64_t begin_ns;
-    struct strobe_tape_slice *slices;  /* in order of their begins */
+    struct strobe_tape_slice *slices; /* in order of their begins */
     size_t slice_count, slice_room;
     struct strobe_tape_mark *instants, *samples;
     struct strobe_tape_wake *wakes;

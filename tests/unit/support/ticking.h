@@ -13,7 +13,7 @@ extern struct strobe_sampler sampler;
 /* What the host was asked for. */
 extern struct asked {
     uint32_t keeps, rings, ends, periods;
-    uint64_t period_ns, least_ns, most_ns, sum_ns;   /* the period asked for last; of all that were asked for */
+    uint64_t period_ns, least_ns, most_ns, sum_ns; /* the period asked for last; of all that were asked for */
 } asked;
 
 /* What the host says to a wish for ticks, and to a wish for one tick now: at first STROBE_OK and STROBE_UNSUPPORTED. */

@@ -21,8 +21,10 @@ uint32_t strobe_trial_below(uint64_t *state, uint32_t limit)
 uint32_t strobe_trial_rounds(uint32_t rounds)
 {
     const char *stress = getenv("STROBE_STRESS_SECONDS");
-    if (stress) return (uint32_t)(rounds * (1 + atof(stress)));
-    if (!getenv("STROBE_TEST_LIGHT")) return rounds;
+    if (stress)
+        return (uint32_t)(rounds * (1 + atof(stress)));
+    if (!getenv("STROBE_TEST_LIGHT"))
+        return rounds;
     return rounds / 20 > 2 ? rounds / 20 : 2;
 }
 
@@ -64,11 +66,14 @@ void strobe_trial_crowd(uint32_t threads, void (*body)(void *arg, uint32_t index
 {
     struct member member[CROWD_MAX];
     pthread_barrier_t start;
-    if (threads > CROWD_MAX || pthread_barrier_init(&start, NULL, threads)) abort();
+    if (threads > CROWD_MAX || pthread_barrier_init(&start, NULL, threads))
+        abort();
     for (uint32_t i = 0; i < threads; i++) {
-        member[i] = (struct member){ .start = &start, .body = body, .arg = arg, .index = i };
-        if (pthread_create(&member[i].thread, NULL, member_main, &member[i])) abort();
+        member[i] = (struct member){.start = &start, .body = body, .arg = arg, .index = i};
+        if (pthread_create(&member[i].thread, NULL, member_main, &member[i]))
+            abort();
     }
-    for (uint32_t i = 0; i < threads; i++) pthread_join(member[i].thread, NULL);
+    for (uint32_t i = 0; i < threads; i++)
+        pthread_join(member[i].thread, NULL);
     pthread_barrier_destroy(&start);
 }

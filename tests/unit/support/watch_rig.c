@@ -104,8 +104,10 @@ void watch_message(struct watch_rig *r, double begin_ms, double end_ms, const ch
 
 void watch_focus(struct watch_rig *r, double ms, const char *name)
 {
-    struct strobe_watch_event e = {.what = STROBE_WATCH_ACTIVITY, .time_ns = (uint64_t)(ms * 1e6 + 0.5),
-                                   .code = STROBE_ACTIVITY_FOCUSED, .text = name};
+    struct strobe_watch_event e = {.what = STROBE_WATCH_ACTIVITY,
+                                   .time_ns = (uint64_t)(ms * 1e6 + 0.5),
+                                   .code = STROBE_ACTIVITY_FOCUSED,
+                                   .text = name};
     watch_tell(r, &e);
 }
 

@@ -10,7 +10,7 @@ struct watch_rig {
     struct strobe_watch_options options;
     struct strobe_watch_view view;
     struct strobe_watcher *watcher;
-    struct strobe_finding found[WATCH_RIG_FINDINGS];    /* texts are kept too */
+    struct strobe_finding found[WATCH_RIG_FINDINGS]; /* texts are kept too */
     size_t count;
 };
 

@@ -4,13 +4,13 @@
 #include <stdarg.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static char folder[64];
 

@@ -7,11 +7,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <cmocka.h>
 
 static const char *const program = "#include <stdio.h>\n#include <stdlib.h>\n"
                                    "__attribute__((noinline)) int f(int n, int *p) { int x[50];\n"
@@ -119,7 +119,9 @@ static void set_uid_and_set_gid_are_seen(void **state)
 static void a_script_names_its_interpreter_as_the_kernel_reads_it(void **state)
 {
     (void)state;
-    static const struct { const char *text, *interpreter, *arg; } cases[] = {
+    static const struct {
+        const char *text, *interpreter, *arg;
+    } cases[] = {
         {"#!/bin/sh\nexit 0\n", "/bin/sh", ""},
         {"#! /usr/bin/env  python3 -u \nprint()\n", "/usr/bin/env", "python3 -u"},
         {"#!\t/bin/a\t-x\r\n", "/bin/a", "-x"},
@@ -146,7 +148,7 @@ static void what_cannot_run_is_told_apart(void **state)
     assert_int_equal(kind_of(strobe_workshop_write("t", "echo hi\n", 8, 0755), &info), STROBE_ELF_TEXT);
     assert_int_equal(kind_of(strobe_workshop_write("n", "#!/bin/sh\n", 10, 0644), &info), STROBE_ELF_NOT_EXECUTABLE);
     assert_int_equal(kind_of(strobe_workshop_write("b", "\177ELF\2\1\1garbage", 14, 0755), &info), STROBE_ELF_BROKEN);
-    static const char other[64] = "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\x16\0\1";   /* s390 */
+    static const char other[64] = "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\x16\0\1"; /* s390 */
     assert_int_equal(kind_of(strobe_workshop_write("o", other, sizeof other, 0755), &info), STROBE_ELF_OTHER_MACHINE);
 }
 

@@ -54,8 +54,17 @@ static void a_line_is_start_bytes_and_the_rest_of_it(void **state)
 static void lines_of_another_form_are_counted_and_left_out(void **state)
 {
     static const char *const bad[] = {
-        "x", "7f00 zz name", "7f00 40", "7f00 40 ", "name 7f00 40", "7f00 0 empty", "ffffffffffffffff 2 wraps",
-        "10000000000000000 4 too_large", "0x 4 no_digits", "-1 4 negative", "7f00",
+        "x",
+        "7f00 zz name",
+        "7f00 40",
+        "7f00 40 ",
+        "name 7f00 40",
+        "7f00 0 empty",
+        "ffffffffffffffff 2 wraps",
+        "10000000000000000 4 too_large",
+        "0x 4 no_digits",
+        "-1 4 negative",
+        "7f00",
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -86,7 +95,10 @@ static void a_map_of_200000_lines_is_read_whole(void **state)
 
 /* ---- jitdump files ---- */
 
-static struct { char at[4096]; size_t bytes; } dump;
+static struct {
+    char at[4096];
+    size_t bytes;
+} dump;
 
 static void put(const void *from, size_t bytes)
 {
@@ -188,12 +200,12 @@ static void records_of_other_kinds_are_passed_over(void **state)
 {
     (void)state;
     begin_dump(0);
-    put_u32(2);   /* line numbers */
+    put_u32(2); /* line numbers */
     put_u32(24);
     put_u64(90);
     put_u64(0);
     put_load(100, 0x7000, 0x40, 1, "f");
-    put_u32(3);   /* the end */
+    put_u32(3); /* the end */
     put_u32(16);
     put_u64(110);
     read_dump();
@@ -205,11 +217,11 @@ static void records_that_do_not_fit_are_counted_and_left_out(void **state)
 {
     (void)state;
     begin_dump(0);
-    put_move(90, 1, 2, 3, 77);                 /* of code that is not known */
+    put_move(90, 1, 2, 3, 77); /* of code that is not known */
     put_load(100, 0x7000, 0, 1, "empty");
     put_load(110, UINT64_MAX, 2, 2, "wraps");
     put_load(120, 0x7000, 8, 3, "");
-    put_u32(0);                                /* a name without an end */
+    put_u32(0); /* a name without an end */
     put_u32(16 + 40 + 4);
     put_u64(130);
     for (int i = 0; i < 5; i++)
@@ -242,8 +254,14 @@ static void a_file_cut_anywhere_gives_what_is_whole(void **state)
 
 static void other_files_are_refused(void **state)
 {
-    static const struct { size_t at; uint32_t value; const char *what; } wrong[] = {
-        {0, 0x4454694a, "the other byte order"}, {4, 2, "another version"}, {8, 16, "a header too short"},
+    static const struct {
+        size_t at;
+        uint32_t value;
+        const char *what;
+    } wrong[] = {
+        {0, 0x4454694a, "the other byte order"},
+        {4, 2, "another version"},
+        {8, 16, "a header too short"},
         {8, 4096, "a header longer than the file"},
     };
     (void)state;

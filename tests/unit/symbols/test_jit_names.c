@@ -10,7 +10,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static struct strobe_build build;
 static struct strobe_jit_names kept;
@@ -150,7 +150,10 @@ static void names_that_are_added_again_replace_the_first(void **state)
 
 /* ---- with times ---- */
 
-struct dump { char at[1024]; size_t bytes; };
+struct dump {
+    char at[1024];
+    size_t bytes;
+};
 
 static void put(struct dump *d, const void *from, size_t bytes)
 {
@@ -205,8 +208,11 @@ static void a_wait_has_the_names_of_its_end(void **state)
     (void)state;
     begin();
     uint64_t stack[] = {0x100101, 0x7011};
-    struct strobe_record wait = {.ticks = 500, .duration = 1000, .stack = strobe_build_stack(&build, stack, 2),
-                                 .kind = STROBE_KIND_POLL, .flags = STROBE_FLAG_SCOPE};
+    struct strobe_record wait = {.ticks = 500,
+                                 .duration = 1000,
+                                 .stack = strobe_build_stack(&build, stack, 2),
+                                 .kind = STROBE_KIND_POLL,
+                                 .flags = STROBE_FLAG_SCOPE};
     assert_int_equal(strobe_build_record(&build, wait, NULL), STROBE_OK);
     strobe_build_end(&build, 4000);
     begin_dump(&d, 4242);
@@ -254,7 +260,7 @@ static void code_names_reach_into_no_image(void **state)
     begin_dump(&d, 4242);
     put_load(&d, 1000, 0x7000, "first");
     put_load(&d, 2000, 0x7000, "second");
-    for (int i = 0; i < 2; i++) {   /* both reach over the image's addresses, which expect_leaf looks at */
+    for (int i = 0; i < 2; i++) { /* both reach over the image's addresses, which expect_leaf looks at */
         uint64_t bytes = 0x200000;
         memcpy(d.at + 40 + 16 + 24 + i * (16 + 40 + 6), &bytes, sizeof bytes);
     }
@@ -302,7 +308,7 @@ static void damage_of_any_kind_is_survived(void **state)
     char *whole = strobe_workshop_read("session", &bytes);
     uint32_t *places = malloc(bytes);
     assert_non_null(places);
-    for (size_t at = 4096; at + 4 <= bytes; at += 4)   /* the header is for test_reader */
+    for (size_t at = 4096; at + 4 <= bytes; at += 4) /* the header is for test_reader */
         if (memcmp(whole + at, "\0\0\0", 4))
             places[words++] = (uint32_t)at;
     for (int round = 0; round < ROUNDS; round++) {
@@ -405,7 +411,7 @@ static void a_map_of_another_user_is_not_used(void **state)
     uint32_t pid = invented_pid();
     (void)state;
     if (geteuid() != 0)
-        skip();   /* files can't be given away */
+        skip(); /* files can't be given away */
     begin_now(pid);
     write_map_of(pid);
     int given = chown(map_of(pid), 65534, (gid_t)-1);

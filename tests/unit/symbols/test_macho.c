@@ -148,9 +148,12 @@ static void a_symbol_table_gives_local_and_global_functions(void **state)
     (void)state;
     make_session(at(0, "libshop.dylib"), arm_uuid);
     open_symbols("session", STROBE_SYMBOLS_INLINES);
-    static const struct { uint64_t offset; const char *name; } places[] = {
+    static const struct {
+        uint64_t offset;
+        const char *name;
+    } places[] = {
         {PRICE, "shop::price(int)"}, {TOTAL - 4, "shop::price(int)"}, {TOTAL, "shop::Cart::total(int)"},
-        {SHOP_MAIN, "shop_main"}, {HIDDEN, "hidden(int)"}, {CODE_END - 4, "hidden(int)"},
+        {SHOP_MAIN, "shop_main"},    {HIDDEN, "hidden(int)"},         {CODE_END - 4, "hidden(int)"},
     };
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
         assert_int_equal(look_up(places[i].offset), 1);
@@ -191,9 +194,9 @@ static void addresses_outside_of_all_code_have_no_name(void **state)
     (void)state;
     make_session(at(0, "libshop.dylib"), arm_uuid);
     open_symbols("session", 0);
-    look_up(0x8000);   /* _scale is data */
+    look_up(0x8000); /* _scale is data */
     assert_string_equal(found[0].function, "libshop.dylib+0x8004");
-    look_up(0x100);    /* the header */
+    look_up(0x100); /* the header */
     assert_string_equal(found[0].function, "libshop.dylib+0x104");
 }
 
@@ -242,8 +245,14 @@ static enum strobe_status find(const char *path, struct strobe_dsym_found *out)
 
 static void the_file_is_found_by_uuid_in_whatever_is_named(void **state)
 {
-    static const struct { const char *name; unsigned dwarf; } where[] = {
-        {"libshop.dylib.dSYM", 1}, {DSYM, 1}, {"universal.dylib", 0}, {".", 1},
+    static const struct {
+        const char *name;
+        unsigned dwarf;
+    } where[] = {
+        {"libshop.dylib.dSYM", 1},
+        {DSYM, 1},
+        {"universal.dylib", 0},
+        {".", 1},
     };
     struct strobe_dsym_found f;
     for (unsigned i = 0; i < sizeof where / sizeof *where; i++) {

@@ -14,26 +14,25 @@
 
 #include <cmocka.h>
 
-static const char mapping[] =
-    "# compiler: R8\n"
-    "# {\"id\":\"com.android.tools.r8.mapping\",\"version\":\"2.0\"}\n"
-    "com.example.Cache -> a.b:\n"
-    "# {\"id\":\"sourceFile\",\"fileName\":\"Cache.java\"}\n"
-    "    int size -> a\n"
-    "    java.lang.String get(int,com.example.Key) -> c\n"
-    "    void get(com.example.Key[]) -> c\n"
-    "    1:3:void put(int):10:12 -> d\n"
-    "    4:9:void put(int):14:19 -> d\n"
-    "    1:1:void com.example.Log.trace(int):7:7 -> e\n"
-    "    1:1:void evict(int):30 -> e\n"
-    "    2:2:void evict(int):31:31 -> e\n"
-    "    1:2:void first():1:2 -> f\n"
-    "    3:4:void second():5:6 -> f\n"
-    "    void com.example.Base.moved() -> g\n"
-    "com.example.Key -> a.d:\r\n"
-    "    void <init>() -> <init>\r\n"
-    "com.example.Kept -> com.example.Kept:\n"
-    "    void run() -> run\n";
+static const char mapping[] = "# compiler: R8\n"
+                              "# {\"id\":\"com.android.tools.r8.mapping\",\"version\":\"2.0\"}\n"
+                              "com.example.Cache -> a.b:\n"
+                              "# {\"id\":\"sourceFile\",\"fileName\":\"Cache.java\"}\n"
+                              "    int size -> a\n"
+                              "    java.lang.String get(int,com.example.Key) -> c\n"
+                              "    void get(com.example.Key[]) -> c\n"
+                              "    1:3:void put(int):10:12 -> d\n"
+                              "    4:9:void put(int):14:19 -> d\n"
+                              "    1:1:void com.example.Log.trace(int):7:7 -> e\n"
+                              "    1:1:void evict(int):30 -> e\n"
+                              "    2:2:void evict(int):31:31 -> e\n"
+                              "    1:2:void first():1:2 -> f\n"
+                              "    3:4:void second():5:6 -> f\n"
+                              "    void com.example.Base.moved() -> g\n"
+                              "com.example.Key -> a.d:\r\n"
+                              "    void <init>() -> <init>\r\n"
+                              "com.example.Kept -> com.example.Kept:\n"
+                              "    void run() -> run\n";
 
 static void expect(const char *method, const char *was)
 {
@@ -177,7 +176,7 @@ static void a_session_gets_its_names_back_and_keeps_all_else(void **state)
     assert_string_equal(s.header->command, "app");
     for (; strobe_names_next(&s.names, &at, &name); count++) {
         if (name.flags & STROBE_NAME_STALE)
-            assert_memory_equal(name.text, "void a.b.d(int)", name.bytes);   /* of a method that is not there */
+            assert_memory_equal(name.text, "void a.b.d(int)", name.bytes); /* of a method that is not there */
         else
             assert_memory_equal(name.text, "void com.example.xxx", 20);
     }

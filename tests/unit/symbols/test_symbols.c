@@ -10,13 +10,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 static const uint64_t BIAS = 0x7f0000000000u, SPAN = 0x200000;
 
@@ -307,7 +307,7 @@ static void functions_of_equal_name_are_two_when_they_are_two_S59(void **state)
     assert_string_equal(y.function, "same");
     assert_int_not_equal(x.function_id, y.function_id);
     assert_int_equal(one(s, BIAS + a + 1).function_id, x.function_id);
-    assert_true(x.function_id < 2 && y.function_id < 2);   /* dense from 0 */
+    assert_true(x.function_id < 2 && y.function_id < 2); /* dense from 0 */
     done(s);
 }
 
@@ -332,7 +332,7 @@ static void what_has_no_name_gets_a_placeholder_S57(void **state)
     make_session(files, 3);
     setenv("DEBUGINFOD_URLS", "http://localhost:1", 1);
     assert_int_equal(strobe_symbols_open(&session, STROBE_SYMBOLS_INLINES, &s), STROBE_OK);
-    assert_null(getenv("DEBUGINFOD_URLS"));   /* nothing is asked for on the network */
+    assert_null(getenv("DEBUGINFOD_URLS")); /* nothing is asked for on the network */
     assert_string_equal(returned_to(s, BIAS + SPAN + 0x1234).function, "gone.so+0x1234");
     struct strobe_symbol v = returned_to(s, BIAS + 2 * SPAN + 0x77);
     assert_string_equal(v.function, "[vdso]");
@@ -537,7 +537,10 @@ static void code_between_two_known_functions_is_one_function(void **state)
                                  ".section .note.GNU-stack,\"\",@progbits\n";
     strobe_workshop_write("gaps.s", source, sizeof source - 1, 0644);
     strobe_workshop_run("$CC -shared -nostdlib -o gaps.so gaps.s && strip -o bare.so gaps.so");
-    static const struct { const char *label; uint64_t last; } gaps[] = {{"middle", 3}, {"last", 1}, {"alone", 2}};
+    static const struct {
+        const char *label;
+        uint64_t last;
+    } gaps[] = {{"middle", 3}, {"last", 1}, {"alone", 2}};
     struct strobe_symbols *s = open_one("bare.so", 0);
     for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
         uint64_t begin = address_of("gaps.so", gaps[i].label);

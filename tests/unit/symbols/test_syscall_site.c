@@ -21,10 +21,10 @@ static int number_at(unsigned machine, const void *code, size_t bytes, size_t ad
     return strobe_syscall_site(&c, address, &number) ? number : NONE;
 }
 
-#define X86(address, ...) number_at(EM_X86_64, (const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), \
-                                    address)
-#define ARM64(address, ...) number_at(EM_AARCH64, (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}), \
-                                      address)
+#define X86(address, ...)                                                                                              \
+    number_at(EM_X86_64, (const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), address)
+#define ARM64(address, ...)                                                                                            \
+    number_at(EM_AARCH64, (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}), address)
 
 static void behind_and_on_the_instruction_a_thread_is_in_the_call(void **state)
 {
@@ -84,7 +84,7 @@ static void code_that_ends_anywhere_is_not_read_past_its_end(void **state)
     static const uint8_t code[] = {0xff, 0xff, 0xb8, 39, 0, 0, 0, 0x0f, 0x05, 0x48, 0xc7, 0xc0, 0x31, 0xc0, 0x01, 0x00};
     (void)state;
     for (size_t bytes = 0; bytes <= sizeof code; bytes++) {
-        uint8_t *copy = malloc(bytes ? bytes : 1);   /* address sanitizers watch its ends */
+        uint8_t *copy = malloc(bytes ? bytes : 1); /* address sanitizers watch its ends */
         memcpy(copy, code, bytes);
         for (size_t address = 0; address <= bytes + 2; address++) {
             number_at(EM_X86_64, copy, bytes, address);
@@ -110,12 +110,24 @@ static void names_are_those_of_the_machine(void **state)
 
 static void a_function_named_after_its_call_says_it(void **state)
 {
-    static const struct { const char *function, *call; int said; } rows[] = {
-        {"read", "read", 1},          {"__read", "read", 1},           {"__libc_read", "read", 1},
-        {"__GI___poll", "poll", 1},   {"mmap64", "mmap", 1},           {"pread64", "pread64", 1},
-        {"readlink", "read", 0},      {"__futex_wait", "futex", 0},    {"__close_nocancel", "close", 1},
-        {"syscall", NULL, 1},         {"syscalls", NULL, 0},           {"f", NULL, 0},
-        {"open64", "openat", 0},      {"", "read", 0},
+    static const struct {
+        const char *function, *call;
+        int said;
+    } rows[] = {
+        {"read", "read", 1},
+        {"__read", "read", 1},
+        {"__libc_read", "read", 1},
+        {"__GI___poll", "poll", 1},
+        {"mmap64", "mmap", 1},
+        {"pread64", "pread64", 1},
+        {"readlink", "read", 0},
+        {"__futex_wait", "futex", 0},
+        {"__close_nocancel", "close", 1},
+        {"syscall", NULL, 1},
+        {"syscalls", NULL, 0},
+        {"f", NULL, 0},
+        {"open64", "openat", 0},
+        {"", "read", 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -1,11 +1,11 @@
 /* Calls of threads: what was added is there, in order, and under one number each. */
 #include "engine/trace/model/calls.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
+#include <cmocka.h>
 
 static void a_name_has_one_number_and_a_tid_one_thread(void **state)
 {
@@ -37,7 +37,7 @@ static void an_event_that_comes_too_late_gets_the_time_of_the_one_before(void **
     strobe_calls_add(&c, t, STROBE_CALL_END, 90, a);
     strobe_calls_mark(&c, t, STROBE_MARK_COUNTER, 120, a, -5);
     strobe_calls_add(&c, t, STROBE_CALL_BEGIN, 110, a);
-    strobe_calls_add(&c, t + 1, STROBE_CALL_BEGIN, 1, a);   /* no such thread */
+    strobe_calls_add(&c, t + 1, STROBE_CALL_BEGIN, 1, a); /* no such thread */
     const struct strobe_calls_thread *at = &c.threads[t];
     assert_int_equal(at->call_count, 3);
     assert_int_equal(at->calls[1].time_ns, 100);

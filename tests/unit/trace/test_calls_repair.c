@@ -40,8 +40,8 @@ static const char *told(const struct strobe_calls *c, const struct strobe_calls_
         const struct strobe_call *e = &t->calls[i];
         assert_true(n < sizeof text - 200);
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%c%s@%llu%s", i ? " " : "", "BET"[e->what],
-                              c->names.texts[e->name], (unsigned long long)e->time_ns,
-                              e->flags & STROBE_CALL_REPAIRED ? "*" : "");
+                              c -> names.texts[e->name], (unsigned long long)e->time_ns,
+                              e->flags &STROBE_CALL_REPAIRED ? "*" : "");
     }
     return text;
 }
@@ -338,7 +338,10 @@ static void damage(struct strobe_calls *c, struct strobe_calls_thread *t)
         case 0: continue;
         case 1: e.what = STROBE_CALL_THROW; break;
         case 2: e.name = (uint32_t)strobe_trial_below(&seed, (uint32_t)c->names.count); break;
-        case 3: if (e.what == STROBE_CALL_END) e.name = STROBE_CALL_ANY; break;
+        case 3:
+            if (e.what == STROBE_CALL_END)
+                e.name = STROBE_CALL_ANY;
+            break;
         default: break;
         }
         t->calls[kept++] = e;

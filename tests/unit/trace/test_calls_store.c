@@ -63,8 +63,9 @@ static void a_stored_session_tells_the_same_calls(void **state)
         char why[256];
         make_calls(1 + strobe_trial_below(&seed, 8), strobe_trial_below(&seed, round ? 400 : 9000));
         const char *session = store();
-        assert_int_equal(strobe_calls_convert(&calls, strobe_workshop_path("a.folded"), &direct, &stats, why,
-                                              sizeof why), STROBE_OK);
+        assert_int_equal(
+            strobe_calls_convert(&calls, strobe_workshop_path("a.folded"), &direct, &stats, why, sizeof why),
+            STROBE_OK);
         assert_int_equal(strobe_convert(session, strobe_workshop_path("b.folded"), &converted, NULL, why, sizeof why),
                          STROBE_OK);
         char *a = strobe_workshop_read("a.folded", &(size_t){0}), *b = strobe_workshop_read("b.folded", &(size_t){0});

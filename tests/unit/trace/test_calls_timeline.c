@@ -120,8 +120,13 @@ static void open_stream(uint32_t pid, const char *process)
 
 static enum strobe_status hear(void)
 {
-    struct strobe_sink sink = {.start = start, .thread_begin = thread_begin, .slice_begin = slice_begin,
-                               .slice_end = slice_end, .instant = instant, .mark = mark, .thread_end = thread_end,
+    struct strobe_sink sink = {.start = start,
+                               .thread_begin = thread_begin,
+                               .slice_begin = slice_begin,
+                               .slice_end = slice_end,
+                               .instant = instant,
+                               .mark = mark,
+                               .thread_end = thread_end,
                                .finish = finish};
     memset(&heard, 0, sizeof heard);
     enum strobe_status status = strobe_calls_timeline(&calls, &sink, &stats);
@@ -181,8 +186,10 @@ static void a_call_of_no_time_lasts_a_nanosecond(void **state)
 static void calls_that_are_not_whole_are_refused(void **state)
 {
     (void)state;
-    static const struct { char what; const char *name; } bad[][2] = {
-        {{'B', "a"}, {'B', "b"}}, {{'B', "a"}, {'E', "b"}}, {{'E', "a"}, {'E', "a"}}};
+    static const struct {
+        char what;
+        const char *name;
+    } bad[][2] = {{{'B', "a"}, {'B', "b"}}, {{'B', "a"}, {'E', "b"}}, {{'E', "a"}, {'E', "a"}}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         open_stream(1, "p");
         call(1, bad[i][0].what, 1, bad[i][0].name);
@@ -319,15 +326,14 @@ static void chrome_gets_calls_counters_and_asynchronous_slices(void **state)
     size_t bytes;
     char *text = strobe_workshop_read("a.json", &bytes);
     assert_string_equal(
-        text,
-        "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-        "{\"ph\":\"M\",\"pid\":7,\"tid\":7,\"name\":\"process_name\",\"args\":{\"name\":\"com.app\"}},\n"
-        "{\"ph\":\"C\",\"pid\":7,\"tid\":7,\"name\":\"heap\",\"ts\":2.000,\"args\":{\"value\":-5}},\n"
-        "{\"ph\":\"b\",\"pid\":7,\"tid\":7,\"name\":\"load\",\"cat\":\"async\",\"id\":1,\"ts\":2.000},\n"
-        "{\"ph\":\"e\",\"pid\":7,\"tid\":7,\"name\":\"load\",\"cat\":\"async\",\"id\":1,\"ts\":2.500},\n"
-        "{\"ph\":\"M\",\"pid\":7,\"tid\":7,\"name\":\"thread_name\",\"args\":{\"name\":\"thread 7\"}},\n"
-        "{\"ph\":\"B\",\"pid\":7,\"tid\":7,\"name\":\"a\",\"cat\":\"function\",\"ts\":1.000},\n"
-        "{\"ph\":\"E\",\"pid\":7,\"tid\":7,\"name\":\"a\",\"ts\":3.000}\n]}\n");
+        text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+              "{\"ph\":\"M\",\"pid\":7,\"tid\":7,\"name\":\"process_name\",\"args\":{\"name\":\"com.app\"}},\n"
+              "{\"ph\":\"C\",\"pid\":7,\"tid\":7,\"name\":\"heap\",\"ts\":2.000,\"args\":{\"value\":-5}},\n"
+              "{\"ph\":\"b\",\"pid\":7,\"tid\":7,\"name\":\"load\",\"cat\":\"async\",\"id\":1,\"ts\":2.000},\n"
+              "{\"ph\":\"e\",\"pid\":7,\"tid\":7,\"name\":\"load\",\"cat\":\"async\",\"id\":1,\"ts\":2.500},\n"
+              "{\"ph\":\"M\",\"pid\":7,\"tid\":7,\"name\":\"thread_name\",\"args\":{\"name\":\"thread 7\"}},\n"
+              "{\"ph\":\"B\",\"pid\":7,\"tid\":7,\"name\":\"a\",\"cat\":\"function\",\"ts\":1.000},\n"
+              "{\"ph\":\"E\",\"pid\":7,\"tid\":7,\"name\":\"a\",\"ts\":3.000}\n]}\n");
     free(text);
 }
 

@@ -7,7 +7,10 @@
 
 enum { SUMS_MAX = 64 };
 
-static struct { char path[64]; uint64_t ns; } sums[SUMS_MAX];
+static struct {
+    char path[64];
+    uint64_t ns;
+} sums[SUMS_MAX];
 static size_t sum_count;
 static uint64_t last_end_ns;
 static struct strobe_function_tree *tree;
@@ -97,8 +100,12 @@ static int in_syscall(void *ctx, uint64_t return_address, struct strobe_symbol *
     return return_address >> 8 == 's';
 }
 
-static struct strobe_sink adder = {.start = start_sink, .thread_begin = begin_thread, .slice_begin = begin_slice,
-                                   .slice_end = end_slice, .finish = finish, .cpu = add_share};
+static struct strobe_sink adder = {.start = start_sink,
+                                   .thread_begin = begin_thread,
+                                   .slice_begin = begin_slice,
+                                   .slice_end = end_slice,
+                                   .finish = finish,
+                                   .cpu = add_share};
 
 /* Ends the session and adds up the shares that `sink`, which the adder is behind, is told. */
 static void add_up(uint64_t end_ticks, struct strobe_sink *sink)
@@ -128,40 +135,61 @@ static void begin_ticking(void)
 
 static void tick(uint64_t ns, uint64_t cpu_ns, const char *path, unsigned flags)
 {
-    write_record((struct strobe_record){.ticks = ns, .cpu_ns = cpu_ns, .stack = stack(path), .thread = thread,
-                                        .kind = STROBE_KIND_CPU, .flags = (uint16_t)(STROBE_FLAG_CPU | flags)});
+    write_record((struct strobe_record){.ticks = ns,
+                                        .cpu_ns = cpu_ns,
+                                        .stack = stack(path),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_CPU,
+                                        .flags = (uint16_t)(STROBE_FLAG_CPU | flags)});
 }
 
 static void ticks(uint64_t first_ns, uint64_t first_cpu_ns, uint32_t count, const char *path)
 {
     uint64_t span_ns = (count - 1) * MS;
-    write_record((struct strobe_record){.ticks = first_ns, .duration = span_ns, .cpu_ns = first_cpu_ns + span_ns,
-                                        .cpu_span_ns = (uint32_t)span_ns, .count = count, .stack = stack(path),
-                                        .thread = thread, .kind = STROBE_KIND_CPU,
+    write_record((struct strobe_record){.ticks = first_ns,
+                                        .duration = span_ns,
+                                        .cpu_ns = first_cpu_ns + span_ns,
+                                        .cpu_span_ns = (uint32_t)span_ns,
+                                        .count = count,
+                                        .stack = stack(path),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_CPU,
                                         .flags = STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
 }
 
 /* A stop from outside. */
 static void async_cpu(uint64_t ns, const char *path, uint64_t cpu_ns)
 {
-    write_record((struct strobe_record){.ticks = ns, .cpu_ns = cpu_ns, .stack = stack(path), .thread = thread,
-                                        .kind = STROBE_KIND_ASYNC, .flags = STROBE_FLAG_CPU});
+    write_record((struct strobe_record){.ticks = ns,
+                                        .cpu_ns = cpu_ns,
+                                        .stack = stack(path),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_ASYNC,
+                                        .flags = STROBE_FLAG_CPU});
 }
 
 /* A call that knows its CPU time at both ends. */
 static void call_cpu(uint64_t from, uint64_t to, uint64_t begin_cpu_ns, uint64_t end_cpu_ns, const char *path)
 {
-    write_record((struct strobe_record){.ticks = from, .duration = to - from, .stack = stack(path), .thread = thread,
-                                        .cpu_ns = end_cpu_ns, .cpu_span_ns = (uint32_t)(end_cpu_ns - begin_cpu_ns),
-                                        .kind = STROBE_KIND_COND, .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU |
-                                                                           STROBE_FLAG_BEGIN_CPU});
+    write_record((struct strobe_record){.ticks = from,
+                                        .duration = to - from,
+                                        .stack = stack(path),
+                                        .thread = thread,
+                                        .cpu_ns = end_cpu_ns,
+                                        .cpu_span_ns = (uint32_t)(end_cpu_ns - begin_cpu_ns),
+                                        .kind = STROBE_KIND_COND,
+                                        .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
 }
 
 /* A short call that stands for an interval of such calls. */
 static void short_call(uint64_t at, enum strobe_kind kind, const char *path)
 {
-    write_record((struct strobe_record){.ticks = at, .duration = 5 * US, .stack = stack(path), .thread = thread,
-                                        .kind = (uint8_t)kind, .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_ASKED});
+    write_record((struct strobe_record){.ticks = at,
+                                        .duration = 5 * US,
+                                        .stack = stack(path),
+                                        .thread = thread,
+                                        .kind = (uint8_t)kind,
+                                        .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_ASKED});
 }
 
 /* ---- tests */
@@ -292,9 +320,9 @@ static void short_calls_wait_for_two_periods_of_time_in_the_kernel_at_most(void 
         tick(3 * i * MS, i * MS, "ab", 0);
         short_call((3 * i + 1) * MS, STROBE_KIND_READ, "ar");
     }
-    tick(305 * MS, 105 * MS, "ac", 0);   /* four periods in the kernel */
+    tick(305 * MS, 105 * MS, "ac", 0); /* four periods in the kernel */
     add_up(305 * MS, &adder);
-    assert_in_range(sum_of("ar[read]"), 2 * MS, 3500 * US);   /* with what each call used itself */
+    assert_in_range(sum_of("ar[read]"), 2 * MS, 3500 * US); /* with what each call used itself */
     assert_in_range(sum_of("ac[kernel]"), 500 * US, 2 * MS);
 }
 

@@ -1,17 +1,17 @@
 /* Stacks of the greatest depth, with as many inlined functions at each address as are told: nothing of them is lost. */
-#include "engine/trace/import/perfetto/proto_read.h"
-#include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/build/timeline.h"
+#include "engine/trace/export/sink_perfetto.h"
+#include "engine/trace/import/perfetto/proto_read.h"
 #include "tests/unit/support/session_builder.h"
 #include "tests/unit/support/workshop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 enum { INLINES = STROBE_SYMBOLS_FRAMES_MAX, FRAMES = STROBE_STACK_DEPTH_MAX, MS = 1000000 };
 
@@ -21,8 +21,11 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
     (void)ctx;
     assert_true(max >= INLINES);
     for (unsigned i = 0; i < INLINES; i++)
-        out[i] = (struct strobe_symbol){.function = "f", .image = "", .file = "",
-                                        .function_id = (uint32_t)address * INLINES + i, .function_address = address};
+        out[i] = (struct strobe_symbol){.function = "f",
+                                        .image = "",
+                                        .file = "",
+                                        .function_id = (uint32_t)address * INLINES + i,
+                                        .function_address = address};
     return INLINES;
 }
 
@@ -88,20 +91,30 @@ static enum strobe_status finish(struct strobe_sink *sink)
 static void a_stack_within_a_blocking_call_keeps_all_its_functions(void **state)
 {
     struct strobe_config config = strobe_build_config();
-    struct strobe_sink sink = {.start = start, .thread_begin = thread_begin, .slice_begin = note_slice,
-                               .slice_end = slice_end, .finish = finish};
+    struct strobe_sink sink = {.start = start,
+                               .thread_begin = thread_begin,
+                               .slice_begin = note_slice,
+                               .slice_end = slice_end,
+                               .finish = finish};
     (void)state;
     strobe_build_begin(&build, strobe_workshop_path("session"), &config);
     uint32_t thread = strobe_build_thread(&build, 4242, "main");
-    strobe_build_record(&build, (struct strobe_record){.ticks = MS, .duration = 8 * MS, .stack = stack_of(1),
-                                                       .thread = thread, .kind = STROBE_KIND_POLL,
-                                                       .flags = STROBE_FLAG_SCOPE}, NULL);
-    strobe_build_record(&build, (struct strobe_record){.ticks = 3 * MS, .stack = stack_of(FRAMES), .thread = thread,
-                                                       .kind = STROBE_KIND_ASYNC}, NULL);
+    strobe_build_record(&build,
+                        (struct strobe_record){.ticks = MS,
+                                               .duration = 8 * MS,
+                                               .stack = stack_of(1),
+                                               .thread = thread,
+                                               .kind = STROBE_KIND_POLL,
+                                               .flags = STROBE_FLAG_SCOPE},
+                        NULL);
+    strobe_build_record(
+        &build,
+        (struct strobe_record){.ticks = 3 * MS, .stack = stack_of(FRAMES), .thread = thread, .kind = STROBE_KIND_ASYNC},
+        NULL);
     strobe_build_end(&build, 10 * MS);
     deepest = 0;
     tell(NULL, &sink);
-    assert_int_equal(deepest, FRAMES * INLINES + 1);   /* and the wait */
+    assert_int_equal(deepest, FRAMES * INLINES + 1); /* and the wait */
 }
 
 /* ---- Perfetto */
@@ -142,14 +155,19 @@ static void a_perfetto_callstack_has_all_functions(void **state)
     (void)state;
     strobe_build_begin(&build, strobe_workshop_path("session"), &config);
     uint32_t thread = strobe_build_thread(&build, 4242, "main");
-    strobe_build_record(&build, (struct strobe_record){.ticks = MS, .stack = stack_of(FRAMES), .thread = thread,
-                                                       .kind = STROBE_KIND_ASYNC, .flags = STROBE_FLAG_CUT}, NULL);
+    strobe_build_record(&build,
+                        (struct strobe_record){.ticks = MS,
+                                               .stack = stack_of(FRAMES),
+                                               .thread = thread,
+                                               .kind = STROBE_KIND_ASYNC,
+                                               .flags = STROBE_FLAG_CUT},
+                        NULL);
     strobe_build_end(&build, 10 * MS);
     tell(open_perfetto, NULL);
     size_t bytes;
     char *trace = strobe_workshop_read("out", &bytes);
     assert_int_equal(most_frames((struct strobe_proto){(uint8_t *)trace, (uint8_t *)trace + bytes}),
-                     FRAMES * INLINES + 1);   /* and the one that says that it is cut */
+                     FRAMES * INLINES + 1); /* and the one that says that it is cut */
     free(trace);
 }
 

@@ -18,7 +18,12 @@
 
 #define MS UINT64_C(1000000)
 
-struct made { const char *file; uint32_t pid; const char *exe; uint64_t begin_ns; };
+struct made {
+    const char *file;
+    uint32_t pid;
+    const char *exe;
+    uint64_t begin_ns;
+};
 static const struct made first = {"set/main.strobe", 100, "/usr/bin/shell", 5000 * MS},
                          second = {"set/200.strobe", 200, "/usr/bin/tool one", 5002 * MS};
 
@@ -37,8 +42,12 @@ static void make_session(const struct made *m, enum strobe_session_state state)
     snprintf(h->command, sizeof h->command, "%s --do", m->exe);
     uint32_t thread = strobe_build_thread(&build, m->pid, "main");
     const uint64_t stack[] = {0x100, 0x200};
-    struct strobe_record r = {.duration = MS, .stack = strobe_build_stack(&build, stack, 2), .arg = 9,
-                              .thread = thread, .kind = STROBE_KIND_READ, .flags = STROBE_FLAG_SCOPE};
+    struct strobe_record r = {.duration = MS,
+                              .stack = strobe_build_stack(&build, stack, 2),
+                              .arg = 9,
+                              .thread = thread,
+                              .kind = STROBE_KIND_READ,
+                              .flags = STROBE_FLAG_SCOPE};
     strobe_build_record(&build, r, NULL);
     strobe_build_end(&build, 2 * MS);
     if (state == STROBE_SESSION_CREATED) {
@@ -73,7 +82,10 @@ static char *convert_both(enum strobe_format format, struct strobe_convert_stats
 /* ---- ids */
 
 enum { IDS_MAX = 64 };
-struct ids { uint64_t track[IDS_MAX], sequence[IDS_MAX], pid[IDS_MAX]; size_t tracks, sequences, pids; };
+struct ids {
+    uint64_t track[IDS_MAX], sequence[IDS_MAX], pid[IDS_MAX];
+    size_t tracks, sequences, pids;
+};
 
 static void add(uint64_t *list, size_t *count, uint64_t id)
 {

@@ -20,14 +20,17 @@ static char why[300];
 
 static void value(enum strobe_series what, uint64_t ticks, uint64_t value)
 {
-    strobe_build_record(&build, (struct strobe_record){.ticks = ticks, .arg = value, .kind = STROBE_KIND_COUNTER,
-                                                       .cpu_span_ns = (uint32_t)what}, NULL);
+    strobe_build_record(&build,
+                        (struct strobe_record){
+                            .ticks = ticks, .arg = value, .kind = STROBE_KIND_COUNTER, .cpu_span_ns = (uint32_t)what},
+                        NULL);
 }
 
 static void hitch(uint64_t begin, uint64_t end, enum strobe_hitch how)
 {
-    strobe_build_record(&build, (struct strobe_record){.ticks = begin, .duration = end - begin, .arg = how,
-                                                       .kind = STROBE_KIND_HITCH}, NULL);
+    strobe_build_record(
+        &build, (struct strobe_record){.ticks = begin, .duration = end - begin, .arg = how, .kind = STROBE_KIND_HITCH},
+        NULL);
 }
 
 static void sample(uint64_t ticks, uint64_t outer, uint64_t leaf)
@@ -51,17 +54,17 @@ static void make_session(void)
         value(STROBE_SERIES_THREADS, ms * MS, 2 + ms / 400);
     }
     hitch(50 * MS, 90 * MS, STROBE_HITCH_FRAME);
-    hitch(310 * MS, 410 * MS, STROBE_HITCH_FRAME);    /* told while it lasted */
+    hitch(310 * MS, 410 * MS, STROBE_HITCH_FRAME); /* told while it lasted */
     hitch(310 * MS, 590 * MS, STROBE_HITCH_HANG);
     hitch(700 * MS, 800 * MS, STROBE_HITCH_FRAME);
-    hitch(780 * MS, 840 * MS, STROBE_HITCH_FRAME);    /* can't be: the turn before had not ended */
+    hitch(780 * MS, 840 * MS, STROBE_HITCH_FRAME); /* can't be: the turn before had not ended */
     strobe_build_end(&build, 1000 * MS);
 }
 
 static void convert(const char *name, enum strobe_format format, uint64_t from_ms, uint64_t to_ms)
 {
-    struct strobe_convert_options options = {.format = format, .replace = 1, .from_ns = from_ms * MS,
-                                             .to_ns = to_ms * MS};
+    struct strobe_convert_options options = {
+        .format = format, .replace = 1, .from_ns = from_ms * MS, .to_ns = to_ms * MS};
     struct strobe_convert_stats stats;
     char out[200];
     snprintf(out, sizeof out, "%s", strobe_workshop_path(name));
@@ -114,8 +117,8 @@ static void on_end(void *ctx, const struct strobe_import_event *e)
     tell(ctx, e, "%s%u) ");
 }
 
-static const struct strobe_import_visitor visitor = {.slice_begin = on_begin, .slice_end = on_end,
-                                                     .counter = on_counter};
+static const struct strobe_import_visitor visitor = {
+    .slice_begin = on_begin, .slice_end = on_end, .counter = on_counter};
 
 static struct found read_trace(const char *name)
 {
@@ -146,7 +149,7 @@ static void a_window_has_the_values_within_and_cuts_hitches_at_its_edges(void **
     make_session();
     convert("part.pftrace", STROBE_FORMAT_PERFETTO, 200, 500);
     struct found f = read_trace("part.pftrace");
-    assert_int_equal(f.values, 9);   /* of 200, 300, 400 ms */
+    assert_int_equal(f.values, 9); /* of 200, 300, 400 ms */
     assert_string_equal(f.text, "hang[310,500) ");
 }
 
@@ -235,7 +238,7 @@ static void a_report_of_the_trace_tells_the_same(void **state)
     assert_int_equal(report->warning_count, 0);
     assert_int_equal(report->thread_count, 1);
     for (size_t i = 0; i < report->fact_count; i++)
-        assert_string_not_equal(report->facts[i].key, "thread");   /* a hitch's, not the recording's */
+        assert_string_not_equal(report->facts[i].key, "thread"); /* a hitch's, not the recording's */
     strobe_report_close(report);
 }
 

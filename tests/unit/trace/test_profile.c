@@ -8,9 +8,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 enum { A, B, C, WAIT, GAP };
 
@@ -18,8 +18,9 @@ static struct strobe_profile p;
 
 static void begin(uint32_t name, uint64_t time_ns, uint64_t cpu_ns)
 {
-    enum strobe_slice_class class = name == WAIT ? STROBE_SLICE_WAIT : name == GAP ? STROBE_SLICE_GAP
-                                                                                   : STROBE_SLICE_FUNCTION;
+    enum strobe_slice_class class = name == WAIT  ? STROBE_SLICE_WAIT
+                                    : name == GAP ? STROBE_SLICE_GAP
+                                                  : STROBE_SLICE_FUNCTION;
     strobe_profile_begin(&p, 0, name, class, time_ns, cpu_ns);
 }
 
@@ -156,7 +157,7 @@ static void what_does_not_match_is_counted_and_ended(void **state)
     strobe_profile_end(&p, 77, 5, 0);
     begin(A, 10, 0);
     begin(B, 20, 0);
-    end(15, 0);          /* earlier than its begin: held at it */
+    end(15, 0); /* earlier than its begin: held at it */
     begin(C, 30, 0);
     assert_int_equal(strobe_profile_finish(&p), STROBE_OK);
     assert_int_equal(p.unmatched, 4);
@@ -168,7 +169,9 @@ static void what_does_not_match_is_counted_and_ended(void **state)
 /* A random timeline of two threads by turns, reckoned instant by instant. */
 enum { TICKS = 600, NAMES = 6, DEEP = 12 };
 
-struct truth { uint64_t self[NAMES], total[NAMES], self_cpu[NAMES], total_cpu[NAMES]; };
+struct truth {
+    uint64_t self[NAMES], total[NAMES], self_cpu[NAMES], total_cpu[NAMES];
+};
 
 static void count_instant(struct truth *t, const uint32_t *stack, uint32_t depth, uint64_t cpu)
 {

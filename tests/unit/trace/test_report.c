@@ -10,11 +10,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 static const uint64_t MS = 1000000;
 enum { A = 0x1000, B = 0x2000, C = 0x3000 };
@@ -105,11 +105,20 @@ static void blocking_calls_are_listed_with_who_made_them(void **state)
     uint32_t t = strobe_build_thread(&build, 42, "waiter");
     uint32_t ab = stack(A, B);
     point(t, 0, ab);
-    struct strobe_record wait = {.ticks = 1 * MS, .duration = 2 * MS, .thread = t, .stack = ab, .arg = 0xabcd,
-                                 .kind = STROBE_KIND_MUTEX, .flags = STROBE_FLAG_SCOPE};
+    struct strobe_record wait = {.ticks = 1 * MS,
+                                 .duration = 2 * MS,
+                                 .thread = t,
+                                 .stack = ab,
+                                 .arg = 0xabcd,
+                                 .kind = STROBE_KIND_MUTEX,
+                                 .flags = STROBE_FLAG_SCOPE};
     strobe_build_record(&build, wait, NULL);
-    wait = (struct strobe_record){.ticks = 4 * MS, .duration = 1 * MS, .thread = t, .stack = ab,
-                                  .kind = STROBE_KIND_READ, .flags = STROBE_FLAG_SCOPE};
+    wait = (struct strobe_record){.ticks = 4 * MS,
+                                  .duration = 1 * MS,
+                                  .thread = t,
+                                  .stack = ab,
+                                  .kind = STROBE_KIND_READ,
+                                  .flags = STROBE_FLAG_SCOPE};
     strobe_build_record(&build, wait, NULL);
     strobe_build_end(&build, 6 * MS);
     struct strobe_report *r = of_session(10);
@@ -209,7 +218,7 @@ static void the_top_holds_the_first_of_every_ranking(void **state)
     strobe_build_end(&build, now);
     struct strobe_report *r = of_session(3);
     assert_int_equal(r->method_count_in_all, 41);
-    assert_int_equal(r->method_count, 4);     /* three leaves by self time; the root by inclusive time */
+    assert_int_equal(r->method_count, 4); /* three leaves by self time; the root by inclusive time */
     assert_int_equal(r->methods[0].self_ns, 40 * MS);
     assert_int_equal(r->methods[1].self_ns, 39 * MS);
     assert_int_equal(r->methods[2].self_ns, 38 * MS);
@@ -227,9 +236,18 @@ static void long_names_are_cut_to_a_terminal_and_nowhere_else(void **state)
     memset(long_name, 'n', sizeof long_name - 1);
     struct strobe_report_method m = {.name = long_name, .image = "/lib/libx.so", .self_ns = 5, .total_ns = 5};
     struct strobe_report_wait w = {.kind = "[read]", .thread = "t", .method = long_name, .arg = UINT64_MAX};
-    struct strobe_report r = {.source = "trace", .command = "", .exe = "", .methods = &m, .inclusive = &m,
-                              .method_count = 1, .method_count_in_all = 1, .waits = &w, .wait_count = 1,
-                              .wait_kinds = &w, .wait_kind_count = 1, .balanced = 1};
+    struct strobe_report r = {.source = "trace",
+                              .command = "",
+                              .exe = "",
+                              .methods = &m,
+                              .inclusive = &m,
+                              .method_count = 1,
+                              .method_count_in_all = 1,
+                              .waits = &w,
+                              .wait_count = 1,
+                              .wait_kinds = &w,
+                              .wait_kind_count = 1,
+                              .balanced = 1};
     char *whole = printed(&r, strobe_report_print);
     assert_non_null(strstr(whole, long_name));
     free(whole);
@@ -294,7 +312,9 @@ static void random_session(uint64_t *random)
             uint32_t depth = 1 + strobe_trial_below(random, 12);
             for (uint32_t d = 0; d < depth; d++)
                 addresses[d] = 0x1000 * (1 + strobe_trial_below(random, 4));
-            struct strobe_record r = {.ticks = now, .thread = t, .flags = STROBE_FLAG_CPU,
+            struct strobe_record r = {.ticks = now,
+                                      .thread = t,
+                                      .flags = STROBE_FLAG_CPU,
                                       .stack = strobe_build_stack(&build, addresses, depth)};
             if (strobe_trial_below(random, 3) == 0) {
                 r.kind = (uint8_t)(STROBE_KIND_MUTEX + strobe_trial_below(random, 10));
@@ -331,8 +351,8 @@ static struct strobe_report *of_part(int deflate, uint64_t from_ns, uint64_t to_
 {
     struct strobe_report *r = NULL;
     const struct strobe_report_options options = {.top = 0};
-    const struct strobe_convert_options how = {.format = STROBE_FORMAT_PERFETTO, .deflate = deflate, .replace = 1,
-                                               .from_ns = from_ns, .to_ns = to_ns};
+    const struct strobe_convert_options how = {
+        .format = STROBE_FORMAT_PERFETTO, .deflate = deflate, .replace = 1, .from_ns = from_ns, .to_ns = to_ns};
     const char *session = strobe_workshop_path("s.strobe"), *trace = strobe_workshop_path("s.perfetto-trace");
     if (strobe_convert(session, trace, &how, NULL, why, sizeof why) != STROBE_OK ||
         strobe_report_trace(trace, &options, &r, why, sizeof why) != STROBE_OK)

@@ -9,10 +9,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 static const uint64_t MS = 1000000;
 enum { MAIN = 0x100, A = 0x200, B = 0x300, C = 0x400, MALLOC = 0x500, NEW = 0x600 };
@@ -21,8 +21,11 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
 {
     static const char *const names[] = {"", "main", "a", "b", "c(int)", "malloc", "operator new(unsigned long)"};
     (void)ctx, (void)max;
-    *out = (struct strobe_symbol){.function = names[address >> 8], .image = "/bin/app", .file = "",
-                                  .function_id = (uint32_t)address, .function_address = address};
+    *out = (struct strobe_symbol){.function = names[address >> 8],
+                                  .image = "/bin/app",
+                                  .file = "",
+                                  .function_id = (uint32_t)address,
+                                  .function_address = address};
     return 1;
 }
 
@@ -46,8 +49,8 @@ static void sample(uint64_t ms, enum strobe_kind kind, uint64_t total, const uin
     while (path[depth])
         depth++;
     const struct strobe_metrics metrics = {.alloc_bytes = total, .alloc_count = total / 10};
-    const struct strobe_record r = {.ticks = ms * MS, .thread = thread, .kind = (uint8_t)kind,
-                                    .stack = strobe_build_stack(&build, path, depth)};
+    const struct strobe_record r = {
+        .ticks = ms * MS, .thread = thread, .kind = (uint8_t)kind, .stack = strobe_build_stack(&build, path, depth)};
     strobe_build_record(&build, r, total ? &metrics : NULL);
 }
 
@@ -61,9 +64,9 @@ static void add(uint64_t from_ms, uint64_t to_ms)
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){resolve, NULL}, &tree),
                      STROBE_OK);
     sum = (struct strobe_allocation_sum){0};
-    assert_int_equal(strobe_allocations_add(&sum, reader, &reader->threads[0], tree, from_ms * MS,
-                                            to_ms ? to_ms * MS : UINT64_MAX),
-                     STROBE_OK);
+    assert_int_equal(
+        strobe_allocations_add(&sum, reader, &reader->threads[0], tree, from_ms * MS, to_ms ? to_ms * MS : UINT64_MAX),
+        STROBE_OK);
 }
 
 static void end(void)
@@ -181,8 +184,8 @@ static void in(uint64_t address, uint64_t ms)
     const uint32_t *names;
     uint32_t first;
     assert_int_equal(strobe_function_tree_at(tree, address, &names, &first), 1);
-    strobe_breakdown_begin(&breakdown, &(struct strobe_slice){.name = names[0], .begin = {.time_ns = ms * MS,
-                                                                                          .cpu_ns = ms * MS / 2}});
+    strobe_breakdown_begin(
+        &breakdown, &(struct strobe_slice){.name = names[0], .begin = {.time_ns = ms * MS, .cpu_ns = ms * MS / 2}});
 }
 
 static void out(uint64_t ms)
@@ -219,7 +222,7 @@ static void callers_and_callees_have_the_cpu_time_that_belongs_to_them(void **st
     strobe_breakdown_open(&breakdown, tree, "a");
     share(1, (uint64_t[]){MAIN, A, 0});
     share(2, (uint64_t[]){MAIN, A, B, 0});
-    share(4, (uint64_t[]){MAIN, A, B, A, B, 0});   /* of the outermost alone */
+    share(4, (uint64_t[]){MAIN, A, B, A, B, 0}); /* of the outermost alone */
     share(8, (uint64_t[]){MAIN, B, A, 0});
     share(16, (uint64_t[]){A, 0});
     share(32, (uint64_t[]){MAIN, B, 0});
@@ -240,17 +243,17 @@ static void callers_and_callees_have_the_time_of_outermost_calls(void **state)
     add(0, 0);
     strobe_breakdown_open(&breakdown, tree, "a");
     in(MAIN, 0);
-    in(A, 1);            /* 1 .. 9 from main */
+    in(A, 1); /* 1 .. 9 from main */
     in(B, 2), out(4);
-    in(A, 5);            /* itself: no caller, no callee */
+    in(A, 5); /* itself: no caller, no callee */
     in(B, 6), out(7);
     out(8);
     out(9);
     in(B, 10);
-    in(A, 11), out(13);  /* 2 ms from b */
+    in(A, 11), out(13); /* 2 ms from b */
     out(14);
     out(15);
-    in(A, 20), out(21);  /* outermost */
+    in(A, 20), out(21); /* outermost */
     struct strobe_relation from_main = relation(breakdown.callers, breakdown.caller_room, MAIN, 1);
     struct strobe_relation from_b = relation(breakdown.callers, breakdown.caller_room, B, 1);
     struct strobe_relation to_b = relation(breakdown.callees, breakdown.callee_room, B, 0);

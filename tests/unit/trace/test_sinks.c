@@ -9,11 +9,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#include <cmocka.h>
 
 static const uint64_t MS = 1000000;
 
@@ -32,8 +32,14 @@ static void make_session(void)
     const uint64_t ab[] = {0x100, 0x200}, ac[] = {0x110, 0x300};
     struct strobe_record r = {.stack = strobe_build_stack(&build, ab, 2), .thread = thread, .flags = STROBE_FLAG_CPU};
     strobe_build_record(&build, r, NULL);
-    r = (struct strobe_record){.ticks = 1 * MS, .duration = MS, .stack = strobe_build_stack(&build, ac, 2), .arg = 9,
-                               .thread = thread, .kind = STROBE_KIND_READ, .cpu_ns = 600000, .cpu_span_ns = 100000,
+    r = (struct strobe_record){.ticks = 1 * MS,
+                               .duration = MS,
+                               .stack = strobe_build_stack(&build, ac, 2),
+                               .arg = 9,
+                               .thread = thread,
+                               .kind = STROBE_KIND_READ,
+                               .cpu_ns = 600000,
+                               .cpu_span_ns = 100000,
                                .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU};
     struct strobe_metrics m = {.alloc_count = 2, .alloc_bytes = 64, .alloc_count_span = 1, .alloc_bytes_span = 24};
     strobe_build_record(&build, r, &m);
@@ -53,10 +59,10 @@ static char *convert(enum strobe_format format, int deflate, size_t *bytes)
     assert_int_equal(strobe_reader_open(strobe_workshop_path("session"), &reader, NULL, 0), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, strobe_tape_resolver(), &tree), STROBE_OK);
     assert_int_equal(strobe_outfile_open(&out, strobe_workshop_path("out"), 1), STROBE_OK);
-    struct strobe_sink *sink = format == STROBE_FORMAT_PERFETTO   ? strobe_sink_perfetto(&out, deflate, &wrote)
-                               : format == STROBE_FORMAT_CHROME   ? strobe_sink_chrome(&out)
-                               : format == STROBE_FORMAT_FOLDED   ? strobe_sink_folded(&out)
-                                                                  : strobe_sink_speedscope(&out);
+    struct strobe_sink *sink = format == STROBE_FORMAT_PERFETTO ? strobe_sink_perfetto(&out, deflate, &wrote)
+                               : format == STROBE_FORMAT_CHROME ? strobe_sink_chrome(&out)
+                               : format == STROBE_FORMAT_FOLDED ? strobe_sink_folded(&out)
+                                                                : strobe_sink_speedscope(&out);
     assert_non_null(sink);
     assert_int_equal(strobe_timeline_build(reader, tree, &options, sink, NULL), STROBE_OK);
     assert_int_equal(strobe_outfile_finish(&out, 0), STROBE_OK);
@@ -105,8 +111,12 @@ static void weights_are_rounded_and_each_threads_own(void **state)
     for (uint32_t t = 0; t < 2; t++) {
         uint32_t thread = strobe_build_thread(&build, t + 1, t ? "two" : "one");
         for (uint64_t i = 0; i < 3; i++)
-            strobe_build_record(&build, (struct strobe_record){.ticks = i * 1000600, .thread = thread,
-                                .stack = strobe_build_stack(&build, i == 1 ? inner : outer, i == 1 ? 2 : 1)}, NULL);
+            strobe_build_record(
+                &build,
+                (struct strobe_record){.ticks = i * 1000600,
+                                       .thread = thread,
+                                       .stack = strobe_build_stack(&build, i == 1 ? inner : outer, i == 1 ? 2 : 1)},
+                NULL);
     }
     strobe_build_end(&build, 3 * 1000600);
     struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED, .replace = 1};
@@ -124,6 +134,7 @@ static void weights_are_rounded_and_each_threads_own(void **state)
 static void chrome_events_pair_up_by_name(void **state)
 {
     (void)state;
+    /* clang-format off */
     char wanted[] = "{'displayTimeUnit':'ns','traceEvents':[\n"
                     "{'ph':'M','pid':4242,'tid':4242,'name':'process_name','args':{'name':'/usr/bin/built'}},\n"
                     EVENT("M") "'thread_name','args':{'name':'main; \\'one\\''}},\n"
@@ -137,6 +148,7 @@ static void chrome_events_pair_up_by_name(void **state)
                     EVENT("E") "'f3','ts':1002000.000,'tts':600.000,'args':{'alloc bytes':24,'allocs':1}},\n"
                     EVENT("E") "'f1','ts':1002000.000,'tts':600.000,'args':{'samples':2,'alloc bytes':24,'allocs':1}}"
                     "\n]}\n";
+    /* clang-format on */
     for (char *quote = wanted; (quote = strchr(quote, '\'')); quote++)
         *quote = '"';
     assert_text(STROBE_FORMAT_CHROME, wanted);
@@ -153,7 +165,7 @@ static void speedscope_profiles_open_and_close_frames(void **state)
     snprintf(at[3], sizeof at[3], "{\"type\":\"C\",\"frame\":%u,\"at\":1000000}", STROBE_NAME_FUNCTIONS + 1);
     for (unsigned i = 0; i < 4; i++)
         assert_non_null(strstr(found, at[i]));
-    assert_non_null(strstr(found, "{\"name\":\"f3\"}]"));   /* the last of the frames */
+    assert_non_null(strstr(found, "{\"name\":\"f3\"}]")); /* the last of the frames */
     assert_non_null(strstr(found, "\"startValue\":0,\"endValue\":2000000"));
     assert_non_null(strstr(found, "\"name\":\"main; \\\"one\\\" (70000)\""));
     free(found);
@@ -161,7 +173,9 @@ static void speedscope_profiles_open_and_close_frames(void **state)
 
 /* ---- Perfetto: a reader of its own for the wire format */
 
-struct cursor { const uint8_t *p, *end; };
+struct cursor {
+    const uint8_t *p, *end;
+};
 
 /* The next field: its number; its bytes, or its value when it is a varint. 0 at the end. */
 static unsigned next(struct cursor *c, struct cursor *bytes, uint64_t *value)
@@ -182,9 +196,11 @@ static unsigned next(struct cursor *c, struct cursor *bytes, uint64_t *value)
     return (unsigned)(tag >> 3);
 }
 
-static bool sequences_begin;   /* the next packet is the first of its trace */
+static bool sequences_begin; /* the next packet is the first of its trace */
 
-struct seen { uint64_t packets, begins, ends, instants, values, cpu, samples, names, descriptors, time; };
+struct seen {
+    uint64_t packets, begins, ends, instants, values, cpu, samples, names, descriptors, time;
+};
 
 static void look_at_event(struct cursor event, struct seen *s)
 {
@@ -290,7 +306,7 @@ static void what_a_session_does_not_collect_is_on_no_track(void **state)
     struct seen s = look_at_trace(trace, bytes);
     assert_int_equal(s.begins, 4);
     assert_int_equal(s.values, 0);
-    assert_int_equal(s.descriptors, 1 + 1);   /* a process and a thread, no counter */
+    assert_int_equal(s.descriptors, 1 + 1); /* a process and a thread, no counter */
     free(trace);
 }
 

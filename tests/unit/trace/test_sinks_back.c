@@ -1,13 +1,13 @@
 /* What sinks write, read back: a Perfetto trace says what its writer was told, event by event, as the importer reads
  * it; arrows have two ends that find each other; names survive whatever is in them. The session has two threads that
  * wait for one another, all counters, merged and cut samples. */
+#include "engine/trace/build/timeline.h"
 #include "engine/trace/export/convert.h"
-#include "engine/trace/import/perfetto/import_perfetto.h"
 #include "engine/trace/export/packets.h"
-#include "engine/trace/import/perfetto/proto_read.h"
 #include "engine/trace/export/sink_perfetto.h"
 #include "engine/trace/export/sinks.h"
-#include "engine/trace/build/timeline.h"
+#include "engine/trace/import/perfetto/import_perfetto.h"
+#include "engine/trace/import/perfetto/proto_read.h"
 #include "tests/unit/support/session_builder.h"
 #include "tests/unit/support/workshop.h"
 
@@ -15,10 +15,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 enum { MAIN_TID = 70000, WORKER_TID = 200000, LOCK = 0x7f0010, COUNTERS = 3 };
 static const uint64_t US = 1000, MS = 1000000;
@@ -38,24 +38,47 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
 static void point(struct strobe_build *b, uint32_t thread, uint64_t ticks, uint32_t stack, uint64_t cpu_ns,
                   unsigned flags)
 {
-    strobe_build_record(b, (struct strobe_record){.ticks = ticks, .stack = stack, .thread = thread, .cpu_ns = cpu_ns,
-                                                  .flags = (uint16_t)(STROBE_FLAG_CPU | flags)}, NULL);
+    strobe_build_record(b,
+                        (struct strobe_record){.ticks = ticks,
+                                               .stack = stack,
+                                               .thread = thread,
+                                               .cpu_ns = cpu_ns,
+                                               .flags = (uint16_t)(STROBE_FLAG_CPU | flags)},
+                        NULL);
 }
 
 /* A wait with counters, and who ended it: a thread, or nobody. */
 static void wait_for(struct strobe_build *b, uint32_t thread, uint64_t from, uint64_t to, uint32_t stack,
                      uint64_t release, uint32_t waker)
 {
-    const struct strobe_metrics m = {.alloc_count = 20, .alloc_bytes = 5000, .minor_faults = 7, .major_faults = 2,
-                                     .voluntary_switches = 110, .involuntary_switches = 5, .alloc_bytes_span = 100,
-                                     .alloc_count_span = 2, .minor_faults_span = 3, .voluntary_switches_span = 10};
-    strobe_build_record(b, (struct strobe_record){.ticks = from, .duration = to - from, .stack = stack, .arg = LOCK,
-                                                  .thread = thread, .kind = STROBE_KIND_COND,
-                                                  .cpu_ns = from / 2 + 10 * US, .cpu_span_ns = 10000,
-                                                  .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU |
-                                                           STROBE_FLAG_BEGIN_CPU}, &m);
-    strobe_build_record(b, (struct strobe_record){.ticks = release, .duration = to - release, .arg = LOCK,
-                                                  .thread = thread, .kind = STROBE_KIND_WAKE, .cpu_span_ns = waker},
+    const struct strobe_metrics m = {.alloc_count = 20,
+                                     .alloc_bytes = 5000,
+                                     .minor_faults = 7,
+                                     .major_faults = 2,
+                                     .voluntary_switches = 110,
+                                     .involuntary_switches = 5,
+                                     .alloc_bytes_span = 100,
+                                     .alloc_count_span = 2,
+                                     .minor_faults_span = 3,
+                                     .voluntary_switches_span = 10};
+    strobe_build_record(b,
+                        (struct strobe_record){.ticks = from,
+                                               .duration = to - from,
+                                               .stack = stack,
+                                               .arg = LOCK,
+                                               .thread = thread,
+                                               .kind = STROBE_KIND_COND,
+                                               .cpu_ns = from / 2 + 10 * US,
+                                               .cpu_span_ns = 10000,
+                                               .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU},
+                        &m);
+    strobe_build_record(b,
+                        (struct strobe_record){.ticks = release,
+                                               .duration = to - release,
+                                               .arg = LOCK,
+                                               .thread = thread,
+                                               .kind = STROBE_KIND_WAKE,
+                                               .cpu_span_ns = waker},
                         NULL);
 }
 
@@ -70,9 +93,9 @@ static void make_session(void)
     uint32_t a = strobe_build_stack(&b, one, 2), c = strobe_build_stack(&b, other, 2);
     uint32_t d = strobe_build_stack(&b, alone, 1);
     point(&b, first, 0, a, 0, 0);
-    strobe_build_record(&b, (struct strobe_record){.ticks = 1 * MS, .duration = 2 * MS, .count = 2, .stack = c,
-                                                   .thread = first}, NULL);
-    point(&b, first, 2 * MS, a, 1 * MS, 0);   /* between two merged ones */
+    strobe_build_record(
+        &b, (struct strobe_record){.ticks = 1 * MS, .duration = 2 * MS, .count = 2, .stack = c, .thread = first}, NULL);
+    point(&b, first, 2 * MS, a, 1 * MS, 0); /* between two merged ones */
     wait_for(&b, first, 4 * MS, 9 * MS, c, 6 * MS, second + 1);
     point(&b, first, 10 * MS, a, 3 * MS, STROBE_FLAG_CUT);
     point(&b, first, 11 * MS, a, 3 * MS, 0);
@@ -87,9 +110,9 @@ static void make_session(void)
 static struct story {
     char text[1 << 16];
     size_t length;
-    uint32_t tid[8];                   /* by number of the import */
+    uint32_t tid[8]; /* by number of the import */
     uint64_t counter[8][COUNTERS];
-    uint64_t flow[2][64];              /* ids, as told: at the waker, at the waiter */
+    uint64_t flow[2][64]; /* ids, as told: at the waker, at the waiter */
     size_t flows[2];
 } told, found;
 
@@ -157,13 +180,13 @@ static void keep_begin(struct strobe_sink *sink, const struct strobe_slice *s)
     (void)sink;
     sums_of(&s->begin, sum);
     say_event(&told, keeper.tid, "begin", s->begin.time_ns, strobe_function_tree_name(keeper.tree, s->name)->text,
-              class[s->class], s->begin.cpu_ns, sum);
+              class[s->class], s -> begin.cpu_ns, sum);
 }
 
 static void keep_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
-    static const char *const grown[] = {"alloc bytes", "allocs", "minor faults", "major faults", "switches",
-                                        "preemptions"};
+    static const char *const grown[] = {"alloc bytes",  "allocs",   "minor faults",
+                                        "major faults", "switches", "preemptions"};
     uint64_t sum[COUNTERS];
     (void)sink;
     sums_of(now, sum);
@@ -240,7 +263,7 @@ static void read_end(void *ctx, const struct strobe_import_event *e)
 static void read_instant(void *ctx, const struct strobe_import_event *e)
 {
     (void)ctx;
-    if (e->thread != STROBE_IMPORT_NO_THREAD)   /* what it tells of the session is told in another test */
+    if (e->thread != STROBE_IMPORT_NO_THREAD) /* what it tells of the session is told in another test */
         say_instant(&found, found.tid[e->thread], e->time_ns, e->name);
 }
 
@@ -281,8 +304,12 @@ static int tell(void **state)
     make_session();
     memset(&told, 0, sizeof told);
     memset(&found, 0, sizeof found);
-    keeper.sink = (struct strobe_sink){.start = keep_start, .thread_begin = keep_thread, .slice_begin = keep_begin,
-                                       .slice_end = keep_end, .wake = keep_wake, .samples = keep_samples,
+    keeper.sink = (struct strobe_sink){.start = keep_start,
+                                       .thread_begin = keep_thread,
+                                       .slice_begin = keep_begin,
+                                       .slice_end = keep_end,
+                                       .wake = keep_wake,
+                                       .samples = keep_samples,
                                        .finish = keep_finish};
     build(&keeper.sink, "session", resolve);
     return 0;
@@ -302,9 +329,13 @@ static char *written(enum strobe_format format, size_t *bytes)
 static void a_perfetto_trace_says_what_its_writer_was_told(void **state)
 {
     (void)state;
-    const struct strobe_import_visitor visitor = {.thread = read_thread, .slice_begin = read_begin,
-                                                  .slice_end = read_end, .instant = read_instant,
-                                                  .counter = read_counter, .note = read_note, .sample = read_sample};
+    const struct strobe_import_visitor visitor = {.thread = read_thread,
+                                                  .slice_begin = read_begin,
+                                                  .slice_end = read_end,
+                                                  .instant = read_instant,
+                                                  .counter = read_counter,
+                                                  .note = read_note,
+                                                  .sample = read_sample};
     struct strobe_import_stats stats;
     char why[200];
     size_t bytes;
@@ -366,7 +397,7 @@ static void no_incremental_clock_goes_back(void **state)
         while (strobe_proto_next(&f.bytes, &g) == STROBE_PROTO_FIELD)
             *(g.number == PACKET_TIMESTAMP ? &later : g.number == PACKET_CLOCK_ID ? &clock : &g.value) = g.value;
         if (clock == CLOCK_DELTA) {
-            assert_in_range(later, 0, 15 * MS);   /* as long as the session is */
+            assert_in_range(later, 0, 15 * MS); /* as long as the session is */
             told_on_it += later > 0;
         }
     }

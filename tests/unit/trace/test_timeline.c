@@ -22,8 +22,8 @@ static void a_return_address_that_moves_within_a_function_splits_nothing_S60(voi
     begin();
     const uint64_t at[][3] = {{0x6110, 0x6210, 0x6310}, {0x6120, 0x6230, 0x6310}, {0x6130, 0x6230, 0x637f}};
     for (unsigned i = 0; i < 3; i++)
-        write_record((struct strobe_record){.ticks = i * MS, .thread = thread,
-                                            .stack = strobe_build_stack(&build, at[i], 3)});
+        write_record(
+            (struct strobe_record){.ticks = i * MS, .thread = thread, .stack = strobe_build_stack(&build, at[i], 3)});
     end(3 * MS);
     expect("a[0,3000) .b[0,3000) ..c[0,3000)");
 }
@@ -32,11 +32,12 @@ static void an_inlined_function_is_a_slice_in_the_one_it_was_inlined_into(void *
 {
     (void)state;
     begin();
-    const uint64_t at[][2] = {{'a' << 8, 'b' << 8}, {'a' << 8 | STROBE_TAPE_INLINED | 'i', 'b' << 8},
+    const uint64_t at[][2] = {{'a' << 8, 'b' << 8},
+                              {'a' << 8 | STROBE_TAPE_INLINED | 'i', 'b' << 8},
                               {'a' << 8 | STROBE_TAPE_INLINED | 'j', 'b' << 8}};
     for (unsigned i = 0; i < 3; i++)
-        write_record((struct strobe_record){.ticks = i * MS, .thread = thread,
-                                            .stack = strobe_build_stack(&build, at[i], 2)});
+        write_record(
+            (struct strobe_record){.ticks = i * MS, .thread = thread, .stack = strobe_build_stack(&build, at[i], 2)});
     end(3 * MS);
     expect("a[0,3000) .b[0,1000) .i[1000,2000) ..b[1000,2000) .j[2000,3000) ..b[2000,3000)");
 }
@@ -93,8 +94,12 @@ static void a_short_call_that_was_asked_about_stands_for_the_time_around_it(void
     (void)state;
     begin();
     sample(0, "ab");
-    write_record((struct strobe_record){.ticks = 1 * MS, .duration = 10000, .stack = stack("ac"), .thread = thread,
-                                        .kind = STROBE_KIND_READ, .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_ASKED});
+    write_record((struct strobe_record){.ticks = 1 * MS,
+                                        .duration = 10000,
+                                        .stack = stack("ac"),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_READ,
+                                        .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_ASKED});
     async(2 * MS, "ad");
     end(3 * MS);
     expect("a[0,3000) .b[0,1) .c[1,2000) ..[read][1,1000) ..[read][1000,1010) ..[read][1010,2000) .d[2000,3000)");
@@ -105,8 +110,12 @@ static void a_call_that_the_thread_waited_in_is_left_when_it_ends_asked_about_or
     (void)state;
     begin();
     sample(0, "ab");
-    write_record((struct strobe_record){.ticks = 1 * MS, .duration = MS / 2, .stack = stack("ac"), .thread = thread,
-                                        .kind = STROBE_KIND_READ, .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_ASKED});
+    write_record((struct strobe_record){.ticks = 1 * MS,
+                                        .duration = MS / 2,
+                                        .stack = stack("ac"),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_READ,
+                                        .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_ASKED});
     async(2 * MS, "ad");
     end(3 * MS);
     expect("a[0,3000) .b[0,1) .c[1,1501) ..[read][1000,1500) .d[1501,3000)");
@@ -120,7 +129,7 @@ static void between_two_hooks_a_thread_is_where_the_sampler_saw_it_last_S6(void 
     sample(1 * MS, "ab");
     sample(2 * MS, "ab");
     sample(3 * MS, "xyc");
-    sample(4 * MS, "xyd");   /* the sampler did not see it under x: what both have in common goes on, and no more */
+    sample(4 * MS, "xyd"); /* the sampler did not see it under x: what both have in common goes on, and no more */
     end(5 * MS);
     expect("a[0,3000) .e[0,1000) .b[1000,1001) .e[1001,2000) .b[2000,2001) .e[2001,3000) "
            "x[3000,5000) .y[3000,5000) ..c[3000,3001) ..d[4000,5000)");
@@ -130,10 +139,15 @@ static void a_message_begins_where_the_poll_before_it_ended(void **state)
 {
     (void)state;
     begin();
-    write_record((struct strobe_record){.ticks = 0, .duration = MS, .stack = stack("l"), .thread = thread,
-                                        .message = 1, .kind = STROBE_KIND_POLL, .flags = STROBE_FLAG_SCOPE});
-    write_record((struct strobe_record){.ticks = 2 * MS, .stack = stack("lhb"), .thread = thread, .message = 2,
-                                        .kind = STROBE_KIND_ASYNC});
+    write_record((struct strobe_record){.ticks = 0,
+                                        .duration = MS,
+                                        .stack = stack("l"),
+                                        .thread = thread,
+                                        .message = 1,
+                                        .kind = STROBE_KIND_POLL,
+                                        .flags = STROBE_FLAG_SCOPE});
+    write_record((struct strobe_record){
+        .ticks = 2 * MS, .stack = stack("lhb"), .thread = thread, .message = 2, .kind = STROBE_KIND_ASYNC});
     end(3 * MS);
     expect("l[0,3000) .[poll][0,1000) .h[1001,3000) ..b[1001,3000)");
 }
@@ -144,8 +158,8 @@ static void a_hook_sample_before_another_holds_and_nothing_reaches_over_a_gap_or
     begin();
     sample(0, "ab");
     sample(1 * MS, "ac");
-    write_record((struct strobe_record){.ticks = 2 * MS, .stack = stack("ad"), .thread = thread, .message = 1,
-                                        .kind = STROBE_KIND_ASYNC});
+    write_record((struct strobe_record){
+        .ticks = 2 * MS, .stack = stack("ad"), .thread = thread, .message = 1, .kind = STROBE_KIND_ASYNC});
     sample(3 * MS, "ae");
     async(53 * MS, "af");
     end(54 * MS);
@@ -159,8 +173,8 @@ static void functions_of_one_name_stay_two_S59(void **state)
     begin();
     const uint64_t one[] = {'a' << 8, 'b' << 8}, other[] = {'a' << 8, (STROBE_TAPE_NAMES + 'b') << 8};
     write_record((struct strobe_record){.thread = thread, .stack = strobe_build_stack(&build, one, 2)});
-    write_record((struct strobe_record){.ticks = 1 * MS, .thread = thread,
-                                        .stack = strobe_build_stack(&build, other, 2)});
+    write_record(
+        (struct strobe_record){.ticks = 1 * MS, .thread = thread, .stack = strobe_build_stack(&build, other, 2)});
     end(2 * MS);
     expect("a[0,2000) .b[0,1000) .b[1000,2000)");
 }
@@ -180,14 +194,18 @@ static void two_messages_share_no_slice_S50(void **state)
 
 static void of_message(uint64_t ticks, const char *functions, uint32_t message)
 {
-    write_record((struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread,
-                                        .message = message});
+    write_record(
+        (struct strobe_record){.ticks = ticks, .stack = stack(functions), .thread = thread, .message = message});
 }
 
 static void poll_of_message(uint64_t from, uint64_t to, const char *functions, uint32_t message)
 {
-    write_record((struct strobe_record){.ticks = from, .duration = to - from, .stack = stack(functions),
-                                        .thread = thread, .message = message, .kind = STROBE_KIND_POLL,
+    write_record((struct strobe_record){.ticks = from,
+                                        .duration = to - from,
+                                        .stack = stack(functions),
+                                        .thread = thread,
+                                        .message = message,
+                                        .kind = STROBE_KIND_POLL,
                                         .flags = STROBE_FLAG_SCOPE});
 }
 
@@ -200,7 +218,7 @@ static void the_loop_goes_on_from_message_to_message_and_what_they_run_does_not_
     poll_of_message(1 * MS, 2 * MS, "mlp", 1);
     of_message(2 * MS, "mldh", 2);
     of_message(3 * MS, "mldh", 2);
-    of_message(4 * MS, "mldh", 3);       /* its poll did not wait */
+    of_message(4 * MS, "mldh", 3); /* its poll did not wait */
     end(5 * MS);
     assert_int_equal(tape.stats.message_splits, 2);
     expect("m[0,5000) .l[0,5000) ..d[0,1000) ...h[0,1000) ..p[1000,2000) ...[poll][1000,2000) "
@@ -225,7 +243,7 @@ static void a_poll_within_a_message_is_not_taken_for_the_loop_S50(void **state)
     (void)state;
     begin();
     of_message(0, "mldh", 1);
-    poll_of_message(1 * MS, 2 * MS, "mldh", 1);   /* waits for a socket of its own */
+    poll_of_message(1 * MS, 2 * MS, "mldh", 1); /* waits for a socket of its own */
     of_message(2 * MS, "mldh", 1);
     of_message(3 * MS, "mldh", 2);
     end(4 * MS);
@@ -249,15 +267,24 @@ static void a_message_that_runs_under_another_caller_shares_the_common_part_of_t
 
 static void woken_by(uint32_t waiter, uint64_t release, uint64_t wait_end, uint64_t what, uint32_t waker)
 {
-    write_record((struct strobe_record){.ticks = release, .duration = wait_end - release, .arg = what,
-                                        .thread = waiter, .kind = STROBE_KIND_WAKE, .stack = stack("pq"),
+    write_record((struct strobe_record){.ticks = release,
+                                        .duration = wait_end - release,
+                                        .arg = what,
+                                        .thread = waiter,
+                                        .kind = STROBE_KIND_WAKE,
+                                        .stack = stack("pq"),
                                         .cpu_span_ns = waker});
 }
 
 static void wait_for(uint32_t waiter, uint64_t from, uint64_t to, const char *functions, uint64_t what)
 {
-    write_record((struct strobe_record){.ticks = from, .duration = to - from, .stack = stack(functions), .arg = what,
-                                        .thread = waiter, .kind = STROBE_KIND_MUTEX, .flags = STROBE_FLAG_SCOPE});
+    write_record((struct strobe_record){.ticks = from,
+                                        .duration = to - from,
+                                        .stack = stack(functions),
+                                        .arg = what,
+                                        .thread = waiter,
+                                        .kind = STROBE_KIND_MUTEX,
+                                        .flags = STROBE_FLAG_SCOPE});
 }
 
 static void who_ended_a_wait_is_told_at_both_ends_and_once_each(void **state)
@@ -273,7 +300,7 @@ static void who_ended_a_wait_is_told_at_both_ends_and_once_each(void **state)
     end(10 * MS);
     assert_int_equal(tape.wake_count, 2);
     assert_int_equal(tape.stats.wakes, 1);
-    assert_int_equal(tape.stats.samples, 12);              /* the wake is none */
+    assert_int_equal(tape.stats.samples, 12); /* the wake is none */
     const struct strobe_tape_wake *waiter = &tape.wakes[0], *waker = &tape.wakes[1];
     assert_int_equal(waiter->id, waker->id);
     assert_true(!waiter->at_waker && waker->at_waker);
@@ -293,7 +320,7 @@ static void a_release_between_two_samples_is_told_in_the_order_of_time(void **st
     uint32_t worker = strobe_build_thread(&build, 4243, "worker");
     write_record((struct strobe_record){.ticks = 0, .stack = stack("pq"), .thread = worker});
     write_record((struct strobe_record){.ticks = 50 * MS, .stack = stack("xy"), .thread = worker});
-    for (uint64_t i = 1; i < 100; i++) {                   /* in a gap, in slices, after the last sample */
+    for (uint64_t i = 1; i < 100; i++) { /* in a gap, in slices, after the last sample */
         wait_for(thread, i * MS, i * MS + 900 * US, "ab", i);
         woken_by(thread, i * MS + 500 * US, i * MS + 900 * US, i, worker + 1);
     }
@@ -341,8 +368,8 @@ static void a_wake_whose_wait_was_overwritten_or_whose_waker_is_no_thread_is_lef
     begin();
     uint32_t worker = strobe_build_thread(&build, 4243, "worker");
     wait_for(thread, 1 * MS, 9 * MS, "a", 1);
-    woken_by(thread, 5 * MS, 9 * MS, 2, worker + 1);       /* of another wait */
-    woken_by(thread, 0, 9 * MS, 1, worker + 1);            /* from before it */
+    woken_by(thread, 5 * MS, 9 * MS, 2, worker + 1); /* of another wait */
+    woken_by(thread, 0, 9 * MS, 1, worker + 1);      /* from before it */
     woken_by(thread, 5 * MS, 9 * MS, 1, 77);
     end(10 * MS);
     assert_int_equal(tape.wake_count, 0);
@@ -389,8 +416,12 @@ static void a_thread_off_its_processor_stood_where_the_sampler_meets_it_next(voi
     (void)state;
     begin();
     sample_cpu(0, "ab", 1 * MS);
-    write_record((struct strobe_record){.ticks = 300 * MS, .stack = stack("acd"), .thread = thread, .cpu_ns = 2 * MS,
-                                        .kind = STROBE_KIND_ASYNC, .flags = STROBE_FLAG_CPU});
+    write_record((struct strobe_record){.ticks = 300 * MS,
+                                        .stack = stack("acd"),
+                                        .thread = thread,
+                                        .cpu_ns = 2 * MS,
+                                        .kind = STROBE_KIND_ASYNC,
+                                        .flags = STROBE_FLAG_CPU});
     end(301 * MS);
     assert_int_equal(tape.stats.offs, 1);
     expect("a[0,301000) .b[0,1000) .c[1000,301000) ..d[1000,301000) ...[off cpu][1000,300000)");
@@ -622,10 +653,10 @@ static void a_sample_in_a_wait_lies_in_it_even_with_the_callers_own_stack(void *
 {
     (void)state;
     begin();
-    write_record((struct strobe_record){.ticks = 3 * MS, .stack = stack("ab"), .thread = thread,
-                                        .kind = STROBE_KIND_ASYNC});
-    write_record((struct strobe_record){.ticks = 5 * MS, .stack = stack("qr"), .thread = thread, .message = 7,
-                                        .kind = STROBE_KIND_ASYNC});
+    write_record(
+        (struct strobe_record){.ticks = 3 * MS, .stack = stack("ab"), .thread = thread, .kind = STROBE_KIND_ASYNC});
+    write_record((struct strobe_record){
+        .ticks = 5 * MS, .stack = stack("qr"), .thread = thread, .message = 7, .kind = STROBE_KIND_ASYNC});
     call(1 * MS, 8 * MS, "ab", STROBE_KIND_POLL);
     end(9 * MS);
     expect("a[1000,9000) .b[1000,9000) ..[poll][1000,8000) ...q[5000,8000) ....r[5000,8000)");
@@ -658,8 +689,8 @@ static void a_call_under_way_at_the_end_is_shown_as_far_as_the_session_goes(void
     (void)state;
     begin();
     sample(0, "ab");
-    write_record((struct strobe_record){.ticks = 300 * MS, .stack = stack("ac"), .thread = thread,
-                                        .kind = STROBE_KIND_ASYNC});
+    write_record(
+        (struct strobe_record){.ticks = 300 * MS, .stack = stack("ac"), .thread = thread, .kind = STROBE_KIND_ASYNC});
     uint32_t mute = strobe_build_thread(&build, 4243, "mute");
     for (uint32_t t = thread; t <= mute; t++) {
         strobe_store_relaxed(&build.session.threads[t].scope_begin_ticks, STROBE_BUILD_BEGIN_NS + 1 * MS);
@@ -680,8 +711,8 @@ static void a_cut_stack_hangs_under_a_placeholder(void **state)
     begin();
     const unsigned flags[] = {0, STROBE_FLAG_CUT, STROBE_FLAG_DOUBTFUL, STROBE_FLAG_TABLE_FULL};
     for (unsigned i = 0; i < 4; i++)
-        write_record((struct strobe_record){.ticks = i * MS, .stack = stack("ab"), .thread = thread,
-                                            .flags = (uint8_t)flags[i]});
+        write_record((struct strobe_record){
+            .ticks = i * MS, .stack = stack("ab"), .thread = thread, .flags = (uint8_t)flags[i]});
     write_record((struct strobe_record){.ticks = 4 * MS, .thread = thread});
     end(5 * MS);
     expect("a[0,1000) .b[0,1000) [stack cut][1000,2000) .a[1000,2000) ..b[1000,2000) [stack lost][2000,3000) "

@@ -22,10 +22,17 @@ static void a_waits_switches_are_its_own_S54(void **state)
     (void)state;
     begin();
     sample(0, "a");
-    struct strobe_record r = {.ticks = 1 * MS, .duration = 4 * MS, .stack = stack("ab"), .thread = thread,
-                              .kind = STROBE_KIND_COND, .flags = STROBE_FLAG_SCOPE};
-    struct strobe_metrics m = {.voluntary_switches = 110, .voluntary_switches_span = 10, .minor_faults = 7,
-                               .alloc_bytes = 5000, .alloc_bytes_span = 100};
+    struct strobe_record r = {.ticks = 1 * MS,
+                              .duration = 4 * MS,
+                              .stack = stack("ab"),
+                              .thread = thread,
+                              .kind = STROBE_KIND_COND,
+                              .flags = STROBE_FLAG_SCOPE};
+    struct strobe_metrics m = {.voluntary_switches = 110,
+                               .voluntary_switches_span = 10,
+                               .minor_faults = 7,
+                               .alloc_bytes = 5000,
+                               .alloc_bytes_span = 100};
     strobe_build_record(&build, r, &m);
     r = (struct strobe_record){.ticks = 6 * MS, .stack = stack("ac"), .thread = thread};
     m.voluntary_switches = 113;
@@ -120,8 +127,13 @@ static void a_waits_cpu_time_is_its_own_S54(void **state)
     (void)state;
     begin();
     sample_cpu(0, "a", 0);
-    write_record((struct strobe_record){.ticks = 10 * MS, .duration = 90 * MS, .stack = stack("a"), .thread = thread,
-                                        .kind = STROBE_KIND_POLL, .cpu_ns = 9 * MS + 30 * US, .cpu_span_ns = 30 * US,
+    write_record((struct strobe_record){.ticks = 10 * MS,
+                                        .duration = 90 * MS,
+                                        .stack = stack("a"),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_POLL,
+                                        .cpu_ns = 9 * MS + 30 * US,
+                                        .cpu_span_ns = 30 * US,
                                         .flags = STROBE_FLAG_SCOPE | STROBE_FLAG_CPU | STROBE_FLAG_BEGIN_CPU});
     sample_cpu(101 * MS, "a", 10 * MS);
     end_with(102 * MS, &(struct strobe_timeline_options){.gap_ns = 50 * MS});

@@ -9,10 +9,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 enum { END = 1200, LEAST = 10, GAP = 60, RECORDS_MAX = 40, EVENTS_MAX = 2000, FRAMES_MAX = 8, SHOWN_MAX = 120 };
 
@@ -20,27 +20,37 @@ struct record {
     uint64_t begin, end;
     uint32_t count, message;
     int call, kind;
-    int representative;   /* taken by the sampler, or a call that it asked about */
+    int representative; /* taken by the sampler, or a call that it asked about */
     char path[FRAMES_MAX + 1];
 };
 
 enum what { SAMPLE, CALL_BEGIN, CALL_END };
-struct event { uint64_t at; enum what what; uint32_t record, index; };
+struct event {
+    uint64_t at;
+    enum what what;
+    uint32_t record, index;
+};
 
 /* One frame as shown: a function (its letter), a wait (its record), or unseen; and what keeps it apart from an equal
  * one just before. */
-struct shown { int name; uint32_t instance; };
-struct picture { struct shown frame[SHOWN_MAX]; uint32_t depth; };
+struct shown {
+    int name;
+    uint32_t instance;
+};
+struct picture {
+    struct shown frame[SHOWN_MAX];
+    uint32_t depth;
+};
 
 static struct record records[RECORDS_MAX];
 static uint32_t record_count;
 static struct event events[EVENTS_MAX];
 static uint32_t event_count;
 static struct picture pictures[END];
-static int sampled_outside[EVENTS_MAX];   /* by event: the sampler saw the thread outside of calls */
+static int sampled_outside[EVENTS_MAX]; /* by event: the sampler saw the thread outside of calls */
 static uint64_t seed;
 
-enum { WAIT = 1000, UNSEEN = 2000, SAMPLED_CALL = 3000 };   /* names; functions are their letters */
+enum { WAIT = 1000, UNSEEN = 2000, SAMPLED_CALL = 3000 }; /* names; functions are their letters */
 
 /* ---- what is recorded */
 
@@ -150,8 +160,12 @@ static void write_session(const char *path)
         uint32_t depth = (uint32_t)strlen(r->path);
         for (uint32_t k = 0; k < depth; k++)
             address[k] = (uint64_t)(unsigned char)r->path[k] << 8 | strobe_trial_below(&seed, 3);
-        struct strobe_record out = {.ticks = r->begin, .duration = r->end - r->begin, .count = r->count,
-                                    .message = r->message, .thread = thread, .kind = (uint8_t)r->kind,
+        struct strobe_record out = {.ticks = r->begin,
+                                    .duration = r->end - r->begin,
+                                    .count = r->count,
+                                    .message = r->message,
+                                    .thread = thread,
+                                    .kind = (uint8_t)r->kind,
                                     .stack = strobe_build_stack(&build, address, depth),
                                     .flags = (uint16_t)((r->call ? STROBE_FLAG_SCOPE : 0) |
                                                         (r->call && r->representative ? STROBE_FLAG_ASKED : 0))};
@@ -195,8 +209,8 @@ static int reaches_back(uint64_t t, const struct event *last, const struct event
     const struct record *before = &records[last->record], *after = &records[next->record];
     int changes = !before->call && !after->call && !follows(last, next);
     return next->what != CALL_END && after->representative && (!before->representative || changes) &&
-           before->message == after->message && next->at - last->at <= GAP &&
-           next->at - last->at >= 2 && t >= last->at + (next->at - last->at) / 2;
+           before->message == after->message && next->at - last->at <= GAP && next->at - last->at >= 2 &&
+           t >= last->at + (next->at - last->at) / 2;
 }
 
 /* What the sampler saw last outside of calls, at a time up to `at`; NULL when that is long ago. */
@@ -280,8 +294,8 @@ static void paint_all(void)
     const struct event *last = NULL;
     for (uint32_t i = 0; i < event_count; i++) {
         const struct record *calls[RECORDS_MAX];
-        sampled_outside[i] = events[i].what == SAMPLE && records[events[i].record].representative &&
-                             !open_calls(events[i].at, calls);
+        sampled_outside[i] =
+            events[i].what == SAMPLE && records[events[i].record].representative && !open_calls(events[i].at, calls);
     }
     for (uint64_t t = 0; t < END; t++) {
         for (; e < event_count && events[e].at <= t; e++) {

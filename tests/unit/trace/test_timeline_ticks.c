@@ -4,8 +4,12 @@
 /* A tick at `ns`, when the thread has used `cpu_ns` in all. */
 static void tick(uint64_t ns, uint64_t cpu_ns, const char *path, unsigned flags)
 {
-    write_record((struct strobe_record){.ticks = ns, .cpu_ns = cpu_ns, .stack = stack(path), .thread = thread,
-                                        .kind = STROBE_KIND_CPU, .flags = (uint16_t)(STROBE_FLAG_CPU | flags)});
+    write_record((struct strobe_record){.ticks = ns,
+                                        .cpu_ns = cpu_ns,
+                                        .stack = stack(path),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_CPU,
+                                        .flags = (uint16_t)(STROBE_FLAG_CPU | flags)});
 }
 
 static void time_that_others_had_the_processor_is_runnable_under_the_same_frames(void **state)
@@ -107,7 +111,7 @@ static void unseen_time_before_a_delayed_tick_ends_at_the_tick(void **state)
     (void)state;
     begin();
     tick(0, 0, "ab", 0);
-    tick(100 * MS, 100 * MS - 199999, "ab", 0);   /* too short for a slice of its own */
+    tick(100 * MS, 100 * MS - 199999, "ab", 0); /* too short for a slice of its own */
     end(101 * MS);
     expect("a[0,1000) .b[0,1000) [unseen][1000,100000) a[100000,101000) .b[100000,101000)");
 }
@@ -117,8 +121,13 @@ static void short_waits_that_were_counted_are_not_runnable(void **state)
     (void)state;
     begin();
     tick(0, 0, "ab", 0);
-    write_record((struct strobe_record){.ticks = 4 * MS, .cpu_ns = 1 * MS, .stack = stack("ab"), .thread = thread,
-                                        .arg = 2900000, .kind = STROBE_KIND_CPU, .flags = STROBE_FLAG_CPU});
+    write_record((struct strobe_record){.ticks = 4 * MS,
+                                        .cpu_ns = 1 * MS,
+                                        .stack = stack("ab"),
+                                        .thread = thread,
+                                        .arg = 2900000,
+                                        .kind = STROBE_KIND_CPU,
+                                        .flags = STROBE_FLAG_CPU});
     end(5 * MS);
     expect("a[0,5000) .b[0,5000)");
 }
@@ -131,7 +140,7 @@ static void the_delay_of_a_tick_is_not_runnable(void **state)
     tick(1 * MS + 199999, 1 * MS, "ab", 0);
     tick(2 * MS + 399999, 2 * MS, "ab", 0);
     end(3 * MS);
-    assert_int_equal(tape.stats.runnables, 1);   /* the second: 200 us and no less */
+    assert_int_equal(tape.stats.runnables, 1); /* the second: 200 us and no less */
     strobe_tape_free(&tape);
 }
 
@@ -153,7 +162,10 @@ static void self_time_by_the_clock_is_cpu_time(void **state)
 /* The CPU time of the thread as its session ended, read at `ns`. */
 static void final_cpu(uint64_t ns, uint64_t cpu_ns)
 {
-    write_record((struct strobe_record){.ticks = ns, .arg = cpu_ns, .thread = thread, .kind = STROBE_KIND_COUNTER,
+    write_record((struct strobe_record){.ticks = ns,
+                                        .arg = cpu_ns,
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_COUNTER,
                                         .cpu_span_ns = STROBE_SERIES_END_CPU_NS});
 }
 

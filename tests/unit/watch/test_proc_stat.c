@@ -72,7 +72,7 @@ static void the_line_of_this_very_process_is_read(void **state)
     struct strobe_proc_stat s;
     assert_int_equal(strobe_proc_stat_read(line, bytes, &s), STROBE_OK);
     if (strobe_trial_emulated())
-        skip();   /* the line is then the emulator's, and most of it 0 */
+        skip(); /* the line is then the emulator's, and most of it 0 */
     assert_int_equal(s.thread_count, 1);
     assert_true(s.vm_bytes > 0 && s.rss_pages > 0);
 }

@@ -12,13 +12,17 @@
 #include <cmocka.h>
 
 #define SIGQUIT_ANR STROBE_FINDING_SIGQUIT_ANR
-#define DEADLOCK STROBE_FINDING_DEADLOCK
+#define DEADLOCK    STROBE_FINDING_DEADLOCK
 enum { QUIT = 3, DEBUGGER = 35, OWN = 4711, SYSTEM = 1000 };
 
 static void tell(enum strobe_watch_what what, double ms, uint32_t code, int64_t value, double when_ms, const char *text)
 {
-    struct strobe_watch_event e = {.what = what, .time_ns = (uint64_t)(ms * 1e6), .code = code, .value = value,
-                                   .when_ns = (uint64_t)(when_ms * 1e6), .text = text};
+    struct strobe_watch_event e = {.what = what,
+                                   .time_ns = (uint64_t)(ms * 1e6),
+                                   .code = code,
+                                   .value = value,
+                                   .when_ns = (uint64_t)(when_ms * 1e6),
+                                   .text = text};
     watch_tell(&rig, &e);
 }
 
@@ -243,8 +247,8 @@ static void other_signals_mean_nothing(void **state)
 /* ---- deadlocks */
 
 #define HEAD(name, tid) "\"" name "\" prio=5 tid=" tid " Blocked\n  | group=\"main\" sCount=1\n  at a.B.c(B.java:1)\n"
-#define WAITS(tid) "  - waiting to lock <0x01234567> (a java.lang.Object) held by thread " tid "\n"
-#define HOLDS "  - locked <0x07654321> (a java.lang.Object)\n"
+#define WAITS(tid)      "  - waiting to lock <0x01234567> (a java.lang.Object) held by thread " tid "\n"
+#define HOLDS           "  - locked <0x07654321> (a java.lang.Object)\n"
 
 static char told[4000];
 static size_t told_bytes;
@@ -304,7 +308,7 @@ static void main_may_wait_for_a_cycle_that_it_is_not_in(void **state)
 {
     (void)state;
     assert_string_equal(deadlocks_of(HEAD("main", "1") WAITS("4") HEAD("x", "4") WAITS("7") HEAD("a", "6") WAITS("7")
-                                     HEAD("b", "7") WAITS("6") HEAD("c", "8") WAITS("9") HEAD("d", "9") WAITS("8")),
+                                         HEAD("b", "7") WAITS("6") HEAD("c", "8") WAITS("9") HEAD("d", "9") WAITS("8")),
                         "a=6>b=7 main\nc=8>d=9\n");
 }
 

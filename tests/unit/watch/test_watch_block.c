@@ -18,8 +18,8 @@ static void process(double ms)
 
 static void loop(double ms, enum strobe_loop_activity code)
 {
-    struct strobe_watch_event e = {.what = STROBE_WATCH_LOOP, .time_ns = (uint64_t)(ms * 1e6), .code = code,
-                                   .text = ""};
+    struct strobe_watch_event e = {
+        .what = STROBE_WATCH_LOOP, .time_ns = (uint64_t)(ms * 1e6), .code = code, .text = ""};
     watch_tell(&rig, &e);
 }
 
@@ -30,8 +30,8 @@ static void sample(double ms, uint64_t leaf, uint64_t caller)
     static const char *const leaves[] = {"-[A a]", "-[B b]", "-[C c]", "-[D d]"};
     const char *names[] = {leaves[leaf % 4], "-[V caller]", "main"};
     struct strobe_watch_stack s = {frames, 3, names};
-    struct strobe_watch_event e = {.what = STROBE_WATCH_SAMPLE, .time_ns = (uint64_t)(ms * 1e6), .text = "",
-                                   .stack = &s};
+    struct strobe_watch_event e = {
+        .what = STROBE_WATCH_SAMPLE, .time_ns = (uint64_t)(ms * 1e6), .text = "", .stack = &s};
     watch_tell(&rig, &e);
 }
 
@@ -248,9 +248,9 @@ static void the_stack_seen_most_often_in_a_row_is_to_blame(void **state)
     process(0);
     loop(500, STROBE_LOOP_AFTER_WAITING);
     samples(500, 2000, LEAF);
-    samples(2000, 2200, LEAF + 1);      /* 4 */
-    samples(2200, 2700, LEAF + 2);      /* 10 in a row */
-    samples(2700, 3000, LEAF + 3);      /* 6 */
+    samples(2000, 2200, LEAF + 1); /* 4 */
+    samples(2200, 2700, LEAF + 2); /* 10 in a row */
+    samples(2700, 3000, LEAF + 3); /* 6 */
     tick(3500);
     assert_int_equal(blocks(), 1);
     const struct strobe_finding *f = watch_found(&rig, BLOCK, 0);

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#define EVIL STROBE_FINDING_EVIL
-#define DROP STROBE_FINDING_DROP
-#define MS(n) ((uint64_t)(n) * 1000000u)
+#define EVIL  STROBE_FINDING_EVIL
+#define DROP  STROBE_FINDING_DROP
+#define MS(n) ((uint64_t)(n)*1000000u)
 
 static void enter(double ms, const char *method)
 {
@@ -93,8 +93,7 @@ static void a_report_without_a_stack_says_that_no_call_was_told_842(void **state
     rig.view.sampled = true;
     rig.view.unseen_below_ns = MS(10);
     watch_message(&rig, 1000, 1879, "Handler (Main)");
-    assert_string_equal(evil(0)->unseen,
-                        "no sample shows a call within it; calls shorter than 10 ms may be missing");
+    assert_string_equal(evil(0)->unseen, "no sample shows a call within it; calls shorter than 10 ms may be missing");
 }
 
 /* Rows N1 to N3, issue 560: a message within a message emptied the stack. */
@@ -241,8 +240,8 @@ static void names_of_many_lines_are_one(void **state)
 
 static void other_threads_calls_are_not_to_blame(void **state)
 {
-    struct strobe_watch_event other = {.what = STROBE_WATCH_CALL_BEGIN, .time_ns = MS(100), .thread = 1,
-                                       .text = "other"};
+    struct strobe_watch_event other = {
+        .what = STROBE_WATCH_CALL_BEGIN, .time_ns = MS(100), .thread = 1, .text = "other"};
     (void)state;
     begin_message(0, "m");
     watch_tell(&rig, &other);
@@ -253,8 +252,13 @@ static void other_threads_calls_are_not_to_blame(void **state)
 
 static void a_message_tells_the_phases_of_its_frame_and_the_cpu_used(void **state)
 {
-    struct strobe_watch_frame frame = {.intended_ns = MS(1), .begin_ns = MS(2), .end_ns = MS(900), .input_ns = MS(3),
-                                       .animation_ns = MS(800), .traversal_ns = MS(90), .is_vsync = true};
+    struct strobe_watch_frame frame = {.intended_ns = MS(1),
+                                       .begin_ns = MS(2),
+                                       .end_ns = MS(900),
+                                       .input_ns = MS(3),
+                                       .animation_ns = MS(800),
+                                       .traversal_ns = MS(90),
+                                       .is_vsync = true};
     struct strobe_watch_event e = {.what = STROBE_WATCH_FRAME, .time_ns = MS(900), .text = "", .frame = &frame};
     struct strobe_watch_event cpu = {.what = STROBE_WATCH_CPU, .time_ns = MS(500), .value = 600, .text = ""};
     (void)state;
@@ -286,8 +290,10 @@ static void an_unfinished_message_says_so(void **state)
 
 static void tell_frame(double begin_ms, double end_ms)
 {
-    struct strobe_watch_frame f = {.intended_ns = (uint64_t)(begin_ms * 1e6), .begin_ns = (uint64_t)(begin_ms * 1e6),
-                                   .end_ns = (uint64_t)(end_ms * 1e6), .is_vsync = true};
+    struct strobe_watch_frame f = {.intended_ns = (uint64_t)(begin_ms * 1e6),
+                                   .begin_ns = (uint64_t)(begin_ms * 1e6),
+                                   .end_ns = (uint64_t)(end_ms * 1e6),
+                                   .is_vsync = true};
     struct strobe_watch_event e = {.what = STROBE_WATCH_FRAME, .time_ns = f.end_ns, .text = "", .frame = &f};
     watch_tell(&rig, &e);
 }
@@ -391,7 +397,11 @@ static void calls_nested_beyond_the_room_end_in_order(void **state)
 static void random_span(uint64_t seed)
 {
     enum { CALLS = 60, LINE = 64 };
-    struct { uint64_t begin, end; int parent, depth; char name[24]; } all[CALLS];
+    struct {
+        uint64_t begin, end;
+        int parent, depth;
+        char name[24];
+    } all[CALLS];
     struct strobe_blame b;
     uint64_t state = seed, now = 2;
     int open = -1, begun = 0;

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #define FRAMES STROBE_FINDING_FRAMES
-#define DROP STROBE_FINDING_DROP
-#define MS(n) ((uint64_t)(n) * 1000000u)
+#define DROP   STROBE_FINDING_DROP
+#define MS(n)  ((uint64_t)(n)*1000000u)
 
 enum { I60 = STROBE_FRAME_INTERVAL_60 };
 static const uint32_t levels[] = {3, 9, 24, 42};
@@ -27,8 +27,8 @@ static void tell(struct strobe_watch_frame f)
 
 static void frame(uint64_t intended_ns, uint64_t cost_ns)
 {
-    tell((struct strobe_watch_frame){.intended_ns = intended_ns, .begin_ns = intended_ns,
-                                     .end_ns = intended_ns + cost_ns, .is_vsync = true});
+    tell((struct strobe_watch_frame){
+        .intended_ns = intended_ns, .begin_ns = intended_ns, .end_ns = intended_ns + cost_ns, .is_vsync = true});
 }
 
 /* `count` frames from vsync number `from` on, each of the same work, one after the other. */
@@ -86,10 +86,13 @@ static void latency_is_rounded_and_never_below_zero(void **state)
 
 static void levels_begin_at_3_9_24_and_42(void **state)
 {
-    static const struct { uint64_t dropped; enum strobe_frame_level level; } rows[] = {
-        {0, STROBE_FRAME_BEST}, {2, STROBE_FRAME_BEST}, {3, STROBE_FRAME_NORMAL}, {8, STROBE_FRAME_NORMAL},
-        {9, STROBE_FRAME_MIDDLE}, {23, STROBE_FRAME_MIDDLE}, {24, STROBE_FRAME_HIGH}, {41, STROBE_FRAME_HIGH},
-        {42, STROBE_FRAME_FROZEN}, {4200, STROBE_FRAME_FROZEN}};
+    static const struct {
+        uint64_t dropped;
+        enum strobe_frame_level level;
+    } rows[] = {{0, STROBE_FRAME_BEST},     {2, STROBE_FRAME_BEST},   {3, STROBE_FRAME_NORMAL},
+                {8, STROBE_FRAME_NORMAL},   {9, STROBE_FRAME_MIDDLE}, {23, STROBE_FRAME_MIDDLE},
+                {24, STROBE_FRAME_HIGH},    {41, STROBE_FRAME_HIGH},  {42, STROBE_FRAME_FROZEN},
+                {4200, STROBE_FRAME_FROZEN}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(strobe_frame_level(rows[i].dropped, levels), rows[i].level);
@@ -112,8 +115,8 @@ static void both_rates_of_the_same_frames_at_60_90_and_120(void **state)
         assert_int_equal((int)watch_value(f, "refresh_hz"), (int)hz);
         assert_true(n == hz / 2 + hz / 4 && dropped == hz / 4);
         assert_true(near(watch_value(f, "fps"), hz * n / (n + dropped)));
-        assert_true(near(watch_value(f, "fps_latency"), 1e9 * n / ((double)interval * (n - dropped) +
-                                                                   (double)(interval + interval / 2) * dropped)));
+        assert_true(near(watch_value(f, "fps_latency"),
+                         1e9 * n / ((double)interval * (n - dropped) + (double)(interval + interval / 2) * dropped)));
         watch_rig_again(&rig);
     }
 }
@@ -160,7 +163,8 @@ static void a_rate_can_be_computed_anew_from_the_values_beside_it_764(void **sta
     assert_true(n == 39 && dropped == 7 * 4 + 2 * 53 + 0);
     assert_true(near(watch_value(f, "fps"), 60 * n / (n + dropped)));
     assert_true(watch_value(f, "drop_best") + watch_value(f, "drop_normal") + watch_value(f, "drop_middle") +
-                watch_value(f, "drop_high") + watch_value(f, "drop_frozen") == n);
+                    watch_value(f, "drop_high") + watch_value(f, "drop_frozen") ==
+                n);
     assert_true(watch_value(f, "drop_normal") == 7 && watch_value(f, "drop_frozen") == 2);
 }
 
@@ -183,8 +187,8 @@ static void upstream_takes_latency_for_pace_847(void **state)
         totals[count++] = 32749620;
     for (unsigned i = 0; i < 596; i++) {
         uint64_t vsync = (i + 1) * (uint64_t)I60;
-        struct strobe_watch_frame f = {.intended_ns = vsync, .begin_ns = vsync, .end_ns = vsync + MS(9),
-                                       .total_ns = totals[i], .is_vsync = true};
+        struct strobe_watch_frame f = {
+            .intended_ns = vsync, .begin_ns = vsync, .end_ns = vsync + MS(9), .total_ns = totals[i], .is_vsync = true};
         uint64_t late = strobe_frame_dropped_by_latency(strobe_frame_total(&f), I60);
         enum strobe_frame_level level = strobe_frame_level(late, levels);
         assert_true(level <= STROBE_FRAME_NORMAL);
@@ -245,14 +249,14 @@ static void a_rate_by_latency_wants_21_frames(void **state)
 
 static void frames_that_no_clock_can_have_measured_are_counted_and_left_out(void **state)
 {
-    const struct strobe_watch_frame good = {.intended_ns = MS(100), .begin_ns = MS(101), .end_ns = MS(110),
-                                            .is_vsync = true};
+    const struct strobe_watch_frame good = {
+        .intended_ns = MS(100), .begin_ns = MS(101), .end_ns = MS(110), .is_vsync = true};
     struct strobe_watch_frame bad[7];
     (void)state;
     for (unsigned i = 0; i < 7; i++)
         bad[i] = good;
     bad[0].total_ns = (uint64_t)INT64_MAX / 2;
-    bad[1].input_ns = (uint64_t)-100;   /* what upstream writes of a phase that never ended, if in another's place */
+    bad[1].input_ns = (uint64_t)-100; /* what upstream writes of a phase that never ended, if in another's place */
     bad[2].animation_ns = (uint64_t)INT64_MAX;
     bad[3].traversal_ns = (uint64_t)INT64_MIN;
     bad[4].begin_ns = MS(111);
@@ -265,9 +269,11 @@ static void frames_that_no_clock_can_have_measured_are_counted_and_left_out(void
         watch_tell(&rig, &e);
     }
     tell(good);
-    struct strobe_watch_event early = {.what = STROBE_WATCH_FRAME, .time_ns = MS(111), .text = "",
-                                       .frame = &(struct strobe_watch_frame){.begin_ns = MS(100), .end_ns = MS(112),
-                                                                             .is_vsync = true}};
+    struct strobe_watch_event early = {
+        .what = STROBE_WATCH_FRAME,
+        .time_ns = MS(111),
+        .text = "",
+        .frame = &(struct strobe_watch_frame){.begin_ns = MS(100), .end_ns = MS(112), .is_vsync = true}};
     watch_tell(&rig, &early);
     watch_end(&rig, 200);
     const struct strobe_finding *f = watch_found(&rig, FRAMES, 0);
@@ -312,8 +318,13 @@ static void a_pause_as_long_as_a_span_ends_it(void **state)
 
 static void a_drop_blames_what_took_longest(void **state)
 {
-    struct strobe_watch_frame f = {.intended_ns = MS(1000), .begin_ns = MS(1010), .end_ns = MS(1250), .is_vsync = true,
-                                   .input_ns = MS(20), .animation_ns = MS(150), .traversal_ns = MS(60)};
+    struct strobe_watch_frame f = {.intended_ns = MS(1000),
+                                   .begin_ns = MS(1010),
+                                   .end_ns = MS(1250),
+                                   .is_vsync = true,
+                                   .input_ns = MS(20),
+                                   .animation_ns = MS(150),
+                                   .traversal_ns = MS(60)};
     (void)state;
     tell(f);
     const struct strobe_finding *drop = watch_found(&rig, DROP, 0);
@@ -358,7 +369,10 @@ static void frames_can_be_off_and_the_others_go_on_416(void **state)
 
 /* ---- random streams, beside an oracle that keeps all frames of a span and sums them anew after each */
 
-struct random_frame { struct strobe_watch_frame f; bool new_scene; };
+struct random_frame {
+    struct strobe_watch_frame f;
+    bool new_scene;
+};
 
 static void compare_span(const struct random_frame *stream, size_t from, size_t to, uint64_t interval, uint32_t hz,
                          const struct strobe_finding *found)

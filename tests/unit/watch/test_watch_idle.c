@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#define IDLE STROBE_FINDING_IDLE_LAG
+#define IDLE  STROBE_FINDING_IDLE_LAG
 #define TOUCH STROBE_FINDING_TOUCH_LAG
 
 static void idle(double begin_ms, double end_ms, const char *handler)
@@ -18,15 +18,15 @@ static void idle(double begin_ms, double end_ms, const char *handler)
 
 static void received(double ms, int64_t fd, uint32_t bytes)
 {
-    struct strobe_watch_event e = {.what = STROBE_WATCH_TOUCH_BEGIN, .time_ns = (uint64_t)(ms * 1e6), .value = fd,
-                                   .code = bytes, .text = ""};
+    struct strobe_watch_event e = {
+        .what = STROBE_WATCH_TOUCH_BEGIN, .time_ns = (uint64_t)(ms * 1e6), .value = fd, .code = bytes, .text = ""};
     watch_tell(&rig, &e);
 }
 
 static void sent(double ms, int64_t fd)
 {
-    struct strobe_watch_event e = {.what = STROBE_WATCH_TOUCH_END, .time_ns = (uint64_t)(ms * 1e6), .value = fd,
-                                   .text = ""};
+    struct strobe_watch_event e = {
+        .what = STROBE_WATCH_TOUCH_END, .time_ns = (uint64_t)(ms * 1e6), .value = fd, .text = ""};
     watch_tell(&rig, &e);
 }
 
@@ -166,8 +166,8 @@ static void a_touch_that_is_never_answered_says_so(void **state)
 
 static void a_finding_has_the_scene_in_front_and_says_what_could_not_be_seen(void **state)
 {
-    struct strobe_watch_event gone = {.what = STROBE_WATCH_ACTIVITY, .code = STROBE_ACTIVITY_DESTROYED,
-                                      .time_ns = 7000000000, .text = "Main"};
+    struct strobe_watch_event gone = {
+        .what = STROBE_WATCH_ACTIVITY, .code = STROBE_ACTIVITY_DESTROYED, .time_ns = 7000000000, .text = "Main"};
     (void)state;
     rig.view = (struct strobe_watch_view){.sampled = true, .resolution_ns = 10000000, .unseen_below_ns = 20000000};
     idle(0, 2000, "First");

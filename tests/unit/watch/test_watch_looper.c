@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#define LAG STROBE_FINDING_LAG
-#define ANR STROBE_FINDING_ANR
-#define MS(n) ((uint64_t)(n) * 1000000u)
+#define LAG   STROBE_FINDING_LAG
+#define ANR   STROBE_FINDING_ANR
+#define MS(n) ((uint64_t)(n)*1000000u)
 
 static struct strobe_looper *looper;
 
@@ -50,8 +50,13 @@ static void message(uint64_t begin_ms, uint64_t end_ms, const char *text)
     tell(STROBE_WATCH_MESSAGE_END, end_ms, "");
 }
 
-struct visited { size_t count; char first[STROBE_LOOPER_TEXT], last[STROBE_LOOPER_TEXT]; size_t in_flight;
-                 uint64_t nested_ns; uint32_t nested; };
+struct visited {
+    size_t count;
+    char first[STROBE_LOOPER_TEXT], last[STROBE_LOOPER_TEXT];
+    size_t in_flight;
+    uint64_t nested_ns;
+    uint32_t nested;
+};
 
 static void visit(void *ctx, const struct strobe_message *m)
 {
@@ -155,7 +160,10 @@ static void messages_nested_too_deep_are_counted_and_end_in_order(void **state)
     assert_int_equal(strobe_looper_unmatched(looper), 3);
 }
 
-struct heard { unsigned begins, ends; char last[STROBE_LOOPER_TEXT]; };
+struct heard {
+    unsigned begins, ends;
+    char last[STROBE_LOOPER_TEXT];
+};
 
 static void hear_begin(void *ctx, const struct strobe_message *m)
 {
@@ -254,7 +262,10 @@ static void thresholds_are_met_when_reached(void **state)
 
 static void an_anr_from_4999_to_6000_ms_with_a_watching_thread_in_time(void **state)
 {
-    static const struct { double ms; size_t found; } rows[] = {{4999, 0}, {5000, 1}, {5999, 1}, {6000, 1}};
+    static const struct {
+        double ms;
+        size_t found;
+    } rows[] = {{4999, 0}, {5000, 1}, {5999, 1}, {6000, 1}};
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         watch_message(&rig, 1000, 1000 + rows[i].ms, "m");
@@ -273,8 +284,10 @@ static void an_anr_from_4999_to_6000_ms_with_a_watching_thread_in_time(void **st
  * drops it, though the message did hang. */
 static void upstream_drops_an_anr_whose_timer_ran_a_second_late(void **state)
 {
-    static const struct { double ran_ms; double upstream; } rows[] = {{5000, 1}, {5999, 1}, {5999.999, 1}, {6000, 0},
-                                                                      {9000, 0}};
+    static const struct {
+        double ran_ms;
+        double upstream;
+    } rows[] = {{5000, 1}, {5999, 1}, {5999.999, 1}, {6000, 0}, {9000, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t ran_ns = (uint64_t)(rows[i].ran_ms * 1e6);
@@ -305,8 +318,8 @@ static void a_message_that_ended_in_time_is_not_reported_by_a_late_timer(void **
 
 static void a_message_that_waited_long_and_took_short_does_not_hang(void **state)
 {
-    struct strobe_watch_event e = {.what = STROBE_WATCH_MESSAGE_BEGIN, .time_ns = MS(9000), .when_ns = MS(1000),
-                                   .text = "posted early"};
+    struct strobe_watch_event e = {
+        .what = STROBE_WATCH_MESSAGE_BEGIN, .time_ns = MS(9000), .when_ns = MS(1000), .text = "posted early"};
     (void)state;
     watch_tell(&rig, &e);
     tick(9500);
@@ -419,7 +432,10 @@ static void thresholds_of_zero_find_nothing(void **state)
 
 /* ---- random streams: nested messages and ticks, beside an oracle that keeps all and judges at the end */
 
-struct random_message { double begin, end; int depth; };
+struct random_message {
+    double begin, end;
+    int depth;
+};
 
 static void random_stream(uint64_t seed)
 {

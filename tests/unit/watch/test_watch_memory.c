@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#define MS(n) ((uint64_t)(n) * 1000000u)
+#define MS(n) ((uint64_t)(n)*1000000u)
 
-static uint64_t until_failure;   /* allocations that still succeed; 0 = all do */
+static uint64_t until_failure; /* allocations that still succeed; 0 = all do */
 static bool failed;
 
 void *__real_malloc(size_t bytes);
@@ -61,8 +61,8 @@ static void tell(enum strobe_watch_what what, uint64_t ms, uint32_t code, const 
     struct strobe_watch_frame frame = {.begin_ns = MS(ms) - MS(ms) / 8, .end_ns = MS(ms), .is_vsync = true};
     uint64_t addresses[] = {3, 2, 1};
     struct strobe_watch_stack stack = {.frames = addresses, .count = 3};
-    struct strobe_watch_event e = {.what = what, .time_ns = MS(ms), .code = code, .text = text, .frame = &frame,
-                                   .stack = &stack};
+    struct strobe_watch_event e = {
+        .what = what, .time_ns = MS(ms), .code = code, .text = text, .frame = &frame, .stack = &stack};
     watcher->tell(watcher, &e);
 }
 

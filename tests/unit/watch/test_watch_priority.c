@@ -12,8 +12,8 @@ enum { NICE, SLACK };
 
 static void set(double ms, uint32_t what, int64_t value)
 {
-    struct strobe_watch_event e = {.what = STROBE_WATCH_PRIORITY, .time_ns = (uint64_t)(ms * 1e6), .code = what,
-                                   .value = value, .text = ""};
+    struct strobe_watch_event e = {
+        .what = STROBE_WATCH_PRIORITY, .time_ns = (uint64_t)(ms * 1e6), .code = what, .value = value, .text = ""};
     watch_tell(&rig, &e);
 }
 

@@ -15,8 +15,8 @@ enum { LAUNCH = 100, RECEIVER = 113, SERVICE = 114, RELAUNCH = 126, TRANSACTION 
 
 static void tell(enum strobe_watch_what what, double ms, uint32_t code, const char *text)
 {
-    struct strobe_watch_event e = {.what = what, .time_ns = (uint64_t)((BOOT_MS + ms) * 1e6), .code = code,
-                                   .text = text};
+    struct strobe_watch_event e = {
+        .what = what, .time_ns = (uint64_t)((BOOT_MS + ms) * 1e6), .code = code, .text = text};
     watch_tell(&rig, &e);
 }
 
@@ -93,8 +93,10 @@ static void a_cold_start_lasts_from_the_app_to_the_first_focus(void **state)
 /* Issue 37: message 159 of Android 9 was not known, and nothing was reported. */
 static void each_message_that_launches_counts(void **state)
 {
-    static const struct { uint32_t code; const char *text; } of[] = {
-        {LAUNCH, ""}, {RELAUNCH, ""}, {TRANSACTION, "android.app.servertransaction.LaunchActivityItem"}};
+    static const struct {
+        uint32_t code;
+        const char *text;
+    } of[] = {{LAUNCH, ""}, {RELAUNCH, ""}, {TRANSACTION, "android.app.servertransaction.LaunchActivityItem"}};
     (void)state;
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
         watch_rig_again(&rig);

@@ -16,12 +16,12 @@ static size_t told_bytes;
 static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     (void)w;
-    told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes, "%" PRIu64 " %d %" PRIu32 " %" PRId64
-                                   " %" PRIu64 " %s\n", e->time_ns, (int)e->what, e->code, e->value, e->when_ns,
-                                   e->text);
+    told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes,
+                                   "%" PRIu64 " %d %" PRIu32 " %" PRId64 " %" PRIu64 " %s\n", e->time_ns, (int)e->what,
+                                   e->code, e->value, e->when_ns, e->text);
     for (uint32_t i = 0; e->stack && i < e->stack->count; i++)
-        told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes, " %s=%" PRIu64,
-                                       e->stack->names[i], e->stack->frames[i]);
+        told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes, " %s=%" PRIu64, e->stack->names[i],
+                                       e->stack->frames[i]);
     if (e->frame)
         told_bytes += (size_t)snprintf(told + told_bytes, sizeof told - told_bytes, " %" PRIu64 " %" PRIu64 " %" PRIu64,
                                        e->frame->begin_ns, e->frame->end_ns, e->frame->traversal_ns);

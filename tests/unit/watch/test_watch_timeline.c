@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#define MS(n) ((uint64_t)(n) * 1000000u)
-#define PATH strobe_workshop_path("session")
+#define MS(n) ((uint64_t)(n)*1000000u)
+#define PATH  strobe_workshop_path("session")
 
 /* ---- a watcher that writes down what it is told */
 
@@ -38,11 +38,12 @@ static uint64_t last_ns, origin_ns;
 
 static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
-    static const char *const words[] = {
-        [STROBE_WATCH_PROCESS] = "process", [STROBE_WATCH_MESSAGE_BEGIN] = "begin", [STROBE_WATCH_MESSAGE_END] = "end",
-        [STROBE_WATCH_CALL_BEGIN] = "(", [STROBE_WATCH_CALL_END] = ")", [STROBE_WATCH_FRAME] = "frame",
-        [STROBE_WATCH_APP_BEGIN] = "app", [STROBE_WATCH_COMPONENT] = "component", [STROBE_WATCH_ACTIVITY] = "activity",
-        [STROBE_WATCH_SAMPLE] = "sample", [STROBE_WATCH_LOOP] = "loop", [STROBE_WATCH_END] = "last"};
+    static const char *const words[] = {[STROBE_WATCH_PROCESS] = "process",   [STROBE_WATCH_MESSAGE_BEGIN] = "begin",
+                                        [STROBE_WATCH_MESSAGE_END] = "end",   [STROBE_WATCH_CALL_BEGIN] = "(",
+                                        [STROBE_WATCH_CALL_END] = ")",        [STROBE_WATCH_FRAME] = "frame",
+                                        [STROBE_WATCH_APP_BEGIN] = "app",     [STROBE_WATCH_COMPONENT] = "component",
+                                        [STROBE_WATCH_ACTIVITY] = "activity", [STROBE_WATCH_SAMPLE] = "sample",
+                                        [STROBE_WATCH_LOOP] = "loop",         [STROBE_WATCH_END] = "last"};
     (void)w;
     assert_true(e->time_ns >= last_ns);
     last_ns = e->time_ns;
@@ -83,7 +84,7 @@ static void open_feed(bool tells_messages)
     struct strobe_watch_feed_options options = {.tells_messages = tells_messages, .process = name, .pid = 7};
     feed = strobe_watch_feed_open(&options, &writer);
     assert_non_null(feed);
-    memset(name, '-', sizeof name - 1);   /* the feed has its own */
+    memset(name, '-', sizeof name - 1); /* the feed has its own */
 }
 
 static void call(uint64_t ms, uint32_t name, const char *text)
@@ -273,8 +274,11 @@ static size_t by_page(void *ctx, uint64_t return_address, struct strobe_symbol *
     (void)ctx;
     (void)max;
     uint64_t page = (return_address - 1) >> 12;
-    *out = (struct strobe_symbol){.function = names[page < 5 ? page : 0], .image = "", .file = "",
-                                  .function_id = page, .function_address = page << 12};
+    *out = (struct strobe_symbol){.function = names[page < 5 ? page : 0],
+                                  .image = "",
+                                  .file = "",
+                                  .function_id = page,
+                                  .function_address = page << 12};
     return 1;
 }
 
@@ -286,16 +290,20 @@ static uint32_t stack_of(struct strobe_build *b, unsigned depth)
 
 static void poll(struct strobe_build *b, uint64_t begin_ms, uint64_t end_ms, uint32_t message)
 {
-    struct strobe_record r = {.ticks = MS(begin_ms), .duration = MS(end_ms - begin_ms), .kind = STROBE_KIND_POLL,
-                              .flags = STROBE_FLAG_SCOPE, .message = message, .stack = stack_of(b, 2)};
+    struct strobe_record r = {.ticks = MS(begin_ms),
+                              .duration = MS(end_ms - begin_ms),
+                              .kind = STROBE_KIND_POLL,
+                              .flags = STROBE_FLAG_SCOPE,
+                              .message = message,
+                              .stack = stack_of(b, 2)};
     assert_int_equal(strobe_build_record(b, r, NULL), STROBE_OK);
 }
 
 static void samples(struct strobe_build *b, uint64_t begin_ms, uint64_t end_ms, uint32_t message, unsigned depth)
 {
     for (uint64_t ms = begin_ms; ms < end_ms; ms++) {
-        struct strobe_record r = {.ticks = MS(ms), .kind = STROBE_KIND_ASYNC, .message = message,
-                                  .stack = stack_of(b, depth)};
+        struct strobe_record r = {
+            .ticks = MS(ms), .kind = STROBE_KIND_ASYNC, .message = message, .stack = stack_of(b, depth)};
         assert_int_equal(strobe_build_record(b, r, NULL), STROBE_OK);
     }
 }
@@ -327,7 +335,8 @@ static struct strobe_watch_seen watch_session(struct strobe_watcher *w)
                      STROBE_OK);
     origin_ns = strobe_reader_ns(reader, reader->first_ticks);
     assert_int_equal(strobe_timeline_build(reader, tree, &(struct strobe_timeline_options){0},
-                                           strobe_watch_sink(w, NULL, &seen), NULL), STROBE_OK);
+                                           strobe_watch_sink(w, NULL, &seen), NULL),
+                     STROBE_OK);
     strobe_function_tree_close(tree);
     strobe_reader_close(reader);
     remove(PATH);
@@ -375,8 +384,14 @@ static void a_long_message_of_a_session_is_found_and_says_what_is_unseen(void **
 
 static void add(struct strobe_findings *l, uint64_t begin, uint64_t end_ns, const char *blame)
 {
-    struct strobe_finding f = {.kind = STROBE_FINDING_LAG, .begin_ns = begin, .end_ns = end_ns, .scene = "",
-                               .blame = blame, .stack = "", .key = "", .unseen = "u"};
+    struct strobe_finding f = {.kind = STROBE_FINDING_LAG,
+                               .begin_ns = begin,
+                               .end_ns = end_ns,
+                               .scene = "",
+                               .blame = blame,
+                               .stack = "",
+                               .key = "",
+                               .unseen = "u"};
     struct strobe_finding_sink sink = strobe_findings_sink(l);
     sink.found(sink.ctx, &f);
 }

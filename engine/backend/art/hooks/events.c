@@ -31,14 +31,13 @@ static void *method_of(struct strobe_jni *env, strobe_jclass class, strobe_jmeth
     if (!((uintptr_t)id & 1))
         return id;
     strobe_jobject (*reflect)(struct strobe_jni *, strobe_jclass, strobe_jmethod, uint8_t) =
-        (strobe_jobject (*)(struct strobe_jni *, strobe_jclass, strobe_jmethod, uint8_t))(uintptr_t)strobe_jni_at(
+        (strobe_jobject(*)(struct strobe_jni *, strobe_jclass, strobe_jmethod, uint8_t))(uintptr_t)strobe_jni_at(
             env, STROBE_JNI_TO_REFLECTED_METHOD);
     strobe_jfield (*find)(struct strobe_jni *, strobe_jclass, const char *, const char *) =
-        (strobe_jfield (*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(
+        (strobe_jfield(*)(struct strobe_jni *, strobe_jclass, const char *, const char *))(uintptr_t)strobe_jni_at(
             env, STROBE_JNI_GET_FIELD_ID);
-    int64_t (*get)(struct strobe_jni *, strobe_jobject, strobe_jfield) =
-        (int64_t (*)(struct strobe_jni *, strobe_jobject, strobe_jfield))(uintptr_t)strobe_jni_at(
-            env, STROBE_JNI_GET_LONG_FIELD);
+    int64_t (*get)(struct strobe_jni *, strobe_jobject, strobe_jfield) = (int64_t(*)(
+        struct strobe_jni *, strobe_jobject, strobe_jfield))(uintptr_t)strobe_jni_at(env, STROBE_JNI_GET_LONG_FIELD);
     strobe_jclass executable = strobe_jni_find_class(env, "java/lang/reflect/Executable");
     strobe_jfield field = executable ? find(env, executable, "artMethod", "J") : NULL;
     strobe_jobject method = field ? reflect(env, class, id, is_static) : NULL;
@@ -71,8 +70,9 @@ bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const
                             const char *signature, bool is_static, void *replacement, char *why, size_t why_bytes)
 {
     strobe_jclass c = strobe_jni_find_class(env, class);
-    strobe_jmethod id = !c ? NULL : is_static ? strobe_jni_static_method(env, c, name, signature)
-                                              : strobe_jni_method(env, c, name, signature);
+    strobe_jmethod id = !c          ? NULL
+                        : is_static ? strobe_jni_static_method(env, c, name, signature)
+                                    : strobe_jni_method(env, c, name, signature);
     void *method = id ? method_of(env, c, id, is_static) : NULL;
     if (!method)
         snprintf(why, why_bytes, "%s has no method %s that can be found", class, name);

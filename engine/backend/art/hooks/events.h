@@ -48,13 +48,13 @@
 #include "engine/capture/blocking.h"
 #include "engine/capture/sample.h"
 
-enum { STROBE_ART_STACK_LEAST = 6144 };   /* bytes of stack that an event needs at most */
+enum { STROBE_ART_STACK_LEAST = 6144 }; /* bytes of stack that an event needs at most */
 
 /* What a thread keeps for its hooks between two of them. Its own. */
 struct strobe_art_local {
-    uint32_t waits;                      /* in a Monitor::Wait that is told about */
-    uint64_t wait_over;                  /* ticks when that began to enter the monitor again; 0: not yet */
-    uint32_t notifying;                  /* in a call that notifies, which has been told about */
+    uint32_t waits;     /* in a Monitor::Wait that is told about */
+    uint64_t wait_over; /* ticks when that began to enter the monitor again; 0: not yet */
+    uint32_t notifying; /* in a call that notifies, which has been told about */
 };
 
 /* All of a capture in a process. */
@@ -64,11 +64,11 @@ struct strobe_art {
     struct strobe_art_host host;
     struct strobe_engine engine;
     struct strobe_art_threads *threads;
-    struct strobe_art_local *local;      /* one for each of the engine's threads */
+    struct strobe_art_local *local; /* one for each of the engine's threads */
     const struct strobe_inline_hooker *hooker;
     struct strobe_jvm *vm;
-    uint32_t native_offset;              /* of the native function in an ArtMethod; 0 = not known */
-    uint32_t capture;                    /* number of the present one in this process, from 1 */
+    uint32_t native_offset; /* of the native function in an ArtMethod; 0 = not known */
+    uint32_t capture;       /* number of the present one in this process, from 1 */
     struct strobe_art_status status;
 };
 extern struct strobe_art strobe_art;
@@ -93,7 +93,7 @@ void strobe_art_look_for_threads(void);
 
 /* Start and end of each feature. start: `env` of the calling thread; false with one phrase in `why`. */
 struct strobe_art_feature {
-    enum strobe_art_use use;             /* STROBE_ART_NEEDED for those of no use: their absence is no failure */
+    enum strobe_art_use use; /* STROBE_ART_NEEDED for those of no use: their absence is no failure */
     bool (*start)(struct strobe_jni *env, char *why, size_t why_bytes);
     void (*end)(void);
 };
@@ -117,7 +117,7 @@ bool strobe_art_hook_native(struct strobe_hook *h, struct strobe_jni *env, const
 #define STROBE_ART_HERE                                                                                                \
     (struct strobe_site)                                                                                               \
     {                                                                                                                  \
-        (uint64_t)(uintptr_t)__builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)              \
+        (uint64_t)(uintptr_t) __builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)             \
     }
 
 /* A scope around an original. */

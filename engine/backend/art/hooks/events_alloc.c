@@ -42,13 +42,15 @@ static void object_allocated(void *listener, void *thread, void *object, size_t 
 static void *const plain_vtable[] = {(void *)keep, (void *)keep, (void *)object_allocated};
 static void *const pre_vtable[] = {(void *)keep, (void *)keep, (void *)before_object, (void *)wants_before,
                                    (void *)object_allocated};
-static struct { void *const *vtable; } listener;
+static struct {
+    void *const *vtable;
+} listener;
 
 /* ---- entry points ---- */
 
 static struct strobe_hook entry_points;
-static strobe_a32 exchanges;     /* kernel id of the thread that puts our listener in or out now; 0 = none */
-static strobe_a32 exchanged;     /* the runtime asked for other entry points meanwhile */
+static strobe_a32 exchanges; /* kernel id of the thread that puts our listener in or out now; 0 = none */
+static strobe_a32 exchanged; /* the runtime asked for other entry points meanwhile */
 
 /* In place of Instrumentation::SetEntrypointsInstrumented. Asked for by our own registration, the table is exchanged
  * that threads copy theirs from, and nobody is stopped. */
@@ -101,7 +103,7 @@ static bool can_spare_the_stop(void)
 
 static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
 {
-    (void)env, (void)why, (void)why_bytes;   /* what it lacks is said already */
+    (void)env, (void)why, (void)why_bytes; /* what it lacks is said already */
     if (!address(STROBE_ART_SET_LISTENER) || !address(STROBE_ART_REMOVE_LISTENER))
         return false;
     listener.vtable = strobe_art.libart.level->listener_has_pre ? pre_vtable : plain_vtable;

@@ -10,7 +10,7 @@ static int32_t transact(void *state, int32_t handle, uint32_t code, const void *
 {
     uint64_t what = (uint64_t)(uint32_t)handle << 32 | code;
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_IPC, what, STROBE_ART_HERE);
-    int32_t status = ((int32_t (*)(void *, int32_t, uint32_t, const void *, void *, uint32_t))transact_hook.original)(
+    int32_t status = ((int32_t(*)(void *, int32_t, uint32_t, const void *, void *, uint32_t))transact_hook.original)(
         state, handle, code, data, reply, flags);
     strobe_art_close(&s);
     return status;
@@ -22,8 +22,8 @@ static strobe_jobject load(struct strobe_jni *env, strobe_jclass class, strobe_j
                            strobe_jobject more)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_LOAD, 0, STROBE_ART_HERE);
-    strobe_jobject error = ((strobe_jobject (*)(struct strobe_jni *, strobe_jclass, strobe_jobject, strobe_jobject,
-                                                strobe_jobject))load_hook.original)(env, class, name, loader, more);
+    strobe_jobject error = ((strobe_jobject(*)(struct strobe_jni *, strobe_jclass, strobe_jobject, strobe_jobject,
+                                               strobe_jobject))load_hook.original)(env, class, name, loader, more);
     strobe_art_close(&s);
     return error;
 }
@@ -31,9 +31,9 @@ static strobe_jobject load(struct strobe_jni *env, strobe_jclass class, strobe_j
 static bool hook_load(struct strobe_jni *env, char *why, size_t why_bytes)
 {
     static const char *const signatures[] = {
-        "(Ljava/lang/String;Ljava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/String;",    /* 10 on */
-        "(Ljava/lang/String;Ljava/lang/ClassLoader;)Ljava/lang/String;",                     /* 9 */
-        "(Ljava/lang/String;Ljava/lang/ClassLoader;Ljava/lang/String;)Ljava/lang/String;",   /* before */
+        "(Ljava/lang/String;Ljava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/String;",  /* 10 on */
+        "(Ljava/lang/String;Ljava/lang/ClassLoader;)Ljava/lang/String;",                   /* 9 */
+        "(Ljava/lang/String;Ljava/lang/ClassLoader;Ljava/lang/String;)Ljava/lang/String;", /* before */
     };
     for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++)
         if (strobe_art_hook_native(&load_hook, env, "java/lang/Runtime", "nativeLoad", signatures[i], true,

@@ -6,7 +6,7 @@
  * stack, which takes none of them. */
 #include "engine/backend/art/hooks/events.h"
 
-enum { COLLECTION = 2 };   /* what is waited for: no address, and no monitor's number (monitor.h) */
+enum { COLLECTION = 2 }; /* what is waited for: no address, and no monitor's number (monitor.h) */
 
 static struct strobe_hook wait_hook, collect_hook, finish_hook;
 
@@ -15,8 +15,8 @@ static uint32_t wait_for_collection(void *heap, uint32_t cause, void *self)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
     strobe_art_waits(&s, COLLECTION);
-    uint32_t type = ((uint32_t (*)(void *, uint32_t, void *))wait_hook.original)(heap, cause, self);
-    strobe_art_woken(&s, COLLECTION, type ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE);   /* 0: there was none */
+    uint32_t type = ((uint32_t(*)(void *, uint32_t, void *))wait_hook.original)(heap, cause, self);
+    strobe_art_woken(&s, COLLECTION, type ? STROBE_WAKE_RELEASED : STROBE_WAKE_NONE); /* 0: there was none */
     strobe_art_close(&s);
     return type;
 }
@@ -24,7 +24,7 @@ static uint32_t wait_for_collection(void *heap, uint32_t cause, void *self)
 static uint32_t collect(void *heap, uint32_t type, uint32_t cause, bool clear_soft_references)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
-    uint32_t done = ((uint32_t (*)(void *, uint32_t, uint32_t, bool))collect_hook.original)(heap, type, cause,
+    uint32_t done = ((uint32_t(*)(void *, uint32_t, uint32_t, bool))collect_hook.original)(heap, type, cause,
                                                                                            clear_soft_references);
     strobe_art_close(&s);
     return done;
@@ -34,7 +34,7 @@ static uint32_t collect(void *heap, uint32_t type, uint32_t cause, bool clear_so
 static uint32_t collect_numbered(void *heap, uint32_t type, uint32_t cause, bool clear_soft_references, uint32_t number)
 {
     struct strobe_art_scope s = strobe_art_open(STROBE_KIND_GC, cause, STROBE_ART_HERE);
-    uint32_t done = ((uint32_t (*)(void *, uint32_t, uint32_t, bool, uint32_t))collect_hook.original)(
+    uint32_t done = ((uint32_t(*)(void *, uint32_t, uint32_t, bool, uint32_t))collect_hook.original)(
         heap, type, cause, clear_soft_references, number);
     strobe_art_close(&s);
     return done;

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #if UINTPTR_MAX > UINT32_MAX
-typedef struct { uintptr_t low, high; } two_words;   /* x0 and x1, rax and rdx */
+typedef struct {
+    uintptr_t low, high;
+} two_words; /* x0 and x1, rax and rdx */
 #else
-typedef uint64_t two_words;                          /* r0 and r1 */
+typedef uint64_t two_words; /* r0 and r1 */
 #endif
 
 static struct strobe_hook hook;

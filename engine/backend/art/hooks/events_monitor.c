@@ -45,7 +45,7 @@ static void wait_is_over(void)
 
 static void lock(void *monitor, void *self)
 {
-    wait_is_over();   /* before 9 the entry after a wait is one like others */
+    wait_is_over(); /* before 9 the entry after a wait is one like others */
     if (!is_free(monitor, self)) {
         enter(&lock_hook, monitor, self, STROBE_ART_HERE);
         return;
@@ -110,9 +110,11 @@ static void keep(void *object)
 }
 
 /* art::MonitorCallback: ContendedLocking, ContendedLocked, ObjectWaitStart, WaitFinished, two destructors. */
-static void *const vtable[] = {(void *)contended, (void *)entered, (void *)wait_begins, (void *)wait_ends,
-                               (void *)keep, (void *)keep};
-static struct { void *const *vtable; } callback = {vtable};
+static void *const vtable[] = {(void *)contended, (void *)entered, (void *)wait_begins,
+                               (void *)wait_ends, (void *)keep,    (void *)keep};
+static struct {
+    void *const *vtable;
+} callback = {vtable};
 static bool called_back;
 
 static bool has_callbacks(void)
@@ -144,7 +146,7 @@ static bool start(struct strobe_jni *env, char *why, size_t why_bytes)
     if (called_back)
         call_callbacks(STROBE_ART_ADD_MONITOR_CALLBACK);
     bool tells = called_back || strobe_art_hook(&lock_hook, STROBE_ART_MONITOR_LOCK, (void *)lock, why, why_bytes);
-    if (tells)   /* without these there are no wakers, and no entries after waits */
+    if (tells) /* without these there are no wakers, and no entries after waits */
         (void)(strobe_art_hook(&unlock_hook, STROBE_ART_MONITOR_UNLOCK, (void *)unlock, why, why_bytes) &&
                strobe_art_hook(&lock_for_wait_hook, STROBE_ART_MONITOR_LOCK_FOR_WAIT, (void *)lock_for_wait, why,
                                why_bytes));

@@ -95,9 +95,9 @@ static void attach(uint32_t tid)
     char name[16] = "";
     prctl(PR_GET_NAME, name);
     bool is_main = tid == strobe_art.host.linux.pid;
-    struct strobe_thread *t = own_stack(&stack) ?
-                              strobe_thread_attach(&strobe_art.engine, tid, is_main, name, &stack) : NULL;
-    strobe_local.thread = t;   /* NULL for the rest of this capture: its events are counted as untracked */
+    struct strobe_thread *t =
+        own_stack(&stack) ? strobe_thread_attach(&strobe_art.engine, tid, is_main, name, &stack) : NULL;
+    strobe_local.thread = t; /* NULL for the rest of this capture: its events are counted as untracked */
     strobe_local.capture = strobe_art.capture;
     if (t)
         pthread_setspecific(end_key, t);
@@ -109,7 +109,7 @@ static bool registers(void *thread)
     uint32_t tid = self_tid();
     if (!readable((uint64_t)(uintptr_t)__builtin_frame_address(0) - REGISTER_STACK_LEAST))
         return false;
-    strobe_local.busy = 1;   /* what follows may allocate, and the thread's first touch of its locals as well */
+    strobe_local.busy = 1; /* what follows may allocate, and the thread's first touch of its locals as well */
     strobe_fence_signal();
     attach(tid);
     tell_table(thread, tid);
@@ -187,7 +187,9 @@ static void thread_died(void *callback, void *thread)
 
 /* art::ThreadLifecycleCallback: two destructors, ThreadStart(Thread *), ThreadDeath(Thread *). */
 static void *const callback_vtable[] = {(void *)keep, (void *)keep, (void *)thread_started, (void *)thread_died};
-static struct { void *const *vtable; } callback = {callback_vtable};
+static struct {
+    void *const *vtable;
+} callback = {callback_vtable};
 static bool called_back;
 
 /* Of threads that are suspended the caller is told; they register themselves when they run. */

@@ -25,13 +25,13 @@ void strobe_art_wait_is_over(struct strobe_thread *t)
 static bool exception_pending(void)
 {
     struct strobe_jni *env = strobe_jvm_env(strobe_art.vm);
-    return env && ((uint8_t (*)(struct strobe_jni *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_EXCEPTION_CHECK))(env);
+    return env && ((uint8_t(*)(struct strobe_jni *))(uintptr_t)strobe_jni_at(env, STROBE_JNI_EXCEPTION_CHECK))(env);
 }
 
 static uint64_t timeout_ns(int64_t ms, int32_t ns)
 {
     if (ms < 0 || ns < 0)
-        return 0;   /* refused by the runtime */
+        return 0; /* refused by the runtime */
     return ms < INT64_MAX / 1000000 - 1 ? (uint64_t)ms * 1000000 + (uint64_t)ns : 0;
 }
 
@@ -59,7 +59,7 @@ static void wait(void *monitor, void *self, int64_t ms, int32_t ns, bool interru
 {
     monitor_wait *original = (monitor_wait *)wait_hook.original;
     if (!strobe_art_may_own(monitor, self)) {
-        original(monitor, self, ms, ns, interruptible, why);   /* which throws */
+        original(monitor, self, ms, ns, interruptible, why); /* which throws */
         return;
     }
     if ((why & STATE_MASK) == STATE_SLEEPING) {

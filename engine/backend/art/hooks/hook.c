@@ -43,7 +43,9 @@ static enum strobe_status native_put_back(const struct strobe_hook *h)
 {
     void *there = h->replacement;
     return __atomic_compare_exchange_n((void **)h->where, &there, h->original, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_RELAXED) ? STROBE_OK : STROBE_EXISTS;
+                                       __ATOMIC_RELAXED)
+               ? STROBE_OK
+               : STROBE_EXISTS;
 }
 
 /* ---- inline ---- */

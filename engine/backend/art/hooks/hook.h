@@ -27,7 +27,7 @@
  * was there. remove: takes that back; calls under way may still be inside of the original. Both 0 on success, else an
  * errno. Called at start and end only, one at a time. */
 struct strobe_inline_hooker {
-    const char *name;                /* "shadowhook" */
+    const char *name; /* "shadowhook" */
     int (*install)(void *ctx, void *target, void *replacement, void **original, void **handle);
     int (*remove)(void *ctx, void *handle);
     void *ctx;
@@ -35,16 +35,19 @@ struct strobe_inline_hooker {
 
 enum strobe_hook_way { STROBE_HOOK_NONE, STROBE_HOOK_NATIVE, STROBE_HOOK_SLOT, STROBE_HOOK_INLINE };
 
-enum { STROBE_HOOK_SLOTS_MAX = 64 };     /* libraries that call one function, that can be exchanged */
+enum { STROBE_HOOK_SLOTS_MAX = 64 }; /* libraries that call one function, that can be exchanged */
 
 struct strobe_hook {
-    enum strobe_hook_way way;            /* NONE: not in place */
+    enum strobe_hook_way way; /* NONE: not in place */
     void *replacement, *original;
-    void *where;                         /* NATIVE: the word */
-    void *handle;                        /* INLINE: the hooker's */
+    void *where;  /* NATIVE: the word */
+    void *handle; /* INLINE: the hooker's */
     const struct strobe_inline_hooker *hooker;
     uint32_t slot_count;
-    struct strobe_hook_slot { void **at; void *before; } slot[STROBE_HOOK_SLOTS_MAX];
+    struct strobe_hook_slot {
+        void **at;
+        void *before;
+    } slot[STROBE_HOOK_SLOTS_MAX];
 };
 
 /* Where in an ArtMethod the native function stands: learnt from a native method whose function is `known`.

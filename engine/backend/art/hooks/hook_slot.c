@@ -27,10 +27,10 @@ enum { JUMP_SLOT = R_386_JMP_SLOT, GLOB_DAT = R_386_GLOB_DAT, ABSOLUTE = R_386_3
 #endif
 
 #if __SIZEOF_POINTER__ == 8
-#define RELOCATION_TYPE(info) ELF64_R_TYPE(info)
+#define RELOCATION_TYPE(info)   ELF64_R_TYPE(info)
 #define RELOCATION_SYMBOL(info) ELF64_R_SYM(info)
 #else
-#define RELOCATION_TYPE(info) ELF32_R_TYPE(info)
+#define RELOCATION_TYPE(info)   ELF32_R_TYPE(info)
 #define RELOCATION_SYMBOL(info) ELF32_R_SYM(info)
 #endif
 
@@ -51,7 +51,7 @@ struct library {
 struct slot {
     void **at;
     void *value;
-    bool bound;         /* false: the value leads into the loader, which would find the function at its first call */
+    bool bound; /* false: the value leads into the loader, which would find the function at its first call */
 };
 
 struct search {
@@ -82,7 +82,7 @@ static uintptr_t address(const struct library *l, uintptr_t said)
 }
 
 /* False when there is no table of symbols: nothing to be found then. */
-static bool read_dynamic(struct library *l, const ElfW(Dyn) *d, size_t count)
+static bool read_dynamic(struct library *l, const ElfW(Dyn) * d, size_t count)
 {
     bool calls_have_addends = false;
     for (size_t i = 0; i < count && d[i].d_tag != DT_NULL; i++)
@@ -104,7 +104,7 @@ static bool read_dynamic(struct library *l, const ElfW(Dyn) *d, size_t count)
 }
 
 /* The symbol of a relocation, if it is the one that is looked for. */
-static const ElfW(Sym) *symbol_named(const struct library *l, size_t index, const char *name)
+static const ElfW(Sym) * symbol_named(const struct library *l, size_t index, const char *name)
 {
     const ElfW(Sym) *symbol = (const ElfW(Sym) *)l->symbols + index;
     size_t bytes = strlen(name) + 1;
@@ -114,7 +114,7 @@ static const ElfW(Sym) *symbol_named(const struct library *l, size_t index, cons
     return memcmp((const char *)l->names + symbol->st_name, name, bytes) == 0 ? symbol : NULL;
 }
 
-static bool bound(const struct library *l, const ElfW(Sym) *symbol, const void *value)
+static bool bound(const struct library *l, const ElfW(Sym) * symbol, const void *value)
 {
     return !within(l, (uintptr_t)value, 1) ||
            (symbol->st_shndx != SHN_UNDEF && (uintptr_t)value == l->info->dlpi_addr + symbol->st_value);
@@ -122,7 +122,7 @@ static bool bound(const struct library *l, const ElfW(Sym) *symbol, const void *
 
 static void add_slot(struct search *s, struct slot found)
 {
-    for (uint32_t i = 0; i < s->count; i++)      /* tables may overlap */
+    for (uint32_t i = 0; i < s->count; i++) /* tables may overlap */
         if (s->slot[i].at == found.at)
             return;
     if (s->count == STROBE_HOOK_SLOTS_MAX)
@@ -137,7 +137,7 @@ static void search_table(const struct library *l, const struct table *t, struct 
     if (!t->at || !within(l, t->at, t->bytes))
         return;
     for (size_t i = 0; i < t->bytes / bytes; i++) {
-        const ElfW(Rel) *r = (const ElfW(Rel) *)(t->at + i * bytes);   /* a Rela begins as a Rel does */
+        const ElfW(Rel) *r = (const ElfW(Rel) *)(t->at + i * bytes); /* a Rela begins as a Rel does */
         unsigned long type = RELOCATION_TYPE(r->r_info);
         if (type != JUMP_SLOT && type != GLOB_DAT && type != ABSOLUTE)
             continue;
@@ -233,7 +233,7 @@ static enum strobe_status exchange_all(struct strobe_hook *h, struct slot *slot,
 {
     for (uint32_t i = 0; i < count; i++) {
         enum strobe_status status = exchange(slot[i].at, slot[i].value, h->replacement);
-        if (status == STROBE_EXISTS) {      /* bound by its first call meanwhile */
+        if (status == STROBE_EXISTS) { /* bound by its first call meanwhile */
             slot[i].value = h->original;
             status = exchange(slot[i].at, slot[i].value, h->replacement);
         }

@@ -92,7 +92,7 @@ static enum strobe_status look(struct strobe_netease_sampler *s, uint32_t tid, s
     }
     enum strobe_status left = host->resume(host->ctx, tid);
     strobe_guard_leave();
-    s->counts.resumes++;   /* by one of the two */
+    s->counts.resumes++; /* by one of the two */
     c->cut = end == STROBE_WALK_CUT;
     return thread ? left : STROBE_LATE;
 }

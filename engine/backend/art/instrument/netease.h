@@ -28,29 +28,29 @@
 #define STROBE_NETEASE_LOOK_NS UINT64_C(100000000)
 
 enum {
-    STROBE_NETEASE_FRAMES = 256,          /* of a capture, as the runtime's own traces have */
-    STROBE_NETEASE_CAPACITY = 8192,       /* captures, unless the caller says otherwise */
-    STROBE_NETEASE_KNOWN = 1024,          /* pointers that are known to be good; a power of two */
-    STROBE_NETEASE_THREADS = 1024,        /* captured at a time, at most */
+    STROBE_NETEASE_FRAMES = 256,    /* of a capture, as the runtime's own traces have */
+    STROBE_NETEASE_CAPACITY = 8192, /* captures, unless the caller says otherwise */
+    STROBE_NETEASE_KNOWN = 1024,    /* pointers that are known to be good; a power of two */
+    STROBE_NETEASE_THREADS = 1024,  /* captured at a time, at most */
 };
 
 /* What became of each wish to capture a thread:
  * wishes = captured + refused + not_stopped + gone + let_go + empty + illegal. Written by one sampler. */
 struct strobe_netease_counts {
     uint64_t wishes;
-    uint64_t captured;        /* in the ring, or overwritten since */
-    uint64_t refused;         /* by the ring */
-    uint64_t not_stopped;     /* in the runtime's own time, or it has left the runtime: nothing to resume */
-    uint64_t gone;            /* it ended before it could be stopped */
-    uint64_t let_go;          /* by the watchdog: what was walked counts for nothing */
-    uint64_t empty;           /* no method was in its stack */
-    uint64_t illegal;         /* a pointer led nowhere: the whole capture was thrown away */
-    uint64_t stops, resumes;  /* equal whenever no thread is held */
+    uint64_t captured;       /* in the ring, or overwritten since */
+    uint64_t refused;        /* by the ring */
+    uint64_t not_stopped;    /* in the runtime's own time, or it has left the runtime: nothing to resume */
+    uint64_t gone;           /* it ended before it could be stopped */
+    uint64_t let_go;         /* by the watchdog: what was walked counts for nothing */
+    uint64_t empty;          /* no method was in its stack */
+    uint64_t illegal;        /* a pointer led nowhere: the whole capture was thrown away */
+    uint64_t stops, resumes; /* equal whenever no thread is held */
 };
 
 /* One who captures. */
 struct strobe_netease_sampler {
-    struct strobe_art_host host;          /* first: the host's calls are handed a pointer to it */
+    struct strobe_art_host host; /* first: the host's calls are handed a pointer to it */
     const struct strobe_netease_ring *ring;
     struct strobe_netease_counts counts;
     uint64_t known[STROBE_NETEASE_KNOWN];
@@ -77,18 +77,18 @@ void strobe_netease_meet_threads(const struct strobe_libart *a, const struct str
 /* ---- the whole of it, one a process */
 
 struct strobe_netease_options {
-    const char *session_path;             /* existing and fresh; its config's async_interval_ns is the period */
-    const char *library;                  /* as in strobe_art_options */
+    const char *session_path; /* existing and fresh; its config's async_interval_ns is the period */
+    const char *library;      /* as in strobe_art_options */
     int api;
-    uint32_t capacity;                    /* of the ring; 0 = STROBE_NETEASE_CAPACITY */
-    const uint32_t *tids;                 /* kernel ids of the threads to capture; NULL = all of the runtime's */
-    uint32_t tid_count;                   /* at most STROBE_NETEASE_THREADS */
+    uint32_t capacity;    /* of the ring; 0 = STROBE_NETEASE_CAPACITY */
+    const uint32_t *tids; /* kernel ids of the threads to capture; NULL = all of the runtime's */
+    uint32_t tid_count;   /* at most STROBE_NETEASE_THREADS */
 };
 
 struct strobe_netease_result {
     struct strobe_netease_counts counts;
-    uint64_t overwritten;                 /* captures, max(0, drawn - capacity) */
-    uint32_t named, stale, unnamed;       /* methods; unnamed: the session has no room for their names */
+    uint64_t overwritten;           /* captures, max(0, drawn - capacity) */
+    uint32_t named, stale, unnamed; /* methods; unnamed: the session has no room for their names */
 };
 
 /* Begins to capture. By an attached thread. STROBE_EXISTS: one is under way. Otherwise as strobe_art_start: nothing was

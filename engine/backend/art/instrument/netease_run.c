@@ -13,7 +13,7 @@
 
 enum { IDLE, STARTING, RUNNING, STOPPING, STUCK };
 enum { WATCH_NS = 50 * 1000 * 1000 };
-enum { CHOICES = 10 };      /* looks at the table for each checkpoint: threads that run enter themselves later */
+enum { CHOICES = 10 }; /* looks at the table for each checkpoint: threads that run enter themselves later */
 
 /* All of it. A checkpoint that was asked for may come after the end, so nothing of this goes away. */
 static struct {
@@ -23,12 +23,12 @@ static struct {
     struct strobe_art_threads threads;
     struct strobe_netease_sampler sampler;
     struct strobe_netease_ring ring;
-    size_t ring_bytes;                            /* mapped for it */
+    size_t ring_bytes; /* mapped for it */
     struct strobe_session session;
     uint64_t period_ticks;
     uint32_t only[STROBE_NETEASE_THREADS], only_count;
-    uint32_t tids[STROBE_NETEASE_THREADS], tid_count;   /* to be captured: the sampler's */
-    strobe_a32 own[2];                            /* tids of its threads */
+    uint32_t tids[STROBE_NETEASE_THREADS], tid_count; /* to be captured: the sampler's */
+    strobe_a32 own[2];                                /* tids of its threads */
 } run;
 
 static const struct strobe_host *host_of_run(void)
@@ -149,8 +149,8 @@ static enum strobe_status find_runtime(void *vm, const struct strobe_netease_opt
     if (!self)
         return refuse(STROBE_UNSUPPORTED, why, why_bytes, "the calling thread is not attached to the runtime");
     strobe_linux_init(&host, clock_gettime);
-    status = strobe_art_discover(&libart, &host.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, why,
-                                 why_bytes);
+    status =
+        strobe_art_discover(&libart, &host.host, vm, self, (uint32_t)syscall(SYS_gettid), &runtime, why, why_bytes);
     if (status != STROBE_OK)
         return status;
     run.libart = libart;
@@ -244,8 +244,8 @@ enum strobe_status strobe_netease_start(void *vm, const struct strobe_netease_op
 {
     uint32_t idle = IDLE;
     if (!strobe_cas_acquire(&run.life, &idle, STARTING))
-        return refuse(STROBE_EXISTS, why, why_bytes, idle == STUCK ? "the last capture's threads have not ended"
-                                                                   : "a capture is under way");
+        return refuse(STROBE_EXISTS, why, why_bytes,
+                      idle == STUCK ? "the last capture's threads have not ended" : "a capture is under way");
     uint32_t busy = strobe_local.busy;
     strobe_local.busy = 1;
     enum strobe_status status = start(vm, options, why, why_bytes);
@@ -265,8 +265,7 @@ struct strobe_netease_sampler *strobe_netease_running(void)
 static void close_session(struct strobe_netease_result *out)
 {
     struct strobe_clock_pair end;
-    strobe_linux_clock_pair(&run.sampler.host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns,
-                            &end.realtime_ns);
+    strobe_linux_clock_pair(&run.sampler.host.linux, &end.ticks, &end.monotonic_ns, &end.boottime_ns, &end.realtime_ns);
     strobe_netease_fill_session(&run.session, &run.sampler, out);
     strobe_session_finish(&run.session, &end);
     strobe_session_unmap(&run.session);

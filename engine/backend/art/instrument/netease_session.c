@@ -1,21 +1,24 @@
-#include "engine/backend/art/names.h"
 #include "engine/backend/art/instrument/netease.h"
+#include "engine/backend/art/names.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MEMO = 1024 };        /* methods whose kind is remembered; a power of two */
+enum { MEMO = 1024 }; /* methods whose kind is remembered; a power of two */
 
 struct fill {
     struct strobe_session *session;
     const struct strobe_netease_sampler *held;
     struct strobe_ring_writer writer;
     struct strobe_stack_cursor cursor;
-    uint32_t thread_of[STROBE_NETEASE_THREADS];   /* by the session's index: its tid */
+    uint32_t thread_of[STROBE_NETEASE_THREADS]; /* by the session's index: its tid */
     uint32_t threads;
-    struct { uint64_t method; bool pseudo; } memo[MEMO];
+    struct {
+        uint64_t method;
+        bool pseudo;
+    } memo[MEMO];
 };
 
 /* Whether it is one of the runtime's own, which have no place in any dex file. */
@@ -116,7 +119,7 @@ static void fill_header(struct fill *f)
 void strobe_netease_fill_session(struct strobe_session *session, const struct strobe_netease_sampler *held,
                                  struct strobe_netease_result *out)
 {
-    static struct fill f;   /* by one thread at a time, and no small thing */
+    static struct fill f; /* by one thread at a time, and no small thing */
     static uint64_t frames[STROBE_NETEASE_FRAMES_MAX];
     const struct strobe_netease_ring *ring = held->ring;
     struct strobe_netease_capture c;
@@ -126,9 +129,8 @@ void strobe_netease_fill_session(struct strobe_session *session, const struct st
     f.session = session;
     f.held = held;
     strobe_ring_writer_init(&session->ring, &f.writer, 0);
-    *out = (struct strobe_netease_result){.counts = held->counts,
-                                          .overwritten = strobe_netease_ring_overwritten(ring)};
-    for (uint64_t i = out->overwritten; i < drawn; i++)   /* the oldest first, as sessions are written */
+    *out = (struct strobe_netease_result){.counts = held->counts, .overwritten = strobe_netease_ring_overwritten(ring)};
+    for (uint64_t i = out->overwritten; i < drawn; i++) /* the oldest first, as sessions are written */
         if (strobe_netease_ring_read(ring, i, &c, frames) == STROBE_OK)
             add(&f, &c, frames);
     strobe_ring_writer_close(&session->ring, &f.writer);

@@ -24,7 +24,7 @@ static struct {
     size_t bytes;
     uint64_t *enabled_tags, tags, tags_before;
     int *marker_fd;
-    bool magic;                    /* the marker's descriptor is ours */
+    bool magic; /* the marker's descriptor is ours */
     bool under_way;
 } capture;
 
@@ -154,8 +154,8 @@ static enum strobe_status find_cutils(const char *name, char *why, size_t why_by
 static void take_over(uint64_t tags)
 {
     int none = -1;
-    capture.magic = __atomic_compare_exchange_n(capture.marker_fd, &none, STROBE_RHEA_MAGIC_FD, false,
-                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    capture.magic = __atomic_compare_exchange_n(capture.marker_fd, &none, STROBE_RHEA_MAGIC_FD, false, __ATOMIC_RELAXED,
+                                                __ATOMIC_RELAXED);
     capture.tags = tags;
     capture.tags_before = __atomic_exchange_n(capture.enabled_tags, tags, __ATOMIC_RELAXED);
 }
@@ -229,7 +229,11 @@ enum strobe_status strobe_rhea_stop(void)
 
 /* ---- the log */
 
-struct file { int fd; size_t used; char text[8192]; };
+struct file {
+    int fd;
+    size_t used;
+    char text[8192];
+};
 
 static bool flush(struct file *f)
 {
@@ -275,6 +279,15 @@ static void mark(enum strobe_atrace_kind kind, const char *name)
         strobe_atrace_mark(&c->atrace, kind, name, strlen(name));
 }
 
-void strobe_rhea_enter(const char *name) { mark(STROBE_ATRACE_ENTER, name); }
-void strobe_rhea_leave(const char *name) { mark(STROBE_ATRACE_LEAVE, name); }
-void strobe_rhea_throw(const char *name) { mark(STROBE_ATRACE_THROW, name); }
+void strobe_rhea_enter(const char *name)
+{
+    mark(STROBE_ATRACE_ENTER, name);
+}
+void strobe_rhea_leave(const char *name)
+{
+    mark(STROBE_ATRACE_LEAVE, name);
+}
+void strobe_rhea_throw(const char *name)
+{
+    mark(STROBE_ATRACE_THROW, name);
+}

@@ -28,19 +28,18 @@
 
 /* Tags whose messages are asked for: graphics, view, webview, window and activity manager, app, resources, dalvik
  * (ATRACE_TAG_* of libcutils). */
-#define STROBE_RHEA_TAGS \
-    (1u << 1 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 12 | 1u << 13 | 1u << 14)
+#define STROBE_RHEA_TAGS (1u << 1 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 12 | 1u << 13 | 1u << 14)
 enum { STROBE_RHEA_MAGIC_FD = -100, STROBE_RHEA_IO_LEAST = 1024 };
 
 struct strobe_rhea_options {
-    const char *ring_path;     /* file to be made for the ring, which outlives the process; NULL = memory alone */
-    uint64_t slots;            /* asked for; see strobe_packet_ring_slots */
-    uint64_t tags;             /* 0 = STROBE_RHEA_TAGS */
+    const char *ring_path; /* file to be made for the ring, which outlives the process; NULL = memory alone */
+    uint64_t slots;        /* asked for; see strobe_packet_ring_slots */
+    uint64_t tags;         /* 0 = STROBE_RHEA_TAGS */
     bool main_only;
     bool io;
-    uint32_t io_least;         /* reads and writes of fewer bytes are not told; 0 = 1024, as the original */
+    uint32_t io_least; /* reads and writes of fewer bytes are not told; 0 = 1024, as the original */
     bool forward;
-    const char *cutils;        /* NULL = "libcutils.so" */
+    const char *cutils; /* NULL = "libcutils.so" */
 };
 
 /* Begins. STROBE_EXISTS: one is under way, or the file is there already. STROBE_NO_ENTRY: no such library, or it has
@@ -81,7 +80,7 @@ struct strobe_rhea_capture {
     uint64_t io_least;
     bool forward;
 };
-extern struct strobe_rhea_capture *strobe_rhea_newest;     /* NULL: none yet */
+extern struct strobe_rhea_capture *strobe_rhea_newest; /* NULL: none yet */
 
 /* The one under way, or NULL. */
 static inline struct strobe_rhea_capture *strobe_rhea_on(void)

@@ -15,8 +15,27 @@
 #include <unistd.h>
 
 enum proxy {
-    WRITE, WRITE_CHK, BEGIN_BODY, END_BODY, OPEN, OPEN64, OPEN_2, OPEN64_2, READ, READ_CHK, PREAD, PREAD64, PREAD_CHK,
-    PREAD64_CHK, READV, PWRITE, PWRITE64, FSYNC, FDATASYNC, SYNC, PROXIES
+    WRITE,
+    WRITE_CHK,
+    BEGIN_BODY,
+    END_BODY,
+    OPEN,
+    OPEN64,
+    OPEN_2,
+    OPEN64_2,
+    READ,
+    READ_CHK,
+    PREAD,
+    PREAD64,
+    PREAD_CHK,
+    PREAD64_CHK,
+    READV,
+    PWRITE,
+    PWRITE64,
+    FSYNC,
+    FDATASYNC,
+    SYNC,
+    PROXIES
 };
 
 static struct strobe_hook hook[PROXIES];
@@ -169,27 +188,26 @@ static ssize_t on_read_chk(int fd, void *to, size_t bytes, size_t room)
 }
 
 /* Both widths of an offset, and with the room that fortified programs tell. */
-#define POSITIONED(name, which, what, buffer, offset_type)                                          \
-    static ssize_t name(int fd, buffer b, size_t bytes, offset_type offset)                         \
-    {                                                                                               \
-        struct strobe_rhea_capture *begun = begins(what, fd, bytes, (uint64_t)offset);              \
-        ssize_t done = ORIGINAL(which, ssize_t(int, buffer, size_t, offset_type))(fd, b, bytes, offset); \
-        ends(begun);                                                                                \
-        return done;                                                                                \
+#define POSITIONED(name, which, what, buffer, offset_type)                                                             \
+    static ssize_t name(int fd, buffer b, size_t bytes, offset_type offset)                                            \
+    {                                                                                                                  \
+        struct strobe_rhea_capture *begun = begins(what, fd, bytes, (uint64_t)offset);                                 \
+        ssize_t done = ORIGINAL(which, ssize_t(int, buffer, size_t, offset_type))(fd, b, bytes, offset);               \
+        ends(begun);                                                                                                   \
+        return done;                                                                                                   \
     }
 POSITIONED(on_pread, PREAD, "read", void *, off_t)
 POSITIONED(on_pread64, PREAD64, "read", void *, int64_t)
 POSITIONED(on_pwrite, PWRITE, "write", const void *, off_t)
 POSITIONED(on_pwrite64, PWRITE64, "write", const void *, int64_t)
 
-#define POSITIONED_CHECKED(name, which, offset_type)                                                \
-    static ssize_t name(int fd, void *to, size_t bytes, offset_type offset, size_t room)            \
-    {                                                                                               \
-        struct strobe_rhea_capture *begun = begins("read", fd, bytes, (uint64_t)offset);            \
-        ssize_t got =                                                                               \
-            ORIGINAL(which, ssize_t(int, void *, size_t, offset_type, size_t))(fd, to, bytes, offset, room); \
-        ends(begun);                                                                                \
-        return got;                                                                                 \
+#define POSITIONED_CHECKED(name, which, offset_type)                                                                   \
+    static ssize_t name(int fd, void *to, size_t bytes, offset_type offset, size_t room)                               \
+    {                                                                                                                  \
+        struct strobe_rhea_capture *begun = begins("read", fd, bytes, (uint64_t)offset);                               \
+        ssize_t got = ORIGINAL(which, ssize_t(int, void *, size_t, offset_type, size_t))(fd, to, bytes, offset, room); \
+        ends(begun);                                                                                                   \
+        return got;                                                                                                    \
     }
 POSITIONED_CHECKED(on_pread_chk, PREAD_CHK, off_t)
 POSITIONED_CHECKED(on_pread64_chk, PREAD64_CHK, int64_t)
@@ -216,9 +234,9 @@ static struct strobe_rhea_capture *begins_open(const char *path)
 }
 
 #ifdef O_TMPFILE
-#define NEEDS_MODE(flags) ((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE)
+#define NEEDS_MODE(flags) ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE)
 #else
-#define NEEDS_MODE(flags) ((flags) & O_CREAT)
+#define NEEDS_MODE(flags) ((flags)&O_CREAT)
 #endif
 
 static unsigned mode_of(int flags, va_list more)
@@ -226,28 +244,28 @@ static unsigned mode_of(int flags, va_list more)
     return NEEDS_MODE(flags) ? va_arg(more, unsigned) : 0;
 }
 
-#define OPENING(name, which)                                                                        \
-    static int name(const char *path, int flags, ...)                                               \
-    {                                                                                               \
-        va_list more;                                                                               \
-        va_start(more, flags);                                                                      \
-        unsigned mode = mode_of(flags, more);                                                       \
-        va_end(more);                                                                               \
-        struct strobe_rhea_capture *begun = begins_open(path);                                      \
-        int fd = ORIGINAL(which, int(const char *, int, ...))(path, flags, mode);                   \
-        ends(begun);                                                                                \
-        return fd;                                                                                  \
+#define OPENING(name, which)                                                                                           \
+    static int name(const char *path, int flags, ...)                                                                  \
+    {                                                                                                                  \
+        va_list more;                                                                                                  \
+        va_start(more, flags);                                                                                         \
+        unsigned mode = mode_of(flags, more);                                                                          \
+        va_end(more);                                                                                                  \
+        struct strobe_rhea_capture *begun = begins_open(path);                                                         \
+        int fd = ORIGINAL(which, int(const char *, int, ...))(path, flags, mode);                                      \
+        ends(begun);                                                                                                   \
+        return fd;                                                                                                     \
     }
 OPENING(on_open, OPEN)
 OPENING(on_open64, OPEN64)
 
-#define OPENING_2(name, which)                                                                      \
-    static int name(const char *path, int flags)                                                    \
-    {                                                                                               \
-        struct strobe_rhea_capture *begun = begins_open(path);                                      \
-        int fd = ORIGINAL(which, int(const char *, int))(path, flags);                              \
-        ends(begun);                                                                                \
-        return fd;                                                                                  \
+#define OPENING_2(name, which)                                                                                         \
+    static int name(const char *path, int flags)                                                                       \
+    {                                                                                                                  \
+        struct strobe_rhea_capture *begun = begins_open(path);                                                         \
+        int fd = ORIGINAL(which, int(const char *, int))(path, flags);                                                 \
+        ends(begun);                                                                                                   \
+        return fd;                                                                                                     \
     }
 OPENING_2(on_open_2, OPEN_2)
 OPENING_2(on_open64_2, OPEN64_2)
@@ -284,24 +302,44 @@ enum when { ALWAYS, MAIN_ONLY, IO };
 #define TO(function) ((void *)(uintptr_t)(function))
 
 static bool wanted[3];
-static const struct { const char *symbol; enum when when; } table[PROXIES] = {
-    [WRITE] = {"write", ALWAYS}, [WRITE_CHK] = {"__write_chk", ALWAYS},
-    [BEGIN_BODY] = {"atrace_begin_body", MAIN_ONLY}, [END_BODY] = {"atrace_end_body", MAIN_ONLY},
-    [OPEN] = {"open", IO}, [OPEN64] = {"open64", IO}, [OPEN_2] = {"__open_2", IO}, [OPEN64_2] = {"__open64_2", IO},
-    [READ] = {"read", IO}, [READ_CHK] = {"__read_chk", IO}, [PREAD] = {"pread", IO}, [PREAD64] = {"pread64", IO},
-    [PREAD_CHK] = {"__pread_chk", IO}, [PREAD64_CHK] = {"__pread64_chk", IO}, [READV] = {"readv", IO},
-    [PWRITE] = {"pwrite", IO}, [PWRITE64] = {"pwrite64", IO}, [FSYNC] = {"fsync", IO},
-    [FDATASYNC] = {"fdatasync", IO}, [SYNC] = {"sync", IO},
+static const struct {
+    const char *symbol;
+    enum when when;
+} table[PROXIES] = {
+    [WRITE] = {"write", ALWAYS},
+    [WRITE_CHK] = {"__write_chk", ALWAYS},
+    [BEGIN_BODY] = {"atrace_begin_body", MAIN_ONLY},
+    [END_BODY] = {"atrace_end_body", MAIN_ONLY},
+    [OPEN] = {"open", IO},
+    [OPEN64] = {"open64", IO},
+    [OPEN_2] = {"__open_2", IO},
+    [OPEN64_2] = {"__open64_2", IO},
+    [READ] = {"read", IO},
+    [READ_CHK] = {"__read_chk", IO},
+    [PREAD] = {"pread", IO},
+    [PREAD64] = {"pread64", IO},
+    [PREAD_CHK] = {"__pread_chk", IO},
+    [PREAD64_CHK] = {"__pread64_chk", IO},
+    [READV] = {"readv", IO},
+    [PWRITE] = {"pwrite", IO},
+    [PWRITE64] = {"pwrite64", IO},
+    [FSYNC] = {"fsync", IO},
+    [FDATASYNC] = {"fdatasync", IO},
+    [SYNC] = {"sync", IO},
 };
 
 static void *proxy_of(enum proxy which)
 {
     void *const of[PROXIES] = {
-        [WRITE] = TO(on_write), [WRITE_CHK] = TO(on_write_chk), [BEGIN_BODY] = TO(begin_body),
-        [END_BODY] = TO(end_body), [OPEN] = TO(on_open), [OPEN64] = TO(on_open64), [OPEN_2] = TO(on_open_2),
-        [OPEN64_2] = TO(on_open64_2), [READ] = TO(on_read), [READ_CHK] = TO(on_read_chk), [PREAD] = TO(on_pread),
-        [PREAD64] = TO(on_pread64), [PREAD_CHK] = TO(on_pread_chk), [PREAD64_CHK] = TO(on_pread64_chk),
-        [READV] = TO(on_readv), [PWRITE] = TO(on_pwrite), [PWRITE64] = TO(on_pwrite64), [FSYNC] = TO(on_fsync),
+        [WRITE] = TO(on_write),         [WRITE_CHK] = TO(on_write_chk),
+        [BEGIN_BODY] = TO(begin_body),  [END_BODY] = TO(end_body),
+        [OPEN] = TO(on_open),           [OPEN64] = TO(on_open64),
+        [OPEN_2] = TO(on_open_2),       [OPEN64_2] = TO(on_open64_2),
+        [READ] = TO(on_read),           [READ_CHK] = TO(on_read_chk),
+        [PREAD] = TO(on_pread),         [PREAD64] = TO(on_pread64),
+        [PREAD_CHK] = TO(on_pread_chk), [PREAD64_CHK] = TO(on_pread64_chk),
+        [READV] = TO(on_readv),         [PWRITE] = TO(on_pwrite),
+        [PWRITE64] = TO(on_pwrite64),   [FSYNC] = TO(on_fsync),
         [FDATASYNC] = TO(on_fdatasync), [SYNC] = TO(on_sync),
     };
     return of[which];

@@ -88,7 +88,7 @@ static void set_ends(int fd, uint32_t reads, uint32_t feeds)
     struct strobe_channel_ends *e = ends_of(fd);
     if (!e)
         return;
-    strobe_channel_close(fd);   /* of what the descriptor was before, if its end was not seen */
+    strobe_channel_close(fd); /* of what the descriptor was before, if its end was not seen */
     strobe_store_relaxed(&e->inode, reads || feeds ? inode_of(fd) : 0);
     strobe_store_relaxed(&e->reads, reads);
     strobe_store_release(&e->feeds, feeds);
@@ -98,7 +98,7 @@ void strobe_channel_made_counter(int fd)
 {
     if (fd < 0 || is_of_a_child())
         return;
-    uint32_t id = open_channel(fd, 2, true);   /* both its ends are one descriptor */
+    uint32_t id = open_channel(fd, 2, true); /* both its ends are one descriptor */
     set_ends(fd, id, id);
 }
 
@@ -152,7 +152,7 @@ void strobe_channel_copied(int fd, int copy)
 
 static uint64_t event_bit(uint64_t data)
 {
-    return 1ull << (data * 0x9e3779b97f4a7c15u >> 58);   /* Fibonacci hashing (Knuth, 6.4) */
+    return 1ull << (data * 0x9e3779b97f4a7c15u >> 58); /* Fibonacci hashing (Knuth, 6.4) */
 }
 
 void strobe_channel_set_changed(int set, int operation, int fd, const struct epoll_event *event)
@@ -200,8 +200,9 @@ void strobe_channel_hand_over(int fd, uint32_t channel, struct strobe_site site)
 
 enum strobe_wake strobe_channel_wake_of(int64_t result)
 {
-    return result > 0 ? STROBE_WAKE_RELEASED : result < 0 && errno == EINTR ? STROBE_WAKE_INTERRUPTED
-                                                                             : STROBE_WAKE_NONE;
+    return result > 0                     ? STROBE_WAKE_RELEASED
+           : result < 0 && errno == EINTR ? STROBE_WAKE_INTERRUPTED
+                                          : STROBE_WAKE_NONE;
 }
 
 void strobe_channel_woken(const struct strobe_hook_scope *s, int fd, enum strobe_wake how)

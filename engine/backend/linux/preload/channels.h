@@ -28,9 +28,9 @@ enum { STROBE_CHANNEL_DESCRIPTORS = 4096, STROBE_CHANNELS_LOG2 = 10, STROBE_CHAN
 
 /* Of a descriptor; 0 = no channel, or none that is known. */
 struct strobe_channel_ends {
-    strobe_a32 reads;      /* the channel, or the epoll set, that a read of it waits for */
-    strobe_a32 feeds;      /* the channel that a write to it feeds */
-    strobe_a64 inode;      /* when that became known */
+    strobe_a32 reads; /* the channel, or the epoll set, that a read of it waits for */
+    strobe_a32 feeds; /* the channel that a write to it feeds */
+    strobe_a64 inode; /* when that became known */
 };
 
 extern struct strobe_channel_ends strobe_channel_ends[STROBE_CHANNEL_DESCRIPTORS];
@@ -71,8 +71,8 @@ static STROBE_ALWAYS_INLINE bool strobe_channel_is_read(int fd)
 /* Right before a write to `fd`. */
 static STROBE_ALWAYS_INLINE void strobe_channel_feed(int fd, struct strobe_site site)
 {
-    uint32_t channel = (unsigned)fd < STROBE_CHANNEL_DESCRIPTORS ? strobe_load_relaxed(&strobe_channel_ends[fd].feeds)
-                                                                 : 0;
+    uint32_t channel =
+        (unsigned)fd < STROBE_CHANNEL_DESCRIPTORS ? strobe_load_relaxed(&strobe_channel_ends[fd].feeds) : 0;
     if (strobe_unlikely(channel))
         strobe_channel_hand_over(fd, channel, site);
 }
@@ -82,7 +82,7 @@ static STROBE_ALWAYS_INLINE void strobe_channel_feed(int fd, struct strobe_site 
     SCOPE(kind, (uint64_t)(unsigned)(fd));                                                                             \
     bool is_channel_ = strobe_unlikely(strobe_channel_is_read(fd));                                                    \
     if (is_channel_)                                                                                                   \
-        strobe_hook_waits(&scope_, (uint64_t)(unsigned)(fd))
+    strobe_hook_waits(&scope_, (uint64_t)(unsigned)(fd))
 
 /* Returns what the call has returned, in a hook with a READ_SCOPE. */
 #define READ_RETURNS(type, fd, call)                                                                                   \

@@ -15,11 +15,11 @@
 enum { PRELOAD_BYTES = 8192, ENTRIES_MAX = 4096, EXECS_MAX = 1000 };
 
 static char session_path[PATH_MAX];
-static char preload_value[PRELOAD_BYTES];       /* LD_PRELOAD as the program would have had it, "" for unset */
-static char library_path[PATH_MAX];             /* ours, as the command named it */
-static char only_names[NAME_MAX + 1];           /* programs to follow, see followed.h; "" = all */
+static char preload_value[PRELOAD_BYTES]; /* LD_PRELOAD as the program would have had it, "" for unset */
+static char library_path[PATH_MAX];       /* ours, as the command named it */
+static char only_names[NAME_MAX + 1];     /* programs to follow, see followed.h; "" = all */
 
-static char asan_value[PRELOAD_BYTES];          /* ASAN_OPTIONS, in the same way */
+static char asan_value[PRELOAD_BYTES]; /* ASAN_OPTIONS, in the same way */
 
 static const char preload_name[] = "LD_PRELOAD=", session_name[] = STROBE_ENV_SESSION "=",
                   asan_name[] = "ASAN_OPTIONS=", asan_ours[] = STROBE_ASAN_OPTION;
@@ -236,8 +236,7 @@ char *const *strobe_environment_for_exec(char *const *from)
             theirs = *e + sizeof preload_name - 1;
         else if (!strncmp(*e, asan_name, sizeof asan_name - 1))
             asan_theirs = *e + sizeof asan_name - 1;
-        else if (strncmp(*e, session_name, sizeof session_name - 1) &&
-                 strncmp(*e, only_name, sizeof only_name - 1))
+        else if (strncmp(*e, session_name, sizeof session_name - 1) && strncmp(*e, only_name, sizeof only_name - 1))
             list[n++] = *e;
     }
     bool ours_already = !strncmp(theirs, library_path, strlen(library_path));

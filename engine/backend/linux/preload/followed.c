@@ -13,10 +13,10 @@
 
 enum { NUMBERS_MAX = 100000 };
 
-static char own_path[PATH_MAX + 32];   /* "" = this process has no file in the folder */
+static char own_path[PATH_MAX + 32]; /* "" = this process has no file in the folder */
 static struct strobe_session_limit limit;
-static strobe_a32 refused;             /* the last attempt found no room */
-static uint64_t due_ns;                /* age at which the other blocks are reserved */
+static strobe_a32 refused; /* the last attempt found no room */
+static uint64_t due_ns;    /* age at which the other blocks are reserved */
 
 /* ---- which programs ---- */
 
@@ -144,8 +144,8 @@ static bool end_limit(const struct strobe_session *session)
 static void count_unrecorded(const char *first)
 {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, first, O_RDWR | O_CLOEXEC);
-    void *page = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct strobe_session_header), PROT_READ | PROT_WRITE,
-                                            MAP_SHARED, fd, 0);
+    void *page = fd < 0 ? MAP_FAILED
+                        : mmap(NULL, sizeof(struct strobe_session_header), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         syscall(SYS_close, fd);
     if (page == MAP_FAILED)

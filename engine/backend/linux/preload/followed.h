@@ -23,8 +23,8 @@
 #include <stdbool.h>
 
 enum {
-    STROBE_FOLLOWED_PART_NS = 100 * 1000 * 1000,     /* age at which all of a session's blocks are reserved */
-    STROBE_FOLLOWED_AGAIN_NS = 1000 * 1000 * 1000,   /* time between two attempts on a full disk */
+    STROBE_FOLLOWED_PART_NS = 100 * 1000 * 1000,   /* age at which all of a session's blocks are reserved */
+    STROBE_FOLLOWED_AGAIN_NS = 1000 * 1000 * 1000, /* time between two attempts on a full disk */
 };
 
 /* True when the list `only` (file names, * and ? stand for any text and any character, separated by commas; "" is all)

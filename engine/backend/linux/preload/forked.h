@@ -22,9 +22,9 @@ enum { STROBE_FORKED_CPU_NS = 5 * 1000 * 1000, STROBE_FORKED_WAIT_NS = 250 * 100
 
 struct strobe_forked {
     struct strobe_config config;
-    struct strobe_clock_pair begin;      /* the fork */
-    struct strobe_stack_bounds stack;    /* of the thread that forked, the child's main thread; zero: not known */
-    uint32_t pid;                        /* of this process, and the id of that thread; 0 = no such child */
+    struct strobe_clock_pair begin;   /* the fork */
+    struct strobe_stack_bounds stack; /* of the thread that forked, the child's main thread; zero: not known */
+    uint32_t pid;                     /* of this process, and the id of that thread; 0 = no such child */
 };
 extern struct strobe_forked strobe_forked;
 

@@ -16,7 +16,7 @@
 #define HERE                                                                                                           \
     (struct strobe_site)                                                                                               \
     {                                                                                                                  \
-        (uint64_t)(uintptr_t)__builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)              \
+        (uint64_t)(uintptr_t) __builtin_frame_address(0), (uint64_t)(uintptr_t)__builtin_return_address(0)             \
     }
 
 /* The calling thread's state, when its event is to be taken. */

@@ -32,7 +32,9 @@ long strobe_vfork_ends(long result)
  * have. The event is met before the load. */
 void *strobe_dlopen_begins(const uint64_t *return_slot, uint64_t frame)
 {
-    struct { uint64_t next, return_address; } record = {frame, *return_slot};
+    struct {
+        uint64_t next, return_address;
+    } record = {frame, *return_slot};
     strobe_hook_forbidden("dlopen");
     struct strobe_thread *t = strobe_hook_thread(strobe_switched());
     if (t)

@@ -179,7 +179,7 @@ HOOK int sem_wait(sem_t *s)
     if (!traced())
         return real->sem_wait(s);
     int saved = errno;
-    pthread_testcancel();   /* as sem_wait would, also when it need not wait */
+    pthread_testcancel(); /* as sem_wait would, also when it need not wait */
     if (real->sem_trywait(s) == 0) {
         strobe_hook_point(STROBE_KIND_SEM, OBJECT(s), HERE);
         return 0;

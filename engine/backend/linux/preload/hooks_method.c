@@ -85,8 +85,8 @@ static enum strobe_status find_place(uint32_t *thread)
         return STROBE_OK;
     }
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
-    enum strobe_status status = strobe_session_add_thread(&p->engine.session, tid, tid == p->host.pid,
-                                                          p->host.host.ticks(&p->host), thread);
+    enum strobe_status status =
+        strobe_session_add_thread(&p->engine.session, tid, tid == p->host.pid, p->host.host.ticks(&p->host), thread);
     if (status == STROBE_OK)
         prctl(PR_GET_NAME, p->engine.session.threads[*thread].name);
     return status;
@@ -118,7 +118,7 @@ static bool is_left(uintptr_t frame, uintptr_t now)
 
 enum { LOOK_NS = 20 * 1000 * 1000 };
 
-static strobe_a64 *clock_word;   /* on the page of the switch */
+static strobe_a64 *clock_word; /* on the page of the switch */
 
 static void note_images(void)
 {
@@ -138,11 +138,11 @@ static void keep_clock(void)
         uint64_t now = now_ticks();
         if (coarse && strobe_load_relaxed(strobe_entry_switch) == STROBE_ON)
             strobe_store_seq_cst(clock_word, now);
-        if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON)   /* turned off meanwhile, perhaps */
+        if (strobe_load_seq_cst(strobe_entry_switch) != STROBE_ON) /* turned off meanwhile, perhaps */
             strobe_store_relaxed(clock_word, 0);
         if (now > next + LOOK_NS)
             next = now;
-        if (now >= look && !strobe_preload.samples) {   /* else the sampler does */
+        if (now >= look && !strobe_preload.samples) { /* else the sampler does */
             look = now + LOOK_NS;
             note_images();
         }
@@ -161,9 +161,12 @@ bool strobe_method_start(const struct strobe_preload *p, struct strobe_method_pa
     void *busy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (busy == MAP_FAILED)
         return false;
-    strobe_entry_engine = (struct strobe_entry_engine){
-        .session = &p->engine.session, .host = &p->host.host, .busy = busy, .attach = attach,
-        .is_left = is_left, .resume_ticks = now_ticks() + c->delay_ns};
+    strobe_entry_engine = (struct strobe_entry_engine){.session = &p->engine.session,
+                                                       .host = &p->host.host,
+                                                       .busy = busy,
+                                                       .attach = attach,
+                                                       .is_left = is_left,
+                                                       .resume_ticks = now_ticks() + c->delay_ns};
     strobe_entry_forget();
     has_key = has_key || pthread_key_create(&key, sign_off) == 0;
     strobe_store_relaxed(&page->on, STROBE_OFF);

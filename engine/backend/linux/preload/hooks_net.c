@@ -15,7 +15,7 @@ ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags, s
     int polled_ = strobe_channel_polled(fds, count);                                                                   \
     SCOPE(STROBE_KIND_POLL, polled_ >= 0 ? FD(polled_) : count);                                                       \
     if (polled_ >= 0)                                                                                                  \
-        strobe_hook_waits(&scope_, FD(polled_))
+    strobe_hook_waits(&scope_, FD(polled_))
 
 #define POLL_RETURNS(call)                                                                                             \
     do {                                                                                                               \

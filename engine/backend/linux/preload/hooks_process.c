@@ -83,7 +83,7 @@ static size_t count_arguments(const char *first, va_list arguments)
     va_start(arguments, first);                                                                                        \
     argv[0] = (char *)(uintptr_t)first;                                                                                \
     for (size_t i_ = 0; argv[i_]; i_++)                                                                                \
-        argv[i_ + 1] = va_arg(arguments, char *)
+    argv[i_ + 1] = va_arg(arguments, char *)
 
 HOOK int execl(const char *path, const char *first, ...)
 {

@@ -18,7 +18,10 @@
  */
 enum { WISHES = 64 };
 #define USED 0x80000000u
-static struct { strobe_a32 state; struct sigaction action; } wished[WISHES] = {[0] = {.state = USED}};
+static struct {
+    strobe_a32 state;
+    struct sigaction action;
+} wished[WISHES] = {[0] = {.state = USED}};
 static strobe_a32 wish;
 
 static struct sigaction read_wish(void)
@@ -97,7 +100,7 @@ static void exchange_wish(const struct sigaction *wanted, struct sigaction *befo
         wished[at].action = *wanted;
         uint32_t old = strobe_exchange_acq_rel(&wish, at);
         was = wished[old].action;
-        strobe_add_acq_rel(&wished[old].state, USED);   /* USED + USED: no longer */
+        strobe_add_acq_rel(&wished[old].state, USED); /* USED + USED: no longer */
     } else {
         was = read_wish();
     }

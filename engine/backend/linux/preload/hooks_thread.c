@@ -11,7 +11,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-struct birth { void *(*routine)(void *); void *argument; bool restricted; };
+struct birth {
+    void *(*routine)(void *);
+    void *argument;
+    bool restricted;
+};
 
 /* A thread that was cancelled asynchronously inside the engine leaves a request without an outcome: it is dropped.
  * Kinds that the sampler writes are left to it. */
@@ -97,9 +101,7 @@ HOOK int pthread_timedjoin_np(pthread_t thread, void **result, const struct time
 {
     WAIT(STROBE_KIND_THREAD, (uint64_t)thread);
     int r = strobe_real()->pthread_timedjoin_np(thread, result, until);
-    enum strobe_wake how = r == 0           ? STROBE_WAKE_RELEASED
-                           : r == ETIMEDOUT ? STROBE_WAKE_TIMEOUT
-                                            : STROBE_WAKE_NONE;
+    enum strobe_wake how = r == 0 ? STROBE_WAKE_RELEASED : r == ETIMEDOUT ? STROBE_WAKE_TIMEOUT : STROBE_WAKE_NONE;
     strobe_hook_woken(&scope_, (uint64_t)thread, how, false);
     return r;
 }

@@ -13,25 +13,25 @@
 #include <time.h>
 #include <unistd.h>
 
-long strobe_syscall_raw(long number, ...);   /* hooks_jump.S */
+long strobe_syscall_raw(long number, ...); /* hooks_jump.S */
 
 enum {
-    LOOK_NS = 4000000,      /* between two looks for other threads */
-    SLEEP_NS = 20000000,    /* longest sleep without a look */
+    LOOK_NS = 4000000,   /* between two looks for other threads */
+    SLEEP_NS = 20000000, /* longest sleep without a look */
     OWN_THREADS_MAX = 2,
-    STOP_STEPS = 10000,     /* of 200 us: as long is waited for own threads to end */
+    STOP_STEPS = 10000, /* of 200 us: as long is waited for own threads to end */
 };
 
 _Thread_local bool strobe_own_thread_starts;
 
 static strobe_a32 own_count, own_tid[OWN_THREADS_MAX];
-static void (*sleep_until)(void *ctx, uint64_t deadline_ticks);   /* the host's own, both */
+static void (*sleep_until)(void *ctx, uint64_t deadline_ticks); /* the host's own, both */
 static void (*rest_until)(void *ctx, uint64_t deadline_ticks, strobe_a32 *word, uint32_t value);
-static strobe_a32 newborn;  /* engine threads that have not come to run_own_thread yet */
-static strobe_a32 stays;    /* 1: an engine thread that has closed the session waits until it is alone */
-static strobe_a64 noted;    /* how many ends were noted << 32 | the last one's status */
-static strobe_a64 noted_before_leader = 1;   /* `noted` + 1 when only the leader was left; 0: others were there */
-static bool counted;        /* the C library counts the engine's threads among the program's */
+static strobe_a32 newborn;                 /* engine threads that have not come to run_own_thread yet */
+static strobe_a32 stays;                   /* 1: an engine thread that has closed the session waits until it is alone */
+static strobe_a64 noted;                   /* how many ends were noted << 32 | the last one's status */
+static strobe_a64 noted_before_leader = 1; /* `noted` + 1 when only the leader was left; 0: others were there */
+static bool counted;                       /* the C library counts the engine's threads among the program's */
 
 /* ---- whether others are left ---- */
 
@@ -123,7 +123,7 @@ static void *run_own_thread(void *p)
 {
     void (*routine)(void);
     *(void **)&routine = p;
-    strobe_local.busy = 1;   /* hooks on it call through */
+    strobe_local.busy = 1; /* hooks on it call through */
     strobe_add_relaxed(&newborn, UINT32_MAX);
     for (int i = 0; i < OWN_THREADS_MAX; i++) {
         uint32_t none = 0;

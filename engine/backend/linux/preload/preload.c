@@ -33,7 +33,7 @@ struct strobe_preload strobe_preload;
 
 static struct strobe_sampler sampler;
 
-static struct strobe_unwind_index *unwind_index;   /* NULL: stacks are taken by frame pointers alone */
+static struct strobe_unwind_index *unwind_index; /* NULL: stacks are taken by frame pointers alone */
 
 /* One thread closes the session. Another one that comes meanwhile may be about to end the process, and waits. */
 enum { NOT_CLOSED = 0, CLOSING = 1, CLOSED = 2 };
@@ -75,7 +75,7 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main)
     /* A hooked call of a sanitizer's thread start, say, has registered the thread on the way here. */
     if (strobe_local.thread)
         return strobe_local.thread;
-    strobe_local.busy = 1;   /* what follows may allocate, and so come back here */
+    strobe_local.busy = 1; /* what follows may allocate, and so come back here */
     strobe_fence_signal();
     if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
         pthread_attr_getstack(&attributes, &low, &bytes);
@@ -207,7 +207,10 @@ static bool on_tick(const siginfo_t *info, const struct strobe_regs *regs)
 
 /* ---- the switch: a page that a forked child finds wiped ---- */
 
-static struct { strobe_a32 on; struct strobe_method_page method; } *page;
+static struct {
+    strobe_a32 on;
+    struct strobe_method_page method;
+} * page;
 
 static bool place_switch(void)
 {
@@ -216,7 +219,7 @@ static bool place_switch(void)
         if (p == MAP_FAILED)
             return false;
         page = p;
-        madvise(p, 4096, MADV_WIPEONFORK);   /* where it is missing, the fork handler does it */
+        madvise(p, 4096, MADV_WIPEONFORK); /* where it is missing, the fork handler does it */
     }
     strobe_store_relaxed(&page->on, STROBE_OFF);
     strobe_switch = &page->on;
@@ -283,9 +286,9 @@ static bool lay_out(const struct strobe_session *session, bool *stops)
     p->follow = c->follow;
     p->samples = !(c->calls & STROBE_CALLS_ONLY);
     strobe_method_start(p, &page->method);
-    *stops = p->samples && c->async_interval_ns && strobe_linux_take_signal(&p->host, (int)c->suspend_signal,
-                                                                  strobe_real()->sigaction,
-                                                                  on_other_signal) == STROBE_OK;
+    *stops = p->samples && c->async_interval_ns &&
+             strobe_linux_take_signal(&p->host, (int)c->suspend_signal, strobe_real()->sigaction, on_other_signal) ==
+                 STROBE_OK;
     p->started = true;
     p->main_thread = UINT32_MAX;
     strobe_linux_note_images(session, now_ticks(), true);
@@ -328,7 +331,7 @@ void strobe_preload_count_child(void)
 
 void strobe_preload_count_vforked(void)
 {
-    static strobe_a32 counted;   /* the child counted last: one may try several files */
+    static strobe_a32 counted; /* the child counted last: one may try several files */
     const struct strobe_preload *p = &strobe_preload;
     uint32_t pid = self_pid();
     if (p->started && p->engine.session.header->pid != pid && strobe_exchange_acq_rel(&counted, pid) != pid)
@@ -377,8 +380,8 @@ static void keep_for_child(void)
 {
     const struct strobe_thread *t = strobe_local.thread;
     strobe_forked.config = strobe_preload.engine.config;
-    strobe_forked.stack = t ? (struct strobe_stack_bounds){t->stack_low, t->stack_high, t->root_frame}
-                            : (struct strobe_stack_bounds){0};
+    strobe_forked.stack =
+        t ? (struct strobe_stack_bounds){t->stack_low, t->stack_high, t->root_frame} : (struct strobe_stack_bounds){0};
 }
 
 static void follow(void)
@@ -395,7 +398,7 @@ static void follow(void)
 static void in_child(void)
 {
     struct strobe_preload *p = &strobe_preload;
-    bool inherits = strobe_forked_inherit();   /* first: the state is the parent's */
+    bool inherits = strobe_forked_inherit(); /* first: the state is the parent's */
     if (!p->started && !inherits)
         return;
     if (!inherits) {

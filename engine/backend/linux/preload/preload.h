@@ -14,12 +14,12 @@
 struct strobe_preload {
     struct strobe_engine engine;
     struct strobe_linux host;
-    bool started;              /* a session is attached and was started by this process */
+    bool started; /* a session is attached and was started by this process */
     bool follow;
-    uint32_t main_thread;      /* for which time series are written; index in the session's table */
+    uint32_t main_thread; /* for which time series are written; index in the session's table */
     uint64_t series_due_ticks;
-    bool samples;              /* taken at all, or calls only */
-    bool forked;               /* the capture began some time after a fork, not at an exec (forked.h) */
+    bool samples; /* taken at all, or calls only */
+    bool forked;  /* the capture began some time after a fork, not at an exec (forked.h) */
 };
 extern struct strobe_preload strobe_preload;
 

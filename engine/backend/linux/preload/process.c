@@ -59,10 +59,10 @@ void strobe_process_tell(const struct strobe_linux *l, struct strobe_sampler *s,
 {
     const struct strobe_host *h = s->engine->host;
     uint64_t now = h->ticks(h->ctx), value[STROBE_SERIES_COUNT] = {
-        [STROBE_SERIES_CPU_NS] = cpu_ns(l),
-        [STROBE_SERIES_FOOTPRINT_BYTES] = own_files ? footprint_bytes() : 0,
-        [STROBE_SERIES_THREADS] = strobe_process_thread_count(),
-    };
+                                         [STROBE_SERIES_CPU_NS] = cpu_ns(l),
+                                         [STROBE_SERIES_FOOTPRINT_BYTES] = own_files ? footprint_bytes() : 0,
+                                         [STROBE_SERIES_THREADS] = strobe_process_thread_count(),
+                                     };
     uint64_t own = own_threads(s);
     value[STROBE_SERIES_THREADS] -= value[STROBE_SERIES_THREADS] > own ? own : value[STROBE_SERIES_THREADS];
     for (unsigned what = 0; what < STROBE_SERIES_COUNT; what++)

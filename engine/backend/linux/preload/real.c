@@ -7,9 +7,15 @@
 
 struct strobe_real strobe_real_table;
 
-#define ENTRY(name) {#name, offsetof(struct strobe_real, name)}
+#define ENTRY(name)                                                                                                    \
+    {                                                                                                                  \
+#name, offsetof(struct strobe_real, name)                                                                      \
+    }
 
-static const struct { const char *name; size_t offset; } entries[] = {
+static const struct {
+    const char *name;
+    size_t offset;
+} entries[] = {
     ENTRY(malloc),
     ENTRY(free),
     ENTRY(calloc),

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPINS_MAX = 1 << 28 };   /* some tenths of a second */
+enum { SPINS_MAX = 1 << 28 }; /* some tenths of a second */
 
 _Thread_local bool strobe_restricted;
 

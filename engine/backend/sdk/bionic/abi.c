@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <ucontext.h>
 
-#define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type)
+#define SIZE(type, bytes)         _Static_assert(sizeof(type) == (bytes), #type)
 #define PLACE(type, field, bytes) _Static_assert(offsetof(type, field) == (bytes), #type "." #field)
 
 #ifdef __LP64__

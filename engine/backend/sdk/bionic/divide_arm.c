@@ -51,5 +51,5 @@ __asm__(".text\n"
         "    pop {r11, pc}\n");
 
 #else
-typedef int strobe_divides_by_itself;   /* a source holds at least one declaration */
+typedef int strobe_divides_by_itself; /* a source holds at least one declaration */
 #endif

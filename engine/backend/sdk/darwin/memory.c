@@ -12,14 +12,16 @@
 #define OWN
 #endif
 
-struct __attribute__((may_alias)) block { char byte[16]; };
+struct __attribute__((may_alias)) block {
+    char byte[16];
+};
 
 void bzero(void *to, size_t bytes);
 
 OWN static inline __attribute__((always_inline)) void copy_up(char *out, const char *in, size_t bytes)
 {
     for (; bytes >= sizeof(struct block); bytes -= sizeof(struct block)) {
-        const struct block whole = *(const struct block *)in;   /* read before it is written: the two may overlap */
+        const struct block whole = *(const struct block *)in; /* read before it is written: the two may overlap */
         *(struct block *)out = whole;
         out += sizeof(struct block), in += sizeof(struct block);
     }
@@ -38,7 +40,7 @@ OWN void *memmove(void *to, const void *from, size_t bytes)
     char *out = to;
     const char *in = from;
     if ((uintptr_t)to - (uintptr_t)from >= bytes)
-        copy_up(to, from, bytes);      /* writes nothing that is yet to be read */
+        copy_up(to, from, bytes); /* writes nothing that is yet to be read */
     else
         while (bytes--)
             out[bytes] = in[bytes];

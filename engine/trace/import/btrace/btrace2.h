@@ -22,7 +22,7 @@ enum {
     STROBE_BTRACE2_HEADER_BYTES = 32,
     STROBE_BTRACE2_RECORD_BYTES = 16,
     STROBE_BTRACE2_TIME_BITS = 45,
-    STROBE_BTRACE2_LOW_BITS = 26,      /* of a duration, in the second word */
+    STROBE_BTRACE2_LOW_BITS = 26, /* of a duration, in the second word */
     STROBE_BTRACE2_TID_MAX = (1 << 15) - 1,
     STROBE_BTRACE2_METHOD_MAX = (1 << 23) - 1,
 };
@@ -34,7 +34,7 @@ struct strobe_btrace2_header {
 };
 
 struct strobe_btrace2_record {
-    uint64_t start_ns, duration_ns;    /* start: since first */
+    uint64_t start_ns, duration_ns; /* start: since first */
     uint32_t tid, method;
 };
 
@@ -42,8 +42,8 @@ struct strobe_btrace2_record {
 static inline void strobe_btrace2_upstream(const struct strobe_btrace2_record *r, uint64_t word[2])
 {
     word[0] = r->start_ns << 19 | r->duration_ns >> STROBE_BTRACE2_LOW_BITS;
-    word[1] = (r->duration_ns & ((UINT64_C(1) << STROBE_BTRACE2_LOW_BITS) - 1)) << 38 | (uint64_t)r->tid << 23 |
-              r->method;
+    word[1] =
+        (r->duration_ns & ((UINT64_C(1) << STROBE_BTRACE2_LOW_BITS) - 1)) << 38 | (uint64_t)r->tid << 23 | r->method;
 }
 
 /* Packs a record; false: something does not fit, or it could not be told from one that was never written. */

@@ -13,7 +13,7 @@ struct logged {
     int64_t start;
     uint64_t begin, end;
     uint32_t tid, method;
-    size_t place;                /* in the log */
+    size_t place; /* in the log */
 };
 
 struct import {
@@ -22,7 +22,7 @@ struct import {
     struct strobe_calls *calls;
     struct logged *logged;
     size_t count;
-    uint32_t *names;             /* by method: number of its name + 1, NAMELESS where that is made up; 0 = not met */
+    uint32_t *names; /* by method: number of its name + 1, NAMELESS where that is made up; 0 = not met */
 };
 
 int64_t strobe_btrace2_shift(const struct strobe_btrace2_header *h, uint64_t system_ns)
@@ -80,8 +80,8 @@ static void take(struct import *m, const uint64_t word[2], size_t place)
         return;
     }
     m->stats->clamped += begin < from;
-    m->logged[m->count++] = (struct logged){begin, (uint64_t)((begin < from ? from : begin) + shift),
-                                            (uint64_t)(end + shift), r.tid, r.method, place};
+    m->logged[m->count++] = (struct logged){
+        begin, (uint64_t)((begin < from ? from : begin) + shift), (uint64_t)(end + shift), r.tid, r.method, place};
 }
 
 /* By thread; then a caller before what it called. */

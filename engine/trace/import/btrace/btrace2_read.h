@@ -18,13 +18,13 @@
 
 #include "engine/base/status.h"
 #include "engine/trace/import/btrace/btrace2.h"
-#include "engine/trace/model/calls.h"
 #include "engine/trace/import/matrix/matrix_map.h"
+#include "engine/trace/model/calls.h"
 
 #include <stddef.h>
 
 struct strobe_btrace2_options {
-    uint64_t system_ns;          /* begin of the system trace it is to lie beside; 0 = none */
+    uint64_t system_ns; /* begin of the system trace it is to lie beside; 0 = none */
     /* Names of methods, by one of these or none: asked for each once; NULL is no name. */
     const struct strobe_matrix_map *map;
     const char *(*name)(void *ctx, uint32_t method);
@@ -34,15 +34,15 @@ struct strobe_btrace2_options {
 struct strobe_btrace2_stats {
     struct strobe_btrace2_header header;
     int64_t shift_ns;
-    uint64_t records;            /* with something in them, and of those: */
-    uint64_t early;              /* left out: ended before the trace began */
-    uint64_t clamped;            /* begin with the trace */
-    uint64_t negative;           /* began before the log's first moment */
-    uint64_t cut;                /* end with the call they lie in */
-    uint64_t unused;             /* never written */
-    uint64_t tail_bytes;         /* behind the last whole record */
-    uint64_t methods, nameless;  /* different ones told; without a name. The original refuses a log with half or more
-                                  * of its calls so, since its mapping is another build's */
+    uint64_t records;           /* with something in them, and of those: */
+    uint64_t early;             /* left out: ended before the trace began */
+    uint64_t clamped;           /* begin with the trace */
+    uint64_t negative;          /* began before the log's first moment */
+    uint64_t cut;               /* end with the call they lie in */
+    uint64_t unused;            /* never written */
+    uint64_t tail_bytes;        /* behind the last whole record */
+    uint64_t methods, nameless; /* different ones told; without a name. The original refuses a log with half or more
+                                 * of its calls so, since its mapping is another build's */
     uint64_t nameless_calls;
 };
 

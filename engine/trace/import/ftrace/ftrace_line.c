@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { COLUMN_BYTES_MAX = 24 };   /* of a tgid, of flags: bounds what a line of anything else costs */
+enum { COLUMN_BYTES_MAX = 24 }; /* of a tgid, of flags: bounds what a line of anything else costs */
 
 static bool is_digit(char c)
 {
@@ -64,8 +64,8 @@ static bool before_cpu(const char *line, const char *bracket, struct strobe_ftra
     while (p > line && is_digit(p[-1]))
         p--;
     uint64_t tid;
-    if (p == line || p[-1] != '-' || !strobe_ftrace_number((struct strobe_ftrace_text){p, (size_t)(end - p)},
-                                                          UINT32_MAX, &tid))
+    if (p == line || p[-1] != '-' ||
+        !strobe_ftrace_number((struct strobe_ftrace_text){p, (size_t)(end - p)}, UINT32_MAX, &tid))
         return false;
     out->tid = (uint32_t)tid;
     end = p - 1;
@@ -78,7 +78,7 @@ static bool before_cpu(const char *line, const char *bracket, struct strobe_ftra
 /* `seconds.fraction:` in ns; returns what is behind it, or NULL. */
 static const char *time_at(const char *p, const char *end, uint64_t *time_ns)
 {
-    const uint64_t seconds_max = 10000000000;   /* of any clock; their ns fit 64 bits */
+    const uint64_t seconds_max = 10000000000; /* of any clock; their ns fit 64 bits */
     uint64_t seconds = 0, fraction = 0, unit = 1000000000;
     const char *first = p;
     for (; p < end && is_digit(*p); p++) {

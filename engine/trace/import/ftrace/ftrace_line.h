@@ -11,11 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct strobe_ftrace_text { const char *at; size_t bytes; };
+struct strobe_ftrace_text {
+    const char *at;
+    size_t bytes;
+};
 
 struct strobe_ftrace_line {
-    struct strobe_ftrace_text task;     /* without the blanks that pad it */
-    uint32_t tid, tgid;                 /* tgid 0 = not told */
+    struct strobe_ftrace_text task; /* without the blanks that pad it */
+    uint32_t tid, tgid;             /* tgid 0 = not told */
     uint64_t time_ns;
     struct strobe_ftrace_text event, payload;
 };

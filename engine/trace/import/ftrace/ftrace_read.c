@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    CACHE = 1024,                /* a power of two */
-    IOS_MAX = 1024,              /* reads and writes under way; the oldest is given up */
-    OWN_END = 0x8000,            /* a flag of BEGINs until they are settled: an end that names them follows */
+    CACHE = 1024,     /* a power of two */
+    IOS_MAX = 1024,   /* reads and writes under way; the oldest is given up */
+    OWN_END = 0x8000, /* a flag of BEGINs until they are settled: an end that names them follows */
 };
 
 typedef struct strobe_ftrace_text text;
@@ -27,18 +27,23 @@ struct told {
 };
 
 /* A read or write of a file that has begun. */
-struct io { uint64_t inode, offset; uint32_t write, thread, name; };
+struct io {
+    uint64_t inode, offset;
+    uint32_t write, thread, name;
+};
 
 struct import {
     struct strobe_calls *calls;
     struct strobe_ftrace_stats *stats;
     struct told *told;
     size_t told_room;
-    struct { uint32_t tid, thread; } cache[CACHE];   /* by tid; thread + 1 */
+    struct {
+        uint32_t tid, thread;
+    } cache[CACHE]; /* by tid; thread + 1 */
     struct io ios[IOS_MAX];
     size_t io_count;
-    uint64_t headed;             /* lines that are ftrace's */
-    bool rhea_seen;              /* an E: or T: */
+    uint64_t headed; /* lines that are ftrace's */
+    bool rhea_seen;  /* an E: or T: */
     bool failed;
 };
 
@@ -128,9 +133,13 @@ enum verdict { TAKEN, IGNORED, BROKEN };
 /* Tells a mark of a thread to its calls. */
 static void tell(struct import *m, uint32_t thread, char kind, uint64_t time_ns, text name, int64_t value)
 {
-    static const struct { char kind; enum strobe_call_mark_kind is; } marks[] = {
-        {'C', STROBE_MARK_COUNTER}, {'S', STROBE_MARK_ASYNC_BEGIN}, {'F', STROBE_MARK_ASYNC_END},
-        {'I', STROBE_MARK_INSTANT}};
+    static const struct {
+        char kind;
+        enum strobe_call_mark_kind is;
+    } marks[] = {{'C', STROBE_MARK_COUNTER},
+                 {'S', STROBE_MARK_ASYNC_BEGIN},
+                 {'F', STROBE_MARK_ASYNC_END},
+                 {'I', STROBE_MARK_INSTANT}};
     uint32_t number = strobe_calls_name(m->calls, name.at, name.bytes);
     if (kind == 'B') {
         strobe_calls_add(m->calls, thread, STROBE_CALL_BEGIN, time_ns, number);
@@ -265,7 +274,8 @@ static text printed(text payload)
     const char *colon = address ? memchr(payload.at, ':', payload.bytes) : NULL;
     size_t lead = payload.bytes >= sizeof writer - 1 && !memcmp(payload.at, writer, sizeof writer - 1)
                       ? sizeof writer - 1
-                      : colon ? (size_t)(colon + 1 - payload.at) : 0;
+                  : colon ? (size_t)(colon + 1 - payload.at)
+                          : 0;
     payload.at += lead;
     payload.bytes -= lead;
     while (payload.bytes && *payload.at == ' ')
@@ -275,9 +285,13 @@ static text printed(text payload)
 
 static enum verdict event(struct import *m, const struct strobe_ftrace_line *line)
 {
-    static const struct { const char *name; bool write, begin; } ios[] = {
-        {"android_fs_dataread_start", false, true}, {"android_fs_dataread_end", false, false},
-        {"android_fs_datawrite_start", true, true}, {"android_fs_datawrite_end", true, false}};
+    static const struct {
+        const char *name;
+        bool write, begin;
+    } ios[] = {{"android_fs_dataread_start", false, true},
+               {"android_fs_dataread_end", false, false},
+               {"android_fs_datawrite_start", true, true},
+               {"android_fs_datawrite_end", true, false}};
     if (is(line->event, "tracing_mark_write"))
         return mark(m, line, line->payload);
     if (is(line->event, "print"))
@@ -332,7 +346,10 @@ static void take_lines(struct import *m, const char *p, const char *end)
 /* ---- what it all means */
 
 /* Numbers of names without RheaTrace's prefix, made when first met. */
-struct stripped { uint32_t *name; size_t count; };
+struct stripped {
+    uint32_t *name;
+    size_t count;
+};
 
 static bool is_prefixed(const char *name)
 {
@@ -394,7 +411,10 @@ static void settle_all(struct import *m)
 
 /* ---- one process */
 
-struct process { uint32_t pid; uint64_t marks; };
+struct process {
+    uint32_t pid;
+    uint64_t marks;
+};
 
 static int by_pid(const void *left, const void *right)
 {
@@ -478,8 +498,9 @@ static enum strobe_status judge(const struct import *m, const struct strobe_ftra
         return STROBE_BAD_INPUT;
     }
     if (!m->headed) {
-        snprintf(why, why_bytes, "line 1: expected ftrace text, such as `app-123 (123) [000] ...1 5.000001: "
-                                 "tracing_mark_write: B|123|name`");
+        snprintf(why, why_bytes,
+                 "line 1: expected ftrace text, such as `app-123 (123) [000] ...1 5.000001: "
+                 "tracing_mark_write: B|123|name`");
         return STROBE_BAD_INPUT;
     }
     if (!m->calls->thread_count && options->pid) {

@@ -30,21 +30,21 @@ enum strobe_ftrace_marks { STROBE_FTRACE_AUTO, STROBE_FTRACE_PLAIN, STROBE_FTRAC
 
 struct strobe_ftrace_options {
     enum strobe_ftrace_marks marks;
-    uint32_t pid;                /* 0 = the process with the most marks */
+    uint32_t pid; /* 0 = the process with the most marks */
 };
 
 struct strobe_ftrace_stats {
-    uint64_t lines;              /* all of them, and: */
-    uint64_t marks;              /* understood, of any process */
-    uint64_t io;                 /* begins and ends of reads and writes of files */
-    uint64_t ignored;            /* comments, other events, marks of other kinds */
-    uint64_t broken;             /* marks that lack what they need; the first in line */
+    uint64_t lines;   /* all of them, and: */
+    uint64_t marks;   /* understood, of any process */
+    uint64_t io;      /* begins and ends of reads and writes of files */
+    uint64_t ignored; /* comments, other events, marks of other kinds */
+    uint64_t broken;  /* marks that lack what they need; the first in line */
     uint64_t first_broken;
-    uint64_t cut;                /* 1: the last line has no end */
-    uint64_t orphans;            /* ends without a name when nothing was open, reads' and writes' likewise: left out */
-    uint64_t unordered;          /* events that went back in time */
-    uint64_t other_processes;    /* of marks: those of processes left out */
-    bool rhea;                   /* RheaTrace's marks were taken as such */
+    uint64_t cut;             /* 1: the last line has no end */
+    uint64_t orphans;         /* ends without a name when nothing was open, reads' and writes' likewise: left out */
+    uint64_t unordered;       /* events that went back in time */
+    uint64_t other_processes; /* of marks: those of processes left out */
+    bool rhea;                /* RheaTrace's marks were taken as such */
 };
 
 /* Reads `bytes` of text into *out, which it opens; close it in any case. STROBE_BAD_INPUT: no line of it is ftrace's,

@@ -93,7 +93,11 @@ enum strobe_status strobe_matrix_assign(struct strobe_matrix_map *m, const struc
 
 /* ---- the file of ignored methods */
 
-struct ignored { const char *class_name; char *name; size_t number; };
+struct ignored {
+    const char *class_name;
+    char *name;
+    size_t number;
+};
 
 static int by_class(const void *a, const void *b)
 {
@@ -111,7 +115,7 @@ enum strobe_status strobe_matrix_ignored_write(const struct strobe_matrix_candid
     for (size_t i = 0; i < count && whole; i++) {
         if (ids[i])
             continue;
-        all[used] = (struct ignored){ candidates[i].class_name, whole_name(&candidates[i]), i };
+        all[used] = (struct ignored){candidates[i].class_name, whole_name(&candidates[i]), i};
         whole = all[used++].name;
     }
     struct strobe_outfile out;

@@ -11,18 +11,20 @@
 struct strobe_matrix_open_call {
     uint64_t ms;
     uint32_t method;
-    uint32_t node;                       /* documented: of the tree */
+    uint32_t node; /* documented: of the tree */
 };
 
-struct strobe_matrix_tree;               /* documented: its nodes */
-struct strobe_matrix_list;               /* upstream: its items as they come, and what it makes a tree of */
+struct strobe_matrix_tree; /* documented: its nodes */
+struct strobe_matrix_list; /* upstream: its items as they come, and what it makes a tree of */
 
 struct strobe_matrix_builder {
     enum strobe_matrix_contract contract;
-    struct strobe_matrix_open_call *open;  size_t open_count, open_room;
-    uint32_t *times_open;                /* by method; kept up only while `counting` */
+    struct strobe_matrix_open_call *open;
+    size_t open_count, open_room;
+    uint32_t *times_open; /* by method; kept up only while `counting` */
     bool counting;
-    struct strobe_matrix_item *items;  size_t item_room;
+    struct strobe_matrix_item *items;
+    size_t item_room;
     struct strobe_matrix_tree *tree;
     struct strobe_matrix_list *list;
 };
@@ -35,7 +37,7 @@ static inline bool strobe_matrix_open(struct strobe_matrix_builder *b, uint32_t 
 {
     if (b->open_count == b->open_room && !strobe_matrix_grow((void **)&b->open, &b->open_room, sizeof *b->open))
         return false;
-    b->open[b->open_count++] = (struct strobe_matrix_open_call){ .ms = ms, .method = method, .node = node };
+    b->open[b->open_count++] = (struct strobe_matrix_open_call){.ms = ms, .method = method, .node = node};
     if (b->counting)
         b->times_open[method]++;
     return true;
@@ -55,7 +57,12 @@ static inline struct strobe_matrix_open_call strobe_matrix_close(struct strobe_m
  * memory, STROBE_IO. */
 enum strobe_status strobe_matrix_is_open(struct strobe_matrix_builder *b, uint32_t method);
 
-struct strobe_matrix_entries { const uint64_t *at; size_t count; bool strict; int64_t end_ms; };
+struct strobe_matrix_entries {
+    const uint64_t *at;
+    size_t count;
+    bool strict;
+    int64_t end_ms;
+};
 
 /* Both leave the items in b->items; nothing is open before. */
 enum strobe_status strobe_matrix_build_documented(struct strobe_matrix_builder *b, struct strobe_matrix_entries in,

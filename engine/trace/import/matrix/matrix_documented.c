@@ -6,25 +6,26 @@
 #include <string.h>
 
 enum {
-    SCANNED = 8,           /* callees of one caller that are compared one by one; more are found by a table */
+    SCANNED = 8, /* callees of one caller that are compared one by one; more are found by a table */
     SLOTS_LEAST = 1024,
 };
 #define NONE STROBE_MATRIX_NONE
 
 struct node {
     uint32_t method;
-    uint32_t caller;             /* NONE of the outermost */
-    uint32_t next;               /* callees of one caller are a ring: the one behind `tail` is the first */
-    uint32_t tail, recent;       /* of its callees: the last, and the one that was called last; NONE */
+    uint32_t caller;       /* NONE of the outermost */
+    uint32_t next;         /* callees of one caller are a ring: the one behind `tail` is the first */
+    uint32_t tail, recent; /* of its callees: the last, and the one that was called last; NONE */
     uint32_t callees;
     int32_t count;
     int64_t duration_ms;
 };
 
 struct strobe_matrix_tree {
-    struct node *nodes;  size_t count, room;
+    struct node *nodes;
+    size_t count, room;
     uint32_t first_root, last_root;
-    uint32_t *slots;             /* node + 1 of callees of callers with more than SCANNED of them */
+    uint32_t *slots; /* node + 1 of callees of callers with more than SCANNED of them */
     size_t mask, used;
 };
 
@@ -86,11 +87,10 @@ static uint32_t find_slot(const struct strobe_matrix_tree *t, uint32_t caller, u
 
 static uint32_t new_node(struct strobe_matrix_tree *t, uint32_t caller, uint32_t method)
 {
-    if (t->count == t->room && (t->count >= NONE / 2 ||
-                                !strobe_matrix_grow((void **)&t->nodes, &t->room, sizeof *t->nodes)))
+    if (t->count == t->room &&
+        (t->count >= NONE / 2 || !strobe_matrix_grow((void **)&t->nodes, &t->room, sizeof *t->nodes)))
         return NONE;
-    t->nodes[t->count] = (struct node){ .method = method, .caller = caller, .tail = NONE, .recent = NONE,
-                                        .next = NONE };
+    t->nodes[t->count] = (struct node){.method = method, .caller = caller, .tail = NONE, .recent = NONE, .next = NONE};
     return (uint32_t)t->count++;
 }
 
@@ -212,8 +212,8 @@ static bool list(struct strobe_matrix_builder *b, size_t *count)
             return false;
     for (uint32_t at = t->first_root; at != NONE;) {
         const struct node *n = &t->nodes[at];
-        b->items[(*count)++] = (struct strobe_matrix_item){ .depth = depth, .method = n->method, .count = n->count,
-                                                            .duration_ms = n->duration_ms };
+        b->items[(*count)++] = (struct strobe_matrix_item){
+            .depth = depth, .method = n->method, .count = n->count, .duration_ms = n->duration_ms};
         if (n->tail != NONE) {
             at = t->nodes[n->tail].next;
             depth++;

@@ -89,7 +89,7 @@ enum strobe_status strobe_matrix_events_parse(const char *line, size_t bytes, st
                                               size_t *column, const char **expected)
 {
     static const char end[] = "end=";
-    struct cursor c = { .at = line, .end = line + bytes };
+    struct cursor c = {.at = line, .end = line + bytes};
     bool ended = false, well = true;
     out->count = 0;
     out->end_ms = STROBE_MATRIX_NO_END;

@@ -12,12 +12,18 @@
 /* Of methods by their text's number in the pool. */
 struct strobe_matrix_map {
     struct strobe_text_pool names;
-    struct strobe_matrix_method *methods;  size_t count, room;
-    uint32_t *by_id;             /* number + 1 */
-    uint32_t largest;            /* id, but for the dispatch's */
+    struct strobe_matrix_method *methods;
+    size_t count, room;
+    uint32_t *by_id;  /* number + 1 */
+    uint32_t largest; /* id, but for the dispatch's */
 };
 
-struct place { const char *path; size_t line; char *why; size_t why_bytes; };
+struct place {
+    const char *path;
+    size_t line;
+    char *why;
+    size_t why_bytes;
+};
 
 static enum strobe_status expected(const struct place *p, const char *what)
 {
@@ -57,7 +63,7 @@ static bool add(struct strobe_matrix_map *m, uint32_t id, uint32_t access, const
     uint32_t number = strobe_text_number(&m->names, name, bytes);
     if (number == UINT32_MAX)
         return false;
-    m->methods[m->count++] = (struct strobe_matrix_method){ id, access, m->names.texts[number] };
+    m->methods[m->count++] = (struct strobe_matrix_method){id, access, m->names.texts[number]};
     m->by_id[id] = number + 1;
     if (id > m->largest && id != STROBE_MATRIX_DISPATCH)
         m->largest = id;
@@ -160,8 +166,7 @@ static void dotted(char *text)
             *text = '.';
 }
 
-static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, const char *end,
-                                   const struct place *p)
+static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, const char *end, const struct place *p)
 {
     uint64_t id, access;
     if (!number_field(&at, end, STROBE_MATRIX_DISPATCH, &id) || !id)
@@ -189,11 +194,11 @@ static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, 
 }
 
 /* Hands each line that says something to `line`, without blanks at its end. */
-static enum strobe_status each_line(const char *text, size_t bytes, const char *path, char *why, size_t why_bytes,
-                                    enum strobe_status (*line)(void *to, const char *at, const char *end,
-                                                               const struct place *p), void *to)
+static enum strobe_status
+each_line(const char *text, size_t bytes, const char *path, char *why, size_t why_bytes,
+          enum strobe_status (*line)(void *to, const char *at, const char *end, const struct place *p), void *to)
 {
-    struct place p = { .path = path, .why = why, .why_bytes = why_bytes };
+    struct place p = {.path = path, .why = why, .why_bytes = why_bytes};
     enum strobe_status status = STROBE_OK;
     for (const char *at = text, *all = text + bytes; at < all && status == STROBE_OK;) {
         const char *newline = memchr(at, '\n', (size_t)(all - at)), *end = newline ? newline : all, *next = end + 1;
@@ -218,7 +223,7 @@ enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const
                                            struct strobe_matrix_map **out, char *why, size_t why_bytes)
 {
     struct strobe_matrix_map *m = open_empty();
-    struct place whole = { .path = path, .why = why, .why_bytes = why_bytes };
+    struct place whole = {.path = path, .why = why, .why_bytes = why_bytes};
     *out = NULL;
     enum strobe_status status = m ? each_line(text, bytes, path, why, why_bytes, map_line_of, m) : no_memory(&whole);
     if (status == STROBE_OK && !add_dispatch(m))
@@ -259,8 +264,7 @@ static enum strobe_status read_all(const char *path, char **text, size_t *bytes,
     return failed ? STROBE_IO : STROBE_OK;
 }
 
-enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, char *why,
-                                          size_t why_bytes)
+enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, char *why, size_t why_bytes)
 {
     char *text;
     size_t bytes;
@@ -294,9 +298,15 @@ enum strobe_status strobe_matrix_map_write(const struct strobe_matrix_map *m, co
 
 /* ---- black lists */
 
-struct listed { char *name; bool is_package; };
+struct listed {
+    char *name;
+    bool is_package;
+};
 
-struct strobe_matrix_blacklist { struct listed *at; size_t count, room; };
+struct strobe_matrix_blacklist {
+    struct listed *at;
+    size_t count, room;
+};
 
 void strobe_matrix_blacklist_close(struct strobe_matrix_blacklist *l)
 {
@@ -340,7 +350,7 @@ static enum strobe_status blacklist_line(void *to, const char *at, const char *e
     if (!name)
         return no_memory(p);
     dotted(name);
-    l->at[l->count++] = (struct listed){ name, is_package };
+    l->at[l->count++] = (struct listed){name, is_package};
     return STROBE_OK;
 }
 

@@ -29,19 +29,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STROBE_ACCESS_NATIVE = 0x100, STROBE_ACCESS_ABSTRACT = 0x400 };   /* as class files have them */
+enum { STROBE_ACCESS_NATIVE = 0x100, STROBE_ACCESS_ABSTRACT = 0x400 }; /* as class files have them */
 
 struct strobe_matrix_method {
     uint32_t id;
     uint32_t access;
-    const char *name;            /* "class method desc", or "class method" */
+    const char *name; /* "class method desc", or "class method" */
 };
 
 struct strobe_matrix_map;
 
 /* An empty mapping, but for the dispatch. NULL: out of memory. */
 struct strobe_matrix_map *strobe_matrix_map_open(void);
-void strobe_matrix_map_close(struct strobe_matrix_map *m);               /* NULL is fine */
+void strobe_matrix_map_close(struct strobe_matrix_map *m); /* NULL is fine */
 
 /* Reads a mapping. STROBE_IO, or STROBE_BAD_INPUT with `FILE:LINE: expected ...` in `why`; *out is NULL then. */
 enum strobe_status strobe_matrix_map_read(const char *path, struct strobe_matrix_map **out, char *why,
@@ -71,7 +71,7 @@ struct strobe_matrix_blacklist;
 
 /* The one that every build has: android, com.tencent.matrix. NULL: out of memory. */
 struct strobe_matrix_blacklist *strobe_matrix_blacklist_open(void);
-void strobe_matrix_blacklist_close(struct strobe_matrix_blacklist *l);   /* NULL is fine */
+void strobe_matrix_blacklist_close(struct strobe_matrix_blacklist *l); /* NULL is fine */
 
 /* Adds those of a file, of text. Errors as above; what came before the line at fault has been added. */
 enum strobe_status strobe_matrix_blacklist_read(struct strobe_matrix_blacklist *l, const char *path, char *why,
@@ -85,20 +85,20 @@ bool strobe_matrix_blacklist_has(const struct strobe_matrix_blacklist *l, const 
 
 /* A method of the build. Names with dots or slashes; what its body holds, as its byte code says. */
 struct strobe_matrix_candidate {
-    const char *class_name, *method, *desc;      /* desc may be NULL */
+    const char *class_name, *method, *desc; /* desc may be NULL */
     uint32_t access;
-    bool class_is_abstract;      /* or an interface */
-    uint32_t ops;                /* instructions */
-    uint32_t plain_ops;          /* of those: loads, constants, fields, returns: what accessors are made of */
+    bool class_is_abstract; /* or an interface */
+    uint32_t ops;           /* instructions */
+    uint32_t plain_ops;     /* of those: loads, constants, fields, returns: what accessors are made of */
     uint32_t calls;
-    uint32_t special_calls;      /* of those: of constructors, private methods, the superclass's */
+    uint32_t special_calls; /* of those: of constructors, private methods, the superclass's */
 };
 
 enum strobe_matrix_verdict {
     STROBE_MATRIX_TRACED,
-    STROBE_MATRIX_NO_BODY,       /* abstract, native, or of an abstract class */
-    STROBE_MATRIX_LISTED,        /* its class or package is on the black list */
-    STROBE_MATRIX_GENERATED,     /* R, Manifest, BuildConfig */
+    STROBE_MATRIX_NO_BODY,   /* abstract, native, or of an abstract class */
+    STROBE_MATRIX_LISTED,    /* its class or package is on the black list */
+    STROBE_MATRIX_GENERATED, /* R, Manifest, BuildConfig */
     STROBE_MATRIX_EMPTY,
     STROBE_MATRIX_ACCESSOR,
     STROBE_MATRIX_CALLS_NOTHING,

@@ -10,7 +10,7 @@
 enum {
     TRIM_STEP_MS = 5,
     TRIM_PASSES = 60,
-    LOOK_FIRST = 32,       /* open calls that are looked at before they are counted */
+    LOOK_FIRST = 32, /* open calls that are looked at before they are counted */
 };
 
 enum strobe_status strobe_matrix_contract_of(const char *name, enum strobe_matrix_contract *out)
@@ -83,7 +83,7 @@ enum strobe_status strobe_matrix_build(struct strobe_matrix_builder *b, const ui
     stats = stats ? stats : &unasked;
     *stats = (struct strobe_matrix_stats){0};
     *out = (struct strobe_matrix_stack){0};
-    struct strobe_matrix_entries in = { .at = entries, .count = count, .strict = strict, .end_ms = end_ms };
+    struct strobe_matrix_entries in = {.at = entries, .count = count, .strict = strict, .end_ms = end_ms};
     if (strict)
         while (in.count && (!strobe_matrix_is_enter(*in.at) || strobe_matrix_id(*in.at) != STROBE_MATRIX_DISPATCH)) {
             stats->skipped += *in.at != 0;
@@ -97,14 +97,14 @@ enum strobe_status strobe_matrix_build(struct strobe_matrix_builder *b, const ui
         in.end_ms = last ? (int64_t)strobe_matrix_ms(in.at[last - 1]) : 0;
     }
     size_t items = 0;
-    enum strobe_status status = b->contract == STROBE_MATRIX_UPSTREAM ?
-                                    strobe_matrix_build_upstream(b, in, &items, stats) :
-                                    strobe_matrix_build_documented(b, in, &items, stats);
+    enum strobe_status status = b->contract == STROBE_MATRIX_UPSTREAM
+                                    ? strobe_matrix_build_upstream(b, in, &items, stats)
+                                    : strobe_matrix_build_documented(b, in, &items, stats);
     while (b->open_count)
         strobe_matrix_close(b);
     b->counting = false;
     if (status == STROBE_OK)
-        *out = (struct strobe_matrix_stack){ .items = b->items, .count = items };
+        *out = (struct strobe_matrix_stack){.items = b->items, .count = items};
     return status;
 }
 
@@ -171,7 +171,7 @@ static bool may_stand_in(enum strobe_matrix_contract contract, const struct stro
 bool strobe_matrix_key(enum strobe_matrix_contract contract, const struct strobe_matrix_stack *stack, int64_t cost_ms,
                        uint32_t *method)
 {
-    const struct strobe_matrix_item *first = NULL, *second = NULL;   /* by weight, the earlier of equals */
+    const struct strobe_matrix_item *first = NULL, *second = NULL; /* by weight, the earlier of equals */
     int64_t least = least_ms(contract, cost_ms);
     for (size_t i = 0; i < stack->count; i++) {
         const struct strobe_matrix_item *item = &stack->items[i];
@@ -180,8 +180,7 @@ bool strobe_matrix_key(enum strobe_matrix_contract contract, const struct strobe
         if (!first || weight(contract, item) > weight(contract, first)) {
             second = first && may_stand_in(contract, first) ? first : second;
             first = item;
-        } else if (may_stand_in(contract, item) &&
-                   (!second || weight(contract, item) > weight(contract, second))) {
+        } else if (may_stand_in(contract, item) && (!second || weight(contract, item) > weight(contract, second))) {
             second = item;
         }
     }
@@ -200,8 +199,8 @@ int strobe_matrix_line(const struct strobe_matrix_item *item, const char *name, 
     if (name)
         return snprintf(line, bytes, "%" PRId32 ",%s,%" PRId32 ",%" PRId64, item->depth, name, item->count,
                         item->duration_ms);
-    return snprintf(line, bytes, "%" PRId32 ",%" PRIu32 ",%" PRId32 ",%" PRId64, item->depth, item->method,
-                    item->count, item->duration_ms);
+    return snprintf(line, bytes, "%" PRId32 ",%" PRIu32 ",%" PRId32 ",%" PRId64, item->depth, item->method, item->count,
+                    item->duration_ms);
 }
 
 int64_t strobe_matrix_longest(const struct strobe_matrix_stack *stack)

@@ -45,8 +45,8 @@ enum strobe_matrix_contract { STROBE_MATRIX_DOCUMENTED, STROBE_MATRIX_UPSTREAM }
 /* `documented` or `upstream`; STROBE_NO_ENTRY: neither. */
 enum strobe_status strobe_matrix_contract_of(const char *name, enum strobe_matrix_contract *out);
 
-enum { STROBE_MATRIX_TRIM = 30 };            /* what Matrix trims to */
-#define STROBE_MATRIX_NO_END INT64_MIN       /* the end is the last entry's time; upstream's -1 is a time to it */
+enum { STROBE_MATRIX_TRIM = 30 };      /* what Matrix trims to */
+#define STROBE_MATRIX_NO_END INT64_MIN /* the end is the last entry's time; upstream's -1 is a time to it */
 
 struct strobe_matrix_item {
     int32_t depth;
@@ -56,25 +56,25 @@ struct strobe_matrix_item {
 };
 
 struct strobe_matrix_stack {
-    struct strobe_matrix_item *items;        /* the builder's, good until it builds again */
+    struct strobe_matrix_item *items; /* the builder's, good until it builds again */
     size_t count;
 };
 
 /* What became of the entries. */
 struct strobe_matrix_stats {
-    uint64_t skipped;            /* before the first message (strict) */
-    uint64_t unmatched;          /* exits of methods that weren't open */
-    uint64_t unwound;            /* calls left by an exception */
+    uint64_t skipped;   /* before the first message (strict) */
+    uint64_t unmatched; /* exits of methods that weren't open */
+    uint64_t unwound;   /* calls left by an exception */
     uint64_t open_at_end;
-    uint64_t backwards;          /* calls whose end is before their begin */
-    bool thrown_away;            /* upstream: there were items, and it made nothing of them */
+    uint64_t backwards; /* calls whose end is before their begin */
+    bool thrown_away;   /* upstream: there were items, and it made nothing of them */
 };
 
 struct strobe_matrix_builder;
 
 /* NULL: out of memory. */
 struct strobe_matrix_builder *strobe_matrix_builder_open(enum strobe_matrix_contract contract);
-void strobe_matrix_builder_close(struct strobe_matrix_builder *b);   /* NULL is fine */
+void strobe_matrix_builder_close(struct strobe_matrix_builder *b); /* NULL is fine */
 
 /* Entries (engine/store/matrix_entry.h), oldest first, and the time of the end, ms on the log's clock. STROBE_IO: out
  * of memory. `stats` may be NULL. */

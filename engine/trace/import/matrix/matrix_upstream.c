@@ -9,18 +9,19 @@
 
 #include <stdlib.h>
 
-enum { ANR_MS = 5000 };    /* a duration that is mistaken for a default */
+enum { ANR_MS = 5000 }; /* a duration that is mistaken for a default */
 #define NONE STROBE_MATRIX_NONE
 
 struct listed {
     struct strobe_matrix_item item;
     uint32_t father;
-    uint32_t hangs_at;           /* NONE: the root */
-    uint32_t first, next;        /* callee; sibling */
+    uint32_t hangs_at;    /* NONE: the root */
+    uint32_t first, next; /* callee; sibling */
 };
 
 struct strobe_matrix_list {
-    struct listed *at;  size_t count, room;      /* the oldest first: the last is the newest */
+    struct listed *at;
+    size_t count, room; /* the oldest first: the last is the newest */
     uint32_t first_root;
 };
 
@@ -48,8 +49,8 @@ static bool emit(struct strobe_matrix_list *l, uint32_t method, int64_t duration
     }
     if (l->count >= NONE || (l->count == l->room && !strobe_matrix_grow((void **)&l->at, &l->room, sizeof *l->at)))
         return false;
-    l->at[l->count++] = (struct listed){ .item = { .depth = depth, .method = method, .count = 1,
-                                                   .duration_ms = duration } };
+    l->at[l->count++] =
+        (struct listed){.item = {.depth = depth, .method = method, .count = 1, .duration_ms = duration}};
     return true;
 }
 
@@ -81,7 +82,7 @@ static enum strobe_status leave(struct strobe_matrix_builder *b, uint32_t method
         if (status == STROBE_NO_ENTRY) {
             stats->unmatched++;
             if (b->open[0].method == STROBE_MATRIX_DISPATCH)
-                return STROBE_OK;    /* all would be taken and put back, and depth go down and up again by as much */
+                return STROBE_OK; /* all would be taken and put back, and depth go down and up again by as much */
         }
     }
     struct strobe_matrix_open_call call = take(b, method, depth, &stats->unwound);
@@ -100,7 +101,7 @@ static bool hang(struct strobe_matrix_list *l)
     for (size_t i = l->count; i--;) {
         struct listed *n = &l->at[i];
         int32_t depth = n->item.depth;
-        uint32_t at = NONE;          /* where it hangs, if anywhere */
+        uint32_t at = NONE; /* where it hangs, if anywhere */
         n->father = before;
         n->first = n->next = NONE;
         if (before == NONE && depth != 0)

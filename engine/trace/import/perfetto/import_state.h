@@ -3,9 +3,9 @@
 #ifndef STROBE_TRACE_IMPORT_PERFETTO_IMPORT_STATE_H
 #define STROBE_TRACE_IMPORT_PERFETTO_IMPORT_STATE_H
 
-#include "engine/util/idmap.h"
 #include "engine/trace/import/perfetto/import_perfetto.h"
 #include "engine/trace/import/perfetto/proto_read.h"
+#include "engine/util/idmap.h"
 #include "engine/util/text_pool.h"
 
 enum {
@@ -40,8 +40,13 @@ struct strobe_sequence {
     uint32_t clock_count;
 };
 
-enum strobe_track_kind { STROBE_TRACK_OTHER, STROBE_TRACK_PROCESS, STROBE_TRACK_THREAD, STROBE_TRACK_COUNTER,
-                         STROBE_TRACK_OF_PROCESS /* a process's, with a name of its own */ };
+enum strobe_track_kind {
+    STROBE_TRACK_OTHER,
+    STROBE_TRACK_PROCESS,
+    STROBE_TRACK_THREAD,
+    STROBE_TRACK_COUNTER,
+    STROBE_TRACK_OF_PROCESS /* a process's, with a name of its own */
+};
 
 struct strobe_track {
     enum strobe_track_kind kind;

@@ -8,15 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct strobe_proto { const uint8_t *at, *end; };
+struct strobe_proto {
+    const uint8_t *at, *end;
+};
 
 enum strobe_wire { STROBE_WIRE_VARINT = 0, STROBE_WIRE_FIXED64 = 1, STROBE_WIRE_BYTES = 2, STROBE_WIRE_FIXED32 = 5 };
 
 struct strobe_proto_field {
     uint32_t number;
     enum strobe_wire wire;
-    uint64_t value;              /* of all but BYTES */
-    struct strobe_proto bytes;   /* of BYTES: a text, packed numbers, or a message to read on */
+    uint64_t value;            /* of all but BYTES */
+    struct strobe_proto bytes; /* of BYTES: a text, packed numbers, or a message to read on */
 };
 
 enum strobe_proto_step { STROBE_PROTO_FIELD, STROBE_PROTO_END, STROBE_PROTO_BAD };
@@ -44,9 +46,7 @@ static inline enum strobe_proto_step strobe_proto_next(struct strobe_proto *m, s
     f->bytes = (struct strobe_proto){p, p};
     size_t left = (size_t)(m->end - p);
     switch (f->wire) {
-    case STROBE_WIRE_VARINT:
-        p = strobe_varint_get(p, m->end, &f->value);
-        break;
+    case STROBE_WIRE_VARINT: p = strobe_varint_get(p, m->end, &f->value); break;
     case STROBE_WIRE_FIXED64:
     case STROBE_WIRE_FIXED32: {
         unsigned bytes = f->wire == STROBE_WIRE_FIXED64 ? 8 : 4;

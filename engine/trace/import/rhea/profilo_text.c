@@ -41,11 +41,11 @@ size_t strobe_profilo_write(struct strobe_profilo_state *s, const struct strobe_
     if (e->text)
         return write_text(e, to, blanked);
     const struct strobe_profilo_state none = {0}, *from = s->delta ? s : &none;
-    int bytes = snprintf(to, STROBE_PROFILO_LINE_BYTES,
-                         "%" PRId32 "|%.31s|%" PRId64 "|%" PRId32 "|%" PRId32 "|%" PRId32 "|%" PRId64 "\n",
-                         less32(e->id, from->id), e->type, less64(e->timestamp, from->timestamp),
-                         less32(e->tid, from->tid), less32(e->callid, from->callid),
-                         less32(e->matchid, from->matchid), less64(e->extra, from->extra));
+    int bytes =
+        snprintf(to, STROBE_PROFILO_LINE_BYTES,
+                 "%" PRId32 "|%.31s|%" PRId64 "|%" PRId32 "|%" PRId32 "|%" PRId32 "|%" PRId64 "\n",
+                 less32(e->id, from->id), e->type, less64(e->timestamp, from->timestamp), less32(e->tid, from->tid),
+                 less32(e->callid, from->callid), less32(e->matchid, from->matchid), less64(e->extra, from->extra));
     keep(s, e);
     return (size_t)bytes;
 }
@@ -68,7 +68,9 @@ size_t strobe_profilo_write_frames(struct strobe_profilo_state *s, const struct 
 
 /* ---- reading */
 
-struct text { const char *at, *end; };
+struct text {
+    const char *at, *end;
+};
 
 static bool take_bar(struct text *t)
 {
@@ -161,14 +163,19 @@ bool strobe_profilo_parse(struct strobe_profilo_state *s, const char *line, size
 
 /* ---- as calls */
 
-enum { NAMES_DUE = 64 };             /* names come right behind their entries; threads may stand between */
+enum { NAMES_DUE = 64 }; /* names come right behind their entries; threads may stand between */
 
 struct reading {
     struct strobe_calls *calls;
     struct strobe_profilo_stats *stats;
     struct strobe_profilo_state state;
-    uint64_t scale;                  /* ns of a timestamp's unit */
-    struct { int32_t id; bool is; uint32_t thread; size_t call; } due[NAMES_DUE];
+    uint64_t scale; /* ns of a timestamp's unit */
+    struct {
+        int32_t id;
+        bool is;
+        uint32_t thread;
+        size_t call;
+    } due[NAMES_DUE];
 };
 
 static void begin(struct reading *r, const struct strobe_profilo_entry *e, uint32_t thread, uint64_t time_ns)

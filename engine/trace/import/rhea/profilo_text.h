@@ -28,7 +28,7 @@ struct strobe_profilo_entry {
     int32_t id, tid, callid, matchid;
     int64_t timestamp, extra;
     char type[STROBE_PROFILO_TYPE_BYTES];
-    const char *text;                /* NULL: no text, an entry; else in the input, not ended by NUL */
+    const char *text; /* NULL: no text, an entry; else in the input, not ended by NUL */
     size_t text_bytes;
 };
 
@@ -53,9 +53,9 @@ bool strobe_profilo_parse(struct strobe_profilo_state *s, const char *line, size
 
 struct strobe_profilo_stats {
     uint64_t lines, entries, texts;
-    uint64_t others;                         /* entries that are no marks */
-    uint64_t unknown, first_unknown;         /* lines not understood; number of the first, from 1 */
-    bool cut_off;                            /* a last line without its newline was left out */
+    uint64_t others;                 /* entries that are no marks */
+    uint64_t unknown, first_unknown; /* lines not understood; number of the first, from 1 */
+    bool cut_off;                    /* a last line without its newline was left out */
 };
 
 /* Whether a file that begins so is one of these. */

@@ -4,7 +4,9 @@
 #include <string.h>
 
 /* What is left of a line. */
-struct text { const char *at, *end; };
+struct text {
+    const char *at, *end;
+};
 
 struct reading {
     struct strobe_calls *calls;
@@ -108,8 +110,10 @@ static void begin_call(struct reading *r, uint32_t tid, uint64_t time_ns, struct
 {
     const char *bar = take(&t, "|") ? memchr(t.at, '|', (size_t)(t.end - t.at)) : NULL;
     t.at = bar ? bar + 1 : t.end;
-    enum strobe_call_what what = take(&t, "B:") ? STROBE_CALL_BEGIN : take(&t, "E:") ? STROBE_CALL_END
-                                 : take(&t, "T:") ? STROBE_CALL_THROW : STROBE_CALL_BEGIN;
+    enum strobe_call_what what = take(&t, "B:")   ? STROBE_CALL_BEGIN
+                                 : take(&t, "E:") ? STROBE_CALL_END
+                                 : take(&t, "T:") ? STROBE_CALL_THROW
+                                                  : STROBE_CALL_BEGIN;
     call(r, tid, time_ns, what, &t);
 }
 

@@ -19,13 +19,13 @@
 
 struct strobe_rhea_read_stats {
     uint64_t lines, messages;
-    uint64_t before_start, after_end;        /* lines skipped there */
-    uint64_t unknown, first_unknown;         /* lines not understood; number of the first, from 1 */
-    uint64_t others;                         /* messages of kinds that are no calls: S, F, C */
-    uint64_t lost;                           /* packets and messages that the log says are missing */
-    uint64_t boot_ns, monotonic_ns;          /* of the begin; monotonic 0 = not told */
-    bool ended;                              /* there is a TRACE_END */
-    bool cut_off;                            /* the last line was left out */
+    uint64_t before_start, after_end; /* lines skipped there */
+    uint64_t unknown, first_unknown;  /* lines not understood; number of the first, from 1 */
+    uint64_t others;                  /* messages of kinds that are no calls: S, F, C */
+    uint64_t lost;                    /* packets and messages that the log says are missing */
+    uint64_t boot_ns, monotonic_ns;   /* of the begin; monotonic 0 = not told */
+    bool ended;                       /* there is a TRACE_END */
+    bool cut_off;                     /* the last line was left out */
 };
 
 /* Reads a log of `bytes` in memory. `out` was opened, and is the caller's to close in any case. STROBE_BAD_INPUT: no

@@ -6,10 +6,10 @@
 
 static struct {
     struct fake_mutex lock;
-    struct fake_class **table;       /* by descriptor, open addressing; at most half full */
+    struct fake_class **table; /* by descriptor, open addressing; at most half full */
     size_t places, used;
     struct fake_class *all;
-    struct fake_class *object, *class;           /* java.lang.Object, java.lang.Class */
+    struct fake_class *object, *class; /* java.lang.Object, java.lang.Class */
 } classes;
 
 __attribute__((constructor)) static void prepare(void)
@@ -17,12 +17,18 @@ __attribute__((constructor)) static void prepare(void)
     fake_mutex_init(&classes.lock);
 }
 
-void fake_class_lock(void) { fake_mutex_lock(&classes.lock); }
-void fake_class_unlock(void) { fake_mutex_unlock(&classes.lock); }
+void fake_class_lock(void)
+{
+    fake_mutex_lock(&classes.lock);
+}
+void fake_class_unlock(void)
+{
+    fake_mutex_unlock(&classes.lock);
+}
 
 uint32_t fake_name_hash(const char *name, const char *signature)
 {
-    uint32_t hash = 2166136261u;     /* FNV-1a, by G. Fowler, L. C. Noll, K.-P. Vo */
+    uint32_t hash = 2166136261u; /* FNV-1a, by G. Fowler, L. C. Noll, K.-P. Vo */
     for (; *name; name++)
         hash = (hash ^ (uint8_t)*name) * 16777619u;
     for (; *signature; signature++)
@@ -70,9 +76,12 @@ static struct fake_class *enter(const char *descriptor)
 static uint8_t shift_of(char primitive)
 {
     switch (primitive) {
-    case 'Z': case 'B': return 0;
-    case 'S': case 'C': return 1;
-    case 'J': case 'D': return 3;
+    case 'Z':
+    case 'B': return 0;
+    case 'S':
+    case 'C': return 1;
+    case 'J':
+    case 'D': return 3;
     default: return 2;
     }
 }
@@ -100,7 +109,7 @@ static struct fake_class *make_array(const char *descriptor)
     c->vtable_count = classes.object->vtable_count;
     c->flags = FAKE_ACC_PUBLIC | FAKE_ACC_FINAL | FAKE_ACC_ABSTRACT;
     c->state = FAKE_INITIALIZED;
-    static const char *const interfaces[] = { "Ljava/lang/Cloneable;", "Ljava/io/Serializable;" };
+    static const char *const interfaces[] = {"Ljava/lang/Cloneable;", "Ljava/io/Serializable;"};
     c->interfaces = calloc(2, sizeof *c->interfaces);
     FAKE_CHECK(c->interfaces);
     for (int i = 0; i < 2; i++) {
@@ -133,7 +142,7 @@ static void make_mirror(struct fake_class *c)
         mirror_word(c->mirror, "componentType", "Ljava/lang/Class;", fake_ref_of(c->component->mirror));
     mirror_word(c->mirror, "accessFlags", "I", c->flags);
     mirror_word(c->mirror, "objectSize", "I", c->object_bytes);
-    if (c->method_count > 0)         /* the runtime's arrays of methods have their length in the word before them */
+    if (c->method_count > 0) /* the runtime's arrays of methods have their length in the word before them */
         mirror_word(c->mirror, "methods", "J", (uintptr_t)fake_method_art(c->methods) - 8);
     for (uint32_t i = 0; i < c->method_count; i++)
         fake_method_publish(&c->methods[i]);
@@ -142,7 +151,7 @@ static void make_mirror(struct fake_class *c)
 /* Object and Class have each other's mirrors; nothing has one before them. */
 static bool begin(void)
 {
-    static const char *const primitives[] = { "Z", "B", "S", "C", "I", "J", "F", "D", "V" };
+    static const char *const primitives[] = {"Z", "B", "S", "C", "I", "J", "F", "D", "V"};
     struct fake_class *object = *place_of("Ljava/lang/Object;"), *class = *place_of("Ljava/lang/Class;");
     if (!object || !class || !fake_class_link(object))
         return false;
@@ -193,7 +202,7 @@ bool fake_dex_open(const char *path, char *why, size_t why_bytes)
         const char *descriptor = fake_dex_type(d, d->classes[i].type);
         make_room();
         if (*place_of(descriptor))
-            continue;                /* that of a file before it on the class path counts */
+            continue; /* that of a file before it on the class path counts */
         struct fake_class *c = enter(descriptor);
         c->dex = d;
         c->definition = &d->classes[i];
@@ -218,10 +227,22 @@ struct fake_class *fake_class_of(const struct fake_object *object)
     return fake_class_mirrored(fake_object(object->class));
 }
 
-struct fake_object *fake_class_mirror(struct fake_class *c) { return c->mirror; }
-const char *fake_class_descriptor(const struct fake_class *c) { return c->descriptor; }
-uint32_t fake_class_object_bytes(const struct fake_class *c) { return c->object_bytes; }
-uint32_t fake_field_offset(const struct fake_field *f) { return f->offset; }
+struct fake_object *fake_class_mirror(struct fake_class *c)
+{
+    return c->mirror;
+}
+const char *fake_class_descriptor(const struct fake_class *c)
+{
+    return c->descriptor;
+}
+uint32_t fake_class_object_bytes(const struct fake_class *c)
+{
+    return c->object_bytes;
+}
+uint32_t fake_field_offset(const struct fake_field *f)
+{
+    return f->offset;
+}
 
 bool fake_class_is(const struct fake_class *c, const struct fake_class *super)
 {

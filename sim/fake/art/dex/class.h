@@ -7,10 +7,18 @@
 
 #include "sim/fake/art/dex/dexfile.h"
 
-enum {                               /* access flags, the format's and the runtime's own */
-    FAKE_ACC_PUBLIC = 1, FAKE_ACC_PRIVATE = 2, FAKE_ACC_STATIC = 8, FAKE_ACC_FINAL = 0x10, FAKE_ACC_SYNCHRONIZED = 0x20,
-    FAKE_ACC_NATIVE = 0x100, FAKE_ACC_INTERFACE = 0x200, FAKE_ACC_ABSTRACT = 0x400, FAKE_ACC_CONSTRUCTOR = 0x10000,
-    FAKE_ACC_FAST_NATIVE = 0x80000, FAKE_ACC_CRITICAL_NATIVE = 0x100000
+enum { /* access flags, the format's and the runtime's own */
+       FAKE_ACC_PUBLIC = 1,
+       FAKE_ACC_PRIVATE = 2,
+       FAKE_ACC_STATIC = 8,
+       FAKE_ACC_FINAL = 0x10,
+       FAKE_ACC_SYNCHRONIZED = 0x20,
+       FAKE_ACC_NATIVE = 0x100,
+       FAKE_ACC_INTERFACE = 0x200,
+       FAKE_ACC_ABSTRACT = 0x400,
+       FAKE_ACC_CONSTRUCTOR = 0x10000,
+       FAKE_ACC_FAST_NATIVE = 0x80000,
+       FAKE_ACC_CRITICAL_NATIVE = 0x100000
 };
 
 struct fake_field {
@@ -20,47 +28,54 @@ struct fake_field {
 };
 
 struct fake_method {
-    struct fake_class *class;        /* NULL: a place between the methods of two classes */
+    struct fake_class *class; /* NULL: a place between the methods of two classes */
     struct fake_dex *dex;
-    const struct fake_dex_code *code;/* NULL: native or abstract */
+    const struct fake_dex_code *code; /* NULL: native or abstract */
     const char *name, *signature, *shorty;
-    uint32_t hash;                   /* of name and signature */
+    uint32_t hash; /* of name and signature */
     uint32_t flags, dex_index, vtable_index;
-    uint32_t argument_words;         /* registers that arguments take, this among them */
+    uint32_t argument_words; /* registers that arguments take, this among them */
 };
 
-enum fake_class_state {
-    FAKE_DEFINED, FAKE_LINKING, FAKE_LINKED, FAKE_INITIALIZING, FAKE_INITIALIZED, FAKE_ERRONEOUS
-};
+enum fake_class_state { FAKE_DEFINED, FAKE_LINKING, FAKE_LINKED, FAKE_INITIALIZING, FAKE_INITIALIZED, FAKE_ERRONEOUS };
 
 struct fake_class {
     const char *descriptor;
-    struct fake_dex *dex;            /* NULL: an array or a primitive */
+    struct fake_dex *dex; /* NULL: an array or a primitive */
     const struct fake_dex_class *definition;
     struct fake_class *super, *component;
     struct fake_class **interfaces;
     uint32_t interface_count, flags;
-    char primitive;                  /* 'I'...; 0 = none */
-    uint8_t element_shift;           /* of an array: log2 of an element's bytes */
-    struct fake_field *fields;       /* static ones first */
+    char primitive;            /* 'I'...; 0 = none */
+    uint8_t element_shift;     /* of an array: log2 of an element's bytes */
+    struct fake_field *fields; /* static ones first */
     uint32_t static_count, field_count;
-    uint32_t references_at, references;          /* its own instance fields that are: they are in a row */
+    uint32_t references_at, references; /* its own instance fields that are: they are in a row */
     uint32_t static_references_at, static_references;
-    uint32_t object_bytes;           /* of an instance; an array: where its elements begin */
+    uint32_t object_bytes; /* of an instance; an array: where its elements begin */
     struct fake_method *methods;
     uint32_t method_count;
     struct fake_method **vtable;
     uint32_t vtable_count;
     struct fake_object *mirror;
-    _Atomic uint32_t state;          /* enum fake_class_state */
-    uint32_t initializer;            /* thin-lock id of the thread that does */
-    struct fake_class *next;         /* of all */
+    _Atomic uint32_t state;  /* enum fake_class_state */
+    uint32_t initializer;    /* thin-lock id of the thread that does */
+    struct fake_class *next; /* of all */
 };
 
-struct fake_array { struct fake_object object; int32_t length; };
-struct fake_text { struct fake_object object; uint32_t count, hash; };   /* count: length << 1 | has 16 bits a char */
+struct fake_array {
+    struct fake_object object;
+    int32_t length;
+};
+struct fake_text {
+    struct fake_object object;
+    uint32_t count, hash;
+}; /* count: length << 1 | has 16 bits a char */
 
-static inline bool fake_is_reference(char type) { return type == 'L' || type == '['; }
+static inline bool fake_is_reference(char type)
+{
+    return type == 'L' || type == '[';
+}
 
 /* The begin of an array's elements. */
 static inline void *fake_elements(const struct fake_object *array, const struct fake_class *c)
@@ -85,7 +100,7 @@ struct fake_method *fake_methods_new(uint32_t count);
 void fake_method_publish(struct fake_method *m);
 /* The native function of one: NULL = none was registered. */
 void *fake_method_native(const struct fake_method *m);
-void fake_method_bind(struct fake_method *m, void *function);    /* NULL: back to none */
+void fake_method_bind(struct fake_method *m, void *function); /* NULL: back to none */
 
 uint32_t fake_name_hash(const char *name, const char *signature);
 /* Declared by the class itself; NULL = none. */

@@ -56,7 +56,7 @@ static bool fits(const struct fake_dex *d, uint32_t offset, uint64_t bytes)
 struct fake_dex_reader fake_dex_read_at(const struct fake_dex *d, uint32_t offset)
 {
     const uint8_t *end = d->data + d->bytes;
-    return (struct fake_dex_reader){ offset < d->bytes ? d->data + offset : end, end, false };
+    return (struct fake_dex_reader){offset < d->bytes ? d->data + offset : end, end, false};
 }
 
 static uint32_t word_at(const struct fake_dex *d, uint32_t offset)
@@ -314,8 +314,8 @@ static void *zeroed(size_t count, size_t bytes)
 
 bool fake_dex_map(const char *path, struct fake_dex *out, char *why, size_t why_bytes)
 {
-    *out = (struct fake_dex){ 0 };
-    struct stat st = { 0 };
+    *out = (struct fake_dex){0};
+    struct stat st = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0 || st.st_size <= 0 || st.st_size > INT32_MAX) {
         snprintf(why, why_bytes, "%s: can't be read", path);

@@ -8,15 +8,27 @@
 
 struct fake_field;
 
-struct fake_dex_proto { uint32_t shorty, result, parameters; };
-struct fake_dex_member { uint16_t class, type; uint32_t name; };      /* type: of a method its proto */
+struct fake_dex_proto {
+    uint32_t shorty, result, parameters;
+};
+struct fake_dex_member {
+    uint16_t class, type;
+    uint32_t name;
+}; /* type: of a method its proto */
 struct fake_dex_class {
     uint32_t type, flags, super, interfaces, source, annotations, data, static_values;
 };
-struct fake_dex_code { uint16_t registers, ins, outs, tries; uint32_t debug, units; uint16_t code[]; };
-struct fake_dex_try { uint32_t start; uint16_t units, handlers; };
+struct fake_dex_code {
+    uint16_t registers, ins, outs, tries;
+    uint32_t debug, units;
+    uint16_t code[];
+};
+struct fake_dex_try {
+    uint32_t start;
+    uint16_t units, handlers;
+};
 
-enum { FAKE_DEX_NONE = -1 };         /* as uint32_t: no index */
+enum { FAKE_DEX_NONE = -1 }; /* as uint32_t: no index */
 
 struct fake_dex {
     const char *path;
@@ -33,11 +45,14 @@ struct fake_dex {
     _Atomic(struct fake_method *) *method_at;
     _Atomic(struct fake_field *) *field_at;
     _Atomic(fake_ref) *string_at;
-    const char **signature_at;       /* of a proto: "(I)V" */
+    const char **signature_at; /* of a proto: "(I)V" */
 };
 
 /* A place in a dex file that numbers are read from; past its end, 0, and `bad`. */
-struct fake_dex_reader { const uint8_t *at, *end; bool bad; };
+struct fake_dex_reader {
+    const uint8_t *at, *end;
+    bool bad;
+};
 
 /* Maps and checks; false with a line in `why`. What it was given stays mapped. */
 bool fake_dex_map(const char *path, struct fake_dex *out, char *why, size_t why_bytes);
@@ -51,7 +66,7 @@ int32_t fake_dex_sleb(struct fake_dex_reader *r);
 const char *fake_dex_string(const struct fake_dex *d, uint32_t index);
 const char *fake_dex_type(const struct fake_dex *d, uint32_t index);
 const char *fake_dex_shorty(const struct fake_dex *d, uint32_t proto);
-const char *fake_dex_signature(struct fake_dex *d, uint32_t proto);   /* with the classes' lock held */
+const char *fake_dex_signature(struct fake_dex *d, uint32_t proto); /* with the classes' lock held */
 
 /* A type list's members; *count of them. NULL for offset 0. */
 const uint16_t *fake_dex_type_list(const struct fake_dex *d, uint32_t offset, uint32_t *count);

@@ -11,12 +11,13 @@ enum { MOVE_EXCEPTION = 0x0d };
 
 /* Units of each instruction; 0 = unknown to us. */
 static const uint8_t units[256] = {
-    [0x00 ... 0x01] = 1, [0x02] = 2, [0x03] = 3, [0x04] = 1, [0x05] = 2, [0x06] = 3, [0x07] = 1, [0x08] = 2,
-    [0x09] = 3, [0x0a ... 0x12] = 1, [0x13] = 2, [0x14] = 3, [0x15 ... 0x16] = 2, [0x17] = 3, [0x18] = 5,
-    [0x19 ... 0x1a] = 2, [0x1b] = 3, [0x1c] = 2, [0x1d ... 0x1e] = 1, [0x1f ... 0x20] = 2, [0x21] = 1,
-    [0x22 ... 0x23] = 2, [0x24 ... 0x26] = 3, [0x27 ... 0x28] = 1, [0x29] = 2, [0x2a ... 0x2c] = 3,
-    [0x2d ... 0x3d] = 2, [0x44 ... 0x6d] = 2, [0x6e ... 0x72] = 3, [0x74 ... 0x78] = 3, [0x7b ... 0x8f] = 1,
-    [0x90 ... 0xaf] = 2, [0xb0 ... 0xcf] = 1, [0xd0 ... 0xe2] = 2,
+    [0x00 ... 0x01] = 1, [0x02] = 2,          [0x03] = 3,          [0x04] = 1,          [0x05] = 2,
+    [0x06] = 3,          [0x07] = 1,          [0x08] = 2,          [0x09] = 3,          [0x0a ... 0x12] = 1,
+    [0x13] = 2,          [0x14] = 3,          [0x15 ... 0x16] = 2, [0x17] = 3,          [0x18] = 5,
+    [0x19 ... 0x1a] = 2, [0x1b] = 3,          [0x1c] = 2,          [0x1d ... 0x1e] = 1, [0x1f ... 0x20] = 2,
+    [0x21] = 1,          [0x22 ... 0x23] = 2, [0x24 ... 0x26] = 3, [0x27 ... 0x28] = 1, [0x29] = 2,
+    [0x2a ... 0x2c] = 3, [0x2d ... 0x3d] = 2, [0x44 ... 0x6d] = 2, [0x6e ... 0x72] = 3, [0x74 ... 0x78] = 3,
+    [0x7b ... 0x8f] = 1, [0x90 ... 0xaf] = 2, [0xb0 ... 0xcf] = 1, [0xd0 ... 0xe2] = 2,
 };
 
 static _Noreturn void unknown(const struct fake_run *x)
@@ -165,7 +166,10 @@ static void move_exception(struct fake_run *x)
 
 enum outcome { NEXT, JUMPED, RETURNED, THREW };
 
-static enum outcome next_if(bool done) { return done ? NEXT : THREW; }
+static enum outcome next_if(bool done)
+{
+    return done ? NEXT : THREW;
+}
 
 static enum outcome step(struct fake_run *x)
 {
@@ -173,17 +177,22 @@ static enum outcome step(struct fake_run *x)
     uint32_t op = x->code[x->pc] & 0xff;
     switch (op) {
     case 0x00: return NEXT;
-    case 0x01: case 0x07: r[fake_a(x)] = r[fake_b(x)]; return NEXT;
-    case 0x02: case 0x08: r[fake_aa(x)] = r[fake_unit(x, 1)]; return NEXT;
-    case 0x03: case 0x09: r[fake_unit(x, 1)] = r[fake_unit(x, 2)]; return NEXT;
+    case 0x01:
+    case 0x07: r[fake_a(x)] = r[fake_b(x)]; return NEXT;
+    case 0x02:
+    case 0x08: r[fake_aa(x)] = r[fake_unit(x, 1)]; return NEXT;
+    case 0x03:
+    case 0x09: r[fake_unit(x, 1)] = r[fake_unit(x, 2)]; return NEXT;
     case 0x04: fake_set_wide(x, fake_a(x), fake_wide(x, fake_b(x))); return NEXT;
     case 0x05: fake_set_wide(x, fake_aa(x), fake_wide(x, fake_unit(x, 1))); return NEXT;
     case 0x06: fake_set_wide(x, fake_unit(x, 1), fake_wide(x, fake_unit(x, 2))); return NEXT;
-    case 0x0a: case 0x0c: r[fake_aa(x)] = (uint32_t)x->result.i; return NEXT;
+    case 0x0a:
+    case 0x0c: r[fake_aa(x)] = (uint32_t)x->result.i; return NEXT;
     case 0x0b: fake_set_wide(x, fake_aa(x), (uint64_t)x->result.j); return NEXT;
     case MOVE_EXCEPTION: move_exception(x); return NEXT;
     case 0x0e: return RETURNED;
-    case 0x0f: case 0x11: x->result.i = (int32_t)r[fake_aa(x)]; return RETURNED;
+    case 0x0f:
+    case 0x11: x->result.i = (int32_t)r[fake_aa(x)]; return RETURNED;
     case 0x10: x->result.j = (int64_t)fake_wide(x, fake_aa(x)); return RETURNED;
     case 0x12: r[fake_a(x)] = (uint32_t)((int32_t)((uint32_t)x->code[x->pc] << 16) >> 28); return NEXT;
     case 0x13: r[fake_aa(x)] = (uint32_t)(int16_t)fake_unit(x, 1); return NEXT;
@@ -202,13 +211,20 @@ static enum outcome step(struct fake_run *x)
     case 0x28: branch(x, (int8_t)fake_aa(x)); return JUMPED;
     case 0x29: branch(x, (int16_t)fake_unit(x, 1)); return JUMPED;
     case 0x2a: branch(x, (int32_t)fake_two_units(x, 1)); return JUMPED;
-    case 0x2b: case 0x2c: branch(x, switched(x)); return JUMPED;
-    case 0x32: case 0x33: case 0x34: case 0x35: case 0x36: case 0x37:
-        conditional(x, compare(op - 0x32, (int32_t)r[fake_a(x)], (int32_t)r[fake_b(x)]));
-        return JUMPED;
-    case 0x38: case 0x39: case 0x3a: case 0x3b: case 0x3c: case 0x3d:
-        conditional(x, compare(op - 0x38, (int32_t)r[fake_aa(x)], 0));
-        return JUMPED;
+    case 0x2b:
+    case 0x2c: branch(x, switched(x)); return JUMPED;
+    case 0x32:
+    case 0x33:
+    case 0x34:
+    case 0x35:
+    case 0x36:
+    case 0x37: conditional(x, compare(op - 0x32, (int32_t)r[fake_a(x)], (int32_t)r[fake_b(x)])); return JUMPED;
+    case 0x38:
+    case 0x39:
+    case 0x3a:
+    case 0x3b:
+    case 0x3c:
+    case 0x3d: conditional(x, compare(op - 0x38, (int32_t)r[fake_aa(x)], 0)); return JUMPED;
     default:
         if ((op >= 0x2d && op <= 0x31) || op >= 0x7b)
             return next_if(fake_run_math(x));
@@ -259,20 +275,23 @@ static struct fake_object *lock_of(const struct fake_method *m, const uint32_t *
 static bool activate(struct fake_thread *self, struct fake_method *m, const uint32_t *words, void *memory,
                      union fake_value *result)
 {
-    struct fake_frame frame = { .method = m, .register_count = m->code->registers + 1u, .memory = memory,
-        .shadow = !fake_quick_frames, .inlined = is_inlined(m, fake_frame_top(self)) };
+    struct fake_frame frame = {.method = m,
+                               .register_count = m->code->registers + 1u,
+                               .memory = memory,
+                               .shadow = !fake_quick_frames,
+                               .inlined = is_inlined(m, fake_frame_top(self))};
     fake_frame_push(self, &frame);
     uint32_t *arguments = frame.registers + m->code->registers - m->argument_words;
     if (m->argument_words > 0)
         memcpy(arguments, words, m->argument_words * sizeof *words);
-    struct fake_run x = { .self = self, .method = m, .dex = m->dex, .frame = &frame, .registers = frame.registers,
-        .code = m->code->code };
+    struct fake_run x = {
+        .self = self, .method = m, .dex = m->dex, .frame = &frame, .registers = frame.registers, .code = m->code->code};
     struct fake_object *lock = m->flags & FAKE_ACC_SYNCHRONIZED ? lock_of(m, arguments) : NULL;
     if (lock)
         frame.registers[m->code->registers] = fake_ref_of(lock);
     bool entered = !lock || fake_monitor_enter(self, lock), done = entered && interpret(&x);
     if (lock && entered) {
-        frame.registers[0] = (uint32_t)x.result.i;   /* the collector looks there */
+        frame.registers[0] = (uint32_t)x.result.i; /* the collector looks there */
         done = fake_monitor_exit(self, lock) && done;
     }
     fake_frame_pop(self, &frame);
@@ -287,7 +306,7 @@ static bool run_code(struct fake_thread *self, struct fake_method *m, const uint
         fake_throw_overflow(self);
         return false;
     }
-    return activate(self, m, words, alloca(bytes), result);     /* one register more: the object it holds the lock of */
+    return activate(self, m, words, alloca(bytes), result); /* one register more: the object it holds the lock of */
 }
 
 bool fake_execute(struct fake_thread *self, struct fake_method *m, const uint32_t *words, union fake_value *result)
@@ -327,7 +346,7 @@ bool fake_invoke(struct fake_thread *self, struct fake_method *m, const union fa
         fake_throw_overflow(self);
         return false;
     }
-    struct fake_fragment entry;      /* quick code is entered right away; the interpreter by a bridge, with a frame */
+    struct fake_fragment entry; /* quick code is entered right away; the interpreter by a bridge, with a frame */
     struct fake_pseudo pseudo;
     bool bridged = !fake_quick_frames && !(m->flags & FAKE_ACC_NATIVE);
     fake_fragment_push(self, &entry);
@@ -343,7 +362,7 @@ bool fake_invoke(struct fake_thread *self, struct fake_method *m, const union fa
 void fake_pseudo_push(struct fake_thread *self, struct fake_pseudo *p)
 {
     FAKE_CHECK(fake_frame_bytes(0) <= sizeof p->memory);
-    p->frame = (struct fake_frame){ .memory = p->memory };
+    p->frame = (struct fake_frame){.memory = p->memory};
     fake_frame_push(self, &p->frame);
 }
 

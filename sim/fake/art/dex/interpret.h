@@ -12,20 +12,19 @@ struct fake_run {
     struct fake_dex *dex;
     struct fake_frame *frame;
     uint32_t *registers;
-    const uint16_t *code;            /* of the method */
+    const uint16_t *code; /* of the method */
     uint32_t pc;
-    union fake_value result;         /* of the call before, and at the end of this */
+    union fake_value result; /* of the call before, and at the end of this */
 };
 
 /* Instructions by group: the one at x->pc. False: exception pending. */
-bool fake_run_math(struct fake_run *x);      /* cmp, unary and binary operations */
-bool fake_run_access(struct fake_run *x);    /* arrays, fields, types, new objects */
+bool fake_run_math(struct fake_run *x);   /* cmp, unary and binary operations */
+bool fake_run_access(struct fake_run *x); /* arrays, fields, types, new objects */
 bool fake_run_invoke(struct fake_run *x);
 
 /* Runs a method with its arguments as registers hold them. Any kind of method; RUNNABLE. False: exception pending. */
 bool fake_execute(struct fake_thread *self, struct fake_method *m, const uint32_t *words, union fake_value *result);
-bool fake_call_native(struct fake_thread *self, struct fake_method *m, const uint32_t *words,
-                      union fake_value *result);
+bool fake_call_native(struct fake_thread *self, struct fake_method *m, const uint32_t *words, union fake_value *result);
 
 /* Bytes of stack that an activation takes at least, beside its frame's memory. */
 enum { FAKE_RUN_BYTES = 1024 };
@@ -35,7 +34,10 @@ void fake_throw_overflow(struct fake_thread *self);
 struct fake_object *fake_backtrace(struct fake_thread *self);
 
 /* A callee-save frame of the runtime's on top, while it does something for quick code. */
-struct fake_pseudo { struct fake_frame frame; void *memory[32]; };
+struct fake_pseudo {
+    struct fake_frame frame;
+    void *memory[32];
+};
 void fake_pseudo_push(struct fake_thread *self, struct fake_pseudo *p);
 void fake_pseudo_pop(struct fake_thread *self, struct fake_pseudo *p);
 
@@ -52,10 +54,22 @@ static inline void fake_set_wide(struct fake_run *x, uint32_t at, uint64_t value
 }
 
 /* Parts of the instruction at x->pc: its first unit's upper byte, the halves of that, its further units. */
-static inline uint32_t fake_aa(const struct fake_run *x) { return x->code[x->pc] >> 8; }
-static inline uint32_t fake_a(const struct fake_run *x) { return x->code[x->pc] >> 8 & 15; }
-static inline uint32_t fake_b(const struct fake_run *x) { return x->code[x->pc] >> 12; }
-static inline uint16_t fake_unit(const struct fake_run *x, uint32_t i) { return x->code[x->pc + i]; }
+static inline uint32_t fake_aa(const struct fake_run *x)
+{
+    return x->code[x->pc] >> 8;
+}
+static inline uint32_t fake_a(const struct fake_run *x)
+{
+    return x->code[x->pc] >> 8 & 15;
+}
+static inline uint32_t fake_b(const struct fake_run *x)
+{
+    return x->code[x->pc] >> 12;
+}
+static inline uint16_t fake_unit(const struct fake_run *x, uint32_t i)
+{
+    return x->code[x->pc + i];
+}
 static inline uint32_t fake_two_units(const struct fake_run *x, uint32_t i)
 {
     return fake_unit(x, i) | (uint32_t)fake_unit(x, i + 1) << 16;

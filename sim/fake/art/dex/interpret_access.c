@@ -8,7 +8,8 @@ enum kind { WORD, WIDE, OBJECT, BOOLEAN, BYTE, CHAR, SHORT };
 static void load(struct fake_run *x, enum kind kind, uint32_t to, const void *from)
 {
     switch (kind) {
-    case WORD: case OBJECT: x->registers[to] = __atomic_load_n((const uint32_t *)from, __ATOMIC_SEQ_CST); break;
+    case WORD:
+    case OBJECT: x->registers[to] = __atomic_load_n((const uint32_t *)from, __ATOMIC_SEQ_CST); break;
     case WIDE: fake_set_wide(x, to, __atomic_load_n((const uint64_t *)from, __ATOMIC_SEQ_CST)); break;
     case BOOLEAN: x->registers[to] = __atomic_load_n((const uint8_t *)from, __ATOMIC_SEQ_CST); break;
     case BYTE: x->registers[to] = (uint32_t)__atomic_load_n((const int8_t *)from, __ATOMIC_SEQ_CST); break;
@@ -21,10 +22,13 @@ static void store(struct fake_run *x, enum kind kind, uint32_t from, void *to)
 {
     uint32_t v = x->registers[from];
     switch (kind) {
-    case WORD: case OBJECT: __atomic_store_n((uint32_t *)to, v, __ATOMIC_RELEASE); break;
+    case WORD:
+    case OBJECT: __atomic_store_n((uint32_t *)to, v, __ATOMIC_RELEASE); break;
     case WIDE: __atomic_store_n((uint64_t *)to, fake_wide(x, from), __ATOMIC_RELEASE); break;
-    case BOOLEAN: case BYTE: __atomic_store_n((uint8_t *)to, (uint8_t)v, __ATOMIC_RELEASE); break;
-    case CHAR: case SHORT: __atomic_store_n((uint16_t *)to, (uint16_t)v, __ATOMIC_RELEASE); break;
+    case BOOLEAN:
+    case BYTE: __atomic_store_n((uint8_t *)to, (uint8_t)v, __ATOMIC_RELEASE); break;
+    case CHAR:
+    case SHORT: __atomic_store_n((uint16_t *)to, (uint16_t)v, __ATOMIC_RELEASE); break;
     }
 }
 
@@ -206,7 +210,8 @@ bool fake_run_access(struct fake_run *x)
     case 0x21: return array_length(x);
     case 0x22: return new_instance(x);
     case 0x23: return new_array(x);
-    case 0x24: case 0x25: return filled_new_array(x, op == 0x25);
+    case 0x24:
+    case 0x25: return filled_new_array(x, op == 0x25);
     case 0x26: return fill_array(x);
     default:
         if (op <= 0x51)

@@ -28,8 +28,8 @@ static struct fake_method *target(struct fake_run *x, enum invoke kind, struct f
     if (kind == DIRECT)
         return m;
     const struct fake_class *from = kind == SUPER ? x->method->class->super : fake_class_of(fake_object(receiver));
-    struct fake_method *found = kind == SUPER && m->class->flags & FAKE_ACC_INTERFACE ? m :
-                                                                         fake_class_dispatch(from, m);
+    struct fake_method *found =
+        kind == SUPER && m->class->flags & FAKE_ACC_INTERFACE ? m : fake_class_dispatch(from, m);
     if (!found)
         fake_throw(x->self, "Ljava/lang/AbstractMethodError;", m->name);
     return found;

@@ -5,10 +5,30 @@
 /* Arithmetic as the Java Virtual Machine Specification 6.5 has it: numbers wrap, shifts take the low bits of their
  * distance, conversions from floating point saturate. */
 
-static float to_float(uint32_t bits) { float f; memcpy(&f, &bits, 4); return f; }
-static double to_double(uint64_t bits) { double d; memcpy(&d, &bits, 8); return d; }
-static uint32_t float_bits(float f) { uint32_t bits; memcpy(&bits, &f, 4); return bits; }
-static uint64_t double_bits(double d) { uint64_t bits; memcpy(&bits, &d, 8); return bits; }
+static float to_float(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+static double to_double(uint64_t bits)
+{
+    double d;
+    memcpy(&d, &bits, 8);
+    return d;
+}
+static uint32_t float_bits(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    return bits;
+}
+static uint64_t double_bits(double d)
+{
+    uint64_t bits;
+    memcpy(&bits, &d, 8);
+    return bits;
+}
 
 static int32_t saturate32(double d)
 {
@@ -116,9 +136,9 @@ static bool binary(struct fake_run *x, uint32_t number, uint32_t to, uint32_t a,
 
 static bool literal(struct fake_run *x, uint32_t number, uint32_t to, uint32_t from, int32_t value)
 {
-    static const enum operation order[] = { ADD, SUB, MUL, DIV, REM, AND, OR, XOR, SHL, SHR, USHR };
+    static const enum operation order[] = {ADD, SUB, MUL, DIV, REM, AND, OR, XOR, SHL, SHR, USHR};
     int32_t a = (int32_t)x->registers[from];
-    if (order[number] == SUB)        /* rsub: the literal less the register */
+    if (order[number] == SUB) /* rsub: the literal less the register */
         return int_operation(x, to, SUB, value, a);
     return int_operation(x, to, order[number], a, value);
 }

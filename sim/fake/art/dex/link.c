@@ -41,14 +41,20 @@ struct fake_object *fake_immortal(size_t bytes, struct fake_class *mirrored)
 static uint32_t bytes_of(char type)
 {
     switch (type) {
-    case 'Z': case 'B': return 1;
-    case 'S': case 'C': return 2;
-    case 'J': case 'D': return 8;
+    case 'Z':
+    case 'B': return 1;
+    case 'S':
+    case 'C': return 2;
+    case 'J':
+    case 'D': return 8;
     default: return 4;
     }
 }
 
-static uint32_t align(uint32_t at, uint32_t to) { return (at + to - 1) / to * to; }
+static uint32_t align(uint32_t at, uint32_t to)
+{
+    return (at + to - 1) / to * to;
+}
 
 /* References first, in a row, then by size, then as they stand in the file. Returns the end. */
 static uint32_t lay_out(struct fake_field *fields, uint32_t count, uint32_t at, uint32_t *references_at,
@@ -88,8 +94,12 @@ static void read_fields(struct fake_class *c, struct fake_dex_reader *r, uint32_
     uint32_t index = 0;
     for (uint32_t i = 0; i < c->field_count; i++) {
         index = (i == statics ? 0 : index) + fake_dex_uleb(r);
-        c->fields[i] = (struct fake_field){ c, fake_dex_string(c->dex, c->dex->fields[index].name),
-            fake_dex_type(c->dex, c->dex->fields[index].type), fake_dex_uleb(r), 0, index };
+        c->fields[i] = (struct fake_field){c,
+                                           fake_dex_string(c->dex, c->dex->fields[index].name),
+                                           fake_dex_type(c->dex, c->dex->fields[index].type),
+                                           fake_dex_uleb(r),
+                                           0,
+                                           index};
     }
 }
 
@@ -106,12 +116,17 @@ static uint32_t words_of(const char *shorty)
 static void read_method(struct fake_class *c, struct fake_method *m, uint32_t index, uint32_t flags, uint32_t code)
 {
     static const char fast[] = "Ldalvik/annotation/optimization/FastNative;",
-        critical[] = "Ldalvik/annotation/optimization/CriticalNative;";
+                      critical[] = "Ldalvik/annotation/optimization/CriticalNative;";
     struct fake_dex *d = c->dex;
     const struct fake_dex_member *id = &d->methods[index];
-    *m = (struct fake_method){ .class = c, .dex = d, .name = fake_dex_string(d, id->name),
-        .signature = fake_dex_signature(d, id->type), .shorty = fake_dex_shorty(d, id->type),
-        .flags = flags, .dex_index = index, .code = fake_dex_code(d, code) };
+    *m = (struct fake_method){.class = c,
+                              .dex = d,
+                              .name = fake_dex_string(d, id->name),
+                              .signature = fake_dex_signature(d, id->type),
+                              .shorty = fake_dex_shorty(d, id->type),
+                              .flags = flags,
+                              .dex_index = index,
+                              .code = fake_dex_code(d, code)};
     m->hash = fake_name_hash(m->name, m->signature);
     m->argument_words = words_of(m->shorty) + (flags & FAKE_ACC_STATIC ? 0 : 1);
     FAKE_CHECK(!m->code || m->code->ins == m->argument_words);
@@ -192,7 +207,7 @@ bool fake_class_link(struct fake_class *c)
         c->state = FAKE_ERRONEOUS;
         return false;
     }
-    uint32_t counts[4] = { 0 };
+    uint32_t counts[4] = {0};
     struct fake_dex_reader r = fake_dex_read_at(c->dex, c->definition->data);
     for (int i = 0; i < 4 && c->definition->data != 0; i++)
         counts[i] = fake_dex_uleb(&r);

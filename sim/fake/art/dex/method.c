@@ -8,12 +8,21 @@ enum { METHODS_MAX = 1 << 18 };
 
 static struct fake_method *methods;
 static char *art_methods;
-static _Atomic uint32_t used = 1;    /* the first is the pseudo-method; looked at without a lock */
+static _Atomic uint32_t used = 1; /* the first is the pseudo-method; looked at without a lock */
 
 /* Where code begins, as ArtMethods name it; nothing here runs by calling it. */
-static void interpreter_bridge(void) { FAKE_CHECK(!"called"); }
-static void jni_trampoline(void) { FAKE_CHECK(!"called"); }
-static void lookup_stub(void) { FAKE_CHECK(!"called"); }
+static void interpreter_bridge(void)
+{
+    FAKE_CHECK(!"called");
+}
+static void jni_trampoline(void)
+{
+    FAKE_CHECK(!"called");
+}
+static void lookup_stub(void)
+{
+    FAKE_CHECK(!"called");
+}
 
 static void *reserve(size_t bytes)
 {

@@ -8,8 +8,14 @@
 /* std::string as devices have it, libc++'s: up to 22 bytes in itself behind twice their number, else an odd capacity,
  * the length, the address. Returned by value: the caller passes its place and takes it as its own. */
 union text {
-    struct { size_t capacity, bytes; char *at; } far;
-    struct { uint8_t twice_bytes; char at[23]; } near;
+    struct {
+        size_t capacity, bytes;
+        char *at;
+    } far;
+    struct {
+        uint8_t twice_bytes;
+        char at[23];
+    } near;
 };
 
 char *fake_pretty_type(char *at, const char *end, const char *descriptor)
@@ -17,8 +23,8 @@ char *fake_pretty_type(char *at, const char *end, const char *descriptor)
     unsigned arrays = 0;
     for (; *descriptor == '['; descriptor++)
         arrays++;
-    static const char *const primitives[] = { "Zboolean", "Bbyte", "Cchar", "Sshort", "Iint", "Jlong", "Ffloat",
-        "Ddouble", "Vvoid" };
+    static const char *const primitives[] = {"Zboolean", "Bbyte",  "Cchar",   "Sshort", "Iint",
+                                             "Jlong",    "Ffloat", "Ddouble", "Vvoid"};
     if (*descriptor == 'L') {
         for (descriptor++; *descriptor && *descriptor != ';' && at < end; descriptor++)
             *at++ = (char)(*descriptor == '/' ? '.' : *descriptor);
@@ -101,7 +107,6 @@ static union text *describe(union text *out, const void *art_method, bool with_s
     return out;
 }
 
-
 /* A function that returns such a structure gets its place first, on x86-64; on arm64 in a register of its own, x8. */
 #ifdef __aarch64__
 __attribute__((used)) union text *fake_pretty_describe(union text *out, const void *art_method, bool with_signature);
@@ -109,19 +114,19 @@ __attribute__((used)) union text *fake_pretty_describe(union text *out, const vo
 {
     return describe(out, art_method, with_signature);
 }
-#define RETURNS_STRING(name, mangled) \
-    __asm__(".text\n.globl " mangled "\n.type " mangled ", %function\n" mangled ":\n" \
+#define RETURNS_STRING(name, mangled)                                                                                  \
+    __asm__(".text\n.globl " mangled "\n.type " mangled ", %function\n" mangled ":\n"                                  \
             "mov w2, w1\nmov x1, x0\nmov x0, x8\nb fake_pretty_describe\n")
 #else
-#define RETURNS_STRING(name, mangled) \
-    union text *name(union text *out, const void *art_method, bool with_signature) FAKE_EXPORT(mangled); \
-    union text *name(union text *out, const void *art_method, bool with_signature) \
-    { \
-        return describe(out, art_method, with_signature); \
-    } \
+#define RETURNS_STRING(name, mangled)                                                                                  \
+    union text *name(union text *out, const void *art_method, bool with_signature) FAKE_EXPORT(mangled);               \
+    union text *name(union text *out, const void *art_method, bool with_signature)                                     \
+    {                                                                                                                  \
+        return describe(out, art_method, with_signature);                                                              \
+    }                                                                                                                  \
     _Static_assert(sizeof(union text) == 24, "of 64-bit processors")
 #endif
 
-RETURNS_STRING(pretty_of_any, "_ZN3art12PrettyMethodEPNS_9ArtMethodEb");            /* until 25 */
+RETURNS_STRING(pretty_of_any, "_ZN3art12PrettyMethodEPNS_9ArtMethodEb"); /* until 25 */
 RETURNS_STRING(pretty_member, "_ZN3art9ArtMethod12PrettyMethodEb");
 RETURNS_STRING(pretty_static, "_ZN3art9ArtMethod12PrettyMethodEPS0_b");

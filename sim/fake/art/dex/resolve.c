@@ -126,7 +126,10 @@ struct fake_object *fake_array_new(struct fake_thread *self, struct fake_class *
 
 /* ---- initialization, as the Java Virtual Machine Specification 5.5 tells ---- */
 
-static struct { struct fake_mutex lock; struct fake_cond changed; } initializing;
+static struct {
+    struct fake_mutex lock;
+    struct fake_cond changed;
+} initializing;
 
 __attribute__((constructor)) static void prepare(void)
 {
@@ -149,8 +152,18 @@ static uint64_t number_of(struct fake_dex_reader *r, unsigned bytes, bool is_sig
 /* One encoded value into a static field. False: exception pending. */
 static bool set_value(struct fake_thread *self, struct fake_field *f, struct fake_dex_reader *r)
 {
-    enum { SHORT = 2, CHAR = 3, INT = 4, LONG = 6, FLOAT = 0x10, DOUBLE = 0x11, STRING = 0x17, TYPE = 0x18,
-           NOTHING = 0x1e, BOOLEAN = 0x1f };
+    enum {
+        SHORT = 2,
+        CHAR = 3,
+        INT = 4,
+        LONG = 6,
+        FLOAT = 0x10,
+        DOUBLE = 0x11,
+        STRING = 0x17,
+        TYPE = 0x18,
+        NOTHING = 0x1e,
+        BOOLEAN = 0x1f
+    };
     uint8_t head = fake_dex_byte(r);
     unsigned bytes = (head >> 5) + 1u;
     struct fake_object *mirror = f->class->mirror, *o = NULL;
@@ -164,9 +177,7 @@ static bool set_value(struct fake_thread *self, struct fake_field *f, struct fak
     case DOUBLE: FAKE_AT(mirror, f->offset, uint64_t) = number_of(r, bytes, false, true); return true;
     case BOOLEAN: FAKE_AT(mirror, f->offset, uint8_t) = head >> 5; return true;
     case NOTHING: return true;
-    case STRING:
-        o = fake_resolve_string(self, f->class->dex, (uint32_t)number_of(r, bytes, false, false));
-        break;
+    case STRING: o = fake_resolve_string(self, f->class->dex, (uint32_t)number_of(r, bytes, false, false)); break;
     case TYPE: {
         struct fake_class *c = fake_resolve_class(self, f->class->dex, (uint32_t)number_of(r, bytes, false, false));
         o = c ? c->mirror : NULL;

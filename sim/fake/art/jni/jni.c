@@ -16,26 +16,31 @@ static _Noreturn void absent(const char *place)
     abort();
 }
 
-#define ABSENT(n) \
-    static void absent_##n(void) { absent(#n); }
+#define ABSENT(n)                                                                                                      \
+    static void absent_##n(void)                                                                                       \
+    {                                                                                                                  \
+        absent(#n);                                                                                                    \
+    }
+/* clang-format off */
 #define TEN(p) \
     ABSENT(p##0) ABSENT(p##1) ABSENT(p##2) ABSENT(p##3) ABSENT(p##4) ABSENT(p##5) ABSENT(p##6) ABSENT(p##7) \
     ABSENT(p##8) ABSENT(p##9)
 #define ALL(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) \
     X(18) X(19) X(20) X(21) X(22) X(23)
-#define NAMES(p) \
-    absent_##p##0, absent_##p##1, absent_##p##2, absent_##p##3, absent_##p##4, absent_##p##5, absent_##p##6, \
-    absent_##p##7, absent_##p##8, absent_##p##9,
+/* clang-format on */
+#define NAMES(p)                                                                                                       \
+    absent_##p##0, absent_##p##1, absent_##p##2, absent_##p##3, absent_##p##4, absent_##p##5, absent_##p##6,           \
+        absent_##p##7, absent_##p##8, absent_##p##9,
 
 ALL(TEN)
 
 static const void *const *env_table(void)
 {
-    static void (*const absents[])(void) = { ALL(NAMES) };
+    static void (*const absents[])(void) = {ALL(NAMES)};
     static const void *table[FAKE_JNI_PLACES];
     for (int i = 0; i < FAKE_JNI_PLACES; i++)
         table[i] = (const void *)(uintptr_t)absents[i];
-    table[0] = table[1] = table[2] = table[3] = NULL;      /* reserved */
+    table[0] = table[1] = table[2] = table[3] = NULL; /* reserved */
     fake_jni_fill_objects(table);
     fake_jni_fill_calls(table);
     fake_jni_fill_fields(table);
@@ -124,8 +129,15 @@ static int32_t destroy(struct strobe_jvm *vm)
 
 /* ---- what libart exports ---- */
 
-struct option { const char *text; void *extra; };
-struct arguments { int32_t version, count; const struct option *options; uint8_t ignores_unknown; };
+struct option {
+    const char *text;
+    void *extra;
+};
+struct arguments {
+    int32_t version, count;
+    const struct option *options;
+    uint8_t ignores_unknown;
+};
 
 static bool open_class_path(const char *path)
 {
@@ -143,7 +155,7 @@ static bool open_class_path(const char *path)
 static bool initialize_first(struct fake_thread *self)
 {
     static const char *const first[] = {
-        "Ljava/lang/Object;", "Ljava/lang/Class;", "Ljava/lang/String;", "Ljava/lang/ThreadGroup;",
+        "Ljava/lang/Object;", "Ljava/lang/Class;",       "Ljava/lang/String;",        "Ljava/lang/ThreadGroup;",
         "Ljava/lang/Thread;", "Ljava/util/Collections;", "Llibcore/util/EmptyArray;", "Ljava/lang/StackOverflowError;",
     };
     fake_to_runnable(self);
@@ -164,8 +176,14 @@ int32_t fake_default_arguments(void *arguments) FAKE_EXPORT("JNI_GetDefaultJavaV
 int32_t fake_create_vm(struct strobe_jvm **vm, struct strobe_jni **env, const struct arguments *arguments)
 {
     static const void *const table[] = {
-        NULL, NULL, NULL, (const void *)(uintptr_t)destroy, (const void *)(uintptr_t)attach,
-        (const void *)(uintptr_t)detach, (const void *)(uintptr_t)get_env, (const void *)(uintptr_t)attach_as_daemon,
+        NULL,
+        NULL,
+        NULL,
+        (const void *)(uintptr_t)destroy,
+        (const void *)(uintptr_t)attach,
+        (const void *)(uintptr_t)detach,
+        (const void *)(uintptr_t)get_env,
+        (const void *)(uintptr_t)attach_as_daemon,
     };
     static const char boot[] = "-Xbootclasspath:";
     if (!version_known(arguments->version))

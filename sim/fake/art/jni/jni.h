@@ -8,9 +8,9 @@ struct strobe_jni {
     const void *const *table;
     struct fake_thread *self;
     struct strobe_jvm *vm;
-    fake_ref *locals;                /* 0 = free; those behind `used` too */
+    fake_ref *locals; /* 0 = free; those behind `used` too */
     uint32_t used, room;
-    uint32_t *frames;                /* marks of PushLocalFrame */
+    uint32_t *frames; /* marks of PushLocalFrame */
     uint32_t frame_count, frame_room;
 };
 

@@ -230,10 +230,10 @@ static void release_elements(struct strobe_jni *env, void *array, void *copy, in
         free(copy);
 }
 
-#define PRIMITIVE(name, descriptor)                                         \
-    static void *new_##name(struct strobe_jni *env, int32_t length)         \
-    {                                                                       \
-        return new_array(env, descriptor, length);                          \
+#define PRIMITIVE(name, descriptor)                                                                                    \
+    static void *new_##name(struct strobe_jni *env, int32_t length)                                                    \
+    {                                                                                                                  \
+        return new_array(env, descriptor, length);                                                                     \
     }
 
 PRIMITIVE(boolean, "[Z")

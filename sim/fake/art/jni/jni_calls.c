@@ -1,7 +1,7 @@
 /* JNI functions that call methods: of an object's class, of a class given, static ones, constructors; with arguments
  * after the last parameter, in a va_list, in an array. */
-#include "sim/fake/art/jni/jni.h"
 #include "sim/fake/art/dex/interpret.h"
+#include "sim/fake/art/jni/jni.h"
 
 #include "engine/backend/art/jni.h"
 
@@ -37,7 +37,8 @@ static void take_array(struct strobe_jni *env, const struct fake_method *m, cons
         case 'B': out->i = (int8_t)from->z; break;
         case 'C': out->i = (uint16_t)from->i; break;
         case 'S': out->i = (int16_t)from->i; break;
-        case 'J': case 'D': out->j = from->j; break;
+        case 'J':
+        case 'D': out->j = from->j; break;
         default: out->i = from->i;
         }
     }
@@ -57,12 +58,15 @@ static struct fake_method *chosen(struct strobe_jni *env, enum way way, void *jo
     return way == BY_OBJECT ? fake_class_dispatch(fake_class_of(o), m) : m;
 }
 
-struct called { union fake_value value; void *object; };
+struct called {
+    union fake_value value;
+    void *object;
+};
 
 static struct called call(struct strobe_jni *env, enum way way, void *jobject, void *method, va_list list,
                           const union strobe_jvalue *array)
 {
-    struct called out = { { .j = 0 }, NULL };
+    struct called out = {{.j = 0}, NULL};
     union fake_value arguments[ARGUMENTS + 1];
     bool was = fake_enter(env);
     struct fake_method *m = chosen(env, way, jobject, method, arguments);
@@ -93,52 +97,52 @@ static struct called call_array(struct strobe_jni *env, enum way way, void *jobj
 }
 
 /* The three forms of a call, by an object's class and of a class given, of a type of result. */
-#define CALLS(name, type, result)                                                                                  \
-    static type virtual_list_##name(struct strobe_jni *env, void *o, void *m, va_list list)                        \
-    {                                                                                                              \
-        struct called c = call(env, BY_OBJECT, o, m, list, NULL);                                                  \
-        (void)c;                                                                                                   \
-        return (type)(result);                                                                                     \
-    }                                                                                                              \
-    static type virtual_##name(struct strobe_jni *env, void *o, void *m, ...)                                      \
-    {                                                                                                              \
-        va_list list;                                                                                              \
-        va_start(list, m);                                                                                         \
-        struct called c = call(env, BY_OBJECT, o, m, list, NULL);                                                  \
-        va_end(list);                                                                                              \
-        (void)c;                                                                                                   \
-        return (type)(result);                                                                                     \
-    }                                                                                                              \
-    static type virtual_array_##name(struct strobe_jni *env, void *o, void *m, const union strobe_jvalue *array)   \
-    {                                                                                                              \
-        struct called c = call_array(env, BY_OBJECT, o, m, array);                                                 \
-        (void)c;                                                                                                   \
-        return (type)(result);                                                                                     \
-    }                                                                                                              \
-    static type given_list_##name(struct strobe_jni *env, void *o, void *k, void *m, va_list list)                 \
-    {                                                                                                              \
-        (void)k;                                                                                                   \
-        struct called c = call(env, AS_GIVEN, o, m, list, NULL);                                                   \
-        (void)c;                                                                                                   \
-        return (type)(result);                                                                                     \
-    }                                                                                                              \
-    static type given_##name(struct strobe_jni *env, void *o, void *k, void *m, ...)                               \
-    {                                                                                                              \
-        (void)k;                                                                                                   \
-        va_list list;                                                                                              \
-        va_start(list, m);                                                                                         \
-        struct called c = call(env, AS_GIVEN, o, m, list, NULL);                                                   \
-        va_end(list);                                                                                              \
-        (void)c;                                                                                                   \
-        return (type)(result);                                                                                     \
-    }                                                                                                              \
-    static type given_array_##name(struct strobe_jni *env, void *o, void *k, void *m,                              \
-                                   const union strobe_jvalue *array)                                               \
-    {                                                                                                              \
-        (void)k;                                                                                                   \
-        struct called c = call_array(env, AS_GIVEN, o, m, array);                                                  \
-        (void)c;                                                                                                   \
-        return (type)(result);                                                                                     \
+#define CALLS(name, type, result)                                                                                      \
+    static type virtual_list_##name(struct strobe_jni *env, void *o, void *m, va_list list)                            \
+    {                                                                                                                  \
+        struct called c = call(env, BY_OBJECT, o, m, list, NULL);                                                      \
+        (void)c;                                                                                                       \
+        return (type)(result);                                                                                         \
+    }                                                                                                                  \
+    static type virtual_##name(struct strobe_jni *env, void *o, void *m, ...)                                          \
+    {                                                                                                                  \
+        va_list list;                                                                                                  \
+        va_start(list, m);                                                                                             \
+        struct called c = call(env, BY_OBJECT, o, m, list, NULL);                                                      \
+        va_end(list);                                                                                                  \
+        (void)c;                                                                                                       \
+        return (type)(result);                                                                                         \
+    }                                                                                                                  \
+    static type virtual_array_##name(struct strobe_jni *env, void *o, void *m, const union strobe_jvalue *array)       \
+    {                                                                                                                  \
+        struct called c = call_array(env, BY_OBJECT, o, m, array);                                                     \
+        (void)c;                                                                                                       \
+        return (type)(result);                                                                                         \
+    }                                                                                                                  \
+    static type given_list_##name(struct strobe_jni *env, void *o, void *k, void *m, va_list list)                     \
+    {                                                                                                                  \
+        (void)k;                                                                                                       \
+        struct called c = call(env, AS_GIVEN, o, m, list, NULL);                                                       \
+        (void)c;                                                                                                       \
+        return (type)(result);                                                                                         \
+    }                                                                                                                  \
+    static type given_##name(struct strobe_jni *env, void *o, void *k, void *m, ...)                                   \
+    {                                                                                                                  \
+        (void)k;                                                                                                       \
+        va_list list;                                                                                                  \
+        va_start(list, m);                                                                                             \
+        struct called c = call(env, AS_GIVEN, o, m, list, NULL);                                                       \
+        va_end(list);                                                                                                  \
+        (void)c;                                                                                                       \
+        return (type)(result);                                                                                         \
+    }                                                                                                                  \
+    static type given_array_##name(struct strobe_jni *env, void *o, void *k, void *m,                                  \
+                                   const union strobe_jvalue *array)                                                   \
+    {                                                                                                                  \
+        (void)k;                                                                                                       \
+        struct called c = call_array(env, AS_GIVEN, o, m, array);                                                      \
+        (void)c;                                                                                                       \
+        return (type)(result);                                                                                         \
     }
 
 CALLS(object, void *, c.object)
@@ -161,7 +165,10 @@ static void *new_one(struct strobe_jni *env, void *jclass)
     return made;
 }
 
-static void *unless_thrown(struct strobe_jni *env, void *made) { return fake_exception(env->self) ? NULL : made; }
+static void *unless_thrown(struct strobe_jni *env, void *made)
+{
+    return fake_exception(env->self) ? NULL : made;
+}
 
 static void *new_object_list(struct strobe_jni *env, void *jclass, void *method, va_list list)
 {
@@ -189,12 +196,12 @@ static void *new_object_array(struct strobe_jni *env, void *jclass, void *method
 }
 
 /* Static calls take a class where the others take an object: the same functions do. */
-#define PLACES(name, i)                                                                       \
-    table[34 + 3 * (i)] = table[114 + 3 * (i)] = (const void *)(uintptr_t)virtual_##name;             \
-    table[35 + 3 * (i)] = table[115 + 3 * (i)] = (const void *)(uintptr_t)virtual_list_##name;        \
-    table[36 + 3 * (i)] = table[116 + 3 * (i)] = (const void *)(uintptr_t)virtual_array_##name;       \
-    table[64 + 3 * (i)] = (const void *)(uintptr_t)given_##name;                                      \
-    table[65 + 3 * (i)] = (const void *)(uintptr_t)given_list_##name;                                 \
+#define PLACES(name, i)                                                                                                \
+    table[34 + 3 * (i)] = table[114 + 3 * (i)] = (const void *)(uintptr_t)virtual_##name;                              \
+    table[35 + 3 * (i)] = table[115 + 3 * (i)] = (const void *)(uintptr_t)virtual_list_##name;                         \
+    table[36 + 3 * (i)] = table[116 + 3 * (i)] = (const void *)(uintptr_t)virtual_array_##name;                        \
+    table[64 + 3 * (i)] = (const void *)(uintptr_t)given_##name;                                                       \
+    table[65 + 3 * (i)] = (const void *)(uintptr_t)given_list_##name;                                                  \
     table[66 + 3 * (i)] = (const void *)(uintptr_t)given_array_##name
 
 void fake_jni_fill_calls(const void **table)

@@ -55,41 +55,53 @@ static void set_reference(struct strobe_jni *env, void *jobject, void *field, vo
     fake_leave(env, was);
 }
 
-static void *get_object(struct strobe_jni *env, void *o, void *f) { return get_reference(env, o, f, false); }
-static void *get_static_object(struct strobe_jni *env, void *o, void *f) { return get_reference(env, o, f, true); }
-static void set_object(struct strobe_jni *env, void *o, void *f, void *v) { set_reference(env, o, f, v, false); }
-static void set_static_object(struct strobe_jni *env, void *o, void *f, void *v) { set_reference(env, o, f, v, true); }
+static void *get_object(struct strobe_jni *env, void *o, void *f)
+{
+    return get_reference(env, o, f, false);
+}
+static void *get_static_object(struct strobe_jni *env, void *o, void *f)
+{
+    return get_reference(env, o, f, true);
+}
+static void set_object(struct strobe_jni *env, void *o, void *f, void *v)
+{
+    set_reference(env, o, f, v, false);
+}
+static void set_static_object(struct strobe_jni *env, void *o, void *f, void *v)
+{
+    set_reference(env, o, f, v, true);
+}
 
-#define ACCESS(name, type)                                                                          \
-    static type get_any_##name(struct strobe_jni *env, void *o, void *field, bool is_static)        \
-    {                                                                                               \
-        bool was = fake_enter(env);                                                                 \
-        type value;                                                                                 \
-        __atomic_load((type *)place(env, o, field, is_static), &value, __ATOMIC_SEQ_CST);           \
-        fake_leave(env, was);                                                                       \
-        return value;                                                                               \
-    }                                                                                               \
-    static void set_any_##name(struct strobe_jni *env, void *o, void *field, type value, bool is_static) \
-    {                                                                                               \
-        bool was = fake_enter(env);                                                                 \
-        __atomic_store((type *)place(env, o, field, is_static), &value, __ATOMIC_SEQ_CST);          \
-        fake_leave(env, was);                                                                       \
-    }                                                                                               \
-    static type get_##name(struct strobe_jni *env, void *o, void *f)                                \
-    {                                                                                               \
-        return get_any_##name(env, o, f, false);                                                    \
-    }                                                                                               \
-    static type get_static_##name(struct strobe_jni *env, void *o, void *f)                         \
-    {                                                                                               \
-        return get_any_##name(env, o, f, true);                                                     \
-    }                                                                                               \
-    static void set_##name(struct strobe_jni *env, void *o, void *f, type v)                        \
-    {                                                                                               \
-        set_any_##name(env, o, f, v, false);                                                        \
-    }                                                                                               \
-    static void set_static_##name(struct strobe_jni *env, void *o, void *f, type v)                 \
-    {                                                                                               \
-        set_any_##name(env, o, f, v, true);                                                         \
+#define ACCESS(name, type)                                                                                             \
+    static type get_any_##name(struct strobe_jni *env, void *o, void *field, bool is_static)                           \
+    {                                                                                                                  \
+        bool was = fake_enter(env);                                                                                    \
+        type value;                                                                                                    \
+        __atomic_load((type *)place(env, o, field, is_static), &value, __ATOMIC_SEQ_CST);                              \
+        fake_leave(env, was);                                                                                          \
+        return value;                                                                                                  \
+    }                                                                                                                  \
+    static void set_any_##name(struct strobe_jni *env, void *o, void *field, type value, bool is_static)               \
+    {                                                                                                                  \
+        bool was = fake_enter(env);                                                                                    \
+        __atomic_store((type *)place(env, o, field, is_static), &value, __ATOMIC_SEQ_CST);                             \
+        fake_leave(env, was);                                                                                          \
+    }                                                                                                                  \
+    static type get_##name(struct strobe_jni *env, void *o, void *f)                                                   \
+    {                                                                                                                  \
+        return get_any_##name(env, o, f, false);                                                                       \
+    }                                                                                                                  \
+    static type get_static_##name(struct strobe_jni *env, void *o, void *f)                                            \
+    {                                                                                                                  \
+        return get_any_##name(env, o, f, true);                                                                        \
+    }                                                                                                                  \
+    static void set_##name(struct strobe_jni *env, void *o, void *f, type v)                                           \
+    {                                                                                                                  \
+        set_any_##name(env, o, f, v, false);                                                                           \
+    }                                                                                                                  \
+    static void set_static_##name(struct strobe_jni *env, void *o, void *f, type v)                                    \
+    {                                                                                                                  \
+        set_any_##name(env, o, f, v, true);                                                                            \
     }
 
 ACCESS(boolean, uint8_t)
@@ -101,10 +113,10 @@ ACCESS(long, int64_t)
 ACCESS(float, float)
 ACCESS(double, double)
 
-#define PLACES(name, i)                                                     \
-    table[95 + (i)] = (const void *)(uintptr_t)get_##name;                  \
-    table[104 + (i)] = (const void *)(uintptr_t)set_##name;                 \
-    table[145 + (i)] = (const void *)(uintptr_t)get_static_##name;          \
+#define PLACES(name, i)                                                                                                \
+    table[95 + (i)] = (const void *)(uintptr_t)get_##name;                                                             \
+    table[104 + (i)] = (const void *)(uintptr_t)set_##name;                                                            \
+    table[145 + (i)] = (const void *)(uintptr_t)get_static_##name;                                                     \
     table[154 + (i)] = (const void *)(uintptr_t)set_static_##name
 
 void fake_jni_fill_fields(const void **table)

@@ -1,6 +1,6 @@
 /* JNI functions about classes, references, exceptions, monitors and natives' registration. */
-#include "sim/fake/art/jni/jni.h"
 #include "sim/fake/art/dex/interpret.h"
+#include "sim/fake/art/jni/jni.h"
 
 #include "engine/backend/art/jni.h"
 
@@ -85,8 +85,8 @@ static void *find_method(struct strobe_jni *env, void *jclass, const char *name,
         m = own ? fake_class_declared(c, name, signature) : fake_class_method(c, name, signature, is_static);
         if (!m) {
             char text[512];
-            snprintf(text, sizeof text, "no %s method \"%s.%s%s\"", is_static ? "static" : "non-static",
-                     c->descriptor, name, signature);
+            snprintf(text, sizeof text, "no %s method \"%s.%s%s\"", is_static ? "static" : "non-static", c->descriptor,
+                     name, signature);
             fake_throw(env->self, "Ljava/lang/NoSuchMethodError;", text);
         }
     }
@@ -120,8 +120,8 @@ static void *to_reflected_method(struct strobe_jni *env, void *jclass, void *met
     bool was = fake_enter(env);
     const struct fake_method *m = fake_method_of(method);
     bool constructor = strcmp(m->name, "<init>") == 0;
-    struct fake_class *c = fake_class_find(constructor ? "Ljava/lang/reflect/Constructor;"
-                                                       : "Ljava/lang/reflect/Method;");
+    struct fake_class *c =
+        fake_class_find(constructor ? "Ljava/lang/reflect/Constructor;" : "Ljava/lang/reflect/Method;");
     FAKE_CHECK(c);
     struct fake_object *o = fake_object_new(env->self, c, fake_alloc_slow);
     if (o) {
@@ -279,9 +279,18 @@ static void *new_reference(struct strobe_jni *env, void *ref, enum fake_referenc
     return made;
 }
 
-static void *new_global(struct strobe_jni *env, void *ref) { return new_reference(env, ref, FAKE_GLOBAL); }
-static void *new_weak(struct strobe_jni *env, void *ref) { return new_reference(env, ref, FAKE_WEAK); }
-static void *new_local(struct strobe_jni *env, void *ref) { return new_reference(env, ref, FAKE_LOCAL); }
+static void *new_global(struct strobe_jni *env, void *ref)
+{
+    return new_reference(env, ref, FAKE_GLOBAL);
+}
+static void *new_weak(struct strobe_jni *env, void *ref)
+{
+    return new_reference(env, ref, FAKE_WEAK);
+}
+static void *new_local(struct strobe_jni *env, void *ref)
+{
+    return new_reference(env, ref, FAKE_LOCAL);
+}
 
 static void delete_reference(struct strobe_jni *env, void *ref, enum fake_reference kind)
 {
@@ -293,9 +302,18 @@ static void delete_reference(struct strobe_jni *env, void *ref, enum fake_refere
     fake_leave(env, was);
 }
 
-static void delete_global(struct strobe_jni *env, void *ref) { delete_reference(env, ref, FAKE_GLOBAL); }
-static void delete_weak(struct strobe_jni *env, void *ref) { delete_reference(env, ref, FAKE_WEAK); }
-static void delete_local(struct strobe_jni *env, void *ref) { delete_reference(env, ref, FAKE_LOCAL); }
+static void delete_global(struct strobe_jni *env, void *ref)
+{
+    delete_reference(env, ref, FAKE_GLOBAL);
+}
+static void delete_weak(struct strobe_jni *env, void *ref)
+{
+    delete_reference(env, ref, FAKE_WEAK);
+}
+static void delete_local(struct strobe_jni *env, void *ref)
+{
+    delete_reference(env, ref, FAKE_LOCAL);
+}
 
 static uint8_t is_same(struct strobe_jni *env, void *a, void *b)
 {
@@ -314,7 +332,7 @@ static int32_t ensure_capacity(struct strobe_jni *env, int32_t capacity)
 static int get_reference_type(struct strobe_jni *env, void *ref)
 {
     (void)env;
-    return (uintptr_t)ref & 3;       /* numbered as enum fake_reference; 0 = invalid */
+    return (uintptr_t)ref & 3; /* numbered as enum fake_reference; 0 = invalid */
 }
 
 /* ---- monitors ---- */
@@ -328,8 +346,14 @@ static int32_t monitor(struct strobe_jni *env, void *jobject, bool enter)
     return done ? OK : ERROR;
 }
 
-static int32_t monitor_enter(struct strobe_jni *env, void *jobject) { return monitor(env, jobject, true); }
-static int32_t monitor_exit(struct strobe_jni *env, void *jobject) { return monitor(env, jobject, false); }
+static int32_t monitor_enter(struct strobe_jni *env, void *jobject)
+{
+    return monitor(env, jobject, true);
+}
+static int32_t monitor_exit(struct strobe_jni *env, void *jobject)
+{
+    return monitor(env, jobject, false);
+}
 
 static int32_t get_java_vm(struct strobe_jni *env, struct strobe_jvm **out)
 {

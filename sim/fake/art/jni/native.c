@@ -12,28 +12,31 @@
 
 #ifdef __aarch64__
 enum { INTEGERS = 8 };
-#define INTEGERS_OF(c) (c)->integers[0], (c)->integers[1], (c)->integers[2], (c)->integers[3], (c)->integers[4], \
-    (c)->integers[5], (c)->integers[6], (c)->integers[7]
+#define INTEGERS_OF(c)                                                                                                 \
+    (c)->integers[0], (c)->integers[1], (c)->integers[2], (c)->integers[3], (c)->integers[4], (c)->integers[5],        \
+        (c)->integers[6], (c)->integers[7]
 #define INTEGER_TYPES long, long, long, long, long, long, long, long
 #else
 enum { INTEGERS = 6 };
-#define INTEGERS_OF(c) (c)->integers[0], (c)->integers[1], (c)->integers[2], (c)->integers[3], (c)->integers[4], \
-    (c)->integers[5]
+#define INTEGERS_OF(c)                                                                                                 \
+    (c)->integers[0], (c)->integers[1], (c)->integers[2], (c)->integers[3], (c)->integers[4], (c)->integers[5]
 #define INTEGER_TYPES long, long, long, long, long, long
 #endif
 enum { FLOATS = 8, STACKED = 24 };
-#define FLOATS_OF(c) (c)->floats[0], (c)->floats[1], (c)->floats[2], (c)->floats[3], (c)->floats[4], (c)->floats[5], \
-    (c)->floats[6], (c)->floats[7]
+#define FLOATS_OF(c)                                                                                                   \
+    (c)->floats[0], (c)->floats[1], (c)->floats[2], (c)->floats[3], (c)->floats[4], (c)->floats[5], (c)->floats[6],    \
+        (c)->floats[7]
 #define FLOAT_TYPES double, double, double, double, double, double, double, double
-#define EIGHT_OF(c, i) (c)->stacked[i], (c)->stacked[i + 1], (c)->stacked[i + 2], (c)->stacked[i + 3], \
-    (c)->stacked[i + 4], (c)->stacked[i + 5], (c)->stacked[i + 6], (c)->stacked[i + 7]
+#define EIGHT_OF(c, i)                                                                                                 \
+    (c)->stacked[i], (c)->stacked[i + 1], (c)->stacked[i + 2], (c)->stacked[i + 3], (c)->stacked[i + 4],               \
+        (c)->stacked[i + 5], (c)->stacked[i + 6], (c)->stacked[i + 7]
 #define EIGHT_TYPES long, long, long, long, long, long, long, long
 
 struct call {
     long integers[INTEGERS], stacked[STACKED];
     double floats[FLOATS];
     uint32_t integer_count, float_count, stacked_count;
-    uint32_t mark;                   /* of local references */
+    uint32_t mark; /* of local references */
 };
 
 static void put_integer(struct call *c, long value)
@@ -72,7 +75,8 @@ static void put_arguments(struct fake_thread *self, const struct fake_method *m,
         switch (*type) {
         case 'L': put_integer(c, (long)fake_local_ref(self, fake_object((fake_ref)wide))); break;
         case 'J': put_integer(c, (long)wide); break;
-        case 'F': case 'D': put_float(c, wide); break;
+        case 'F':
+        case 'D': put_float(c, wide); break;
         default: put_integer(c, (int32_t)wide);
         }
         words++;
@@ -81,13 +85,12 @@ static void put_arguments(struct fake_thread *self, const struct fake_method *m,
 
 static union fake_value call_function(const void *code, const struct call *c, char type)
 {
-    union fake_value out = { .j = 0 };
-#define AS(result) \
-    ((result (*)(INTEGER_TYPES, FLOAT_TYPES, EIGHT_TYPES, EIGHT_TYPES, EIGHT_TYPES))(uintptr_t)code)( \
+    union fake_value out = {.j = 0};
+#define AS(result)                                                                                                     \
+    ((result(*)(INTEGER_TYPES, FLOAT_TYPES, EIGHT_TYPES, EIGHT_TYPES, EIGHT_TYPES))(uintptr_t)code)(                   \
         INTEGERS_OF(c), FLOATS_OF(c), EIGHT_OF(c, 0), EIGHT_OF(c, 8), EIGHT_OF(c, 16))
     if (c->stacked_count == 0) {
-#define IN_REGISTERS(result) \
-    ((result (*)(INTEGER_TYPES, FLOAT_TYPES))(uintptr_t)code)(INTEGERS_OF(c), FLOATS_OF(c))
+#define IN_REGISTERS(result) ((result(*)(INTEGER_TYPES, FLOAT_TYPES))(uintptr_t)code)(INTEGERS_OF(c), FLOATS_OF(c))
         switch (type) {
         case 'F': out.f = IN_REGISTERS(float); break;
         case 'D': out.d = IN_REGISTERS(double); break;
@@ -112,7 +115,10 @@ static union fake_value call_function(const void *code, const struct call *c, ch
 
 /* ---- the trampoline ---- */
 
-struct two_words { const void *code; uintptr_t stack_bytes; };
+struct two_words {
+    const void *code;
+    uintptr_t stack_bytes;
+};
 
 static bool stays_runnable(const struct fake_method *m)
 {
@@ -136,26 +142,25 @@ struct two_words fake_generic_jni(struct fake_thread *self, void **managed_sp, u
     struct fake_method *m = fake_method_of(*managed_sp);
     FAKE_CHECK(m && m->flags & FAKE_ACC_NATIVE);
     if (m->flags & FAKE_ACC_SYNCHRONIZED && !fake_monitor_enter(self, lock_of(self, m)))
-        return (struct two_words){ NULL, 0 };
+        return (struct two_words){NULL, 0};
     const void *code = fake_method_native(m);
     if (!code) {
         char text[512];
-        snprintf(text, sizeof text, "No implementation found for %s.%s%s", m->class->descriptor, m->name,
-                 m->signature);
+        snprintf(text, sizeof text, "No implementation found for %s.%s%s", m->class->descriptor, m->name, m->signature);
         fake_throw(self, "Ljava/lang/UnsatisfiedLinkError;", text);
-        return (struct two_words){ NULL, 0 };
+        return (struct two_words){NULL, 0};
     }
     if (!stays_runnable(m))
         fake_to_native(self, FAKE_NATIVE);
-    return (struct two_words){ code, STACKED * sizeof(long) };
+    return (struct two_words){code, STACKED * sizeof(long)};
 }
 
 static bool call_in_frame(struct fake_thread *self, struct fake_method *m, const uint32_t *words, void *managed_sp,
                           union fake_value *result)
 {
-    struct call c = { .mark = fake_local_mark(self) };
+    struct call c = {.mark = fake_local_mark(self)};
     put_arguments(self, m, words, &c);
-    uintptr_t reserved[1] = { 0 };
+    uintptr_t reserved[1] = {0};
     struct two_words to = fake_generic_jni(self, managed_sp, reserved);
     if (to.code) {
         FAKE_CHECK(fake_level >= 30 || to.stack_bytes == STACKED * sizeof(long));
@@ -182,10 +187,10 @@ bool fake_call_native(struct fake_thread *self, struct fake_method *m, const uin
     }
     void *memory[32];
     FAKE_CHECK(fake_frame_bytes(1) <= sizeof memory);
-    struct fake_frame frame = { .method = m, .register_count = 1, .memory = memory };
+    struct fake_frame frame = {.method = m, .register_count = 1, .memory = memory};
     fake_frame_push(self, &frame);
     if (m->argument_words > 0)
-        frame.registers[0] = words[0];               /* `this`, for who unlocks it */
+        frame.registers[0] = words[0]; /* `this`, for who unlocks it */
     bool done = call_in_frame(self, m, words, memory, result);
     fake_frame_pop(self, &frame);
     return done;

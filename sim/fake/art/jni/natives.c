@@ -38,7 +38,7 @@ static void *object_clone(struct strobe_jni *env, void *this)
     if (c->component)
         bytes += (size_t)(uint32_t)((struct fake_array *)(void *)o)->length << c->element_shift;
     struct fake_object *copy = fake_alloc_slow(env->self, c, bytes);
-    if (copy)                        /* all but its class and its lock */
+    if (copy) /* all but its class and its lock */
         memcpy(copy + 1, o + 1, bytes - sizeof *o);
     void *made = fake_local_ref(env->self, copy);
     fake_leave(env, was);
@@ -59,8 +59,14 @@ static void notify(struct strobe_jni *env, void *this, bool all)
     fake_leave(env, was);
 }
 
-static void object_notify(struct strobe_jni *env, void *this) { notify(env, this, false); }
-static void object_notify_all(struct strobe_jni *env, void *this) { notify(env, this, true); }
+static void object_notify(struct strobe_jni *env, void *this)
+{
+    notify(env, this, false);
+}
+static void object_notify_all(struct strobe_jni *env, void *this)
+{
+    notify(env, this, true);
+}
 
 static int32_t object_hash(struct strobe_jni *env, void *class, void *object)
 {
@@ -90,7 +96,9 @@ static uint8_t thread_interrupted(struct strobe_jni *env, void *class)
 }
 
 /* What is asked of the thread of a peer, and the answer. */
-struct ask { int32_t answer; };
+struct ask {
+    int32_t answer;
+};
 
 static void ask_interrupted(struct fake_thread *t, void *ctx)
 {
@@ -105,7 +113,7 @@ static void ask_tid(struct fake_thread *t, void *ctx)
 static int32_t asked(struct strobe_jni *env, void *peer, void (*visit)(struct fake_thread *, void *))
 {
     bool was = fake_enter(env);
-    struct ask a = { 0 };
+    struct ask a = {0};
     fake_with_thread(fake_decode(env->self, peer), visit, &a);
     fake_leave(env, was);
     return a.answer;
@@ -116,7 +124,10 @@ static uint8_t thread_is_interrupted(struct strobe_jni *env, void *this)
     return asked(env, this, ask_interrupted) != 0;
 }
 
-static int32_t thread_tid(struct strobe_jni *env, void *this) { return asked(env, this, ask_tid); }
+static int32_t thread_tid(struct strobe_jni *env, void *this)
+{
+    return asked(env, this, ask_tid);
+}
 
 static void interrupt(struct fake_thread *t, void *ctx)
 {
@@ -230,8 +241,8 @@ static void *throwable_elements(struct strobe_jni *env, void *class, void *backt
     struct fake_array *trace = (void *)fake_decode(env->self, backtrace);
     void *made = NULL;
     if (trace && c && array) {
-        struct fake_object *places = fake_object(*(fake_ref *)fake_elements(&trace->object, fake_class_of(
-                                                                                &trace->object)));
+        struct fake_object *places =
+            fake_object(*(fake_ref *)fake_elements(&trace->object, fake_class_of(&trace->object)));
         const uint64_t *methods = fake_elements(places, fake_class_of(places));
         int32_t depth = trace->length - 1;
         struct fake_object *out = fake_array_new(env->self, array, depth, fake_alloc_slow);
@@ -388,8 +399,8 @@ const struct fake_native fake_natives_lang[] = {
     FAKE_BOUND("Ljava/lang/Thread;", "sleep", "(Ljava/lang/Object;JI)V", thread_sleep),
     FAKE_BOUND("Ljava/lang/Thread;", "yield", "()V", thread_yield),
     FAKE_BOUND("Ljava/lang/Throwable;", "nativeFillInStackTrace", "()Ljava/lang/Object;", throwable_fill),
-    FAKE_BOUND("Ljava/lang/Throwable;", "nativeGetStackTrace",
-               "(Ljava/lang/Object;)[Ljava/lang/StackTraceElement;", throwable_elements),
+    FAKE_BOUND("Ljava/lang/Throwable;", "nativeGetStackTrace", "(Ljava/lang/Object;)[Ljava/lang/StackTraceElement;",
+               throwable_elements),
     FAKE_BOUND("Ljava/lang/ref/Reference;", "getReferent", "()Ljava/lang/Object;", reference_get),
     FAKE_BOUND("Ljava/lang/ref/Reference;", "clearReferent", "()V", reference_clear),
     FAKE_BOUND("Ljava/lang/Class;", "classForName", "(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;",
@@ -403,5 +414,5 @@ const struct fake_native fake_natives_lang[] = {
                "(Ljava/lang/String;Ljava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/String;", runtime_load),
     FAKE_BOUND("Ldalvik/system/VMRuntime;", "concurrentGC", "()V", vm_gc),
     FAKE_BOUND("Ldalvik/system/VMRuntime;", "requestConcurrentGC", "()V", vm_gc),
-    { 0 },
+    {0},
 };

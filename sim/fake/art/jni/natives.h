@@ -5,9 +5,15 @@
 
 #include "sim/fake/art/jni/jni.h"
 
-struct fake_native { const char *class, *name, *signature; void (*function)(void); };
+struct fake_native {
+    const char *class, *name, *signature;
+    void (*function)(void);
+};
 
-#define FAKE_BOUND(class, name, signature, function) { class, name, signature, (void (*)(void))(uintptr_t)(function) }
+#define FAKE_BOUND(class, name, signature, function)                                                                   \
+    {                                                                                                                  \
+        class, name, signature, (void (*)(void))(uintptr_t)(function)                                                  \
+    }
 
 /* Each ends with an entry of name NULL. Unsafe's are for the class of either name, and have none. */
 extern const struct fake_native fake_natives_lang[], fake_natives_text[], fake_natives_unsafe[];

@@ -191,7 +191,7 @@ static void *from_string(struct strobe_jni *env, void *class, void *string)
     return made;
 }
 
-#define STRING "Ljava/lang/String;"
+#define STRING  "Ljava/lang/String;"
 #define FACTORY "Ljava/lang/StringFactory;"
 
 const struct fake_native fake_natives_text[] = {
@@ -206,5 +206,5 @@ const struct fake_native fake_natives_text[] = {
     FAKE_BOUND(FACTORY, "newStringFromBytes", "([BIII)Ljava/lang/String;", from_bytes),
     FAKE_BOUND(FACTORY, "newStringFromChars", "(II[C)Ljava/lang/String;", from_chars),
     FAKE_BOUND(FACTORY, "newStringFromString", "(Ljava/lang/String;)Ljava/lang/String;", from_string),
-    { 0 },
+    {0},
 };

@@ -38,34 +38,34 @@ static void *at(struct strobe_jni *env, void *jobject, int64_t offset)
     return (char *)o + offset;
 }
 
-#define ACCESS(name, type)                                                                            \
-    static type get_##name(struct strobe_jni *env, void *this, void *o, int64_t offset)               \
-    {                                                                                                 \
-        (void)this;                                                                                   \
-        bool was = fake_enter(env);                                                                   \
-        type value;                                                                                   \
-        __atomic_load((type *)at(env, o, offset), &value, __ATOMIC_SEQ_CST);                          \
-        fake_leave(env, was);                                                                         \
-        return value;                                                                                 \
-    }                                                                                                 \
-    static void put_##name(struct strobe_jni *env, void *this, void *o, int64_t offset, type value)   \
-    {                                                                                                 \
-        (void)this;                                                                                   \
-        bool was = fake_enter(env);                                                                   \
-        __atomic_store((type *)at(env, o, offset), &value, __ATOMIC_SEQ_CST);                         \
-        fake_leave(env, was);                                                                         \
-    }                                                                                                 \
-    static type peek_##name(struct strobe_jni *env, void *this, int64_t address)                      \
-    {                                                                                                 \
-        (void)env;                                                                                    \
-        (void)this;                                                                                   \
-        return *(type *)(uintptr_t)address;                                                           \
-    }                                                                                                 \
-    static void poke_##name(struct strobe_jni *env, void *this, int64_t address, type value)          \
-    {                                                                                                 \
-        (void)env;                                                                                    \
-        (void)this;                                                                                   \
-        *(type *)(uintptr_t)address = value;                                                          \
+#define ACCESS(name, type)                                                                                             \
+    static type get_##name(struct strobe_jni *env, void *this, void *o, int64_t offset)                                \
+    {                                                                                                                  \
+        (void)this;                                                                                                    \
+        bool was = fake_enter(env);                                                                                    \
+        type value;                                                                                                    \
+        __atomic_load((type *)at(env, o, offset), &value, __ATOMIC_SEQ_CST);                                           \
+        fake_leave(env, was);                                                                                          \
+        return value;                                                                                                  \
+    }                                                                                                                  \
+    static void put_##name(struct strobe_jni *env, void *this, void *o, int64_t offset, type value)                    \
+    {                                                                                                                  \
+        (void)this;                                                                                                    \
+        bool was = fake_enter(env);                                                                                    \
+        __atomic_store((type *)at(env, o, offset), &value, __ATOMIC_SEQ_CST);                                          \
+        fake_leave(env, was);                                                                                          \
+    }                                                                                                                  \
+    static type peek_##name(struct strobe_jni *env, void *this, int64_t address)                                       \
+    {                                                                                                                  \
+        (void)env;                                                                                                     \
+        (void)this;                                                                                                    \
+        return *(type *)(uintptr_t)address;                                                                            \
+    }                                                                                                                  \
+    static void poke_##name(struct strobe_jni *env, void *this, int64_t address, type value)                           \
+    {                                                                                                                  \
+        (void)env;                                                                                                     \
+        (void)this;                                                                                                    \
+        *(type *)(uintptr_t)address = value;                                                                           \
     }
 
 ACCESS(byte, int8_t)
@@ -144,9 +144,18 @@ static int32_t array_scale(struct strobe_jni *env, void *class, void *component)
     return type == 'J' || type == 'D' ? 8 : type == 'S' || type == 'C' ? 2 : type == 'Z' || type == 'B' ? 1 : 4;
 }
 
-static int32_t address_size(void) { return (int32_t)sizeof(void *); }
-static int32_t page_size(void) { return (int32_t)sysconf(_SC_PAGESIZE); }
-static void fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static int32_t address_size(void)
+{
+    return (int32_t)sizeof(void *);
+}
+static int32_t page_size(void)
+{
+    return (int32_t)sysconf(_SC_PAGESIZE);
+}
+static void fence(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
 static int64_t allocate(struct strobe_jni *env, void *this, int64_t bytes)
 {
@@ -177,13 +186,12 @@ static void copy_memory(struct strobe_jni *env, void *this, int64_t from, int64_
 }
 
 #define OBJECT "Ljava/lang/Object;"
-#define FIELD(Name, type, name) \
-    FAKE_BOUND(NULL, "get" Name, "(" OBJECT "J)" type, get_##name), \
-    FAKE_BOUND(NULL, "put" Name, "(" OBJECT "J" type ")V", put_##name)
-#define MEMORY(Name, type, name) \
-    FIELD(Name, type, name), \
-    FAKE_BOUND(NULL, "get" Name, "(J)" type, peek_##name), \
-    FAKE_BOUND(NULL, "put" Name, "(J" type ")V", poke_##name)
+#define FIELD(Name, type, name)                                                                                        \
+    FAKE_BOUND(NULL, "get" Name, "(" OBJECT "J)" type, get_##name),                                                    \
+        FAKE_BOUND(NULL, "put" Name, "(" OBJECT "J" type ")V", put_##name)
+#define MEMORY(Name, type, name)                                                                                       \
+    FIELD(Name, type, name), FAKE_BOUND(NULL, "get" Name, "(J)" type, peek_##name),                                    \
+        FAKE_BOUND(NULL, "put" Name, "(J" type ")V", poke_##name)
 #define SWAP(Name, type, function) FAKE_BOUND(NULL, Name, "(" OBJECT "J" type type ")Z", function)
 
 const struct fake_native fake_natives_unsafe[] = {
@@ -223,5 +231,5 @@ const struct fake_native fake_natives_unsafe[] = {
     FAKE_BOUND(NULL, "freeMemory", "(J)V", release),
     FAKE_BOUND(NULL, "setMemory", "(JJB)V", set_memory),
     FAKE_BOUND(NULL, "copyMemory", "(JJJ)V", copy_memory),
-    { 0 },
+    {0},
 };

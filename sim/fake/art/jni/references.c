@@ -9,17 +9,23 @@ static void *reference(uint32_t index, enum fake_reference kind)
     return (void *)(((uintptr_t)index + 1) << KIND_BITS | kind);
 }
 
-static uint32_t index_of(const void *ref) { return (uint32_t)(((uintptr_t)ref >> KIND_BITS) - 1); }
-static enum fake_reference kind_of(const void *ref) { return (uintptr_t)ref & ((1 << KIND_BITS) - 1); }
+static uint32_t index_of(const void *ref)
+{
+    return (uint32_t)(((uintptr_t)ref >> KIND_BITS) - 1);
+}
+static enum fake_reference kind_of(const void *ref)
+{
+    return (uintptr_t)ref & ((1 << KIND_BITS) - 1);
+}
 
 /* ---- of all threads ---- */
 
 static struct {
     struct fake_mutex lock;
     fake_ref *at;
-    uint8_t *kind;                   /* enum fake_reference; 0 = free */
+    uint8_t *kind; /* enum fake_reference; 0 = free */
     uint32_t used, room;
-    uint32_t taken;                  /* the first so many are not free */
+    uint32_t taken; /* the first so many are not free */
 } globals;
 
 __attribute__((constructor)) static void prepare(void)
@@ -82,8 +88,14 @@ void *fake_local_ref(struct fake_thread *self, struct fake_object *o)
     return o ? add_local(fake_thread_env(self), fake_ref_of(o)) : NULL;
 }
 
-uint32_t fake_local_mark(struct fake_thread *self) { return fake_thread_env(self)->used; }
-void fake_local_release(struct fake_thread *self, uint32_t mark) { fake_thread_env(self)->used = mark; }
+uint32_t fake_local_mark(struct fake_thread *self)
+{
+    return fake_thread_env(self)->used;
+}
+void fake_local_release(struct fake_thread *self, uint32_t mark)
+{
+    fake_thread_env(self)->used = mark;
+}
 
 void fake_local_free(struct strobe_jni *env, void *ref)
 {

@@ -26,8 +26,7 @@ void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
 void __libc_free(void *p);
 
-static void *const heap[] = {(void *)__libc_malloc, (void *)__libc_calloc, (void *)__libc_realloc,
-                             (void *)__libc_free};
+static void *const heap[] = {(void *)__libc_malloc, (void *)__libc_calloc, (void *)__libc_realloc, (void *)__libc_free};
 
 static void *find(void *where, const char *name)
 {

@@ -2,8 +2,8 @@
  * and the run ends at the first one that a thread makes while it holds another suspended. */
 #include "sim/fake/mach/guard/guard.h"
 
-#include "sim/kernel/kernel.h"
 #include "sim/fake/mach/kernel.h"
+#include "sim/kernel/kernel.h"
 #include "sim/player/virtual/mach/mach.h"
 #include "sim/player/virtual/posix.h"
 

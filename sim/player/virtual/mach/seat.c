@@ -2,8 +2,8 @@
 #include "sim/player/mach/seat.h"
 
 #include "engine/backend/mach/events.h"
-#include "sim/kernel/fiber.h"
 #include "sim/fake/mach/kernel.h"
+#include "sim/kernel/fiber.h"
 #include "sim/player/virtual/charge.h"
 #include "sim/player/virtual/virtual.h"
 
@@ -34,5 +34,5 @@ static enum strobe_status begin(const char *session, char *why, size_t why_bytes
     return status;
 }
 
-const struct sim_real_mach_seat sim_real_mach_seat = {.begin = begin, .end = strobe_mach_stop,
-                                                      .charged_ns = sim_virtual_charged_ns};
+const struct sim_real_mach_seat sim_real_mach_seat = {
+    .begin = begin, .end = strobe_mach_stop, .charged_ns = sim_virtual_charged_ns};

@@ -1,8 +1,8 @@
 /* The fake Mach over fibers. A thread outside the kernel is stopped at once, wherever it stands; one in the kernel goes
  * on until it comes out, and stops there by waiting. */
+#include "sim/fake/mach/system.h"
 #include "sim/kernel/fiber.h"
 #include "sim/kernel/kernel.h"
-#include "sim/fake/mach/system.h"
 #include "sim/player/virtual/mach/mach.h"
 #include "sim/player/virtual/posix.h"
 
@@ -12,13 +12,13 @@
 
 struct record {
     struct sim_posix_thread *thread;
-    uint32_t depth;                      /* how deep it is in the kernel */
-    bool asked, stands, waits;           /* asked: to stand when it comes out; stands: it does */
+    uint32_t depth;            /* how deep it is in the kernel */
+    bool asked, stands, waits; /* asked: to stand when it comes out; stands: it does */
     struct fake_mach_place from;
-    struct sim_sem gone_on;              /* posted when it is to go on; its giver: by whom */
+    struct sim_sem gone_on; /* posted when it is to go on; its giver: by whom */
 };
 
-static struct record **records;          /* by serial */
+static struct record **records; /* by serial */
 static uint32_t room;
 static struct sim_mutex state = {.name = "the Mach kernel's state"};
 
@@ -81,7 +81,7 @@ static uint32_t threads(uint64_t *ids, uint32_t most)
 
 static void forget(uint64_t id)
 {
-    (void)id;   /* no id is used again */
+    (void)id; /* no id is used again */
 }
 
 static enum fake_mach_where where(uint64_t id)
@@ -210,7 +210,12 @@ static void sleep_until_ns(uint64_t at)
 /* ---- words that threads sleep on */
 
 /* One for each word that is slept on, used again when nobody does any more. */
-struct bed { struct bed *next; const void *word; uint32_t sleepers; struct sim_cond cond; };
+struct bed {
+    struct bed *next;
+    const void *word;
+    uint32_t sleepers;
+    struct sim_cond cond;
+};
 static struct bed *beds;
 static struct sim_mutex bedroom = {.name = "words that threads sleep on"};
 
@@ -263,9 +268,27 @@ static void unlock(void)
 }
 
 const struct fake_mach_system sim_virtual_mach = {
-    .self = self, .of_pthread = of_pthread, .pthread_of = pthread_of, .threads = threads, .forget = forget,
-    .where = where, .cpu_ns = cpu_ns,
-    .process_cpu_ns = sim_posix_cpu_ns, .name = name, .stop = stop, .go = go, .held = held, .settle = settle,
-    .registers = registers, .enter = enter, .waits = waits, .leave = leave, .now_ns = sim_posix_now_ns,
-    .sleep_until_ns = sleep_until_ns, .sleep_on = sleep_on, .wake = wake, .lock = lock, .unlock = unlock,
+    .self = self,
+    .of_pthread = of_pthread,
+    .pthread_of = pthread_of,
+    .threads = threads,
+    .forget = forget,
+    .where = where,
+    .cpu_ns = cpu_ns,
+    .process_cpu_ns = sim_posix_cpu_ns,
+    .name = name,
+    .stop = stop,
+    .go = go,
+    .held = held,
+    .settle = settle,
+    .registers = registers,
+    .enter = enter,
+    .waits = waits,
+    .leave = leave,
+    .now_ns = sim_posix_now_ns,
+    .sleep_until_ns = sleep_until_ns,
+    .sleep_on = sleep_on,
+    .wake = wake,
+    .lock = lock,
+    .unlock = unlock,
 };

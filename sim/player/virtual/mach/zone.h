@@ -14,10 +14,10 @@ void *sim_zone_realloc(void *was, size_t bytes);
 void sim_zone_free(void *p);
 
 #ifdef SIM_VIRTUAL
-#define malloc sim_zone_malloc
-#define calloc sim_zone_calloc
+#define malloc  sim_zone_malloc
+#define calloc  sim_zone_calloc
 #define realloc sim_zone_realloc
-#define free sim_zone_free
+#define free    sim_zone_free
 #endif
 
 #endif

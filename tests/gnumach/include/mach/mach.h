@@ -25,7 +25,7 @@ typedef natural_t thread_flavor_t;
 
 #define KERN_INVALID_TASK 16
 #define VM_FLAGS_ANYWHERE 1
-#define VM_PROT_COPY 0x10
+#define VM_PROT_COPY      0x10
 
 mach_port_t mach_task_self(void);
 mach_port_t mach_thread_self(void);
@@ -35,13 +35,15 @@ typedef struct {
         __rflags, __rsp, __ss;
 } x86_thread_state64_t;
 _Static_assert(sizeof(x86_thread_state64_t) == sizeof(struct i386_thread_state), "the same registers");
-#define x86_THREAD_STATE64 i386_THREAD_STATE
+#define x86_THREAD_STATE64       i386_THREAD_STATE
 #define x86_THREAD_STATE64_COUNT i386_THREAD_STATE_COUNT
 
-struct thread_identifier_info { uint64_t thread_id, thread_handle, dispatch_qaddr; };
+struct thread_identifier_info {
+    uint64_t thread_id, thread_handle, dispatch_qaddr;
+};
 typedef struct thread_identifier_info thread_identifier_info_data_t;
 #define THREAD_IDENTIFIER_INFO 4
-#define THREAD_IDENTIFIER_INFO_COUNT \
+#define THREAD_IDENTIFIER_INFO_COUNT                                                                                   \
     ((mach_msg_type_number_t)(sizeof(thread_identifier_info_data_t) / sizeof(natural_t)))
 
 /* No thread has any. */
@@ -53,9 +55,8 @@ struct thread_extended_info {
     char pth_name[MAXTHREADNAMESIZE];
 };
 typedef struct thread_extended_info thread_extended_info_data_t;
-#define THREAD_EXTENDED_INFO 5
-#define THREAD_EXTENDED_INFO_COUNT \
-    ((mach_msg_type_number_t)(sizeof(thread_extended_info_data_t) / sizeof(natural_t)))
+#define THREAD_EXTENDED_INFO       5
+#define THREAD_EXTENDED_INFO_COUNT ((mach_msg_type_number_t)(sizeof(thread_extended_info_data_t) / sizeof(natural_t)))
 
 kern_return_t gnumach_thread_info(thread_act_t thread, thread_flavor_t flavor, thread_info_t out,
                                   mach_msg_type_number_t *count);
@@ -64,7 +65,9 @@ kern_return_t gnumach_thread_info(thread_act_t thread, thread_flavor_t flavor, t
 kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t bytes, vm_address_t out,
                                 vm_size_t *out_bytes);
 
-typedef struct mach_timebase_info { uint32_t numer, denom; } mach_timebase_info_data_t;
+typedef struct mach_timebase_info {
+    uint32_t numer, denom;
+} mach_timebase_info_data_t;
 typedef struct mach_timebase_info *mach_timebase_info_t;
 
 uint64_t mach_absolute_time(void);

@@ -6,7 +6,7 @@
 #include <linux/falloc.h>
 #include <sys/types.h>
 
-#define AT_FDCWD (-100)
+#define AT_FDCWD          (-100)
 #define POSIX_FADV_RANDOM 1
 
 int open(const char *path, int flags, ...);

@@ -14,9 +14,9 @@
 struct dl_phdr_info {
     ElfW(Addr) dlpi_addr;
     const char *dlpi_name;
-    const ElfW(Phdr) *dlpi_phdr;
+    const ElfW(Phdr) * dlpi_phdr;
     ElfW(Half) dlpi_phnum;
-    unsigned long long dlpi_adds, dlpi_subs;   /* from level 30 on: the size that callbacks are given tells */
+    unsigned long long dlpi_adds, dlpi_subs; /* from level 30 on: the size that callbacks are given tells */
     size_t dlpi_tls_modid;
     void *dlpi_tls_data;
 };

@@ -13,24 +13,30 @@ typedef struct siginfo siginfo_t;
 #ifdef __LP64__
 struct sigaction {
     int sa_flags;
-    union { void (*sa_handler)(int); void (*sa_sigaction)(int, siginfo_t *, void *); };
+    union {
+        void (*sa_handler)(int);
+        void (*sa_sigaction)(int, siginfo_t *, void *);
+    };
     sigset_t sa_mask;
     void (*sa_restorer)(void);
 };
 #else
 struct sigaction {
-    union { void (*sa_handler)(int); void (*sa_sigaction)(int, siginfo_t *, void *); };
+    union {
+        void (*sa_handler)(int);
+        void (*sa_sigaction)(int, siginfo_t *, void *);
+    };
     sigset_t sa_mask;
     int sa_flags;
     void (*sa_restorer)(void);
 };
 #endif
 
-#define SIG_DFL ((void (*)(int))0)
+#define SIG_DFL     ((void (*)(int))0)
 #define SIG_SETMASK 2
-#define SA_SIGINFO 4
-#define SA_RESTART 0x10000000
-#define SA_ONSTACK 0x08000000
+#define SA_SIGINFO  4
+#define SA_RESTART  0x10000000
+#define SA_ONSTACK  0x08000000
 
 int __libc_current_sigrtmin(void);
 int __libc_current_sigrtmax(void);

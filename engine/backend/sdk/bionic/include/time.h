@@ -4,13 +4,16 @@
 
 #include <sys/types.h>
 
-struct timespec { time_t tv_sec; long tv_nsec; };
+struct timespec {
+    time_t tv_sec;
+    long tv_nsec;
+};
 
-#define CLOCK_REALTIME 0
-#define CLOCK_MONOTONIC 1
+#define CLOCK_REALTIME          0
+#define CLOCK_MONOTONIC         1
 #define CLOCK_THREAD_CPUTIME_ID 3
-#define CLOCK_BOOTTIME 7
-#define TIMER_ABSTIME 1
+#define CLOCK_BOOTTIME          7
+#define TIMER_ABSTIME           1
 
 int clock_gettime(clockid_t clock, struct timespec *now);
 int nanosleep(const struct timespec *wanted, struct timespec *left);

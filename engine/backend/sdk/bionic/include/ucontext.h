@@ -7,10 +7,31 @@
 #include <asm/sigcontext.h>
 
 #if defined(__x86_64__)
-enum { REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RDI, REG_RSI, REG_RBP, REG_RBX,
-       REG_RDX, REG_RAX, REG_RCX, REG_RSP, REG_RIP };
+enum {
+    REG_R8,
+    REG_R9,
+    REG_R10,
+    REG_R11,
+    REG_R12,
+    REG_R13,
+    REG_R14,
+    REG_R15,
+    REG_RDI,
+    REG_RSI,
+    REG_RBP,
+    REG_RBX,
+    REG_RDX,
+    REG_RAX,
+    REG_RCX,
+    REG_RSP,
+    REG_RIP
+};
 typedef int64_t greg_t;
-typedef struct { greg_t gregs[23]; void *fpregs; uint64_t reserved[8]; } mcontext_t;
+typedef struct {
+    greg_t gregs[23];
+    void *fpregs;
+    uint64_t reserved[8];
+} mcontext_t;
 #else
 typedef struct sigcontext mcontext_t;
 #endif
@@ -18,7 +39,11 @@ typedef struct sigcontext mcontext_t;
 typedef struct ucontext {
     unsigned long uc_flags;
     struct ucontext *uc_link;
-    struct { void *ss_sp; int ss_flags; size_t ss_size; } uc_stack;
+    struct {
+        void *ss_sp;
+        int ss_flags;
+        size_t ss_size;
+    } uc_stack;
 #if defined(__aarch64__)
     sigset_t uc_sigmask;
     char room[128 - sizeof(sigset_t)];

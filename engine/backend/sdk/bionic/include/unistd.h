@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#define SEEK_SET 0
-#define SEEK_END 2
+#define SEEK_SET  0
+#define SEEK_END  2
 #define SEEK_DATA 3
 
 ssize_t read(int fd, void *to, size_t bytes);

@@ -5,14 +5,14 @@
 int *__error(void);
 #define errno (*__error())
 
-#define ENOENT 2
-#define EINTR 4
-#define EBUSY 16
-#define EEXIST 17
-#define EINVAL 22
-#define ENOTSUP 45
-#define ETIMEDOUT 60
-#define ENOSYS 78
+#define ENOENT     2
+#define EINTR      4
+#define EBUSY      16
+#define EEXIST     17
+#define EINVAL     22
+#define ENOTSUP    45
+#define ETIMEDOUT  60
+#define ENOSYS     78
 #define EOPNOTSUPP 102
 
 #endif

@@ -4,19 +4,19 @@
 
 #include <sys/types.h>
 
-#define O_RDONLY 0
-#define O_RDWR 2
+#define O_RDONLY   0
+#define O_RDWR     2
 #define O_NONBLOCK 0x4
-#define O_CREAT 0x200
-#define O_EXCL 0x800
-#define O_CLOEXEC 0x1000000
+#define O_CREAT    0x200
+#define O_EXCL     0x800
+#define O_CLOEXEC  0x1000000
 
-#define F_FULLFSYNC 51             /* to the medium itself */
+#define F_FULLFSYNC 51 /* to the medium itself */
 
 /* fcntl(fd, F_PREALLOCATE, &fstore): blocks for the file, whose length stays. */
 #define F_PREALLOCATE 42
-#define F_ALLOCATEALL 4            /* all of it or nothing */
-#define F_PEOFPOSMODE 3            /* from the end of what the file has */
+#define F_ALLOCATEALL 4 /* all of it or nothing */
+#define F_PEOFPOSMODE 3 /* from the end of what the file has */
 typedef struct fstore {
     unsigned fst_flags;
     int fst_posmode;

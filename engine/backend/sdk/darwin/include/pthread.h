@@ -8,9 +8,18 @@
 
 typedef struct _opaque_pthread_t *pthread_t;
 typedef unsigned long pthread_key_t;
-typedef struct { long __sig; char __opaque[56]; } pthread_attr_t, pthread_mutex_t;
-typedef struct { long __sig; char __opaque[40]; } pthread_cond_t;
-typedef struct { long __sig; char __opaque[192]; } pthread_rwlock_t;
+typedef struct {
+    long __sig;
+    char __opaque[56];
+} pthread_attr_t, pthread_mutex_t;
+typedef struct {
+    long __sig;
+    char __opaque[40];
+} pthread_cond_t;
+typedef struct {
+    long __sig;
+    char __opaque[192];
+} pthread_rwlock_t;
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*entry)(void *), void *arg);
 int pthread_join(pthread_t thread, void **result);
@@ -39,7 +48,7 @@ int pthread_threadid_np(pthread_t thread, uint64_t *thread_id);
 void *pthread_get_stackaddr_np(pthread_t thread);
 size_t pthread_get_stacksize_np(pthread_t thread);
 int pthread_main_np(void);
-int pthread_setname_np(const char *name);                          /* the caller's */
+int pthread_setname_np(const char *name); /* the caller's */
 int pthread_getname_np(pthread_t thread, char *out, size_t bytes);
 pthread_t pthread_from_mach_thread_np(mach_port_t thread);
 int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,

@@ -4,7 +4,10 @@
 
 #include <sys/types.h>
 
-struct timespec { time_t tv_sec; long tv_nsec; };
+struct timespec {
+    time_t tv_sec;
+    long tv_nsec;
+};
 
 typedef enum {
     CLOCK_REALTIME = 0,

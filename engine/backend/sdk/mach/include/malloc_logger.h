@@ -12,12 +12,12 @@
  *   realloc  ALLOCATE | DEALLOCATE | ... zone   address   size    new address
  *   free     DEALLOCATE | HAS_ZONE       zone   address   0       0
  */
-#define MALLOC_LOG_TYPE_ALLOCATE 2u
-#define MALLOC_LOG_TYPE_DEALLOCATE 4u
-#define MALLOC_LOG_TYPE_HAS_ZONE 8u
-#define MALLOC_LOG_TYPE_VM_ALLOCATE 16u     /* of pages: not of the heap */
+#define MALLOC_LOG_TYPE_ALLOCATE      2u
+#define MALLOC_LOG_TYPE_DEALLOCATE    4u
+#define MALLOC_LOG_TYPE_HAS_ZONE      8u
+#define MALLOC_LOG_TYPE_VM_ALLOCATE   16u /* of pages: not of the heap */
 #define MALLOC_LOG_TYPE_VM_DEALLOCATE 32u
-#define MALLOC_LOG_TYPE_CLEARED 64u
+#define MALLOC_LOG_TYPE_CLEARED       64u
 
 typedef void malloc_logger_t(uint32_t type, uintptr_t arg1, uintptr_t arg2, uintptr_t arg3, uintptr_t result,
                              uint32_t num_hot_frames_to_skip);

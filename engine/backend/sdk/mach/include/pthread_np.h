@@ -7,12 +7,12 @@
 #include <pthread.h>
 
 #ifndef __APPLE__
-mach_port_t pthread_mach_thread_np(pthread_t thread);             /* no right is handed out */
-int pthread_threadid_np(pthread_t thread, uint64_t *thread_id);   /* 0 = the caller's */
-void *pthread_get_stackaddr_np(pthread_t thread);                 /* where its stack begins: the high end */
+mach_port_t pthread_mach_thread_np(pthread_t thread);           /* no right is handed out */
+int pthread_threadid_np(pthread_t thread, uint64_t *thread_id); /* 0 = the caller's */
+void *pthread_get_stackaddr_np(pthread_t thread);               /* where its stack begins: the high end */
 size_t pthread_get_stacksize_np(pthread_t thread);
-int pthread_main_np(void);                                        /* 1: the caller is the main thread */
-pthread_t pthread_from_mach_thread_np(mach_port_t thread);        /* NULL: none of the task's. Takes a lock */
+int pthread_main_np(void);                                 /* 1: the caller is the main thread */
+pthread_t pthread_from_mach_thread_np(mach_port_t thread); /* NULL: none of the task's. Takes a lock */
 int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                        const struct timespec *how_long);
 #endif
@@ -26,6 +26,6 @@ enum {
     PTHREAD_INTROSPECTION_THREAD_DESTROY,
 };
 typedef void (*pthread_introspection_hook_t)(unsigned event, pthread_t thread, void *address, size_t bytes);
-pthread_introspection_hook_t pthread_introspection_hook_install(pthread_introspection_hook_t hook);   /* the previous */
+pthread_introspection_hook_t pthread_introspection_hook_install(pthread_introspection_hook_t hook); /* the previous */
 
 #endif

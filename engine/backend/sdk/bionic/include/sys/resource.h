@@ -6,7 +6,10 @@
 
 #define RUSAGE_THREAD 1
 
-struct timeval { time_t tv_sec; long tv_usec; };
+struct timeval {
+    time_t tv_sec;
+    long tv_usec;
+};
 struct rusage {
     struct timeval ru_utime, ru_stime;
     long ru_maxrss, ru_ixrss, ru_idrss, ru_isrss, ru_minflt, ru_majflt, ru_nswap, ru_inblock, ru_oublock, ru_msgsnd,

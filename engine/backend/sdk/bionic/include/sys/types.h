@@ -11,7 +11,7 @@ typedef long ssize_t;
 #ifdef __LP64__
 typedef int64_t off_t;
 #else
-typedef int32_t off_t;        /* off64_t is what calls here take */
+typedef int32_t off_t; /* off64_t is what calls here take */
 #endif
 typedef int64_t off64_t;
 typedef int32_t pid_t;

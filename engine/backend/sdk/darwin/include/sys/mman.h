@@ -4,15 +4,15 @@
 
 #include <sys/types.h>
 
-#define PROT_NONE 0
-#define PROT_READ 1
-#define PROT_WRITE 2
-#define MAP_SHARED 1
-#define MAP_PRIVATE 2
+#define PROT_NONE     0
+#define PROT_READ     1
+#define PROT_WRITE    2
+#define MAP_SHARED    1
+#define MAP_PRIVATE   2
 #define MAP_NORESERVE 0x40
 #define MAP_ANONYMOUS 0x1000
-#define MAP_FAILED ((void *)-1)
-#define MADV_RANDOM 1
+#define MAP_FAILED    ((void *)-1)
+#define MADV_RANDOM   1
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
 int munmap(void *at, size_t bytes);

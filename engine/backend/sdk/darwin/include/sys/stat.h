@@ -22,9 +22,9 @@ struct stat {
     int64_t st_qspare[2];
 };
 
-#define S_IFMT 0170000
-#define S_IFREG 0100000
-#define S_ISREG(mode) (((mode) & S_IFMT) == S_IFREG)
+#define S_IFMT        0170000
+#define S_IFREG       0100000
+#define S_ISREG(mode) (((mode)&S_IFMT) == S_IFREG)
 
 int fstat(int fd, struct stat *out);
 int lstat(const char *path, struct stat *out);

@@ -4,7 +4,10 @@
 
 #include <sys/types.h>
 
-struct timeval { time_t tv_sec; int32_t tv_usec; };
+struct timeval {
+    time_t tv_sec;
+    int32_t tv_usec;
+};
 
 int gettimeofday(struct timeval *now, void *zone);
 

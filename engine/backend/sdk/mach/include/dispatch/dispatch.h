@@ -8,10 +8,10 @@
 typedef struct dispatch_queue_s *dispatch_queue_t;
 typedef struct dispatch_group_s *dispatch_group_t;
 typedef struct dispatch_semaphore_s *dispatch_semaphore_t;
-typedef intptr_t dispatch_once_t;                          /* 0 at first, ~0 when it has been done */
+typedef intptr_t dispatch_once_t; /* 0 at first, ~0 when it has been done */
 typedef uint64_t dispatch_time_t;
 typedef void (*dispatch_function_t)(void *context);
-#define DISPATCH_TIME_NOW ((dispatch_time_t)0)
+#define DISPATCH_TIME_NOW     ((dispatch_time_t)0)
 #define DISPATCH_TIME_FOREVER (~(dispatch_time_t)0)
 
 void dispatch_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t work);

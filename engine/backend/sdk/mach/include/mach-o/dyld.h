@@ -5,7 +5,7 @@
 #include <mach-o/loader.h>
 #include <stdint.h>
 
-struct mach_header;   /* of images of 64-bit machines a struct mach_header_64 */
+struct mach_header; /* of images of 64-bit machines a struct mach_header_64 */
 
 /* Called at once for each image that is there, then for each that comes, or goes: with the loader's lock held. For
  * good: it can't be taken back. */

@@ -50,7 +50,7 @@ enum {
 
 /* ---- ports */
 
-#define MACH_PORT_RIGHT_SEND ((mach_port_right_t)0)
+#define MACH_PORT_RIGHT_SEND      ((mach_port_right_t)0)
 #define MACH_PORT_RIGHT_DEAD_NAME ((mach_port_right_t)4)
 
 extern mach_port_t mach_task_self_;
@@ -79,44 +79,48 @@ typedef struct {
     uint64_t __x[29], __fp, __lr, __sp, __pc;
     uint32_t __cpsr, __pad;
 } arm_thread_state64_t;
-#define ARM_THREAD_STATE64 6
+#define ARM_THREAD_STATE64       6
 #define ARM_THREAD_STATE64_COUNT ((mach_msg_type_number_t)(sizeof(arm_thread_state64_t) / sizeof(natural_t)))
 
 typedef struct {
     uint64_t __rax, __rbx, __rcx, __rdx, __rdi, __rsi, __rbp, __rsp, __r8, __r9, __r10, __r11, __r12, __r13, __r14,
         __r15, __rip, __rflags, __cs, __fs, __gs;
 } x86_thread_state64_t;
-#define x86_THREAD_STATE64 4
+#define x86_THREAD_STATE64       4
 #define x86_THREAD_STATE64_COUNT ((mach_msg_type_number_t)(sizeof(x86_thread_state64_t) / sizeof(natural_t)))
 
-typedef struct { integer_t seconds, microseconds; } time_value_t;
+typedef struct {
+    integer_t seconds, microseconds;
+} time_value_t;
 
 struct thread_basic_info {
     time_value_t user_time, system_time;
     integer_t cpu_usage, policy, run_state, flags, suspend_count, sleep_time;
 };
 typedef struct thread_basic_info thread_basic_info_data_t;
-#define THREAD_BASIC_INFO 3
+#define THREAD_BASIC_INFO       3
 #define THREAD_BASIC_INFO_COUNT ((mach_msg_type_number_t)(sizeof(thread_basic_info_data_t) / sizeof(natural_t)))
 
 /* run_state. RUNNING as long as it is on a processor or could be, also right after it was suspended, until it has
  * stopped: in the kernel it may run on for a while. A thread that was suspended while it waited is WAITING until its
  * wait would have ended; from then on, and any other that has stopped, STOPPED. Newer kernels have a stopped thread
  * wait to be resumed: there it is WAITING, too, with a suspend_count. */
-#define TH_STATE_RUNNING 1
-#define TH_STATE_STOPPED 2
-#define TH_STATE_WAITING 3
+#define TH_STATE_RUNNING         1
+#define TH_STATE_STOPPED         2
+#define TH_STATE_WAITING         3
 #define TH_STATE_UNINTERRUPTIBLE 4
-#define TH_STATE_HALTED 5
+#define TH_STATE_HALTED          5
 
 #define TH_FLAGS_SWAPPED 1
-#define TH_FLAGS_IDLE 2
+#define TH_FLAGS_IDLE    2
 
 /* thread_id is unique as long as the system is up. */
-struct thread_identifier_info { uint64_t thread_id, thread_handle, dispatch_qaddr; };
+struct thread_identifier_info {
+    uint64_t thread_id, thread_handle, dispatch_qaddr;
+};
 typedef struct thread_identifier_info thread_identifier_info_data_t;
 #define THREAD_IDENTIFIER_INFO 4
-#define THREAD_IDENTIFIER_INFO_COUNT \
+#define THREAD_IDENTIFIER_INFO_COUNT                                                                                   \
     ((mach_msg_type_number_t)(sizeof(thread_identifier_info_data_t) / sizeof(natural_t)))
 
 #define MAXTHREADNAMESIZE 64
@@ -127,9 +131,8 @@ struct thread_extended_info {
     char pth_name[MAXTHREADNAMESIZE];
 };
 typedef struct thread_extended_info thread_extended_info_data_t;
-#define THREAD_EXTENDED_INFO 5
-#define THREAD_EXTENDED_INFO_COUNT \
-    ((mach_msg_type_number_t)(sizeof(thread_extended_info_data_t) / sizeof(natural_t)))
+#define THREAD_EXTENDED_INFO       5
+#define THREAD_EXTENDED_INFO_COUNT ((mach_msg_type_number_t)(sizeof(thread_extended_info_data_t) / sizeof(natural_t)))
 
 kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_info_t out,
                           mach_msg_type_number_t *count);
@@ -141,7 +144,7 @@ struct thread_time_constraint_policy {
 };
 typedef struct thread_time_constraint_policy thread_time_constraint_policy_data_t;
 #define THREAD_TIME_CONSTRAINT_POLICY 2
-#define THREAD_TIME_CONSTRAINT_POLICY_COUNT \
+#define THREAD_TIME_CONSTRAINT_POLICY_COUNT                                                                            \
     ((mach_msg_type_number_t)(sizeof(thread_time_constraint_policy_data_t) / sizeof(integer_t)))
 
 kern_return_t thread_policy_set(thread_t thread, thread_policy_flavor_t flavor, thread_policy_t policy,
@@ -156,15 +159,16 @@ struct mach_task_basic_info {
     integer_t policy, suspend_count;
 };
 typedef struct mach_task_basic_info mach_task_basic_info_data_t;
-#define MACH_TASK_BASIC_INFO 20
-#define MACH_TASK_BASIC_INFO_COUNT \
-    ((mach_msg_type_number_t)(sizeof(mach_task_basic_info_data_t) / sizeof(natural_t)))
+#define MACH_TASK_BASIC_INFO       20
+#define MACH_TASK_BASIC_INFO_COUNT ((mach_msg_type_number_t)(sizeof(mach_task_basic_info_data_t) / sizeof(natural_t)))
 
 /* Of the threads that live. */
-struct task_thread_times_info { time_value_t user_time, system_time; };
+struct task_thread_times_info {
+    time_value_t user_time, system_time;
+};
 typedef struct task_thread_times_info task_thread_times_info_data_t;
 #define TASK_THREAD_TIMES_INFO 3
-#define TASK_THREAD_TIMES_INFO_COUNT \
+#define TASK_THREAD_TIMES_INFO_COUNT                                                                                   \
     ((mach_msg_type_number_t)(sizeof(task_thread_times_info_data_t) / sizeof(natural_t)))
 
 /* As far as revision 1 goes; phys_footprint is what the system judges an app by. */
@@ -175,18 +179,18 @@ struct task_vm_info {
         reusable, reusable_peak, purgeable_volatile_pmap, purgeable_volatile_resident, purgeable_volatile_virtual,
         compressed, compressed_peak, compressed_lifetime, phys_footprint;
 };
-#define TASK_VM_INFO 22
+#define TASK_VM_INFO            22
 #define TASK_VM_INFO_REV1_COUNT ((mach_msg_type_number_t)38)
 
 kern_return_t task_info(task_t task, task_flavor_t flavor, task_info_t out, mach_msg_type_number_t *count);
 
 /* ---- memory */
 
-#define VM_PROT_NONE 0
-#define VM_PROT_READ 1
-#define VM_PROT_WRITE 2
-#define VM_PROT_EXECUTE 4
-#define VM_PROT_COPY 0x10
+#define VM_PROT_NONE      0
+#define VM_PROT_READ      1
+#define VM_PROT_WRITE     2
+#define VM_PROT_EXECUTE   4
+#define VM_PROT_COPY      0x10
 #define VM_FLAGS_ANYWHERE 1
 
 /* All of it or nothing: KERN_INVALID_ADDRESS when some of it is not mapped, KERN_PROTECTION_FAILURE when it may not be

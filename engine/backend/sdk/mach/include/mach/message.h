@@ -15,9 +15,9 @@ typedef kern_return_t mach_msg_return_t;
 typedef integer_t mach_msg_option_t;
 typedef natural_t mach_msg_size_t, mach_msg_timeout_t;
 
-#define MACH_SEND_MSG 1
-#define MACH_RCV_MSG 2
-#define MACH_RCV_TIMEOUT 0x100
+#define MACH_SEND_MSG      1
+#define MACH_RCV_MSG       2
+#define MACH_RCV_TIMEOUT   0x100
 #define MACH_RCV_TIMED_OUT 0x10004003
 
 mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option, mach_msg_size_t send_size,

@@ -10,7 +10,10 @@
 #endif
 
 typedef mach_port_t semaphore_t;
-typedef struct mach_timespec { unsigned tv_sec; int tv_nsec; } mach_timespec_t;
+typedef struct mach_timespec {
+    unsigned tv_sec;
+    int tv_nsec;
+} mach_timespec_t;
 
 kern_return_t semaphore_wait(semaphore_t semaphore);
 kern_return_t semaphore_timedwait(semaphore_t semaphore, mach_timespec_t time);
