@@ -62,7 +62,8 @@ bites() {
 
 long=$(printf 'x%.0s' {1..121})
 bites lines_fit_120_columns engine/base/a.c "$long\n"
-bites files_fit_800_lines engine/base/a.c "$(printf 'x\\n%.0s' {1..801})"
+bites sources_are_formatted engine/base/a.c 'int a [2];\n'
+bites files_fit_900_lines engine/base/a.c "$(printf 'x\\n%.0s' {1..901})"
 bites_on_many() {
     rm -rf "${planted:?}"/*
     local i
