@@ -93,7 +93,7 @@ static enum strobe_status open_fake(struct sim_art *a, const char *library, char
 /* ---- the class path ---- */
 
 /* A name for bytes in memory, as long as this process lives. */
-static bool file_of(const char *begin, const char *end, char *path, size_t path_bytes)
+static bool file_in_path_list(const char *begin, const char *end, char *path, size_t path_bytes)
 {
     size_t bytes = (size_t)(end - begin);
     int fd = memfd_create("core.dex", 0);
@@ -106,8 +106,8 @@ static enum strobe_status class_path(const struct sim_art *a, const char *const 
 {
     char core[64];
     bool newer = a->api >= CORE14_SINCE;
-    if (!file_of(newer ? sim_art_core14 : sim_art_core11, newer ? sim_art_core14_end : sim_art_core11_end, core,
-                 sizeof core)) {
+    if (!file_in_path_list(newer ? sim_art_core14 : sim_art_core11, newer ? sim_art_core14_end : sim_art_core11_end,
+                           core, sizeof core)) {
         snprintf(why, why_bytes, "the boot class path: %s", strerror(errno));
         return STROBE_IO;
     }
@@ -128,7 +128,8 @@ static enum strobe_status class_path(const struct sim_art *a, const char *const 
 
 /* ---- start ---- */
 
-static enum strobe_status create(struct sim_art *a, const struct sim_art_options *options, char *why, size_t why_bytes)
+static enum strobe_status create_genuine_runtime(struct sim_art *a, const struct sim_art_options *options, char *why,
+                                                 size_t why_bytes)
 {
     char path[CLASS_PATH_BYTES];
     struct vm_option list[OPTIONS_MAX] = {
@@ -177,7 +178,7 @@ enum strobe_status sim_art_start(const char *name, const struct sim_art_options 
                      : open_fake(out, options->library, why, why_bytes);
     if (status == STROBE_OK && !out->genuine && options->prepare)
         options->prepare(out->library);
-    return status == STROBE_OK ? create(out, options, why, why_bytes) : status;
+    return status == STROBE_OK ? create_genuine_runtime(out, options, why, why_bytes) : status;
 }
 
 void sim_art_collect(const struct sim_art *a, struct strobe_jni *env)
