@@ -157,7 +157,7 @@ static void blame_leave_call(struct strobe_blame *b, const char *text, uint64_t 
 }
 
 /* Only what goes on is kept. */
-static void blame_cut_frames(struct strobe_blame *b)
+static void blame_keep_open_calls(struct strobe_blame *b)
 {
     b->given_up = b->given_up_ns = 0;
     b->count = 0;
@@ -180,7 +180,7 @@ static bool is_end_of_span(const struct strobe_watch_event *e)
 static void begin_span(struct strobe_blame *b, const struct strobe_watch_event *e)
 {
     if (!b->spans)
-        blame_cut_frames(b);
+        blame_keep_open_calls(b);
     if (b->spans < SPANS_MAX)
         b->span_depth[b->spans] = b->depth;
     if (b->spans)
@@ -219,13 +219,13 @@ void strobe_blame_after(struct strobe_blame *b, const struct strobe_watch_event 
     if (is_end_of_span(e))
         b->spans -= b->spans != 0;
     if (!b->spans && (is_end_of_span(e) || e->what == STROBE_WATCH_FRAME))
-        blame_cut_frames(b);
+        blame_keep_open_calls(b);
 }
 
 /* ---- stacks */
 
 /* Calls that go on after an entry, of `depth` that did before it. */
-static size_t blame_step(struct strobe_blame *b, size_t depth, const struct strobe_blame_entry *e)
+static size_t blame_walk_entry(struct strobe_blame *b, size_t depth, const struct strobe_blame_entry *e)
 {
     if (e->enters) {
         if (blame_grow(b, (void **)&b->walk, &b->walk_room, depth + 1, sizeof *b->walk))
@@ -261,20 +261,20 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
         const struct strobe_blame_entry *e = &b->entries[first];
         if (e->time_ns > begin_ns || (e->time_ns == begin_ns && e->enters))
             break;
-        depth = blame_step(b, depth, e);
+        depth = blame_walk_entry(b, depth, e);
     }
     pack(b, &count, true, STROBE_MATRIX_DISPATCH, 0);
     /* Calls that began before it belong to it from the outermost that ends in it. */
     size_t at_begin = depth, around = depth;
     bool covered = first < b->count && b->entries[first].time_ns == begin_ns; /* by its first call, wholly */
     for (last = first; last < b->count && b->entries[last].time_ns <= end_ns; last++) {
-        depth = blame_step(b, depth, &b->entries[last]);
+        depth = blame_walk_entry(b, depth, &b->entries[last]);
         around = depth < around ? depth : around;
         covered &= depth > at_begin || b->entries[last].time_ns == end_ns;
     }
     if (around < at_begin) {
         for (size_t i = depth = 0; i < first; i++)
-            depth = blame_step(b, depth, &b->entries[i]); /* anew: the walk has gone on since */
+            depth = blame_walk_entry(b, depth, &b->entries[i]); /* anew: the walk has gone on since */
         for (size_t i = around; i < at_begin; i++)
             pack(b, &count, true, b->walk[i].method, 0);
     }

@@ -157,7 +157,7 @@ static void relax(struct block *b)
     b->interval_ns = b->before_ns = b->period_ns;
 }
 
-static void block_report_stack(struct block *b)
+static void block_judge_stack(struct block *b)
 {
     const struct stack *s = point_stack(b);
     if (!s || s->count <= 1)
@@ -176,10 +176,10 @@ static void block_report_stack(struct block *b)
         block_report(b, s);
 }
 
-static void block_check_stack(struct block *b)
+static void block_check_turn(struct block *b)
 {
     if (b->running && b->check_ns > b->turn_ns && b->check_ns - b->turn_ns > b->context->options.block_ns) {
-        block_report_stack(b);
+        block_judge_stack(b);
     } else {
         b->has_last = false;
         relax(b);
@@ -192,7 +192,7 @@ static void block_advance_to(struct block *b, uint64_t time_ns)
     while (b->check_ns < time_ns) {
         bool had_last = b->has_last;
         uint64_t interval_ns = b->interval_ns;
-        block_check_stack(b);
+        block_check_turn(b);
         bool same = b->has_last == had_last && b->interval_ns == interval_ns;
         bool due = b->running && b->check_ns - b->turn_ns <= b->context->options.block_ns;
         uint64_t steps = same && !due ? (time_ns - 1 - b->check_ns) / b->interval_ns : 0;
@@ -205,7 +205,7 @@ static void block_advance_to(struct block *b, uint64_t time_ns)
 
 /* ---- events */
 
-static void block_turn_message(struct block *b, const struct strobe_watch_event *e)
+static void block_take_loop_event(struct block *b, const struct strobe_watch_event *e)
 {
     switch (e->code) {
     case STROBE_LOOP_BEFORE_TIMERS:
@@ -235,7 +235,7 @@ static void block_take_event(struct strobe_watcher *w, const struct strobe_watch
     }
     block_advance_to(b, e->time_ns);
     if (e->what == STROBE_WATCH_LOOP)
-        block_turn_message(b, e);
+        block_take_loop_event(b, e);
     else if (e->what == STROBE_WATCH_SAMPLE)
         keep_sample(b, e);
 }
@@ -246,7 +246,7 @@ static void free_stack(struct stack *s)
     free(s->names);
 }
 
-static enum strobe_status block_end(struct strobe_watcher *w)
+static enum strobe_status block_close(struct strobe_watcher *w)
 {
     struct block *b = (struct block *)w;
     enum strobe_status status = b->failed ? STROBE_IO : STROBE_OK;
@@ -268,7 +268,7 @@ struct strobe_watcher *strobe_watch_block(struct strobe_watch_context *c)
     struct block *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;
-    b->watcher = (struct strobe_watcher){block_take_event, block_end, ~(uint32_t)MINE};
+    b->watcher = (struct strobe_watcher){block_take_event, block_close, ~(uint32_t)MINE};
     b->context = c;
     b->period_ns = c->options.block_ns > 1 ? c->options.block_ns / 2 : 1;
     b->ring_room = b->period_ns / STROBE_BLOCK_SAMPLE_NS;

@@ -105,7 +105,7 @@ void strobe_call_sum_end(struct strobe_call_sum *s, uint64_t time_ns)
     s->at = p->parent;
 }
 
-static uint64_t total(const struct strobe_call_path *p, uint64_t time_ns)
+static uint64_t path_total_ns(const struct strobe_call_path *p, uint64_t time_ns)
 {
     return p->total_ns + (p->is_open ? time_ns - p->begin_ns : 0);
 }
@@ -124,15 +124,15 @@ static int compare_nodes_by_total(const void *a, const void *b)
     return x->path < y->path ? -1 : x->path > y->path;
 }
 
-static uint32_t call_sum_choose_child(struct strobe_call_sum *s, uint64_t time_ns)
+static uint32_t call_sum_choose_shown(struct strobe_call_sum *s, uint64_t time_ns)
 {
     struct rank *rank = malloc(s->count * sizeof *rank);
     uint32_t count = 0, shown = 0;
     s->failed |= !rank;
     for (uint32_t i = 1; i < s->count && rank; i++) {
         s->paths[i].shown = false;
-        if (s->paths[i].calls && total(&s->paths[i], time_ns))
-            rank[count++] = (struct rank){total(&s->paths[i], time_ns), i};
+        if (s->paths[i].calls && path_total_ns(&s->paths[i], time_ns))
+            rank[count++] = (struct rank){path_total_ns(&s->paths[i], time_ns), i};
     }
     if (count)
         qsort(rank, count, sizeof *rank, compare_nodes_by_total);
@@ -142,7 +142,7 @@ static uint32_t call_sum_choose_child(struct strobe_call_sum *s, uint64_t time_n
     return shown;
 }
 
-static const char *to_blame(const struct strobe_call_sum *s, uint64_t time_ns)
+static const char *call_sum_blamed_method(const struct strobe_call_sum *s, uint64_t time_ns)
 {
     uint32_t at = 0;
     uint64_t has_ns = 0;
@@ -151,7 +151,7 @@ static const char *to_blame(const struct strobe_call_sum *s, uint64_t time_ns)
         at = best;
         best = NONE;
         for (uint32_t n = s->paths[at].first; n != NONE; n = s->paths[n].last) {
-            uint64_t ns = s->paths[n].calls ? total(&s->paths[n], time_ns) : 0;
+            uint64_t ns = s->paths[n].calls ? path_total_ns(&s->paths[n], time_ns) : 0;
             if (ns > most_ns && (at == 0 || ns >= has_ns - ns)) {
                 most_ns = ns;
                 best = n;
@@ -176,7 +176,7 @@ static uint32_t call_sum_next_node(const struct strobe_call_sum *s, uint32_t n)
 const char *strobe_call_sum_stack(struct strobe_call_sum *s, uint64_t time_ns, const char **blame)
 {
     *blame = "";
-    uint32_t shown = s->count ? call_sum_choose_child(s, time_ns) : 0;
+    uint32_t shown = s->count ? call_sum_choose_shown(s, time_ns) : 0;
     char *text = shown ? realloc(s->text, (size_t)shown * LINE_BYTES) : NULL;
     if (!text) {
         s->failed |= shown > 0;
@@ -191,9 +191,9 @@ const char *strobe_call_sum_stack(struct strobe_call_sum *s, uint64_t time_ns, c
         char name[NAME_BYTES];
         strobe_finding_line_name(p->text, name, sizeof name);
         int bytes = snprintf(text + used, LINE_BYTES, "%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 "\n", p->depth - 1, name,
-                             p->calls, total(p, time_ns) / 1000000);
+                             p->calls, path_total_ns(p, time_ns) / 1000000);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
-    *blame = to_blame(s, time_ns);
+    *blame = call_sum_blamed_method(s, time_ns);
     return text;
 }

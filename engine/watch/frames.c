@@ -131,7 +131,7 @@ static const char *blame_of(const struct strobe_watch_frame *f, uint64_t late_ns
     return f->animation_ns > f->traversal_ns ? "animation" : "traversal";
 }
 
-static void tell_drop(struct frames *w, const struct strobe_watch_frame *frame, uint64_t dropped)
+static void frames_report_drop(struct frames *w, const struct strobe_watch_frame *frame, uint64_t dropped)
 {
     struct strobe_watch_context *c = w->context;
     uint64_t cost_ns = strobe_frame_cost(frame), due_ns = frame->end_ns - cost_ns;
@@ -177,7 +177,7 @@ static void frames_take_frame(struct frames *w, const struct strobe_watch_frame 
     if (f->end_ns > w->end_ns)
         w->end_ns = f->end_ns;
     if (o->drop[0] && dropped >= o->drop[0])
-        tell_drop(w, f, dropped);
+        frames_report_drop(w, f, dropped);
     if (!window_ns)
         return;
     strobe_frame_count(&w->sum, f, w->interval_ns, o->drop);
@@ -211,9 +211,9 @@ struct strobe_watcher *strobe_watch_frames(struct strobe_watch_context *c)
     if (!w)
         return NULL;
     w->watcher = (struct strobe_watcher){
-        .tell = frames_take_event,
+        .take_event = frames_take_event,
         .close = close_frames,
-        .deaf = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_ACTIVITY) | BIT(STROBE_WATCH_END))};
+        .ignored = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_ACTIVITY) | BIT(STROBE_WATCH_END))};
     w->context = c;
     w->scene = c->scene;
     w->interval_ns =

@@ -47,7 +47,7 @@ static void hang_message_begins(void *ctx, const struct strobe_message *m)
         w->ran_ns[w->depth - 1][task] = 0;
 }
 
-static void longest(void *ctx, const struct strobe_message *m)
+static void history_longest(void *ctx, const struct strobe_message *m)
 {
     uint64_t *most = ctx, ns = m->end_ns - m->begin_ns;
     if (!m->in_flight && ns > *most)
@@ -58,7 +58,7 @@ static void add_history(struct strobe_watch_context *c, struct strobe_finding *f
 {
     struct strobe_looper_recent recent = strobe_looper_recent(c->looper);
     uint64_t longest_ns = 0;
-    strobe_looper_history(c->looper, longest, &longest_ns);
+    strobe_looper_history(c->looper, history_longest, &longest_ns);
     strobe_finding_add(f, "recent_messages", (double)recent.count);
     strobe_finding_add_ms(f, "recent_ms", recent.total_ns);
     strobe_finding_add_ms(f, "longest_ms", longest_ns);
@@ -123,7 +123,8 @@ struct strobe_watcher *strobe_watch_hang(struct strobe_watch_context *c)
     struct hang *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
-    w->watcher = (struct strobe_watcher){.tell = hang_take_event, .close = close_hang, .deaf = ~BIT(STROBE_WATCH_TICK)};
+    w->watcher =
+        (struct strobe_watcher){.take_event = hang_take_event, .close = close_hang, .ignored = ~BIT(STROBE_WATCH_TICK)};
     w->context = c;
     w->listener = (struct strobe_looper_listener){hang_message_begins, hang_message_ends, w,
                                                   c->options.lag_ns || c->options.anr_ns};

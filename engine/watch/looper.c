@@ -10,7 +10,7 @@ struct ended {
 
 struct flight {
     struct strobe_message message;
-    uint32_t told; /* a bit for each listener that was told its begin */
+    uint32_t notified; /* a bit for each listener that was told its begin */
     char text[STROBE_LOOPER_TEXT];
 };
 
@@ -50,7 +50,7 @@ void strobe_looper_leave(struct strobe_looper *l, const struct strobe_looper_lis
         if (l->listeners[i] == listener) {
             l->listeners[i] = NULL;
             for (uint32_t f = 0; f < l->depth; f++)
-                l->flights[f].told &= ~(1u << i);
+                l->flights[f].notified &= ~(1u << i);
         }
 }
 
@@ -72,12 +72,12 @@ static void looper_begin_message(struct strobe_looper *l, const struct strobe_wa
     looper_copy_text(f->text, e->text);
     f->message = (struct strobe_message){
         .text = f->text, .begin_ns = e->time_ns, .due_ns = e->when_ns, .end_ns = e->time_ns, .in_flight = true};
-    f->told = 0;
+    f->notified = 0;
     for (unsigned i = 0; i < STROBE_LOOPER_LISTENERS; i++) {
         struct strobe_looper_listener *to = l->listeners[i];
         if (!to || !to->on)
             continue;
-        f->told |= 1u << i;
+        f->notified |= 1u << i;
         if (to->begin)
             to->begin(to->ctx, &f->message);
     }
@@ -100,7 +100,7 @@ static void looper_end_message(struct strobe_looper *l, bool in_flight)
     f->message.end_ns = l->now_ns;
     f->message.in_flight = in_flight;
     for (unsigned i = 0; i < STROBE_LOOPER_LISTENERS; i++) {
-        struct strobe_looper_listener *to = f->told & 1u << i ? l->listeners[i] : NULL;
+        struct strobe_looper_listener *to = f->notified & 1u << i ? l->listeners[i] : NULL;
         if (to && to->end)
             to->end(to->ctx, &f->message);
     }
@@ -128,7 +128,7 @@ static void drop_lost(struct strobe_looper *l, const char *text)
         }
 }
 
-void strobe_looper_tell(struct strobe_looper *l, const struct strobe_watch_event *e)
+void strobe_looper_take_event(struct strobe_looper *l, const struct strobe_watch_event *e)
 {
     l->now_ns = e->time_ns;
     if (e->what == STROBE_WATCH_END) {

@@ -61,7 +61,7 @@ enum strobe_status strobe_looper_listen(struct strobe_looper *l, struct strobe_l
 void strobe_looper_leave(struct strobe_looper *l, const struct strobe_looper_listener *listener);
 
 /* Events of all threads and kinds; times do not go back. */
-void strobe_looper_tell(struct strobe_looper *l, const struct strobe_watch_event *e);
+void strobe_looper_take_event(struct strobe_looper *l, const struct strobe_watch_event *e);
 
 /* How many messages run, one in the other. */
 uint32_t strobe_looper_depth(const struct strobe_looper *l);

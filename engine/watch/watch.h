@@ -156,9 +156,9 @@ struct strobe_finding_sink {
  * remembered, and is what close returns. All that a watcher may use beside its own state (options, view, sink, the
  * scene, the calls of the main thread) is in the context it is opened with (context.h), which lives longer. */
 struct strobe_watcher {
-    void (*tell)(struct strobe_watcher *w, const struct strobe_watch_event *e);
+    void (*take_event)(struct strobe_watcher *w, const struct strobe_watch_event *e);
     enum strobe_status (*close)(struct strobe_watcher *w);
-    uint32_t deaf; /* a bit for each strobe_watch_what it has no use for; 0 = wants all */
+    uint32_t ignored; /* a bit for each strobe_watch_what it has no use for; 0 = wants all */
 };
 struct strobe_watch_context;
 

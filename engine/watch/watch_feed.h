@@ -27,7 +27,7 @@ enum strobe_watch_call { STROBE_WATCH_METHOD, STROBE_WATCH_WAIT, STROBE_WATCH_GA
 struct strobe_watch_feed_options {
     const char *frames;  /* names of frames, separated by ';', each whole or from a '.' or blank on; NULL = of
                             Choreographer and CADisplayLink */
-    bool tells_messages; /* the teller tells them */
+    bool has_messages;   /* the teller tells them */
     const char *process; /* name, copied; "" or NULL = not known */
     uint32_t pid;        /* 0 = not known */
 };

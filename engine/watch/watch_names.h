@@ -8,24 +8,24 @@
 #include <stdint.h>
 
 enum {
-    STROBE_SAYS_FRAME = 1,
-    STROBE_SAYS_INPUT = 2,
-    STROBE_SAYS_ANIMATION = 4,
-    STROBE_SAYS_TRAVERSAL = 8,
-    STROBE_SAYS_LOOP = 0x10,     /* runs messages: what it calls is one, */
-    STROBE_SAYS_QUEUE = 0x20,    /* but for this, which fetches them */
-    STROBE_SAYS_DISPATCH = 0x40, /* is a message */
-    STROBE_SAYS_CREATE = 0x80,   /* of an activity */
-    STROBE_SAYS_FOCUS = 0x100,
-    STROBE_SAYS_PAUSE = 0x200,
-    STROBE_SAYS_DESTROY = 0x400,
-    STROBE_SAYS_COMPONENT = 0x800, /* the system asks for one; which: strobe_component_of */
-    STROBE_SAYS_IOS = 0x1000,      /* this is no Android */
-    STROBE_SAYS_ACTIVITY = STROBE_SAYS_CREATE | STROBE_SAYS_FOCUS | STROBE_SAYS_PAUSE | STROBE_SAYS_DESTROY,
+    STROBE_ROLE_FRAME = 1,
+    STROBE_ROLE_INPUT = 2,
+    STROBE_ROLE_ANIMATION = 4,
+    STROBE_ROLE_TRAVERSAL = 8,
+    STROBE_ROLE_LOOP = 0x10,     /* runs messages: what it calls is one, */
+    STROBE_ROLE_QUEUE = 0x20,    /* but for this, which fetches them */
+    STROBE_ROLE_DISPATCH = 0x40, /* is a message */
+    STROBE_ROLE_CREATE = 0x80,   /* of an activity */
+    STROBE_ROLE_FOCUS = 0x100,
+    STROBE_ROLE_PAUSE = 0x200,
+    STROBE_ROLE_DESTROY = 0x400,
+    STROBE_ROLE_COMPONENT = 0x800, /* the system asks for one; which: strobe_component_of */
+    STROBE_ROLE_IOS = 0x1000,      /* this is no Android */
+    STROBE_ROLE_ACTIVITY = STROBE_ROLE_CREATE | STROBE_ROLE_FOCUS | STROBE_ROLE_PAUSE | STROBE_ROLE_DESTROY,
 };
 
 /* All that `text` says; `frames` as in struct strobe_watch_feed_options. */
-unsigned strobe_name_says(const char *text, const char *frames);
+unsigned strobe_name_roles(const char *text, const char *frames);
 
 /* The handler's message by which ActivityThread calls this method; 0 = none. */
 uint32_t strobe_component_of(const char *text);

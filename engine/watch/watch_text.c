@@ -152,11 +152,11 @@ static void reader_pass_event(struct reader *r, const struct strobe_watch_event 
     r->seen.messages += e->what == STROBE_WATCH_MESSAGE_BEGIN;
     r->seen.frames += e->what == STROBE_WATCH_FRAME;
     r->seen.activities += e->what == STROBE_WATCH_ACTIVITY && e->code == STROBE_ACTIVITY_CREATED;
-    r->watcher->tell(r->watcher, e);
+    r->watcher->take_event(r->watcher, e);
 }
 
 /* CPU time used since the same word told it last. */
-static void tell_cpu(struct reader *r, const char *of, uint64_t cpu_ns, uint64_t time_ns)
+static void reader_pass_cpu(struct reader *r, const char *of, uint64_t cpu_ns, uint64_t time_ns)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_CPU, .time_ns = time_ns, .text = ""};
     if (r->cpu.of == of && time_ns > r->cpu.time_ns && cpu_ns >= r->cpu.cpu_ns) {
@@ -168,20 +168,20 @@ static void tell_cpu(struct reader *r, const char *of, uint64_t cpu_ns, uint64_t
     r->cpu.time_ns = time_ns;
 }
 
-static bool tell_stat(struct reader *r, struct strobe_watch_event *e, const char *line)
+static bool reader_pass_stat(struct reader *r, struct strobe_watch_event *e, const char *line)
 {
     struct strobe_proc_stat s;
     if (strobe_proc_stat_read(line, strlen(line), &s) != STROBE_OK) {
         r->expected = "a line of /proc/PID/stat";
         return false;
     }
-    tell_cpu(r, "stat", (s.user_ticks + s.system_ticks) * TICK_NS, e->time_ns);
+    reader_pass_cpu(r, "stat", (s.user_ticks + s.system_ticks) * TICK_NS, e->time_ns);
     e->value = s.nice;
     reader_pass_event(r, e);
     return true;
 }
 
-static bool tell_block(struct reader *r, struct strobe_watch_event *e)
+static bool reader_pass_block(struct reader *r, struct strobe_watch_event *e)
 {
     int64_t millionths;
     const char *text = reader_take_block(r);
@@ -197,7 +197,7 @@ static bool tell_block(struct reader *r, struct strobe_watch_event *e)
         r->expected = "se.sum_exec_runtime among the lines of sched";
         return false;
     }
-    tell_cpu(r, "sched", (uint64_t)millionths, e->time_ns);
+    reader_pass_cpu(r, "sched", (uint64_t)millionths, e->time_ns);
     return true;
 }
 
@@ -239,7 +239,7 @@ static bool reader_pass_sample(struct reader *r, struct strobe_watch_event *e, c
     return true;
 }
 
-static bool tell_loop(struct reader *r, struct strobe_watch_event *e, char *line)
+static bool reader_pass_loop(struct reader *r, struct strobe_watch_event *e, char *line)
 {
     static const char *const names[] = {"entry", "timers", "sources", "waiting", "woken", "exit"};
     const char *word = take_word(&line);
@@ -285,7 +285,7 @@ static bool take_plain(struct reader *r, const struct word *w, struct strobe_wat
     return true;
 }
 
-static bool tell_line(struct reader *r, char *line)
+static bool reader_pass_line(struct reader *r, char *line)
 {
     struct strobe_watch_event e = {.text = ""};
     if (!take_ms(r, &line, &e.time_ns))
@@ -302,10 +302,10 @@ static bool tell_line(struct reader *r, char *line)
     e.code = w->code;
     switch (w->arguments) {
     case FRAME: return reader_pass_frame(r, &e, line);
-    case LOOP: return tell_loop(r, &e, line);
+    case LOOP: return reader_pass_loop(r, &e, line);
     case STACK: return reader_pass_sample(r, &e, line_rest(line));
-    case STAT: return tell_stat(r, &e, line_rest(line));
-    case BLOCK: return tell_block(r, &e);
+    case STAT: return reader_pass_stat(r, &e, line_rest(line));
+    case BLOCK: return reader_pass_block(r, &e);
     default: break;
     }
     if (!take_plain(r, w, &e, line))
@@ -342,7 +342,7 @@ enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_
     return STROBE_OK;
 }
 
-enum strobe_status strobe_watch_text_tell(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
+enum strobe_status strobe_watch_text_read(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
                                           char *why, size_t why_bytes)
 {
     struct reader r = {.at = text, .watcher = watcher};
@@ -351,7 +351,7 @@ enum strobe_status strobe_watch_text_tell(char *text, struct strobe_watcher *wat
     for (char *line; good && (line = reader_next_line(&r));) {
         char *first = line_rest(line);
         if (*first && *first != '#')
-            good = tell_line(&r, line);
+            good = reader_pass_line(&r, line);
     }
     if (good)
         reader_pass_event(&r,

@@ -27,7 +27,7 @@ enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_
 
 /* Tells `watcher` the rest and the end. The text is changed: lines are cut apart in place. STROBE_BAD_INPUT with `why`
  * ("line N: what was expected"): what came before was told. STROBE_IO: out of memory. `seen` may be NULL. */
-enum strobe_status strobe_watch_text_tell(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
+enum strobe_status strobe_watch_text_read(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
                                           char *why, size_t why_bytes);
 
 #endif

@@ -37,7 +37,7 @@ static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
 /* As the text of events, ended by NUL. Changes the text. */
 static void read_events(const char *text, size_t length)
 {
-    struct strobe_watcher watcher = {.tell = tell};
+    struct strobe_watcher watcher = {.take_event = tell};
     struct strobe_watch_view view;
     char why[200] = "", *copy = malloc(length + 1);
     if (!copy)
@@ -45,7 +45,7 @@ static void read_events(const char *text, size_t length)
     memcpy(copy, text, length);
     copy[length] = 0;
     strobe_watch_text_view(copy, &view, why, sizeof why);
-    if (strobe_watch_text_tell(copy, &watcher, NULL, why, sizeof why) == STROBE_BAD_INPUT && strncmp(why, "line ", 5))
+    if (strobe_watch_text_read(copy, &watcher, NULL, why, sizeof why) == STROBE_BAD_INPUT && strncmp(why, "line ", 5))
         abort();
     free(copy);
 }

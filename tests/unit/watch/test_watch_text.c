@@ -32,11 +32,11 @@ static struct strobe_watch_seen seen;
 /* What the lines after the first are told as, with the number of the word. */
 static void is(const char *lines, enum strobe_watch_what what, const char *format)
 {
-    struct strobe_watcher watcher = {.tell = tell};
+    struct strobe_watcher watcher = {.take_event = tell};
     char text[1000], why[200] = "", expected[1000];
     snprintf(text, sizeof text, "strobe-watch 1\n%s", lines);
     told_bytes = 0;
-    assert_int_equal(strobe_watch_text_tell(text, &watcher, &seen, why, sizeof why), STROBE_OK);
+    assert_int_equal(strobe_watch_text_read(text, &watcher, &seen, why, sizeof why), STROBE_OK);
     int bytes = snprintf(expected, sizeof expected, format, (int)what);
     assert_true(bytes > 0);
     assert_memory_equal(told, expected, (size_t)bytes);
