@@ -61,7 +61,8 @@ uint64_t strobe_watch_blame(struct strobe_watch_context *c, struct strobe_findin
     f->stack = calls.stack;
     f->key = calls.method;
     if (!*calls.stack)
-        strobe_unseen_add(unseen, c->view.sampled ? "no sample shows a call within it" : "the capture has no call within it");
+        strobe_unseen_add(unseen,
+                          c->view.sampled ? "no sample shows a call within it" : "the capture has no call within it");
     if (calls.given_up)
         strobe_unseen_add(unseen, "%llu calls shorter than %llu ms were given up for want of room",
                           (unsigned long long)calls.given_up, (unsigned long long)calls.given_up_ns / 1000000);
