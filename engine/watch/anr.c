@@ -11,21 +11,21 @@ enum { SIGNAL_QUIT = 3, SIGNAL_DEBUGGER = 35, BLAME_BYTES = 1000 };
 #define LATE_BEHIND_NS 10000000000u
 #define POLL_NS        20000000000u
 
-/* What is being found out about a signal. */
+/* The question that is open about a signal. */
 enum question { NONE, IS_HEAD_LATE, IS_NOT_RESPONDING };
 
 struct anr {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
     int64_t pid;       /* 0 = not known */
-    uint64_t messages; /* begun so far */
-    bool is_busy;      /* with the last of them */
+    uint64_t messages; /* number of messages begun so far */
+    bool is_busy;      /* the last message still runs */
     uint64_t message_ns;
     const char *message;
     enum question question;
-    uint64_t signal_ns, block_ns; /* of the signal that is asked about: when, and since when its message ran */
+    uint64_t signal_ns, block_ns; /* of the signal in question: its time, and the begin of the message that ran then */
     const char *blame;
-    uint64_t block; /* which message that was */
+    uint64_t block; /* number of that message */
     unsigned signals;
     bool reported;
     uint64_t reported_ns, reported_block;
@@ -59,7 +59,8 @@ static void anr_report(struct anr *a, uint64_t late_ns, bool by_system)
 
 /* ---- events */
 
-/* Of one block, when no message began between; where none are told, within 20 s. */
+/* Returns true when the current block was reported already: no message has begun since the report. In a stream without
+ * messages, reports within 20 s belong to one block. */
 static bool anr_is_reported(const struct anr *a, uint64_t time_ns)
 {
     return a->reported && a->reported_block == a->messages && (a->messages || time_ns - a->reported_ns < POLL_NS);
@@ -86,7 +87,8 @@ static void anr_take_signal(struct anr *a, const struct strobe_watch_event *e)
         anr_report(a, a->signal_ns - a->message_ns, false);
 }
 
-/* The message that begins was the head of the queue when the signal came. One of which no time is told says nothing. */
+/* The message that begins was the head of the queue when the signal came. A message without a due time answers
+ * nothing. */
 static void anr_begin_message(struct anr *a, const struct strobe_watch_event *e)
 {
     if (a->question == IS_HEAD_LATE) {
@@ -100,7 +102,7 @@ static void anr_begin_message(struct anr *a, const struct strobe_watch_event *e)
     a->message = strobe_watch_keep(a->context, e->text);
 }
 
-/* The queue was never looked at again: the message that ran is all there is to go by. */
+/* The queue's head is unknown at the end of the stream, so the message that ran decides. */
 static void anr_end_stream(struct anr *a)
 {
     if (a->question == IS_HEAD_LATE && a->signal_ns - a->block_ns > limit_ns(a))

@@ -15,24 +15,24 @@ struct stack {
     uint64_t *frames;
     const char **names;
     uint32_t count, room;
-    uint32_t repeat; /* how often its innermost frame had been seen in a row before */
+    uint32_t repeat; /* number of stacks in a row before it with the same innermost frame */
 };
 
 struct block {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
-    uint64_t period_ns; /* of checks */
+    uint64_t period_ns; /* time between checks */
     bool began, running;
     uint64_t turn_ns;                /* begin of the turn */
-    uint64_t check_ns;               /* when the next check is */
-    uint64_t interval_ns, before_ns; /* between checks, and the one before: a Fibonacci pair */
-    uint64_t day_ns;                 /* begin of the day that is counted */
-    uint32_t found;                  /* in it */
+    uint64_t check_ns;               /* time of the next check */
+    uint64_t interval_ns, before_ns; /* time to the next check, and the one before it: a Fibonacci pair */
+    uint64_t day_ns;                 /* begin of the day for which `found` counts */
+    uint32_t found;                  /* blocks found in that day */
 
-    struct stack *ring; /* those of one period */
+    struct stack *ring; /* the stacks of one period */
     size_t ring_room, kept, next;
-    uint64_t sampled_ns; /* when the latest was taken */
-    struct stack last;   /* of the last finding; none: has_last is false */
+    uint64_t sampled_ns; /* time of the latest stack */
+    struct stack last;   /* stack of the last block, when has_last */
     bool has_last, failed;
     char text[LINES * LINE_BYTES];
 };
@@ -77,7 +77,7 @@ static void keep_sample(struct block *b, const struct strobe_watch_event *e)
     b->sampled_ns = e->time_ns;
 }
 
-/* The stack to blame. NULL: none is kept. */
+/* Returns the stack to blame, or NULL when no stack is kept. */
 static const struct stack *point_stack(const struct block *b)
 {
     const struct stack *best = NULL;
@@ -89,7 +89,7 @@ static const struct stack *point_stack(const struct block *b)
     return best;
 }
 
-/* In how many kept stacks this frame is. */
+/* Returns the number of kept stacks that contain the frame. */
 static uint32_t seen_in(const struct block *b, uint64_t frame)
 {
     uint32_t stacks = 0;
@@ -110,7 +110,8 @@ static bool is_last(const struct block *b, const struct stack *s)
 
 /* ---- findings */
 
-/* Lines of "depth,method,count,ms", outermost first; of more frames than there is room for, the innermost. */
+/* Writes lines of "depth,method,count,ms", outermost first. When there are too many frames, it writes the innermost
+ * ones. */
 static const char *write_stack(struct block *b, const struct stack *s)
 {
     size_t used = 0;
@@ -144,7 +145,7 @@ static void block_report(struct block *b, const struct stack *s)
     strobe_watch_found(c, &f);
 }
 
-/* The same stack again: the next check comes later and later. */
+/* Makes the time to the next check longer, because the same stack was found again. */
 static void anneal(struct block *b)
 {
     uint64_t next_ns = b->interval_ns + b->before_ns;
@@ -186,7 +187,7 @@ static void block_check_turn(struct block *b)
     }
 }
 
-/* All checks before time_ns. Where one can't find other than the one before did, the rest are passed over. */
+/* Makes all checks before time_ns. Skips checks that must have the same result as the one before them. */
 static void block_advance_to(struct block *b, uint64_t time_ns)
 {
     while (b->check_ns < time_ns) {

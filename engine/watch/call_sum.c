@@ -11,10 +11,11 @@ enum { NONE = UINT32_MAX, LINE_BYTES = 400, NAME_BYTES = 301 };
 
 struct strobe_call_path {
     const char *text;
-    uint64_t total_ns, begin_ns; /* begin: of the open call */
+    uint64_t total_ns, begin_ns; /* begin_ns: of the open call */
     uint64_t calls;
-    uint32_t parent, child, next; /* child: the one called last; NONE */
-    uint32_t first, last;         /* by order of first call, for printing: child, and next of the same caller */
+    uint32_t parent, child, next; /* child: the callee called last, or NONE */
+    uint32_t first, last;         /* callees in order of their first call, for printing: first callee; next callee of
+                                     the same caller */
     uint32_t newest;
     uint32_t depth;
     bool is_open, shown;
@@ -58,7 +59,8 @@ static uint32_t call_sum_add_node(struct strobe_call_sum *s, uint32_t parent, co
     return n;
 }
 
-/* The path of `text` from where we are; it comes first from now on, since what is called once is soon called again. */
+/* Returns the path of a call of `text` by the innermost open call. Moves the path to the front of its list, because a
+ * method is often called again soon. */
 static uint32_t call_sum_step(struct strobe_call_sum *s, const char *text)
 {
     uint32_t before = NONE, n = s->paths[s->at].child;
@@ -115,7 +117,7 @@ struct rank {
     uint32_t path;
 };
 
-/* Longest first; of equal ones the caller, which was there before. */
+/* Longest first. Among equal ones the caller comes first, because it was added first. */
 static int compare_nodes_by_total(const void *a, const void *b)
 {
     const struct rank *x = a, *y = b;
@@ -162,7 +164,7 @@ static const char *call_sum_blamed_method(const struct strobe_call_sum *s, uint6
     return s->paths[at].text;
 }
 
-/* The next path in the order of a walk, among those that are shown. */
+/* Returns the next shown path in depth-first order. */
 static uint32_t call_sum_next_node(const struct strobe_call_sum *s, uint32_t n)
 {
     uint32_t next = s->paths[n].shown || n == 0 ? s->paths[n].first : NONE;

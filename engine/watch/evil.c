@@ -10,7 +10,7 @@ struct evil {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
     struct strobe_looper_listener listener;
-    struct strobe_watch_frame frame; /* the last of a vsync; zeroed: none */
+    struct strobe_watch_frame frame; /* the last vsync frame; zero: none */
     uint64_t cpu_sum, cpu_count;     /* since the outermost message began */
 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define NS_PER_S  UINT64_C(1000000000)
-#define SPAN_MAX  ((uint64_t)INT64_MAX / 2) /* metrics from here on are no measurements */
+#define SPAN_MAX  ((uint64_t)INT64_MAX / 2) /* longer times are no plausible measurements */
 #define BIT(what) (1u << (what))
 
 uint64_t strobe_frame_interval(uint32_t refresh_hz)
@@ -79,7 +79,7 @@ struct frames {
     const char *scene; /* of the span */
     struct strobe_frame_sum sum;
     uint64_t rejected;
-    uint64_t begin_ns, end_ns; /* of the span: first frame's begin, last one's end */
+    uint64_t begin_ns, end_ns; /* of the span: begin of the first frame, end of the last frame */
 };
 
 static void frames_close_span(struct frames *w, bool partial)

@@ -13,8 +13,8 @@ struct hang {
     struct strobe_watcher watcher;
     struct strobe_watch_context *context;
     struct strobe_looper_listener listener;
-    bool ticks;                                  /* the other thread runs at TICKs */
-    uint64_t begin_ns[STROBE_LOOPER_DEPTH];      /* of the messages in flight, outermost first */
+    bool ticks;                                  /* the stream has TICKs: the other thread runs then */
+    uint64_t begin_ns[STROBE_LOOPER_DEPTH];      /* of the running messages, outermost first */
     uint64_t ran_ns[STROBE_LOOPER_DEPTH][TASKS]; /* when their timers ran; 0 = not yet */
     uint32_t depth;
 };
@@ -29,7 +29,8 @@ bool strobe_anr_upstream(uint64_t ran_after_ns, uint64_t anr_ns)
     return ran_after_ns / NS_PER_MS < (anr_ns + STROBE_ANR_TOO_LATE_NS) / NS_PER_MS;
 }
 
-/* Messages in flight are in order of their begin, and so are the tasks of one kind; the two kinds do not touch. */
+/* The running messages are in order of their begin, and so are the tasks of one kind. Tasks of different kinds are
+ * independent. */
 static void run_tasks(struct hang *w, uint64_t now_ns)
 {
     for (int task = 0; task < TASKS; task++)

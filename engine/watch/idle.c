@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 16 }; /* of loops that an idle handler runs, whose queue is idle in turn */
+enum { DEPTH_MAX = 16 }; /* nesting of loops that idle handlers run */
 
 #define BIT(what) (1u << (what))
 
@@ -15,7 +15,7 @@ struct idle {
         const char *handler;
         uint64_t begin_ns;
     } open[DEPTH_MAX];
-    unsigned depth; /* may exceed DEPTH_MAX: those are not measured */
+    unsigned depth; /* may exceed DEPTH_MAX; deeper handlers are not measured */
 };
 
 static void idle_end_handler(struct idle *i, bool unfinished)

@@ -10,17 +10,17 @@ struct ended {
 
 struct flight {
     struct strobe_message message;
-    uint32_t notified; /* a bit for each listener that was told its begin */
+    uint32_t notified; /* one bit for each listener that got the begin */
     char text[STROBE_LOOPER_TEXT];
 };
 
 struct strobe_looper {
     struct flight flights[STROBE_LOOPER_DEPTH];
     uint32_t depth, too_deep;
-    struct strobe_looper_listener *listeners[STROBE_LOOPER_LISTENERS]; /* NULL: free */
+    struct strobe_looper_listener *listeners[STROBE_LOOPER_LISTENERS]; /* NULL: free entry */
     uint64_t now_ns, unmatched;
-    uint64_t ended_count; /* ever */
-    uint64_t recent_ns;   /* of those in the queue */
+    uint64_t ended_count; /* total number */
+    uint64_t recent_ns;   /* total time of the messages in the queue */
     struct ended ended[STROBE_LOOPER_RECENT];
 };
 
@@ -93,7 +93,7 @@ static void keep_ended(struct strobe_looper *l, const struct flight *f)
     memcpy(slot->text, f->text, strlen(f->text) + 1);
 }
 
-/* Ends the innermost. */
+/* Ends the innermost message. */
 static void looper_end_message(struct strobe_looper *l, bool in_flight)
 {
     struct flight *f = &l->flights[--l->depth];
@@ -113,7 +113,7 @@ static void looper_end_message(struct strobe_looper *l, bool in_flight)
     }
 }
 
-/* The one that is meant becomes the innermost. */
+/* Drops messages whose ends were lost, so that the message named `text` becomes the innermost. */
 static void drop_lost(struct strobe_looper *l, const char *text)
 {
     char name[STROBE_LOOPER_TEXT];

@@ -16,7 +16,7 @@ enum {
 };
 #define TOO_LONG_NS 30000000000u
 
-/* An activity that lives. */
+/* A live activity. */
 struct activity {
     const char *class;
     uint64_t created_ns;
@@ -28,8 +28,8 @@ struct startup {
     struct strobe_watch_context *context;
     struct strobe_call_sum calls;
     bool began, has_application, for_activity, shown, splash_shown;
-    bool is_cold; /* the cold start goes on */
-    bool is_warm; /* a warm start goes on */
+    bool is_cold; /* the cold start is not over */
+    bool is_warm; /* a warm start is not over */
     uint64_t begin_ns, application_ns, first_screen_ns, warm_ns;
     uint32_t code;
     struct activity *activities;
@@ -128,7 +128,7 @@ static void startup_activity_destroyed(struct startup *s, const char *class)
     s->count--;
 }
 
-/* True when the cold start is over with the first focus of this activity; how long it took. */
+/* Returns true when the cold start ends with the first focus of this activity. *span_ns is then its length. */
 static bool cold_ends(struct startup *s, const char *class, uint64_t *span_ns)
 {
     const char *splash = s->context->options.splash;
@@ -154,7 +154,7 @@ static void startup_activity_focused(struct startup *s, const char *class)
     struct activity *a = startup_find_activity(s, class);
     if (!s->began || (a && a->focused))
         return;
-    /* What has the focus lives, also when its creation was not seen. */
+    /* An activity that gets the focus is alive, also when its creation was not captured. */
     a = a ? a : startup_add_activity(s, class);
     if (!a)
         return;

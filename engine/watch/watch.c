@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* Every watcher there is, in the order they are told. */
+/* All watchers, in the order in which they get events. */
 static strobe_watch_open_fn *const openers[] = {
     strobe_watch_evil,    strobe_watch_hang, strobe_watch_frames,   strobe_watch_idle,  strobe_watch_touch,
     strobe_watch_startup, strobe_watch_anr,  strobe_watch_priority, strobe_watch_block,
@@ -55,7 +55,7 @@ struct all {
     struct strobe_watcher watcher;
     struct strobe_watch_context context;
     struct strobe_watcher *watchers[WATCHERS];
-    struct strobe_watcher *takers[WHATS][WATCHERS]; /* of an event, those who are not deaf to it */
+    struct strobe_watcher *takers[WHATS][WATCHERS]; /* for each kind of event, the watchers that do not ignore it */
     unsigned taker_count[WHATS];
 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCH = 64 }; /* samples told at begin and end of a long stretch in which nothing changes */
+enum { STRETCH = 64 }; /* number of samples passed at the begin, and at the end, of a long time without change */
 enum { LAUNCH_ACTIVITY = 100, CLASS_BYTES = 256 };
 #define NOWHERE SIZE_MAX
 
@@ -30,24 +30,24 @@ struct strobe_watch_feed {
 
     struct call *open; /* outermost first */
     size_t depth, room;
-    uint64_t *frames; /* of a sample; as much room as `open` */
+    uint64_t *frames; /* stack of a sample; same capacity as `open` */
     const char **names;
-    unsigned *roles; /* by name: what it says + 1; 0 = not asked yet */
+    unsigned *roles; /* by name: its roles + 1; 0 = not looked up yet */
     size_t roles_room;
 
-    enum { NO_MESSAGE, HELD, PASSED } message; /* HELD: until its text is known */
+    enum { NO_MESSAGE, HELD, PASSED } message; /* HELD: the event waits until the message's text is known */
     uint64_t message_ns, due_ns;
-    size_t message_depth; /* of the call that is the message, where its name said so; else NOWHERE */
+    size_t message_depth; /* depth of the call that is the message, when its name said so; else NOWHERE */
     uint64_t sample_ns;   /* when the next sample is due */
 
-    size_t frame_depth; /* of the open frame; NOWHERE */
-    size_t phase_depth; /* of the open phase in it */
+    size_t frame_depth; /* depth of the open frame, or NOWHERE */
+    size_t phase_depth; /* depth of the open phase in it, or NOWHERE */
     uint64_t phase_ns;
     struct strobe_watch_frame frame;
 
-    bool asked;                /* for a component */
-    size_t create_depth;       /* of the open onCreate that is to bring the focus; NOWHERE */
-    char awaited[CLASS_BYTES]; /* activity that has no focus yet; "" = none */
+    bool asked;                /* a component was requested */
+    size_t create_depth;       /* depth of the open onCreate whose activity will get the focus, or NOWHERE */
+    char awaited[CLASS_BYTES]; /* class of the activity that has no focus yet; "" = none */
     uint64_t created_ns;
 };
 
@@ -67,7 +67,7 @@ static void feed_pass_sample(struct strobe_watch_feed *f, uint64_t time_ns)
     f->watcher->take_event(f->watcher, &e);
 }
 
-/* Samples of the time up to time_ns, in which nothing changes. */
+/* Passes the samples of the time up to time_ns, during which nothing changes. */
 static void feed_pass_samples(struct strobe_watch_feed *f, uint64_t time_ns)
 {
     if (f->message != PASSED || !f->is_ios || f->sample_ns >= time_ns || !f->depth)
@@ -183,7 +183,7 @@ static void feed_take_activity_call(struct strobe_watch_feed *f, const struct ca
         if (!f->asked)
             feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = LAUNCH_ACTIVITY});
         f->asked = true;
-        /* Base classes have an onCreate too, called by that of the activity: one creation is told. */
+        /* The activity's onCreate calls the onCreate of its base classes. Only one creation is reported. */
         if (f->create_depth != NOWHERE)
             return;
         memcpy(f->awaited, class, length + 1);
@@ -267,7 +267,7 @@ static unsigned feed_name_roles(struct strobe_watch_feed *f, uint32_t name, cons
     return f->roles[name] - 1;
 }
 
-/* True when this call is a message, by its name or by its caller's. */
+/* Returns true when this call is a message, by its own name or by its caller's name. */
 static bool is_message(const struct strobe_watch_feed *f, const struct call *c)
 {
     const struct call *caller = f->depth ? &f->open[f->depth - 1] : NULL;
@@ -294,7 +294,8 @@ void strobe_watch_feed_call(struct strobe_watch_feed *f, uint64_t time_ns, uint3
     if (is_message(f, &c))
         feed_begin_message(f, 0, f->depth);
     feed_pass_held_message(f, text);
-    /* Before the call, so that who sums calls up from there on has it, too. */
+    /* This event comes before the call's begin, so that a watcher that begins to sum up calls here includes the
+     * call. */
     if (c.roles & STROBE_ROLE_COMPONENT) {
         f->asked = true;
         feed_pass_event(f,

@@ -14,7 +14,7 @@ static bool is_objc(const char *text)
     return (text[0] == '-' || text[0] == '+') && text[1] == '[';
 }
 
-/* A method without the types that stand before and after it. */
+/* Returns a method without the types before and after it. */
 static struct part method_part_of(const char *text)
 {
     size_t length = strcspn(text, "("), begin = length;

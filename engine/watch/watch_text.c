@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define MAGIC   "strobe-watch 1"
-#define MS_MOST 1e12 /* of a time; doubles are exact to the ns up to there and beyond */
+#define MS_MOST 1e12 /* largest time; a double represents it to the ns */
 
-enum { FRAMES_MOST = 1000, TICK_NS = 10000000 }; /* of a sample; of CPU time in stat */
+enum { FRAMES_MOST = 1000, TICK_NS = 10000000 }; /* frames of a sample; CPU time of one tick in stat */
 
-/* What stands behind a word. */
+/* The arguments that follow a word. */
 enum arguments { NOTHING, TEXT, NUMBER, NUMBER_TEXT, TWO_NUMBERS, DUE_TEXT, FRAME, LOOP, STACK, STAT, BLOCK };
 
 static const struct word {
@@ -53,22 +53,22 @@ static const struct word {
 };
 
 struct reader {
-    char *at;    /* what has not been read; NULL = all has */
-    size_t line; /* number of the line that was read last */
+    char *at;    /* unread text; NULL = none */
+    size_t line; /* number of the last line read */
     struct strobe_watcher *watcher;
     struct strobe_watch_seen seen;
     bool begun;
     struct {
         const char *of;
         uint64_t cpu_ns, time_ns;
-    } cpu; /* told last, by which word */
+    } cpu; /* the last reading, and the word that it came with */
     struct strobe_text_pool methods;
-    const char *expected; /* what is wrong with the line */
+    const char *expected; /* what the erroneous line should have had */
 };
 
 /* ---- words and numbers of a line */
 
-/* Cuts off the next word; "" when there is none. */
+/* Splits off the next word; "" when there is none. */
 static char *take_word(char **line)
 {
     char *word = *line + strspn(*line, " \t");
@@ -93,7 +93,7 @@ static bool take_ms(struct reader *r, char **line, uint64_t *ns)
 {
     char *word = take_word(line), *end;
     double ms = strtod(word, &end);
-    /* Digits, and no names of numbers such as nan. */
+    /* Accepts digits only, not names of numbers such as nan. */
     if (word[strspn(word, "0123456789.")] || end == word || *end || !(ms >= 0 && ms <= MS_MOST)) {
         r->expected = "a time in ms";
         return false;
@@ -123,7 +123,7 @@ static char *reader_next_line(struct reader *r)
     return line;
 }
 
-/* The lines up to a dot as one text. */
+/* Returns the lines up to a single dot as one text. */
 static char *reader_take_block(struct reader *r)
 {
     char *text = r->at;
@@ -155,7 +155,7 @@ static void reader_pass_event(struct reader *r, const struct strobe_watch_event 
     r->watcher->take_event(r->watcher, e);
 }
 
-/* CPU time used since the same word told it last. */
+/* Passes the CPU use since the last reading with the same word. */
 static void reader_pass_cpu(struct reader *r, const char *of, uint64_t cpu_ns, uint64_t time_ns)
 {
     struct strobe_watch_event e = {.what = STROBE_WATCH_CPU, .time_ns = time_ns, .text = ""};
@@ -192,7 +192,7 @@ static bool reader_pass_block(struct reader *r, struct strobe_watch_event *e)
         reader_pass_event(r, e);
         return true;
     }
-    /* Its unit is the ms. */
+    /* The unit is ms. */
     if (strobe_proc_sched_read(text, strlen(text), "se.sum_exec_runtime", &millionths) != STROBE_OK || millionths < 0) {
         r->expected = "se.sum_exec_runtime among the lines of sched";
         return false;
@@ -254,7 +254,7 @@ static bool reader_pass_loop(struct reader *r, struct strobe_watch_event *e, cha
     return false;
 }
 
-/* What of an event stands in words and numbers; false: complained, or told already. */
+/* Reads the arguments that are words and numbers. Returns false when one is wrong. */
 static bool take_plain(struct reader *r, const struct word *w, struct strobe_watch_event *e, char *line)
 {
     int64_t first = 0, second = 0;

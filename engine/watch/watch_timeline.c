@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COARSE_NS = 5000000 }; /* between ticks of the clock thread */
+enum { COARSE_NS = 5000000 }; /* time between ticks of the clock thread */
 
-/* A turn of the run loop that took too long, for sessions without messages. */
+/* An overlong turn of the run loop, for sessions without messages. */
 struct turn {
     uint64_t begin_ns, end_ns;
 };
@@ -24,11 +24,11 @@ struct watch_sink {
     const struct strobe_reader_thread *main;
     struct strobe_function_tree *tree;
     struct strobe_watch_feed *feed;
-    bool is_main; /* the thread that is told now */
+    bool is_main; /* the current thread is the main thread */
     bool has_messages, failed;
     uint64_t now_ns; /* latest time of the main thread */
     struct turn *turns;
-    size_t turn_count, turn_room, turn; /* turn: the next to begin, or the one that is open */
+    size_t turn_count, turn_room, turn; /* turn: index of the next turn to begin, or of the open turn */
     bool in_turn;
 };
 
@@ -42,7 +42,7 @@ static const struct strobe_reader_thread *find_main_thread(const struct strobe_r
     return NULL;
 }
 
-/* A thread of which calls are known is shown by them alone: without messages. */
+/* A thread whose calls were recorded is shown by its calls alone, without messages. */
 static bool has_messages(const struct strobe_reader_thread *t)
 {
     if (t && t->calls.present)
@@ -81,7 +81,7 @@ static void watch_sink_start(struct strobe_sink *sink, const struct strobe_reade
     t->failed |= !t->feed;
 }
 
-/* ---- turns of the run loop that were too long */
+/* ---- overlong turns of the run loop */
 
 static void watch_sink_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
@@ -101,7 +101,7 @@ static void watch_sink_hitch(struct strobe_sink *sink, const struct strobe_late 
     t->turns[t->turn_count++] = (struct turn){l->begin_ns, l->end_ns};
 }
 
-/* Tells the turns that begin or end up to time_ns. */
+/* Passes the turns that begin or end up to time_ns. */
 static void feed_long_turns(struct watch_sink *t, uint64_t time_ns)
 {
     for (; t->turn < t->turn_count; t->turn++) {
