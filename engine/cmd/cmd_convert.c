@@ -77,7 +77,7 @@ static int choose_weight(struct request *q)
     return strobe_complain("convert: --by %s: expected wall, cpu, off-cpu or alloc", q->by);
 }
 
-static int take_option(struct request *q, int c)
+static int take_convert_option(struct request *q, int c)
 {
     uint64_t n;
     switch (c) {
@@ -112,7 +112,7 @@ static int take_option(struct request *q, int c)
     }
 }
 
-static int choose_format(struct request *q)
+static int choose_convert_format(struct request *q)
 {
     if (!q->format && strobe_choose_by_ending(q->output, "", "--format FORMAT forces one", &q->options.format))
         return STROBE_EXIT_BAD;
@@ -129,7 +129,7 @@ static int choose_format(struct request *q)
     return 0;
 }
 
-static int convert(const struct request *q)
+static int convert_session(const struct request *q)
 {
     struct strobe_error error = {""};
     struct strobe_convert_stats stats;
@@ -172,7 +172,7 @@ static int convert_with_findings(struct request *q)
     status = strobe_findings_marks(found, &marks);
     q->options.timeline.marks = marks.marks;
     q->options.timeline.mark_count = marks.count;
-    int exit_status = status == STROBE_OK ? convert(q) : strobe_complain("out of memory");
+    int exit_status = status == STROBE_OK ? convert_session(q) : strobe_complain("out of memory");
     strobe_findings_marks_free(&marks);
     strobe_findings_close(found);
     return exit_status;
@@ -203,7 +203,7 @@ int strobe_cmd_convert(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_convert);
-        int bad = take_option(&q, c);
+        int bad = take_convert_option(&q, c);
         if (bad)
             return bad;
     }
@@ -215,6 +215,6 @@ int strobe_cmd_convert(int argc, char **argv)
     q.session = argv[optind];
     if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
         return strobe_complain("convert: --to must be later than --from");
-    int bad = choose_format(&q);
-    return bad ? bad : q.findings ? convert_with_findings(&q) : convert(&q);
+    int bad = choose_convert_format(&q);
+    return bad ? bad : q.findings ? convert_with_findings(&q) : convert_session(&q);
 }

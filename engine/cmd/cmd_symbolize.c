@@ -78,7 +78,7 @@ static int symbolize(const struct request *q)
     return STROBE_EXIT_OK;
 }
 
-static int name_code(const struct request *q)
+static int symbolize_code(const struct request *q)
 {
     struct strobe_jit_names added;
     strobe_output_begin();
@@ -103,12 +103,12 @@ static int name_code(const struct request *q)
 }
 
 /* The one of the ways to name things that was asked for. */
-static int choose(const struct request *q)
+static int choose_symbolizer(const struct request *q)
 {
     if ((q->mapping != NULL) + (q->dsym_count > 0) + (q->jit_count > 0) > 1)
         return strobe_complain("symbolize: --mapping is for Android's sessions, --dsym for Apple's and --jit for "
                                "Linux's: one of them");
-    return q->jit_count ? name_code(q) : q->dsym_count ? find_images(q) : symbolize(q);
+    return q->jit_count ? symbolize_code(q) : q->dsym_count ? find_images(q) : symbolize(q);
 }
 
 int strobe_cmd_symbolize(int argc, char **argv)
@@ -152,5 +152,5 @@ int strobe_cmd_symbolize(int argc, char **argv)
     if (argc - optind > 1)
         return strobe_complain("symbolize: one session at a time, not %s too", argv[optind + 1]);
     q.session = argv[optind];
-    return choose(&q);
+    return choose_symbolizer(&q);
 }

@@ -92,7 +92,7 @@ static void add_to_program(struct sum *s, const struct process *p)
     s->programs[i].samples += p->samples;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_descending(uint64_t a, uint64_t b)
 {
     return a < b ? 1 : a > b ? -1 : 0;
 }
@@ -100,18 +100,18 @@ static int compare(uint64_t a, uint64_t b)
 static int by_cpu(const void *a, const void *b)
 {
     const struct process *v = a, *w = b;
-    int order = compare(v->cpu_ns, w->cpu_ns);
-    return order ? order : compare(w->begin_ns, v->begin_ns);
+    int order = compare_descending(v->cpu_ns, w->cpu_ns);
+    return order ? order : compare_descending(w->begin_ns, v->begin_ns);
 }
 
 static int programs_by_cpu(const void *a, const void *b)
 {
     const struct program *v = a, *w = b;
-    int order = compare(v->cpu_ns, w->cpu_ns);
+    int order = compare_descending(v->cpu_ns, w->cpu_ns);
     return order ? order : strcmp(v->name, w->name);
 }
 
-static int read_all(const struct strobe_session_set *set, struct sum *s)
+static int folder_read_sessions(const struct strobe_session_set *set, struct sum *s)
 {
     uint64_t first_ns = 0;
     s->processes = calloc(set->count, sizeof *s->processes);
@@ -155,7 +155,7 @@ static void print_rest(size_t count, size_t printed)
 }
 
 /* Nobody says of followed children how they ended. */
-static const char *end_of(const struct process *p)
+static const char *process_end_name(const struct process *p)
 {
     return p->state == STROBE_SESSION_RUNNING ? " (not closed)" : p->state == STROBE_SESSION_KILLED ? " (killed)" : "";
 }
@@ -165,7 +165,7 @@ static const char *json_is(const struct process *p, enum strobe_session_state st
     return p->state == state ? "true" : "false";
 }
 
-static void print_text(const struct sum *s, uint32_t top)
+static void folder_print_text(const struct sum *s, uint32_t top)
 {
     size_t programs = shown(s->program_count, top), processes = shown(s->count, top);
     printf("%zu processes\n\nPrograms by CPU time\n  processes     CPU ms    wall ms   samples  program\n", s->count);
@@ -179,7 +179,7 @@ static void print_text(const struct sum *s, uint32_t top)
     for (size_t i = 0; i < processes; i++) {
         const struct process *p = &s->processes[i];
         printf("%11" PRIu32 " %10.2f %10.2f %10.2f %8" PRIu32 " %9" PRIu64 "  %s%s\n", p->pid, ms(p->begin_ns),
-               ms(p->wall_ns), ms(p->cpu_ns), p->threads, p->samples, p->program, end_of(p));
+               ms(p->wall_ns), ms(p->cpu_ns), p->threads, p->samples, p->program, process_end_name(p));
     }
     print_rest(s->count, processes);
     printf("\n");
@@ -206,7 +206,7 @@ static void print_string(const char *text)
     putchar('"');
 }
 
-static void print_json(const struct sum *s)
+static void folder_print_json(const struct sum *s)
 {
     printf("{\n  \"source\": \"folder\",\n  \"balanced\": %s,\n  \"processes\": [", s->unbalanced ? "false" : "true");
     for (size_t i = 0; i < s->count; i++) {
@@ -231,13 +231,13 @@ int strobe_report_folder(const char *path, uint32_t top, bool json)
     if (status != STROBE_OK)
         return strobe_complain("%s: %s", path,
                                status == STROBE_NO_ENTRY ? "a folder without sessions" : strerror(errno));
-    int exit_status = read_all(&set, &s);
+    int exit_status = folder_read_sessions(&set, &s);
     if (exit_status == 0) {
         strobe_output_begin();
         if (json)
-            print_json(&s);
+            folder_print_json(&s);
         else
-            print_text(&s, top);
+            folder_print_text(&s, top);
         exit_status = strobe_output_end(s.unbalanced ? STROBE_EXIT_CHECK : STROBE_EXIT_OK);
     }
     free(s.processes);

@@ -94,7 +94,7 @@ static enum strobe_status open_fake(struct sim_art *a, const char *library, stru
 /* ---- the class path ---- */
 
 /* A name for bytes in memory, as long as this process lives. */
-static bool file_of(const char *begin, const char *end, char *path, size_t path_bytes)
+static bool file_in_path_list(const char *begin, const char *end, char *path, size_t path_bytes)
 {
     size_t bytes = (size_t)(end - begin);
     int fd = memfd_create("core.dex", 0);
@@ -107,8 +107,8 @@ static enum strobe_status class_path(const struct sim_art *a, const char *const 
 {
     char core[64];
     bool newer = a->api >= CORE14_SINCE;
-    if (!file_of(newer ? sim_art_core14 : sim_art_core11, newer ? sim_art_core14_end : sim_art_core11_end, core,
-                 sizeof core)) {
+    if (!file_in_path_list(newer ? sim_art_core14 : sim_art_core11, newer ? sim_art_core14_end : sim_art_core11_end,
+                           core, sizeof core)) {
         strobe_error_set(error, "the boot class path: %s", strerror(errno));
         return STROBE_IO;
     }
@@ -129,7 +129,8 @@ static enum strobe_status class_path(const struct sim_art *a, const char *const 
 
 /* ---- start ---- */
 
-static enum strobe_status create(struct sim_art *a, const struct sim_art_options *options, struct strobe_error *error)
+static enum strobe_status create_genuine_runtime(struct sim_art *a, const struct sim_art_options *options,
+                                                 struct strobe_error *error)
 {
     char path[CLASS_PATH_BYTES];
     struct vm_option list[OPTIONS_MAX] = {
@@ -178,7 +179,7 @@ enum strobe_status sim_art_start(const char *name, const struct sim_art_options 
                                     : open_fake(out, options->library, error);
     if (status == STROBE_OK && !out->genuine && options->prepare)
         options->prepare(out->library);
-    return status == STROBE_OK ? create(out, options, error) : status;
+    return status == STROBE_OK ? create_genuine_runtime(out, options, error) : status;
 }
 
 void sim_art_collect(const struct sim_art *a, struct strobe_jni *env)

@@ -22,7 +22,7 @@ struct request {
     const char *mapping;
 };
 
-static int take_option(struct request *q, int c)
+static int take_btrace2_option(struct request *q, int c)
 {
     switch (c) {
     case MAPPING: q->mapping = optarg; return 0;
@@ -34,7 +34,7 @@ static int take_option(struct request *q, int c)
     }
 }
 
-static void tell(const struct request *q, const struct strobe_btrace2_stats *s)
+static void print_btrace2_stats(const struct request *q, const struct strobe_btrace2_stats *s)
 {
     uint64_t told = s->records - s->early;
     strobe_import_calls_note(&q->common, s->early, "calls that ended before the trace began, left out");
@@ -62,7 +62,7 @@ static int import_log(struct request *q)
     if (status == STROBE_OK) {
         exit_status = strobe_import_calls_write(&q->common, &calls, 0);
         if (exit_status == STROBE_EXIT_OK)
-            tell(q, &stats);
+            print_btrace2_stats(q, &stats);
     } else {
         exit_status = strobe_complain("%s: %s", input, error.text);
     }
@@ -70,7 +70,7 @@ static int import_log(struct request *q)
     return exit_status;
 }
 
-static int import(struct request *q)
+static int import_btrace2_log(struct request *q)
 {
     struct strobe_matrix_map *map = NULL;
     struct strobe_error error = {""};
@@ -92,10 +92,10 @@ int strobe_import_btrace2(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, table)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_import);
-        int bad = take_option(&q, c);
+        int bad = take_btrace2_option(&q, c);
         if (bad)
             return bad;
     }
     int bad = strobe_import_calls_arguments(&q.common, "btrace2", argc, argv);
-    return bad ? bad : import(&q);
+    return bad ? bad : import_btrace2_log(&q);
 }

@@ -143,8 +143,8 @@ static int report_lines(const struct request *q, struct strobe_matrix_builder *b
 }
 
 /* `kind`: its name; its options end where an entry has no name. */
-static int import(int argc, char **argv, const char *kind, const struct option *options,
-                  int (*report)(const struct request *q, struct strobe_matrix_builder *b))
+static int import_matrix_log(int argc, char **argv, const char *kind, const struct option *options,
+                             int (*report)(const struct request *q, struct strobe_matrix_builder *b))
 {
     struct request q = {.contract = STROBE_MATRIX_DOCUMENTED};
     const char *mapping = NULL;
@@ -181,7 +181,7 @@ int strobe_import_matrix_events(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    return import(argc, argv, "matrix-events", options, report_lines);
+    return import_matrix_log(argc, argv, "matrix-events", options, report_lines);
 }
 
 int strobe_import_matrix_log(int argc, char **argv)
@@ -192,5 +192,5 @@ int strobe_import_matrix_log(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    return import(argc, argv, "matrix-log", options, report_messages);
+    return import_matrix_log(argc, argv, "matrix-log", options, report_messages);
 }

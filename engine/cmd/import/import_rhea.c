@@ -32,8 +32,8 @@ static void tell_log(const struct strobe_import_calls *q, const struct strobe_rh
     strobe_import_calls_note(q, !s->ended, "captures that never ended");
 }
 
-static enum strobe_status read_log(const struct strobe_import_calls *q, const char *text, size_t bytes,
-                                   struct strobe_calls *calls, struct strobe_error *error)
+static enum strobe_status read_rhea_log(const struct strobe_import_calls *q, const char *text, size_t bytes,
+                                        struct strobe_calls *calls, struct strobe_error *error)
 {
     struct strobe_rhea_read_stats stats;
     enum strobe_status status = strobe_rhea_read(text, bytes, calls, &stats, error);
@@ -63,7 +63,7 @@ struct made {
     size_t bytes, room;
 };
 
-static bool append(void *ctx, const char *text, size_t bytes)
+static bool append_log_text(void *ctx, const char *text, size_t bytes)
 {
     struct made *m = ctx;
     if (bytes > m->room - m->bytes) {
@@ -84,10 +84,10 @@ static enum strobe_status read_ring(const struct strobe_import_calls *q, const s
 {
     struct made log = {0};
     struct strobe_rhea_log_stats stats;
-    enum strobe_status status = strobe_rhea_log(ring, NS_DIGITS, append, &log, &stats);
+    enum strobe_status status = strobe_rhea_log(ring, NS_DIGITS, append_log_text, &log, &stats);
     if (status == STROBE_OK) {
         strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
-        status = read_log(q, log.text, log.bytes, calls, error);
+        status = read_rhea_log(q, log.text, log.bytes, calls, error);
     } else {
         strobe_error_set(error, "%s", status == STROBE_IO ? "not enough memory" : "a ring to which no capture wrote");
     }
@@ -126,7 +126,7 @@ static enum strobe_status read_any(const struct strobe_import_calls *q, const st
         return read_profilo(q, file->at, file->bytes, calls, error);
     if (strobe_packet_ring_is(file->at, file->bytes))
         return read_ring_file(q, file, calls, error);
-    return read_log(q, file->at, file->bytes, calls, error);
+    return read_rhea_log(q, file->at, file->bytes, calls, error);
 }
 
 /* ---- what is written */
@@ -151,7 +151,7 @@ static int write_profilo(const struct strobe_import_calls *q, struct strobe_call
     return status == STROBE_OK ? STROBE_EXIT_OK : strobe_complain("%s: %s", q->output, strerror(errno));
 }
 
-static int import(const struct strobe_import_calls *q, bool profilo)
+static int import_rhea_log(const struct strobe_import_calls *q, bool profilo)
 {
     struct strobe_whole_file file;
     struct strobe_calls calls;
@@ -185,5 +185,5 @@ int strobe_import_rhea(int argc, char **argv)
     int bad = strobe_import_calls_arguments(&q, "rhea", argc, argv);
     if (!bad && profilo && q.options.deflate)
         bad = strobe_complain("import: --deflate is for the perfetto format");
-    return bad ? bad : import(&q, profilo);
+    return bad ? bad : import_rhea_log(&q, profilo);
 }
