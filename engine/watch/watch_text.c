@@ -1,4 +1,5 @@
 #include "engine/watch/watch_text.h"
+#include "engine/base/error_format.h"
 
 #include "engine/util/text_pool.h"
 #include "engine/watch/proc_stat.h"
@@ -316,7 +317,7 @@ static bool reader_pass_line(struct reader *r, char *line)
 
 /* ---- the text */
 
-enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why, size_t why_bytes)
+enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, struct strobe_error *error)
 {
     char head[256], *line = head;
     size_t bytes = strcspn(text, "\r\n");
@@ -335,7 +336,7 @@ enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_
         } else if (sscanf(word, "within=%15llu%c", &n, &more) == 1 && n) {
             out->resolution_ns = out->unseen_below_ns = n;
         } else {
-            snprintf(why, why_bytes, "line 1: %.60s: expected due, refresh=HZ or within=NS", word);
+            strobe_error_set(error, "line 1: %.60s: expected due, refresh=HZ or within=NS", word);
             return STROBE_BAD_INPUT;
         }
     }
@@ -343,7 +344,7 @@ enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_
 }
 
 enum strobe_status strobe_watch_text_read(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
-                                          char *why, size_t why_bytes)
+                                          struct strobe_error *error)
 {
     struct reader r = {.at = text, .watcher = watcher};
     bool good = true;
@@ -357,7 +358,7 @@ enum strobe_status strobe_watch_text_read(char *text, struct strobe_watcher *wat
         reader_pass_event(&r,
                           &(struct strobe_watch_event){.what = STROBE_WATCH_END, .time_ns = r.seen.end_ns, .text = ""});
     else if (r.expected)
-        snprintf(why, why_bytes, "line %zu: expected %s", r.line, r.expected);
+        strobe_error_set(error, "line %zu: expected %s", r.line, r.expected);
     strobe_text_pool_free(&r.methods);
     if (seen)
         *seen = r.seen;

@@ -20,15 +20,17 @@
 #ifndef STROBE_WATCH_WATCH_TEXT_H
 #define STROBE_WATCH_WATCH_TEXT_H
 
+#include "engine/base/error.h"
 #include "engine/watch/watch_feed.h"
 
-/* Reads the first line. STROBE_NO_ENTRY: the text is in another format. STROBE_BAD_INPUT: `why` says "line 1: ...". */
-enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why, size_t why_bytes);
+/* Reads the first line. STROBE_NO_ENTRY: the text is in another format. STROBE_BAD_INPUT: `error` says "line 1:
+ * ...". */
+enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, struct strobe_error *error);
 
 /* Passes the events of the text, and then STROBE_WATCH_END, to `watcher`. The text is changed: lines are split in
- * place. STROBE_BAD_INPUT: `why` says "line N: expected ..."; earlier events were passed. STROBE_IO: memory ran out.
+ * place. STROBE_BAD_INPUT: `error` says "line N: expected ..."; earlier events were passed. STROBE_IO: memory ran out.
  * `seen` may be NULL. */
 enum strobe_status strobe_watch_text_read(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
-                                          char *why, size_t why_bytes);
+                                          struct strobe_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 #include "engine/watch/watch_timeline.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/symbols/symbols.h"
 #include "engine/watch/watch_text.h"
@@ -246,10 +247,10 @@ static enum strobe_status find_in_timeline(struct job *j, const struct strobe_fi
 }
 
 static enum strobe_status find_in_session_file(struct job *j, const char *path,
-                                               const struct strobe_findings_options *options, char *why,
-                                               size_t why_bytes)
+                                               const struct strobe_findings_options *options,
+                                               struct strobe_error *error)
 {
-    enum strobe_status status = strobe_reader_open(path, &j->reader, why, why_bytes);
+    enum strobe_status status = strobe_reader_open(path, &j->reader, error);
     if (status != STROBE_OK)
         return status;
     j->out = calloc(1, sizeof *j->out);
@@ -259,16 +260,16 @@ static enum strobe_status find_in_session_file(struct job *j, const char *path,
                                            (struct strobe_resolver){watch_resolve_address, j->symbols}, &j->tree);
     if (status == STROBE_OK)
         status = find_in_timeline(j, options);
-    if (status != STROBE_OK && why && why_bytes)
-        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+    if (status != STROBE_OK)
+        strobe_error_set(error, "%s", strerror(ENOMEM));
     return status;
 }
 
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
-                                              struct strobe_findings **out, char *why, size_t why_bytes)
+                                              struct strobe_findings **out, struct strobe_error *error)
 {
     struct job j = {0};
-    enum strobe_status status = find_in_session_file(&j, path, options, why, why_bytes);
+    enum strobe_status status = find_in_session_file(&j, path, options, error);
     strobe_function_tree_close(j.tree);
     strobe_symbols_close(j.symbols);
     strobe_reader_close(j.reader);
@@ -281,27 +282,27 @@ enum strobe_status strobe_findings_of_session(const char *path, const struct str
 }
 
 static enum strobe_status read_findings_source(char *text, bool events, struct strobe_watcher *w,
-                                               struct strobe_findings *f, char *why, size_t why_bytes)
+                                               struct strobe_findings *f, struct strobe_error *error)
 {
     if (events)
-        return strobe_watch_text_read(text, w, &f->seen, why, why_bytes);
+        return strobe_watch_text_read(text, w, &f->seen, error);
     w->take_event(w, &(struct strobe_watch_event){.what = STROBE_WATCH_THREADS_TEXT, .text = text});
     w->take_event(w, &(struct strobe_watch_event){.what = STROBE_WATCH_END, .text = ""});
     return STROBE_OK;
 }
 
 enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,
-                                           struct strobe_findings **out, char *why, size_t why_bytes)
+                                           struct strobe_findings **out, struct strobe_error *error)
 {
     struct strobe_findings *f = *out = calloc(1, sizeof *f);
-    enum strobe_status status = f ? strobe_watch_text_view(text, &f->view, why, why_bytes) : STROBE_IO;
+    enum strobe_status status = f ? strobe_watch_text_view(text, &f->view, error) : STROBE_IO;
     bool events = status == STROBE_OK;
     if (status == STROBE_OK || status == STROBE_NO_ENTRY) {
         f->of_events = events;
         f->of_text = !events;
         f->view.refresh_hz = options->refresh_hz ? options->refresh_hz : f->view.refresh_hz;
         struct strobe_watcher *w = strobe_watch_all(&options->watch, &f->view, strobe_findings_sink(f));
-        status = w ? read_findings_source(text, events, w, f, why, why_bytes) : STROBE_IO;
+        status = w ? read_findings_source(text, events, w, f, error) : STROBE_IO;
         enum strobe_status closed = w ? w->close(w) : STROBE_IO;
         status = status == STROBE_OK ? closed : status;
         strobe_findings_sort(f);

@@ -9,6 +9,7 @@
 #ifndef STROBE_WATCH_WATCH_TIMELINE_H
 #define STROBE_WATCH_WATCH_TIMELINE_H
 
+#include "engine/base/error.h"
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/model/sink.h"
 #include "engine/watch/findings.h"
@@ -34,15 +35,15 @@ struct strobe_findings_options {
     struct strobe_timeline_options timeline;
 };
 
-/* Finds all problems in a session file. On STROBE_OK the caller closes *out. Otherwise *out is NULL, and `why` has one
- * line without the path. */
+/* Finds all problems in a session file. On STROBE_OK the caller closes *out. Otherwise *out is NULL, and `error` has
+ * one line without the path. */
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
-                                              struct strobe_findings **out, char *why, size_t why_bytes);
+                                              struct strobe_findings **out, struct strobe_error *error);
 
 /* Finds all problems in a text: events (watch_text.h), or a dump of threads in ART's format, which shows deadlocks. The
- * text is changed. STROBE_BAD_INPUT: `why` says why. STROBE_IO: memory ran out. */
+ * text is changed. STROBE_BAD_INPUT: see `error`. STROBE_IO: memory ran out. */
 enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,
-                                           struct strobe_findings **out, char *why, size_t why_bytes);
+                                           struct strobe_findings **out, struct strobe_error *error);
 
 void strobe_findings_close(struct strobe_findings *f); /* accepts NULL */
 

@@ -1,4 +1,5 @@
 #include "sim/policy/btrace_android.h"
+#include "engine/base/error_format.h"
 
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace_android_trace.h"
@@ -415,8 +416,8 @@ static uint64_t bytes_of(const struct android *a, const struct sim_btrace_record
     return bytes;
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
-                                 size_t why_bytes)
+static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                 struct strobe_error *error)
 {
     (void)run;
     struct android *a = of(t);
@@ -434,7 +435,7 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
         status = sim_btrace_android_build(&dump, out);
     }
     if (status != STROBE_OK) {
-        snprintf(why, why_bytes, "out of memory");
+        strobe_error_set(error, "out of memory");
     } else {
         out->samples = a->tickets;
         out->lost = a->tickets - count + a->too_deep;

@@ -4,6 +4,7 @@
  *
  * The ring is as large as RheaTrace lets one choose: capture is to be judged here, not the size of a buffer. Files have
  * no names in scenarios: they are called after the method that uses them. */
+#include "engine/base/error_format.h"
 #include "engine/method/rhea_log.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
@@ -225,8 +226,8 @@ static bool take_text(void *ctx, const char *text, size_t bytes)
     return true;
 }
 
-static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
-                                 size_t why_bytes)
+static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                 struct strobe_error *error)
 {
     struct rheatrace *r = of(t);
     enum strobe_status status = STROBE_IO;
@@ -236,11 +237,11 @@ static enum strobe_status claims(struct sim_tracer *t, struct sim_run *run, stru
         status = sim_rhea_claims(
             &(struct sim_rhea_capture){
                 .log = r->log, .bytes = r->log_bytes, .origin_ns = ORIGIN_NS, .end_ns = run->end_ns},
-            &r->probes, run->scenario, out, why, why_bytes);
+            &r->probes, run->scenario, out, error);
     uint64_t tickets = strobe_packet_tickets(&r->atrace.ring), slots = STROBE_PACKET_SLOTS_MOST;
     out->bytes = sizeof(struct strobe_packet_slot) * (tickets < slots ? tickets : slots);
-    if (status == STROBE_IO && why_bytes && !why[0])
-        snprintf(why, why_bytes, "out of memory");
+    if (status == STROBE_IO && error && !error->text[0])
+        strobe_error_set(error, "out of memory");
     return status;
 }
 
