@@ -1,5 +1,5 @@
-/* `strobe import rhea`: what RheaTrace 1.0 leaves of a capture: its raw log, the ring's own file (of a process that was
- * killed, or whose log was never written), or a trace in profilo's text. */
+/* `strobe import rhea`: captures of RheaTrace 1.0: its raw log, its ring file (of a process that was killed, or that
+ * never wrote its log), or a trace in profilo's text format. */
 #include "engine/base/error_format.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
@@ -56,7 +56,7 @@ static enum strobe_status read_profilo(const struct strobe_import_calls *q, cons
     return STROBE_OK;
 }
 
-/* ---- a ring's file: its log is made, and read as any other */
+/* ---- ring files: the log is made from the ring, and read as any other log */
 
 struct made {
     char *text;
@@ -95,7 +95,7 @@ static enum strobe_status read_ring(const struct strobe_import_calls *q, const s
     return status;
 }
 
-/* What was read of a pipe lies anywhere; a ring's lines have to lie right. */
+/* A ring must be aligned; data read from a pipe may not be. */
 static enum strobe_status read_ring_file(const struct strobe_import_calls *q, const struct strobe_whole_file *file,
                                          struct strobe_calls *calls, struct strobe_error *error)
 {
@@ -129,7 +129,7 @@ static enum strobe_status read_any(const struct strobe_import_calls *q, const st
     return read_rhea_log(q, file->at, file->bytes, calls, error);
 }
 
-/* ---- what is written */
+/* ---- output */
 
 static int write_profilo(const struct strobe_import_calls *q, struct strobe_calls *calls)
 {
