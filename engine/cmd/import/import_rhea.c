@@ -19,7 +19,7 @@
 
 enum { NS_DIGITS = 9, RING_ALIGNED = 128 };
 
-static void tell_log(const struct strobe_import_calls *q, const struct strobe_rhea_read_stats *s)
+static void print_log_stats(const struct strobe_import_calls *q, const struct strobe_rhea_read_stats *s)
 {
     char unknown[80];
     snprintf(unknown, sizeof unknown, "lines not understood, left out, the first is line %" PRIu64, s->first_unknown);
@@ -38,7 +38,7 @@ static enum strobe_status read_rhea_log(const struct strobe_import_calls *q, con
     struct strobe_rhea_read_stats stats;
     enum strobe_status status = strobe_rhea_read(text, bytes, calls, &stats, error);
     if (status == STROBE_OK)
-        tell_log(q, &stats);
+        print_log_stats(q, &stats);
     return status;
 }
 
