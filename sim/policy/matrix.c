@@ -4,7 +4,7 @@
  * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
  * (engine/trace/import/matrix/matrix_stack.h): calls left by an exception end with the one that encloses them. */
 #include "engine/base/error_format.h"
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_raw.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/matrix_claims.h"

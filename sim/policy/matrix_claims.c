@@ -1,6 +1,6 @@
 #include "sim/policy/matrix_claims.h"
 
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "engine/trace/model/calls_repair.h"
 #include "sim/policy/call_claims.h"
 #include "sim/score/grow.h"

@@ -5,7 +5,7 @@
  * A pointer is the address of a method's structure, 16 bytes apart in scenario order; a pointer that leads to none, or
  * into an image that was not loaded, is stale, and gets a placeholder. */
 #include "engine/base/error_format.h"
-#include "engine/method/netease_ring.h"
+#include "engine/method/netease/netease_ring.h"
 #include "engine/trace/build/timeline.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"

@@ -5,7 +5,7 @@
  * The ring is as large as RheaTrace lets one choose: capture is to be judged here, not the size of a buffer. Files have
  * no names in scenarios: they are called after the method that uses them. */
 #include "engine/base/error_format.h"
-#include "engine/method/rhea_log.h"
+#include "engine/method/rhea/rhea_log.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/rhea_claims.h"

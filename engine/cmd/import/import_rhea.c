@@ -5,7 +5,7 @@
 #include "engine/cmd/import/import.h"
 #include "engine/cmd/import/import_calls.h"
 
-#include "engine/method/rhea_log.h"
+#include "engine/method/rhea/rhea_log.h"
 #include "engine/trace/import/rhea/profilo_text.h"
 #include "engine/trace/import/rhea/rhea_read.h"
 #include "engine/util/whole_file.h"

@@ -1,7 +1,7 @@
-/* Matrix's TraceCanary in the played process: the packed log of the main thread (engine/method/matrix_log.h), with its
- * clock kept by a real thread. */
+/* Matrix's TraceCanary in the played process: the packed log of the main thread (engine/method/matrix/matrix_log.h),
+ * with its clock kept by a real thread. */
 #include "engine/base/error_format.h"
-#include "engine/method/matrix_log.h"
+#include "engine/method/matrix/matrix_log.h"
 #include "sim/player/witness/witness.h"
 
 #include <errno.h>

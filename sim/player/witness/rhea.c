@@ -1,7 +1,7 @@
 /* RheaTrace 1.0 in the played process: marks of methods, of all threads or the main one alone, through the engine's
- * part of the atrace proxy into its ring (engine/method/atrace.h). What is left is RheaTrace's raw log. */
+ * part of the atrace proxy into its ring (engine/method/rhea/atrace.h). What is left is RheaTrace's raw log. */
 #include "engine/base/error_format.h"
-#include "engine/method/rhea_log.h"
+#include "engine/method/rhea/rhea_log.h"
 #include "sim/player/witness/witness.h"
 #include "sim/policy/rhea_claims.h"
 
