@@ -1,6 +1,5 @@
 #include "engine/watch/blame.h"
 
-#include "engine/method/matrix/matrix_entry.h"
 #include "engine/watch/finding.h"
 #include "engine/watch/looper.h"
 

@@ -155,6 +155,26 @@ include_arrows_point_one_way() {
         }'
 }
 
+# A file of the engine includes at most one header of another tracer: of all that is in engine/method/TRACER,
+# engine/trace/import/TRACER and below. A tracer's own files may include each other.
+one_header_of_each_tracer() {
+    files '^engine/.*\.(c|h|S)$' |
+        xargs -d '\n' -r grep -HnE '^[ ]*#[ ]*include "engine/(method|trace/import)/[a-z0-9]+/' | awk -F: '
+        function tracer(path) {
+            if (!match(path, /^engine\/(method|trace\/import)\/[a-z0-9]+\//)) return ""
+            path = substr(path, 1, RLENGTH - 1)
+            sub(/.*\//, "", path)
+            return path
+        }
+        {
+            target = $3
+            sub(/^[^"]*"/, "", target)
+            other = tracer(target)
+            if (other != tracer($1) && count[$1, other]++)
+                print $1 ":" $2 ": includes more than one header of " other
+        }'
+}
+
 # A source is compiled by the Makefile (`make sources`) or named in a script; a header is included by some file.
 no_file_is_dead() {
     local compiled scripts

@@ -104,6 +104,8 @@ bites include_arrows_point_one_way engine/watch/a.c '#include "engine/cmd/cmd.h"
 bites include_arrows_point_one_way sim/kernel/a.c '#include "sim/app/dist.h"\n'
 bites include_arrows_point_one_way sim/score/a.c '#include "sim/runtime/run.h"\n'
 bites include_arrows_point_one_way sim/player/a.c '#include "sim/cmd/lab.h"\n'
+bites one_header_of_each_tracer engine/watch/a.c \
+    '#include "engine/method/matrix/a.h"\n#include "engine/trace/import/matrix/a.h"\n'
 bites claims_about_threads_name_what_explores_them engine/store/a.h '/* Says little.\n * It is lock-free. */\n'
 bites claims_about_threads_name_what_explores_them engine/store/a.h '/* Lock-free (explored: a/b). */\n'
 bites no_file_is_dead engine/base/unheard_of.c 'int a;\n'

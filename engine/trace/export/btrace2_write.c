@@ -1,6 +1,6 @@
 #include "engine/trace/export/btrace2_write.h"
 
-#include "engine/method/matrix/matrix_entry.h"
+#include "engine/trace/import/matrix/matrix.h"
 
 #include <stdlib.h>
 #include <string.h>
