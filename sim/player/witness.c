@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-static enum strobe_status fail(char *why, size_t why_bytes, enum strobe_status status, const char *reason)
+static enum strobe_status probes_load_fail(char *why, size_t why_bytes, enum strobe_status status, const char *reason)
 {
     snprintf(why, why_bytes, "libstrobe-witness.so: %s", reason);
     return status;
@@ -17,11 +17,11 @@ enum strobe_status sim_real_witness_open(const char *policy, const struct sim_wi
     char path[STROBE_PRELOAD_BYTES];
     sim_witness_of_fn *witness_of;
     if (!strobe_library_find("libstrobe-witness.so", path, sizeof path))
-        return fail(why, why_bytes, STROBE_IO, "not found beside the command nor in ../lib/strobe");
+        return probes_load_fail(why, why_bytes, STROBE_IO, "not found beside the command nor in ../lib/strobe");
     void *library = dlopen(path, RTLD_NOW);
     if (!library)
-        return fail(why, why_bytes, STROBE_IO, dlerror());
+        return probes_load_fail(why, why_bytes, STROBE_IO, dlerror());
     *(void **)&witness_of = dlsym(library, SIM_WITNESS_OF);
     *out = witness_of ? witness_of(policy) : NULL;
-    return *out ? STROBE_OK : fail(why, why_bytes, STROBE_UNSUPPORTED, "it has no such scheme");
+    return *out ? STROBE_OK : probes_load_fail(why, why_bytes, STROBE_UNSUPPORTED, "it has no such scheme");
 }

@@ -100,7 +100,7 @@ static void close_truth(struct sim_run *run)
     }
 }
 
-static enum strobe_status fail(char *why, size_t why_bytes, const char *what, enum strobe_status status)
+static enum strobe_status run_fail(char *why, size_t why_bytes, const char *what, enum strobe_status status)
 {
     if (why_bytes)
         snprintf(why, why_bytes, "%s", what);
@@ -148,7 +148,7 @@ enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *
     *run = (struct sim_run){.scenario = scenario, .options = *options, .tracer = tracer};
     sim_tracks_open(&run->truth);
     if (!open_run(run))
-        return fail(why, why_bytes, "out of memory", STROBE_IO);
+        return run_fail(why, why_bytes, "out of memory", STROBE_IO);
     if (tracer && tracer->start) {
         errno = 0;
         enum strobe_status status = tracer->start(tracer, run);
@@ -160,11 +160,11 @@ enum strobe_status sim_run_play(struct sim_run *run, const struct sim_scenario *
     run->end = sim_kernel_run(run->kernel, end_why, sizeof end_why);
     run->end_ns = sim_now();
     if (run->world->failed)
-        return fail(why, why_bytes, run->end_why, run->world->failed);
+        return run_fail(why, why_bytes, run->end_why, run->world->failed);
     memcpy(run->end_why, end_why, sizeof end_why);
     close_truth(run);
     if (run->truth.failed || run->end == SIM_END_MEMORY)
-        return fail(why, why_bytes, "out of memory", STROBE_IO);
+        return run_fail(why, why_bytes, "out of memory", STROBE_IO);
     return STROBE_OK;
 }
 

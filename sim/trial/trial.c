@@ -12,7 +12,8 @@
 /* ---- promises ---- */
 
 /* The claim's track of the same thread. Both sides are in order of start as a rule, so `near` is where it will be. */
-static const struct sim_track *claim_of(const struct sim_tracks *claim, const struct sim_track *truth, size_t near)
+static const struct sim_track *trial_track_of(const struct sim_tracks *claim, const struct sim_track *truth,
+                                              size_t near)
 {
     for (size_t i = 0; i < claim->track_count; i++) {
         const struct sim_track *c = &claim->tracks[(near + i) % claim->track_count];
@@ -80,7 +81,7 @@ static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_t
                               size_t why_bytes)
 {
     for (size_t i = 0; i < truth->track_count; i++) {
-        const struct sim_track *t = &truth->tracks[i], *c = claim_of(claim, t, i);
+        const struct sim_track *t = &truth->tracks[i], *c = trial_track_of(claim, t, i);
         for (size_t k = 0; c && k < c->wait_count; k++) {
             const struct sim_wait *w = &c->waits[k];
             if (w->waker == SIM_NOBODY || !has_certain_waker(w->kind) || !knows_waker(t, w) ||
@@ -96,7 +97,7 @@ static bool names_true_wakers(const struct sim_tracks *truth, const struct sim_t
 }
 
 /* A clock that jumps is the engine's only one: what it says of times is worth nothing then. */
-static bool clock_jumps(const struct sim_scenario *s)
+static bool scenario_clock_jumps(const struct sim_scenario *s)
 {
     for (uint32_t i = 0; i < s->fault_count; i++)
         if (s->faults[i].kind == SIM_FAULT_CLOCK_BACK || s->faults[i].kind == SIM_FAULT_CLOCK_FORWARD)
@@ -130,12 +131,12 @@ static bool meets_expectations(const struct sim_run *run, const struct sim_resul
     return true;
 }
 
-static void judge(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *claim,
-                  struct sim_result *r)
+static void judge_trial(const struct sim_scenario *s, struct sim_run *run, const struct sim_tracks *claim,
+                        struct sim_result *r)
 {
     char why[640] = "";
     bool good = keeps_promises(run, why, sizeof why) &&
-                (!has_our_hooks(r->policy) || clock_jumps(s) || claim->track_count < run->truth.track_count ||
+                (!has_our_hooks(r->policy) || scenario_clock_jumps(s) || claim->track_count < run->truth.track_count ||
                  names_true_wakers(&run->truth, claim, why, sizeof why)) &&
                 meets_expectations(run, r, why, sizeof why);
     if (!good) {
@@ -171,7 +172,8 @@ static enum strobe_status save_truth(const struct sim_tracks *truth, const struc
     return status;
 }
 
-static enum strobe_status save(struct sim_run *run, const struct sim_trial_options *o, char *why, size_t why_bytes)
+static enum strobe_status save_trial_files(struct sim_run *run, const struct sim_trial_options *o, char *why,
+                                           size_t why_bytes)
 {
     struct sim_tracer *t = run->tracer;
     enum strobe_status status = save_truth(&run->truth, run->scenario, o, why, why_bytes);
@@ -185,7 +187,7 @@ static uint64_t *samples_by_spec(const struct sim_run *run, const struct sim_tra
     uint64_t *out = calloc(run->scenario->thread_count + 1u, sizeof *out);
     for (uint32_t i = 0; out && i < run->thread_count; i++) {
         const struct sim_vthread *v = run->threads[i];
-        const struct sim_track *c = claim_of(claim, &run->truth.tracks[v->track], i);
+        const struct sim_track *c = trial_track_of(claim, &run->truth.tracks[v->track], i);
         out[v->spec] += c ? c->samples : 0;
     }
     return out;
@@ -235,12 +237,12 @@ static enum strobe_status assess(struct sim_run *run, struct sim_tracks *claim, 
     if (status != STROBE_OK)
         return status;
     out->samples = samples_by_spec(run, claim);
-    judge(run->scenario, run, claim, &out->result);
+    judge_trial(run->scenario, run, claim, &out->result);
     return out->samples ? STROBE_OK : STROBE_IO;
 }
 
-static enum strobe_status play(const struct sim_scenario *scenario, const struct sim_trial_options *o,
-                               struct sim_tracer *tracer, struct sim_trial *out, char *why, size_t why_bytes)
+static enum strobe_status play_trial(const struct sim_scenario *scenario, const struct sim_trial_options *o,
+                                     struct sim_tracer *tracer, struct sim_trial *out, char *why, size_t why_bytes)
 {
     char session[4096];
     struct sim_run run = {0};
@@ -259,7 +261,7 @@ static enum strobe_status play(const struct sim_scenario *scenario, const struct
     if (status == STROBE_OK)
         status = assess(&run, &claim, o, out, why, why_bytes);
     if (status == STROBE_OK && o->folder)
-        status = save(&run, o, why, why_bytes);
+        status = save_trial_files(&run, o, why, why_bytes);
     sim_tracks_close(&claim);
     sim_run_close(&run);
     return status;
@@ -377,7 +379,7 @@ static enum strobe_status play_policy(const struct sim_scenario *scenario, const
     else if (strcmp(o->policy, "none") != 0)
         status = sim_policy_open(o->policy, &tracer);
     if (status == STROBE_OK)
-        status = play(scenario, o, tracer, out, why, why_bytes);
+        status = play_trial(scenario, o, tracer, out, why, why_bytes);
     if (tracer)
         tracer->close(tracer);
     return status;
