@@ -49,7 +49,7 @@ struct bucket {
     struct strobe_release_note *note;
 };
 
-static struct bucket bucket_of(const struct strobe_thread *t, uint64_t what)
+static struct bucket wait_bucket_of(const struct strobe_thread *t, uint64_t what)
 {
     struct strobe_blocking *all = t->engine->blocking;
     uint32_t i = strobe_block_index(what);
@@ -63,7 +63,7 @@ static uint64_t draw_ticket(struct bucket b)
 
 /* ---- waiting */
 
-static void tell(struct bucket b, struct strobe_wait *w, uint64_t begin_ticks)
+static void register_wait(struct bucket b, struct strobe_wait *w, uint64_t begin_ticks)
 {
     for (w->waiter = 0; w->waiter < STROBE_BLOCK_WAITERS; w->waiter++) {
         strobe_a64 *what = &b.waiter[w->waiter].what;
@@ -86,7 +86,7 @@ static void tell(struct bucket b, struct strobe_wait *w, uint64_t begin_ticks)
     strobe_store_relaxed(&b.waiter[w->waiter].ticket, w->ticket << 1);
 }
 
-static void take_back(struct bucket b, const struct strobe_wait *w)
+static void unregister_wait(struct bucket b, const struct strobe_wait *w)
 {
     if (w->waiter < STROBE_BLOCK_WAITERS) {
         strobe_store_relaxed(&b.waiter[w->waiter].ticket, 0);
@@ -108,7 +108,7 @@ void strobe_wait_begin(struct strobe_thread *t, uint64_t what)
     strobe_store_relaxed(&t->inside, 1);
     strobe_fence_signal();
     w->what = what;
-    tell(bucket_of(t, what), w, s->begin_ticks);
+    register_wait(wait_bucket_of(t, what), w, s->begin_ticks);
     w->state = WAITS;
     strobe_thread_leave(t);
 }
@@ -118,7 +118,7 @@ void strobe_wait_drop(struct strobe_thread *t, struct strobe_scope *s)
     if (s->wait.state != WAITS)
         return;
     s->wait.state = KNOWS_NOTHING;
-    take_back(bucket_of(t, s->wait.what), &s->wait);
+    unregister_wait(wait_bucket_of(t, s->wait.what), &s->wait);
 }
 
 void strobe_wait_drop_all(struct strobe_thread *t)
@@ -133,7 +133,7 @@ bool strobe_wait_is_told(const struct strobe_thread *t, uint64_t what)
         const struct strobe_wait *w = &t->scope[i].wait;
         if (w->state == WAITS && w->what == what)
             return w->waiter == STROBE_BLOCK_WAITERS ||
-                   (strobe_load_relaxed(&bucket_of(t, what).waiter[w->waiter].ticket) & 1);
+                   (strobe_load_relaxed(&wait_bucket_of(t, what).waiter[w->waiter].ticket) & 1);
     }
     return false;
 }
@@ -141,7 +141,7 @@ bool strobe_wait_is_told(const struct strobe_thread *t, uint64_t what)
 /* ---- releases */
 
 /* Is there one who waits for `what`, and for whom no release of this kind was noted yet? */
-static bool waited_for(struct bucket b, uint64_t what, enum strobe_release how)
+static bool has_waiter(struct bucket b, uint64_t what, enum strobe_release how)
 {
     bool every = how == STROBE_RELEASE_LOCK || how == STROBE_RELEASE_SHARED;
     if (strobe_load_relaxed(&b.block->beyond))
@@ -154,7 +154,7 @@ static bool waited_for(struct bucket b, uint64_t what, enum strobe_release how)
 }
 
 /* Has one of those who wait for `what` waited so long by `now` that its wait will be recorded? */
-static bool waited_long(const struct strobe_thread *t, struct bucket b, uint64_t what, uint64_t now)
+static bool has_long_waiter(const struct strobe_thread *t, struct bucket b, uint64_t what, uint64_t now)
 {
     uint64_t least = strobe_ticks_of_ns(t->engine->host, t->engine->config.scope_min_ns);
     if (strobe_load_relaxed(&b.block->beyond))
@@ -169,13 +169,13 @@ static bool waited_long(const struct strobe_thread *t, struct bucket b, uint64_t
 /* The stack of a release is taken for those who waited long, and not more often than a few times in an interval. */
 static bool deserves_stack(struct strobe_thread *t, struct bucket b, uint64_t what, uint64_t now)
 {
-    if (now - t->handed_ticks < t->gate.interval_ticks / STACKS_AN_INTERVAL || !waited_long(t, b, what, now))
+    if (now - t->handed_ticks < t->gate.interval_ticks / STACKS_AN_INTERVAL || !has_long_waiter(t, b, what, now))
         return false;
     t->handed_ticks = now;
     return true;
 }
 
-static bool mark(struct strobe_waiter *w, uint64_t ticket)
+static bool mark_waiter(struct strobe_waiter *w, uint64_t ticket)
 {
     return strobe_cas_relaxed(&w->ticket, &ticket, ticket | 1);
 }
@@ -196,28 +196,28 @@ static uint64_t mark_longest(struct bucket b, uint64_t what)
         }
         if (!longest)
             return 0;
-        if (mark(longest, first))
+        if (mark_waiter(longest, first))
             return first >> 1;
     }
     return 0;
 }
 
-static void mark_all(struct bucket b, uint64_t what)
+static void mark_all_waiters(struct bucket b, uint64_t what)
 {
     for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
         uint64_t ticket = strobe_load_acquire(&b.waiter[i].ticket);
         if (strobe_load_relaxed(&b.waiter[i].what) == what && ticket && !(ticket & 1))
-            mark(&b.waiter[i], ticket);
+            mark_waiter(&b.waiter[i], ticket);
     }
 }
 
-static bool is_lock(uint64_t how)
+static bool is_lock_wait(uint64_t how)
 {
     return how == STROBE_RELEASE_LOCK || how == STROBE_RELEASE_SHARED;
 }
 
 /* A release that a wait begun before it may look for in vain. Each turn but the last is another's that lost one. */
-static void lose(struct bucket b, uint64_t ticket)
+static void raise_lost_ticket(struct bucket b, uint64_t ticket)
 {
     uint64_t lost = strobe_load_relaxed(&b.block->lost);
     while (lost < ticket && !strobe_cas_relaxed(&b.block->lost, &lost, ticket))
@@ -232,7 +232,7 @@ struct place {
 };
 
 /* The note of the same lock, or the oldest; .note NULL when all are being written. */
-static struct place find_place(struct bucket b, uint64_t what, enum strobe_release how)
+static struct place find_release_place(struct bucket b, uint64_t what, enum strobe_release how)
 {
     struct place best = {.seq = UINT64_MAX};
     for (uint32_t i = 0; i < STROBE_BLOCK_RELEASES; i++) {
@@ -241,43 +241,45 @@ static struct place find_place(struct bucket b, uint64_t what, enum strobe_relea
         if (seq & 1)
             continue;
         uint64_t its = strobe_load_relaxed(&n->how);
-        if (seq && is_lock(how) && its == (uint64_t)how && strobe_load_relaxed(&n->what) == what)
+        if (seq && is_lock_wait(how) && its == (uint64_t)how && strobe_load_relaxed(&n->what) == what)
             return (struct place){n, seq, true, false};
         if (seq < best.seq)
-            best = (struct place){n, seq, false, seq && !is_lock(its) && !(strobe_load_relaxed(&n->claim) & 1)};
+            best = (struct place){n, seq, false, seq && !is_lock_wait(its) && !(strobe_load_relaxed(&n->claim) & 1)};
     }
     return best;
 }
 
 /* Makes a note the caller's own to write. NULL when a later release of the lock is noted already, or others were
  * quicker. What was read of a note is what belongs to its seq if the exchange succeeds. */
-static struct strobe_release_note *take_note(struct bucket b, uint64_t ticket, uint64_t what, enum strobe_release how)
+static struct strobe_release_note *claim_release_note(struct bucket b, uint64_t ticket, uint64_t what,
+                                                      enum strobe_release how)
 {
     for (uint32_t tries = 0; tries < TRIES; tries++) {
-        struct place p = find_place(b, what, how);
+        struct place p = find_release_place(b, what, how);
         if (p.same_lock && p.seq >> 1 > ticket)
             return NULL;
         if (!p.note)
             continue;
         if (p.may_be_missed)
-            lose(b, p.seq >> 1); /* before: who finds the note gone finds this */
+            raise_lost_ticket(b, p.seq >> 1); /* before: who finds the note gone finds this */
         if (strobe_cas_release(&p.note->seq, &p.seq, ticket << 1 | 1))
             return p.note;
     }
     return NULL;
 }
 
-static void leave_note(struct strobe_thread *t, uint64_t what, enum strobe_release how, struct strobe_place place)
+static void write_release_note(struct strobe_thread *t, uint64_t what, enum strobe_release how,
+                               struct strobe_place place)
 {
-    struct bucket b = bucket_of(t, what);
+    struct bucket b = wait_bucket_of(t, what);
     uint64_t ticket = draw_ticket(b), meant_for = 0;
     if (how == STROBE_RELEASE_ONE)
         meant_for = mark_longest(b, what);
-    else if (!is_lock(how))
-        mark_all(b, what);
-    struct strobe_release_note *n = take_note(b, ticket, what, how);
-    if (!n && !is_lock(how))
-        lose(b, ticket);
+    else if (!is_lock_wait(how))
+        mark_all_waiters(b, what);
+    struct strobe_release_note *n = claim_release_note(b, ticket, what, how);
+    if (!n && !is_lock_wait(how))
+        raise_lost_ticket(b, ticket);
     if (!n)
         return;
     strobe_fence_release();
@@ -302,28 +304,28 @@ static void pass_gate(struct strobe_thread *t, uint64_t what, struct strobe_site
 uint64_t strobe_hand_over_noted(struct strobe_thread *t, uint64_t what, enum strobe_release how,
                                 struct strobe_site site)
 {
-    struct bucket b = bucket_of(t, what);
-    if (!waited_for(b, what, how))
+    struct bucket b = wait_bucket_of(t, what);
+    if (!has_waiter(b, what, how))
         return 0;
     struct strobe_place place = {.ticks = t->ticks(t->ticks_ctx)};
     if (!deserves_stack(t, b, what, place.ticks))
         pass_gate(t, what, site, place.ticks);
     else if (!strobe_point_placed(t, STROBE_KIND_UNLOCK, what, site, &place))
         return 0;
-    leave_note(t, what, how, place);
+    write_release_note(t, what, how, place);
     return place.ticks ? place.ticks : 1;
 }
 
 void strobe_release(struct strobe_thread *t, uint32_t on, uint64_t what, enum strobe_release how,
                     struct strobe_site site)
 {
-    struct bucket b = bucket_of(t, what);
+    struct bucket b = wait_bucket_of(t, what);
     if (strobe_hand_over(t, what, how, site))
         return;
     strobe_point(t, on, STROBE_KIND_UNLOCK, what, site);
     /* The event took its time: the fewer of those who came meanwhile are missed, the better. */
-    if (strobe_unlikely(strobe_load_relaxed(&b.block->waiting)) && waited_for(b, what, how))
-        leave_note(t, what, how, (struct strobe_place){t->ticks(t->ticks_ctx), 0});
+    if (strobe_unlikely(strobe_load_relaxed(&b.block->waiting)) && has_waiter(b, what, how))
+        write_release_note(t, what, how, (struct strobe_place){t->ticks(t->ticks_ctx), 0});
 }
 
 /* ---- the end of a wait */
@@ -334,7 +336,7 @@ struct release {
 };
 
 /* A whole copy of a note of `what`; false when it holds none, or is being written: by one who lets go later. */
-static bool copy_note(struct strobe_release_note *n, uint64_t what, struct release *r)
+static bool copy_release_note(struct strobe_release_note *n, uint64_t what, struct release *r)
 {
     uint64_t seq = strobe_load_acquire(&n->seq);
     if (!seq || seq & 1)
@@ -352,9 +354,9 @@ static bool copy_note(struct strobe_release_note *n, uint64_t what, struct relea
 }
 
 /* Whether release `a` is rather the one that ended the wait `w` than `b`. Neither is from before it. */
-static bool rather(const struct release *a, const struct release *b, const struct strobe_wait *w)
+static bool is_better_release(const struct release *a, const struct release *b, const struct strobe_wait *w)
 {
-    if (is_lock(a->how))
+    if (is_lock_wait(a->how))
         return a->ticket > b->ticket;
     /* What was meant for this wait, unless all waits had ended by then. */
     bool a_mine = a->meant_for == w->ticket, b_mine = b->meant_for == w->ticket;
@@ -364,7 +366,7 @@ static bool rather(const struct release *a, const struct release *b, const struc
 }
 
 /* The release meant for the wait of that ticket has been taken by another: it waits for one yet. */
-static void unmark(struct bucket b, uint64_t ticket)
+static void unmark_waiter(struct bucket b, uint64_t ticket)
 {
     for (uint32_t i = 0; i < STROBE_BLOCK_WAITERS; i++) {
         uint64_t marked = ticket << 1 | 1;
@@ -375,7 +377,7 @@ static void unmark(struct bucket b, uint64_t ticket)
 }
 
 /* True when the release is this waiter's: always, but for one that ends a single wait and is another's already. */
-static bool claim(struct bucket b, struct release *r, const struct strobe_wait *w)
+static bool blocking_claim_release(struct bucket b, struct release *r, const struct strobe_wait *w)
 {
     if (r->how != STROBE_RELEASE_ONE)
         return true;
@@ -383,38 +385,38 @@ static bool claim(struct bucket b, struct release *r, const struct strobe_wait *
     if (!strobe_cas_relaxed(&r->note->claim, &free, free | 1))
         return false;
     if (r->meant_for && r->meant_for != w->ticket)
-        unmark(b, r->meant_for);
+        unmark_waiter(b, r->meant_for);
     return true;
 }
 
 /* The release that ended the wait `w` of thread t, as far as the notes tell; out->ticket 0 when they don't. */
-static void look_for_release(struct bucket b, const struct strobe_thread *t, const struct strobe_wait *w, bool shared,
-                             struct release *out)
+static void search_release(struct bucket b, const struct strobe_thread *t, const struct strobe_wait *w, bool shared,
+                           struct release *out)
 {
     bool ambiguous = false;
     *out = (struct release){0};
     for (uint32_t i = 0; i < STROBE_BLOCK_RELEASES; i++) {
         struct release r;
-        if (!copy_note(&b.note[i], w->what, &r) || r.ticket <= w->ticket || r.who >> 32 == t->index || r.claim & 1 ||
-            (shared && r.how == STROBE_RELEASE_SHARED))
+        if (!copy_release_note(&b.note[i], w->what, &r) || r.ticket <= w->ticket || r.who >> 32 == t->index ||
+            r.claim & 1 || (shared && r.how == STROBE_RELEASE_SHARED))
             continue;
         ambiguous |= out->ticket && out->who >> 32 != r.who >> 32;
-        if (!out->ticket || rather(&r, out, w))
+        if (!out->ticket || is_better_release(&r, out, w))
             *out = r;
     }
-    bool sure = is_lock(out->how) || out->meant_for == w->ticket;
+    bool sure = is_lock_wait(out->how) || out->meant_for == w->ticket;
     if (!sure && ((ambiguous && out->how == STROBE_RELEASE_ONE) || strobe_load_relaxed(&b.block->lost) > w->ticket))
         out->ticket = 0;
 }
 
 static bool find_release(struct strobe_thread *t, const struct strobe_wait *w, bool shared, struct release *out)
 {
-    struct bucket b = bucket_of(t, w->what);
+    struct bucket b = wait_bucket_of(t, w->what);
     for (uint32_t tries = 0; tries < STROBE_BLOCK_RELEASES; tries++) {
-        look_for_release(b, t, w, shared, out);
+        search_release(b, t, w, shared, out);
         if (!out->ticket)
             return false;
-        if (claim(b, out, w))
+        if (blocking_claim_release(b, out, w))
             return true;
     }
     return false;

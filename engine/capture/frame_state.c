@@ -20,7 +20,7 @@ struct code {
     uint32_t word[CODE_WORDS];
 };
 
-static bool fetch(struct code *c, uint64_t pc, uint32_t *word)
+static bool fetch_a64_word(struct code *c, uint64_t pc, uint32_t *word)
 {
     if (pc < c->at || (pc - c->at) / 4 >= c->words) {
         size_t copied;
@@ -71,7 +71,7 @@ static bool is_moving_single(uint32_t w)
     return (w & 0x3b200400) == 0x38000400;
 }
 
-static uint32_t base_of(uint32_t w)
+static uint32_t a64_base_register(uint32_t w)
 {
     return w >> 5 & 31;
 }
@@ -99,7 +99,7 @@ static bool uses_fp(uint32_t w)
 {
     bool memory = (w & 0x0a000000) == 0x08000000 && (w & 0x3b000000) != 0x18000000;
     bool sum = (w & 0x9f800000) == 0x91000000;
-    return (memory || sum) && base_of(w) == FP;
+    return (memory || sum) && a64_base_register(w) == FP;
 }
 
 static bool signs_link(uint32_t w) /* paciaz .. autibsp: hint 24 to 31 */
@@ -112,7 +112,7 @@ static bool is_direct_call(uint32_t w) /* bl */
     return (w & 0xfc000000) == 0x94000000;
 }
 
-static bool is_call(uint32_t w) /* bl, blr, blraa and its like */
+static bool is_a64_call(uint32_t w) /* bl, blr, blraa and its like */
 {
     return is_direct_call(w) || (w & 0xfefff000) == 0xd63f0000;
 }
@@ -134,7 +134,7 @@ static bool is_return(uint32_t w) /* ret xN, retaa, retab */
 
 static uint32_t returns_by(uint32_t w)
 {
-    return w & 0x800 ? LR : base_of(w);
+    return w & 0x800 ? LR : a64_base_register(w);
 }
 
 static bool ends_path(uint32_t w) /* udf, brk, hlt */
@@ -213,7 +213,7 @@ struct search {
     uint64_t after_call; /* where the straight line begins that leads to pc, when that is behind a call */
 };
 
-static void add_way(struct search *s, const struct way *from, uint64_t pc)
+static void add_code_path(struct search *s, const struct way *from, uint64_t pc)
 {
     for (uint32_t i = 0; i < s->seen_count; i++)
         if (s->seen[i] == pc)
@@ -230,11 +230,11 @@ static void follow_sp(const struct search *s, struct way *w, uint32_t i)
 {
     uint64_t imm = (uint64_t)(i >> 10 & 0xfff) << (i & 0x400000 ? 12 : 0);
     if ((i & 0xbf80001f) == 0x9100001f) { /* add or sub sp, xN, #.. */
-        uint64_t base = base_of(i) == SP ? w->sp : base_of(i) == FP ? s->query->fp : 0;
+        uint64_t base = a64_base_register(i) == SP ? w->sp : a64_base_register(i) == FP ? s->query->fp : 0;
         w->sp = !base ? 0 : i & 0x40000000 ? base - imm : base + imm;
     } else if ((i & 0xbfe0001f) == 0x8b20001f || (i & 0xff80001f) == 0x9200001f) {
         w->sp = 0; /* add or sub sp, xN, xM; and sp, xN, #.. */
-    } else if (w->sp && base_of(i) == SP) {
+    } else if (w->sp && a64_base_register(i) == SP) {
         if (is_pair(i) && pair_moves(i))
             w->sp += (uint64_t)pair_offset(i);
         else if (is_moving_single(i))
@@ -282,8 +282,8 @@ static bool fp_comes_late(struct search *s, uint64_t pc)
     for (uint32_t n = 0, jumps = 0; n < BEFORE_MAX; n++, pc += 4) {
         uint32_t i;
         int64_t distance;
-        if (!fetch(&s->code, pc, &i) || pushes_link(i) || is_return(i) || is_register_jump(i) || ends_path(i) ||
-            branches(i, &distance) || (is_jump(i) && jumps++))
+        if (!fetch_a64_word(&s->code, pc, &i) || pushes_link(i) || is_return(i) || is_register_jump(i) ||
+            ends_path(i) || branches(i, &distance) || (is_jump(i) && jumps++))
             return false;
         if (sets_fp(i))
             return true;
@@ -300,7 +300,7 @@ static bool call_decides(struct search *s, struct way *w, uint32_t i, enum strob
     int64_t offset;
     bool direct = is_direct_call(i);
     *state = STROBE_FRAME_KEPT;
-    if (!fetch(&s->code, w->pc + 4, &next))
+    if (!fetch_a64_word(&s->code, w->pc + 4, &next))
         return true;
     if (copies(next, &to, &from) && to == LR && from < FP) {
         w->reg = w->link && w->lent == from ? w->reg : from;
@@ -325,7 +325,7 @@ static bool call_decides(struct search *s, struct way *w, uint32_t i, enum strob
 }
 
 /* What has to do with the record or the link register, other than jumps. True when that decides. */
-static bool decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state)
+static bool instruction_decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state)
 {
     uint32_t to, from, next;
     int64_t offset;
@@ -337,7 +337,7 @@ static bool decides(struct search *s, struct way *w, uint32_t i, enum strobe_fra
         *state = by_link(s, w, 0);
         return true;
     }
-    if (is_call(i))
+    if (is_a64_call(i))
         return call_decides(s, w, i, state);
     if (is_return(i)) {
         uint32_t reg = returns_by(i);
@@ -352,7 +352,8 @@ static bool decides(struct search *s, struct way *w, uint32_t i, enum strobe_fra
     }
     if (copies(i, &to, &from) && from == LR)
         w->lent = to;
-    if (copies(i, &to, &from) && to == LR && from < FP && fetch(&s->code, w->pc - 4, &next) && is_call(next)) {
+    if (copies(i, &to, &from) && to == LR && from < FP && fetch_a64_word(&s->code, w->pc - 4, &next) &&
+        is_a64_call(next)) {
         w->reg = from;
         w->link = true;
     }
@@ -372,13 +373,13 @@ static void follow_targets(struct way *w, uint32_t i)
     if (!load && (i & 0x1c000000) != 0x10000000 && (i & 0x0e000000) != 0x0a000000)
         return;
     w->tables = adds_registers(i) ? w->tables | bit : w->tables & ~bit;
-    w->locals = load && base_of(i) == SP ? w->locals | bit : w->locals & ~bit;
+    w->locals = load && a64_base_register(i) == SP ? w->locals | bit : w->locals & ~bit;
 }
 
 /* A jump through a register. `on`: the way goes on behind it; if not, it ends there. */
 static bool jump_decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state, bool *on)
 {
-    uint32_t reg = base_of(i), bit = 1u << reg;
+    uint32_t reg = a64_base_register(i), bit = 1u << reg;
     *on = w->tables & bit || !(w->locals & bit);
     if (w->tables & bit)
         return false;
@@ -395,15 +396,15 @@ static bool jump_decides(struct search *s, struct way *w, uint32_t i, enum strob
 }
 
 /* Follows one way to where it decides, true, or ends. */
-static bool follow(struct search *s, struct way *w, enum strobe_frame_state *state)
+static bool follow_code_path(struct search *s, struct way *w, enum strobe_frame_state *state)
 {
     *state = STROBE_FRAME_KEPT;
     for (; s->steps < s->limit; s->steps++) {
         uint32_t i;
         int64_t distance;
-        if (!fetch(&s->code, w->pc, &i) || ends_path(i))
+        if (!fetch_a64_word(&s->code, w->pc, &i) || ends_path(i))
             return w->kept;
-        if (decides(s, w, i, state))
+        if (instruction_decides(s, w, i, state))
             return *state != STROBE_FRAME_UNKNOWN;
         if (is_register_jump(i)) {
             bool on;
@@ -412,10 +413,10 @@ static bool follow(struct search *s, struct way *w, enum strobe_frame_state *sta
             if (!on)
                 return w->kept;
         } else if (is_jump(i)) {
-            add_way(s, w, w->pc + (uint64_t)(4 * signed_field(i, 0, 26)));
+            add_code_path(s, w, w->pc + (uint64_t)(4 * signed_field(i, 0, 26)));
             return false;
         } else if (branches(i, &distance)) {
-            add_way(s, w, w->pc + (uint64_t)distance);
+            add_code_path(s, w, w->pc + (uint64_t)distance);
         } else {
             follow_sp(s, w, i);
             follow_targets(w, i);
@@ -429,16 +430,16 @@ static bool follow(struct search *s, struct way *w, enum strobe_frame_state *sta
 
 /* Looks at instructions before pc, as far as one comes from the one before it. Notes on the way what the way ahead
  * begins with. A frame pointer that was set belongs to this function if it has also pushed the record. */
-static bool before(struct search *s, struct way *w, enum strobe_frame_state *state)
+static bool inspect_code_before(struct search *s, struct way *w, enum strobe_frame_state *state)
 {
     uint32_t settled = 0;
     bool set = false;
     for (uint32_t back = 1; back <= BEFORE_MAX; back++) {
         uint32_t i;
-        if (w->pc < 4096 || !fetch(&s->code, w->pc - 4 * back, &i) || ends_path(i) || is_jump(i) || is_return(i) ||
-            is_register_jump(i))
+        if (w->pc < 4096 || !fetch_a64_word(&s->code, w->pc - 4 * back, &i) || ends_path(i) || is_jump(i) ||
+            is_return(i) || is_register_jump(i))
             return false;
-        if (is_call(i)) {
+        if (is_a64_call(i)) {
             s->after_call = w->pc - 4 * back + 4;
             return false;
         }
@@ -477,12 +478,12 @@ enum strobe_frame_state strobe_frame_state_arm64(const struct strobe_host *host,
         return STROBE_FRAME_UNKNOWN;
     struct way first = {.sp = query->sp, .link = !query->called, .pc = query->pc, .reg = LR, .lent = LR};
     enum strobe_frame_state state;
-    if (!query->called && before(&s, &first, &state))
+    if (!query->called && inspect_code_before(&s, &first, &state))
         return state;
-    add_way(&s, &first, query->pc);
+    add_code_path(&s, &first, query->pc);
     while (s.to_do_count) {
         struct way w = s.to_do[--s.to_do_count];
-        if (follow(&s, &w, &state))
+        if (follow_code_path(&s, &w, &state))
             return state;
     }
     return s.kept ? STROBE_FRAME_KEPT : STROBE_FRAME_UNKNOWN;
@@ -494,5 +495,5 @@ bool strobe_frame_returns_arm64(const struct strobe_host *host, uint64_t address
     size_t copied;
     return address >= 4096 && !(address & 3) &&
            host->read(host->ctx, address - 4, &word, sizeof word, &copied) == STROBE_OK && copied == sizeof word &&
-           is_call(word);
+           is_a64_call(word);
 }

@@ -65,7 +65,7 @@ static bool sets_frame(const uint8_t *code, size_t bytes)
 
 #endif
 
-static bool read_all(const struct strobe_host *host, uint64_t address, void *out, size_t bytes)
+static bool leaf_read_memory(const struct strobe_host *host, uint64_t address, void *out, size_t bytes)
 {
     size_t copied;
     return host->read(host->ctx, address, out, bytes, &copied) == STROBE_OK && copied == bytes;
@@ -104,7 +104,7 @@ static bool find_target(const struct strobe_host *host, const uint8_t code[CALL_
         return true;
     }
     if (end[-6] == 0xff && end[-5] == 0x15) /* call *disp32(%rip): what is there now */
-        return read_all(host, relative_to(next, end - 4), target, sizeof *target);
+        return leaf_read_memory(host, relative_to(next, end - 4), target, sizeof *target);
     if (end[-3] == 0x41 && end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0)
         return loads_target(end, 3, 0x49, end[-1] & 7, target);
     return end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0 && loads_target(end, 2, 0x48, end[-1] & 7, target);
@@ -115,13 +115,13 @@ static void follow_jumps(const struct strobe_host *host, uint64_t *start)
 {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     uint8_t code[10];
-    for (int i = 0; i < JUMPS_MAX && read_all(host, *start, code, sizeof code); i++) {
+    for (int i = 0; i < JUMPS_MAX && leaf_read_memory(host, *start, code, sizeof code); i++) {
         size_t skip = memcmp(code, endbr64, sizeof endbr64) ? 0 : sizeof endbr64;
         const uint8_t *jump = code + skip;
         if (jump[0] == 0xe9)
             *start = relative_to(*start + skip + 5, jump + 1);
         else if (jump[0] != 0xff || jump[1] != 0x25 ||
-                 !read_all(host, relative_to(*start + skip + 6, jump + 2), start, sizeof *start))
+                 !leaf_read_memory(host, relative_to(*start + skip + 6, jump + 2), start, sizeof *start))
             return;
     }
 }
@@ -153,7 +153,7 @@ bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t ca
 {
     uint8_t call[CALL_BYTES];
     uint64_t start;
-    if (candidate < 4096 || !read_all(host, candidate - CALL_BYTES, call, sizeof call) ||
+    if (candidate < 4096 || !leaf_read_memory(host, candidate - CALL_BYTES, call, sizeof call) ||
         !find_target(host, call, candidate, &start))
         return false;
     if (pc - start > STROBE_LEAF_BYTES_MAX)
@@ -167,11 +167,11 @@ bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t ca
 {
     uint8_t call[CALL_BYTES], code[STROBE_LEAF_BYTES_MAX];
     uint64_t start;
-    if (candidate < 4096 || !read_all(host, candidate - CALL_BYTES, call, CALL_BYTES) ||
+    if (candidate < 4096 || !leaf_read_memory(host, candidate - CALL_BYTES, call, CALL_BYTES) ||
         !calls(call, candidate, &start) || start > pc || pc - start > sizeof code)
         return false;
     size_t bytes = (size_t)(pc - start);
-    if (bytes && !read_all(host, start, code, bytes))
+    if (bytes && !leaf_read_memory(host, start, code, bytes))
         return false;
     for (size_t i = 0; i < bytes; i += STEP)
         if (sets_frame(code + i, bytes - i))
@@ -182,7 +182,7 @@ bool strobe_leaf_proven(const struct strobe_host *host, uint64_t pc, uint64_t ca
 #endif
 
 /* Reads one word of the copied stack; 0 outside it. */
-static uint64_t word_at(const struct strobe_window *stack, uint64_t address)
+static uint64_t leaf_word_at(const struct strobe_window *stack, uint64_t address)
 {
     uintptr_t word;
     if (address < stack->low || stack->high - stack->low < sizeof word || address > stack->high - sizeof word)
@@ -194,10 +194,10 @@ static uint64_t word_at(const struct strobe_window *stack, uint64_t address)
 #ifdef STROBE_FRAMES_ARM64
 
 /* The return address that an answer tells of, 0 when it can't be had. */
-static uint64_t told_by(const struct strobe_regs *regs, const struct strobe_window *stack,
-                        enum strobe_frame_state state, const struct strobe_frame_answer *answer)
+static uint64_t address_in_answer(const struct strobe_regs *regs, const struct strobe_window *stack,
+                                  enum strobe_frame_state state, const struct strobe_frame_answer *answer)
 {
-    uint64_t address = state == STROBE_FRAME_SAVED ? word_at(stack, answer->slot)
+    uint64_t address = state == STROBE_FRAME_SAVED ? leaf_word_at(stack, answer->slot)
                        : answer->reg == 30         ? regs->lr
                                                    : regs->general[answer->reg];
     return strobe_frame_strip(address);
@@ -221,14 +221,14 @@ uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe
             *told = n || state == STROBE_FRAME_KEPT;
             return n;
         }
-        uint64_t caller = told_by(regs, stack, state, &answer);
+        uint64_t caller = address_in_answer(regs, stack, state, &answer);
         if (!strobe_frame_returns_arm64(host, caller)) {
             *told = caller == 0 && state == STROBE_FRAME_NONE; /* the thread's first function */
             return n;
         }
         callers[n] = caller;
         if (state == STROBE_FRAME_NONE && answer.slot) {
-            uint64_t second = strobe_frame_strip(word_at(stack, answer.slot));
+            uint64_t second = strobe_frame_strip(leaf_word_at(stack, answer.slot));
             *told = true;
             if (second != caller && n + 1 < STROBE_LEAF_CALLERS_MAX && strobe_frame_returns_arm64(host, second))
                 callers[++n] = second;
@@ -253,9 +253,9 @@ uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe
     if (host->read(host->ctx, regs->pc, code, sizeof code, &code_bytes) != STROBE_OK)
         return 0;
     if (strobe_walk_leaf_slot(regs->sp, code, code_bytes, &slot)) {
-        callers[0] = word_at(stack, slot);
+        callers[0] = leaf_word_at(stack, slot);
     } else {
-        uint64_t candidate = regs->lr ? regs->lr : word_at(stack, regs->sp);
+        uint64_t candidate = regs->lr ? regs->lr : leaf_word_at(stack, regs->sp);
         if (strobe_leaf_proven(host, regs->pc, candidate))
             callers[0] = candidate;
     }

@@ -154,7 +154,7 @@ static bool take_stack(struct strobe_thread *t, const struct place *at, struct s
 /* ---- record ---- */
 
 /* True when the sample in *r continues the pending record; both have then the same shape. */
-static bool continues(const struct strobe_thread *t, const struct strobe_record *r, bool with_metrics)
+static bool continues_pending(const struct strobe_thread *t, const struct strobe_record *r, bool with_metrics)
 {
     const struct strobe_pending *p = &t->pending;
     const struct strobe_record *q = &p->record;
@@ -164,7 +164,8 @@ static bool continues(const struct strobe_thread *t, const struct strobe_record 
            r->ticks - (q->ticks + q->duration) <= strobe_ticks_of_ns(t->engine->host, t->engine->config.merge_gap_ns);
 }
 
-static bool extend_pending(struct strobe_thread *t, const struct strobe_record *r, const struct strobe_metrics *m)
+static bool sample_extend_pending(struct strobe_thread *t, const struct strobe_record *r,
+                                  const struct strobe_metrics *m)
 {
     struct strobe_pending *p = &t->pending;
     struct strobe_record merged = p->record;
@@ -183,11 +184,11 @@ static bool extend_pending(struct strobe_thread *t, const struct strobe_record *
 }
 
 /* Puts the sample in the ring, merged where it may be. Returns whether it is in. */
-static bool commit(struct strobe_thread *t, struct strobe_record *r, const struct strobe_metrics *m)
+static bool sample_commit(struct strobe_thread *t, struct strobe_record *r, const struct strobe_metrics *m)
 {
     struct strobe_pending *p = &t->pending;
     bool point = !(r->flags & STROBE_FLAG_SCOPE);
-    if (point && continues(t, r, m != NULL) && extend_pending(t, r, m))
+    if (point && continues_pending(t, r, m != NULL) && sample_extend_pending(t, r, m))
         return true;
     p->open = 0;
     if (strobe_ring_write(&t->engine->session.ring, &t->writer, r, m) != STROBE_OK)
@@ -247,7 +248,7 @@ static void take_sample(struct strobe_thread *t, struct strobe_record *r, const 
         extend_scope(t, r);
     strobe_bump(&t->sync_samples, 1);
     strobe_store_relaxed(&entry->last_sample_ticks, now);
-    bool kept = commit(t, r, with_metrics ? &metrics : NULL);
+    bool kept = sample_commit(t, r, with_metrics ? &metrics : NULL);
     strobe_store_relaxed(&entry->overwrote_samples, t->writer.overwrote);
     strobe_bump(kept ? &a->sampled : &a->dropped, 1);
     errno = saved_errno;
@@ -378,7 +379,7 @@ static bool was_off_processor(struct strobe_thread *t, uint64_t now, uint64_t cp
 /* `asked`: the sampler saw the thread wait for a processor and asked for this tick, which is none of the thread's CPU
  * clock. `rung_cpu_ns`: what CPU time the thread had used then; 0: not known. A thread that has used next to no CPU
  * time since then stood here all the while. */
-static void take_tick(struct strobe_thread *t, const struct strobe_regs *regs, bool asked, uint64_t rung_cpu_ns)
+static void sample_take_tick(struct strobe_thread *t, const struct strobe_regs *regs, bool asked, uint64_t rung_cpu_ns)
 {
     const struct strobe_host *h = t->engine->host;
     struct strobe_record r = {.ticks = t->ticks(t->ticks_ctx),
@@ -406,7 +407,7 @@ void strobe_sample_interrupted(struct strobe_thread *t, const struct strobe_regs
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_CPU);
     strobe_bump(&a->requests, 1);
     if (may_record())
-        take_tick(t, regs, asked, rung_cpu_ns);
+        sample_take_tick(t, regs, asked, rung_cpu_ns);
     else
         strobe_bump(&a->paused, 1);
     strobe_thread_leave(t);
@@ -415,8 +416,8 @@ void strobe_sample_interrupted(struct strobe_thread *t, const struct strobe_regs
 /* ---- forced points ---- */
 
 /* Whatever the gate says. */
-static bool force(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
-                  bool fresh_metrics, struct strobe_place *place)
+static bool take_forced_point(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
+                              bool fresh_metrics, struct strobe_place *place)
 {
     if (!strobe_thread_enter(t, kind))
         return false;
@@ -436,13 +437,13 @@ static bool force(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, 
 void strobe_point_forced(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site)
 {
     struct strobe_place place;
-    force(t, kind, arg, site, true, &place);
+    take_forced_point(t, kind, arg, site, true, &place);
 }
 
 bool strobe_point_placed(struct strobe_thread *t, enum strobe_kind kind, uint64_t arg, struct strobe_site site,
                          struct strobe_place *out)
 {
-    return force(t, kind, arg, site, false, out);
+    return take_forced_point(t, kind, arg, site, false, out);
 }
 
 /* ---- scopes ---- */
@@ -523,7 +524,7 @@ static void end_wait(struct strobe_thread *t, const struct strobe_scope *s, uint
 
 /* A call too short to be recorded still counts for how long the thread waited in all; unless it is so short that it
  * can't have given its processor away. */
-static void note_short_wait(struct strobe_thread *t, uint64_t duration)
+static void count_short_wait(struct strobe_thread *t, uint64_t duration)
 {
     if (duration < strobe_ticks_of_ns(t->engine->host, STROBE_SHORT_WAIT_NS))
         return;
@@ -614,7 +615,7 @@ static void end_scope(struct strobe_thread *t, struct strobe_scope *s, uint64_t 
         strobe_bump(&a->paused, 1);
     } else if (!recorded) {
         strobe_bump(&a->gated, 1);
-        note_short_wait(t, duration);
+        count_short_wait(t, duration);
     } else {
         struct strobe_record r = {.ticks = s->begin_ticks,
                                   .duration = duration,

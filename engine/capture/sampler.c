@@ -10,17 +10,17 @@ _Thread_local bool strobe_guard_window;
 /* ---- when */
 
 /* A number from 0 to limit - 1, or 0 (splitmix64). */
-static uint64_t draw(struct strobe_sampler *s, uint64_t limit)
+static uint64_t sampler_draw(struct strobe_sampler *s, uint64_t limit)
 {
     s->random += 0x9e3779b97f4a7c15u;
     return limit ? strobe_mix64(s->random) % limit : 0;
 }
 
 /* Wanders on, turned back at the ends: in the long run it is everywhere equally often. */
-static void wander(struct strobe_sampler *s)
+static void change_offset(struct strobe_sampler *s)
 {
     int64_t interval = (int64_t)s->interval_ticks, step = interval / 8;
-    int64_t offset = (int64_t)s->offset_ticks + (int64_t)draw(s, (uint64_t)(2 * step + 1)) - step;
+    int64_t offset = (int64_t)s->offset_ticks + (int64_t)sampler_draw(s, (uint64_t)(2 * step + 1)) - step;
     if (offset < 0)
         offset = -offset;
     if (offset > interval)
@@ -73,7 +73,7 @@ void strobe_sampler_go_on(struct strobe_sampler *s, uint64_t now)
     uint64_t intervals = intervals_to_next_pass(s);
     s->rests = intervals > 1 && begin_rest(s);
     s->grid_ticks += s->interval_ticks * (s->rests ? intervals : 1);
-    wander(s);
+    change_offset(s);
     uint64_t deadline = strobe_sampler_deadline(s);
     if (s->interval_ticks && deadline <= now)
         s->grid_ticks += (now - deadline) / s->interval_ticks * s->interval_ticks + s->interval_ticks;
@@ -104,31 +104,31 @@ void strobe_sampler_init(struct strobe_sampler *s, struct strobe_engine *e, uint
     s->interval_ticks = strobe_ticks_of_ns(e->host, e->config.async_interval_ns);
     s->random = e->config.seed ? e->config.seed : now ^ (uint64_t)tid << 32;
     s->grid_ticks = now;
-    s->offset_ticks = draw(s, s->interval_ticks);
+    s->offset_ticks = sampler_draw(s, s->interval_ticks);
     strobe_ring_writer_init(&e->session.ring, &s->writer, tid);
 }
 
 /* ---- which thread ---- */
 
-static uint64_t ticks(const struct strobe_engine *e, uint64_t ns)
+static uint64_t ticks_of_ns(const struct strobe_engine *e, uint64_t ns)
 {
     return strobe_ticks_of_ns(e->host, ns);
 }
 
-static bool lives(const struct strobe_thread *t)
+static bool is_thread_alive(const struct strobe_thread *t)
 {
     return strobe_load_relaxed(&t->entry->state) == STROBE_THREAD_LIVE;
 }
 
-static bool blocks(const struct strobe_thread *t)
+static bool is_in_blocking_call(const struct strobe_thread *t)
 {
     return strobe_load_relaxed(&t->entry->scope_kind) != STROBE_KIND_NONE;
 }
 
 /* The thread has ended, if without a word. Marks it so and takes its open chunk back. */
-static void bury(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+static void retire_thread(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
-    if (!lives(t))
+    if (!is_thread_alive(t))
         return;
     t->entry->end_ticks = now;
     strobe_ring_seal_dead(&e->session.ring, &t->writer);
@@ -160,7 +160,7 @@ enum { TICKS_OF_A_PERIOD = 32 }; /* a clock's period changes after so many ticks
 static void change_period(struct strobe_sampler *s, struct strobe_sampled *m, uint32_t taken)
 {
     int64_t interval_ns = (int64_t)s->engine->config.async_interval_ns, most = interval_ns / 8;
-    m->period_offset_ns = m->period_offset_ns > 0 ? -m->period_offset_ns : (int64_t)draw(s, (uint64_t)most + 1);
+    m->period_offset_ns = m->period_offset_ns > 0 ? -m->period_offset_ns : (int64_t)sampler_draw(s, (uint64_t)most + 1);
     m->period_ns = (uint64_t)(interval_ns + m->period_offset_ns);
     m->period_began = taken;
 }
@@ -173,7 +173,7 @@ static bool is_worth_a_clock(struct strobe_sampler *s, const struct strobe_threa
     uint64_t least = s->engine->config.async_interval_ns / 2, cpu = 0;
     if (t->sampled.period_ns || t->sampled.cpu_seen_ns >= least)
         return true;
-    return !blocks(t) && read_cpu(s, t, &cpu) == STROBE_OK && cpu >= least;
+    return !is_in_blocking_call(t) && read_cpu(s, t, &cpu) == STROBE_OK && cpu >= least;
 }
 
 /* The host's clock is kept ticking. Threads whose clock can't tick are left to stops from outside. */
@@ -216,7 +216,7 @@ static bool ring_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
         return false;
     strobe_store_relaxed(&t->rung_cpu_ns, cpu_ns ? cpu_ns : 1);
     strobe_fence_seq_cst(); /* rung, then looked: the thread publishes that it blocks, then looks whether it is rung */
-    if (blocks(t) || h->clock_ring(h->ctx, t->index, t->entry->tid) != STROBE_OK) {
+    if (is_in_blocking_call(t) || h->clock_ring(h->ctx, t->index, t->entry->tid) != STROBE_OK) {
         strobe_store_release(&t->rung_cpu_ns, 0);
         return false;
     }
@@ -248,8 +248,8 @@ static bool left_to_ticks(struct strobe_sampler *s, struct strobe_thread *t, uin
  * not arrive. A new thread is stopped once: it may not live for a tick. */
 static uint64_t active_ns(const struct strobe_engine *e, const struct strobe_thread *t)
 {
-    bool ticks = strobe_load_relaxed(&t->ticking) && t->sampled.looked_ticks;
-    return ticks ? e->config.async_interval_ns * 5 / 4 : e->config.active_cpu_ns;
+    bool ticking = strobe_load_relaxed(&t->ticking) && t->sampled.looked_ticks;
+    return ticking ? e->config.async_interval_ns * 5 / 4 : e->config.active_cpu_ns;
 }
 
 /* A thread that is still in the call of the last pass waits there: the scope's record will say so. */
@@ -280,7 +280,7 @@ enum { PATIENCE = 4, PATIENCE_MAX = 64 };
 
 static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
-    uint64_t interval = ticks(e, async_interval_ns(&e->config, t->entry->is_main));
+    uint64_t interval = ticks_of_ns(e, async_interval_ns(&e->config, t->entry->is_main));
     uint64_t took = now - t->sampled.seen_ticks;
     uint64_t patience = PATIENCE * (took < interval ? interval : took);
     if (patience > PATIENCE_MAX * interval)
@@ -293,7 +293,7 @@ static void expect_back(struct strobe_engine *e, struct strobe_thread *t, uint64
  * limits. */
 static void keep_points_waiting(struct strobe_engine *e, struct strobe_thread *t)
 {
-    uint64_t interval = ticks(e, e->config.async_interval_ns), seen = t->sampled.seen_ticks;
+    uint64_t interval = ticks_of_ns(e, e->config.async_interval_ns), seen = t->sampled.seen_ticks;
     uint64_t until = strobe_load_relaxed(&t->points_yield_until) + interval;
     if (seen && until - seen <= PATIENCE_MAX * interval)
         strobe_store_relaxed(&t->points_yield_until, until);
@@ -312,17 +312,17 @@ static bool runs_now(struct strobe_engine *e, const struct strobe_thread *t, uin
  * thread counts as running that is on a processor, or was all the time since the last look (and is off it because the
  * sampler took it). Others are left alone: they stand where they were taken off, which is where they called the system
  * more often than not, and a sample of that would pass for one of what they do. */
-static bool wanted(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
+static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now)
 {
     struct strobe_engine *e = s->engine;
     const struct strobe_config *c = &e->config;
     struct strobe_sampled *m = &t->sampled;
-    if (!lives(t) || now < m->retry_ticks)
+    if (!is_thread_alive(t) || now < m->retry_ticks)
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
     uint64_t interval_ns = async_interval_ns(c, t->entry->is_main);
     /* Less than the interval by an eighth, since deadlines wander, and by another: passes wake up late. */
-    if (unseen < ticks(e, interval_ns - interval_ns / 4)) {
+    if (unseen < ticks_of_ns(e, interval_ns - interval_ns / 4)) {
         s->needed |= !strobe_load_relaxed(&t->ticking); /* it was seen in the last pass, or asked for its stack */
         return false;
     }
@@ -332,41 +332,41 @@ static bool wanted(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     uint64_t cpu = 0;
     enum strobe_status told = read_cpu(s, t, &cpu);
     if (told == STROBE_GONE)
-        bury(e, t, now);
+        retire_thread(e, t, now);
     if (told != STROBE_OK)
         return false;
     if (cpu < m->cpu_seen_ns) {
-        bury(e, t, now); /* a CPU clock never goes back: another thread has the id by now */
+        retire_thread(e, t, now); /* a CPU clock never goes back: another thread has the id by now */
         return false;
     }
     bool ticking = strobe_load_relaxed(&t->ticking), ticked = !m->cpu_seen_ns && m->looked_ticks && ticking;
     uint64_t used = cpu - m->cpu_seen_ns, elapsed = now - m->looked_ticks, active = active_ns(e, t);
     uint64_t missing = ticking ? cpu - m->cpu_ticked_ns : used;
-    s->needed |= ticking ? !ticked && missing >= active && !blocks(t) : used != 0;
+    s->needed |= ticking ? !ticked && missing >= active && !is_in_blocking_call(t) : used != 0;
     m->cpu_seen_ns = cpu;
     m->looked_ticks = now;
     if (ticked)
         m->cpu_ticked_ns = cpu;
-    if (ticking && !blocks(t) && ring_waiting(s, t, cpu))
+    if (ticking && !is_in_blocking_call(t) && ring_waiting(s, t, cpu))
         return false;
     if (ticked)
         return false; /* from here on it is known what it uses without a tick */
     if (missing >= active) {
-        if (!ticking && !blocks(t) && ring_waiting(s, t, cpu))
+        if (!ticking && !is_in_blocking_call(t) && ring_waiting(s, t, cpu))
             return false;
-        bool runs = !m->seen_ticks || ticks(e, used) >= elapsed - elapsed / 8 || runs_now(e, t, cpu);
+        bool runs = !m->seen_ticks || ticks_of_ns(e, used) >= elapsed - elapsed / 8 || runs_now(e, t, cpu);
         if (runs)
             m->cpu_ticked_ns = cpu;
         else
             keep_points_waiting(e, t);
         return runs;
     }
-    return used && cpu != m->cpu_sampled_ns && unseen >= ticks(e, refresh_ns(e, t));
+    return used && cpu != m->cpu_sampled_ns && unseen >= ticks_of_ns(e, refresh_ns(e, t));
 }
 
 /* A thread that runs, but in a call that a stop must not disturb, takes its own stack when the call ends. Without
  * this, what runs in many short calls would never be seen by the sampler. */
-static void ask(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+static void request_own_sample(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     strobe_store_relaxed(&t->asked, 1);
     expect_back(e, t, now);
@@ -377,7 +377,7 @@ static void ask(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 /* A thread that did not stop in time. One that did not get to run meanwhile is as it was, and is tried again at the
  * next pass. One that did run will not be stopped: it is left to its own points, for 1 ms, 2 ms, ... up to about a
  * second. */
-static void missed(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
+static void back_off_thread(struct strobe_engine *e, struct strobe_thread *t, uint64_t now)
 {
     struct strobe_sampled *m = &t->sampled;
     uint64_t cpu = m->cpu_seen_ns;
@@ -388,7 +388,7 @@ static void missed(struct strobe_engine *e, struct strobe_thread *t, uint64_t no
     }
     unsigned shift = m->refusals < 10 ? m->refusals : 10;
     m->refusals++;
-    m->retry_ticks = now + (ticks(e, 1000000) << shift);
+    m->retry_ticks = now + (ticks_of_ns(e, 1000000) << shift);
 }
 
 /* Copies what lies above the stack pointer, and the red zone below it; 0 when nothing above could be read. */
@@ -416,7 +416,7 @@ static struct strobe_window stack_above(const struct strobe_regs *regs, const st
 
 /* Takes of a thread what can be had only while it stands: bytes of its stack's memory, or the frames that are found in
  * place. Returns how many; 0: nothing. */
-static size_t look(struct strobe_sampler *s, const struct strobe_thread *t)
+static size_t copy_or_walk_stack(struct strobe_sampler *s, const struct strobe_thread *t)
 {
     const struct strobe_engine *e = s->engine;
     uint32_t frames = 0;
@@ -431,7 +431,7 @@ static size_t look(struct strobe_sampler *s, const struct strobe_thread *t)
 
 /* A running thread stops within microseconds. One that the sampler took off its processor may have to wait for it,
  * and is waited for; but a pass over many such threads must end, so all of them together get the time of one. */
-static uint64_t patience_ns(const struct strobe_sampler *s, uint64_t now)
+static uint64_t sampler_patience_ns(const struct strobe_sampler *s, uint64_t now)
 {
     uint64_t most = s->engine->config.suspend_timeout_ns, least = most / 8;
     uint64_t gone = (now - s->pass_ticks) * 1000000000u / s->engine->host->ticks_per_second;
@@ -440,33 +440,33 @@ static uint64_t patience_ns(const struct strobe_sampler *s, uint64_t now)
 
 /* Stops the thread, looks at it, lets it go. False when there is nothing to record; what happened is counted. *at: now;
  * then when it stood, since a thread may run on for a while before it stops. *taken: as look says. */
-static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at, size_t *taken)
+static bool suspend_and_copy(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at, size_t *taken)
 {
     uint64_t now = *at;
     struct strobe_engine *e = s->engine;
     struct strobe_session_header *head = e->session.header;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
     uint32_t tid = t->entry->tid;
-    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, patience_ns(s, now), &s->regs)) {
+    switch (e->host->suspend(e->host->ctx, tid, &t->entry->scope_kind, sampler_patience_ns(s, now), &s->regs)) {
     case STROBE_OK: break;
     case STROBE_GONE:
         strobe_bump(&head->suspend_gone, 1);
-        bury(e, t, now);
+        retire_thread(e, t, now);
         return false;
     case STROBE_LATE:
         strobe_bump(&head->suspend_late, 1);
-        missed(e, t, now);
+        back_off_thread(e, t, now);
         return false;
     default:
-        if (blocks(t))
-            ask(e, t, now);
+        if (is_in_blocking_call(t))
+            request_own_sample(e, t, now);
         return false;
     }
     strobe_guard_enter();
     *at = e->host->ticks(e->host->ctx);
     strobe_bump(&head->suspends, 1);
-    bool still_fit = lives(t) && !blocks(t);
-    *taken = still_fit ? look(s, t) : 0;
+    bool still_fit = is_thread_alive(t) && !is_in_blocking_call(t);
+    *taken = still_fit ? copy_or_walk_stack(s, t) : 0;
     s->message = strobe_load_relaxed(&t->entry->message);
     enum strobe_status left = e->host->resume(e->host->ctx, tid);
     strobe_bump(&head->resumes, 1);
@@ -476,8 +476,8 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at
     t->sampled.refusals = 0;
     if (!still_fit) {
         strobe_bump(&head->suspend_moved, 1);
-        if (lives(t))
-            ask(e, t, now);
+        if (is_thread_alive(t))
+            request_own_sample(e, t, now);
         return false;
     }
     strobe_bump(&a->requests, 1);
@@ -490,13 +490,13 @@ static bool grab(struct strobe_sampler *s, struct strobe_thread *t, uint64_t *at
 
 /* ---- record ---- */
 
-static bool extend_pending(struct strobe_sampler *s, struct strobe_thread *t, const struct strobe_record *r)
+static bool sampler_extend_pending(struct strobe_sampler *s, struct strobe_thread *t, const struct strobe_record *r)
 {
     struct strobe_pending *p = &s->pending;
     const struct strobe_record *q = &p->record;
     if (!p->open || q->thread != r->thread || q->stack != r->stack || q->flags != (r->flags | STROBE_FLAG_BEGIN_CPU) ||
         q->message != r->message || t->sampled.sync_seen != strobe_load_relaxed(&t->sync_samples) ||
-        r->ticks - (q->ticks + q->duration) > ticks(s->engine, s->engine->config.merge_gap_ns))
+        r->ticks - (q->ticks + q->duration) > ticks_of_ns(s->engine, s->engine->config.merge_gap_ns))
         return false;
     struct strobe_record merged = *q;
     uint64_t span = r->cpu_ns - p->first_cpu_ns;
@@ -510,9 +510,9 @@ static bool extend_pending(struct strobe_sampler *s, struct strobe_thread *t, co
     return true;
 }
 
-static bool commit(struct strobe_sampler *s, struct strobe_thread *t, struct strobe_record *r)
+static bool sampler_commit(struct strobe_sampler *s, struct strobe_thread *t, struct strobe_record *r)
 {
-    if (extend_pending(s, t, r))
+    if (sampler_extend_pending(s, t, r))
         return true;
     r->flags |= STROBE_FLAG_BEGIN_CPU;
     s->pending.open = 0;
@@ -523,8 +523,8 @@ static bool commit(struct strobe_sampler *s, struct strobe_thread *t, struct str
 }
 
 /* Puts the stack at the end of s->frames into a record of the thread. Returns whether it was kept. */
-static bool record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, enum strobe_walk_end how,
-                   uint32_t count)
+static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now, enum strobe_walk_end how,
+                           uint32_t count)
 {
     struct strobe_engine *e = s->engine;
     struct strobe_account *a = strobe_account_of(t, STROBE_KIND_ASYNC);
@@ -543,7 +543,7 @@ static bool record(struct strobe_sampler *s, struct strobe_thread *t, uint64_t n
     const uint64_t *frames = s->frames + STROBE_STACK_DEPTH_MAX - count;
     if (strobe_stack_intern(&e->session.stacks, &s->cursor, frames, count, &r.stack) == STROBE_FULL)
         r.flags |= STROBE_FLAG_TABLE_FULL;
-    bool kept = commit(s, t, &r);
+    bool kept = sampler_commit(s, t, &r);
     strobe_store_relaxed(&e->session.header->async_overwrote_samples, s->writer.overwrote);
     strobe_bump(kept ? &a->sampled : &a->dropped, 1);
     t->sampled.sync_seen = strobe_load_relaxed(&t->sync_samples);
@@ -576,7 +576,7 @@ static void take_stopped(struct strobe_sampler *s, struct strobe_thread *t, uint
         how = u->resumed(e->host, &s->regs, &s->top, how, s->frames + STROBE_STACK_DEPTH_MAX, e->config.depth_max,
                          &count);
     }
-    if (record(s, t, now, how, count))
+    if (sampler_record(s, t, now, how, count))
         expect_back(e, t, now);
 }
 
@@ -598,7 +598,7 @@ static bool copy_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     s->message = strobe_load_relaxed(&t->entry->message);
     strobe_fence_acquire();
     *frame = from;
-    return read && lives(t) && strobe_load_relaxed(&t->entry->scope_begin_ticks) == begin &&
+    return read && is_thread_alive(t) && strobe_load_relaxed(&t->entry->scope_begin_ticks) == begin &&
            strobe_load_relaxed(&t->scope_frame) == from;
 }
 
@@ -611,7 +611,7 @@ static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     size_t copied;
     bool needs_thread = e->unwinder->self && !e->unwinder->hooked;
     /* A call may have begun after the pass did. */
-    if (needs_thread || !begin || begin == t->sampled.waiting_ticks || now < begin + ticks(e, least_ns) ||
+    if (needs_thread || !begin || begin == t->sampled.waiting_ticks || now < begin + ticks_of_ns(e, least_ns) ||
         !copy_waiting(s, t, begin, &frame, &copied))
         return;
     t->sampled.waiting_ticks = begin;
@@ -624,17 +624,18 @@ static void take_waiting(struct strobe_sampler *s, struct strobe_thread *t, uint
     enum strobe_walk_end how = strobe_unwind_hooked(e->unwinder, frame, &w, end, e->config.depth_max, &count);
     strobe_bump(&strobe_account_of(t, STROBE_KIND_ASYNC)->requests, 1);
     s->pending.open = 0; /* it stands for this call, so it is merged with nothing before or after */
-    record(s, t, now, how, count);
+    sampler_record(s, t, now, how, count);
     s->pending.open = 0;
 }
 
 /* Records the CPU time of a thread that is in no recorded call. The timeline knows from it whether the thread has run
  * since its last sample, or stood there without a processor. */
-static void note_final_cpu(struct strobe_sampler *s, const struct strobe_thread *t)
+static void record_final_cpu(struct strobe_sampler *s, const struct strobe_thread *t)
 {
     const struct strobe_host *h = s->engine->host;
     uint64_t cpu_ns;
-    if (!blocks(t) && h->thread_cpu_ns(h->ctx, t->entry->tid, &cpu_ns) == STROBE_OK && cpu_ns >= t->sampled.cpu_seen_ns)
+    if (!is_in_blocking_call(t) && h->thread_cpu_ns(h->ctx, t->entry->tid, &cpu_ns) == STROBE_OK &&
+        cpu_ns >= t->sampled.cpu_seen_ns)
         strobe_series_counter(s, t->index, STROBE_SERIES_END_CPU_NS, h->ticks(h->ctx), cpu_ns);
 }
 
@@ -645,10 +646,10 @@ void strobe_sampler_finish(struct strobe_sampler *s)
     uint64_t now = e->host->ticks(e->host->ctx);
     for (uint32_t i = 0; i < count; i++) {
         struct strobe_thread *t = &e->threads[i];
-        if (!strobe_load_acquire(&t->ready) || !lives(t))
+        if (!strobe_load_acquire(&t->ready) || !is_thread_alive(t))
             continue;
         take_waiting(s, t, now, 0);
-        note_final_cpu(s, t);
+        record_final_cpu(s, t);
     }
 }
 
@@ -665,7 +666,7 @@ static void meet_new_threads(struct strobe_sampler *s)
 }
 
 /* The thread at this place has ended. The pass goes on with the one that takes its place. */
-static void forget(struct strobe_sampler *s, uint32_t place)
+static void drop_ended_thread(struct strobe_sampler *s, uint32_t place)
 {
     uint32_t *living = s->engine->living;
     for (uint32_t i = place + 1; i < s->living; i++)
@@ -687,9 +688,9 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         struct strobe_thread *t = &e->threads[e->living[place]];
         if (!strobe_load_acquire(&t->ready))
             continue;
-        if (!lives(t)) {
+        if (!is_thread_alive(t)) {
             end_ticking(s, t);
-            forget(s, place);
+            drop_ended_thread(s, place);
             continue;
         }
         budget--;
@@ -697,12 +698,12 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         s->cpu_read_of = NULL;
         keep_ticking(s, t);
         take_waiting(s, t, now_ticks, refresh_ns(e, t));
-        if (left_to_ticks(s, t, now_ticks) || !wanted(s, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
+        if (left_to_ticks(s, t, now_ticks) || !is_visit_due(s, t, now_ticks) || strobe_load_relaxed(&e->sampler_stop))
             continue;
         uint64_t at = e->host->ticks(e->host->ctx);
-        if (blocks(t))
-            ask(e, t, at);
-        else if (grab(s, t, &at, &taken))
+        if (is_in_blocking_call(t))
+            request_own_sample(e, t, at);
+        else if (suspend_and_copy(s, t, &at, &taken))
             take_stopped(s, t, at, taken);
     }
     end_pass(s);

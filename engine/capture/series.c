@@ -8,7 +8,7 @@ bool strobe_series_due(const struct strobe_sampler *s, uint64_t *due_ticks, uint
     return true;
 }
 
-static bool write(struct strobe_sampler *s, struct strobe_record *r)
+static bool write_series_record(struct strobe_sampler *s, struct strobe_record *r)
 {
     struct strobe_session *session = &s->engine->session;
     if (r->thread >= strobe_session_thread_count(session))
@@ -28,7 +28,7 @@ bool strobe_series_counter(struct strobe_sampler *s, uint32_t thread, enum strob
 {
     struct strobe_record r = {
         .ticks = ticks, .arg = value, .thread = thread, .cpu_span_ns = (uint32_t)what, .kind = STROBE_KIND_COUNTER};
-    return write(s, &r);
+    return write_series_record(s, &r);
 }
 
 bool strobe_series_hitch(struct strobe_sampler *s, uint32_t thread, uint64_t begin, uint64_t end, uint32_t stack)
@@ -43,5 +43,5 @@ bool strobe_series_hitch(struct strobe_sampler *s, uint32_t thread, uint64_t beg
                               .thread = thread,
                               .arg = hang ? STROBE_HITCH_HANG : STROBE_HITCH_FRAME,
                               .kind = STROBE_KIND_HITCH};
-    return write(s, &r);
+    return write_series_record(s, &r);
 }

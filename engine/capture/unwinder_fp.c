@@ -2,9 +2,9 @@
 #include "engine/capture/leaf.h"
 
 /* The stopped instruction comes first, then callers that no frame record tells of. */
-static enum strobe_walk_end walk_copied(const struct strobe_host *host, const struct strobe_regs *regs,
-                                        const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
-                                        uint32_t *count)
+static enum strobe_walk_end walk_copied_frames(const struct strobe_host *host, const struct strobe_regs *regs,
+                                               const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
+                                               uint32_t *count)
 {
     /* Frames are return addresses; the stopped instruction is stored so that it reads as one. */
     uint64_t inner[1 + STROBE_LEAF_CALLERS_MAX] = {strobe_frame_strip(regs->pc) + 1};
@@ -22,4 +22,4 @@ static enum strobe_walk_end walk_copied(const struct strobe_host *host, const st
     return end == STROBE_WALK_ROOT && !told ? STROBE_WALK_DOUBTFUL : end;
 }
 
-const struct strobe_unwinder strobe_unwinder_fp = {.copied = walk_copied};
+const struct strobe_unwinder strobe_unwinder_fp = {.copied = walk_copied_frames};

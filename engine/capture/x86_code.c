@@ -109,7 +109,7 @@ static bool touches_stack(const struct reading *r)
 
 /* ---- parts of an instruction ---- */
 
-static bool take(struct reading *r, uint8_t *out)
+static bool take_code_byte(struct reading *r, uint8_t *out)
 {
     if (r->at >= r->bytes)
         return false;
@@ -122,7 +122,7 @@ static bool read_opcode(struct reading *r)
 {
     uint8_t byte, next;
     do {
-        if (!take(r, &byte))
+        if (!take_code_byte(r, &byte))
             return false;
         r->operand_16 |= byte == 0x66;
         r->address_32 |= byte == 0x67;
@@ -130,29 +130,29 @@ static bool read_opcode(struct reading *r)
              byte == 0x64 || byte == 0x65);
     if ((byte & 0xf0) == 0x40) {
         r->rex = byte & 0x0f;
-        if (!take(r, &byte))
+        if (!take_code_byte(r, &byte))
             return false;
     }
     r->vector = byte == 0x62 || byte == 0xc4 || byte == 0xc5;
     if (r->vector) {
-        if (!take(r, &next))
+        if (!take_code_byte(r, &next))
             return false;
         r->map = byte == 0xc5 ? MAP_0F : (enum map)(next & (byte == 0xc4 ? 0x1f : 7));
         for (int skipped = byte == 0x62 ? 2 : byte == 0xc4; skipped; skipped--)
-            if (!take(r, &next))
+            if (!take_code_byte(r, &next))
                 return false;
-        return r->map >= MAP_0F && r->map <= MAP_3A && take(r, &r->opcode);
+        return r->map >= MAP_0F && r->map <= MAP_3A && take_code_byte(r, &r->opcode);
     }
     r->opcode = byte;
     if (byte != 0x0f)
         return true;
     r->map = MAP_0F;
-    if (!take(r, &r->opcode))
+    if (!take_code_byte(r, &r->opcode))
         return false;
     if (r->opcode != 0x38 && r->opcode != 0x3a)
         return true;
     r->map = r->opcode == 0x38 ? MAP_38 : MAP_3A;
-    return take(r, &r->opcode);
+    return take_code_byte(r, &r->opcode);
 }
 
 static bool known_opcode(const struct reading *r)
@@ -178,12 +178,12 @@ static bool read_modrm(struct reading *r)
     r->has_modrm = wants_modrm(r);
     if (!r->has_modrm)
         return true;
-    if (!take(r, &r->modrm))
+    if (!take_code_byte(r, &r->modrm))
         return false;
     unsigned mod = r->modrm >> 6, rm = r->modrm & 7;
     if (mod == 3)
         return true;
-    if (rm == 4 && !take(r, &sib))
+    if (rm == 4 && !take_code_byte(r, &sib))
         return false;
     bool no_base = mod == 0 && (rm == 5 || (rm == 4 && (sib & 7) == 5));
     r->at += no_base || mod == 2 ? 4 : mod;

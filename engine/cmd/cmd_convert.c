@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/interrupts.h"
@@ -76,7 +77,7 @@ static int choose_weight(struct request *q)
     return strobe_complain("convert: --by %s: expected wall, cpu, off-cpu or alloc", q->by);
 }
 
-static int take_option(struct request *q, int c)
+static int take_convert_option(struct request *q, int c)
 {
     uint64_t n;
     switch (c) {
@@ -111,7 +112,7 @@ static int take_option(struct request *q, int c)
     }
 }
 
-static int choose_format(struct request *q)
+static int choose_convert_format(struct request *q)
 {
     if (!q->format && strobe_choose_by_ending(q->output, "", "--format FORMAT forces one", &q->options.format))
         return STROBE_EXIT_BAD;
@@ -128,9 +129,9 @@ static int choose_format(struct request *q)
     return 0;
 }
 
-static int convert(const struct request *q)
+static int convert_session(const struct request *q)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct strobe_convert_stats stats;
     int to_stdout = !strcmp(q->output, "-");
     const char *output = to_stdout ? "standard output" : q->output;
@@ -141,14 +142,14 @@ static int convert(const struct request *q)
     strobe_progress_begin(&progress, "converting");
     options.timeline.progress = q->quiet ? NULL : strobe_progress_step;
     options.timeline.progress_ctx = &progress;
-    enum strobe_status status = strobe_convert(q->session, q->output, &options, &stats, why, sizeof why);
+    enum strobe_status status = strobe_convert(q->session, q->output, &options, &stats, &error);
     strobe_progress_end(&progress);
     if (status == STROBE_EXISTS)
         return strobe_complain("%s: exists already; --force overwrites it", q->output);
     if (status != STROBE_OK && errno == EPIPE)
         return strobe_end_of_pipe();
     if (status != STROBE_OK)
-        return strobe_complain("%s", why[0] ? why : strobe_status_text(status));
+        return strobe_complain("%s", error.text[0] ? error.text : strobe_status_text(status));
     if (!q->quiet && isatty(STDERR_FILENO)) /* like all that only tells of success */
         fprintf(stderr, "%s: %llu slices of %llu threads, %.1f MB\n", output, (unsigned long long)stats.slices,
                 (unsigned long long)stats.threads, (double)stats.bytes / 1e6);
@@ -160,18 +161,18 @@ static int convert(const struct request *q)
 /* The same, with what is found in the session as marks of the trace. */
 static int convert_with_findings(struct request *q)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     struct strobe_findings *found;
     struct strobe_findings_marks marks;
     q->look.symbols = q->options.symbols;
     q->look.timeline = q->options.timeline;
-    enum strobe_status status = strobe_findings_of_session(q->session, &q->look, &found, why, sizeof why);
+    enum strobe_status status = strobe_findings_of_session(q->session, &q->look, &found, &error);
     if (status != STROBE_OK)
-        return strobe_complain("%s: %s", q->session, why[0] ? why : strobe_status_text(status));
+        return strobe_complain("%s: %s", q->session, error.text[0] ? error.text : strobe_status_text(status));
     status = strobe_findings_marks(found, &marks);
     q->options.timeline.marks = marks.marks;
     q->options.timeline.mark_count = marks.count;
-    int exit_status = status == STROBE_OK ? convert(q) : strobe_complain("out of memory");
+    int exit_status = status == STROBE_OK ? convert_session(q) : strobe_complain("out of memory");
     strobe_findings_marks_free(&marks);
     strobe_findings_close(found);
     return exit_status;
@@ -202,7 +203,7 @@ int strobe_cmd_convert(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_convert);
-        int bad = take_option(&q, c);
+        int bad = take_convert_option(&q, c);
         if (bad)
             return bad;
     }
@@ -214,6 +215,6 @@ int strobe_cmd_convert(int argc, char **argv)
     q.session = argv[optind];
     if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
         return strobe_complain("convert: --to must be later than --from");
-    int bad = choose_format(&q);
-    return bad ? bad : q.findings ? convert_with_findings(&q) : convert(&q);
+    int bad = choose_convert_format(&q);
+    return bad ? bad : q.findings ? convert_with_findings(&q) : convert_session(&q);
 }

@@ -38,7 +38,7 @@ void strobe_find(struct strobe_findings *f, enum strobe_health health, const cha
 
 static const char *const health_text[] = {"ok", "note", "missing"};
 
-static int is_ready(const struct strobe_findings *f)
+static int print_readiness(const struct strobe_findings *f)
 {
     for (size_t i = 0; i < f->count; i++)
         if (f->list[i].health == STROBE_HEALTH_MISSING)
@@ -46,11 +46,11 @@ static int is_ready(const struct strobe_findings *f)
     return 1;
 }
 
-static void print_json(const struct strobe_findings *f)
+static void doctor_print_json(const struct strobe_findings *f)
 {
     struct strobe_json j = {.out = stdout};
     strobe_json_object(&j, NULL);
-    strobe_json_bool(&j, "ready", is_ready(f));
+    strobe_json_bool(&j, "ready", print_readiness(f));
     strobe_json_array(&j, "findings");
     for (size_t i = 0; i < f->count; i++) {
         strobe_json_object(&j, NULL);
@@ -90,8 +90,8 @@ static void print_table(const struct strobe_findings *f)
         printf("%-8s %-17s ", health_text[f->list[i].health], f->list[i].about);
         print_wrapped(f->list[i].text, 27);
     }
-    printf("\n%s\n", is_ready(f) ? "`strobe record` has what it needs."
-                                 : "`strobe record` cannot work: see what is missing above.");
+    printf("\n%s\n", print_readiness(f) ? "`strobe record` has what it needs."
+                                        : "`strobe record` cannot work: see what is missing above.");
 }
 
 int strobe_cmd_doctor(int argc, char **argv)
@@ -114,8 +114,8 @@ int strobe_cmd_doctor(int argc, char **argv)
     if (optind < argc)
         strobe_find_program(&findings, argv[optind]);
     if (json)
-        print_json(&findings);
+        doctor_print_json(&findings);
     else
         print_table(&findings);
-    return strobe_output_end(is_ready(&findings) ? STROBE_EXIT_OK : STROBE_EXIT_CHECK);
+    return strobe_output_end(print_readiness(&findings) ? STROBE_EXIT_OK : STROBE_EXIT_CHECK);
 }

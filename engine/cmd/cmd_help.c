@@ -18,7 +18,7 @@ static void print_group(bool of_lab)
             printf("  strobe %-9s  %s\n", c->name, c->summary);
 }
 
-static void list(void)
+static void list_commands(void)
 {
     printf("strobe: a sampling trace engine. It takes the call stacks of a running program,\n"
            "cheaply, and turns them into a timeline.\n\n");
@@ -43,6 +43,6 @@ int strobe_cmd_help(int argc, char **argv)
     if (c)
         return c->usage ? strobe_print_usage(c->usage) : strobe_exec_lab(argc, argv);
     strobe_output_begin();
-    list();
+    list_commands();
     return strobe_output_end(STROBE_EXIT_OK);
 }

@@ -1,4 +1,5 @@
 /* strobe record: runs a program with the engine inside, and makes a trace of what it left. */
+#include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record.h"
 #include "engine/trace/export/convert.h"
@@ -20,7 +21,8 @@ static bool was_attached(const char *path)
     return attached;
 }
 
-static void tell(const struct strobe_record_options *o, const char *trace, const struct strobe_convert_stats *stats)
+static void print_recording_summary(const struct strobe_record_options *o, const char *trace,
+                                    const struct strobe_convert_stats *stats)
 {
     if (o->quiet || !isatty(STDERR_FILENO))
         return;
@@ -31,14 +33,14 @@ static void tell(const struct strobe_record_options *o, const char *trace, const
     fputc('\n', stderr);
 }
 
-static int convert(const struct strobe_record_options *o, const struct strobe_session_set *sessions)
+static int convert_recording(const struct strobe_record_options *o, const struct strobe_session_set *sessions)
 {
     struct strobe_convert_options how = {.format = o->format, .deflate = o->deflate, .replace = o->replace};
     struct strobe_convert_stats stats;
-    char why[1024];
-    if (strobe_convert_set(sessions, o->trace, &how, &stats, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s", why);
-    tell(o, o->trace, &stats);
+    struct strobe_error error;
+    if (strobe_convert_set(sessions, o->trace, &how, &stats, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
+    print_recording_summary(o, o->trace, &stats);
     if (!o->quiet)
         strobe_convert_print_nameless(&stats, stderr);
     return 0;
@@ -99,7 +101,8 @@ static void say_children_left(const struct strobe_session_set *sessions, bool fo
 }
 
 /* Makes the trace, and says what the recording has missed. */
-static int keep(const struct strobe_record_options *o, const char *program, const char *session, int wait_status)
+static int keep_session(const struct strobe_record_options *o, const char *program, const char *session,
+                        int wait_status)
 {
     struct strobe_session_set sessions;
     if (!was_attached(session))
@@ -111,7 +114,7 @@ static int keep(const struct strobe_record_options *o, const char *program, cons
     for (size_t i = 0; i < sessions.count; i++)
         keep_jit_names(o, sessions.paths[i]);
     if (o->convert)
-        status = convert(o, &sessions);
+        status = convert_recording(o, &sessions);
     warn_of_no_calls(session, program);
     if (!o->quiet)
         say_children_left(&sessions, o->config.follow);
@@ -135,7 +138,7 @@ int strobe_cmd_record(int argc, char **argv)
         strobe_record_discard(&o, session);
         return status;
     }
-    int converted = keep(&o, program, session, wait_status);
+    int converted = keep_session(&o, program, session, wait_status);
     int ended = strobe_record_end_as(wait_status);
     return ended ? ended : converted;
 }

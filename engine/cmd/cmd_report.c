@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/report_findings.h"
@@ -110,7 +111,7 @@ static int only_of_report(struct request *q, const char *option)
     return 0;
 }
 
-static int take_option(struct request *q, int c)
+static int take_report_option(struct request *q, int c)
 {
     uint64_t n;
     switch (c) {
@@ -172,7 +173,7 @@ static int take_option(struct request *q, int c)
 }
 
 /* 1: the file is a session, 0: it is something else, -1: it can't be read (complained). */
-static int is_session(const char *path)
+static int has_session_header(const char *path)
 {
     char magic[sizeof STROBE_SESSION_MAGIC - 1];
     FILE *f = fopen(path, "rbe");
@@ -200,7 +201,7 @@ static uint32_t columns(void)
 
 static int findings(const struct request *q)
 {
-    int session = strobe_is_findings_text(q->path) ? 1 : is_session(q->path);
+    int session = strobe_is_findings_text(q->path) ? 1 : has_session_header(q->path);
     if (session < 0)
         return STROBE_EXIT_BAD;
     if (q->not_of_findings)
@@ -210,21 +211,21 @@ static int findings(const struct request *q)
     return strobe_report_findings(q->path, &q->look, columns(), q->json);
 }
 
-static int report(const struct request *q)
+static int report_session(const struct request *q)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     struct strobe_report *r;
     if (strobe_session_set_is_folder(q->path))
         return strobe_report_folder(q->path, q->options.top, q->json);
-    int session = is_session(q->path);
+    int session = has_session_header(q->path);
     if (session < 0)
         return STROBE_EXIT_BAD;
     if (!session && q->for_sessions_only)
         return strobe_complain("report: %s is a trace: %s is for sessions", q->path, q->for_sessions_only);
-    enum strobe_status status = session ? strobe_report_session(q->path, &q->options, &r, why, sizeof why)
-                                        : strobe_report_trace(q->path, &q->options, &r, why, sizeof why);
+    enum strobe_status status = session ? strobe_report_session(q->path, &q->options, &r, &error)
+                                        : strobe_report_trace(q->path, &q->options, &r, &error);
     if (status != STROBE_OK)
-        return strobe_complain("%s: %s", q->path, why[0] ? why : strobe_status_text(status));
+        return strobe_complain("%s: %s", q->path, error.text[0] ? error.text : strobe_status_text(status));
     strobe_output_begin();
     if (q->json)
         strobe_report_print_json(r, stdout);
@@ -242,7 +243,7 @@ int strobe_cmd_report(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, long_options)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_report);
-        int bad = take_option(&q, c);
+        int bad = take_report_option(&q, c);
         if (bad)
             return bad;
     }
@@ -256,5 +257,5 @@ int strobe_cmd_report(int argc, char **argv)
         return strobe_complain("report: --to must be later than --from");
     if (q.of_findings && !q.findings)
         return strobe_complain("report: --%s is of --findings", q.of_findings);
-    return q.findings ? findings(&q) : report(&q);
+    return q.findings ? findings(&q) : report_session(&q);
 }

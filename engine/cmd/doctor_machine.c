@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* First line of a small file of the system, without its newline; 0 when it can't be read. */
-static int first_line(const char *path, char *out, size_t bytes)
+static int read_first_line(const char *path, char *out, size_t bytes)
 {
     FILE *f = fopen(path, "re");
     int ok = f && fgets(out, (int)bytes, f);
@@ -72,7 +72,7 @@ static void clocks(struct strobe_findings *f)
         strobe_find(f, STROBE_HEALTH_MISSING, "cpu clock", "No clock of a thread's CPU time: %s.", strerror(errno));
     else
         strobe_find(f, STROBE_HEALTH_OK, "cpu clock", "Threads have a clock of their CPU time.");
-    if (!first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source))
+    if (!read_first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source))
         return;
     int fast = !strcmp(source, "tsc") || !strcmp(source, "arch_sys_counter") || !strcmp(source, "kvm-clock") ||
                !strncmp(source, "hyperv", 6);
@@ -85,7 +85,7 @@ static void clocks(struct strobe_findings *f)
 static void permissions(struct strobe_findings *f)
 {
     char text[64];
-    if (!first_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text))
+    if (!read_first_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text))
         strobe_find(f, STROBE_HEALTH_OK, "ptrace scope", "No Yama here: no limit on ptrace. Not needed to record.");
     else
         strobe_find(f, STROBE_HEALTH_OK, "ptrace scope",
@@ -94,7 +94,7 @@ static void permissions(struct strobe_findings *f)
                     : !strcmp(text, "1") ? ": children may be traced"
                     : !strcmp(text, "2") ? ": root may trace"
                                          : ": nobody may trace");
-    if (!first_line("/proc/sys/kernel/perf_event_paranoid", text, sizeof text))
+    if (!read_first_line("/proc/sys/kernel/perf_event_paranoid", text, sizeof text))
         strobe_find(f, STROBE_HEALTH_NOTE, "perf",
                     "The kernel has no perf events: results can't be compared with perf.");
     else

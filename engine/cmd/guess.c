@@ -4,7 +4,7 @@
 
 enum { LETTERS_MAX = 40, DISTANCE_MAX = 3 };
 
-static size_t least(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -19,9 +19,9 @@ static size_t count_edits(const char *a, size_t a_bytes, const char *b, size_t b
     for (size_t i = 1; i <= a_bytes; i++) {
         now[0] = i;
         for (size_t j = 1; j <= b_bytes; j++) {
-            now[j] = least(least(now[j - 1], last[j]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            now[j] = min_size(min_size(now[j - 1], last[j]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                now[j] = least(now[j], before[j - 2] + 1);
+                now[j] = min_size(now[j], before[j - 2] + 1);
         }
         size_t *oldest = before;
         before = last;
@@ -34,7 +34,7 @@ static size_t count_edits(const char *a, size_t a_bytes, const char *b, size_t b
 struct strobe_guess strobe_guess_begin(const char *typed)
 {
     size_t third = strlen(typed) / 3;
-    return (struct strobe_guess){typed, NULL, (third < 1 ? 1 : least(third, DISTANCE_MAX)) + 1};
+    return (struct strobe_guess){typed, NULL, (third < 1 ? 1 : min_size(third, DISTANCE_MAX)) + 1};
 }
 
 void strobe_guess_consider(struct strobe_guess *g, const char *word)

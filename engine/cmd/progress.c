@@ -10,7 +10,7 @@
 static const uint64_t WAIT_NS = 400000000, REDRAW_NS = 100000000;
 enum { BAR = 40 };
 
-static uint64_t now_ns(void)
+static uint64_t progress_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -19,13 +19,13 @@ static uint64_t now_ns(void)
 
 void strobe_progress_begin(struct strobe_progress *p, const char *label)
 {
-    *p = (struct strobe_progress){.label = label, .on = isatty(STDERR_FILENO), .begin_ns = now_ns()};
+    *p = (struct strobe_progress){.label = label, .on = isatty(STDERR_FILENO), .begin_ns = progress_now_ns()};
 }
 
 /* Whether it is time to draw. */
 static int due(struct strobe_progress *p)
 {
-    uint64_t now = now_ns();
+    uint64_t now = progress_now_ns();
     if (!p->on || now - p->begin_ns < WAIT_NS || now - p->drawn_ns < REDRAW_NS)
         return 0;
     p->shown = 1;
@@ -34,7 +34,7 @@ static int due(struct strobe_progress *p)
 }
 
 /* One line: what does not fit the terminal would stay there. */
-static void put(const char *line)
+static void progress_write_line(const char *line)
 {
     struct winsize size;
     bool known = !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col > 1;
@@ -42,7 +42,7 @@ static void put(const char *line)
     fflush(stderr);
 }
 
-static void draw(const struct strobe_progress *p, double share, const char *more)
+static void progress_draw(const struct strobe_progress *p, double share, const char *more)
 {
     char bar[BAR + 1], line[512];
     size_t full = (size_t)(share < 1 ? share * BAR : BAR);
@@ -50,14 +50,14 @@ static void draw(const struct strobe_progress *p, double share, const char *more
     memset(bar + full, '.', BAR - full);
     bar[BAR] = 0;
     snprintf(line, sizeof line, "%s [%s] %3.0f %%%s", p->label, bar, 100.0 * (double)full / BAR, more);
-    put(line);
+    progress_write_line(line);
 }
 
 void strobe_progress_step(void *progress, uint64_t done, uint64_t all)
 {
     struct strobe_progress *p = progress;
     if (all && due(p))
-        draw(p, (double)done / (double)all, "");
+        progress_draw(p, (double)done / (double)all, "");
 }
 
 void strobe_progress_share(struct strobe_progress *p, double share, const char *more)
@@ -67,9 +67,9 @@ void strobe_progress_share(struct strobe_progress *p, double share, const char *
         return;
     snprintf(text, sizeof text, "%s  %s", share < 0 ? p->label : "", more);
     if (share < 0)
-        put(text);
+        progress_write_line(text);
     else
-        draw(p, share, text);
+        progress_draw(p, share, text);
 }
 
 void strobe_progress_end(struct strobe_progress *p)

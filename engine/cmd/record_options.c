@@ -193,7 +193,7 @@ static int settle_method(struct strobe_record_options *o)
     return 0;
 }
 
-static int take(int c, struct strobe_record_options *o, const char **output)
+static int take_record_option(int c, struct strobe_record_options *o, const char **output)
 {
     struct strobe_config *k = &o->config;
     switch (c) {
@@ -266,7 +266,7 @@ int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out
             *first = 0;
             return strobe_print_usage(strobe_usage_record);
         }
-        int status = c == '?' ? STROBE_EXIT_BAD : take(c, out, &output);
+        int status = c == '?' ? STROBE_EXIT_BAD : take_record_option(c, out, &output);
         if (status)
             return status;
     }

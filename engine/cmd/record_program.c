@@ -8,7 +8,7 @@
 
 enum { INTERPRETERS_MAX = 4 }; /* as many as the kernel follows, about */
 
-static int refuse(const char *path, const struct strobe_elf_info *info)
+static int refuse_program(const char *path, const struct strobe_elf_info *info)
 {
     switch (info->kind) {
     case STROBE_ELF_NOT_FOUND: return strobe_complain("%s: no such program", path);
@@ -62,7 +62,7 @@ int strobe_record_find_program(const char *command, char *path, size_t path_byte
         } else if (info.kind == STROBE_ELF_TEXT) {
             snprintf(at, sizeof at, "/bin/sh"); /* as execvp(3) does */
         } else {
-            return refuse(at, &info);
+            return refuse_program(at, &info);
         }
     }
     return strobe_complain("%s: interpreters of interpreters, more than %d deep", path, INTERPRETERS_MAX);

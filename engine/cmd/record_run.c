@@ -52,7 +52,7 @@ static void give_signals_back(const struct signals *s)
 
 /* Of several within half a second the first counts: `timeout`, say, sends one to us and one to the group. A later one
  * is somebody's who does not want to wait any longer. */
-static void take(struct signals *s, const siginfo_t *info, pid_t pid)
+static void forward_signal(struct signals *s, const siginfo_t *info, pid_t pid)
 {
     uint64_t now = strobe_interrupts_now_ns();
     if (!s->first_ns) {
@@ -74,7 +74,7 @@ static void wait_for_end(struct signals *s, pid_t pid, int *wait_status)
         siginfo_t info;
         int number = s->due_ns ? sigtimedwait(&s->waited, &info, &most) : sigwaitinfo(&s->waited, &info);
         if (number > 0 && number != SIGCHLD) {
-            take(s, &info, pid);
+            forward_signal(s, &info, pid);
         } else if (number < 0 && errno == EAGAIN) {
             kill(pid, s->number);
             s->due_ns = 0;
@@ -111,7 +111,7 @@ static int wait_for_exec(int fd)
     return n == (ssize_t)sizeof why ? why : 0;
 }
 
-static int run(const struct launch *l, int *wait_status)
+static int run_launched(const struct launch *l, int *wait_status)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
@@ -147,7 +147,7 @@ int strobe_record_run(const char *path, char **argv, const char *session, const 
         return strobe_complain("/tmp: cannot make a link there: %s", strerror(errno));
     }
     struct launch l = {path, library, session, only, argv};
-    int status = run(&l, wait_status);
+    int status = run_launched(&l, wait_status);
     strobe_preload_drop_name(&plain);
     return status;
 }

@@ -15,7 +15,7 @@
 
 enum { TRIM_FROM_BLOCKS = 8192 }; /* of 512 bytes: what takes less is sparse already */
 
-static bool is_session(const char *path)
+static bool is_session_path(const char *path)
 {
     char magic[sizeof STROBE_SESSION_MAGIC - 1];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -38,7 +38,7 @@ static int clear_execs(const char *session, bool replace)
 {
     char path[PATH_MAX + 16];
     for (int i = 1; exec_path(path, sizeof path, session, i); i++) {
-        if (!replace || !is_session(path))
+        if (!replace || !is_session_path(path))
             return strobe_complain(replace ? "%s: is no session: it is in the way of one"
                                            : "%s: exists already; --force overwrites it",
                                    path);
@@ -59,7 +59,7 @@ static int clear_folder(const char *folder, bool replace)
         char path[2 * PATH_MAX];
         size_t n = strlen(e->d_name), ending = sizeof STROBE_SESSION_ENDING - 1;
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (n <= ending || strcmp(e->d_name + n - ending, STROBE_SESSION_ENDING) || !is_session(path))
+        if (n <= ending || strcmp(e->d_name + n - ending, STROBE_SESSION_ENDING) || !is_session_path(path))
             continue;
         if (!replace)
             status = strobe_complain("%s: holds sessions already; --force overwrites them", folder);
@@ -74,7 +74,7 @@ static int make_folder(const struct strobe_record_options *o)
 {
     struct stat st;
     if (lstat(o->session, &st) == 0 && !S_ISDIR(st.st_mode)) {
-        if (!o->replace || !is_session(o->session))
+        if (!o->replace || !is_session_path(o->session))
             return strobe_complain(o->replace ? "%s: is no session: it is in the way of a folder of sessions"
                                               : "%s: exists already; --force overwrites it",
                                    o->session);
@@ -152,7 +152,7 @@ void strobe_record_discard(const struct strobe_record_options *o, const char *pa
 /* ---- afterwards */
 
 /* The process of the first session has been waited for. */
-static void trim(const char *path, bool ended)
+static void trim_session_file(const char *path, bool ended)
 {
     struct stat st;
     if (stat(path, &st) != 0 || st.st_blocks < TRIM_FROM_BLOCKS)
@@ -180,7 +180,7 @@ int strobe_record_list(const struct strobe_record_options *o, const char *first,
     if (status != STROBE_OK)
         return strobe_complain("%s: %s", o->session, strerror(errno));
     for (size_t i = 0; i < out->count; i++)
-        trim(out->paths[i], !strcmp(out->paths[i], first));
+        trim_session_file(out->paths[i], !strcmp(out->paths[i], first));
     return 0;
 }
 
@@ -189,7 +189,7 @@ struct begin {
     uint64_t ns;
 };
 
-static struct begin begin_of(const char *path)
+static struct begin read_process_begin(const char *path)
 {
     struct strobe_session s;
     if (strobe_session_open(path, &s) != STROBE_OK)
@@ -201,10 +201,10 @@ static struct begin begin_of(const char *path)
 
 void strobe_record_note_end(const struct strobe_session_set *sessions, const char *first, int wait_status)
 {
-    struct begin last = begin_of(first);
+    struct begin last = read_process_begin(first);
     const char *path = first;
     for (size_t i = 0; i < sessions->count; i++) {
-        struct begin b = begin_of(sessions->paths[i]);
+        struct begin b = read_process_begin(sessions->paths[i]);
         if (b.pid == last.pid && b.ns > last.ns) {
             last = b;
             path = sessions->paths[i];

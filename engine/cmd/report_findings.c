@@ -1,4 +1,5 @@
 #include "engine/cmd/report_findings.h"
+#include "engine/base/error.h"
 
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
@@ -53,7 +54,7 @@ int strobe_report_findings_option(struct strobe_findings_options *o, const char 
 }
 
 /* All of a file, ended by NUL; NULL: complained. */
-static char *read_text(const char *path)
+static char *read_findings_text(const char *path)
 {
     FILE *f = fopen(path, "rbe");
     size_t used = 0, room = 65536;
@@ -95,29 +96,29 @@ bool strobe_is_findings_text(const char *path)
            (*at == '"' && strstr(at, "\" ") && strstr(at, "prio="));
 }
 
-static enum strobe_status find(const char *path, const struct strobe_findings_options *options,
-                               struct strobe_findings **out)
+static enum strobe_status find_session_problems(const char *path, const struct strobe_findings_options *options,
+                                                struct strobe_findings **out)
 {
-    char why[512] = "";
+    struct strobe_error error = {""};
     enum strobe_status status;
     if (strobe_is_findings_text(path)) {
-        char *text = read_text(path);
+        char *text = read_findings_text(path);
         if (!text)
             return STROBE_BAD_INPUT;
-        status = strobe_findings_of_text(text, options, out, why, sizeof why);
+        status = strobe_findings_of_text(text, options, out, &error);
         free(text);
     } else {
-        status = strobe_findings_of_session(path, options, out, why, sizeof why);
+        status = strobe_findings_of_session(path, options, out, &error);
     }
     if (status != STROBE_OK)
-        strobe_complain("%s: %s", path, why[0] ? why : strobe_status_text(status));
+        strobe_complain("%s: %s", path, error.text[0] ? error.text : strobe_status_text(status));
     return status;
 }
 
 int strobe_report_findings(const char *path, const struct strobe_findings_options *options, uint32_t width, int json)
 {
     struct strobe_findings *f;
-    if (find(path, options, &f) != STROBE_OK)
+    if (find_session_problems(path, options, &f) != STROBE_OK)
         return STROBE_EXIT_BAD;
     strobe_output_begin();
     if (json)

@@ -1,4 +1,5 @@
 #include "engine/cmd/report_folder.h"
+#include "engine/base/error.h"
 
 #include "engine/cmd/cmd.h"
 #include "engine/trace/model/sink.h"
@@ -57,10 +58,10 @@ static uint64_t cpu_of(const struct strobe_reader *r)
 static int read_process(const char *path, uint64_t first_ns, struct process *out)
 {
     struct strobe_reader *r;
-    char why[300] = "";
+    struct strobe_error error = {""};
     size_t bytes;
-    if (strobe_reader_open(path, &r, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s: %s", path, why);
+    if (strobe_reader_open(path, &r, &error) != STROBE_OK)
+        return strobe_complain("%s: %s", path, error.text);
     const char *name = strobe_sink_process_name(r->session.header, &bytes);
     *out = (struct process){.path = path,
                             .pid = r->session.header->pid,
@@ -71,7 +72,9 @@ static int read_process(const char *path, uint64_t first_ns, struct process *out
                             .samples = r->samples,
                             .state = strobe_load_relaxed(&r->session.header->state)};
     snprintf(out->program, sizeof out->program, "%.*s", (int)bytes, name);
-    out->balanced = strobe_reader_check(r, out->verdict, sizeof out->verdict);
+    struct strobe_error verdict = {""};
+    out->balanced = strobe_reader_check(r, &verdict);
+    strobe_error_copy(&verdict, out->verdict, sizeof out->verdict);
     strobe_reader_close(r);
     return 0;
 }
@@ -89,7 +92,7 @@ static void add_to_program(struct sum *s, const struct process *p)
     s->programs[i].samples += p->samples;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_descending(uint64_t a, uint64_t b)
 {
     return a < b ? 1 : a > b ? -1 : 0;
 }
@@ -97,18 +100,18 @@ static int compare(uint64_t a, uint64_t b)
 static int by_cpu(const void *a, const void *b)
 {
     const struct process *v = a, *w = b;
-    int order = compare(v->cpu_ns, w->cpu_ns);
-    return order ? order : compare(w->begin_ns, v->begin_ns);
+    int order = compare_descending(v->cpu_ns, w->cpu_ns);
+    return order ? order : compare_descending(w->begin_ns, v->begin_ns);
 }
 
 static int programs_by_cpu(const void *a, const void *b)
 {
     const struct program *v = a, *w = b;
-    int order = compare(v->cpu_ns, w->cpu_ns);
+    int order = compare_descending(v->cpu_ns, w->cpu_ns);
     return order ? order : strcmp(v->name, w->name);
 }
 
-static int read_all(const struct strobe_session_set *set, struct sum *s)
+static int folder_read_sessions(const struct strobe_session_set *set, struct sum *s)
 {
     uint64_t first_ns = 0;
     s->processes = calloc(set->count, sizeof *s->processes);
@@ -152,7 +155,7 @@ static void print_rest(size_t count, size_t printed)
 }
 
 /* Nobody says of followed children how they ended. */
-static const char *end_of(const struct process *p)
+static const char *process_end_name(const struct process *p)
 {
     return p->state == STROBE_SESSION_RUNNING ? " (not closed)" : p->state == STROBE_SESSION_KILLED ? " (killed)" : "";
 }
@@ -162,7 +165,7 @@ static const char *json_is(const struct process *p, enum strobe_session_state st
     return p->state == state ? "true" : "false";
 }
 
-static void print_text(const struct sum *s, uint32_t top)
+static void folder_print_text(const struct sum *s, uint32_t top)
 {
     size_t programs = shown(s->program_count, top), processes = shown(s->count, top);
     printf("%zu processes\n\nPrograms by CPU time\n  processes     CPU ms    wall ms   samples  program\n", s->count);
@@ -176,7 +179,7 @@ static void print_text(const struct sum *s, uint32_t top)
     for (size_t i = 0; i < processes; i++) {
         const struct process *p = &s->processes[i];
         printf("%11" PRIu32 " %10.2f %10.2f %10.2f %8" PRIu32 " %9" PRIu64 "  %s%s\n", p->pid, ms(p->begin_ns),
-               ms(p->wall_ns), ms(p->cpu_ns), p->threads, p->samples, p->program, end_of(p));
+               ms(p->wall_ns), ms(p->cpu_ns), p->threads, p->samples, p->program, process_end_name(p));
     }
     print_rest(s->count, processes);
     printf("\n");
@@ -203,7 +206,7 @@ static void print_string(const char *text)
     putchar('"');
 }
 
-static void print_json(const struct sum *s)
+static void folder_print_json(const struct sum *s)
 {
     printf("{\n  \"source\": \"folder\",\n  \"balanced\": %s,\n  \"processes\": [", s->unbalanced ? "false" : "true");
     for (size_t i = 0; i < s->count; i++) {
@@ -228,13 +231,13 @@ int strobe_report_folder(const char *path, uint32_t top, bool json)
     if (status != STROBE_OK)
         return strobe_complain("%s: %s", path,
                                status == STROBE_NO_ENTRY ? "a folder without sessions" : strerror(errno));
-    int exit_status = read_all(&set, &s);
+    int exit_status = folder_read_sessions(&set, &s);
     if (exit_status == 0) {
         strobe_output_begin();
         if (json)
-            print_json(&s);
+            folder_print_json(&s);
         else
-            print_text(&s, top);
+            folder_print_text(&s, top);
         exit_status = strobe_output_end(s.unbalanced ? STROBE_EXIT_CHECK : STROBE_EXIT_OK);
     }
     free(s.processes);

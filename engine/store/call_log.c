@@ -42,19 +42,19 @@ enum {
 
 /* Callers ensure two limits that nothing here checks: an entry's word is not 0, and a thread's index is below
  * account_count. */
-static uint64_t whole_pages(uint64_t bytes)
+static uint64_t call_log_whole_pages(uint64_t bytes)
 {
     return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
 static uint64_t blocks_at(uint32_t account_count)
 {
-    return PAGE_BYTES + whole_pages(account_count * (uint64_t)sizeof(struct strobe_call_account));
+    return PAGE_BYTES + call_log_whole_pages(account_count * (uint64_t)sizeof(struct strobe_call_account));
 }
 
 uint64_t strobe_call_log_bytes(uint32_t block_count, uint32_t account_count)
 {
-    return blocks_at(account_count) + whole_pages(block_count * (uint64_t)sizeof(struct strobe_call_block));
+    return blocks_at(account_count) + call_log_whole_pages(block_count * (uint64_t)sizeof(struct strobe_call_block));
 }
 
 void strobe_call_log_create(void *memory, uint32_t block_count, uint32_t account_count, bool keep_oldest)
@@ -113,8 +113,8 @@ void strobe_call_finish(const struct strobe_call_log *log, struct strobe_call_wr
 }
 
 /* Claims the block when its state allows it: free, or finished at least `min_age` draws before `draw`. */
-static bool take(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread, uint32_t index,
-                 uint64_t draw, uint64_t min_age)
+static bool call_log_take_block(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread,
+                                uint32_t index, uint64_t draw, uint64_t min_age)
 {
     struct strobe_call_block *b = &log->blocks[index];
     uint64_t found = strobe_load_relaxed(&b->state);
@@ -140,8 +140,8 @@ static bool take(const struct strobe_call_log *log, struct strobe_call_writer *w
     return true;
 }
 
-static bool claim(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread, uint32_t tries,
-                  uint64_t min_age)
+static bool call_log_claim_block(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread,
+                                 uint32_t tries, uint64_t min_age)
 {
     struct strobe_call_head *head = log->head;
     for (uint32_t i = 0; i < tries; i++) {
@@ -150,7 +150,7 @@ static bool claim(const struct strobe_call_log *log, struct strobe_call_writer *
         uint64_t draw = strobe_add_relaxed(&head->next, 1);
         if (head->keep_oldest && draw >= head->block_count)
             return false;
-        if (take(log, w, thread, (uint32_t)(draw % head->block_count), draw, min_age))
+        if (call_log_take_block(log, w, thread, (uint32_t)(draw % head->block_count), draw, min_age))
             return true;
     }
     return false;
@@ -161,7 +161,8 @@ static bool claim(const struct strobe_call_log *log, struct strobe_call_writer *
 bool strobe_call_refill(const struct strobe_call_log *log, struct strobe_call_writer *w, uint32_t thread)
 {
     strobe_call_finish(log, w, thread);
-    return claim(log, w, thread, POLITE_TRIES, log->head->block_count / 2) || claim(log, w, thread, LAST_TRIES, 0);
+    return call_log_claim_block(log, w, thread, POLITE_TRIES, log->head->block_count / 2) ||
+           call_log_claim_block(log, w, thread, LAST_TRIES, 0);
 }
 
 void strobe_call_refuse(const struct strobe_call_log *log, uint32_t thread, uint64_t entries)

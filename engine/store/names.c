@@ -21,7 +21,7 @@ uint64_t strobe_names_entry_bytes(uint32_t text_bytes, bool is_code)
     return entry_bytes(kept + (is_code ? sizeof(struct range) : 0));
 }
 
-static uint64_t room(const struct strobe_names *n)
+static uint64_t names_capacity(const struct strobe_names *n)
 {
     return n->bytes - sizeof *n->head;
 }
@@ -36,7 +36,7 @@ static enum strobe_status add_entry(const struct strobe_names *n, struct entry e
     size_t range_bytes = range ? sizeof *range : 0;
     e.bytes = (uint32_t)(range_bytes + text_bytes);
     uint64_t used = strobe_load_relaxed(&n->head->used);
-    if (used > room(n) || entry_bytes(e.bytes) > room(n) - used) {
+    if (used > names_capacity(n) || entry_bytes(e.bytes) > names_capacity(n) - used) {
         strobe_bump(&n->head->refused, 1);
         return STROBE_FULL;
     }
@@ -67,8 +67,8 @@ bool strobe_names_next(const struct strobe_names *n, uint64_t *at, struct strobe
     if (!n->head)
         return false;
     uint64_t used = strobe_load_acquire(&n->head->used);
-    if (used > room(n))
-        used = room(n);
+    if (used > names_capacity(n))
+        used = names_capacity(n);
     struct entry e;
     if (*at > used || used - *at < sizeof e)
         return false;

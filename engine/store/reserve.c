@@ -8,7 +8,7 @@
 
 /* Returns 0 or a value of errno. Darwin's F_PREALLOCATE reserves blocks behind the end of the file and does not change
  * the file's length, so ftruncate follows. */
-static int reserve(int fd, uint64_t bytes)
+static int reserve_blocks(int fd, uint64_t bytes)
 {
     fstore_t blocks = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_length = (off_t)bytes};
     if (fcntl(fd, F_PREALLOCATE, &blocks) != 0)
@@ -18,7 +18,7 @@ static int reserve(int fd, uint64_t bytes)
 
 #else
 
-static int reserve(int fd, uint64_t bytes)
+static int reserve_blocks(int fd, uint64_t bytes)
 {
     return posix_fallocate(fd, 0, (off_t)bytes);
 }
@@ -29,7 +29,7 @@ enum strobe_status strobe_reserve(int fd, uint64_t bytes)
 {
     int error;
     do
-        error = reserve(fd, bytes);
+        error = reserve_blocks(fd, bytes);
     while (error == EINTR);
     if (error == EOPNOTSUPP || error == EINVAL || error == ENOSYS)
         error = ftruncate(fd, (off_t)bytes) ? errno : 0;

@@ -76,7 +76,7 @@ struct shape {
     size_t chunks_at, slots_at, bytes;
 };
 
-static struct shape shape_of(uint32_t sub_count, uint32_t chunks_per_sub)
+static struct shape ring_shape_of(uint32_t sub_count, uint32_t chunks_per_sub)
 {
     size_t chunks = (size_t)sub_count * chunks_per_sub;
     struct shape s = {.chunks_per_sub = chunks_per_sub};
@@ -91,7 +91,7 @@ static struct shape shape_for(uint32_t slot_capacity, uint32_t sub_count)
     uint32_t chunks_per_sub = 1;
     while ((uint64_t)chunks_per_sub * sub_count * STROBE_CHUNK_SLOTS < slot_capacity)
         chunks_per_sub *= 2;
-    return shape_of(sub_count, chunks_per_sub);
+    return ring_shape_of(sub_count, chunks_per_sub);
 }
 
 size_t strobe_ring_bytes(uint32_t slot_capacity, uint32_t sub_count)
@@ -107,7 +107,7 @@ void strobe_ring_create(void *memory, uint32_t slot_capacity, uint32_t sub_count
     head->mode = mode;
 }
 
-static bool power_of_two(uint32_t x)
+static bool ring_is_power_of_two(uint32_t x)
 {
     return x && (x & (x - 1)) == 0;
 }
@@ -117,11 +117,11 @@ enum strobe_status strobe_ring_open(void *memory, size_t bytes, struct strobe_ri
     struct strobe_ring_head *head = memory;
     if (bytes < sizeof *head)
         return STROBE_BAD_INPUT;
-    if (!power_of_two(head->sub_count) || head->sub_count > STROBE_RING_SUBS_MAX ||
-        !power_of_two(head->chunks_per_sub) || head->mode > STROBE_KEEP_OLDEST ||
+    if (!ring_is_power_of_two(head->sub_count) || head->sub_count > STROBE_RING_SUBS_MAX ||
+        !ring_is_power_of_two(head->chunks_per_sub) || head->mode > STROBE_KEEP_OLDEST ||
         (uint64_t)head->sub_count * head->chunks_per_sub * STROBE_CHUNK_SLOTS > STROBE_RING_SLOTS_MAX)
         return STROBE_BAD_INPUT;
-    struct shape s = shape_of(head->sub_count, head->chunks_per_sub);
+    struct shape s = ring_shape_of(head->sub_count, head->chunks_per_sub);
     if (bytes < s.bytes)
         return STROBE_BAD_INPUT;
     out->head = head;
@@ -180,8 +180,8 @@ static void seal(const struct strobe_ring *ring, uint32_t chunk, uint64_t ticket
 /* Claims `chunk` when its state allows it: free, or sealed at least `min_age` draws before `draw`. The writer stores
  * the chunk and the ticket before the claim, so that the chunk is known whenever the writer dies
  * (strobe_ring_seal_dead). */
-static bool take(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t chunk, uint64_t draw,
-                 uint64_t min_age)
+static bool ring_take_chunk(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t chunk, uint64_t draw,
+                            uint64_t min_age)
 {
     strobe_a64 *state = &ring->chunks[chunk];
     uint64_t found = strobe_load_relaxed(state);
@@ -222,7 +222,7 @@ static bool claim_in(const struct strobe_ring *ring, struct strobe_ring_writer *
         if (keep_oldest && draw >= chunks)
             return false;
         uint32_t chunk = sub * ring->head->chunks_per_sub + ((uint32_t)draw & (chunks - 1));
-        if (take(ring, w, chunk, draw, min_age))
+        if (ring_take_chunk(ring, w, chunk, draw, min_age))
             return true;
     }
     return false;
@@ -245,7 +245,7 @@ static void keep_level(const struct strobe_ring *ring, struct strobe_ring_writer
 
 /* A slow thread can seal its chunk just before the cursor reaches that chunk again. The first round therefore skips
  * chunks sealed less than half a lap ago. The second round accepts them when the first found no other chunk. */
-static bool claim(const struct strobe_ring *ring, struct strobe_ring_writer *w)
+static bool ring_claim_chunk(const struct strobe_ring *ring, struct strobe_ring_writer *w)
 {
     struct span s = claimable(ring);
     keep_level(ring, w);
@@ -277,12 +277,12 @@ void strobe_ring_seal_dead(const struct strobe_ring *ring, struct strobe_ring_wr
 
 /* --- slots --- */
 
-static bool room_for(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t slots)
+static bool ring_reserve_slots(const struct strobe_ring *ring, struct strobe_ring_writer *w, uint32_t slots)
 {
     if (strobe_load_relaxed(&w->chunk) && w->used + slots <= STROBE_CHUNK_SLOTS)
         return true;
     strobe_ring_writer_close(ring, w);
-    return claim(ring, w);
+    return ring_claim_chunk(ring, w);
 }
 
 /* Returns the samples that are lost when this slot is overwritten: those of a committed record of an earlier owner. */
@@ -319,8 +319,8 @@ static void put_metrics(struct strobe_slot *slot, const struct strobe_metrics *m
 }
 
 /* Fills one slot, or two when there are metrics, and commits them under `seq` with the next version. */
-static void fill(struct strobe_slot *slot, uint64_t seq, const struct strobe_record *record,
-                 const struct strobe_metrics *metrics)
+static void ring_fill_slot(struct strobe_slot *slot, uint64_t seq, const struct strobe_record *record,
+                           const struct strobe_metrics *metrics)
 {
     uint32_t flags = record->flags & ~(uint32_t)STROBE_FLAG_METRICS;
     strobe_store_relaxed(&slot[0].seq, seq | BUSY);
@@ -341,7 +341,7 @@ enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct stro
                                      const struct strobe_record *record, const struct strobe_metrics *metrics)
 {
     uint32_t slots = metrics ? 2 : 1;
-    if (!room_for(ring, w, slots))
+    if (!ring_reserve_slots(ring, w, slots))
         return STROBE_FULL;
     uint32_t index = (strobe_load_relaxed(&w->chunk) - 1) * STROBE_CHUNK_SLOTS + w->used;
     struct strobe_slot *slot = &ring->slots[index];
@@ -350,7 +350,7 @@ enum strobe_status strobe_ring_write(const struct strobe_ring *ring, struct stro
         if (metrics)
             w->overwrote += samples_in(&slot[1]);
     }
-    fill(slot, strobe_load_relaxed(&w->ticket) << TICKET_SHIFT, record, metrics);
+    ring_fill_slot(slot, strobe_load_relaxed(&w->ticket) << TICKET_SHIFT, record, metrics);
     w->used += slots;
     w->last = index + 1;
     return STROBE_OK;
@@ -366,7 +366,7 @@ enum strobe_status strobe_ring_rewrite(const struct strobe_ring *ring, struct st
     bool had_metrics = strobe_load_relaxed(&slot->u.word[FLAGS_WORD]) >> FLAGS_SHIFT & STROBE_FLAG_METRICS;
     if (had_metrics != (metrics != NULL) || (seq & VERSION_MASK) == VERSION_MASK)
         return STROBE_NO_ENTRY;
-    fill(slot, seq, record, metrics);
+    ring_fill_slot(slot, seq, record, metrics);
     return STROBE_OK;
 }
 

@@ -36,7 +36,7 @@ struct layout {
     uint64_t file_bytes;
 };
 
-static uint64_t whole_pages(uint64_t bytes)
+static uint64_t session_whole_pages(uint64_t bytes)
 {
     return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
@@ -57,14 +57,14 @@ static struct layout layout_of(const struct strobe_config *c)
     struct layout l = {.file_bytes = PAGE_BYTES};
     for (int i = 0; i < STROBE_REGION_COUNT; i++) {
         l.region[i] = (struct strobe_region){l.file_bytes, bytes[i]};
-        l.file_bytes += whole_pages(bytes[i]);
+        l.file_bytes += session_whole_pages(bytes[i]);
     }
     l.calls_offset = l.file_bytes;
     if (c->call_units)
         l.calls_bytes = strobe_call_log_bytes(call_blocks(c), c->threads_max);
-    l.file_bytes += whole_pages(l.calls_bytes);
+    l.file_bytes += session_whole_pages(l.calls_bytes);
     l.names_offset = l.file_bytes;
-    l.file_bytes += whole_pages(c->names_bytes);
+    l.file_bytes += session_whole_pages(c->names_bytes);
     return l;
 }
 
@@ -100,7 +100,7 @@ void strobe_config_default(struct strobe_config *config)
     };
 }
 
-static bool within(uint64_t x, uint64_t low, uint64_t high)
+static bool is_between(uint64_t x, uint64_t low, uint64_t high)
 {
     return low <= x && x <= high;
 }
@@ -116,11 +116,12 @@ static bool config_is_valid(const struct strobe_config *c)
         if (times[i] > TIME_MAX_NS)
             return false;
     return c->metrics < 2 * STROBE_METRIC_SWITCHES && c->unwind <= STROBE_UNWIND_DWARF &&
-           within(c->ring_slots, 1, STROBE_RING_SLOTS_MAX) && within(c->ring_subs, 1, STROBE_RING_SUBS_MAX) &&
+           is_between(c->ring_slots, 1, STROBE_RING_SLOTS_MAX) && is_between(c->ring_subs, 1, STROBE_RING_SUBS_MAX) &&
            (c->ring_subs & (c->ring_subs - 1)) == 0 && c->ring_mode <= STROBE_KEEP_OLDEST &&
-           within(c->stack_nodes, 1, STROBE_STACK_NODES_MAX) && within(c->threads_max, 1, THREADS_MAX) &&
-           within(c->images_max, 1, IMAGES_MAX) && within(c->depth_max, 1, STROBE_STACK_DEPTH_MAX) && c->follow <= 1 &&
-           (!c->names_bytes || within(c->names_bytes, STROBE_NAMES_BYTES_MIN, STROBE_NAMES_BYTES_MAX)) &&
+           is_between(c->stack_nodes, 1, STROBE_STACK_NODES_MAX) && is_between(c->threads_max, 1, THREADS_MAX) &&
+           is_between(c->images_max, 1, IMAGES_MAX) && is_between(c->depth_max, 1, STROBE_STACK_DEPTH_MAX) &&
+           c->follow <= 1 &&
+           (!c->names_bytes || is_between(c->names_bytes, STROBE_NAMES_BYTES_MIN, STROBE_NAMES_BYTES_MAX)) &&
            c->skip_max <= SKIP_MAX && c->suspend_signal <= SIGNAL_MAX && c->message_per_poll <= 1 &&
            c->calls < 2 * STROBE_CALLS_ONLY && (c->call_units || !c->calls);
 }
@@ -159,7 +160,7 @@ static enum strobe_status open_views(struct strobe_session *s)
 
 /* `sparse`: turns readahead off. Readahead would fill memory with zeros when the file is mostly holes, or when writers
  * touch blocks that hold nothing yet. */
-static void *map(int fd, uint64_t bytes, int flags, bool sparse)
+static void *session_map(int fd, uint64_t bytes, int flags, bool sparse)
 {
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED)
@@ -207,7 +208,7 @@ static int open_new(const char *path, int replace, enum strobe_status *status)
     return fd;
 }
 
-static void copy_text(char *out, size_t out_bytes, const char *text)
+static void session_copy_text(char *out, size_t out_bytes, const char *text)
 {
     size_t length = strnlen(text, out_bytes - 1);
     memcpy(out, text, length);
@@ -237,7 +238,7 @@ enum strobe_status strobe_session_create_at(void *memory, const struct strobe_co
     memcpy(h->region, l.region, sizeof h->region);
     h->config = *config;
     if (command)
-        copy_text(h->command, sizeof h->command, command);
+        session_copy_text(h->command, sizeof h->command, command);
     if (l.calls_bytes)
         strobe_call_log_create((char *)memory + l.calls_offset, call_blocks(config), config->threads_max,
                                config->calls & STROBE_CALLS_KEEP_OLDEST);
@@ -256,7 +257,7 @@ enum strobe_status strobe_session_create_in(int fd, const struct strobe_config *
     enum strobe_status status = bytes ? STROBE_OK : STROBE_BAD_INPUT;
     if (!status && ftruncate(fd, (off_t)bytes) != 0)
         status = STROBE_IO;
-    void *memory = status ? NULL : map(fd, bytes, MAP_SHARED, true);
+    void *memory = status ? NULL : session_map(fd, bytes, MAP_SHARED, true);
     if (!memory) {
         close_keeping_errno(fd);
         return status ? status : STROBE_IO;
@@ -353,7 +354,7 @@ static enum strobe_status map_checked(int fd, int flags, struct strobe_session *
 
     /* strobe_session_open_at checks the header again: a file that changed between the two checks is rejected. */
     bool sparse = flags == MAP_SHARED || (uint64_t)st.st_blocks * BLOCK_BYTES < h.file_bytes / 2;
-    void *memory = map(fd, h.file_bytes, flags, sparse);
+    void *memory = session_map(fd, h.file_bytes, flags, sparse);
     if (!memory)
         return STROBE_IO;
     status = strobe_session_open_at(memory, h.file_bytes, out);
@@ -362,7 +363,7 @@ static enum strobe_status map_checked(int fd, int flags, struct strobe_session *
     return status;
 }
 
-static enum strobe_status open_file(const char *path, int open_flags, int map_flags, struct strobe_session *out)
+static enum strobe_status session_open_file(const char *path, int open_flags, int map_flags, struct strobe_session *out)
 {
     *out = (struct strobe_session){.fd = -1};
     int fd = open(path, open_flags | O_CLOEXEC | O_NONBLOCK);
@@ -405,7 +406,7 @@ uint64_t strobe_session_namespace(void)
 
 enum strobe_status strobe_session_attach(const char *path, uint32_t pid, struct strobe_session *out)
 {
-    enum strobe_status status = open_file(path, O_RDWR, MAP_SHARED, out);
+    enum strobe_status status = session_open_file(path, O_RDWR, MAP_SHARED, out);
     if (!status && strobe_load_relaxed(&out->header->state) == STROBE_SESSION_CREATED)
         out->header->pid_namespace = strobe_session_namespace();
     if (!status)
@@ -415,7 +416,7 @@ enum strobe_status strobe_session_attach(const char *path, uint32_t pid, struct 
     return status;
 }
 
-static void end_text(char *text, size_t bytes)
+static void session_end_text(char *text, size_t bytes)
 {
     if (text[bytes - 1])
         text[bytes - 1] = 0;
@@ -432,13 +433,13 @@ static void make_safe(struct strobe_session *s)
         s->header->pid_namespace = 0;
     if (known < sizeof *s->header)
         strobe_store_relaxed(&s->header->children_left, 0);
-    end_text(s->header->command, sizeof s->header->command);
-    end_text(s->header->exe, sizeof s->header->exe);
+    session_end_text(s->header->command, sizeof s->header->command);
+    session_end_text(s->header->exe, sizeof s->header->exe);
     for (uint32_t i = 0; i < strobe_session_thread_count(s); i++)
-        end_text(s->threads[i].name, sizeof s->threads[i].name);
+        session_end_text(s->threads[i].name, sizeof s->threads[i].name);
     for (uint32_t i = 0; i < strobe_session_image_count(s); i++) {
         struct strobe_image_entry *image = &s->images[i];
-        end_text(image->path, sizeof image->path);
+        session_end_text(image->path, sizeof image->path);
         if (image->build_id_bytes > STROBE_BUILD_ID_BYTES)
             image->build_id_bytes = STROBE_BUILD_ID_BYTES;
     }
@@ -446,7 +447,7 @@ static void make_safe(struct strobe_session *s)
 
 enum strobe_status strobe_session_open(const char *path, struct strobe_session *out)
 {
-    enum strobe_status status = open_file(path, O_RDONLY, MAP_PRIVATE | MAP_NORESERVE, out);
+    enum strobe_status status = session_open_file(path, O_RDONLY, MAP_PRIVATE | MAP_NORESERVE, out);
     if (!status)
         make_safe(out);
     return status;
@@ -461,7 +462,7 @@ void strobe_session_finish(struct strobe_session *s, const struct strobe_clock_p
 enum strobe_status strobe_session_note_end(const char *path, enum strobe_session_state how)
 {
     struct strobe_session s;
-    enum strobe_status status = open_file(path, O_RDWR, MAP_SHARED, &s);
+    enum strobe_status status = session_open_file(path, O_RDWR, MAP_SHARED, &s);
     if (status)
         return status;
     uint32_t running = STROBE_SESSION_RUNNING;
@@ -472,10 +473,10 @@ enum strobe_status strobe_session_note_end(const char *path, enum strobe_session
 
 /* --- a limited session --- */
 
-static void add_part(struct strobe_part *out, uint32_t *count, uint64_t offset, uint64_t bytes)
+static void session_add_part(struct strobe_part *out, uint32_t *count, uint64_t offset, uint64_t bytes)
 {
     if (bytes)
-        out[(*count)++] = (struct strobe_part){offset, whole_pages(bytes)};
+        out[(*count)++] = (struct strobe_part){offset, session_whole_pages(bytes)};
 }
 
 static uint64_t first_entries(uint32_t limit, uint32_t max, size_t entry_bytes)
@@ -490,17 +491,18 @@ uint32_t strobe_session_parts(const struct strobe_config *c, struct strobe_part 
     struct layout l = layout_of(c);
     struct strobe_part in[STROBE_STACK_TABLE_PARTS + STROBE_RING_PARTS];
     uint32_t count = 0;
-    add_part(out, &count, 0,
-             PAGE_BYTES + first_entries(STROBE_LIMIT_THREADS, c->threads_max, sizeof(struct strobe_thread_entry)));
-    add_part(out, &count, l.region[STROBE_REGION_IMAGES].offset,
-             first_entries(STROBE_LIMIT_IMAGES, c->images_max, sizeof(struct strobe_image_entry)));
+    session_add_part(out, &count, 0,
+                     PAGE_BYTES +
+                         first_entries(STROBE_LIMIT_THREADS, c->threads_max, sizeof(struct strobe_thread_entry)));
+    session_add_part(out, &count, l.region[STROBE_REGION_IMAGES].offset,
+                     first_entries(STROBE_LIMIT_IMAGES, c->images_max, sizeof(struct strobe_image_entry)));
     strobe_stack_table_parts(c->stack_nodes, STROBE_STACK_LIMIT_MAX, in);
     strobe_ring_parts(c->ring_slots, c->ring_subs, STROBE_LIMIT_CHUNKS, in + STROBE_STACK_TABLE_PARTS);
     for (uint32_t i = 0; i < STROBE_STACK_TABLE_PARTS + STROBE_RING_PARTS; i++) {
         bool of_table = i < STROBE_STACK_TABLE_PARTS;
         uint64_t at = l.region[of_table ? STROBE_REGION_STACKS : STROBE_REGION_RING].offset + in[i].offset;
         uint64_t before = at % PAGE_BYTES;
-        add_part(out, &count, at - before, in[i].bytes ? in[i].bytes + before : 0);
+        session_add_part(out, &count, at - before, in[i].bytes ? in[i].bytes + before : 0);
     }
     return count;
 }
@@ -535,8 +537,8 @@ void strobe_session_end_limit(const struct strobe_session *s)
 
 /* Takes the entry at the counter's value. `ready`: the number of entries whose blocks are reserved, or NULL. The
  * counter never exceeds that number, because other threads access every entry below the counter. */
-static bool take_entry(const struct strobe_session *s, strobe_a32 *count, uint32_t max, const strobe_a32 *ready,
-                       uint32_t *index)
+static bool session_take_entry(const struct strobe_session *s, strobe_a32 *count, uint32_t max, const strobe_a32 *ready,
+                               uint32_t *index)
 {
     *index = strobe_load_relaxed(count);
     do {
@@ -550,7 +552,7 @@ enum strobe_status strobe_session_add_thread(const struct strobe_session *s, uin
                                              uint64_t start_ticks, uint32_t *index)
 {
     const strobe_a32 *ready = s->limit ? &s->limit->threads : NULL;
-    if (!take_entry(s, &s->header->thread_count, s->header->config.threads_max, ready, index))
+    if (!session_take_entry(s, &s->header->thread_count, s->header->config.threads_max, ready, index))
         return STROBE_FULL;
     struct strobe_thread_entry *t = &s->threads[*index];
     t->tid = tid;
@@ -565,7 +567,7 @@ struct strobe_image_entry *strobe_session_add_image(const struct strobe_session 
 {
     uint32_t index;
     const strobe_a32 *ready = s->limit ? &s->limit->images : NULL;
-    if (!take_entry(s, &s->header->image_count, s->header->config.images_max, ready, &index))
+    if (!session_take_entry(s, &s->header->image_count, s->header->config.images_max, ready, &index))
         return NULL;
     return &s->images[index];
 }

@@ -76,7 +76,7 @@ static bool may_be_written(const struct strobe_session *s)
     return h->pid <= INT32_MAX && (kill((pid_t)h->pid, 0) == 0 || errno == EPERM);
 }
 
-static enum strobe_status trim(const char *path, bool closed)
+static enum strobe_status trim_session(const char *path, bool closed)
 {
     struct strobe_session s;
     enum strobe_status status = strobe_session_open(path, &s);
@@ -101,12 +101,12 @@ static enum strobe_status trim(const char *path, bool closed)
 
 enum strobe_status strobe_session_trim(const char *path)
 {
-    return trim(path, false);
+    return trim_session(path, false);
 }
 
 enum strobe_status strobe_session_trim_closed(const char *path)
 {
-    return trim(path, true);
+    return trim_session(path, true);
 }
 
 #else

@@ -66,7 +66,7 @@ static size_t slots_below(uint32_t level0_bits, uint32_t level)
     return (((size_t)1 << level) - 1) << level0_bits;
 }
 
-static struct shape shape_of(uint32_t node_capacity)
+static struct shape stack_table_shape_of(uint32_t node_capacity)
 {
     size_t wanted = 2 * (size_t)node_capacity;
     struct shape s = {.level0_bits = LINE_BITS, .level_count = 1};
@@ -82,13 +82,13 @@ static struct shape shape_of(uint32_t node_capacity)
 
 size_t strobe_stack_table_bytes(uint32_t node_capacity)
 {
-    return shape_of(node_capacity).bytes;
+    return stack_table_shape_of(node_capacity).bytes;
 }
 
 void strobe_stack_table_create(void *memory, uint32_t node_capacity)
 {
     struct strobe_stack_table_head *head = memory;
-    struct shape s = shape_of(node_capacity);
+    struct shape s = stack_table_shape_of(node_capacity);
     head->node_capacity = node_capacity;
     head->level0_bits = s.level0_bits;
     head->level_count = s.level_count;
@@ -102,7 +102,7 @@ enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct st
         return STROBE_BAD_INPUT;
     if (head->node_capacity < 1 || head->node_capacity > STROBE_STACK_NODES_MAX)
         return STROBE_BAD_INPUT;
-    struct shape s = shape_of(head->node_capacity);
+    struct shape s = stack_table_shape_of(head->node_capacity);
     if (head->level0_bits != s.level0_bits || head->level_count != s.level_count || bytes < s.bytes)
         return STROBE_BAD_INPUT;
     out->head = head;
@@ -113,7 +113,7 @@ enum strobe_status strobe_stack_table_open(void *memory, size_t bytes, struct st
 
 void strobe_stack_table_parts(uint32_t node_capacity, uint32_t nodes, struct strobe_part *out)
 {
-    struct shape s = shape_of(node_capacity);
+    struct shape s = stack_table_shape_of(node_capacity);
     if (nodes >= node_capacity || s.level0_bits <= FIRST_BITS) {
         out[0] = (struct strobe_part){0, s.bytes};
         out[1] = (struct strobe_part){0, 0};
@@ -154,7 +154,7 @@ static uint32_t shared_prefix(const uint64_t *a, const uint64_t *b, uint32_t cou
 
 /* Returns an id for a new node, or 0 when the table is full. The counter exceeds the capacity by at most one for each
  * thread that runs this function at the same time. */
-static uint32_t reserve(struct strobe_stack_table_head *head, struct strobe_stack_cursor *cursor)
+static uint32_t stack_reserve_entry(struct strobe_stack_table_head *head, struct strobe_stack_cursor *cursor)
 {
     uint32_t id = cursor->spare, ready = strobe_load_relaxed(&head->ready);
     uint32_t most = strobe_unlikely(ready) ? ready : head->node_capacity;
@@ -195,7 +195,7 @@ static uint32_t search_line(const struct strobe_stack_table *table, struct strob
         strobe_a32 *slot = &line[((uint32_t)hash + i) & (LINE_SLOTS - 1)];
         uint32_t word = strobe_load_acquire(slot);
         if (!word) {
-            uint32_t id = reserve(table->head, cursor);
+            uint32_t id = stack_reserve_entry(table->head, cursor);
             if (!id) {
                 *full = true;
                 return 0;
@@ -226,7 +226,7 @@ static inline bool begins_in_first_pages(uint32_t parent)
     return !(parent >> FIRST_BITS);
 }
 
-static inline uint32_t first_line(uint64_t hash, uint32_t level0_bits)
+static inline uint32_t stack_first_line(uint64_t hash, uint32_t level0_bits)
 {
     uint32_t bits = level0_bits < FIRST_BITS ? level0_bits : FIRST_BITS;
     return (uint32_t)(hash >> LINE_BITS) & ((1u << (bits - LINE_BITS)) - 1);
@@ -250,7 +250,7 @@ static uint32_t child(const struct strobe_stack_table *table, struct strobe_stac
     uint32_t levels = table->head->level_count, bits = table->head->level0_bits;
     strobe_a32 *base = table->slots;
     bool full = false;
-    strobe_a32 *first = base + (size_t)first_line(hash, bits) * LINE_SLOTS;
+    strobe_a32 *first = base + (size_t)stack_first_line(hash, bits) * LINE_SLOTS;
     uint32_t known = 0;
     if (begins_in_first_pages(parent))
         known = search_line(table, cursor, first, hash, 0, parent, address, depth, &full);
@@ -272,8 +272,8 @@ static uint32_t child(const struct strobe_stack_table *table, struct strobe_stac
 }
 
 /* Appends frame `at` to the frames that the cursor holds. */
-static inline void advance(struct strobe_stack_cursor *cursor, uint32_t at, uint64_t address, uint64_t hash,
-                           uint32_t id)
+static inline void stack_cursor_advance(struct strobe_stack_cursor *cursor, uint32_t at, uint64_t address,
+                                        uint64_t hash, uint32_t id)
 {
     cursor->address[at] = address;
     cursor->hash[at + 1] = hash;
@@ -315,13 +315,13 @@ static uint32_t follow_known(const struct strobe_stack_table *table, struct stro
         hash = strobe_mix_pair(hash, address);
         uint32_t id = 0;
         if (begins_in_first_pages(parent))
-            id = find_in_line(table, first_line(hash, bits), hash, parent, address, at + 1, &ends);
+            id = find_in_line(table, stack_first_line(hash, bits), hash, parent, address, at + 1, &ends);
         if (!id && !ends && !is_limited(table))
             id = find_in_line(table, home_line(hash, bits), hash, parent, address, at + 1, &ends);
         if (!id)
             return at;
         parent = id;
-        advance(cursor, at, address, hash, id);
+        stack_cursor_advance(cursor, at, address, hash, id);
     }
     return at;
 }
@@ -338,7 +338,7 @@ enum strobe_status strobe_stack_intern_onto(const struct strobe_stack_table *tab
         uint32_t next = child(table, cursor, hash, cursor->id[at], frames[at], at + 1);
         if (!next)
             break;
-        advance(cursor, at, frames[at], hash, next);
+        stack_cursor_advance(cursor, at, frames[at], hash, next);
     }
     cursor->depth = at;
     *id = cursor->id[at];

@@ -1,7 +1,7 @@
 #include "engine/store/stops.h"
 
 /* From 8 ticks on, each doubling has eight buckets. `e` is the index of the highest set bit. */
-static uint32_t bucket_of(uint64_t ticks)
+static uint32_t stop_bucket_of(uint64_t ticks)
 {
     if (ticks < 8)
         return (uint32_t)ticks;
@@ -21,7 +21,7 @@ static uint64_t middle_of(uint32_t bucket)
 
 void strobe_stops_note(struct strobe_stops *s, uint64_t ticks)
 {
-    strobe_bump(&s->count[bucket_of(ticks)], 1);
+    strobe_bump(&s->count[stop_bucket_of(ticks)], 1);
     if (ticks > strobe_load_relaxed(&s->longest_ticks))
         strobe_store_relaxed(&s->longest_ticks, ticks);
 }

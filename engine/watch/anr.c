@@ -36,7 +36,7 @@ static uint64_t limit_ns(const struct anr *a)
     return a->context->foreground == 0 ? LATE_BEHIND_NS : LATE_NS;
 }
 
-static void report(struct anr *a, uint64_t late_ns, bool by_system)
+static void anr_report(struct anr *a, uint64_t late_ns, bool by_system)
 {
     struct strobe_watch_context *c = a->context;
     struct strobe_finding f = strobe_finding(STROBE_FINDING_SIGQUIT_ANR, a->block_ns, c->now_ns);
@@ -83,16 +83,16 @@ static void signalled(struct anr *a, const struct strobe_watch_event *e)
     a->blame = a->is_busy ? a->message : "";
     a->question = a->is_busy && a->context->view.knows_due ? IS_HEAD_LATE : IS_NOT_RESPONDING;
     if (a->question == IS_NOT_RESPONDING && a->is_busy && a->signal_ns - a->message_ns > limit_ns(a))
-        report(a, a->signal_ns - a->message_ns, false);
+        anr_report(a, a->signal_ns - a->message_ns, false);
 }
 
 /* The message that begins was the head of the queue when the signal came. One of which no time is told says nothing. */
-static void begins(struct anr *a, const struct strobe_watch_event *e)
+static void anr_begin_message(struct anr *a, const struct strobe_watch_event *e)
 {
     if (a->question == IS_HEAD_LATE) {
         a->question = IS_NOT_RESPONDING;
         if (e->when_ns && e->when_ns < a->signal_ns && a->signal_ns - e->when_ns > limit_ns(a))
-            report(a, a->signal_ns - e->when_ns, false);
+            anr_report(a, a->signal_ns - e->when_ns, false);
     }
     a->messages++;
     a->is_busy = true;
@@ -101,10 +101,10 @@ static void begins(struct anr *a, const struct strobe_watch_event *e)
 }
 
 /* The queue was never looked at again: the message that ran is all there is to go by. */
-static void ends(struct anr *a)
+static void anr_end_message(struct anr *a)
 {
     if (a->question == IS_HEAD_LATE && a->signal_ns - a->block_ns > limit_ns(a))
-        report(a, a->signal_ns - a->block_ns, false);
+        anr_report(a, a->signal_ns - a->block_ns, false);
 }
 
 static void not_responding(struct anr *a, const struct strobe_watch_event *e)
@@ -112,7 +112,7 @@ static void not_responding(struct anr *a, const struct strobe_watch_event *e)
     if (a->question == NONE || e->time_ns - a->signal_ns > POLL_NS)
         return;
     if (e->value == a->pid)
-        report(a, e->time_ns - a->block_ns, true);
+        anr_report(a, e->time_ns - a->block_ns, true);
     else
         a->question = NONE;
 }
@@ -135,7 +135,7 @@ static void deadlock(void *ctx, const struct strobe_deadlock *d)
     strobe_watch_found(a->context, &f);
 }
 
-static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void anr_take_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     struct anr *a = (struct anr *)w;
     if (e->what == STROBE_WATCH_PROCESS)
@@ -143,7 +143,7 @@ static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
     else if (e->what == STROBE_WATCH_SIGNAL)
         signalled(a, e);
     else if (e->what == STROBE_WATCH_MESSAGE_BEGIN && e->thread == 0)
-        begins(a, e);
+        anr_begin_message(a, e);
     else if (e->what == STROBE_WATCH_MESSAGE_END && e->thread == 0)
         a->is_busy = false;
     else if (e->what == STROBE_WATCH_NOT_RESPONDING)
@@ -151,10 +151,10 @@ static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
     else if (e->what == STROBE_WATCH_THREADS_TEXT && strobe_deadlocks_find(e->text, strlen(e->text), deadlock, a) < 0)
         a->context->failed = true;
     else if (e->what == STROBE_WATCH_END)
-        ends(a);
+        anr_end_message(a);
 }
 
-static enum strobe_status end(struct strobe_watcher *w)
+static enum strobe_status anr_end(struct strobe_watcher *w)
 {
     free(w);
     return STROBE_OK;
@@ -170,7 +170,7 @@ struct strobe_watcher *strobe_watch_anr(struct strobe_watch_context *c)
     struct anr *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->watcher = (struct strobe_watcher){tell, end, ~(uint32_t)MINE};
+    a->watcher = (struct strobe_watcher){anr_take_event, anr_end, ~(uint32_t)MINE};
     a->context = c;
     a->message = a->blame = "";
     return &a->watcher;

@@ -40,7 +40,7 @@ void strobe_blame_close(struct strobe_blame *b)
     free(b->text);
 }
 
-static bool room_for(struct strobe_blame *b, void **at, size_t *room, size_t count, size_t size)
+static bool blame_grow(struct strobe_blame *b, void **at, size_t *room, size_t count, size_t size)
 {
     if (count <= *room)
         return true;
@@ -58,7 +58,7 @@ static bool room_for(struct strobe_blame *b, void **at, size_t *room, size_t cou
 }
 
 /* 0: it can't be told apart from others any more. */
-static uint32_t method_of(struct strobe_blame *b, const char *text)
+static uint32_t blame_method_id(struct strobe_blame *b, const char *text)
 {
     struct strobe_blame_known *known = &b->known[((uintptr_t)text >> 4 ^ (uintptr_t)text >> 12) % 256];
     if (known->text == text && known->method && !strcmp(b->methods.texts[known->method - 1], text))
@@ -103,7 +103,7 @@ static void give_up_below(struct strobe_blame *b, uint64_t below_ns, size_t *nes
     b->count = kept;
 }
 
-static void make_room(struct strobe_blame *b)
+static void blame_make_space(struct strobe_blame *b)
 {
     size_t *nesting = malloc(b->count * sizeof *nesting);
     b->failed |= !nesting;
@@ -118,50 +118,50 @@ static void make_room(struct strobe_blame *b)
     free(nesting);
 }
 
-static void add(struct strobe_blame *b, struct strobe_blame_entry e)
+static void blame_add_entry(struct strobe_blame *b, struct strobe_blame_entry e)
 {
     if (b->count == ENTRIES_MAX)
-        make_room(b);
-    if (room_for(b, (void **)&b->entries, &b->room, b->count + 1, sizeof *b->entries))
+        blame_make_space(b);
+    if (blame_grow(b, (void **)&b->entries, &b->room, b->count + 1, sizeof *b->entries))
         b->entries[b->count++] = e;
 }
 
-static void enter(struct strobe_blame *b, const char *text, uint64_t time_ns)
+static void blame_enter_call(struct strobe_blame *b, const char *text, uint64_t time_ns)
 {
-    uint32_t method = method_of(b, text);
+    uint32_t method = blame_method_id(b, text);
     if (!method || b->depth == DEPTH_MAX || b->too_deep ||
-        !room_for(b, (void **)&b->open, &b->open_room, b->depth + 1, sizeof *b->open)) {
+        !blame_grow(b, (void **)&b->open, &b->open_room, b->depth + 1, sizeof *b->open)) {
         b->too_deep += b->depth == DEPTH_MAX || b->too_deep;
         return;
     }
     struct strobe_blame_entry e = {time_ns, method, true};
     b->open[b->depth++] = e;
-    add(b, e);
+    blame_add_entry(b, e);
 }
 
 /* An end without a name is that of the innermost. */
-static void leave(struct strobe_blame *b, const char *text, uint64_t time_ns)
+static void blame_leave_call(struct strobe_blame *b, const char *text, uint64_t time_ns)
 {
     if (b->too_deep) {
         b->too_deep--;
         return;
     }
-    uint32_t method = *text ? method_of(b, text) : b->depth ? b->open[b->depth - 1].method : 0;
+    uint32_t method = *text ? blame_method_id(b, text) : b->depth ? b->open[b->depth - 1].method : 0;
     size_t above = b->depth;
     while (above && b->open[above - 1].method != method)
         above--;
     if (!above)
         return;
     b->depth = above - 1;
-    add(b, (struct strobe_blame_entry){time_ns, method, false});
+    blame_add_entry(b, (struct strobe_blame_entry){time_ns, method, false});
 }
 
 /* Only what goes on is kept. */
-static void cut(struct strobe_blame *b)
+static void blame_cut_frames(struct strobe_blame *b)
 {
     b->given_up = b->given_up_ns = 0;
     b->count = 0;
-    if (room_for(b, (void **)&b->entries, &b->room, b->depth, sizeof *b->entries) && b->depth) {
+    if (blame_grow(b, (void **)&b->entries, &b->room, b->depth, sizeof *b->entries) && b->depth) {
         memcpy(b->entries, b->open, b->depth * sizeof *b->entries);
         b->count = b->depth;
     }
@@ -180,11 +180,11 @@ static bool is_end_of_span(const struct strobe_watch_event *e)
 static void begin_span(struct strobe_blame *b, const struct strobe_watch_event *e)
 {
     if (!b->spans)
-        cut(b);
+        blame_cut_frames(b);
     if (b->spans < SPANS_MAX)
         b->span_depth[b->spans] = b->depth;
     if (b->spans)
-        enter(b, e->text, e->time_ns);
+        blame_enter_call(b, e->text, e->time_ns);
     b->spans++;
 }
 
@@ -195,7 +195,7 @@ static void leave_span(struct strobe_blame *b, uint64_t time_ns)
         return;
     b->depth = b->span_depth[b->spans - 1];
     b->too_deep = 0;
-    add(b, (struct strobe_blame_entry){time_ns, b->open[b->depth].method, false});
+    blame_add_entry(b, (struct strobe_blame_entry){time_ns, b->open[b->depth].method, false});
 }
 
 void strobe_blame_before(struct strobe_blame *b, const struct strobe_watch_event *e)
@@ -203,9 +203,9 @@ void strobe_blame_before(struct strobe_blame *b, const struct strobe_watch_event
     if (e->thread != 0)
         return;
     if (e->what == STROBE_WATCH_CALL_BEGIN)
-        enter(b, e->text, e->time_ns);
+        blame_enter_call(b, e->text, e->time_ns);
     else if (e->what == STROBE_WATCH_CALL_END)
-        leave(b, e->text, e->time_ns);
+        blame_leave_call(b, e->text, e->time_ns);
     else if (is_begin_of_span(e))
         begin_span(b, e);
     else if (is_end_of_span(e))
@@ -219,16 +219,16 @@ void strobe_blame_after(struct strobe_blame *b, const struct strobe_watch_event 
     if (is_end_of_span(e))
         b->spans -= b->spans != 0;
     if (!b->spans && (is_end_of_span(e) || e->what == STROBE_WATCH_FRAME))
-        cut(b);
+        blame_cut_frames(b);
 }
 
 /* ---- stacks */
 
 /* Calls that go on after an entry, of `depth` that did before it. */
-static size_t step(struct strobe_blame *b, size_t depth, const struct strobe_blame_entry *e)
+static size_t blame_step(struct strobe_blame *b, size_t depth, const struct strobe_blame_entry *e)
 {
     if (e->enters) {
-        if (room_for(b, (void **)&b->walk, &b->walk_room, depth + 1, sizeof *b->walk))
+        if (blame_grow(b, (void **)&b->walk, &b->walk_room, depth + 1, sizeof *b->walk))
             b->walk[depth++] = *e;
         return depth;
     }
@@ -240,7 +240,7 @@ static size_t step(struct strobe_blame *b, size_t depth, const struct strobe_bla
 
 static void pack(struct strobe_blame *b, size_t *count, bool enters, uint32_t method, uint64_t ns)
 {
-    if (!room_for(b, (void **)&b->packed, &b->packed_room, *count + 1, sizeof *b->packed))
+    if (!blame_grow(b, (void **)&b->packed, &b->packed_room, *count + 1, sizeof *b->packed))
         return;
     b->packed[(*count)++] = strobe_matrix_entry(enters, method, ns / NS_PER_MS);
 }
@@ -261,20 +261,20 @@ static size_t pack_span(struct strobe_blame *b, const char *root, uint64_t begin
         const struct strobe_blame_entry *e = &b->entries[first];
         if (e->time_ns > begin_ns || (e->time_ns == begin_ns && e->enters))
             break;
-        depth = step(b, depth, e);
+        depth = blame_step(b, depth, e);
     }
     pack(b, &count, true, STROBE_MATRIX_DISPATCH, 0);
     /* Calls that began before it belong to it from the outermost that ends in it. */
     size_t at_begin = depth, around = depth;
     bool covered = first < b->count && b->entries[first].time_ns == begin_ns; /* by its first call, wholly */
     for (last = first; last < b->count && b->entries[last].time_ns <= end_ns; last++) {
-        depth = step(b, depth, &b->entries[last]);
+        depth = blame_step(b, depth, &b->entries[last]);
         around = depth < around ? depth : around;
         covered &= depth > at_begin || b->entries[last].time_ns == end_ns;
     }
     if (around < at_begin) {
         for (size_t i = depth = 0; i < first; i++)
-            depth = step(b, depth, &b->entries[i]); /* anew: the walk has gone on since */
+            depth = blame_step(b, depth, &b->entries[i]); /* anew: the walk has gone on since */
         for (size_t i = around; i < at_begin; i++)
             pack(b, &count, true, b->walk[i].method, 0);
     }
@@ -292,14 +292,14 @@ static void add_line(struct strobe_blame *b, size_t *used, const struct strobe_m
     char plain[NAME_MAX_BYTES];
     size_t bytes = strobe_finding_line_name(name, plain, sizeof plain);
     size_t need = *used + bytes + LINE_NUMBERS_BYTES;
-    if (!room_for(b, (void **)&b->text, &b->text_room, need, 1))
+    if (!blame_grow(b, (void **)&b->text, &b->text_room, need, 1))
         return;
     *used += (size_t)strobe_matrix_line(item, plain, b->text + *used, b->text_room - *used);
     b->text[(*used)++] = '\n';
     b->text[*used] = 0;
 }
 
-static const char *name_of(const struct strobe_blame *b, uint32_t method, const char *root)
+static const char *blame_method_name(const struct strobe_blame *b, uint32_t method, const char *root)
 {
     return method == STROBE_MATRIX_DISPATCH ? root : b->methods.texts[method - 1];
 }
@@ -321,10 +321,10 @@ struct strobe_blamed strobe_blame_stack(struct strobe_blame *b, const char *root
     out.longest_ns = (uint64_t)strobe_matrix_longest(&stack) * NS_PER_MS;
     strobe_matrix_trim(STROBE_MATRIX_DOCUMENTED, &stack, STROBE_MATRIX_TRIM);
     for (size_t i = 0; i < stack.count; i++)
-        add_line(b, &used, &stack.items[i], name_of(b, stack.items[i].method, root));
+        add_line(b, &used, &stack.items[i], blame_method_name(b, stack.items[i].method, root));
     if (used)
         out.stack = b->text;
     if (strobe_matrix_key(STROBE_MATRIX_DOCUMENTED, &stack, cost_ms, &method))
-        out.method = name_of(b, method, root);
+        out.method = blame_method_name(b, method, root);
     return out;
 }

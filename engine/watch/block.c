@@ -39,7 +39,8 @@ struct block {
 
 /* ---- stacks */
 
-static bool copy(struct block *b, struct stack *to, const uint64_t *frames, const char *const *names, uint32_t count)
+static bool block_copy_stack(struct block *b, struct stack *to, const uint64_t *frames, const char *const *names,
+                             uint32_t count)
 {
     if (count > to->room) {
         uint64_t *more_frames = realloc(to->frames, count * sizeof *more_frames);
@@ -68,7 +69,7 @@ static void keep_sample(struct block *b, const struct strobe_watch_event *e)
     bool again = before && before->count && e->stack->count && before->frames[0] == e->stack->frames[0];
     uint32_t repeat = again ? before->repeat + 1 : 0;
     struct stack *s = &b->ring[b->next];
-    if (!copy(b, s, e->stack->frames, e->stack->names, e->stack->count))
+    if (!block_copy_stack(b, s, e->stack->frames, e->stack->names, e->stack->count))
         return;
     s->repeat = repeat;
     b->next = (b->next + 1) % b->ring_room;
@@ -125,7 +126,7 @@ static const char *write_stack(struct block *b, const struct stack *s)
     return b->text;
 }
 
-static void report(struct block *b, const struct stack *s)
+static void block_report(struct block *b, const struct stack *s)
 {
     struct strobe_watch_context *c = b->context;
     struct strobe_finding f = strobe_finding(STROBE_FINDING_BLOCK, b->turn_ns, b->check_ns);
@@ -156,7 +157,7 @@ static void relax(struct block *b)
     b->interval_ns = b->before_ns = b->period_ns;
 }
 
-static void found(struct block *b)
+static void block_report_stack(struct block *b)
 {
     const struct stack *s = point_stack(b);
     if (!s || s->count <= 1)
@@ -166,19 +167,19 @@ static void found(struct block *b)
         return;
     }
     relax(b);
-    b->has_last = copy(b, &b->last, s->frames, s->names, s->count);
+    b->has_last = block_copy_stack(b, &b->last, s->frames, s->names, s->count);
     if (b->check_ns - b->day_ns >= DAY_NS) {
         b->day_ns += (b->check_ns - b->day_ns) / DAY_NS * DAY_NS;
         b->found = 0;
     }
     if (++b->found <= b->context->options.block_limit)
-        report(b, s);
+        block_report(b, s);
 }
 
-static void check(struct block *b)
+static void block_check_stack(struct block *b)
 {
     if (b->running && b->check_ns > b->turn_ns && b->check_ns - b->turn_ns > b->context->options.block_ns) {
-        found(b);
+        block_report_stack(b);
     } else {
         b->has_last = false;
         relax(b);
@@ -186,12 +187,12 @@ static void check(struct block *b)
 }
 
 /* All checks before time_ns. Where one can't find other than the one before did, the rest are passed over. */
-static void advance(struct block *b, uint64_t time_ns)
+static void block_advance_to(struct block *b, uint64_t time_ns)
 {
     while (b->check_ns < time_ns) {
         bool had_last = b->has_last;
         uint64_t interval_ns = b->interval_ns;
-        check(b);
+        block_check_stack(b);
         bool same = b->has_last == had_last && b->interval_ns == interval_ns;
         bool due = b->running && b->check_ns - b->turn_ns <= b->context->options.block_ns;
         uint64_t steps = same && !due ? (time_ns - 1 - b->check_ns) / b->interval_ns : 0;
@@ -204,7 +205,7 @@ static void advance(struct block *b, uint64_t time_ns)
 
 /* ---- events */
 
-static void turn(struct block *b, const struct strobe_watch_event *e)
+static void block_turn_message(struct block *b, const struct strobe_watch_event *e)
 {
     switch (e->code) {
     case STROBE_LOOP_BEFORE_TIMERS:
@@ -222,7 +223,7 @@ static void turn(struct block *b, const struct strobe_watch_event *e)
     }
 }
 
-static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void block_take_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     struct block *b = (struct block *)w;
     if (!b->context->options.block_ns)
@@ -232,9 +233,9 @@ static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
         b->day_ns = e->time_ns;
         b->check_ns = e->time_ns + b->period_ns;
     }
-    advance(b, e->time_ns);
+    block_advance_to(b, e->time_ns);
     if (e->what == STROBE_WATCH_LOOP)
-        turn(b, e);
+        block_turn_message(b, e);
     else if (e->what == STROBE_WATCH_SAMPLE)
         keep_sample(b, e);
 }
@@ -245,7 +246,7 @@ static void free_stack(struct stack *s)
     free(s->names);
 }
 
-static enum strobe_status end(struct strobe_watcher *w)
+static enum strobe_status block_end(struct strobe_watcher *w)
 {
     struct block *b = (struct block *)w;
     enum strobe_status status = b->failed ? STROBE_IO : STROBE_OK;
@@ -267,7 +268,7 @@ struct strobe_watcher *strobe_watch_block(struct strobe_watch_context *c)
     struct block *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;
-    b->watcher = (struct strobe_watcher){tell, end, ~(uint32_t)MINE};
+    b->watcher = (struct strobe_watcher){block_take_event, block_end, ~(uint32_t)MINE};
     b->context = c;
     b->period_ns = c->options.block_ns > 1 ? c->options.block_ns / 2 : 1;
     b->ring_room = b->period_ns / STROBE_BLOCK_SAMPLE_NS;

@@ -27,7 +27,7 @@ void strobe_call_sum_free(struct strobe_call_sum *s)
     *s = (struct strobe_call_sum){0};
 }
 
-static uint32_t add(struct strobe_call_sum *s, uint32_t parent, const char *text)
+static uint32_t call_sum_add_node(struct strobe_call_sum *s, uint32_t parent, const char *text)
 {
     if (s->count == STROBE_CALL_SUM_PATHS)
         return NONE;
@@ -59,7 +59,7 @@ static uint32_t add(struct strobe_call_sum *s, uint32_t parent, const char *text
 }
 
 /* The path of `text` from where we are; it comes first from now on, since what is called once is soon called again. */
-static uint32_t step(struct strobe_call_sum *s, const char *text)
+static uint32_t call_sum_step(struct strobe_call_sum *s, const char *text)
 {
     uint32_t before = NONE, n = s->paths[s->at].child;
     while (n != NONE && s->paths[n].text != text) {
@@ -67,7 +67,7 @@ static uint32_t step(struct strobe_call_sum *s, const char *text)
         n = s->paths[n].next;
     }
     if (n == NONE)
-        return add(s, s->at, text);
+        return call_sum_add_node(s, s->at, text);
     if (before != NONE) {
         s->paths[before].next = s->paths[n].next;
         s->paths[n].next = s->paths[s->at].child;
@@ -78,9 +78,9 @@ static uint32_t step(struct strobe_call_sum *s, const char *text)
 
 void strobe_call_sum_begin(struct strobe_call_sum *s, const char *text, uint64_t time_ns)
 {
-    if (!s->count && add(s, 0, "") == NONE)
+    if (!s->count && call_sum_add_node(s, 0, "") == NONE)
         return;
-    uint32_t n = s->left_out ? NONE : step(s, text);
+    uint32_t n = s->left_out ? NONE : call_sum_step(s, text);
     if (n == NONE) {
         s->left_out++;
         return;
@@ -116,7 +116,7 @@ struct rank {
 };
 
 /* Longest first; of equal ones the caller, which was there before. */
-static int by_total(const void *a, const void *b)
+static int compare_nodes_by_total(const void *a, const void *b)
 {
     const struct rank *x = a, *y = b;
     if (x->total_ns != y->total_ns)
@@ -124,7 +124,7 @@ static int by_total(const void *a, const void *b)
     return x->path < y->path ? -1 : x->path > y->path;
 }
 
-static uint32_t choose(struct strobe_call_sum *s, uint64_t time_ns)
+static uint32_t call_sum_choose_child(struct strobe_call_sum *s, uint64_t time_ns)
 {
     struct rank *rank = malloc(s->count * sizeof *rank);
     uint32_t count = 0, shown = 0;
@@ -135,7 +135,7 @@ static uint32_t choose(struct strobe_call_sum *s, uint64_t time_ns)
             rank[count++] = (struct rank){total(&s->paths[i], time_ns), i};
     }
     if (count)
-        qsort(rank, count, sizeof *rank, by_total);
+        qsort(rank, count, sizeof *rank, compare_nodes_by_total);
     for (; shown < count && shown < STROBE_CALL_SUM_LINES; shown++)
         s->paths[rank[shown].path].shown = true;
     free(rank);
@@ -163,7 +163,7 @@ static const char *to_blame(const struct strobe_call_sum *s, uint64_t time_ns)
 }
 
 /* The next path in the order of a walk, among those that are shown. */
-static uint32_t walk(const struct strobe_call_sum *s, uint32_t n)
+static uint32_t call_sum_next_node(const struct strobe_call_sum *s, uint32_t n)
 {
     uint32_t next = s->paths[n].shown || n == 0 ? s->paths[n].first : NONE;
     while (next == NONE && n != 0) {
@@ -176,7 +176,7 @@ static uint32_t walk(const struct strobe_call_sum *s, uint32_t n)
 const char *strobe_call_sum_stack(struct strobe_call_sum *s, uint64_t time_ns, const char **blame)
 {
     *blame = "";
-    uint32_t shown = s->count ? choose(s, time_ns) : 0;
+    uint32_t shown = s->count ? call_sum_choose_child(s, time_ns) : 0;
     char *text = shown ? realloc(s->text, (size_t)shown * LINE_BYTES) : NULL;
     if (!text) {
         s->failed |= shown > 0;
@@ -184,7 +184,7 @@ const char *strobe_call_sum_stack(struct strobe_call_sum *s, uint64_t time_ns, c
     }
     s->text = text;
     size_t used = 0;
-    for (uint32_t n = walk(s, 0); n != NONE; n = walk(s, n)) {
+    for (uint32_t n = call_sum_next_node(s, 0); n != NONE; n = call_sum_next_node(s, n)) {
         const struct strobe_call_path *p = &s->paths[n];
         if (!p->shown)
             continue;

@@ -27,7 +27,7 @@ struct line {
 
 /* ---- text */
 
-static const char *find(struct line l, const char *word)
+static const char *line_find_word(struct line l, const char *word)
 {
     size_t bytes = strlen(word);
     for (size_t i = 0; i + bytes <= l.bytes; i++)
@@ -37,7 +37,7 @@ static const char *find(struct line l, const char *word)
 }
 
 /* A number from 1 to UINT32_MAX right there; 0 = none. */
-static uint32_t number(struct line l, const char *at)
+static uint32_t line_number_at(struct line l, const char *at)
 {
     uint64_t n = 0;
     for (; at < l.at + l.bytes && *at >= '0' && *at <= '9' && n <= UINT32_MAX; at++)
@@ -46,7 +46,7 @@ static uint32_t number(struct line l, const char *at)
 }
 
 /* A name may hold quotes, also one followed by tid=: it ends at the last quote of the line. */
-static bool read_header(struct line l, struct thread *out)
+static bool read_thread_header(struct line l, struct thread *out)
 {
     size_t close = l.bytes;
     if (!l.bytes || l.at[0] != '"')
@@ -56,13 +56,13 @@ static bool read_header(struct line l, struct thread *out)
     if (close <= 1)
         return false;
     struct line rest = {l.at + close, l.bytes - close};
-    const char *tid = find(rest, " tid=");
-    *out =
-        (struct thread){.tid = tid ? number(rest, tid) : 0, .next = NOBODY, .name = l.at + 1, .name_bytes = close - 2};
+    const char *tid = line_find_word(rest, " tid=");
+    *out = (struct thread){
+        .tid = tid ? line_number_at(rest, tid) : 0, .next = NOBODY, .name = l.at + 1, .name_bytes = close - 2};
     return true;
 }
 
-static bool add(struct graph *g, struct thread t)
+static bool graph_add_thread(struct graph *g, struct thread t)
 {
     if (g->count == g->room) {
         size_t more = g->room ? g->room * 2 : 64;
@@ -78,20 +78,20 @@ static bool add(struct graph *g, struct thread t)
 }
 
 /* A thread is in one call of wait: what it holds it has on lines further down. */
-static bool read_text(struct graph *g, const char *text, size_t bytes)
+static bool graph_read_text(struct graph *g, const char *text, size_t bytes)
 {
     bool of_thread = false;
     for (const char *at = text, *end = text + bytes; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         struct line l = {at, (size_t)((newline ? newline : end) - at)};
         struct thread t;
-        if (read_header(l, &t)) {
+        if (read_thread_header(l, &t)) {
             of_thread = t.tid != 0;
-            if (of_thread && !add(g, t))
+            if (of_thread && !graph_add_thread(g, t))
                 return false;
         } else if (of_thread && !g->threads[g->count - 1].waits_for) {
-            const char *held = find(l, "held by thread ");
-            g->threads[g->count - 1].waits_for = held ? number(l, held) : 0;
+            const char *held = line_find_word(l, "held by thread ");
+            g->threads[g->count - 1].waits_for = held ? line_number_at(l, held) : 0;
         }
         at += l.bytes + 1;
     }
@@ -100,7 +100,7 @@ static bool read_text(struct graph *g, const char *text, size_t bytes)
 
 /* ---- graph */
 
-static int by_tid(const void *a, const void *b)
+static int compare_threads_by_tid(const void *a, const void *b)
 {
     const struct thread *x = a, *y = b;
     if (x->tid != y->tid)
@@ -126,7 +126,7 @@ static void connect(struct graph *g)
 {
     size_t kept = 0;
     if (g->count)
-        qsort(g->threads, g->count, sizeof *g->threads, by_tid);
+        qsort(g->threads, g->count, sizeof *g->threads, compare_threads_by_tid);
     for (size_t i = 0; i < g->count; i++)
         if (!kept || g->threads[kept - 1].tid != g->threads[i].tid)
             g->threads[kept++] = g->threads[i];
@@ -137,8 +137,8 @@ static void connect(struct graph *g)
 }
 
 /* Names need their ends; all in one block. */
-static bool tell(const struct graph *g, size_t first, bool main_waits,
-                 void (*found)(void *, const struct strobe_deadlock *), void *ctx)
+static bool graph_report_cycle(const struct graph *g, size_t first, bool main_waits,
+                               void (*found)(void *, const struct strobe_deadlock *), void *ctx)
 {
     size_t count = 0, bytes = 0, i = 0;
     size_t at = first;
@@ -169,7 +169,7 @@ long strobe_deadlocks_find(const char *text, size_t bytes, void (*found)(void *c
 {
     struct graph g = {0};
     long cycles = 0;
-    bool room = read_text(&g, text, bytes);
+    bool room = graph_read_text(&g, text, bytes);
     connect(&g);
     /* From each thread on along the one it waits for, to one that this walk has met (a cycle) or another has. Walks
      * begin at the lowest tid, main's. */
@@ -182,7 +182,7 @@ long strobe_deadlocks_find(const char *text, size_t bytes, void (*found)(void *c
         size_t lowest = at;
         for (size_t k = g.threads[at].next; k != at; k = g.threads[k].next)
             lowest = k < lowest ? k : lowest;
-        room = tell(&g, lowest, g.threads[i].tid == 1, found, ctx);
+        room = graph_report_cycle(&g, lowest, g.threads[i].tid == 1, found, ctx);
         cycles++;
     }
     free(g.threads);

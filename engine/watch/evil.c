@@ -14,7 +14,7 @@ struct evil {
     uint64_t cpu_sum, cpu_count;     /* since the outermost message began */
 };
 
-static void message_begins(void *ctx, const struct strobe_message *m)
+static void evil_message_begins(void *ctx, const struct strobe_message *m)
 {
     struct evil *w = ctx;
     (void)m;
@@ -24,7 +24,7 @@ static void message_begins(void *ctx, const struct strobe_message *m)
     w->cpu_sum = w->cpu_count = 0;
 }
 
-static void message_ends(void *ctx, const struct strobe_message *m)
+static void evil_message_ends(void *ctx, const struct strobe_message *m)
 {
     struct evil *w = ctx;
     struct strobe_watch_context *c = w->context;
@@ -53,7 +53,7 @@ static void message_ends(void *ctx, const struct strobe_message *m)
     strobe_watch_found(c, &f);
 }
 
-static void tell(struct strobe_watcher *watcher, const struct strobe_watch_event *e)
+static void evil_take_event(struct strobe_watcher *watcher, const struct strobe_watch_event *e)
 {
     struct evil *w = (struct evil *)watcher;
     if (e->what == STROBE_WATCH_FRAME && e->frame && e->frame->is_vsync && e->frame->end_ns <= e->time_ns) {
@@ -78,9 +78,9 @@ struct strobe_watcher *strobe_watch_evil(struct strobe_watch_context *c)
     if (!w)
         return NULL;
     w->watcher = (struct strobe_watcher){
-        .tell = tell, .close = close_evil, .deaf = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_CPU))};
+        .tell = evil_take_event, .close = close_evil, .deaf = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_CPU))};
     w->context = c;
-    w->listener = (struct strobe_looper_listener){message_begins, message_ends, w, c->options.evil_ns != 0};
+    w->listener = (struct strobe_looper_listener){evil_message_begins, evil_message_ends, w, c->options.evil_ns != 0};
     if (strobe_looper_listen(c->looper, &w->listener) != STROBE_OK) {
         free(w);
         return NULL;

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *keep(struct strobe_findings *l, const char *text)
+static const char *findings_keep_text(struct strobe_findings *l, const char *text)
 {
     const char *kept = strobe_text_keep(&l->texts, text, strlen(text));
     l->failed |= !kept;
     return kept ? kept : "";
 }
 
-static void found(void *ctx, const struct strobe_finding *f)
+static void findings_add(void *ctx, const struct strobe_finding *f)
 {
     struct strobe_findings *l = ctx;
     if (l->count == l->room) {
@@ -27,18 +27,18 @@ static void found(void *ctx, const struct strobe_finding *f)
     }
     struct strobe_finding *own = &l->at[l->count++];
     *own = *f;
-    own->scene = keep(l, f->scene);
-    own->blame = keep(l, f->blame);
-    own->stack = keep(l, f->stack);
-    own->key = keep(l, f->key);
-    own->unseen = keep(l, f->unseen);
+    own->scene = findings_keep_text(l, f->scene);
+    own->blame = findings_keep_text(l, f->blame);
+    own->stack = findings_keep_text(l, f->stack);
+    own->key = findings_keep_text(l, f->key);
+    own->unseen = findings_keep_text(l, f->unseen);
     for (size_t i = 0; i < own->value_count; i++)
-        own->values[i].key = keep(l, f->values[i].key);
+        own->values[i].key = findings_keep_text(l, f->values[i].key);
 }
 
 struct strobe_finding_sink strobe_findings_sink(struct strobe_findings *f)
 {
-    return (struct strobe_finding_sink){found, f};
+    return (struct strobe_finding_sink){findings_add, f};
 }
 
 void strobe_findings_free(struct strobe_findings *f)
@@ -56,13 +56,13 @@ static bool is_before(const struct strobe_finding *a, const struct strobe_findin
 }
 
 /* Stable, and quick where little is out of order: findings come by end. */
-static void merge(struct strobe_finding *at, size_t count, struct strobe_finding *scratch)
+static void merge_findings(struct strobe_finding *at, size_t count, struct strobe_finding *scratch)
 {
     size_t half = count / 2, left = 0, right = half;
     if (count < 2)
         return;
-    merge(at, half, scratch);
-    merge(at + half, count - half, scratch);
+    merge_findings(at, half, scratch);
+    merge_findings(at + half, count - half, scratch);
     if (!is_before(&at[half], &at[half - 1]))
         return;
     memcpy(scratch, at, half * sizeof *at);
@@ -76,7 +76,7 @@ void strobe_findings_sort(struct strobe_findings *f)
     if (!scratch)
         f->failed = true;
     else
-        merge(f->at, f->count, scratch);
+        merge_findings(f->at, f->count, scratch);
     free(scratch);
 }
 

@@ -6,21 +6,21 @@
 
 enum { LANES_MOST = 16, NOTES_EACH = 5, TEXT_BYTES = 600 };
 
-static const char *keep(struct strobe_findings_marks *m, const char *text, bool *failed)
+static const char *marks_keep_text(struct strobe_findings_marks *m, const char *text, bool *failed)
 {
     const char *kept = strobe_text_keep(&m->texts, text, strlen(text));
     *failed |= !kept;
     return kept ? kept : "";
 }
 
-static const char *name_of(struct strobe_findings_marks *m, const struct strobe_finding *f, bool *failed)
+static const char *marks_finding_name(struct strobe_findings_marks *m, const struct strobe_finding *f, bool *failed)
 {
     char text[TEXT_BYTES];
     snprintf(text, sizeof text, "%s%s%s", strobe_finding_name[f->kind], f->blame[0] ? ": " : "", f->blame);
-    return keep(m, text, failed);
+    return marks_keep_text(m, text, failed);
 }
 
-static const char *values_of(struct strobe_findings_marks *m, const struct strobe_finding *f, bool *failed)
+static const char *marks_values_text(struct strobe_findings_marks *m, const struct strobe_finding *f, bool *failed)
 {
     char text[TEXT_BYTES] = "";
     size_t used = 0;
@@ -29,7 +29,7 @@ static const char *values_of(struct strobe_findings_marks *m, const struct strob
             snprintf(text + used, sizeof text - used, "%s%s %.6g", i ? ", " : "", f->values[i].key, f->values[i].value);
         used += bytes > 0 ? (size_t)bytes : 0;
     }
-    return keep(m, text, failed);
+    return marks_keep_text(m, text, failed);
 }
 
 static size_t take_notes(struct strobe_mark_note *notes, const struct strobe_finding *f, const char *values)
@@ -44,7 +44,7 @@ static size_t take_notes(struct strobe_mark_note *notes, const struct strobe_fin
 }
 
 /* The first lane that is free by then; what finds none becomes an instant. */
-static void place(struct strobe_mark *m, uint64_t *ends)
+static void place_mark(struct strobe_mark *m, uint64_t *ends)
 {
     while (m->track < LANES_MOST && ends[m->track] > m->begin_ns)
         m->track++;
@@ -54,7 +54,7 @@ static void place(struct strobe_mark *m, uint64_t *ends)
         m->end_ns = m->begin_ns;
 }
 
-static int by_track(const void *a, const void *b)
+static int compare_marks_by_track(const void *a, const void *b)
 {
     const struct strobe_mark *x = a, *y = b;
     if (x->track != y->track)
@@ -76,15 +76,15 @@ enum strobe_status strobe_findings_marks(const struct strobe_findings *f, struct
         const struct strobe_finding *from = &f->at[i];
         struct strobe_mark_note *notes = out->notes + i * NOTES_EACH;
         struct strobe_mark *mark = &out->marks[out->count++];
-        *mark = (struct strobe_mark){.name = name_of(out, from, &failed),
+        *mark = (struct strobe_mark){.name = marks_finding_name(out, from, &failed),
                                      .lane = "findings",
                                      .begin_ns = from->begin_ns,
                                      .end_ns = from->end_ns,
                                      .notes = notes,
-                                     .note_count = take_notes(notes, from, values_of(out, from, &failed))};
-        place(mark, ends);
+                                     .note_count = take_notes(notes, from, marks_values_text(out, from, &failed))};
+        place_mark(mark, ends);
     }
-    qsort(out->marks, out->count, sizeof *out->marks, by_track);
+    qsort(out->marks, out->count, sizeof *out->marks, compare_marks_by_track);
     return failed ? STROBE_IO : STROBE_OK;
 }
 

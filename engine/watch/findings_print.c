@@ -63,7 +63,7 @@ void strobe_findings_unseen(const struct strobe_findings *f, struct strobe_unsee
 /* ---- for people */
 
 /* "key value" of all values but that of the cost. */
-static const char *rest(const struct strobe_finding *f, char *text)
+static const char *finding_rest(const struct strobe_finding *f, char *text)
 {
     size_t used = 0;
     text[0] = 0;
@@ -78,7 +78,7 @@ static const char *rest(const struct strobe_finding *f, char *text)
 }
 
 /* The number of a note, from 1; new ones are told after the table. 0: there are too many. */
-static size_t number_of(const char **notes, size_t *count, const char *note)
+static size_t number_of_note(const char **notes, size_t *count, const char *note)
 {
     size_t i = 0;
     while (i < *count && strcmp(notes[i], note))
@@ -91,7 +91,7 @@ static size_t number_of(const char **notes, size_t *count, const char *note)
 }
 
 /* Text as far as there is room, control characters as blanks. */
-static void put(FILE *out, const char *text, size_t *room)
+static void print_within_width(FILE *out, const char *text, size_t *room)
 {
     for (; *text && *room; text++, --*room)
         putc((unsigned char)*text < ' ' ? ' ' : *text, out);
@@ -109,13 +109,13 @@ static void print_one(const struct strobe_findings *l, const struct strobe_findi
         fprintf(out, "%5zu  ", note);
     else
         fputs("    -  ", out);
-    put(out, f->blame[0] ? f->blame : "-", &room);
+    print_within_width(out, f->blame[0] ? f->blame : "-", &room);
     if (f->scene[0]) {
-        put(out, "  in ", &room);
-        put(out, f->scene, &room);
+        print_within_width(out, "  in ", &room);
+        print_within_width(out, f->scene, &room);
     }
-    put(out, "  ", &room);
-    put(out, rest(f, text), &room);
+    print_within_width(out, "  ", &room);
+    print_within_width(out, finding_rest(f, text), &room);
     putc('\n', out);
 }
 
@@ -144,7 +144,7 @@ void strobe_findings_print(const struct strobe_findings *f, const char *source, 
         fputs("\n        time  kind                 cost  thread  unseen  to blame\n", out);
     for (size_t i = 0; i < f->count; i++) {
         const char *unseen = f->at[i].unseen;
-        print_one(f, &f->at[i], unseen[0] ? number_of(notes, &note_count, unseen) : 0, room, out);
+        print_one(f, &f->at[i], unseen[0] ? number_of_note(notes, &note_count, unseen) : 0, room, out);
     }
     if (note_count)
         fputs("\nunseen:\n", out);
@@ -182,7 +182,7 @@ static void print_frame(struct strobe_json *j, const char *line, size_t bytes)
     strobe_json_object_end(j);
 }
 
-static void print_json(const struct strobe_findings *l, const struct strobe_finding *f, struct strobe_json *j)
+static void finding_print_json(const struct strobe_findings *l, const struct strobe_finding *f, struct strobe_json *j)
 {
     strobe_json_object(j, NULL);
     strobe_json_text(j, "kind", strobe_finding_name[f->kind]);
@@ -233,7 +233,7 @@ void strobe_findings_print_json(const struct strobe_findings *f, const char *sou
     strobe_json_array_end(j);
     strobe_json_array(j, "findings");
     for (size_t i = 0; i < f->count; i++)
-        print_json(f, &f->at[i], j);
+        finding_print_json(f, &f->at[i], j);
     strobe_json_array_end(j);
     strobe_json_object_end(j);
     putc('\n', out);

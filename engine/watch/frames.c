@@ -82,7 +82,7 @@ struct frames {
     uint64_t begin_ns, end_ns; /* of the span: first frame's begin, last one's end */
 };
 
-static void close_span(struct frames *w, bool partial)
+static void frames_close_span(struct frames *w, bool partial)
 {
     static const char *const level_keys[] = {"drop_best", "drop_normal", "drop_middle", "drop_high", "drop_frozen"};
     struct strobe_watch_context *c = w->context;
@@ -153,7 +153,7 @@ static void tell_drop(struct frames *w, const struct strobe_watch_frame *frame, 
     strobe_watch_found(c, &f);
 }
 
-static void tell_frame(struct frames *w, const struct strobe_watch_frame *f)
+static void frames_take_frame(struct frames *w, const struct strobe_watch_frame *f)
 {
     const struct strobe_watch_options *o = &w->context->options;
     uint64_t window_ns = o->frames_window_ns, now_ns = w->context->now_ns;
@@ -162,7 +162,7 @@ static void tell_frame(struct frames *w, const struct strobe_watch_frame *f)
     bool valid = strobe_frame_valid(f) && f->end_ns <= now_ns, is_first = !w->sum.frames && !w->rejected;
     uint64_t due_ns = valid ? f->end_ns - strobe_frame_cost(f) : now_ns;
     if (window_ns && !is_first && due_ns > w->end_ns && due_ns - w->end_ns >= window_ns) {
-        close_span(w, true);
+        frames_close_span(w, true);
         is_first = true;
     }
     if (is_first)
@@ -182,21 +182,21 @@ static void tell_frame(struct frames *w, const struct strobe_watch_frame *f)
         return;
     strobe_frame_count(&w->sum, f, w->interval_ns, o->drop);
     if ((double)(w->sum.frames + w->sum.dropped) * (double)w->interval_ns >= (double)window_ns)
-        close_span(w, false);
+        frames_close_span(w, false);
 }
 
-static void tell(struct strobe_watcher *watcher, const struct strobe_watch_event *e)
+static void frames_take_event(struct strobe_watcher *watcher, const struct strobe_watch_event *e)
 {
     struct frames *w = (struct frames *)watcher;
     if (w->scene != w->context->scene) {
         if (w->context->options.frames_window_ns)
-            close_span(w, true);
+            frames_close_span(w, true);
         w->scene = w->context->scene;
     }
     if (e->what == STROBE_WATCH_FRAME && e->frame)
-        tell_frame(w, e->frame);
+        frames_take_frame(w, e->frame);
     else if (e->what == STROBE_WATCH_END && w->context->options.frames_window_ns)
-        close_span(w, true);
+        frames_close_span(w, true);
 }
 
 static enum strobe_status close_frames(struct strobe_watcher *w)
@@ -211,7 +211,7 @@ struct strobe_watcher *strobe_watch_frames(struct strobe_watch_context *c)
     if (!w)
         return NULL;
     w->watcher = (struct strobe_watcher){
-        .tell = tell,
+        .tell = frames_take_event,
         .close = close_frames,
         .deaf = ~(BIT(STROBE_WATCH_FRAME) | BIT(STROBE_WATCH_ACTIVITY) | BIT(STROBE_WATCH_END))};
     w->context = c;

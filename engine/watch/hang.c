@@ -38,7 +38,7 @@ static void run_tasks(struct hang *w, uint64_t now_ns)
                 w->ran_ns[i][task] = now_ns;
 }
 
-static void message_begins(void *ctx, const struct strobe_message *m)
+static void hang_message_begins(void *ctx, const struct strobe_message *m)
 {
     struct hang *w = ctx;
     w->depth = strobe_looper_depth(w->context->looper);
@@ -64,7 +64,7 @@ static void add_history(struct strobe_watch_context *c, struct strobe_finding *f
     strobe_finding_add_ms(f, "longest_ms", longest_ns);
 }
 
-static void report(struct hang *w, const struct strobe_message *m, int task, uint64_t ran_ns)
+static void hang_report(struct hang *w, const struct strobe_message *m, int task, uint64_t ran_ns)
 {
     struct strobe_watch_context *c = w->context;
     uint64_t due_ns = m->begin_ns + threshold(w, task), ran_after_ns = (w->ticks ? ran_ns : due_ns) - m->begin_ns;
@@ -94,16 +94,16 @@ static void report(struct hang *w, const struct strobe_message *m, int task, uin
     strobe_watch_found(c, &f);
 }
 
-static void message_ends(void *ctx, const struct strobe_message *m)
+static void hang_message_ends(void *ctx, const struct strobe_message *m)
 {
     struct hang *w = ctx;
     w->depth = strobe_looper_depth(w->context->looper);
     for (int task = 0; task < TASKS; task++)
         if (threshold(w, task) && m->end_ns - m->begin_ns >= threshold(w, task))
-            report(w, m, task, w->ran_ns[w->depth][task]);
+            hang_report(w, m, task, w->ran_ns[w->depth][task]);
 }
 
-static void tell(struct strobe_watcher *watcher, const struct strobe_watch_event *e)
+static void hang_take_event(struct strobe_watcher *watcher, const struct strobe_watch_event *e)
 {
     struct hang *w = (struct hang *)watcher;
     w->ticks = true;
@@ -123,10 +123,10 @@ struct strobe_watcher *strobe_watch_hang(struct strobe_watch_context *c)
     struct hang *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
-    w->watcher = (struct strobe_watcher){.tell = tell, .close = close_hang, .deaf = ~BIT(STROBE_WATCH_TICK)};
+    w->watcher = (struct strobe_watcher){.tell = hang_take_event, .close = close_hang, .deaf = ~BIT(STROBE_WATCH_TICK)};
     w->context = c;
-    w->listener =
-        (struct strobe_looper_listener){message_begins, message_ends, w, c->options.lag_ns || c->options.anr_ns};
+    w->listener = (struct strobe_looper_listener){hang_message_begins, hang_message_ends, w,
+                                                  c->options.lag_ns || c->options.anr_ns};
     if (strobe_looper_listen(c->looper, &w->listener) != STROBE_OK) {
         free(w);
         return NULL;

@@ -18,7 +18,7 @@ struct idle {
     unsigned depth; /* may exceed DEPTH_MAX: those are not measured */
 };
 
-static void judge(struct idle *i, bool unfinished)
+static void idle_judge_window(struct idle *i, bool unfinished)
 {
     struct strobe_watch_context *c = i->context;
     if (--i->depth >= DEPTH_MAX)
@@ -42,7 +42,7 @@ static void tell_idle(struct strobe_watcher *w, const struct strobe_watch_event 
     struct idle *i = (struct idle *)w;
     if (e->what == STROBE_WATCH_END) {
         while (i->depth)
-            judge(i, true);
+            idle_judge_window(i, true);
     } else if (e->thread == 0 && e->what == STROBE_WATCH_IDLE_BEGIN) {
         if (i->depth < DEPTH_MAX) {
             i->open[i->depth].handler = strobe_watch_keep(i->context, e->text);
@@ -50,7 +50,7 @@ static void tell_idle(struct strobe_watcher *w, const struct strobe_watch_event 
         }
         i->depth++;
     } else if (e->thread == 0 && e->what == STROBE_WATCH_IDLE_END && i->depth) {
-        judge(i, false);
+        idle_judge_window(i, false);
     }
 }
 

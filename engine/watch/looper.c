@@ -54,14 +54,14 @@ void strobe_looper_leave(struct strobe_looper *l, const struct strobe_looper_lis
         }
 }
 
-static void copy_text(char to[STROBE_LOOPER_TEXT], const char *text)
+static void looper_copy_text(char to[STROBE_LOOPER_TEXT], const char *text)
 {
     size_t bytes = strnlen(text, STROBE_LOOPER_TEXT - 1);
     memcpy(to, text, bytes);
     to[bytes] = 0;
 }
 
-static void begin(struct strobe_looper *l, const struct strobe_watch_event *e)
+static void looper_begin_message(struct strobe_looper *l, const struct strobe_watch_event *e)
 {
     if (l->depth == STROBE_LOOPER_DEPTH) {
         l->too_deep++;
@@ -69,7 +69,7 @@ static void begin(struct strobe_looper *l, const struct strobe_watch_event *e)
         return;
     }
     struct flight *f = &l->flights[l->depth++];
-    copy_text(f->text, e->text);
+    looper_copy_text(f->text, e->text);
     f->message = (struct strobe_message){
         .text = f->text, .begin_ns = e->time_ns, .due_ns = e->when_ns, .end_ns = e->time_ns, .in_flight = true};
     f->told = 0;
@@ -94,7 +94,7 @@ static void keep_ended(struct strobe_looper *l, const struct flight *f)
 }
 
 /* Ends the innermost. */
-static void end(struct strobe_looper *l, bool in_flight)
+static void looper_end_message(struct strobe_looper *l, bool in_flight)
 {
     struct flight *f = &l->flights[--l->depth];
     f->message.end_ns = l->now_ns;
@@ -117,7 +117,7 @@ static void end(struct strobe_looper *l, bool in_flight)
 static void drop_lost(struct strobe_looper *l, const char *text)
 {
     char name[STROBE_LOOPER_TEXT];
-    copy_text(name, text);
+    looper_copy_text(name, text);
     if (!*name || !strcmp(name, l->flights[l->depth - 1].text))
         return;
     for (uint32_t i = l->depth - 1; i-- > 0;)
@@ -134,11 +134,11 @@ void strobe_looper_tell(struct strobe_looper *l, const struct strobe_watch_event
     if (e->what == STROBE_WATCH_END) {
         l->too_deep = 0;
         while (l->depth)
-            end(l, true);
+            looper_end_message(l, true);
     } else if (e->thread != 0) {
         return;
     } else if (e->what == STROBE_WATCH_MESSAGE_BEGIN) {
-        begin(l, e);
+        looper_begin_message(l, e);
     } else if (e->what == STROBE_WATCH_MESSAGE_END) {
         if (l->too_deep) {
             l->too_deep--;
@@ -146,7 +146,7 @@ void strobe_looper_tell(struct strobe_looper *l, const struct strobe_watch_event
             l->unmatched++;
         } else {
             drop_lost(l, e->text);
-            end(l, false);
+            looper_end_message(l, false);
         }
     }
 }

@@ -23,20 +23,20 @@ struct text {
     const char *at, *end;
 };
 
-static bool is_digit(char c)
+static bool is_stat_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 /* A number of up to 64 bits and its sign; false when there is none, or it is larger. */
-static bool take_number(struct text *t, uint64_t *out, bool *negative)
+static bool stat_take_number(struct text *t, uint64_t *out, bool *negative)
 {
     uint64_t n = 0;
     *negative = t->at < t->end && *t->at == '-';
     t->at += *negative;
-    if (t->at == t->end || !is_digit(*t->at))
+    if (t->at == t->end || !is_stat_digit(*t->at))
         return false;
-    for (; t->at < t->end && is_digit(*t->at); t->at++) {
+    for (; t->at < t->end && is_stat_digit(*t->at); t->at++) {
         uint64_t digit = (uint64_t)(*t->at - '0');
         if (n > (UINT64_MAX - digit) / 10)
             return false;
@@ -55,7 +55,7 @@ static bool to_signed(uint64_t n, bool negative, int64_t *out)
 }
 
 /* Field `field` of the line has come. */
-static bool keep(struct strobe_proc_stat *s, int field, uint64_t n, bool negative)
+static bool proc_stat_keep_field(struct strobe_proc_stat *s, int field, uint64_t n, bool negative)
 {
     int64_t value;
     switch (field) {
@@ -92,7 +92,7 @@ static bool take_head(struct text *t, struct strobe_proc_stat *s)
     uint64_t pid;
     bool negative;
     const char *close = last_bracket(t->at, t->end);
-    if (!close || !take_number(t, &pid, &negative) || negative || pid > UINT32_MAX || t->end - t->at < 2 ||
+    if (!close || !stat_take_number(t, &pid, &negative) || negative || pid > UINT32_MAX || t->end - t->at < 2 ||
         t->at[0] != ' ' || t->at[1] != '(' || close < t->at + 2)
         return false;
     size_t length = (size_t)(close - (t->at + 2));
@@ -125,7 +125,8 @@ enum strobe_status strobe_proc_stat_read(const char *text, size_t bytes, struct 
         if (t.at == t.end || *t.at != ' ')
             return STROBE_BAD_INPUT;
         t.at++;
-        if (!take_number(&t, &n, &negative) || (t.at < t.end && *t.at != ' ') || !keep(out, field, n, negative))
+        if (!stat_take_number(&t, &n, &negative) || (t.at < t.end && *t.at != ' ') ||
+            !proc_stat_keep_field(out, field, n, negative))
             return STROBE_BAD_INPUT;
     }
     return STROBE_OK;
@@ -133,28 +134,28 @@ enum strobe_status strobe_proc_stat_read(const char *text, size_t bytes, struct 
 
 /* ---- sched */
 
-static void skip_blanks(struct text *t)
+static void stat_skip_blanks(struct text *t)
 {
     while (t->at < t->end && (*t->at == ' ' || *t->at == '\t'))
         t->at++;
 }
 
-static enum strobe_status take_value(struct text t, int64_t *millionths)
+static enum strobe_status stat_take_value(struct text t, int64_t *millionths)
 {
     uint64_t n, part = 0;
     bool negative;
-    skip_blanks(&t);
-    if (!take_number(&t, &n, &negative) || n > INT64_MAX / MILLION)
+    stat_skip_blanks(&t);
+    if (!stat_take_number(&t, &n, &negative) || n > INT64_MAX / MILLION)
         return STROBE_BAD_INPUT;
     if (t.at < t.end && *t.at == '.') {
         t.at++;
         uint64_t weight = MILLION;
-        for (int i = 0; i < DECIMALS && t.at < t.end && is_digit(*t.at); i++, t.at++)
+        for (int i = 0; i < DECIMALS && t.at < t.end && is_stat_digit(*t.at); i++, t.at++)
             part += (uint64_t)(*t.at - '0') * (weight /= 10);
-        while (t.at < t.end && is_digit(*t.at))
+        while (t.at < t.end && is_stat_digit(*t.at))
             t.at++;
     }
-    skip_blanks(&t);
+    stat_skip_blanks(&t);
     if (t.at != t.end || !to_signed(n * MILLION + part, negative, millionths))
         return STROBE_BAD_INPUT;
     return STROBE_OK;
@@ -169,11 +170,11 @@ enum strobe_status strobe_proc_sched_read(const char *text, size_t bytes, const 
         if ((size_t)(end - t.at) <= length || memcmp(t.at, key, length) != 0)
             continue;
         line.at += length;
-        skip_blanks(&line);
+        stat_skip_blanks(&line);
         if (line.at == line.end || *line.at != ':')
             continue;
         line.at++;
-        return take_value(line, millionths);
+        return stat_take_value(line, millionths);
     }
     return STROBE_NO_ENTRY;
 }

@@ -52,7 +52,7 @@ static void add_unseen(const struct startup *s, struct strobe_unseen *unseen)
         strobe_unseen_add(unseen, "what the process did before the capture began");
 }
 
-static void report(struct startup *s, const char *class, const char *kind, uint64_t begin_ns, uint64_t span_ns)
+static void startup_report(struct startup *s, const char *class, const char *kind, uint64_t begin_ns, uint64_t span_ns)
 {
     struct strobe_watch_context *c = s->context;
     uint64_t slow_ns = s->is_cold ? c->options.cold_ns : c->options.warm_ns;
@@ -78,7 +78,7 @@ static void report(struct startup *s, const char *class, const char *kind, uint6
 
 /* ---- activities */
 
-static struct activity *find(struct startup *s, const char *class)
+static struct activity *startup_find_activity(struct startup *s, const char *class)
 {
     for (size_t i = s->count; i--;)
         if (!strcmp(s->activities[i].class, class))
@@ -86,7 +86,7 @@ static struct activity *find(struct startup *s, const char *class)
     return NULL;
 }
 
-static struct activity *add(struct startup *s, const char *class)
+static struct activity *startup_add_activity(struct startup *s, const char *class)
 {
     if (s->count == s->room) {
         size_t more = s->room ? s->room * 2 : 8;
@@ -111,7 +111,7 @@ static void created(struct startup *s, const char *class)
         s->context->failed |= s->calls.failed;
         strobe_call_sum_free(&s->calls);
     }
-    struct activity *a = add(s, class);
+    struct activity *a = startup_add_activity(s, class);
     if (a) {
         a->knows_created = true;
         a->created_ns = s->context->now_ns;
@@ -120,7 +120,7 @@ static void created(struct startup *s, const char *class)
 
 static void destroyed(struct startup *s, const char *class)
 {
-    struct activity *a = find(s, class);
+    struct activity *a = startup_find_activity(s, class);
     if (!a)
         return;
     size_t after = (size_t)(s->activities + s->count - (a + 1));
@@ -151,11 +151,11 @@ static bool cold_ends(struct startup *s, const char *class, uint64_t *span_ns)
 
 static void focused(struct startup *s, const char *class)
 {
-    struct activity *a = find(s, class);
+    struct activity *a = startup_find_activity(s, class);
     if (!s->began || (a && a->focused))
         return;
     /* What has the focus lives, also when its creation was not seen. */
-    a = a ? a : add(s, class);
+    a = a ? a : startup_add_activity(s, class);
     if (!a)
         return;
     a->focused = true;
@@ -163,11 +163,11 @@ static void focused(struct startup *s, const char *class)
     uint64_t span_ns;
     if (s->is_cold && cold_ends(s, class, &span_ns)) {
         if (!too_long)
-            report(s, class, "cold", s->begin_ns, span_ns);
+            startup_report(s, class, "cold", s->begin_ns, span_ns);
         s->is_cold = false;
     } else if (s->is_warm) {
         if (!too_long)
-            report(s, class, "warm", s->warm_ns, s->context->now_ns - s->warm_ns);
+            startup_report(s, class, "warm", s->warm_ns, s->context->now_ns - s->warm_ns);
         s->is_warm = false;
     }
 }
@@ -186,7 +186,7 @@ static void asked_for(struct startup *s, const struct strobe_watch_event *e)
     s->code = e->code;
 }
 
-static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void startup_take_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     struct startup *s = (struct startup *)w;
     if (e->what == STROBE_WATCH_CALL_BEGIN) {
@@ -207,11 +207,11 @@ static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
     } else if (e->what == STROBE_WATCH_ACTIVITY && e->code == STROBE_ACTIVITY_DESTROYED) {
         destroyed(s, e->text);
     } else if (e->what == STROBE_WATCH_END && s->is_cold && s->has_application && !s->for_activity) {
-        report(s, "", "cold", s->begin_ns, s->application_ns);
+        startup_report(s, "", "cold", s->begin_ns, s->application_ns);
     }
 }
 
-static enum strobe_status end(struct strobe_watcher *w)
+static enum strobe_status startup_end(struct strobe_watcher *w)
 {
     struct startup *s = (struct startup *)w;
     enum strobe_status status = s->calls.failed ? STROBE_IO : STROBE_OK;
@@ -230,7 +230,7 @@ struct strobe_watcher *strobe_watch_startup(struct strobe_watch_context *c)
     struct startup *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->watcher = (struct strobe_watcher){tell, end, ~(uint32_t)MINE};
+    s->watcher = (struct strobe_watcher){startup_take_event, startup_end, ~(uint32_t)MINE};
     s->context = c;
     s->is_cold = true;
     return &s->watcher;

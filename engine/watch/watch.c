@@ -59,7 +59,7 @@ struct all {
     unsigned told_count[WHATS];
 };
 
-static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
+static void watch_take_event(struct strobe_watcher *w, const struct strobe_watch_event *e)
 {
     struct all *a = (struct all *)w;
     struct strobe_watch_event in_order;
@@ -96,7 +96,7 @@ struct strobe_watcher *strobe_watch_all(const struct strobe_watch_options *optio
     struct all *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->watcher = (struct strobe_watcher){.tell = tell, .close = close_all};
+    a->watcher = (struct strobe_watcher){.tell = watch_take_event, .close = close_all};
     bool whole = strobe_watch_context_open(&a->context, options, view, sink) == STROBE_OK;
     for (unsigned i = 0; i < WATCHERS; i++) {
         struct strobe_watcher *one = a->watchers[i] = whole ? openers[i](&a->context) : NULL;

@@ -51,7 +51,7 @@ struct strobe_watch_feed {
     uint64_t created_ns;
 };
 
-static void tell(struct strobe_watch_feed *f, struct strobe_watch_event e)
+static void feed_pass_event(struct strobe_watch_feed *f, struct strobe_watch_event e)
 {
     e.time_ns = f->now_ns;
     e.text = e.text ? e.text : "";
@@ -60,7 +60,7 @@ static void tell(struct strobe_watch_feed *f, struct strobe_watch_event e)
 
 /* ---- samples of iOS */
 
-static void tell_sample(struct strobe_watch_feed *f, uint64_t time_ns)
+static void feed_pass_sample(struct strobe_watch_feed *f, uint64_t time_ns)
 {
     struct strobe_watch_stack stack = {f->frames, (uint32_t)f->depth, f->names};
     struct strobe_watch_event e = {.what = STROBE_WATCH_SAMPLE, .time_ns = time_ns, .text = "", .stack = &stack};
@@ -68,7 +68,7 @@ static void tell_sample(struct strobe_watch_feed *f, uint64_t time_ns)
 }
 
 /* Samples of the time up to time_ns, in which nothing changes. */
-static void tell_samples(struct strobe_watch_feed *f, uint64_t time_ns)
+static void feed_pass_samples(struct strobe_watch_feed *f, uint64_t time_ns)
 {
     if (f->message != TOLD || !f->is_ios || f->sample_ns >= time_ns || !f->depth)
         return;
@@ -77,30 +77,30 @@ static void tell_samples(struct strobe_watch_feed *f, uint64_t time_ns)
         f->names[i] = f->open[f->depth - 1 - i].text;
     }
     for (unsigned i = 0; i < STRETCH && f->sample_ns < time_ns; i++, f->sample_ns += STROBE_BLOCK_SAMPLE_NS)
-        tell_sample(f, f->sample_ns);
+        feed_pass_sample(f, f->sample_ns);
     if (f->sample_ns >= time_ns)
         return;
     uint64_t left = (time_ns - f->sample_ns) / STROBE_BLOCK_SAMPLE_NS;
     if (left > STRETCH)
         f->sample_ns += (left - STRETCH) * STROBE_BLOCK_SAMPLE_NS;
     for (; f->sample_ns < time_ns; f->sample_ns += STROBE_BLOCK_SAMPLE_NS)
-        tell_sample(f, f->sample_ns);
+        feed_pass_sample(f, f->sample_ns);
 }
 
 /* ---- time */
 
-static void arrive(struct strobe_watch_feed *f, uint64_t time_ns)
+static void feed_reach_time(struct strobe_watch_feed *f, uint64_t time_ns)
 {
     if (time_ns > f->now_ns) {
-        tell_samples(f, time_ns);
+        feed_pass_samples(f, time_ns);
         f->now_ns = time_ns;
     }
     if (f->begun)
         return;
     f->begun = true;
     f->seen.begin_ns = f->now_ns;
-    tell(f, (struct strobe_watch_event){
-                .what = STROBE_WATCH_PROCESS, .text = f->options.process, .value = f->options.pid});
+    feed_pass_event(f, (struct strobe_watch_event){
+                           .what = STROBE_WATCH_PROCESS, .text = f->options.process, .value = f->options.pid});
 }
 
 /* ---- messages */
@@ -122,21 +122,21 @@ static void tell_held(struct strobe_watch_feed *f, const char *text)
     f->sample_ns = f->seen.begin_ns + steps * STROBE_BLOCK_SAMPLE_NS;
 }
 
-static void end_message(struct strobe_watch_feed *f)
+static void feed_end_message(struct strobe_watch_feed *f)
 {
     if (f->message == NO_MESSAGE)
         return;
     tell_held(f, "");
     f->message = NO_MESSAGE;
     f->message_depth = NOWHERE;
-    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_MESSAGE_END});
+    feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_MESSAGE_END});
     if (f->is_ios)
-        tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_LOOP, .code = STROBE_LOOP_BEFORE_WAITING});
+        feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_LOOP, .code = STROBE_LOOP_BEFORE_WAITING});
 }
 
-static void begin_message(struct strobe_watch_feed *f, uint64_t due_ns, size_t depth)
+static void feed_begin_message(struct strobe_watch_feed *f, uint64_t due_ns, size_t depth)
 {
-    end_message(f);
+    feed_end_message(f);
     f->message = HELD;
     f->message_ns = f->now_ns;
     f->message_depth = depth;
@@ -145,14 +145,14 @@ static void begin_message(struct strobe_watch_feed *f, uint64_t due_ns, size_t d
 
 void strobe_watch_feed_message(struct strobe_watch_feed *f, uint64_t time_ns, uint64_t due_ns)
 {
-    arrive(f, time_ns);
-    begin_message(f, due_ns, NOWHERE);
+    feed_reach_time(f, time_ns);
+    feed_begin_message(f, due_ns, NOWHERE);
 }
 
 void strobe_watch_feed_message_end(struct strobe_watch_feed *f, uint64_t time_ns)
 {
-    arrive(f, time_ns);
-    end_message(f);
+    feed_reach_time(f, time_ns);
+    feed_end_message(f);
 }
 
 /* ---- activities */
@@ -160,7 +160,7 @@ void strobe_watch_feed_message_end(struct strobe_watch_feed *f, uint64_t time_ns
 static void tell_activity(struct strobe_watch_feed *f, enum strobe_activity what, const char *class)
 {
     f->seen.activities += what == STROBE_ACTIVITY_CREATED;
-    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_ACTIVITY, .code = what, .text = class});
+    feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_ACTIVITY, .code = what, .text = class});
 }
 
 static void focus(struct strobe_watch_feed *f, const char *class)
@@ -171,7 +171,7 @@ static void focus(struct strobe_watch_feed *f, const char *class)
     tell_activity(f, STROBE_ACTIVITY_FOCUSED, text);
 }
 
-static void live(struct strobe_watch_feed *f, const struct call *c, size_t depth)
+static void feed_live_call(struct strobe_watch_feed *f, const struct call *c, size_t depth)
 {
     char class[CLASS_BYTES];
     size_t length;
@@ -181,7 +181,7 @@ static void live(struct strobe_watch_feed *f, const struct call *c, size_t depth
     class[length] = 0;
     if (c->says & STROBE_SAYS_CREATE) {
         if (!f->asked)
-            tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = LAUNCH_ACTIVITY});
+            feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = LAUNCH_ACTIVITY});
         f->asked = true;
         /* Base classes have an onCreate too, called by that of the activity: one creation is told. */
         if (f->create_depth != NOWHERE)
@@ -224,14 +224,14 @@ static void end_in_frame(struct strobe_watch_feed *f, const struct call *c, size
     f->frame_depth = NOWHERE;
     f->frame.end_ns = f->now_ns;
     f->seen.frames++;
-    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_FRAME, .frame = &f->frame});
+    feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_FRAME, .frame = &f->frame});
     if (f->awaited[0] && f->create_depth == NOWHERE && f->frame.begin_ns >= f->created_ns)
         focus(f, f->awaited);
 }
 
 /* ---- calls */
 
-static bool make_room(struct strobe_watch_feed *f)
+static bool feed_make_space(struct strobe_watch_feed *f)
 {
     if (f->depth < f->room)
         return true;
@@ -281,46 +281,47 @@ void strobe_watch_feed_call(struct strobe_watch_feed *f, uint64_t time_ns, uint3
                             enum strobe_watch_call class, uint32_t node)
 {
     bool first = !f->seen.calls++;
-    arrive(f, time_ns);
-    if (!make_room(f)) {
+    feed_reach_time(f, time_ns);
+    if (!feed_make_space(f)) {
         f->failed = true;
         return;
     }
     struct call c = {f->now_ns, name, node, class == STROBE_WATCH_METHOD ? says(f, name, text) : 0, class, text};
     f->is_ios |= (c.says & STROBE_SAYS_IOS) != 0;
     if (first)
-        tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_APP_BEGIN});
+        feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_APP_BEGIN});
     if (is_message(f, &c))
-        begin_message(f, 0, f->depth);
+        feed_begin_message(f, 0, f->depth);
     tell_held(f, text);
     /* Before the call, so that who sums calls up from there on has it, too. */
     if (c.says & STROBE_SAYS_COMPONENT) {
         f->asked = true;
-        tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = strobe_component_of(text)});
+        feed_pass_event(f,
+                        (struct strobe_watch_event){.what = STROBE_WATCH_COMPONENT, .code = strobe_component_of(text)});
     }
     if (c.says & STROBE_SAYS_ACTIVITY)
-        live(f, &c, f->depth);
-    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_BEGIN, .text = text, .node = node});
+        feed_live_call(f, &c, f->depth);
+    feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_BEGIN, .text = text, .node = node});
     begin_in_frame(f, &c, f->depth);
     f->open[f->depth++] = c;
 }
 
 void strobe_watch_feed_return(struct strobe_watch_feed *f, uint64_t time_ns)
 {
-    arrive(f, time_ns);
+    feed_reach_time(f, time_ns);
     if (!f->depth)
         return;
     size_t depth = --f->depth;
     struct call c = f->open[depth];
     tell_held(f, "");
-    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_END, .text = c.text, .node = c.node});
+    feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_CALL_END, .text = c.text, .node = c.node});
     if (depth == f->create_depth) {
         f->create_depth = NOWHERE;
         f->created_ns = f->now_ns;
     }
     end_in_frame(f, &c, depth);
     if (depth == f->message_depth)
-        end_message(f);
+        feed_end_message(f);
 }
 
 struct strobe_watch_feed *strobe_watch_feed_open(const struct strobe_watch_feed_options *options,
@@ -340,11 +341,11 @@ struct strobe_watch_feed *strobe_watch_feed_open(const struct strobe_watch_feed_
 enum strobe_status strobe_watch_feed_close(struct strobe_watch_feed *f, uint64_t time_ns,
                                            struct strobe_watch_seen *seen)
 {
-    arrive(f, time_ns);
+    feed_reach_time(f, time_ns);
     while (f->depth)
         strobe_watch_feed_return(f, time_ns);
-    end_message(f);
-    tell(f, (struct strobe_watch_event){.what = STROBE_WATCH_END});
+    feed_end_message(f);
+    feed_pass_event(f, (struct strobe_watch_event){.what = STROBE_WATCH_END});
     f->seen.end_ns = f->now_ns;
     if (seen)
         *seen = f->seen;

@@ -15,7 +15,7 @@ static bool is_objc(const char *text)
 }
 
 /* A method without the types that stand before and after it. */
-static struct part method_of(const char *text)
+static struct part method_part_of(const char *text)
 {
     size_t length = strcspn(text, "("), begin = length;
     if (is_objc(text) || !length)
@@ -32,7 +32,7 @@ static bool ends_with(struct part p, const char *name, size_t length)
     return p.length == length || strchr(".$:/ ", p.at[p.length - length - 1]);
 }
 
-static bool is_of(struct part p, const char *list)
+static bool part_is_one_of(struct part p, const char *list)
 {
     for (const char *at = list;; at++) {
         size_t length = strcspn(at, ";");
@@ -46,10 +46,10 @@ static bool is_of(struct part p, const char *list)
 
 bool strobe_name_is_of(const char *text, const char *list)
 {
-    return is_of(method_of(text), list);
+    return part_is_one_of(method_part_of(text), list);
 }
 
-static bool has(struct part p, const char *word)
+static bool part_has_word(struct part p, const char *word)
 {
     size_t length = strlen(word);
     for (size_t i = 0; i + length <= p.length; i++)
@@ -60,7 +60,7 @@ static bool has(struct part p, const char *word)
 
 const char *strobe_class_of(const char *text, size_t *length)
 {
-    struct part p = method_of(text);
+    struct part p = method_part_of(text);
     *length = p.length;
     while (*length && p.at[*length - 1] != '.')
         --*length;
@@ -75,11 +75,11 @@ static unsigned life(const char *text, struct part p)
     const char *class = strobe_class_of(text, &length);
     if (length < sizeof tail - 1 || memcmp(class + length - (sizeof tail - 1), tail, sizeof tail - 1) != 0)
         return 0;
-    return is_of(p, "onCreate")               ? STROBE_SAYS_CREATE
-           : is_of(p, "onWindowFocusChanged") ? STROBE_SAYS_FOCUS
-           : is_of(p, "onPause")              ? STROBE_SAYS_PAUSE
-           : is_of(p, "onDestroy")            ? STROBE_SAYS_DESTROY
-                                              : 0;
+    return part_is_one_of(p, "onCreate")               ? STROBE_SAYS_CREATE
+           : part_is_one_of(p, "onWindowFocusChanged") ? STROBE_SAYS_FOCUS
+           : part_is_one_of(p, "onPause")              ? STROBE_SAYS_PAUSE
+           : part_is_one_of(p, "onDestroy")            ? STROBE_SAYS_DESTROY
+                                                       : 0;
 }
 
 uint32_t strobe_component_of(const char *text)
@@ -101,22 +101,23 @@ uint32_t strobe_component_of(const char *text)
 
 unsigned strobe_name_says(const char *text, const char *frames)
 {
-    struct part p = method_of(text);
+    struct part p = method_part_of(text);
     unsigned says = life(text, p);
-    says |= is_of(p, frames ? frames : FRAMES) ? STROBE_SAYS_FRAME : 0;
-    says |= has(p, "Input") || has(p, "input") ? STROBE_SAYS_INPUT
-            : has(p, "Animat")                 ? STROBE_SAYS_ANIMATION
-            : has(p, "raversal")               ? STROBE_SAYS_TRAVERSAL
-                                               : 0;
-    says |=
-        is_of(p, "Looper.loop;Looper.loopOnce;CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun") ? STROBE_SAYS_LOOP : 0;
-    says |= is_of(p, "MessageQueue.next;MessageQueue.nativePollOnce;__CFRunLoopServiceMachPort;mach_msg;"
-                     "mach_msg_trap;mach_msg2_trap")
+    says |= part_is_one_of(p, frames ? frames : FRAMES) ? STROBE_SAYS_FRAME : 0;
+    says |= part_has_word(p, "Input") || part_has_word(p, "input") ? STROBE_SAYS_INPUT
+            : part_has_word(p, "Animat")                           ? STROBE_SAYS_ANIMATION
+            : part_has_word(p, "raversal")                         ? STROBE_SAYS_TRAVERSAL
+                                                                   : 0;
+    says |= part_is_one_of(p, "Looper.loop;Looper.loopOnce;CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun")
+                ? STROBE_SAYS_LOOP
+                : 0;
+    says |= part_is_one_of(p, "MessageQueue.next;MessageQueue.nativePollOnce;__CFRunLoopServiceMachPort;mach_msg;"
+                              "mach_msg_trap;mach_msg2_trap")
                 ? STROBE_SAYS_QUEUE
                 : 0;
-    says |= is_of(p, "Handler.dispatchMessage") ? STROBE_SAYS_DISPATCH : 0;
+    says |= part_is_one_of(p, "Handler.dispatchMessage") ? STROBE_SAYS_DISPATCH : 0;
     says |= strobe_component_of(text) ? STROBE_SAYS_COMPONENT : 0;
-    says |= is_objc(text) || is_of(p, "CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun;UIApplicationMain")
+    says |= is_objc(text) || part_is_one_of(p, "CFRunLoopRun;CFRunLoopRunSpecific;__CFRunLoopRun;UIApplicationMain")
                 ? STROBE_SAYS_IOS
                 : 0;
     return says;

@@ -1,4 +1,5 @@
 #include "engine/watch/watch_text.h"
+#include "engine/base/error_format.h"
 
 #include "engine/util/text_pool.h"
 #include "engine/watch/proc_stat.h"
@@ -78,7 +79,7 @@ static char *take_word(char **line)
     return word;
 }
 
-static bool take_number(struct reader *r, char **line, int64_t *out)
+static bool line_take_number(struct reader *r, char **line, int64_t *out)
 {
     char *word = take_word(line), *end;
     errno = 0;
@@ -102,14 +103,14 @@ static bool take_ms(struct reader *r, char **line, uint64_t *ns)
     return true;
 }
 
-static char *rest(char *line)
+static char *line_rest(char *line)
 {
     return line + strspn(line, " \t");
 }
 
 /* ---- lines */
 
-static char *next_line(struct reader *r)
+static char *reader_next_line(struct reader *r)
 {
     char *line = r->at;
     if (!line || !*line)
@@ -124,7 +125,7 @@ static char *next_line(struct reader *r)
 }
 
 /* The lines up to a dot as one text. */
-static char *take_block(struct reader *r)
+static char *reader_take_block(struct reader *r)
 {
     char *text = r->at;
     for (char *at = text; at && *at;) {
@@ -142,7 +143,7 @@ static char *take_block(struct reader *r)
     return NULL;
 }
 
-static void tell(struct reader *r, const struct strobe_watch_event *e)
+static void reader_pass_event(struct reader *r, const struct strobe_watch_event *e)
 {
     if (!r->begun)
         r->seen.begin_ns = e->time_ns;
@@ -161,7 +162,7 @@ static void tell_cpu(struct reader *r, const char *of, uint64_t cpu_ns, uint64_t
     struct strobe_watch_event e = {.what = STROBE_WATCH_CPU, .time_ns = time_ns, .text = ""};
     if (r->cpu.of == of && time_ns > r->cpu.time_ns && cpu_ns >= r->cpu.cpu_ns) {
         e.value = (int64_t)((double)(cpu_ns - r->cpu.cpu_ns) / (double)(time_ns - r->cpu.time_ns) * 1000 + 0.5);
-        tell(r, &e);
+        reader_pass_event(r, &e);
     }
     r->cpu.of = of;
     r->cpu.cpu_ns = cpu_ns;
@@ -177,19 +178,19 @@ static bool tell_stat(struct reader *r, struct strobe_watch_event *e, const char
     }
     tell_cpu(r, "stat", (s.user_ticks + s.system_ticks) * TICK_NS, e->time_ns);
     e->value = s.nice;
-    tell(r, e);
+    reader_pass_event(r, e);
     return true;
 }
 
 static bool tell_block(struct reader *r, struct strobe_watch_event *e)
 {
     int64_t millionths;
-    const char *text = take_block(r);
+    const char *text = reader_take_block(r);
     if (!text)
         return false;
     if (e->what == STROBE_WATCH_THREADS_TEXT) {
         e->text = text;
-        tell(r, e);
+        reader_pass_event(r, e);
         return true;
     }
     /* Its unit is the ms. */
@@ -201,7 +202,7 @@ static bool tell_block(struct reader *r, struct strobe_watch_event *e)
     return true;
 }
 
-static bool tell_frame(struct reader *r, struct strobe_watch_event *e, char *line)
+static bool reader_pass_frame(struct reader *r, struct strobe_watch_event *e, char *line)
 {
     struct strobe_watch_frame f = {.end_ns = e->time_ns, .is_vsync = true};
     if (!take_ms(r, &line, &f.begin_ns) || !take_ms(r, &line, &f.intended_ns) || !take_ms(r, &line, &f.input_ns) ||
@@ -212,11 +213,11 @@ static bool tell_frame(struct reader *r, struct strobe_watch_event *e, char *lin
         return false;
     }
     e->frame = &f;
-    tell(r, e);
+    reader_pass_event(r, e);
     return true;
 }
 
-static bool tell_sample(struct reader *r, struct strobe_watch_event *e, char *line)
+static bool reader_pass_sample(struct reader *r, struct strobe_watch_event *e, char *line)
 {
     uint64_t frames[FRAMES_MOST];
     const char *names[FRAMES_MOST];
@@ -235,7 +236,7 @@ static bool tell_sample(struct reader *r, struct strobe_watch_event *e, char *li
     }
     struct strobe_watch_stack stack = {frames, count, names};
     e->stack = &stack;
-    tell(r, e);
+    reader_pass_event(r, e);
     return true;
 }
 
@@ -247,7 +248,7 @@ static bool tell_loop(struct reader *r, struct strobe_watch_event *e, char *line
         if (strcmp(word, names[i]) != 0)
             continue;
         e->code = i;
-        tell(r, e);
+        reader_pass_event(r, e);
         return true;
     }
     r->expected = "entry, timers, sources, waiting, woken or exit";
@@ -260,16 +261,16 @@ static bool take_plain(struct reader *r, const struct word *w, struct strobe_wat
     int64_t first = 0, second = 0;
     bool has_text = w->arguments == TEXT || w->arguments == NUMBER_TEXT || w->arguments == DUE_TEXT;
     if ((w->arguments == NUMBER || w->arguments == NUMBER_TEXT || w->arguments == TWO_NUMBERS) &&
-        !take_number(r, &line, &first))
+        !line_take_number(r, &line, &first))
         return false;
-    if (w->arguments == TWO_NUMBERS && !take_number(r, &line, &second))
+    if (w->arguments == TWO_NUMBERS && !line_take_number(r, &line, &second))
         return false;
     if (w->arguments == DUE_TEXT && line[strspn(line, " \t")] == '-')
         take_word(&line);
     else if (w->arguments == DUE_TEXT && !take_ms(r, &line, &e->when_ns))
         return false;
-    e->text = has_text ? rest(line) : "";
-    if (!has_text && *rest(line)) {
+    e->text = has_text ? line_rest(line) : "";
+    if (!has_text && *line_rest(line)) {
         r->expected = "nothing more on this line";
         return false;
     }
@@ -301,22 +302,22 @@ static bool tell_line(struct reader *r, char *line)
     e.what = w->what;
     e.code = w->code;
     switch (w->arguments) {
-    case FRAME: return tell_frame(r, &e, line);
+    case FRAME: return reader_pass_frame(r, &e, line);
     case LOOP: return tell_loop(r, &e, line);
-    case STACK: return tell_sample(r, &e, rest(line));
-    case STAT: return tell_stat(r, &e, rest(line));
+    case STACK: return reader_pass_sample(r, &e, line_rest(line));
+    case STAT: return tell_stat(r, &e, line_rest(line));
     case BLOCK: return tell_block(r, &e);
     default: break;
     }
     if (!take_plain(r, w, &e, line))
         return false;
-    tell(r, &e);
+    reader_pass_event(r, &e);
     return true;
 }
 
 /* ---- the text */
 
-enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why, size_t why_bytes)
+enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, struct strobe_error *error)
 {
     char head[256], *line = head;
     size_t bytes = strcspn(text, "\r\n");
@@ -335,7 +336,7 @@ enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_
         } else if (sscanf(word, "within=%15llu%c", &n, &more) == 1 && n) {
             out->resolution_ns = out->unseen_below_ns = n;
         } else {
-            snprintf(why, why_bytes, "line 1: %.60s: expected due, refresh=HZ or within=NS", word);
+            strobe_error_set(error, "line 1: %.60s: expected due, refresh=HZ or within=NS", word);
             return STROBE_BAD_INPUT;
         }
     }
@@ -343,20 +344,21 @@ enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_
 }
 
 enum strobe_status strobe_watch_text_tell(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
-                                          char *why, size_t why_bytes)
+                                          struct strobe_error *error)
 {
     struct reader r = {.at = text, .watcher = watcher};
     bool good = true;
-    next_line(&r);
-    for (char *line; good && (line = next_line(&r));) {
-        char *first = rest(line);
+    reader_next_line(&r);
+    for (char *line; good && (line = reader_next_line(&r));) {
+        char *first = line_rest(line);
         if (*first && *first != '#')
             good = tell_line(&r, line);
     }
     if (good)
-        tell(&r, &(struct strobe_watch_event){.what = STROBE_WATCH_END, .time_ns = r.seen.end_ns, .text = ""});
+        reader_pass_event(&r,
+                          &(struct strobe_watch_event){.what = STROBE_WATCH_END, .time_ns = r.seen.end_ns, .text = ""});
     else if (r.expected)
-        snprintf(why, why_bytes, "line %zu: expected %s", r.line, r.expected);
+        strobe_error_set(error, "line %zu: expected %s", r.line, r.expected);
     strobe_text_pool_free(&r.methods);
     if (seen)
         *seen = r.seen;

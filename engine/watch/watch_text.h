@@ -20,14 +20,16 @@
 #ifndef STROBE_WATCH_WATCH_TEXT_H
 #define STROBE_WATCH_WATCH_TEXT_H
 
+#include "engine/base/error.h"
 #include "engine/watch/watch_feed.h"
 
-/* Reads the first line. STROBE_NO_ENTRY: this is no such text; STROBE_BAD_INPUT with `why`: "line 1: ...". */
-enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, char *why, size_t why_bytes);
+/* Reads the first line. STROBE_NO_ENTRY: this is no such text; STROBE_BAD_INPUT with `error`: "line 1: ...". */
+enum strobe_status strobe_watch_text_view(const char *text, struct strobe_watch_view *out, struct strobe_error *error);
 
-/* Tells `watcher` the rest and the end. The text is changed: lines are cut apart in place. STROBE_BAD_INPUT with `why`
+/* Tells `watcher` the rest and the end. The text is changed: lines are cut apart in place. STROBE_BAD_INPUT with
+ * `error`
  * ("line N: what was expected"): what came before was told. STROBE_IO: out of memory. `seen` may be NULL. */
 enum strobe_status strobe_watch_text_tell(char *text, struct strobe_watcher *watcher, struct strobe_watch_seen *seen,
-                                          char *why, size_t why_bytes);
+                                          struct strobe_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 #include "engine/watch/watch_timeline.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/symbols/symbols.h"
 #include "engine/watch/watch_text.h"
@@ -34,7 +35,7 @@ struct teller {
 
 /* ---- the main thread */
 
-static const struct strobe_reader_thread *main_of(const struct strobe_reader *reader)
+static const struct strobe_reader_thread *find_main_thread(const struct strobe_reader *reader)
 {
     for (uint32_t i = 0; i < reader->thread_count; i++)
         if (reader->threads[i].is_main)
@@ -59,13 +60,14 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static void start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
+static void watch_sink_start(struct strobe_sink *sink, const struct strobe_reader *reader,
+                             struct strobe_function_tree *tree)
 {
     struct teller *t = (struct teller *)sink;
     const struct strobe_session_header *h = reader->session.header;
     t->reader = reader;
     t->tree = tree;
-    t->main = main_of(reader);
+    t->main = find_main_thread(reader);
     t->has_messages = has_messages(t->main);
     char exe[sizeof h->exe + 1];
     memcpy(exe, h->exe, sizeof h->exe);
@@ -82,7 +84,7 @@ static void start(struct strobe_sink *sink, const struct strobe_reader *reader, 
 
 /* ---- turns of the run loop that were too long */
 
-static void hitch(struct strobe_sink *sink, const struct strobe_late *l)
+static void watch_sink_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 {
     struct teller *t = (struct teller *)sink;
     if (t->has_messages || &t->reader->threads[l->thread] != t->main)
@@ -118,7 +120,7 @@ static void tell_turns(struct teller *t, uint64_t time_ns)
 
 /* ---- slices */
 
-static bool is_told(struct teller *t, uint64_t time_ns)
+static bool is_thread_reported(struct teller *t, uint64_t time_ns)
 {
     if (!t->is_main || !t->feed)
         return false;
@@ -127,13 +129,13 @@ static bool is_told(struct teller *t, uint64_t time_ns)
     return true;
 }
 
-static void thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
+static void watch_sink_thread_begin(struct strobe_sink *sink, const struct strobe_reader_thread *thread)
 {
     struct teller *t = (struct teller *)sink;
     t->is_main = thread == t->main;
 }
 
-static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
+static void watch_sink_slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
 {
     static const enum strobe_watch_call class_of[] = {
         [STROBE_SLICE_FUNCTION] = STROBE_WATCH_METHOD, [STROBE_SLICE_WAIT] = STROBE_WATCH_WAIT,
@@ -141,23 +143,24 @@ static void slice_begin(struct strobe_sink *sink, const struct strobe_slice *s)
         [STROBE_SLICE_OFF_CPU] = STROBE_WATCH_GAP,
     };
     struct teller *t = (struct teller *)sink;
-    if (is_told(t, s->begin.time_ns))
+    if (is_thread_reported(t, s->begin.time_ns))
         strobe_watch_feed_call(t->feed, s->begin.time_ns, s->name, strobe_function_tree_name(t->tree, s->name)->text,
                                class_of[s->class], s->node);
 }
 
-static void slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
+static void watch_sink_slice_end(struct strobe_sink *sink, const struct strobe_slice *s,
+                                 const struct strobe_moment *now)
 {
     struct teller *t = (struct teller *)sink;
     (void)s;
-    if (is_told(t, now->time_ns))
+    if (is_thread_reported(t, now->time_ns))
         strobe_watch_feed_return(t->feed, now->time_ns);
 }
 
-static void message(struct strobe_sink *sink, const struct strobe_loop_message *m)
+static void watch_sink_message(struct strobe_sink *sink, const struct strobe_loop_message *m)
 {
     struct teller *t = (struct teller *)sink;
-    if (!is_told(t, m->time_ns))
+    if (!is_thread_reported(t, m->time_ns))
         return;
     if (m->id)
         strobe_watch_feed_message(t->feed, m->time_ns, 0);
@@ -165,7 +168,7 @@ static void message(struct strobe_sink *sink, const struct strobe_loop_message *
         strobe_watch_feed_message_end(t->feed, m->time_ns);
 }
 
-static enum strobe_status finish(struct strobe_sink *sink)
+static enum strobe_status watch_sink_finish(struct strobe_sink *sink)
 {
     struct teller *t = (struct teller *)sink;
     bool failed = t->failed;
@@ -185,13 +188,13 @@ struct strobe_sink *strobe_watch_sink(struct strobe_watcher *watcher, const char
     struct teller *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    t->sink = (struct strobe_sink){.start = start,
-                                   .thread_begin = thread_begin,
-                                   .slice_begin = slice_begin,
-                                   .slice_end = slice_end,
-                                   .finish = finish,
-                                   .hitch = hitch,
-                                   .message = message};
+    t->sink = (struct strobe_sink){.start = watch_sink_start,
+                                   .thread_begin = watch_sink_thread_begin,
+                                   .slice_begin = watch_sink_slice_begin,
+                                   .slice_end = watch_sink_slice_end,
+                                   .finish = watch_sink_finish,
+                                   .hitch = watch_sink_hitch,
+                                   .message = watch_sink_message};
     t->watcher = watcher;
     t->frames = frames;
     t->seen = seen;
@@ -203,7 +206,7 @@ struct strobe_sink *strobe_watch_sink(struct strobe_watcher *watcher, const char
 struct strobe_watch_view strobe_watch_view_of(const struct strobe_reader *reader,
                                               const struct strobe_timeline_options *options)
 {
-    const struct strobe_reader_thread *t = main_of(reader);
+    const struct strobe_reader_thread *t = find_main_thread(reader);
     bool coarse = reader->session.header->config.calls & STROBE_CALLS_COARSE;
     if (t && t->calls.present)
         return (struct strobe_watch_view){.resolution_ns = coarse ? COARSE_NS : 1};
@@ -218,12 +221,12 @@ struct job {
     struct strobe_findings *out;
 };
 
-static size_t resolve(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
+static size_t watch_resolve_address(void *ctx, uint64_t return_address, struct strobe_symbol *out, size_t max)
 {
     return strobe_symbols_resolve(ctx, return_address, out, max);
 }
 
-static enum strobe_status find(struct job *j, const struct strobe_findings_options *options)
+static enum strobe_status timeline_find_problems(struct job *j, const struct strobe_findings_options *options)
 {
     struct strobe_timeline_options timeline = options->timeline;
     timeline.no_samples = 1;
@@ -243,29 +246,29 @@ static enum strobe_status find(struct job *j, const struct strobe_findings_optio
     return status == STROBE_OK && j->out->failed ? STROBE_IO : status;
 }
 
-static enum strobe_status run(struct job *j, const char *path, const struct strobe_findings_options *options, char *why,
-                              size_t why_bytes)
+static enum strobe_status watch_run_session(struct job *j, const char *path,
+                                            const struct strobe_findings_options *options, struct strobe_error *error)
 {
-    enum strobe_status status = strobe_reader_open(path, &j->reader, why, why_bytes);
+    enum strobe_status status = strobe_reader_open(path, &j->reader, error);
     if (status != STROBE_OK)
         return status;
     j->out = calloc(1, sizeof *j->out);
     status = j->out ? strobe_symbols_open(&j->reader->session, options->symbols, &j->symbols) : STROBE_IO;
     if (status == STROBE_OK)
-        status = strobe_function_tree_open(&j->reader->session.stacks, (struct strobe_resolver){resolve, j->symbols},
-                                           &j->tree);
+        status = strobe_function_tree_open(&j->reader->session.stacks,
+                                           (struct strobe_resolver){watch_resolve_address, j->symbols}, &j->tree);
     if (status == STROBE_OK)
-        status = find(j, options);
-    if (status != STROBE_OK && why && why_bytes)
-        snprintf(why, why_bytes, "%s", strerror(ENOMEM));
+        status = timeline_find_problems(j, options);
+    if (status != STROBE_OK)
+        strobe_error_set(error, "%s", strerror(ENOMEM));
     return status;
 }
 
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
-                                              struct strobe_findings **out, char *why, size_t why_bytes)
+                                              struct strobe_findings **out, struct strobe_error *error)
 {
     struct job j = {0};
-    enum strobe_status status = run(&j, path, options, why, why_bytes);
+    enum strobe_status status = watch_run_session(&j, path, options, error);
     strobe_function_tree_close(j.tree);
     strobe_symbols_close(j.symbols);
     strobe_reader_close(j.reader);
@@ -278,27 +281,27 @@ enum strobe_status strobe_findings_of_session(const char *path, const struct str
 }
 
 static enum strobe_status tell_text(char *text, bool events, struct strobe_watcher *w, struct strobe_findings *f,
-                                    char *why, size_t why_bytes)
+                                    struct strobe_error *error)
 {
     if (events)
-        return strobe_watch_text_tell(text, w, &f->seen, why, why_bytes);
+        return strobe_watch_text_tell(text, w, &f->seen, error);
     w->tell(w, &(struct strobe_watch_event){.what = STROBE_WATCH_THREADS_TEXT, .text = text});
     w->tell(w, &(struct strobe_watch_event){.what = STROBE_WATCH_END, .text = ""});
     return STROBE_OK;
 }
 
 enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,
-                                           struct strobe_findings **out, char *why, size_t why_bytes)
+                                           struct strobe_findings **out, struct strobe_error *error)
 {
     struct strobe_findings *f = *out = calloc(1, sizeof *f);
-    enum strobe_status status = f ? strobe_watch_text_view(text, &f->view, why, why_bytes) : STROBE_IO;
+    enum strobe_status status = f ? strobe_watch_text_view(text, &f->view, error) : STROBE_IO;
     bool events = status == STROBE_OK;
     if (status == STROBE_OK || status == STROBE_NO_ENTRY) {
         f->of_events = events;
         f->of_text = !events;
         f->view.refresh_hz = options->refresh_hz ? options->refresh_hz : f->view.refresh_hz;
         struct strobe_watcher *w = strobe_watch_all(&options->watch, &f->view, strobe_findings_sink(f));
-        status = w ? tell_text(text, events, w, f, why, why_bytes) : STROBE_IO;
+        status = w ? tell_text(text, events, w, f, error) : STROBE_IO;
         enum strobe_status closed = w ? w->close(w) : STROBE_IO;
         status = status == STROBE_OK ? closed : status;
         strobe_findings_sort(f);

@@ -9,6 +9,7 @@
 #ifndef STROBE_WATCH_WATCH_TIMELINE_H
 #define STROBE_WATCH_WATCH_TIMELINE_H
 
+#include "engine/base/error.h"
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/model/sink.h"
 #include "engine/watch/findings.h"
@@ -34,15 +35,15 @@ struct strobe_findings_options {
     struct strobe_timeline_options timeline;
 };
 
-/* Finds all in a session file. On STROBE_OK the caller closes *out; else it is NULL, and `why` has one line without the
- * path. */
+/* Finds all in a session file. On STROBE_OK the caller closes *out; else it is NULL, and `error` has one line without
+ * the path. */
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
-                                              struct strobe_findings **out, char *why, size_t why_bytes);
+                                              struct strobe_findings **out, struct strobe_error *error);
 
 /* The same of a text: of events (watch_text.h), or of threads as ART writes it: deadlocks. The text is changed.
- * STROBE_BAD_INPUT with `why`, STROBE_IO: out of memory. */
+ * STROBE_BAD_INPUT with `error`, STROBE_IO: out of memory. */
 enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,
-                                           struct strobe_findings **out, char *why, size_t why_bytes);
+                                           struct strobe_findings **out, struct strobe_error *error);
 
 void strobe_findings_close(struct strobe_findings *f); /* NULL is fine */
 

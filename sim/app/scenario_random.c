@@ -5,6 +5,7 @@
  * It comes to an end: methods call only methods of higher number, and what a call costs in calls is bounded; waits have
  * timeouts. It cannot deadlock: locks are taken in the order of their numbers, also through calls; who joins holds
  * none. With `may_deadlock` both rules are dropped for a part of the locks and waits. */
+#include "engine/base/error.h"
 #include "sim/app/parser.h"
 #include "sim/app/text.h"
 
@@ -486,10 +487,10 @@ struct sim_scenario *sim_scenario_random(uint64_t seed, uint32_t size, bool may_
 {
     struct maker m = {.random = sim_random_seed(seed, 0x5ce7a210), .may_deadlock = may_deadlock};
     struct sim_scenario *s = NULL;
-    char why[512];
+    struct strobe_error error;
     if (maker_write_scenario(&m, seed, size) &&
-        sim_scenario_parse(m.text.text, "random", &s, why, sizeof why) == STROBE_BAD_INPUT) {
-        fprintf(stderr, "seed %llu writes what is no scenario: %s\n", (unsigned long long)seed, why);
+        sim_scenario_parse(m.text.text, "random", &s, &error) == STROBE_BAD_INPUT) {
+        fprintf(stderr, "seed %llu writes what is no scenario: %s\n", (unsigned long long)seed, error.text);
         abort();
     }
     free(m.text.text);

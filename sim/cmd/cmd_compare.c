@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/outputs.h"
@@ -141,7 +142,7 @@ static int comparison_read_scenarios(struct comparison *c, int count, char **pat
 
 static int comparison_play(struct comparison *c)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct strobe_progress progress;
     struct sim_swarm_outcome outcome;
     uint64_t cells = (uint64_t)c->scenario_count * c->q->policy_count;
@@ -157,12 +158,12 @@ static int comparison_play(struct comparison *c)
     for (uint64_t i = 0; i < cells; i++)
         sim_summary_open(&c->cells[i]);
     strobe_progress_begin(&progress, "comparing");
-    enum strobe_status status = sim_swarm_run(&o, &outcome, why, sizeof why);
+    enum strobe_status status = sim_swarm_run(&o, &outcome, &error);
     strobe_progress_end(&progress);
     if (status == STROBE_OK)
         status = c->status;
     if (status != STROBE_OK)
-        return strobe_trial_complaint(status, why);
+        return strobe_trial_complaint(status, error.text);
     if (outcome.played < o.count)
         strobe_complain("trial %llu of %llu: %s", (unsigned long long)outcome.place + 1, (unsigned long long)o.count,
                         outcome.violation);

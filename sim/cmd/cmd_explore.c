@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "sim/cmd/commands.h"
@@ -187,12 +188,12 @@ static const struct explore_program *program_of(const char *name)
 
 static int add_litmus(struct command *c, const char *path)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct strobe_explore_job job = {.path = path};
-    enum strobe_status status = explore_litmus_read(path, &job.litmus, why, sizeof why);
+    enum strobe_status status = explore_litmus_read(path, &job.litmus, &error);
     if (status != STROBE_OK)
-        return strobe_complain("%s%s%s", why[0] ? why : path, why[0] ? "" : ": ",
-                               why[0] ? "" : strobe_status_text(status));
+        return strobe_complain("%s%s%s", error.text[0] ? error.text : path, error.text[0] ? "" : ": ",
+                               error.text[0] ? "" : strobe_status_text(status));
     job.program = explore_litmus_program(job.litmus);
     return job.program ? explore_add_job(c, job) : strobe_complain("%s: out of memory", path);
 }
@@ -252,13 +253,13 @@ static const struct explore_program *explore_find_program(const char *name)
 
 static int explore_replay_file(const struct command *c)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct explore_result result;
     replaying = c;
-    enum strobe_status status = explore_replay(c->replay, explore_find_program, &result, why, sizeof why);
+    enum strobe_status status = explore_replay(c->replay, explore_find_program, &result, &error);
     if (status != STROBE_OK)
-        return strobe_complain("%s%s%s", why[0] ? why : c->replay, why[0] ? "" : ": ",
-                               why[0] ? "" : strobe_status_text(status));
+        return strobe_complain("%s%s%s", error.text[0] ? error.text : c->replay, error.text[0] ? "" : ": ",
+                               error.text[0] ? "" : strobe_status_text(status));
     bool failed = result.failure.fault != EXPLORE_FINE;
     if (failed)
         explore_print_failure(stdout, &result.failure);

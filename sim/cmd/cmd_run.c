@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/outputs.h"
@@ -342,16 +343,16 @@ static int run_swarm(const struct request *q, const struct sim_scenario *s)
                                         .ctx = &m,
                                         .progress = strobe_progress_step,
                                         .progress_ctx = &progress};
-    char why[1024] = "";
+    struct strobe_error error = {""};
     if (q->folder && strobe_results_open(&m.results))
         return STROBE_EXIT_BAD;
     sim_summary_open(&m.summary);
     strobe_progress_begin(&progress, "playing");
-    enum strobe_status status = sim_swarm_run(&options, &outcome, why, sizeof why);
+    enum strobe_status status = sim_swarm_run(&options, &outcome, &error);
     strobe_progress_end(&progress);
     if (status == STROBE_OK)
         status = m.status;
-    int exit_status = status == STROBE_OK ? swarm_report(q, &m, &outcome) : strobe_trial_complaint(status, why);
+    int exit_status = status == STROBE_OK ? swarm_report(q, &m, &outcome) : strobe_trial_complaint(status, error.text);
     sim_summary_close(&m.summary);
     strobe_results_close(&m.results);
     strobe_against_close(&m.against);
@@ -384,13 +385,13 @@ static int leave_trial(const struct request *q, const struct sim_scenario *s, st
 static int run_one(struct request *q, const struct sim_scenario *s)
 {
     struct sim_trial trial;
-    char why[1024] = "";
+    struct strobe_error error = {""};
     q->trial.seed = q->seeds.first;
     q->trial.folder = q->folder;
     q->trial.findings = q->folder;
-    enum strobe_status status = sim_trial_run(s, &q->trial, &trial, why, sizeof why);
+    enum strobe_status status = sim_trial_run(s, &q->trial, &trial, &error);
     if (status != STROBE_OK)
-        return strobe_trial_complaint(status, why);
+        return strobe_trial_complaint(status, error.text);
     int exit_status = q->folder ? leave_trial(q, s, &trial.result) : 0;
     if (!exit_status && q->json)
         sim_result_print_json(&trial.result, stdout);

@@ -1,5 +1,6 @@
 /* Explores jobs one after the other, or in processes beside each other; each leaves its line of the table and its
  * details as text, which are printed in the order of the jobs. */
+#include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/progress.h"
 #include "sim/cmd/explore.h"
@@ -139,18 +140,18 @@ static void finding_clear(const struct strobe_explore_job *job, struct strobe_ex
 static void finding_save_failure(const struct strobe_explore_request *q, const struct strobe_explore_job *job,
                                  struct strobe_explore_finding *f, FILE *detail)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct explore_options o = strobe_explore_options(q, job);
     if (f->status != STROBE_OK || f->result.failure.fault == EXPLORE_FINE)
         return;
-    enum strobe_status status = explore_save(q->save, q->force, job->program, &o, &f->result, why, sizeof why);
+    enum strobe_status status = explore_save(q->save, q->force, job->program, &o, &f->result, &error);
     if (status == STROBE_OK)
         return;
     f->verdict = STROBE_EXPLORE_IMPOSSIBLE;
     if (status == STROBE_EXISTS)
         fprintf(detail, "%s: exists already; --force overwrites it", q->save);
     else
-        fputs(why[0] ? why : strobe_status_text(status), detail);
+        fputs(error.text[0] ? error.text : strobe_status_text(status), detail);
 }
 
 static bool worker_run_job(struct run *r, uint32_t index, struct outcome *out)

@@ -1,4 +1,5 @@
 #include "sim/cmd/lab.h"
+#include "engine/base/error.h"
 
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/outputs.h"
@@ -73,13 +74,13 @@ const char *strobe_policy_list(void)
 
 struct sim_scenario *strobe_read_scenario(const char *path)
 {
-    char why[1024] = "";
+    struct strobe_error error = {""};
     struct sim_scenario *s;
-    enum strobe_status status = sim_scenario_read(path, &s, why, sizeof why);
+    enum strobe_status status = sim_scenario_read(path, &s, &error);
     if (status == STROBE_OK)
         return s;
-    if (why[0])
-        strobe_complain("%s", why);
+    if (error.text[0])
+        strobe_complain("%s", error.text);
     else
         strobe_complain("%s: %s", path, strobe_status_text(status));
     return NULL;
@@ -87,10 +88,10 @@ struct sim_scenario *strobe_read_scenario(const char *path)
 
 int strobe_read_costs(const char *path, struct sim_costs *out)
 {
-    char why[1024] = "";
-    if (sim_costs_read(path, out, why, sizeof why) == STROBE_OK)
+    struct strobe_error error = {""};
+    if (sim_costs_read(path, out, &error) == STROBE_OK)
         return 0;
-    return strobe_complain("%s", why);
+    return strobe_complain("%s", error.text);
 }
 
 int strobe_results_open(struct strobe_results *r)
@@ -101,7 +102,7 @@ int strobe_results_open(struct strobe_results *r)
 
 static void results_append_line(struct strobe_results *r, const char *line)
 {
-    char why[256];
+    struct strobe_error error;
     if (r->count == r->room) {
         size_t room = r->room ? 2 * r->room : 16;
         struct sim_result *list = realloc(r->list, room * sizeof *list);
@@ -112,7 +113,7 @@ static void results_append_line(struct strobe_results *r, const char *line)
         r->list = list;
         r->room = room;
     }
-    if (sim_result_read_line(line, &r->list[r->count], why, sizeof why) == STROBE_OK)
+    if (sim_result_read_line(line, &r->list[r->count], &error) == STROBE_OK)
         r->count++;
     else
         r->failed = true;

@@ -55,7 +55,7 @@ static bool was_here(struct explore_strategy_state *s, uint32_t runnable, uint32
     return sight == EXPLORE_SEEN_BEFORE;
 }
 
-static uint32_t thread(void *ctx, uint32_t runnable, uint32_t last)
+static uint32_t bounded_choose_thread(void *ctx, uint32_t runnable, uint32_t last)
 {
     struct explore_strategy_state *s = ctx;
     bool goes_on = last < EXPLORE_THREADS_MAX && runnable >> last & 1;
@@ -77,27 +77,27 @@ static uint32_t thread(void *ctx, uint32_t runnable, uint32_t last)
     return (uint32_t)__builtin_ctz(runnable);
 }
 
-static uint32_t load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
+static uint32_t bounded_choose_load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
 {
     struct explore_strategy_state *s = ctx;
     (void)event, (void)from;
     return decide(s, s->latest_only ? 1 : count);
 }
 
-static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
+static uint32_t bounded_choose_store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
 {
     struct explore_strategy_state *s = ctx;
     (void)event, (void)before;
     return count ? decide(s, s->latest_only ? 1 : count) : EXPLORE_GIVE_UP;
 }
 
-static uint32_t choice(void *ctx, uint16_t event, uint32_t count)
+static uint32_t bounded_choose_other(void *ctx, uint16_t event, uint32_t count)
 {
     (void)event;
     return decide(ctx, count);
 }
 
-static void close(struct explore_strategy_state *s)
+static void bounded_close(struct explore_strategy_state *s)
 {
     explore_seen_close(s->states);
     explore_seen_close(s->executions);
@@ -105,26 +105,31 @@ static void close(struct explore_strategy_state *s)
     free(s);
 }
 
-static struct explore_strategy_state *open(const struct explore_program *program, const struct explore_options *options)
+static struct explore_strategy_state *bounded_open(const struct explore_program *program,
+                                                   const struct explore_options *options)
 {
     (void)program;
     struct explore_strategy_state *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->chooser = (struct explore_chooser){
-        .ctx = s, .thread = thread, .load = load, .store = store, .choice = choice, .resumes = true};
+    s->chooser = (struct explore_chooser){.ctx = s,
+                                          .thread = bounded_choose_thread,
+                                          .load = bounded_choose_load,
+                                          .store = bounded_choose_store,
+                                          .choice = bounded_choose_other,
+                                          .resumes = true};
     s->preemptions = options->preemptions;
     s->latest_only = options->memory == EXPLORE_SC;
     s->states = explore_seen_open();
     s->executions = explore_seen_open();
     if (s->states && s->executions)
         return s;
-    close(s);
+    bounded_close(s);
     return NULL;
 }
 
 /* The last decision that has another way takes it; those behind it are forgotten. */
-static bool next(struct explore_strategy_state *s)
+static bool bounded_next_run(struct explore_strategy_state *s)
 {
     if (s->begun)
         while (s->count && s->decision[s->count - 1].chosen + 1 == s->decision[s->count - 1].count)
@@ -140,12 +145,12 @@ static bool next(struct explore_strategy_state *s)
     return true;
 }
 
-static const struct explore_chooser *chooser(struct explore_strategy_state *s)
+static const struct explore_chooser *bounded_chooser(struct explore_strategy_state *s)
 {
     return &s->chooser;
 }
 
-static bool ended(struct explore_strategy_state *s, enum explore_end end)
+static bool bounded_take_end(struct explore_strategy_state *s, enum explore_end end)
 {
     if (end == EXPLORE_LEFT || end == EXPLORE_TOO_LARGE)
         return true;
@@ -154,7 +159,7 @@ static bool ended(struct explore_strategy_state *s, enum explore_end end)
     return sight != EXPLORE_SEEN_BEFORE;
 }
 
-static double done(const struct explore_strategy_state *s)
+static double bounded_share_done(const struct explore_strategy_state *s)
 {
     double share = 1, sum = 0;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -164,9 +169,11 @@ static double done(const struct explore_strategy_state *s)
     return sum;
 }
 
-static bool starved(const struct explore_strategy_state *s)
+static bool bounded_is_starved(const struct explore_strategy_state *s)
 {
     return s->starved;
 }
 
-const struct explore_tactics explore_bounded = {open, close, next, chooser, ended, done, starved};
+const struct explore_tactics explore_bounded = {bounded_open,      bounded_close,    bounded_next_run,
+                                                bounded_chooser,   bounded_take_end, bounded_share_done,
+                                                bounded_is_starved};

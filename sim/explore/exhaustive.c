@@ -31,7 +31,7 @@ struct explore_strategy_state {
     struct explore_graph scratch;
 };
 
-static void push(struct explore_strategy_state *s, const struct explore_graph *g)
+static void exhaustive_push_graph(struct explore_strategy_state *s, const struct explore_graph *g)
 {
     if (s->count == s->room) {
         uint32_t room = s->room ? 2 * s->room : 256;
@@ -63,31 +63,31 @@ static void fork_share(struct explore_strategy_state *s, uint32_t from, bool goe
         s->share = 0;
 }
 
-static uint32_t leftmost(void *ctx, uint32_t runnable, uint32_t last)
+static uint32_t exhaustive_choose_leftmost(void *ctx, uint32_t runnable, uint32_t last)
 {
     (void)ctx, (void)last;
     return (uint32_t)__builtin_ctz(runnable);
 }
 
-static uint32_t load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
+static uint32_t exhaustive_choose_load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
 {
     struct explore_strategy_state *s = ctx;
     uint32_t pushed = s->count;
     for (uint32_t i = count; i-- > 1;) {
         explore_machine_read(event, from[i]);
-        push(s, explore_machine_graph());
+        exhaustive_push_graph(s, explore_machine_graph());
     }
     fork_share(s, pushed, true);
     return 0;
 }
 
-static uint32_t choice(void *ctx, uint16_t event, uint32_t count)
+static uint32_t exhaustive_choose_other(void *ctx, uint16_t event, uint32_t count)
 {
     struct explore_strategy_state *s = ctx;
     uint32_t pushed = s->count;
     for (uint32_t i = count; i-- > 1;) {
         explore_machine_graph()->event[event].value = i;
-        push(s, explore_machine_graph());
+        exhaustive_push_graph(s, explore_machine_graph());
     }
     fork_share(s, pushed, true);
     return 0;
@@ -165,14 +165,14 @@ static void revisit(struct explore_strategy_state *s, struct revisit r)
         g->event[r.load].from = store;
         if (explore_model_load_holds(g, s->memory, r.load)) {
             explore_graph_clock(g, r.load);
-            push(s, g);
+            exhaustive_push_graph(s, g);
         }
         g->event[r.load].from = EXPLORE_NOBODY;
         explore_graph_unplace(g, store);
     }
 }
 
-static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
+static uint32_t exhaustive_choose_store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
 {
     struct explore_strategy_state *s = ctx;
     struct explore_graph *g = explore_machine_graph();
@@ -182,7 +182,7 @@ static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_
             revisit(s, (struct revisit){g, i, event});
     for (uint32_t i = count; i-- > 1;) {
         explore_graph_place(g, event, before[i]);
-        push(s, g);
+        exhaustive_push_graph(s, g);
         explore_graph_unplace(g, event);
     }
     fork_share(s, pushed, count > 0);
@@ -191,7 +191,7 @@ static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_
 
 /* ---- from one execution to the next */
 
-static void close(struct explore_strategy_state *s)
+static void exhaustive_close(struct explore_strategy_state *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
         free(s->stack[i].graph);
@@ -200,22 +200,27 @@ static void close(struct explore_strategy_state *s)
     free(s);
 }
 
-static struct explore_strategy_state *open(const struct explore_program *program, const struct explore_options *options)
+static struct explore_strategy_state *exhaustive_open(const struct explore_program *program,
+                                                      const struct explore_options *options)
 {
     (void)program;
     struct explore_strategy_state *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
     s->memory = options->memory;
-    s->chooser = (struct explore_chooser){.ctx = s, .thread = leftmost, .load = load, .store = store, .choice = choice};
+    s->chooser = (struct explore_chooser){.ctx = s,
+                                          .thread = exhaustive_choose_leftmost,
+                                          .load = exhaustive_choose_load,
+                                          .store = exhaustive_choose_store,
+                                          .choice = exhaustive_choose_other};
     s->share = 1;
     if (explore_graph_open(&s->scratch))
         return s;
-    close(s);
+    exhaustive_close(s);
     return NULL;
 }
 
-static bool next(struct explore_strategy_state *s)
+static bool exhaustive_next_run(struct explore_strategy_state *s)
 {
     if (!s->begun) {
         s->begun = true;
@@ -231,26 +236,28 @@ static bool next(struct explore_strategy_state *s)
     return true;
 }
 
-static const struct explore_chooser *chooser(struct explore_strategy_state *s)
+static const struct explore_chooser *exhaustive_chooser(struct explore_strategy_state *s)
 {
     return &s->chooser;
 }
 
-static bool ended(struct explore_strategy_state *s, enum explore_end end)
+static bool exhaustive_take_end(struct explore_strategy_state *s, enum explore_end end)
 {
     (void)end;
     s->done += s->share;
     return true;
 }
 
-static double done(const struct explore_strategy_state *s)
+static double exhaustive_share_done(const struct explore_strategy_state *s)
 {
     return s->done;
 }
 
-static bool starved(const struct explore_strategy_state *s)
+static bool exhaustive_is_starved(const struct explore_strategy_state *s)
 {
     return s->starved;
 }
 
-const struct explore_tactics explore_exhaustive = {open, close, next, chooser, ended, done, starved};
+const struct explore_tactics explore_exhaustive = {exhaustive_open,      exhaustive_close,    exhaustive_next_run,
+                                                   exhaustive_chooser,   exhaustive_take_end, exhaustive_share_done,
+                                                   exhaustive_is_starved};

@@ -29,7 +29,7 @@ struct run {
     enum strobe_status status;
 };
 
-static double now_seconds(void)
+static double explore_now_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -37,10 +37,10 @@ static double now_seconds(void)
 }
 
 /* Tells how far it came, now and then, and whether to go on. */
-static void look_around(struct run *r, const struct explore_strategy_state *s)
+static void explore_take_stock(struct run *r, const struct explore_strategy_state *s)
 {
     const struct explore_options *o = &r->options;
-    double now = now_seconds();
+    double now = explore_now_seconds();
     if (o->seconds_max > 0 && now - r->began >= o->seconds_max)
         r->stopped = true;
     if (now - r->told < 0.1)
@@ -116,7 +116,7 @@ static bool explore_variant(struct run *r, const struct explore_at *frozen, cons
             r->status = STROBE_FULL;
         if (limit && r->out->executions - first >= limit)
             break;
-        look_around(r, s);
+        explore_take_stock(r, s);
     }
     if (!r->stopped && r->status == STROBE_OK && r->tactics->next(s))
         r->out->complete = false;
@@ -160,7 +160,7 @@ enum strobe_status explore_run(const struct explore_program *program, const stru
     out->complete = !at_random;
     out->threads = program->thread_count;
     r.pairs = explore_pairs_open();
-    r.began = r.told = now_seconds();
+    r.began = r.told = explore_now_seconds();
     if (!r.pairs || !explore_machine_open(program, o))
         r.status = STROBE_FULL;
     if (r.status == STROBE_OK && !program->interrupted)
@@ -172,7 +172,7 @@ enum strobe_status explore_run(const struct explore_program *program, const stru
             explore_disturbed(&r, i, true);
     out->operations = explore_machine_operations();
     out->pairs = r.pairs ? explore_pairs_count(r.pairs) : 0;
-    out->seconds = now_seconds() - r.began;
+    out->seconds = explore_now_seconds() - r.began;
     if (r.stopped || r.status != STROBE_OK)
         out->complete = false;
     if (o->strategy == EXPLORE_PCT)

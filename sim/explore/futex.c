@@ -19,7 +19,7 @@ void explore_futex_reset(void)
     explore_share((void *)bucket, sizeof bucket);
 }
 
-static _Atomic uint64_t *bucket_of(const _Atomic uint32_t *word)
+static _Atomic uint64_t *futex_bucket_of(const _Atomic uint32_t *word)
 {
     uint32_t i = 0;
     while (i + 1 < BUCKETS && word_of[i] && word_of[i] != (uintptr_t)word)
@@ -32,7 +32,7 @@ bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time
 {
     static const struct explore_site lock = {.text = "futex wait: enters"}, look = {.text = "futex wait: looks"},
                                      sleep = {.text = "futex wait: sleeps"};
-    _Atomic uint64_t *wakes = bucket_of(word);
+    _Atomic uint64_t *wakes = futex_bucket_of(word);
     uint64_t before = explore_fetch(wakes, 8, EXPLORE_ADD, 0, memory_order_acq_rel, lock);
     if (explore_load(word, 4, memory_order_relaxed, look) != expected)
         return false;
@@ -46,5 +46,5 @@ bool explore_futex_wait(_Atomic uint32_t *word, uint32_t expected, bool may_time
 void explore_futex_wake(_Atomic uint32_t *word)
 {
     static const struct explore_site wake = {.text = "futex wake"};
-    explore_fetch(bucket_of(word), 8, EXPLORE_ADD, 1, memory_order_acq_rel, wake);
+    explore_fetch(futex_bucket_of(word), 8, EXPLORE_ADD, 1, memory_order_acq_rel, wake);
 }

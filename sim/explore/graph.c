@@ -62,7 +62,7 @@ void explore_graph_load(struct explore_graph *g, const struct explore_graph *sav
         g->index[g->event[i].thread][g->event[i].number] = (uint16_t)i;
 }
 
-static bool has_place(const struct explore_event *e)
+static bool event_has_place(const struct explore_event *e)
 {
     return e->kind <= EXPLORE_E_UPDATE_STORE;
 }
@@ -76,7 +76,7 @@ uint16_t explore_graph_add(struct explore_graph *g, const struct explore_event *
     g->index[n->thread][n->number] = i;
     n->from = n->before = n->after = n->chain = EXPLORE_NOBODY;
     g->sc_count += n->order == memory_order_seq_cst;
-    if (!has_place(n))
+    if (!event_has_place(n))
         return i;
     while (g->place_count <= n->place)
         g->place[g->place_count++] = (struct explore_place){EXPLORE_NOBODY, EXPLORE_NOBODY, EXPLORE_NOBODY};
@@ -211,7 +211,7 @@ uint16_t explore_graph_restrict(struct explore_graph *g, const bool *keep, uint1
         g->index[e->thread][e->number] = to[i];
         g->count[e->thread]++;
         g->sc_count += e->order == memory_order_seq_cst;
-        if (has_place(e)) {
+        if (event_has_place(e)) {
             e->chain = g->place[e->place].chain;
             g->place[e->place].chain = to[i];
         }
@@ -220,7 +220,7 @@ uint16_t explore_graph_restrict(struct explore_graph *g, const bool *keep, uint1
     return to[follow];
 }
 
-static uint64_t name_of(const struct explore_graph *g, uint16_t event)
+static uint64_t graph_event_name(const struct explore_graph *g, uint16_t event)
 {
     if (event >= EXPLORE_NOBODY)
         return event;
@@ -232,10 +232,10 @@ uint64_t explore_graph_hash(const struct explore_graph *g)
     uint64_t sum = g->event_count;
     for (uint32_t i = 0; i < g->event_count; i++) {
         const struct explore_event *e = &g->event[i];
-        uint64_t h = strobe_mix_pair(name_of(g, (uint16_t)i), (uint64_t)e->kind << 32 | e->place);
+        uint64_t h = strobe_mix_pair(graph_event_name(g, (uint16_t)i), (uint64_t)e->kind << 32 | e->place);
         h = strobe_mix_pair(h, e->value);
-        h = strobe_mix_pair(h, name_of(g, explore_is_load(e) ? e->from : EXPLORE_NOBODY));
-        h = strobe_mix_pair(h, name_of(g, explore_is_store(e) ? e->before : EXPLORE_NOBODY));
+        h = strobe_mix_pair(h, graph_event_name(g, explore_is_load(e) ? e->from : EXPLORE_NOBODY));
+        h = strobe_mix_pair(h, graph_event_name(g, explore_is_store(e) ? e->before : EXPLORE_NOBODY));
         sum += strobe_mix64(h);
     }
     return sum;

@@ -14,7 +14,7 @@ struct line {
     uint32_t count;
 };
 
-static bool stands(const struct line *l, uint16_t event)
+static bool line_has_event(const struct line *l, uint16_t event)
 {
     return event >= EXPLORE_NOBODY || l->step_of[event] != UINT32_MAX;
 }
@@ -23,33 +23,33 @@ static bool stands(const struct line *l, uint16_t event)
 static uint16_t latest(const struct line *l, uint16_t place)
 {
     uint16_t s = l->g->place[place].last;
-    while (s < EXPLORE_NOBODY && !stands(l, s))
+    while (s < EXPLORE_NOBODY && !line_has_event(l, s))
         s = l->g->event[s].before;
     return s == EXPLORE_NOBODY ? EXPLORE_INITIAL : s;
 }
 
 static bool may_come(const struct line *l, const struct explore_event *e)
 {
-    return !explore_is_load(e) || stands(l, e->from);
+    return !explore_is_load(e) || line_has_event(l, e->from);
 }
 
 /* Whether no load has yet to come that reads a store which this one follows, and no earlier store. */
 static bool store_fits(const struct line *l, const struct explore_event *e)
 {
     const struct explore_graph *g = l->g;
-    if (e->before < EXPLORE_NOBODY && !stands(l, e->before))
+    if (e->before < EXPLORE_NOBODY && !line_has_event(l, e->before))
         return false;
     for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
         const struct explore_event *r = &g->event[i];
         bool own = e->kind == EXPLORE_E_UPDATE_STORE && r->thread == e->thread && r->number + 1 == e->number;
-        if (explore_is_load(r) && !own && !stands(l, i) && r->from == e->before)
+        if (explore_is_load(r) && !own && !line_has_event(l, i) && r->from == e->before)
             return false;
     }
     return true;
 }
 
 /* Whether the event takes its place without any load seeing an old store. */
-static bool fits(const struct line *l, const struct explore_event *e)
+static bool line_fits_event(const struct line *l, const struct explore_event *e)
 {
     const struct explore_graph *g = l->g;
     if (!may_come(l, e))
@@ -61,7 +61,7 @@ static bool fits(const struct line *l, const struct explore_event *e)
     return !explore_is_store(e) || store_fits(l, e);
 }
 
-static uint32_t choose(const struct line *l, uint32_t last)
+static uint32_t line_choose_thread(const struct line *l, uint32_t last)
 {
     const struct explore_graph *g = l->g;
     uint32_t fallback = NONE;
@@ -70,7 +70,7 @@ static uint32_t choose(const struct line *l, uint32_t last)
         if (t == NONE || l->taken[t] == g->count[t])
             continue;
         const struct explore_event *e = explore_event_of(g, t, l->taken[t]);
-        if (fits(l, e))
+        if (line_fits_event(l, e))
             return t;
         if (fallback == NONE && may_come(l, e))
             fallback = t;
@@ -89,7 +89,7 @@ static enum explore_operation operation_of(const struct explore_event *e)
     }
 }
 
-static void take(struct line *l, uint32_t thread)
+static void line_take_step(struct line *l, uint32_t thread)
 {
     const struct explore_graph *g = l->g;
     uint16_t i = g->index[thread][l->taken[thread]++];
@@ -151,8 +151,8 @@ bool explore_line_up(const struct explore_graph *g, const uint16_t *ran, uint32_
     bool held = l.step && l.step_of;
     for (uint32_t i = 0; held && i < g->event_count; i++)
         l.step_of[i] = UINT32_MAX;
-    for (uint32_t t = held ? choose(&l, NONE) : NONE; t != NONE; t = choose(&l, t))
-        take(&l, t);
+    for (uint32_t t = held ? line_choose_thread(&l, NONE) : NONE; t != NONE; t = line_choose_thread(&l, t))
+        line_take_step(&l, t);
     if (held) {
         join_stores(&l);
         note_order(&l, ran, ran_count);

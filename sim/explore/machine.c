@@ -122,7 +122,7 @@ static struct explore_event *event_at(uint32_t thread, uint32_t number)
     return explore_event_of(&m.graph, thread, number);
 }
 
-static bool took_place(uint16_t event)
+static bool machine_event_took_place(uint16_t event)
 {
     const struct explore_event *e = &m.graph.event[event];
     return m.thread[e->thread].done > e->number;
@@ -135,7 +135,7 @@ static bool can_follow(uint32_t i)
     if (t->status != RUNS || t->done >= m.graph.count[i])
         return false;
     const struct explore_event *e = event_at(i, t->done);
-    return !explore_is_load(e) || e->from == EXPLORE_INITIAL || took_place(e->from);
+    return !explore_is_load(e) || e->from == EXPLORE_INITIAL || machine_event_took_place(e->from);
 }
 
 /* Value of the last store to a place, as the graph stands. */
@@ -166,7 +166,7 @@ static bool can_go_on(uint32_t i)
 }
 
 /* The thread to run now; NONE: nobody can. What the graph holds comes first. */
-static uint32_t choose_thread(void)
+static uint32_t machine_choose_thread(void)
 {
     uint32_t runnable = 0, followers = 0;
     if (m.over)
@@ -189,7 +189,7 @@ static uint32_t choose_thread(void)
 static void give_way(void)
 {
     m.granted = false;
-    uint32_t self = m.running, chosen = choose_thread(), next = chosen < NONE ? chosen : NONE;
+    uint32_t self = m.running, chosen = machine_choose_thread(), next = chosen < NONE ? chosen : NONE;
     if (chosen == EXPLORE_GIVE_UP) {
         m.end = EXPLORE_LEFT;
         m.over = true;
@@ -213,7 +213,7 @@ static void give_way(void)
 }
 
 /* Ends the execution; never returns to the thread. */
-static _Noreturn void leave(enum explore_end end)
+static _Noreturn void machine_leave(enum explore_end end)
 {
     m.end = end;
     m.over = true;
@@ -230,7 +230,7 @@ __attribute__((format(printf, 2, 3))) static _Noreturn void fail(enum explore_fa
     vsnprintf(m.message, sizeof m.message, format, args);
     va_end(args);
     m.fault = fault;
-    leave(EXPLORE_FAILED);
+    machine_leave(EXPLORE_FAILED);
 }
 
 static struct explore_clock clock_of(uint32_t thread)
@@ -326,14 +326,14 @@ static uint16_t expect_event(const struct thread *t, bool kind_fits, uint16_t pl
     return i;
 }
 
-static uint16_t add_event(const struct explore_event *e)
+static uint16_t machine_add_event(const struct explore_event *e)
 {
     if (m.graph.event_count == EXPLORE_EVENTS_MAX)
-        leave(EXPLORE_TOO_LARGE);
+        machine_leave(EXPLORE_TOO_LARGE);
     return explore_graph_add(&m.graph, e);
 }
 
-static uint16_t place_of(const volatile void *at, uint32_t bytes)
+static uint16_t machine_place_of(const volatile void *at, uint32_t bytes)
 {
     uint16_t place = explore_place_at((uintptr_t)at, bytes);
     if (place == EXPLORE_NOBODY)
@@ -348,7 +348,7 @@ static uint64_t mask_of(uint32_t bytes)
 
 /* ---- loads, and what updates make of them */
 
-static uint64_t value_of(uint16_t place, uint16_t store)
+static uint64_t machine_value_of(uint16_t place, uint16_t store)
 {
     return store == EXPLORE_INITIAL ? explore_variable_of(place)->initial : m.graph.event[store].value;
 }
@@ -357,7 +357,7 @@ void explore_machine_read(uint16_t event, uint16_t from)
 {
     struct explore_event *e = &m.graph.event[event];
     e->from = from;
-    e->value = value_of(e->place, from);
+    e->value = machine_value_of(e->place, from);
     if (e->locked) {
         bool stores = !m.update.conditional || e->value == m.update.expected;
         explore_graph_retype(&m.graph, event, stores ? EXPLORE_E_UPDATE_LOAD : EXPLORE_E_LOAD,
@@ -366,8 +366,8 @@ void explore_machine_read(uint16_t event, uint16_t from)
     explore_graph_clock(&m.graph, event);
 }
 
-static const struct explore_event *load(uint16_t place, uint32_t bytes, int order, bool locked,
-                                        struct explore_site site)
+static const struct explore_event *machine_load(uint16_t place, uint32_t bytes, int order, bool locked,
+                                                struct explore_site site)
 {
     struct thread *t = &m.thread[m.running];
     uint16_t i;
@@ -384,11 +384,11 @@ static const struct explore_event *load(uint16_t place, uint32_t bytes, int orde
                                   .place = place,
                                   .site = site,
                                   .locked = locked};
-        i = add_event(&e);
+        i = machine_add_event(&e);
         uint32_t count = explore_model_loads(&m.graph, m.options->memory, i, from);
         uint32_t chosen = count ? m.chooser->load(m.chooser->ctx, i, from, count) : EXPLORE_GIVE_UP;
         if (chosen == EXPLORE_GIVE_UP)
-            leave(EXPLORE_LEFT);
+            machine_leave(EXPLORE_LEFT);
         explore_machine_read(i, from[chosen]);
     }
     take_place(t);
@@ -397,7 +397,8 @@ static const struct explore_event *load(uint16_t place, uint32_t bytes, int orde
     return &m.graph.event[i];
 }
 
-static void store(uint16_t place, uint32_t bytes, uint64_t value, int order, bool update, struct explore_site site)
+static void machine_store(uint16_t place, uint32_t bytes, uint64_t value, int order, bool update,
+                          struct explore_site site)
 {
     struct thread *t = &m.thread[m.running];
     enum explore_event_kind kind = update ? EXPLORE_E_UPDATE_STORE : EXPLORE_E_STORE;
@@ -414,11 +415,11 @@ static void store(uint16_t place, uint32_t bytes, uint64_t value, int order, boo
                                   .place = place,
                                   .value = value,
                                   .site = site};
-        uint16_t i = add_event(&e);
+        uint16_t i = machine_add_event(&e);
         uint32_t count = explore_model_places(&m.graph, m.options->memory, i, before);
         uint32_t chosen = m.chooser->store(m.chooser->ctx, i, before, count);
         if (chosen == EXPLORE_GIVE_UP || !count)
-            leave(EXPLORE_LEFT);
+            machine_leave(EXPLORE_LEFT);
         explore_graph_place(&m.graph, i, before[chosen]);
     }
     take_place(t);
@@ -434,7 +435,8 @@ static void flush_plain_store(struct thread *t)
         return;
     struct explore_variable *v = explore_variable_of(t->stored_place);
     t->stored_at = 0;
-    store(t->stored_place, v->bytes, explore_memory_read(v->at, v->bytes), memory_order_relaxed, false, t->stored_site);
+    machine_store(t->stored_place, v->bytes, explore_memory_read(v->at, v->bytes), memory_order_relaxed, false,
+                  t->stored_site);
 }
 
 static bool is_private(const volatile void *at)
@@ -447,7 +449,7 @@ uint64_t explore_load(const volatile void *at, uint32_t bytes, int order, struct
     if (is_private(at))
         return explore_memory_read((uintptr_t)at, bytes);
     begin_operation();
-    return load(place_of(at, bytes), bytes, order, false, site)->value;
+    return machine_load(machine_place_of(at, bytes), bytes, order, false, site)->value;
 }
 
 void explore_store(volatile void *at, uint32_t bytes, uint64_t value, int order, struct explore_site site)
@@ -457,7 +459,7 @@ void explore_store(volatile void *at, uint32_t bytes, uint64_t value, int order,
         return;
     }
     begin_operation();
-    store(place_of(at, bytes), bytes, value, order, false, site);
+    machine_store(machine_place_of(at, bytes), bytes, value, order, false, site);
 }
 
 static uint64_t updated(uint64_t value, enum explore_update how, uint64_t operand)
@@ -485,12 +487,12 @@ static uint64_t update(volatile void *at, uint32_t bytes, struct update u, struc
     }
     begin_operation();
     m.update = u;
-    uint16_t place = place_of(at, bytes);
-    const struct explore_event *e = load(place, bytes, u.order, true, site);
+    uint16_t place = machine_place_of(at, bytes);
+    const struct explore_event *e = machine_load(place, bytes, u.order, true, site);
     uint64_t old = e->value;
     *stored = e->kind == EXPLORE_E_UPDATE_LOAD;
     if (*stored)
-        store(place, bytes, updated(old, u.how, u.operand), u.order, true, site);
+        machine_store(place, bytes, updated(old, u.how, u.operand), u.order, true, site);
     return old;
 }
 
@@ -532,7 +534,7 @@ void explore_fence(int order, struct explore_site site)
     } else {
         struct explore_event e = {
             .thread = (uint8_t)m.running, .kind = EXPLORE_E_FENCE, .order = (uint8_t)order, .site = site};
-        explore_graph_clock(&m.graph, add_event(&e));
+        explore_graph_clock(&m.graph, machine_add_event(&e));
     }
     take_place(t);
     explore_note_repetition(&t->repetition, &m.graph, m.running, t->done);
@@ -591,11 +593,11 @@ uint32_t explore_choose(uint32_t count)
         i = expect_event(t, next->kind == EXPLORE_E_CHOICE && next->options == count, EXPLORE_NOBODY);
     } else {
         struct explore_event e = {.thread = (uint8_t)m.running, .kind = EXPLORE_E_CHOICE, .options = (uint16_t)count};
-        i = add_event(&e);
+        i = machine_add_event(&e);
         explore_graph_clock(&m.graph, i);
         uint32_t chosen = m.chooser->choice(m.chooser->ctx, i, count);
         if (chosen == EXPLORE_GIVE_UP)
-            leave(EXPLORE_LEFT);
+            machine_leave(EXPLORE_LEFT);
         m.graph.event[i].value = chosen;
     }
     take_place(t);
@@ -635,7 +637,7 @@ void explore_spin(void)
     }
     uint64_t read = explore_what_was_read(&m.graph, m.running, from);
     if (read == t->turn_read)
-        leave(EXPLORE_LEFT); /* a turn that saw nothing new says nothing new */
+        machine_leave(EXPLORE_LEFT); /* a turn that saw nothing new says nothing new */
     t->turn_read = read;
     t->status = SPINS;
     uint32_t self = m.running;
@@ -699,7 +701,7 @@ static void settle_memory(void)
     }
 }
 
-static void check(void)
+static void machine_check(void)
 {
     if (!m.program->check)
         return;
@@ -711,7 +713,7 @@ static void check(void)
 
 /* ---- threads that are left waiting: is what they wait for in another execution, or nowhere? */
 
-static uint32_t leftmost(void *ctx, uint32_t runnable, uint32_t last)
+static uint32_t machine_choose_leftmost(void *ctx, uint32_t runnable, uint32_t last)
 {
     (void)ctx, (void)last;
     return (uint32_t)__builtin_ctz(runnable);
@@ -758,7 +760,7 @@ static bool may_wait_for_ever(void)
 static void play_epilogue(void)
 {
     static const struct explore_chooser chooser = {
-        .thread = leftmost, .load = newest, .store = newest, .choice = first_choice, .resumes = true};
+        .thread = machine_choose_leftmost, .load = newest, .store = newest, .choice = first_choice, .resumes = true};
     m.chooser = &chooser;
     m.epilogue = true;
     m.last = NONE;
@@ -775,7 +777,7 @@ static void fail_waiting(uint32_t waiting)
 }
 
 /* How an execution came to its end in which no thread can go on. */
-static void judge(void)
+static void machine_judge(void)
 {
     bool resumed = m.chooser->resumes;
     if (in_status(RUNS)) {
@@ -791,10 +793,10 @@ static void judge(void)
         fail_waiting(in_status(SPINS));
     settle_memory();
     if (m.end == EXPLORE_ENDED)
-        check();
+        machine_check();
 }
 
-static bool start(void)
+static bool machine_start(void)
 {
     m.state = explore_sharing_reset();
     explore_futex_reset();
@@ -817,14 +819,14 @@ enum explore_end explore_machine_run(const struct explore_chooser *chooser)
     m.fault = EXPLORE_FINE;
     m.running = m.last = NONE;
     m.ran_count = 0;
-    if (!start())
+    if (!machine_start())
         return EXPLORE_TOO_LARGE;
     give_way();
     m.running = NONE;
     if ((!m.over || m.end == EXPLORE_FAILED) && !explore_model_holds(&m.graph, m.options->memory))
         m.end = EXPLORE_LEFT;
     else if (!m.over)
-        judge();
+        machine_judge();
     if (m.epilogue && !explore_model_holds(&m.graph, m.options->memory))
         m.end = EXPLORE_STUCK;
     for (uint32_t i = 0; i < m.program->thread_count; i++)

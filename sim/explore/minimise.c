@@ -5,7 +5,7 @@
 
 enum { PREEMPTIONS_MAX = 4 };
 
-static double now_seconds(void)
+static double minimise_now_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -44,7 +44,7 @@ static bool try_options(const struct explore_program *program, const struct expl
 bool explore_minimise(const struct explore_program *program, const struct explore_options *options, double seconds,
                       struct explore_result *result)
 {
-    double end = now_seconds() + seconds;
+    double end = minimise_now_seconds() + seconds;
     struct explore_options o = *options;
     uint32_t largest = result->failure.size;
     o.strategy = EXPLORE_BOUNDED;
@@ -52,7 +52,7 @@ bool explore_minimise(const struct explore_program *program, const struct explor
     o.all_failures = false;
     for (o.size = largest ? 1 : 0; o.size <= largest; o.size++)
         for (o.preemptions = 0; o.preemptions <= PREEMPTIONS_MAX; o.preemptions++) {
-            o.seconds_max = (end - now_seconds()) / 2;
+            o.seconds_max = (end - minimise_now_seconds()) / 2;
             if (o.seconds_max <= 0.01)
                 return false;
             if (try_options(program, &o, result))

@@ -7,7 +7,7 @@
 /* ---- what an event must know of */
 
 /* Numbers the stores of a place by their coherence order, from 1; the initial value has 0. */
-static uint32_t rank_of(const struct explore_graph *g, uint16_t place, uint16_t store)
+static uint32_t store_rank_of(const struct explore_graph *g, uint16_t place, uint16_t store)
 {
     uint32_t rank = 0;
     if (store == EXPLORE_INITIAL)
@@ -34,7 +34,7 @@ static uint32_t known_rank(const struct explore_graph *g, uint16_t event)
         known[count++] = explore_is_store(o) ? i : o->from;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = rank_of(g, e->place, known[i]);
+        uint32_t rank = store_rank_of(g, e->place, known[i]);
         most = rank > most ? rank : most;
     }
     return most;
@@ -52,7 +52,7 @@ struct search {
 };
 static uint32_t seen[EXPLORE_EVENTS_MAX], turn;
 
-static bool visit(struct search *s, uint16_t event)
+static bool model_visit_event(struct search *s, uint16_t event)
 {
     if (event >= EXPLORE_NOBODY)
         return false;
@@ -83,7 +83,7 @@ static bool visit_next(struct search *s, const struct explore_event *e)
         bool next_waits = s->memory == EXPLORE_TSO && n->kind == EXPLORE_E_STORE && !empties_buffer(n);
         if (waits && !explore_is_store(n) && !empties_buffer(n))
             continue;
-        if (visit(s, g->index[e->thread][k]))
+        if (model_visit_event(s, g->index[e->thread][k]))
             return true;
         if (waits || !next_waits)
             return false;
@@ -103,17 +103,17 @@ static uint16_t next_at_place(const struct search *s, const struct explore_event
 }
 
 /* Puts what directly follows `event` on the stack; true when that is the goal. */
-static bool follow(struct search *s, uint16_t event)
+static bool model_search_from(struct search *s, uint16_t event)
 {
     struct explore_graph *g = s->g;
     const struct explore_event *e = &g->event[event];
-    if (s->one_place ? visit(s, next_at_place(s, e)) : visit_next(s, e))
+    if (s->one_place ? model_visit_event(s, next_at_place(s, e)) : visit_next(s, e))
         return true;
     if (explore_is_load(e))
-        return e->from != EXPLORE_NOBODY && visit(s, explore_next_store(g, e->place, e->from));
+        return e->from != EXPLORE_NOBODY && model_visit_event(s, explore_next_store(g, e->place, e->from));
     if (!explore_is_store(e))
         return false;
-    if (visit(s, e->after))
+    if (model_visit_event(s, e->after))
         return true;
     for (uint16_t i = g->place[e->place].chain; i != EXPLORE_NOBODY; i = g->event[i].chain) {
         const struct explore_event *r = &g->event[i];
@@ -121,7 +121,7 @@ static bool follow(struct search *s, uint16_t event)
             continue;
         if (s->memory == EXPLORE_TSO && !s->one_place && r->thread == e->thread)
             continue;
-        if (visit(s, i))
+        if (model_visit_event(s, i))
             return true;
     }
     return false;
@@ -138,15 +138,15 @@ static bool on_cycle(struct explore_graph *g, enum explore_memory memory, bool o
     s.goal = event;
     s.depth = 0;
     turn++;
-    if (follow(&s, event))
+    if (model_search_from(&s, event))
         return true;
     while (s.depth)
-        if (follow(&s, s.stack[--s.depth]))
+        if (model_search_from(&s, s.stack[--s.depth]))
             return true;
     return false;
 }
 
-static bool is_ordered(struct explore_graph *g, enum explore_memory memory, uint16_t event)
+static bool event_is_ordered(struct explore_graph *g, enum explore_memory memory, uint16_t event)
 {
     if (memory == EXPLORE_SC)
         return !on_cycle(g, memory, false, event);
@@ -171,7 +171,7 @@ uint32_t explore_model_loads(struct explore_graph *g, enum explore_memory memory
     clock_alone(g, event);
     if (memory == EXPLORE_C11) {
         uint32_t least = known_rank(g, event);
-        uint32_t rank = p->last == EXPLORE_NOBODY ? 0 : rank_of(g, e->place, p->last);
+        uint32_t rank = p->last == EXPLORE_NOBODY ? 0 : store_rank_of(g, e->place, p->last);
         uint16_t s = p->last == EXPLORE_NOBODY ? EXPLORE_INITIAL : p->last;
         for (;; rank--, s = g->event[s].before) {
             from[count++] = s;
@@ -181,7 +181,7 @@ uint32_t explore_model_loads(struct explore_graph *g, enum explore_memory memory
     }
     for (uint16_t s = p->last == EXPLORE_NOBODY ? EXPLORE_INITIAL : p->last;; s = g->event[s].before) {
         e->from = s;
-        if (is_ordered(g, memory, event))
+        if (event_is_ordered(g, memory, event))
             from[count++] = s;
         e->from = EXPLORE_NOBODY;
         if (s == EXPLORE_INITIAL)
@@ -194,10 +194,10 @@ bool explore_model_load_holds(struct explore_graph *g, enum explore_memory memor
     struct explore_event *e = &g->event[event];
     uint16_t from = e->from;
     if (memory != EXPLORE_C11)
-        return is_ordered(g, memory, event);
+        return event_is_ordered(g, memory, event);
     struct explore_clock was = e->hb;
     clock_alone(g, event);
-    bool holds = rank_of(g, e->place, from) >= known_rank(g, event);
+    bool holds = store_rank_of(g, e->place, from) >= known_rank(g, event);
     e->from = from;
     e->hb = was;
     return holds;
@@ -220,9 +220,9 @@ static bool may_stand(struct explore_graph *g, enum explore_memory memory, uint1
     if (is_taken(g, place, before))
         return false;
     if (memory == EXPLORE_C11)
-        return rank_of(g, place, before) >= least;
+        return store_rank_of(g, place, before) >= least;
     explore_graph_place(g, event, before);
-    bool holds = is_ordered(g, memory, event);
+    bool holds = event_is_ordered(g, memory, event);
     explore_graph_unplace(g, event);
     return holds;
 }

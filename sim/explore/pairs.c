@@ -21,7 +21,7 @@ void explore_pairs_close(struct explore_pairs *p)
     free(p);
 }
 
-static void note(struct explore_pairs *p, uint64_t hash)
+static void pairs_add_hash(struct explore_pairs *p, uint64_t hash)
 {
     uint64_t i = hash & (SLOTS - 1);
     while (p->slot[i] && p->slot[i] != hash)
@@ -32,7 +32,7 @@ static void note(struct explore_pairs *p, uint64_t hash)
     p->count++;
 }
 
-static uint64_t name_of(struct explore_site site)
+static uint64_t pair_site_name(struct explore_site site)
 {
     return (uint64_t)(uintptr_t)(site.code ? site.code : (const void *)site.text);
 }
@@ -43,8 +43,8 @@ void explore_pairs_note(struct explore_pairs *p, const struct explore_graph *g)
         const struct explore_event *e = &g->event[i];
         if (!explore_is_load(e) || e->from == EXPLORE_NOBODY)
             continue;
-        uint64_t store = e->from == EXPLORE_INITIAL ? 0 : name_of(g->event[e->from].site);
-        note(p, strobe_mix64(strobe_mix_pair(name_of(e->site), store)) | 1);
+        uint64_t store = e->from == EXPLORE_INITIAL ? 0 : pair_site_name(g->event[e->from].site);
+        pairs_add_hash(p, strobe_mix64(strobe_mix_pair(pair_site_name(e->site), store)) | 1);
     }
 }
 

@@ -29,7 +29,7 @@ struct relation {
     size_t reach_room, edge_room;
 };
 
-static bool before(const struct explore_graph *g, uint16_t a, uint16_t b)
+static bool psc_is_before(const struct explore_graph *g, uint16_t a, uint16_t b)
 {
     return a != b && explore_within(&g->event[a], &g->event[b].hb);
 }
@@ -89,7 +89,7 @@ static void note_before(struct reach *at, uint16_t number, bool store)
         *most = number;
 }
 
-static void look_around(struct relation *r, uint32_t s)
+static void psc_visit_neighbours(struct relation *r, uint32_t s)
 {
     const struct explore_graph *g = r->g;
     uint16_t fence = r->sc[s];
@@ -99,9 +99,9 @@ static void look_around(struct relation *r, uint32_t s)
         const struct explore_event *e = &g->event[i];
         if (!at_place(e))
             continue;
-        if (before(g, fence, (uint16_t)i))
+        if (psc_is_before(g, fence, (uint16_t)i))
             note_after(reach_of(r, s, e->place), r->number[i], explore_is_store(e));
-        else if (before(g, (uint16_t)i, fence))
+        else if (psc_is_before(g, (uint16_t)i, fence))
             note_before(reach_of(r, s, e->place), r->number[i], explore_is_store(e));
     }
 }
@@ -114,7 +114,7 @@ static bool by_other_places(const struct explore_graph *g, const struct explore_
         x++;
     while (y > 0 && same_place(t, explore_event_of(g, t->thread, y - 1)))
         y--;
-    return x < g->count[s->thread] && y > 0 && before(g, g->index[s->thread][x], g->index[t->thread][y - 1]);
+    return x < g->count[s->thread] && y > 0 && psc_is_before(g, g->index[s->thread][x], g->index[t->thread][y - 1]);
 }
 
 static bool leads_to_access(const struct relation *r, uint16_t s, uint16_t t)
@@ -123,7 +123,7 @@ static bool leads_to_access(const struct relation *r, uint16_t s, uint16_t t)
     const struct explore_event *a = &g->event[s], *b = &g->event[t];
     if (a->thread == b->thread)
         return a->number < b->number;
-    if (same_place(a, b) && (before(g, s, t) || (explore_is_store(b) && r->number[s] < r->number[t])))
+    if (same_place(a, b) && (psc_is_before(g, s, t) || (explore_is_store(b) && r->number[s] < r->number[t])))
         return true;
     return by_other_places(g, a, b);
 }
@@ -138,7 +138,7 @@ static bool fences_meet(const struct relation *r, uint32_t s, uint32_t t)
     return false;
 }
 
-static bool leads_to(const struct relation *r, uint32_t s, uint32_t t)
+static bool psc_leads_to(const struct relation *r, uint32_t s, uint32_t t)
 {
     const struct explore_graph *g = r->g;
     uint16_t from = r->sc[s], to = r->sc[t];
@@ -147,7 +147,7 @@ static bool leads_to(const struct relation *r, uint32_t s, uint32_t t)
         return is_fence(r, s) && fences_meet(r, s, s);
     if (!is_fence(r, s) && !is_fence(r, t))
         return leads_to_access(r, from, to);
-    if (before(g, from, to))
+    if (psc_is_before(g, from, to))
         return true;
     if (is_fence(r, s) && is_fence(r, t))
         return fences_meet(r, s, t);
@@ -178,7 +178,7 @@ static bool has_no_cycle(const bool *edge, uint32_t count)
     return true;
 }
 
-static void *grown(void *block, size_t *room, size_t need)
+static void *psc_grow_block(void *block, size_t *room, size_t need)
 {
     if (need <= *room)
         return block;
@@ -194,13 +194,13 @@ bool explore_psc_holds(const struct explore_graph *g)
     static struct relation r;
     r.g = g;
     number_events(&r);
-    r.reach = grown(r.reach, &r.reach_room, (size_t)r.sc_count * g->place_count * sizeof *r.reach);
-    r.edge = grown(r.edge, &r.edge_room, (size_t)r.sc_count * r.sc_count);
+    r.reach = psc_grow_block(r.reach, &r.reach_room, (size_t)r.sc_count * g->place_count * sizeof *r.reach);
+    r.edge = psc_grow_block(r.edge, &r.edge_room, (size_t)r.sc_count * r.sc_count);
     for (uint32_t s = 0; s < r.sc_count; s++)
         if (is_fence(&r, s))
-            look_around(&r, s);
+            psc_visit_neighbours(&r, s);
     for (uint32_t s = 0; s < r.sc_count; s++)
         for (uint32_t t = 0; t < r.sc_count; t++)
-            r.edge[(size_t)s * r.sc_count + t] = leads_to(&r, s, t);
+            r.edge[(size_t)s * r.sc_count + t] = psc_leads_to(&r, s, t);
     return has_no_cycle(r.edge, r.sc_count);
 }

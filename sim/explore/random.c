@@ -22,7 +22,7 @@ struct explore_strategy_state {
     uint64_t change[CHANGES_MAX]; /* steps at which the running thread falls to priority 0 .. depth - 2 */
 };
 
-static uint32_t below(struct explore_strategy_state *s, uint32_t n)
+static uint32_t random_below(struct explore_strategy_state *s, uint32_t n)
 {
     return (uint32_t)sim_random_below(&s->random, n);
 }
@@ -31,7 +31,7 @@ static uint32_t any_thread(void *ctx, uint32_t runnable, uint32_t last)
 {
     struct explore_strategy_state *s = ctx;
     (void)last;
-    for (uint32_t n = below(s, (uint32_t)__builtin_popcount(runnable)); n; n--)
+    for (uint32_t n = random_below(s, (uint32_t)__builtin_popcount(runnable)); n; n--)
         runnable &= runnable - 1;
     return (uint32_t)__builtin_ctz(runnable);
 }
@@ -58,40 +58,45 @@ static uint32_t by_priority(void *ctx, uint32_t runnable, uint32_t last)
 
 static uint32_t pick(struct explore_strategy_state *s, uint32_t count)
 {
-    return count < 2 || below(s, 2) ? 0 : below(s, count);
+    return count < 2 || random_below(s, 2) ? 0 : random_below(s, count);
 }
 
-static uint32_t load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
+static uint32_t random_choose_load(void *ctx, uint16_t event, const uint16_t *from, uint32_t count)
 {
     (void)event, (void)from;
     return pick(ctx, count);
 }
 
-static uint32_t store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
+static uint32_t random_choose_store(void *ctx, uint16_t event, const uint16_t *before, uint32_t count)
 {
     (void)event, (void)before;
     return count ? pick(ctx, count) : EXPLORE_GIVE_UP;
 }
 
-static uint32_t choice(void *ctx, uint16_t event, uint32_t count)
+static uint32_t random_choose_other(void *ctx, uint16_t event, uint32_t count)
 {
     (void)event;
-    return below(ctx, count);
+    return random_below(ctx, count);
 }
 
-static void close(struct explore_strategy_state *s)
+static void random_close(struct explore_strategy_state *s)
 {
     explore_seen_close(s->seen);
     free(s);
 }
 
-static struct explore_strategy_state *open(const struct explore_program *program, const struct explore_options *options)
+static struct explore_strategy_state *random_open(const struct explore_program *program,
+                                                  const struct explore_options *options)
 {
     struct explore_strategy_state *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->chooser = (struct explore_chooser){
-        .ctx = s, .thread = any_thread, .load = load, .store = store, .choice = choice, .resumes = true};
+    s->chooser = (struct explore_chooser){.ctx = s,
+                                          .thread = any_thread,
+                                          .load = random_choose_load,
+                                          .store = random_choose_store,
+                                          .choice = random_choose_other,
+                                          .resumes = true};
     if (options->strategy == EXPLORE_PCT) {
         s->chooser.thread = by_priority;
         s->depth = options->depth ? options->depth : 1;
@@ -105,7 +110,7 @@ static struct explore_strategy_state *open(const struct explore_program *program
     s->seen = explore_seen_open();
     if (s->seen)
         return s;
-    close(s);
+    random_close(s);
     return NULL;
 }
 
@@ -113,7 +118,7 @@ static struct explore_strategy_state *open(const struct explore_program *program
 static void draw_priorities(struct explore_strategy_state *s)
 {
     for (uint32_t i = 0; i < s->thread_count; i++) {
-        uint32_t other = below(s, i + 1);
+        uint32_t other = random_below(s, i + 1);
         s->priority[i] = s->priority[other];
         s->priority[other] = s->depth + i;
     }
@@ -122,7 +127,7 @@ static void draw_priorities(struct explore_strategy_state *s)
     s->steps = 0;
 }
 
-static bool next(struct explore_strategy_state *s)
+static bool random_next_run(struct explore_strategy_state *s)
 {
     if (!s->left)
         return false;
@@ -132,12 +137,12 @@ static bool next(struct explore_strategy_state *s)
     return true;
 }
 
-static const struct explore_chooser *chooser(struct explore_strategy_state *s)
+static const struct explore_chooser *random_chooser(struct explore_strategy_state *s)
 {
     return &s->chooser;
 }
 
-static bool ended(struct explore_strategy_state *s, enum explore_end end)
+static bool random_take_end(struct explore_strategy_state *s, enum explore_end end)
 {
     if (s->longest < s->steps)
         s->longest = s->steps;
@@ -148,16 +153,18 @@ static bool ended(struct explore_strategy_state *s, enum explore_end end)
     return sight != EXPLORE_SEEN_BEFORE;
 }
 
-static double done(const struct explore_strategy_state *s)
+static double random_share_done(const struct explore_strategy_state *s)
 {
     (void)s;
     return -1;
 }
 
-static bool starved(const struct explore_strategy_state *s)
+static bool random_is_starved(const struct explore_strategy_state *s)
 {
     return s->starved;
 }
 
-const struct explore_tactics explore_walk = {open, close, next, chooser, ended, done, starved};
-const struct explore_tactics explore_pct = {open, close, next, chooser, ended, done, starved};
+const struct explore_tactics explore_walk = {random_open,     random_close,      random_next_run,  random_chooser,
+                                             random_take_end, random_share_done, random_is_starved};
+const struct explore_tactics explore_pct = {random_open,     random_close,      random_next_run,  random_chooser,
+                                            random_take_end, random_share_done, random_is_starved};

@@ -1,5 +1,6 @@
 /* Runs a saved execution again: a chooser that makes each choice as the file has it. Operations go in the file's order;
  * those behind its last one, which a program may still do before it fails, go as they come. */
+#include "engine/base/error_format.h"
 #include "sim/explore/machine.h"
 #include "sim/explore/saved.h"
 
@@ -61,7 +62,7 @@ static uint32_t step_of(const struct guide *g, uint16_t event)
     return e->number < g->events[e->thread] ? g->step[e->thread][e->number] : NO_STEP;
 }
 
-static bool took_place(const struct guide *g, uint32_t step)
+static bool replay_step_took_place(const struct guide *g, uint32_t step)
 {
     const struct explore_step *s = &g->saved->failure.step[step];
     return explore_machine_graph()->count[s->thread] >= g->first[step] + events_of(s);
@@ -91,7 +92,7 @@ static uint32_t place_in(const uint16_t *list, uint32_t count, uint16_t wanted)
 
 /* ---- the choices */
 
-static uint32_t choose_thread(void *ctx, uint32_t runnable, uint32_t last)
+static uint32_t replay_choose_thread(void *ctx, uint32_t runnable, uint32_t last)
 {
     const struct guide *g = ctx;
     const struct explore_failure *f = &g->saved->failure;
@@ -100,7 +101,7 @@ static uint32_t choose_thread(void *ctx, uint32_t runnable, uint32_t last)
         if (!g->events[t] && t != f->step[f->step_count - 1].thread && (runnable >> t & 1))
             return t;
     for (uint32_t i = 0; i < f->step_count; i++) {
-        bool ahead = events_of(&f->step[i]) ? !took_place(g, i) : i + 1 == f->step_count;
+        bool ahead = events_of(&f->step[i]) ? !replay_step_took_place(g, i) : i + 1 == f->step_count;
         if (ahead && (runnable >> f->step[i].thread & 1))
             return f->step[i].thread;
     }
@@ -120,7 +121,7 @@ static uint32_t choose_load(void *ctx, uint16_t event, const uint16_t *from, uin
     const struct explore_step *s = &g->saved->failure.step[step];
     if (s->operation != EXPLORE_LOAD && s->operation != EXPLORE_UPDATE)
         return differs(g, step);
-    if (s->from != NO_STEP && !took_place(g, s->from))
+    if (s->from != NO_STEP && !replay_step_took_place(g, s->from))
         return differs(g, step);
     uint32_t chosen = place_in(from, count, s->from == NO_STEP ? EXPLORE_INITIAL : store_of(g, s->from));
     return chosen == EXPLORE_GIVE_UP ? differs(g, step) : chosen;
@@ -138,9 +139,9 @@ static uint32_t choose_store(void *ctx, uint16_t event, const uint16_t *before, 
     if (s->operation != EXPLORE_STORE && s->operation != EXPLORE_UPDATE)
         return differs(g, step);
     uint32_t to = s->operation == EXPLORE_UPDATE ? s->from : s->after;
-    while (to != NO_STEP && !took_place(g, to) && left--)
+    while (to != NO_STEP && !replay_step_took_place(g, to) && left--)
         to = steps[to].operation == EXPLORE_UPDATE ? steps[to].from : steps[to].after;
-    uint16_t wanted = to == NO_STEP || !took_place(g, to) ? EXPLORE_INITIAL : store_of(g, to);
+    uint16_t wanted = to == NO_STEP || !replay_step_took_place(g, to) ? EXPLORE_INITIAL : store_of(g, to);
     uint32_t chosen = place_in(before, count, wanted);
     return chosen == EXPLORE_GIVE_UP ? differs(g, step) : chosen;
 }
@@ -157,12 +158,12 @@ static uint32_t choose_value(void *ctx, uint16_t event, uint32_t count)
 
 /* ---- a run */
 
-static enum strobe_status run(struct guide *g, const struct explore_program *program,
-                              const struct explore_options *options, struct explore_result *out)
+static enum strobe_status replay_run(struct guide *g, const struct explore_program *program,
+                                     const struct explore_options *options, struct explore_result *out)
 {
     const struct explore_failure *f = &g->saved->failure;
     const struct explore_chooser chooser = {.ctx = g,
-                                            .thread = choose_thread,
+                                            .thread = replay_choose_thread,
                                             .load = choose_load,
                                             .store = choose_store,
                                             .choice = choose_value,
@@ -180,7 +181,7 @@ static enum strobe_status run(struct guide *g, const struct explore_program *pro
 }
 
 /* A litmus test's places have names that its file knows. */
-static void name_places(const struct guide *g, struct explore_failure *f)
+static void replay_name_places(const struct guide *g, struct explore_failure *f)
 {
     for (uint32_t i = 0; i < f->step_count; i++) {
         struct explore_step *s = &f->step[i];
@@ -192,8 +193,8 @@ static void name_places(const struct guide *g, struct explore_failure *f)
     }
 }
 
-static enum strobe_status replay(const struct explore_saved *saved, const struct explore_program *program,
-                                 const char *path, struct explore_result *out, char *why, size_t why_bytes)
+static enum strobe_status replay_saved(const struct explore_saved *saved, const struct explore_program *program,
+                                       const char *path, struct explore_result *out, struct strobe_error *error)
 {
     struct guide g;
     struct explore_options options = saved->options;
@@ -201,20 +202,20 @@ static enum strobe_status replay(const struct explore_saved *saved, const struct
     options.size = explore_size_for(program, options.size);
     if (!options.steps_max)
         options.steps_max = EXPLORE_STEPS_DEFAULT;
-    snprintf(why, why_bytes, "%s: out of memory, or too large an execution", path);
+    strobe_error_set(error, "%s: out of memory, or too large an execution", path);
     if (guide_open(&g, saved))
-        status = run(&g, program, &options, out);
+        status = replay_run(&g, program, &options, out);
     /* Whether a thread that makes no operation had run by then, no file says. */
     if (status == STROBE_OK && strcmp(out->failure.message, saved->failure.message) != 0 && saved->failure.step_count) {
         explore_result_free(out);
         *out = (struct explore_result){0};
         g.silent_first = true;
-        status = run(&g, program, &options, out);
+        status = replay_run(&g, program, &options, out);
     }
-    name_places(&g, &out->failure);
+    replay_name_places(&g, &out->failure);
     if (status == STROBE_OK && g.wrong != NO_STEP) {
-        snprintf(why, why_bytes, "%s:%u: expected what %s does there; it has changed since", path, saved->line[g.wrong],
-                 program->name);
+        strobe_error_set(error, "%s:%u: expected what %s does there; it has changed since", path, saved->line[g.wrong],
+                         program->name);
         explore_result_free(out);
         status = STROBE_BAD_INPUT;
     }
@@ -223,16 +224,16 @@ static enum strobe_status replay(const struct explore_saved *saved, const struct
 }
 
 enum strobe_status explore_replay(const char *path, const struct explore_program *(*find)(const char *name),
-                                  struct explore_result *out, char *why, size_t why_bytes)
+                                  struct explore_result *out, struct strobe_error *error)
 {
     struct explore_saved saved;
     *out = (struct explore_result){0};
-    enum strobe_status status = explore_saved_read(path, &saved, why, why_bytes);
+    enum strobe_status status = explore_saved_read(path, &saved, error);
     const struct explore_program *program = status == STROBE_OK ? find(saved.program) : NULL;
     if (program) {
-        status = replay(&saved, program, path, out, why, why_bytes);
+        status = replay_saved(&saved, program, path, out, error);
     } else if (status == STROBE_OK) {
-        snprintf(why, why_bytes, "%s:2: expected the name of a program, not %s", path, saved.program);
+        strobe_error_set(error, "%s:2: expected the name of a program, not %s", path, saved.program);
         status = STROBE_BAD_INPUT;
     }
     explore_saved_free(&saved);

@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "engine/util/outfile.h"
 #include "sim/explore/saved.h"
 
@@ -8,18 +9,18 @@
 
 /* What setup did is the initial value; begin and end are where they must be; what did not happen any more before the
  * failure is nothing to repeat. */
-static bool is_kept(const struct explore_step *s)
+static bool is_step_saved(const struct explore_step *s)
 {
     return s->thread != UINT32_MAX && s->when != UINT32_MAX && s->operation != EXPLORE_BEGIN &&
            s->operation != EXPLORE_END;
 }
 
 /* Operations of the thread before step `index`, of those that are kept. */
-static uint32_t number_of(const struct explore_failure *f, uint32_t index)
+static uint32_t saved_number_of(const struct explore_failure *f, uint32_t index)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < index; i++)
-        n += f->step[i].thread == f->step[index].thread && is_kept(&f->step[i]);
+        n += f->step[i].thread == f->step[index].thread && is_step_saved(&f->step[i]);
     return n;
 }
 
@@ -27,17 +28,17 @@ static void print_edge(FILE *out, const struct explore_failure *f, const struct 
 {
     bool stores = s->operation == EXPLORE_STORE, reads = s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE;
     uint32_t to = stores ? s->after : s->from;
-    while (to < f->step_count && !is_kept(&f->step[to]))
+    while (to < f->step_count && !is_step_saved(&f->step[to]))
         to = f->step[to].operation == EXPLORE_UPDATE ? f->step[to].from : f->step[to].after;
     if (!stores && !reads)
         fputs(" -", out);
     else if (to >= f->step_count)
         fputs(" start", out);
     else
-        fprintf(out, " %u.%u", f->step[to].thread, number_of(f, to));
+        fprintf(out, " %u.%u", f->step[to].thread, saved_number_of(f, to));
 }
 
-static void print_at(FILE *out, const char *what, struct explore_at at)
+static void save_position(FILE *out, const char *what, struct explore_at at)
 {
     if (at.thread)
         fprintf(out, "%s %u %u\n", what, at.thread - 1, at.step);
@@ -45,10 +46,10 @@ static void print_at(FILE *out, const char *what, struct explore_at at)
         fprintf(out, "%s none\n", what);
 }
 
-static void print_step(FILE *out, const struct explore_failure *f, uint32_t index)
+static void save_step(FILE *out, const struct explore_failure *f, uint32_t index)
 {
     const struct explore_step *s = &f->step[index];
-    fprintf(out, "%u.%u %s %s %u 0x%llx", s->thread, number_of(f, index), explore_operation_name(s->operation),
+    fprintf(out, "%u.%u %s %s %u 0x%llx", s->thread, saved_number_of(f, index), explore_operation_name(s->operation),
             explore_order_name(s), s->bytes, (unsigned long long)s->value);
     print_edge(out, f, s);
     fprintf(out, " %s\n", s->place[0] ? s->place : "-");
@@ -63,40 +64,41 @@ static int by_time(const void *a, const void *b)
 }
 
 /* In the order in which they were run: memory that was freed and allocated again depends on it, and no edge says so. */
-static bool print(FILE *out, const char *program, const struct explore_options *o, const struct explore_failure *f)
+static bool save_failure(FILE *out, const char *program, const struct explore_options *o,
+                         const struct explore_failure *f)
 {
     uint32_t kept = 0, *order = calloc(f->step_count + 1, sizeof *order);
     if (!order)
         return false;
     for (uint32_t i = 0; i < f->step_count; i++)
-        if (is_kept(&f->step[i]))
+        if (is_step_saved(&f->step[i]))
             order[kept++] = i;
     sorted = f->step;
     qsort(order, kept, sizeof *order, by_time);
     fprintf(out, "strobe explore 1\nprogram %s\nmemory %s\nsize %u\nspurious %s\nsteps %u\n", program,
             explore_memory_name(o->memory), f->size, o->spurious ? "yes" : "no", o->steps_max);
-    print_at(out, "frozen", f->frozen);
-    print_at(out, "interrupted", f->interrupted);
+    save_position(out, "frozen", f->frozen);
+    save_position(out, "interrupted", f->interrupted);
     fprintf(out, "fault %s\nmessage %s\noperations %u\n", explore_fault_name(f->fault), f->message, kept);
     for (uint32_t i = 0; i < kept; i++)
-        print_step(out, f, order[i]);
+        save_step(out, f, order[i]);
     free(order);
     return true;
 }
 
 enum strobe_status explore_save(const char *path, bool force, const struct explore_program *program,
-                                const struct explore_options *options, const struct explore_result *result, char *why,
-                                size_t why_bytes)
+                                const struct explore_options *options, const struct explore_result *result,
+                                struct strobe_error *error)
 {
     char *text = NULL;
     size_t bytes = 0;
     struct strobe_outfile file;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) {
-        snprintf(why, why_bytes, "%s: out of memory", path);
+        strobe_error_set(error, "%s: out of memory", path);
         return STROBE_IO;
     }
-    bool printed = print(out, program->name, options, &result->failure);
+    bool printed = save_failure(out, program->name, options, &result->failure);
     enum strobe_status status = fclose(out) || !printed ? STROBE_IO : strobe_outfile_open(&file, path, force);
     if (status == STROBE_OK) {
         strobe_outfile_write(&file, text, bytes);
@@ -104,8 +106,8 @@ enum strobe_status explore_save(const char *path, bool force, const struct explo
     }
     free(text);
     if (status == STROBE_EXISTS)
-        snprintf(why, why_bytes, "%s: exists already", path);
+        strobe_error_set(error, "%s: exists already", path);
     else if (status != STROBE_OK)
-        snprintf(why, why_bytes, "%s: cannot write: %s", path, strerror(errno));
+        strobe_error_set(error, "%s: cannot write: %s", path, strerror(errno));
     return status;
 }

@@ -1,4 +1,5 @@
 #include "sim/explore/saved.h"
+#include "engine/base/error_format.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,18 +17,17 @@ struct reader {
     uint32_t number; /* of the present line, from 1 */
     char line[LINE_MAX_BYTES];
     struct explore_saved *out;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
-static enum strobe_status expected(const struct reader *r, const char *what)
+static enum strobe_status saved_expected(const struct reader *r, const char *what)
 {
-    snprintf(r->why, r->why_bytes, "%s:%u: expected %s", r->path, r->number, what);
+    strobe_error_set(r->error, "%s:%u: expected %s", r->path, r->number, what);
     return STROBE_BAD_INPUT;
 }
 
 /* The next line that says something, without its newline. False at the end, and for a line that is cut or too long. */
-static bool next_line(struct reader *r)
+static bool saved_next_line(struct reader *r)
 {
     do {
         r->number++;
@@ -44,7 +44,7 @@ static bool next_line(struct reader *r)
 /* ---- parts of a line */
 
 /* The next word; "" at the end. */
-static const char *word(char **at)
+static const char *saved_next_word(char **at)
 {
     char *begin = *at + strspn(*at, " ");
     char *end = begin + strcspn(begin, " ");
@@ -53,7 +53,7 @@ static const char *word(char **at)
     return begin;
 }
 
-static bool number(const char *text, uint64_t max, uint64_t *out)
+static bool saved_number(const char *text, uint64_t max, uint64_t *out)
 {
     char *end;
     errno = 0;
@@ -66,14 +66,14 @@ static bool number(const char *text, uint64_t max, uint64_t *out)
 static bool small(const char *text, uint32_t max, uint32_t *out)
 {
     uint64_t wide;
-    if (!number(text, max, &wide))
+    if (!saved_number(text, max, &wide))
         return false;
     *out = (uint32_t)wide;
     return true;
 }
 
 /* "THREAD.NUMBER" */
-static bool reference(char *text, uint32_t *thread, uint32_t *index)
+static bool saved_reference(char *text, uint32_t *thread, uint32_t *index)
 {
     char *dot = strchr(text, '.');
     if (!dot)
@@ -87,29 +87,30 @@ static bool reference(char *text, uint32_t *thread, uint32_t *index)
 /* ---- head */
 
 /* What stands behind `key` in the next line; NULL when the line is another one. */
-static char *value_of(struct reader *r, const char *key)
+static char *saved_value_of(struct reader *r, const char *key)
 {
     size_t n = strlen(key);
-    return next_line(r) && !strncmp(r->line, key, n) && r->line[n] == ' ' ? r->line + n + 1 : NULL;
+    return saved_next_line(r) && !strncmp(r->line, key, n) && r->line[n] == ' ' ? r->line + n + 1 : NULL;
 }
 
 static bool read_at(struct reader *r, const char *key, struct explore_at *out)
 {
     uint32_t thread;
-    char *at = value_of(r, key);
+    char *at = saved_value_of(r, key);
     if (!at)
         return false;
     if (!strcmp(at, "none"))
         return true;
-    if (!small(word(&at), EXPLORE_THREADS_MAX - 1, &thread) || !small(word(&at), OPERATIONS_MAX, &out->step) || *at)
+    if (!small(saved_next_word(&at), EXPLORE_THREADS_MAX - 1, &thread) ||
+        !small(saved_next_word(&at), OPERATIONS_MAX, &out->step) || *at)
         return false;
     out->thread = thread + 1;
     return true;
 }
 
-static bool read_memory(struct reader *r, enum explore_memory *out)
+static bool saved_read_memory(struct reader *r, enum explore_memory *out)
 {
-    const char *text = value_of(r, "memory");
+    const char *text = saved_value_of(r, "memory");
     for (unsigned m = 0; text && m < EXPLORE_MEMORIES; m++)
         if (!strcmp(text, explore_memory_name((enum explore_memory)m))) {
             *out = (enum explore_memory)m;
@@ -120,7 +121,7 @@ static bool read_memory(struct reader *r, enum explore_memory *out)
 
 static bool read_fault(struct reader *r, enum explore_fault *out)
 {
-    const char *text = value_of(r, "fault");
+    const char *text = saved_value_of(r, "fault");
     for (unsigned f = 1; text && f < EXPLORE_FAULTS; f++)
         if (!strcmp(text, explore_fault_name((enum explore_fault)f))) {
             *out = (enum explore_fault)f;
@@ -129,9 +130,9 @@ static bool read_fault(struct reader *r, enum explore_fault *out)
     return false;
 }
 
-static bool read_number(struct reader *r, const char *key, uint32_t max, uint32_t *out)
+static bool saved_read_number(struct reader *r, const char *key, uint32_t max, uint32_t *out)
 {
-    const char *text = value_of(r, key);
+    const char *text = saved_value_of(r, key);
     return text && small(text, max, out);
 }
 
@@ -139,32 +140,32 @@ static enum strobe_status read_head(struct reader *r)
 {
     struct explore_saved *s = r->out;
     const char *text;
-    if (!next_line(r) || strcmp(r->line, "strobe explore 1") != 0)
-        return expected(r, "strobe explore 1, as a saved failure begins");
-    if (!(text = value_of(r, "program")) || !*text)
-        return expected(r, "program NAME");
+    if (!saved_next_line(r) || strcmp(r->line, "strobe explore 1") != 0)
+        return saved_expected(r, "strobe explore 1, as a saved failure begins");
+    if (!(text = saved_value_of(r, "program")) || !*text)
+        return saved_expected(r, "program NAME");
     if (!(s->program = strdup(text)))
         return STROBE_IO;
-    if (!read_memory(r, &s->options.memory))
-        return expected(r, "memory sc, memory tso or memory c11");
-    if (!read_number(r, "size", UINT32_MAX, &s->options.size))
-        return expected(r, "size N");
-    if (!(text = value_of(r, "spurious")) || (strcmp(text, "yes") && strcmp(text, "no")))
-        return expected(r, "spurious yes or spurious no");
+    if (!saved_read_memory(r, &s->options.memory))
+        return saved_expected(r, "memory sc, memory tso or memory c11");
+    if (!saved_read_number(r, "size", UINT32_MAX, &s->options.size))
+        return saved_expected(r, "size N");
+    if (!(text = saved_value_of(r, "spurious")) || (strcmp(text, "yes") && strcmp(text, "no")))
+        return saved_expected(r, "spurious yes or spurious no");
     s->options.spurious = text[0] == 'y';
-    if (!read_number(r, "steps", UINT32_MAX, &s->options.steps_max))
-        return expected(r, "steps N");
+    if (!saved_read_number(r, "steps", UINT32_MAX, &s->options.steps_max))
+        return saved_expected(r, "steps N");
     if (!read_at(r, "frozen", &s->failure.frozen))
-        return expected(r, "frozen none, or frozen THREAD STEP");
+        return saved_expected(r, "frozen none, or frozen THREAD STEP");
     if (!read_at(r, "interrupted", &s->failure.interrupted))
-        return expected(r, "interrupted none, or interrupted THREAD STEP");
+        return saved_expected(r, "interrupted none, or interrupted THREAD STEP");
     if (!read_fault(r, &s->failure.fault))
-        return expected(r, "fault and the name of one");
-    if (!(text = value_of(r, "message")))
-        return expected(r, "message TEXT");
+        return saved_expected(r, "fault and the name of one");
+    if (!(text = saved_value_of(r, "message")))
+        return saved_expected(r, "message TEXT");
     snprintf(s->failure.message, sizeof s->failure.message, "%.*s", (int)sizeof s->failure.message - 1, text);
-    if (!read_number(r, "operations", OPERATIONS_MAX, &s->failure.step_count))
-        return expected(r, "operations N");
+    if (!saved_read_number(r, "operations", OPERATIONS_MAX, &s->failure.step_count))
+        return saved_expected(r, "operations N");
     return STROBE_OK;
 }
 
@@ -189,7 +190,7 @@ static bool read_edge(char *text, uint32_t *out)
     *out = UINT32_MAX;
     if (!strcmp(text, "start") || !strcmp(text, "-"))
         return true;
-    if (!reference(text, &thread, &index))
+    if (!saved_reference(text, &thread, &index))
         return false;
     *out = thread << 24 | index;
     return true;
@@ -200,13 +201,13 @@ static bool read_step(struct reader *r, struct explore_step *s)
     char *at = r->line, *edge;
     uint32_t to;
     s->from = s->after = UINT32_MAX;
-    if (!reference((char *)word(&at), &s->thread, &s->number))
+    if (!saved_reference((char *)saved_next_word(&at), &s->thread, &s->number))
         return false;
-    const char *does = word(&at), *order = word(&at);
-    if (!read_kind(does, order, s) || !small(word(&at), 1 << 20, &s->bytes) ||
-        !number(word(&at), UINT64_MAX, &s->value))
+    const char *does = saved_next_word(&at), *order = saved_next_word(&at);
+    if (!read_kind(does, order, s) || !small(saved_next_word(&at), 1 << 20, &s->bytes) ||
+        !saved_number(saved_next_word(&at), UINT64_MAX, &s->value))
         return false;
-    edge = (char *)word(&at);
+    edge = (char *)saved_next_word(&at);
     if (!read_edge(edge, &to) || !*at || strlen(at) >= sizeof s->place)
         return false;
     *(s->operation == EXPLORE_STORE ? &s->after : &s->from) = to;
@@ -229,7 +230,7 @@ static uint32_t step_at(const struct explore_failure *f, uint32_t edge)
     return NO_STEP;
 }
 
-static enum strobe_status resolve(struct reader *r)
+static enum strobe_status saved_resolve(struct reader *r)
 {
     struct explore_failure *f = &r->out->failure;
     for (uint32_t i = 0; i < f->step_count; i++) {
@@ -238,9 +239,9 @@ static enum strobe_status resolve(struct reader *r)
         s->after = step_at(f, s->after);
         r->number = r->out->line[i];
         if (s->from == NO_STEP || (s->from != UINT32_MAX && s->from >= i))
-            return expected(r, "a store or an update that stands above");
+            return saved_expected(r, "a store or an update that stands above");
         if (s->after == NO_STEP || s->after == i)
-            return expected(r, "another store or an update of this file");
+            return saved_expected(r, "another store or an update of this file");
     }
     return STROBE_OK;
 }
@@ -255,28 +256,28 @@ static enum strobe_status read_steps(struct reader *r)
         return STROBE_IO;
     for (uint32_t i = 0; i < count; i++) {
         struct explore_step *s = &f->step[i];
-        bool more = next_line(r);
+        bool more = saved_next_line(r);
         r->out->line[i] = r->number;
         if (!more || !read_step(r, s))
-            return expected(r, AN_OPERATION);
+            return saved_expected(r, AN_OPERATION);
         if (s->number != next[s->thread]++)
-            return expected(r, "the operations of each thread to be numbered from 0 on");
+            return saved_expected(r, "the operations of each thread to be numbered from 0 on");
     }
-    if (next_line(r) || !feof(r->in))
-        return expected(r, "the end of the file");
-    return resolve(r);
+    if (saved_next_line(r) || !feof(r->in))
+        return saved_expected(r, "the end of the file");
+    return saved_resolve(r);
 }
 
-enum strobe_status explore_saved_read(const char *path, struct explore_saved *out, char *why, size_t why_bytes)
+enum strobe_status explore_saved_read(const char *path, struct explore_saved *out, struct strobe_error *error)
 {
-    struct reader r = {.path = path, .out = out, .why = why, .why_bytes = why_bytes};
+    struct reader r = {.path = path, .out = out, .error = error};
     struct stat st;
     *out = (struct explore_saved){0};
     explore_options_default(&out->options);
-    snprintf(why, why_bytes, "%s: out of memory", path);
+    strobe_error_set(error, "%s: out of memory", path);
     r.in = fopen(path, "r");
     if (!r.in || fstat(fileno(r.in), &st) || !S_ISREG(st.st_mode)) {
-        snprintf(why, why_bytes, "%s: %s", path, r.in ? "expected a file" : strerror(errno));
+        strobe_error_set(error, "%s: %s", path, r.in ? "expected a file" : strerror(errno));
         if (r.in)
             fclose(r.in);
         return STROBE_IO;

@@ -13,7 +13,7 @@ struct explore_seen {
     uint64_t count, room; /* room: a power of two */
 };
 
-static bool make_room(struct explore_seen *s, uint64_t room)
+static bool seen_grow(struct explore_seen *s, uint64_t room)
 {
     struct entry *old = s->entry, *new = calloc(room, sizeof *new);
     if (!new)
@@ -35,7 +35,7 @@ static bool make_room(struct explore_seen *s, uint64_t room)
 struct explore_seen *explore_seen_open(void)
 {
     struct explore_seen *s = calloc(1, sizeof *s);
-    if (s && make_room(s, 1024))
+    if (s && seen_grow(s, 1024))
         return s;
     free(s);
     return NULL;
@@ -50,7 +50,7 @@ void explore_seen_close(struct explore_seen *s)
 
 enum explore_sight explore_seen_add(struct explore_seen *s, uint64_t hash, uint32_t cost)
 {
-    if (2 * s->count >= s->room && !make_room(s, 2 * s->room))
+    if (2 * s->count >= s->room && !seen_grow(s, 2 * s->room))
         return EXPLORE_SEEN_NO_ROOM;
     uint64_t at = hash & (s->room - 1);
     while (s->entry[at].used && s->entry[at].hash != hash)

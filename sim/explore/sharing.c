@@ -142,7 +142,7 @@ void explore_sharing_add(void *memory, size_t bytes)
         abort();
 }
 
-static size_t word_at(const struct region *r, uintptr_t at)
+static size_t region_word_at(const struct region *r, uintptr_t at)
 {
     return r->first_word + (at - r->from) / WORD;
 }
@@ -157,7 +157,7 @@ static bool overlap(const struct explore_variable *v, uintptr_t at, uint64_t byt
 /* The variable in one of the words around [at, at + bytes) that `fits`: is the same, or overlaps. */
 static uint32_t find_variable(const struct region *r, uintptr_t at, uint64_t bytes, bool same)
 {
-    size_t first = word_at(r, at), last = word_at(r, at + bytes - 1);
+    size_t first = region_word_at(r, at), last = region_word_at(r, at + bytes - 1);
     if (!same && first > r->first_word)
         first--;
     for (size_t w = first; w <= last; w++)
@@ -176,7 +176,7 @@ uint16_t explore_place_at(uintptr_t at, uint32_t bytes)
     if (!found) {
         if (s.variable_count == EXPLORE_PLACES_MAX || find_variable(r, at, bytes, false))
             return EXPLORE_NOBODY;
-        uint16_t *word = &s.variable_of_word[word_at(r, at)];
+        uint16_t *word = &s.variable_of_word[region_word_at(r, at)];
         s.variable[s.variable_count++] = (struct explore_variable){.at = at, .bytes = bytes, .next = *word};
         found = *word = (uint16_t)s.variable_count;
     }
@@ -229,7 +229,7 @@ static struct explore_conflict conflict(enum explore_fault fault, uint32_t threa
     return (struct explore_conflict){.fault = fault, .thread = thread, .store = store, .site = site};
 }
 
-static bool is_ordered(const struct explore_access *a, uint32_t thread, uint16_t clock)
+static bool access_is_ordered(const struct explore_access *a, uint32_t thread, uint16_t clock)
 {
     return thread == a->thread || clock == 0 || a->hb->of[thread] >= clock;
 }
@@ -237,12 +237,12 @@ static bool is_ordered(const struct explore_access *a, uint32_t thread, uint16_t
 static uint32_t unordered(const struct explore_access *a, const uint16_t *clock)
 {
     uint32_t t = 0;
-    while (t < EXPLORE_THREADS_MAX && is_ordered(a, t, clock[t]))
+    while (t < EXPLORE_THREADS_MAX && access_is_ordered(a, t, clock[t]))
         t++;
     return t;
 }
 
-static struct explore_conflict meet(const struct word *w, const struct explore_access *a, uint8_t mask)
+static struct explore_conflict find_conflict(const struct word *w, const struct explore_access *a, uint8_t mask)
 {
     uint32_t other;
     if (w->freed) {
@@ -250,7 +250,7 @@ static struct explore_conflict meet(const struct word *w, const struct explore_a
         c.freed = true;
         return c;
     }
-    if (w->write_mask & mask && !is_ordered(a, w->writer, w->write_clock))
+    if (w->write_mask & mask && !access_is_ordered(a, w->writer, w->write_clock))
         return conflict(EXPLORE_RACE, w->writer, true, w->write_site);
     if (a->store && w->read_mask & mask && (other = unordered(a, w->read_clock)) < EXPLORE_THREADS_MAX)
         return conflict(EXPLORE_RACE, other, false, w->read_site);
@@ -261,7 +261,7 @@ static struct explore_conflict meet(const struct word *w, const struct explore_a
     return (struct explore_conflict){.fault = EXPLORE_FINE};
 }
 
-static void note(struct word *w, const struct explore_access *a, uint8_t mask)
+static void remember_access(struct word *w, const struct explore_access *a, uint8_t mask)
 {
     uint16_t clock = (uint16_t)(a->step + 1);
     if (a->atomic) {
@@ -295,11 +295,11 @@ struct explore_conflict explore_sharing_access(uintptr_t at, uint64_t bytes, con
     for (uintptr_t end = at + bytes; at < end && at < r->to;) {
         uintptr_t next = (at & ~(uintptr_t)(WORD - 1)) + WORD, stop = next < end ? next : end;
         uint8_t mask = (uint8_t)(((1u << (stop - at)) - 1) << (at % WORD));
-        struct word *w = fresh_word(word_at(r, at));
-        struct explore_conflict c = meet(w, a, mask);
+        struct word *w = fresh_word(region_word_at(r, at));
+        struct explore_conflict c = find_conflict(w, a, mask);
         if (c.fault)
             return c;
-        note(w, a, mask);
+        remember_access(w, a, mask);
         at = stop;
     }
     return (struct explore_conflict){.fault = EXPLORE_FINE};
@@ -328,7 +328,7 @@ void *explore_sharing_alloc(uint32_t thread, size_t bytes)
     if (b) {
         const struct region *r = region_of(b->at);
         for (size_t i = 0; i < bytes / WORD; i++)
-            s.word[word_at(r, b->at) + i].freed = false;
+            s.word[region_word_at(r, b->at) + i].freed = false;
     } else {
         if (s.block_count == BLOCKS_MAX || s.arena_used[thread] + bytes > ARENA_BYTES)
             return NULL;
@@ -354,7 +354,7 @@ struct explore_conflict explore_sharing_free(void *block, const struct explore_a
             return c;
         const struct region *r = region_of(b->at);
         for (size_t w = 0; w < b->bytes / WORD; w++)
-            s.word[word_at(r, b->at) + w].freed = true;
+            s.word[region_word_at(r, b->at) + w].freed = true;
         b->live = false;
         s.freed[a->thread][s.freed_count[a->thread]++] = (uint16_t)i;
         return c;

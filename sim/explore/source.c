@@ -42,7 +42,7 @@ void explore_sources_close(struct explore_sources *sources)
     free(sources);
 }
 
-static Dwarf_Die *unit_of(struct explore_sources *s, Dwarf_Addr address)
+static Dwarf_Die *source_unit_of(struct explore_sources *s, Dwarf_Addr address)
 {
     GElf_Addr bias;
     Dwfl_Module *module = dwfl_addrmodule(s->dwfl, address);
@@ -102,7 +102,7 @@ void explore_source_find(struct explore_sources *sources, const void *code, stru
     int line = 0;
     *out = (struct explore_source){.line = 0};
     Dwarf_Addr address = (uintptr_t)code;
-    Dwarf_Die *unit = sources && code ? unit_of(sources, address) : NULL;
+    Dwarf_Die *unit = sources && code ? source_unit_of(sources, address) : NULL;
     Dwarf_Line *at = unit ? dwarf_getsrc_die(unit, address - sources->units.bias) : NULL;
     const char *name = at ? dwarf_linesrc(at, NULL, NULL) : NULL;
     if (!name || dwarf_lineno(at, &line) || line <= 0)

@@ -13,7 +13,7 @@ enum { COLUMNS = 120 };
 
 /* ---- which steps are shown */
 
-static bool has_place(const struct explore_step *s)
+static bool step_has_place(const struct explore_step *s)
 {
     return s->operation == EXPLORE_LOAD || s->operation == EXPLORE_STORE || s->operation == EXPLORE_UPDATE ||
            s->operation == EXPLORE_PLAIN_LOAD || s->operation == EXPLORE_PLAIN_STORE;
@@ -23,7 +23,8 @@ static bool is_shared(const struct explore_failure *f, const struct explore_step
 {
     for (uint32_t i = 0; i < f->step_count; i++) {
         const struct explore_step *other = &f->step[i];
-        if (has_place(other) && other->thread != s->thread && other->thread != NONE && !strcmp(other->place, s->place))
+        if (step_has_place(other) && other->thread != s->thread && other->thread != NONE &&
+            !strcmp(other->place, s->place))
             return true;
     }
     return false;
@@ -44,7 +45,7 @@ static void choose_shown(const struct explore_failure *f, bool *shown)
         const struct explore_step *s = &f->step[i];
         bool setup = s->thread == NONE;
         shown[i] |= !setup && is_last_of_thread(f, i);
-        shown[i] |= !setup && has_place(s) && is_shared(f, s);
+        shown[i] |= !setup && step_has_place(s) && is_shared(f, s);
         shown[i] |= s->operation == EXPLORE_FENCE || s->operation == EXPLORE_CHOICE;
         if (shown[i] && s->from != NONE && s->from < i)
             shown[s->from] = true;
@@ -59,7 +60,7 @@ static int print_number(char *to, size_t bytes, uint64_t value)
 }
 
 /* Of a plain access only is known that it takes place. */
-static bool is_plain(const struct explore_step *s)
+static bool step_is_plain(const struct explore_step *s)
 {
     return s->operation == EXPLORE_PLAIN_LOAD || s->operation == EXPLORE_PLAIN_STORE;
 }
@@ -67,7 +68,8 @@ static bool is_plain(const struct explore_step *s)
 static void print_value(const struct explore_step *s, char *to, size_t bytes)
 {
     to[0] = 0;
-    if (is_plain(s) || s->operation == EXPLORE_FENCE || s->operation == EXPLORE_BEGIN || s->operation == EXPLORE_END)
+    if (step_is_plain(s) || s->operation == EXPLORE_FENCE || s->operation == EXPLORE_BEGIN ||
+        s->operation == EXPLORE_END)
         return;
     int n = 0;
     if (s->operation == EXPLORE_UPDATE) {
@@ -117,7 +119,7 @@ static int at_least(int width, const char *text)
     return n > width ? n : width;
 }
 
-static struct layout lay_out(const struct explore_failure *f, const bool *shown)
+static struct layout lay_out_table(const struct explore_failure *f, const bool *shown)
 {
     struct layout l = {.threads = 6, .place = 5, .value = 5, .from = 10};
     char cell[64];
@@ -136,8 +138,8 @@ static struct layout lay_out(const struct explore_failure *f, const bool *shown)
     return l;
 }
 
-static void print_step(FILE *to, uint32_t index, const struct explore_step *s, const struct layout *l,
-                       struct explore_sources *sources)
+static void table_print_step(FILE *to, uint32_t index, const struct explore_step *s, const struct layout *l,
+                             struct explore_sources *sources)
 {
     char thread[32] = "setup", value[64], from[32], where[320], line[640];
     if (s->thread != NONE)
@@ -147,7 +149,7 @@ static void print_step(FILE *to, uint32_t index, const struct explore_step *s, c
     print_where(s, sources, where, sizeof where);
     const char *order = s->operation == EXPLORE_CHOICE ? "" : explore_order_name(s);
     int n = snprintf(line, sizeof line, "  #%-4u %-*s %-7s %-8s %-*s %-*s %-*s %s", index, l->threads, thread,
-                     explore_operation_name(s->operation), order, l->place, has_place(s) ? s->place : "", l->value,
+                     explore_operation_name(s->operation), order, l->place, step_has_place(s) ? s->place : "", l->value,
                      value, l->from, from, where);
     if (n > COLUMNS)
         n = COLUMNS;
@@ -162,7 +164,7 @@ static void print_legend(FILE *to, const struct explore_failure *f, const bool *
     bool old = false, start = false;
     for (uint32_t i = 0; i < f->step_count; i++) {
         const struct explore_step *s = &f->step[i];
-        left_out += !shown[i] && s->thread != NONE && has_place(s);
+        left_out += !shown[i] && s->thread != NONE && step_has_place(s);
         old |= shown[i] && s->stale;
         start |= shown[i] && s->from == NONE && (s->operation == EXPLORE_LOAD || s->operation == EXPLORE_UPDATE);
     }
@@ -174,7 +176,7 @@ static void print_legend(FILE *to, const struct explore_failure *f, const bool *
         fprintf(to, "  left out: %u operations on memory that one thread alone uses\n", left_out);
 }
 
-static void print_at(FILE *to, const char *what, struct explore_at at)
+static void table_print_position(FILE *to, const char *what, struct explore_at at)
 {
     if (at.thread)
         fprintf(to, "  thread %u %s before its operation %u\n", at.thread - 1, what, at.step);
@@ -192,8 +194,8 @@ static void print_met(FILE *to, const struct explore_failure *f, struct explore_
 void explore_print_failure(FILE *to, const struct explore_failure *failure)
 {
     fprintf(to, "%s: %s\n", explore_fault_name(failure->fault), failure->message);
-    print_at(to, "frozen", failure->frozen);
-    print_at(to, "interrupted", failure->interrupted);
+    table_print_position(to, "frozen", failure->frozen);
+    table_print_position(to, "interrupted", failure->interrupted);
     bool *shown = calloc(failure->step_count + 1, sizeof *shown);
     if (!shown || !failure->step_count) {
         free(shown);
@@ -201,12 +203,12 @@ void explore_print_failure(FILE *to, const struct explore_failure *failure)
     }
     choose_shown(failure, shown);
     struct explore_sources *sources = explore_sources_open();
-    struct layout l = lay_out(failure, shown);
+    struct layout l = lay_out_table(failure, shown);
     fprintf(to, "  %-5s %-*s %-7s %-8s %-*s %-*s %-*s %s\n", "step", l.threads, "thread", "does", "order", l.place,
             "place", l.value, "value", l.from, "read from", "where");
     for (uint32_t i = 0; i < failure->step_count; i++)
         if (shown[i])
-            print_step(to, i, &failure->step[i], &l, sources);
+            table_print_step(to, i, &failure->step[i], &l, sources);
     if (failure->met)
         print_met(to, failure, sources);
     print_legend(to, failure, shown);

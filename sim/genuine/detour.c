@@ -48,7 +48,7 @@ static const uint8_t *end_of_symbol(const void *function)
 }
 
 /* As many whole instructions as the jump will cover. */
-static int measure(struct subject *s)
+static int measure_subject(struct subject *s)
 {
     struct sim_code_step step = {0};
     s->rest = s->at;
@@ -96,11 +96,11 @@ struct places {
     uint64_t word[FOLLOWED_BYTES / 64];
 };
 
-static bool has(const struct places *p, size_t place)
+static bool has_known_place(const struct places *p, size_t place)
 {
     return p->word[place / 64] >> (place % 64) & 1;
 }
-static void add(struct places *p, size_t place)
+static void add_place(struct places *p, size_t place)
 {
     p->word[place / 64] |= 1ull << (place % 64);
 }
@@ -117,21 +117,21 @@ static bool take_one(struct places *p, size_t *place)
 }
 
 /* Reads what is reached from a function's entry by what instructions name, calls left out. */
-static int follow(const struct subject *s)
+static int follow_subject(const struct subject *s)
 {
     struct places due = {{0}}, seen = {{0}};
     size_t place;
-    add(&due, (size_t)(s->at - s->entry));
+    add_place(&due, (size_t)(s->at - s->entry));
     while (take_one(&due, &place)) {
         struct sim_code_step step = {0};
-        for (; !step.ends && place < FOLLOWED_BYTES && !has(&seen, place); place += step.bytes) {
+        for (; !step.ends && place < FOLLOWED_BYTES && !has_known_place(&seen, place); place += step.bytes) {
             if (!sim_code_step(s->entry + place, s->end, &step))
                 return ENOTSUP;
             if (leads_into_start(s, &step))
                 return ELOOP;
-            add(&seen, place);
+            add_place(&seen, place);
             if (step.jumps && step.to - (uintptr_t)s->entry < FOLLOWED_BYTES)
-                add(&due, step.to - (uintptr_t)s->entry);
+                add_place(&due, step.to - (uintptr_t)s->entry);
         }
     }
     return 0;
@@ -146,17 +146,17 @@ static int examine(struct subject *s, void *target)
     s->end = (const uint8_t *)m.end;
     s->at = (uint8_t *)target + sim_code_landing(target, s->end);
     s->known_end = end_of_symbol(target);
-    int refused = measure(s);
+    int refused = measure_subject(s);
     if (!refused)
         refused = check_other_detours(s);
     if (refused || s->detoured)
         return refused;
-    return s->known_end ? read_through(s) : follow(s);
+    return s->known_end ? read_through(s) : follow_subject(s);
 }
 
 /* ---- making it ---- */
 
-static void *page_at(uintptr_t at, uintptr_t near)
+static void *map_page_near(uintptr_t at, uintptr_t near)
 {
     void *page = mmap((void *)at, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
@@ -174,9 +174,9 @@ static uint8_t *page_near(const void *place)
     uintptr_t near = (uintptr_t)place & ~(uintptr_t)(PAGE_BYTES - 1);
     uintptr_t stride = (SIM_CODE_REACH / NEAR_STEPS + 0xffff) & ~0xffffl;
     for (uintptr_t i = 1; i < NEAR_STEPS; i++) {
-        void *page = near > i * stride ? page_at(near - i * stride, near) : NULL;
+        void *page = near > i * stride ? map_page_near(near - i * stride, near) : NULL;
         if (!page)
-            page = page_at(near + i * stride, near);
+            page = map_page_near(near + i * stride, near);
         if (page)
             return page;
     }
@@ -247,7 +247,7 @@ static int install(void *ctx, void *target, void *replacement, void **original, 
     return 0;
 }
 
-static int take_out(void *ctx, void *handle)
+static int remove_detour(void *ctx, void *handle)
 {
     struct detour *d = handle, **link = &detours;
     struct strobe_mapping m;
@@ -268,4 +268,4 @@ static int take_out(void *ctx, void *handle)
     return 0;
 }
 
-const struct strobe_inline_hooker sim_detour = {"detour", install, take_out, NULL};
+const struct strobe_inline_hooker sim_detour = {"detour", install, remove_detour, NULL};

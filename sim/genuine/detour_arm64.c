@@ -9,7 +9,7 @@
 
 enum { SCRATCH = 17, LINK_REGISTER = 30 };
 
-static uint32_t word_at(const uint8_t *at)
+static uint32_t arm64_word_at(const uint8_t *at)
 {
     uint32_t word;
     memcpy(&word, at, sizeof word);
@@ -26,7 +26,7 @@ static bool is_branch(uint32_t w)
 {
     return (w & 0xfc000000) == 0x14000000;
 } /* b */
-static bool is_call(uint32_t w)
+static bool is_arm64_call(uint32_t w)
 {
     return (w & 0xfc000000) == 0x94000000;
 } /* bl */
@@ -68,20 +68,20 @@ int sim_code_open(void)
 /* bti, in all its forms. (paciasp is one too, but has to run on the way to the original only.) */
 size_t sim_code_landing(const uint8_t *function, const uint8_t *end)
 {
-    return end - function > 4 && (word_at(function) & 0xffffff3f) == 0xd503241f ? 4 : 0;
+    return end - function > 4 && (arm64_word_at(function) & 0xffffff3f) == 0xd503241f ? 4 : 0;
 }
 
 bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *step)
 {
     if (end - at < 4)
         return false;
-    uint32_t w = word_at(at);
+    uint32_t w = arm64_word_at(at);
     int64_t distance = 0;
     *step = (struct sim_code_step){.bytes = 4};
-    step->calls = is_call(w);
+    step->calls = is_arm64_call(w);
     step->jumps = is_branch(w) || is_conditional(w) || is_compare_branch(w) || is_test_branch(w);
     step->ends = is_branch(w) || is_register_branch(w) || is_trap(w);
-    if (is_call(w) || is_branch(w))
+    if (is_arm64_call(w) || is_branch(w))
         distance = field(w, 0, 26);
     else if (is_test_branch(w))
         distance = field(w, 5, 14);
@@ -93,7 +93,7 @@ bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *
 
 /* ---- writing ---- */
 
-static void append(struct sim_code *c, uint32_t word)
+static void append_arm64_word(struct sim_code *c, uint32_t word)
 {
     memcpy(c->at, &word, sizeof word);
     c->at += sizeof word;
@@ -103,7 +103,7 @@ static void append(struct sim_code *c, uint32_t word)
 static void append_load(struct sim_code *c, unsigned int reg, uint64_t value)
 {
     *--c->words = value;
-    append(c, 0x58000000 | (uint32_t)((uint8_t *)c->words - c->at) / 4 << 5 | reg);
+    append_arm64_word(c, 0x58000000 | (uint32_t)((uint8_t *)c->words - c->at) / 4 << 5 | reg);
 }
 
 static bool in_reach(const struct sim_code *c, const void *to)
@@ -116,7 +116,7 @@ static void append_branch(struct sim_code *c, const void *to)
 {
     uint32_t jump;
     sim_code_near_jump((uint8_t *)&jump, c->at, to);
-    append(c, jump);
+    append_arm64_word(c, jump);
 }
 
 /* A direct branch where it reaches: it may go where there is no landing pad. */
@@ -126,7 +126,7 @@ void sim_code_go(struct sim_code *c, const void *to)
         append_branch(c, to);
     } else {
         append_load(c, SCRATCH, (uintptr_t)to);
-        append(c, 0xd61f0000 | SCRATCH << 5); /* br */
+        append_arm64_word(c, 0xd61f0000 | SCRATCH << 5); /* br */
     }
 }
 
@@ -134,9 +134,9 @@ void sim_code_go(struct sim_code *c, const void *to)
 static void move_conditional(struct sim_code *c, uint32_t w, uint64_t to)
 {
     uint32_t mask = is_test_branch(w) ? 0x3fffu << 5 : 0x7ffffu << 5;
-    append(c, (w & ~mask) | 2 << 5);
+    append_arm64_word(c, (w & ~mask) | 2 << 5);
     uint8_t *around = c->at;
-    append(c, 0);
+    append_arm64_word(c, 0);
     sim_code_go(c, (const void *)(uintptr_t)to);
     uint8_t *next = c->at;
     c->at = around;
@@ -153,7 +153,7 @@ static int move_literal(struct sim_code *c, uint32_t w, uint64_t place)
     if (!load)
         return w >> 26 & 1 ? ENOTSUP : 0; /* a prefetch is advice */
     append_load(c, SCRATCH, place);
-    append(c, load | SCRATCH << 5 | (w & 31));
+    append_arm64_word(c, load | SCRATCH << 5 | (w & 31));
     return 0;
 }
 
@@ -162,10 +162,10 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
     struct sim_code_step step;
     if (!sim_code_step(at, end, &step))
         return ENOTSUP;
-    uint32_t w = word_at(at);
+    uint32_t w = arm64_word_at(at);
     if (step.calls) {
         append_load(c, SCRATCH, step.to);
-        append(c, 0xd63f0000 | SCRATCH << 5); /* blr */
+        append_arm64_word(c, 0xd63f0000 | SCRATCH << 5); /* blr */
     } else if (is_branch(w)) {
         sim_code_go(c, (const void *)(uintptr_t)step.to);
     } else if (step.jumps) {
@@ -177,7 +177,7 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
     } else if (is_literal(w)) {
         return move_literal(c, w, (uintptr_t)at + (uint64_t)(field(w, 5, 19) * 4));
     } else {
-        append(c, w);
+        append_arm64_word(c, w);
     }
     return 0;
 }
@@ -194,7 +194,7 @@ void sim_code_near_jump(uint8_t jump[SIM_CODE_JUMP_BYTES], const uint8_t *at, co
  * detector keeps no account of code.) */
 __attribute__((no_sanitize("thread"))) void sim_code_patch(uint8_t *at, const uint8_t bytes[SIM_CODE_JUMP_BYTES])
 {
-    *(volatile uint32_t *)(void *)at = word_at(bytes);
+    *(volatile uint32_t *)(void *)at = arm64_word_at(bytes);
     __builtin___clear_cache((char *)at, (char *)at + SIM_CODE_JUMP_BYTES);
 }
 

@@ -86,7 +86,7 @@ bool sim_code_step(const uint8_t *at, const uint8_t *end, struct sim_code_step *
 
 /* ---- writing ---- */
 
-static void append(struct sim_code *c, const void *bytes, size_t count)
+static void append_x86_bytes(struct sim_code *c, const void *bytes, size_t count)
 {
     memcpy(c->at, bytes, count);
     c->at += count;
@@ -97,8 +97,8 @@ static void append_through_word(struct sim_code *c, uint8_t how, uint64_t to)
 {
     *--c->words = to;
     int32_t distance = (int32_t)((uint8_t *)c->words - (c->at + 6));
-    append(c, (uint8_t[]){0xff, how}, 2);
-    append(c, &distance, sizeof distance);
+    append_x86_bytes(c, (uint8_t[]){0xff, how}, 2);
+    append_x86_bytes(c, &distance, sizeof distance);
 }
 
 void sim_code_go(struct sim_code *c, const void *to)
@@ -120,7 +120,7 @@ static int move_branch(struct sim_code *c, const cs_insn *i, uint64_t to)
         append_through_word(c, 0x25, to);
     } else if (wide || (x->opcode[0] & 0xf0) == 0x70) {
         uint8_t condition = (wide ? x->opcode[1] : x->opcode[0]) & 15;
-        append(c, (uint8_t[]){0x70 | (condition ^ 1), 6}, 2);
+        append_x86_bytes(c, (uint8_t[]){0x70 | (condition ^ 1), 6}, 2);
         append_through_word(c, 0x25, to);
     } else {
         return ENOTSUP; /* loop, jrcxz, xbegin */
@@ -141,7 +141,7 @@ static int move_relative_operand(struct sim_code *c, const cs_insn *i)
         return ERANGE;
     distance += (int32_t)moved;
     uint8_t *start = c->at;
-    append(c, i->bytes, i->size);
+    append_x86_bytes(c, i->bytes, i->size);
     memcpy(start + e->disp_offset, &distance, sizeof distance);
     return 0;
 }
@@ -161,7 +161,7 @@ int sim_code_move(struct sim_code *c, const uint8_t *at, const uint8_t *end)
     const cs_x86 *x = &i->detail->x86;
     if (x->encoding.modrm_offset && (x->modrm & 0xc7) == 5) /* mod 0, r/m 5: relative to what stands behind */
         return move_relative_operand(c, i);
-    append(c, i->bytes, i->size);
+    append_x86_bytes(c, i->bytes, i->size);
     return 0;
 }
 

@@ -24,7 +24,7 @@ struct library {
 
 #define AT(member) offsetof(struct library, member)
 
-static struct library named(const char *soname)
+static struct library library_named(const char *soname)
 {
     const size_t bytes = sizeof(struct library);
     struct library l = {
@@ -74,7 +74,7 @@ static struct library named(const char *soname)
 
 bool sim_art_open_empty(const char *soname)
 {
-    struct library l = named(soname);
+    struct library l = library_named(soname);
     char path[32];
     int fd = memfd_create(soname, MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

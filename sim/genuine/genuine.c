@@ -1,4 +1,5 @@
 #include "sim/genuine/genuine.h"
+#include "engine/base/error_format.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -34,7 +35,7 @@ static const struct provider {
     {"libcpu_features.so.0", BESIDE, 14},
 };
 
-static bool folder_of(int release, char *out, size_t bytes)
+static bool genuine_folder_of(int release, char *out, size_t bytes)
 {
     const char *root = getenv(release == 14 ? "STROBE_ART14" : "STROBE_ART11");
     if (!root || !*root) {
@@ -45,16 +46,14 @@ static bool folder_of(int release, char *out, size_t bytes)
     return snprintf(out, bytes, "%s/usr/lib/" TRIPLET "/android", root) < (int)bytes && access(out, X_OK) == 0;
 }
 
-static enum strobe_status missing(int release, char *why, size_t why_bytes)
+static enum strobe_status report_missing_library(int release, struct strobe_error *error)
 {
     if (release == 14)
-        snprintf(why, why_bytes,
-                 "Android 14's runtime is not there: unpack android-libart 14 and what it depends on "
-                 "into a folder, and name that in STROBE_ART14");
+        strobe_error_set(error, "Android 14's runtime is not there: unpack android-libart 14 and what it depends on "
+                                "into a folder, and name that in STROBE_ART14");
     else
-        snprintf(why, why_bytes,
-                 "Android 11's runtime is not installed: apt-get install android-libart "
-                 "android-libnativeloader android-libziparchive android-libbacktrace");
+        strobe_error_set(error, "Android 11's runtime is not installed: apt-get install android-libart "
+                                "android-libnativeloader android-libziparchive android-libbacktrace");
     return STROBE_UNSUPPORTED;
 }
 
@@ -86,7 +85,7 @@ struct code {
     const void *inside;
 };
 
-static int find_code(struct dl_phdr_info *i, size_t bytes, void *ctx)
+static int find_library_code(struct dl_phdr_info *i, size_t bytes, void *ctx)
 {
     struct code *c = ctx;
     (void)bytes;
@@ -133,7 +132,7 @@ static int lower_limit(unsigned char *function)
     return 0;
 }
 
-static void put_jump(unsigned char *at, const unsigned char *to)
+static void write_jump(unsigned char *at, const unsigned char *to)
 {
     int32_t distance = (int32_t)(to - (at + 5));
     at[0] = 0xe9;
@@ -152,7 +151,7 @@ static int skip_null_copies(const struct code *c, unsigned char *room)
         if (memcmp(site, copy, sizeof copy) != 0)
             continue;
         memcpy(room, checked, sizeof checked);
-        put_jump(room + sizeof checked, site + 7);
+        write_jump(room + sizeof checked, site + 7);
         int32_t distance = (int32_t)(room - (site + 5));
         jump[0] = 0xe9;
         memcpy(jump + 1, &distance, 4);
@@ -177,7 +176,7 @@ static int lower_limit(unsigned char *function)
     return 0;
 }
 
-static uint32_t branch(const unsigned char *at, const unsigned char *to)
+static uint32_t arm64_branch(const unsigned char *at, const unsigned char *to)
 {
     return 0x14000000 | ((uint32_t)((to - at) / 4) & 0x3ffffff);
 }
@@ -192,14 +191,14 @@ static int skip_null_copies(const struct code *c, unsigned char *room)
         if (memcmp(site, copy, sizeof copy) != 0)
             continue;
         uint32_t checked[] = {
-            0x121e7442,                  /* and w2, w2, #~3 */
-            0x35000042,                  /* cbnz w2, to the last */
-            branch(room + 8, site + 20), /* past the copy */
-            branch(room + 12, site + 4),
+            0x121e7442,                        /* and w2, w2, #~3 */
+            0x35000042,                        /* cbnz w2, to the last */
+            arm64_branch(room + 8, site + 20), /* past the copy */
+            arm64_branch(room + 12, site + 4),
         };
         memcpy(room, checked, sizeof checked);
         __builtin___clear_cache((char *)room, (char *)room + sizeof checked);
-        uint32_t jump = branch(site, room);
+        uint32_t jump = arm64_branch(site, room);
         done += poke(site, &jump, 4);
         room += sizeof checked;
     }
@@ -213,7 +212,7 @@ static int skip_null_copies(const struct code *c, unsigned char *room)
 static bool repair_14(void *library)
 {
     struct code c = {.inside = dlsym(library, link_methods)};
-    if (!c.inside || !dl_iterate_phdr(find_code, &c))
+    if (!c.inside || !dl_iterate_phdr(find_library_code, &c))
         return false;
     unsigned char *room = room_near(&c);
     return room && lower_limit((unsigned char *)(uintptr_t)c.inside) + skip_null_copies(&c, room) == SITES_EXPECTED;
@@ -222,34 +221,34 @@ static bool repair_14(void *library)
 /* ---- open ---- */
 
 /* Told by a function whose parameters have changed since. */
-static int release_of(void *library)
+static int library_release_of(void *library)
 {
     return dlsym(library, "_ZN3art10ThreadList19SuspendThreadByPeerEP8_jobjectbNS_13SuspendReasonEPb") ? 11 : 14;
 }
 
-enum strobe_status sim_art_open_genuine(int release, const char *library, void **out, char *why, size_t why_bytes)
+enum strobe_status sim_art_open_genuine(int release, const char *library, void **out, struct strobe_error *error)
 {
     static const char *const empty[] = {"libicu_jni.so", "libjavacore.so", "libopenjdk.so"};
     char folder[PATH_MAX];
-    if (!folder_of(release, folder, sizeof folder))
-        return missing(release, why, why_bytes);
+    if (!genuine_folder_of(release, folder, sizeof folder))
+        return report_missing_library(release, error);
     for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++) {
         const struct provider *p = &providers[i];
         if (p->since <= release && !open_one(p->where == BESIDE ? folder : NULL, p->name))
-            return missing(release, why, why_bytes);
+            return report_missing_library(release, error);
     }
     *out = open_one(library ? NULL : folder, library ? library : "libart.so.0");
     if (!*out) {
-        snprintf(why, why_bytes, "%s", dlerror());
+        strobe_error_set(error, "%s", dlerror());
         return STROBE_UNSUPPORTED;
     }
-    if (release_of(*out) != release || (release == 14 && !repair_14(*out))) {
-        snprintf(why, why_bytes, "%s/libart.so.0: not Android %d's, or not the build known", folder, release);
+    if (library_release_of(*out) != release || (release == 14 && !repair_14(*out))) {
+        strobe_error_set(error, "%s/libart.so.0: not Android %d's, or not the build known", folder, release);
         return STROBE_UNSUPPORTED;
     }
     for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++)
         if (!sim_art_open_empty(empty[i])) {
-            snprintf(why, why_bytes, "%s: %s", empty[i], dlerror());
+            strobe_error_set(error, "%s: %s", empty[i], dlerror());
             return STROBE_IO;
         }
     return STROBE_OK;

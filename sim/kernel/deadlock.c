@@ -6,6 +6,7 @@
  * and can't move before all of these have: so a circle is a deadlock. It is looked for from the wait that may have
  * closed it; no other event can close one, since who gets a lock or goes on is not waiting, and a stopped thread is let
  * go by one who is not, either. */
+#include "engine/base/error_format.h"
 #include "sim/kernel/inside.h"
 
 #include <stdarg.h>
@@ -28,10 +29,9 @@ static const struct sim_thread *waits_for(const struct sim_thread_inside *t)
 static void deadlock_append_text(struct sim_kernel *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void deadlock_append_text(struct sim_kernel *k, const char *format, ...)
 {
-    size_t at = strlen(k->why);
     va_list list;
     va_start(list, format);
-    vsnprintf(k->why + at, sizeof k->why - at, format, list);
+    strobe_error_add_list(&k->error, format, list);
     va_end(list);
 }
 

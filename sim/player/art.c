@@ -1,4 +1,5 @@
 #include "sim/player/art.h"
+#include "engine/base/error_format.h"
 
 #include "engine/cmd/preload.h"
 #include "sim/genuine/detour.h"
@@ -18,14 +19,13 @@ struct opening {
     struct sim_real_play *play;
     struct sim_art_play *art;
     struct strobe_jni *env;
-    char *why;
-    size_t room;
+    struct strobe_error *error;
 };
 
 static enum strobe_status art_fail(const struct opening *o, enum strobe_status status, const char *what,
                                    const char *why)
 {
-    snprintf(o->why, o->room, "%s: %s", what, why);
+    strobe_error_set(o->error, "%s: %s", what, why);
     return status;
 }
 
@@ -36,7 +36,7 @@ static enum strobe_status make_dex(const struct opening *o, char *path, size_t p
 {
     void *bytes;
     size_t count;
-    enum strobe_status status = sim_dex_of_scenario(o->play->scenario, &bytes, &count, o->why, o->room);
+    enum strobe_status status = sim_dex_of_scenario(o->play->scenario, &bytes, &count, o->error);
     if (status != STROBE_OK)
         return status;
     int fd = memfd_create("scenario.dex", 0);
@@ -52,7 +52,7 @@ static enum strobe_status art_start_runtime(const struct opening *o, const char 
     const char *const dex[] = {path, NULL};
     struct sim_art_options options = {.dex = dex, .prepare = sim_real_seat.prepare};
     enum strobe_status status = make_dex(o, path, sizeof path);
-    return status == STROBE_OK ? sim_art_start(runtime, &options, &o->art->art, o->why, o->room) : status;
+    return status == STROBE_OK ? sim_art_start(runtime, &options, &o->art->art, o->error) : status;
 }
 
 /* ---- what is called in it ---- */
@@ -177,9 +177,8 @@ static enum strobe_status begin_capture(const struct opening *o, const char *ses
     struct strobe_netease_options netease = {
         .session_path = session, .library = o->art->art.library_name, .api = o->art->art.api};
     o->art->by_netease = o->play->policy && !strcmp(o->play->policy, "netease");
-    enum strobe_status status = o->art->by_netease
-                                    ? sim_real_seat.begin_netease(o->art->art.vm, &netease, o->why, o->room)
-                                    : sim_real_seat.begin(o->art->art.vm, &options, o->why, o->room);
+    enum strobe_status status = o->art->by_netease ? sim_real_seat.begin_netease(o->art->art.vm, &netease, o->error)
+                                                   : sim_real_seat.begin(o->art->art.vm, &options, o->error);
     o->art->captured = status == STROBE_OK;
     return status;
 }
@@ -207,11 +206,11 @@ static void open_binder(const struct opening *o)
 }
 
 /* Makes the play's locks that are monitors objects, too. */
-static enum strobe_status open_runtime(struct sim_real_play *p, const char *runtime, const char *session, char *why,
-                                       size_t why_bytes)
+static enum strobe_status open_runtime(struct sim_real_play *p, const char *runtime, const char *session,
+                                       struct strobe_error *error)
 {
     static struct sim_art_play art;
-    struct opening o = {.play = p, .art = &art, .why = why, .room = why_bytes};
+    struct opening o = {.play = p, .art = &art, .error = error};
     p->art = &art;
     enum strobe_status status = art_start_runtime(&o, runtime);
     if (status != STROBE_OK)

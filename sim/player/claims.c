@@ -1,4 +1,5 @@
 #include "sim/player/claims.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/build/timeline.h"
 #include "engine/trace/export/sink_perfetto.h"
@@ -147,20 +148,20 @@ static enum strobe_status tracks_from_session(const struct strobe_reader *reader
 
 enum strobe_status sim_real_claims(const char *session_path, const struct sim_scenario *scenario,
                                    const struct sim_notes_head *head, bool named, const char *trace_path,
-                                   struct sim_tracks *out, char *why, size_t why_bytes)
+                                   struct sim_tracks *out, struct strobe_error *error)
 {
     struct strobe_reader *reader;
     struct strobe_function_tree *tree = NULL;
     struct names names = {.scenario = scenario, .frames = head->frames};
-    char what[256];
-    enum strobe_status status = strobe_reader_open(session_path, &reader, what, sizeof what);
+    struct strobe_error what = {""};
+    enum strobe_status status = strobe_reader_open(session_path, &reader, &what);
     if (status != STROBE_OK) {
-        snprintf(why, why_bytes, "%s: %s", session_path, what);
+        strobe_error_set(error, "%s: %s", session_path, what.text);
         return status;
     }
     const char *file = session_path;
-    if (!strobe_reader_check(reader, what, sizeof what)) {
-        snprintf(why, why_bytes, "%s: its books do not balance: %s", session_path, what);
+    if (!strobe_reader_check(reader, &what)) {
+        strobe_error_set(error, "%s: its books do not balance: %s", session_path, what.text);
         strobe_reader_close(reader);
         return STROBE_BAD_INPUT;
     }
@@ -175,7 +176,7 @@ enum strobe_status sim_real_claims(const char *session_path, const struct sim_sc
         status = player_write_trace(reader, tree, trace_path);
     }
     if (status != STROBE_OK)
-        snprintf(why, why_bytes, "%s: %s", file, strerror(errno ? errno : ENOMEM));
+        strobe_error_set(error, "%s: %s", file, strerror(errno ? errno : ENOMEM));
     strobe_function_tree_close(tree);
     free(names.list);
     strobe_reader_close(reader);

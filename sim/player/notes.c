@@ -1,4 +1,5 @@
 #include "sim/player/notes.h"
+#include "engine/base/error_format.h"
 
 #include "engine/trace/model/function_tree.h"
 #include "sim/player/work.h"
@@ -196,11 +197,11 @@ static bool notes_read_threads(struct input *in, struct sim_notes_head *head)
 }
 
 enum strobe_status sim_notes_read(const char *path, const struct sim_scenario *scenario, struct sim_notes_head *head,
-                                  struct sim_tracks *out, char *why, size_t why_bytes)
+                                  struct sim_tracks *out, struct strobe_error *error)
 {
     struct input in = {.file = fopen(path, "rb"), .scenario = scenario, .head = head, .out = out};
     if (!in.file) {
-        snprintf(why, why_bytes, "%s: %s", path, strerror(errno));
+        strobe_error_set(error, "%s: %s", path, strerror(errno));
         return STROBE_IO;
     }
     bool whole = notes_read_threads(&in, head);
@@ -208,6 +209,6 @@ enum strobe_status sim_notes_read(const char *path, const struct sim_scenario *s
     fclose(in.file);
     if (whole)
         return STROBE_OK;
-    snprintf(why, why_bytes, "%s: not the whole of what the played threads noted", path);
+    strobe_error_set(error, "%s: not the whole of what the played threads noted", path);
     return STROBE_IO;
 }

@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "sim/player/real.h"
 #include "sim/player/runtime.h"
 #include "sim/policy/instrument.h"
@@ -260,10 +261,10 @@ struct stage {
 
 static int close_witness(const struct sim_real_play *p)
 {
-    char why[512] = "";
-    if (p->witness->close(why, sizeof why))
+    struct strobe_error error = {""};
+    if (p->witness->close(&error))
         return 0;
-    fprintf(stderr, "%s\n", why);
+    fprintf(stderr, "%s\n", error.text);
     return 2;
 }
 
@@ -369,34 +370,34 @@ static uint32_t count_starts(const struct sim_scenario *s)
 }
 
 /* Has the methods of the scenario instrumented. */
-static enum strobe_status open_witness(struct sim_real_play *p, const char *path, char *why, size_t why_bytes)
+static enum strobe_status open_witness(struct sim_real_play *p, const char *path, struct strobe_error *error)
 {
     const struct sim_scenario *s = p->scenario;
     static struct sim_instrument probes;
     const char **names = player_allocate_array(s->method_count + 1, sizeof *names);
-    enum strobe_status status = sim_real_witness_open(p->policy, &p->witness, why, why_bytes);
+    enum strobe_status status = sim_real_witness_open(p->policy, &p->witness, error);
     if (status != STROBE_OK)
         return status;
-    snprintf(why, why_bytes, "%s: %s", s->path, strerror(ENOMEM));
+    strobe_error_set(error, "%s: %s", s->path, strerror(ENOMEM));
     if (!names || !sim_instrument_open(&probes, s, &(struct sim_instrument_options){0}))
         return STROBE_IO;
     for (uint32_t id = 1; id <= probes.count; id++)
         names[id] = s->methods[probes.method[id]].name;
     p->probes = probes.id;
-    return p->witness->open(names, probes.count, path, why, why_bytes) ? STROBE_OK : STROBE_IO;
+    return p->witness->open(names, probes.count, path, error) ? STROBE_OK : STROBE_IO;
 }
 
 enum { SCENARIO = 1, SEED, TURNS, NOTES, RUNTIME, SESSION, POLICY, ARGUMENTS };
 
-static enum strobe_status open_stage(struct sim_real_play *p, char **argument, char *why, size_t why_bytes)
+static enum strobe_status open_stage(struct sim_real_play *p, char **argument, struct strobe_error *error)
 {
     const char *session = argument[SESSION];
     p->policy = argument[POLICY];
     p->runtime = argument[RUNTIME] ? &sim_real_runtime : NULL;
     p->stage = p->runtime ? p->runtime->stage : &sim_stage_frames;
     if (p->runtime)
-        return p->runtime->open(p, argument[RUNTIME], session, why, why_bytes);
-    return p->policy && session ? open_witness(p, session, why, why_bytes) : STROBE_OK;
+        return p->runtime->open(p, argument[RUNTIME], session, error);
+    return p->policy && session ? open_witness(p, session, error) : STROBE_OK;
 }
 
 int sim_real_child(int argc, char **argv)
@@ -405,7 +406,8 @@ int sim_real_child(int argc, char **argv)
     static struct stage stage;
     struct sim_scenario *scenario;
     pthread_t director;
-    char why[512] = "", *argument[ARGUMENTS] = {NULL};
+    struct strobe_error error = {""};
+    char *argument[ARGUMENTS] = {NULL};
     if (argc <= NOTES || argc > ARGUMENTS) {
         fprintf(stderr, "usage: " SIM_REAL_PLAYER " SCENARIO SEED TURNS NOTES [RUNTIME|- [SESSION|- "
                         "[POLICY]]]\n");
@@ -413,8 +415,8 @@ int sim_real_child(int argc, char **argv)
     }
     for (int i = 0; i < argc; i++)
         argument[i] = strcmp(argv[i], "-") != 0 ? argv[i] : NULL;
-    if (sim_scenario_read(argv[SCENARIO], &scenario, why, sizeof why) != STROBE_OK) {
-        fprintf(stderr, "%s\n", why);
+    if (sim_scenario_read(argv[SCENARIO], &scenario, &error) != STROBE_OK) {
+        fprintf(stderr, "%s\n", error.text);
         return 2;
     }
     play.scenario = scenario;
@@ -431,8 +433,8 @@ int sim_real_child(int argc, char **argv)
         fprintf(stderr, "mq_open: %s\n", strerror(errno));
         return 2;
     }
-    if (open_stage(&play, argument, why, sizeof why) != STROBE_OK) {
-        fprintf(stderr, "%s\n", why);
+    if (open_stage(&play, argument, &error) != STROBE_OK) {
+        fprintf(stderr, "%s\n", error.text);
         return 2;
     }
     player_draw_starts(&stage.direction);

@@ -1,4 +1,5 @@
 #include "sim/player/real.h"
+#include "engine/base/error_format.h"
 
 #include "engine/cmd/preload.h"
 #include "sim/player/claims.h"
@@ -31,13 +32,12 @@ struct job {
     const struct sim_real_options *options;
     uint64_t turns_per_ms;
     char folder[PATH_MAX - 64], text[PATH_MAX], notes[PATH_MAX], costs[PATH_MAX], session[PATH_MAX], player[PATH_MAX];
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 static enum strobe_status job_fail(const struct job *j, enum strobe_status status, const char *what, const char *why)
 {
-    snprintf(j->why, j->why_bytes, "%s: %s", what, why);
+    strobe_error_set(j->error, "%s: %s", what, why);
     return status;
 }
 
@@ -193,7 +193,7 @@ static enum strobe_status run_child(const struct job *j, bool traced, const char
         return job_fail(j, STROBE_IO, "the played process", strsignal(WTERMSIG(ended)));
     if (WEXITSTATUS(ended) == 0)
         return STROBE_OK;
-    snprintf(j->why, j->why_bytes, "%s", *said ? said : "the played process failed");
+    strobe_error_set(j->error, "%s", *said ? said : "the played process failed");
     return STROBE_BAD_INPUT;
 }
 
@@ -206,7 +206,7 @@ static enum strobe_status play_alone(const struct job *j, struct sim_notes_head 
     if (status != STROBE_OK)
         return status;
     sim_tracks_open(&unused);
-    status = sim_notes_read(j->notes, j->scenario, head, &unused, j->why, j->why_bytes);
+    status = sim_notes_read(j->notes, j->scenario, head, &unused, j->error);
     sim_tracks_close(&unused);
     return status;
 }
@@ -237,8 +237,8 @@ static enum strobe_status run_preloaded(const struct job *j)
 static enum strobe_status claim_instrumented(const struct job *j, const char *trace, const struct sim_notes_head *head,
                                              struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view)
 {
-    enum strobe_status status = sim_real_witness_claims(j->options->policy, j->session, j->scenario, head, truth, claim,
-                                                        view, j->why, j->why_bytes);
+    enum strobe_status status =
+        sim_real_witness_claims(j->options->policy, j->session, j->scenario, head, truth, claim, view, j->error);
     if (status == STROBE_OK && trace && sim_tracks_write(claim, j->scenario->name, trace, 1) != STROBE_OK)
         return job_fail(j, STROBE_IO, trace, strerror(errno));
     return status;
@@ -255,12 +255,12 @@ static enum strobe_status play_traced(const struct job *j, const char *trace, st
         return status;
     if (!instrumented)
         strobe_session_trim_closed(j->session);
-    status = sim_notes_read(j->notes, j->scenario, head, truth, j->why, j->why_bytes);
+    status = sim_notes_read(j->notes, j->scenario, head, truth, j->error);
     if (status != STROBE_OK)
         return status;
     if (instrumented)
         return claim_instrumented(j, trace, head, truth, claim, view);
-    return sim_real_claims(j->session, j->scenario, head, job_is_managed(j), trace, claim, j->why, j->why_bytes);
+    return sim_real_claims(j->session, j->scenario, head, job_is_managed(j), trace, claim, j->error);
 }
 
 bool sim_real_has(const char *policy)
@@ -291,15 +291,15 @@ const char *sim_real_file(const char *policy)
 
 static enum strobe_status check_job(const struct job *j)
 {
-    char why[128];
+    struct strobe_error error;
     if (job_is_managed(j))
         return STROBE_OK;
     if (!SIM_REAL_FRAMES)
         return job_fail(j, STROBE_UNSUPPORTED, "real mode", "not on this machine, expected x86-64 or aarch64");
-    snprintf(why, sizeof why, "%u methods, expected at most %d in real mode", j->scenario->method_count,
-             SIM_REAL_METHODS);
+    strobe_error_set(&error, "%u methods, expected at most %d in real mode", j->scenario->method_count,
+                     SIM_REAL_METHODS);
     return j->scenario->method_count <= SIM_REAL_METHODS ? STROBE_OK
-                                                         : job_fail(j, STROBE_BAD_INPUT, j->scenario->path, why);
+                                                         : job_fail(j, STROBE_BAD_INPUT, j->scenario->path, error.text);
 }
 
 static enum strobe_status write_costs(const struct job *j)
@@ -351,9 +351,9 @@ static void close_job(const struct job *j, bool keeps_session)
 
 enum strobe_status sim_real_run(const struct sim_scenario *scenario, const struct sim_real_options *options,
                                 struct sim_tracks *truth, struct sim_tracks *claim, struct sim_view *view,
-                                struct sim_run_cpu *cpu, char *why, size_t why_bytes)
+                                struct sim_run_cpu *cpu, struct strobe_error *error)
 {
-    struct job j = {.scenario = scenario, .options = options, .turns_per_ms = 1, .why = why, .why_bytes = why_bytes};
+    struct job j = {.scenario = scenario, .options = options, .turns_per_ms = 1, .error = error};
     const char *folder = options->folder;
     struct sim_notes_head alone, traced;
     char trace[PATH_MAX];

@@ -1,4 +1,5 @@
 #include "sim/player/witness_claims.h"
+#include "engine/base/error_format.h"
 
 #include "engine/util/whole_file.h"
 #include "sim/player/witness/witness.h"
@@ -20,13 +21,12 @@ struct reading {
     struct sim_instrument probes;
     const struct sim_tracks *truth;
     struct sim_tracks *out;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 static enum strobe_status probe_tracks_fail(const struct reading *r, enum strobe_status status, const char *reason)
 {
-    snprintf(r->why, r->why_bytes, "%s: %s", r->path, reason);
+    strobe_error_set(r->error, "%s: %s", r->path, reason);
     return status;
 }
 
@@ -84,16 +84,16 @@ static enum strobe_status read_rhea(struct reading *r)
     struct strobe_whole_file log;
     if (strobe_whole_file_open(r->path, &log) != STROBE_OK)
         return probe_tracks_fail(r, STROBE_IO, strerror(errno));
-    char why[256] = "";
+    struct strobe_error error = {""};
     enum strobe_status status =
         sim_rhea_claims(&(struct sim_rhea_capture){.log = log.at,
                                                    .bytes = log.bytes,
                                                    .origin_ns = boot_of_monotonic(r->head->begin_ns),
                                                    .end_ns = r->head->end_ns - r->head->begin_ns},
-                        &r->probes, r->scenario, r->out, why, sizeof why);
+                        &r->probes, r->scenario, r->out, &error);
     r->out->bytes += log.bytes;
     strobe_whole_file_close(&log);
-    return status == STROBE_OK ? status : probe_tracks_fail(r, status, why);
+    return status == STROBE_OK ? status : probe_tracks_fail(r, status, error.text);
 }
 
 /* ---- btrace2 ---- */
@@ -115,7 +115,7 @@ static enum strobe_status read_btrace2(struct reading *r)
     struct strobe_whole_file log;
     if (strobe_whole_file_open(r->path, &log) != STROBE_OK)
         return probe_tracks_fail(r, STROBE_IO, strerror(errno));
-    char why[256] = "";
+    struct strobe_error error = {""};
     enum strobe_status status =
         sim_btrace2_claims(&(struct sim_btrace2_capture){.log = log.at,
                                                          .bytes = log.bytes,
@@ -123,9 +123,9 @@ static enum strobe_status read_btrace2(struct reading *r)
                                                          .end_ns = r->head->end_ns - r->head->begin_ns,
                                                          .rename = rename_thread,
                                                          .ctx = r->truth},
-                           &r->probes, r->scenario, r->out, why, sizeof why);
+                           &r->probes, r->scenario, r->out, &error);
     strobe_whole_file_close(&log);
-    return status == STROBE_OK ? status : probe_tracks_fail(r, status, why);
+    return status == STROBE_OK ? status : probe_tracks_fail(r, status, error.text);
 }
 
 /* ---- which of them ---- */
@@ -161,16 +161,10 @@ bool sim_real_is_witness(const char *policy)
 
 enum strobe_status sim_real_witness_claims(const char *policy, const char *path, const struct sim_scenario *scenario,
                                            const struct sim_notes_head *head, struct sim_tracks *truth,
-                                           struct sim_tracks *out, struct sim_view *view, char *why, size_t why_bytes)
+                                           struct sim_tracks *out, struct sim_view *view, struct strobe_error *error)
 {
     const struct scheme *s = scheme_of(policy);
-    struct reading r = {.path = path,
-                        .scenario = scenario,
-                        .head = head,
-                        .truth = truth,
-                        .out = out,
-                        .why = why,
-                        .why_bytes = why_bytes};
+    struct reading r = {.path = path, .scenario = scenario, .head = head, .truth = truth, .out = out, .error = error};
     enum strobe_status status = STROBE_OK;
     if (!sim_instrument_open(&r.probes, scenario, s->probes) ||
         !s->view(&r.probes, scenario, truth, s->main_only, view))

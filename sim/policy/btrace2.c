@@ -2,6 +2,7 @@
  * of 16 bytes when they return, if they took long enough, or where they throw. A method that is left in any other way,
  * or never, leaves none. The buffer takes what comes until it is full. */
 #include "engine/trace/import/btrace/btrace2.h"
+#include "engine/base/error_format.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace2_claims.h"
 #include "sim/policy/policy.h"
@@ -152,7 +153,7 @@ static void btrace2_method_throw(struct sim_tracer *t, struct sim_vthread *v, ui
 
 /* The file: the header before the records. Clocks are one, and begin with the run. */
 static enum strobe_status btrace2_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                              char *why, size_t why_bytes)
+                                              struct strobe_error *error)
 {
     struct btrace2 *b = btrace2_of(t);
     uint32_t version = STROBE_BTRACE2_VERSION;
@@ -163,10 +164,10 @@ static enum strobe_status btrace2_reconstruct(struct sim_tracer *t, struct sim_r
     if (!b->failed && sim_instrument_view(&b->probes, run->scenario, &run->truth, false, &b->tracer.view))
         status =
             sim_btrace2_claims(&(struct sim_btrace2_capture){.log = b->buffer, .bytes = bytes, .end_ns = run->end_ns},
-                               &b->probes, run->scenario, out, why, why_bytes);
+                               &b->probes, run->scenario, out, error);
     out->lost += b->dropped + b->refused;
-    if (status == STROBE_IO && why_bytes && !why[0])
-        snprintf(why, why_bytes, "out of memory");
+    if (status == STROBE_IO && error && !error->text[0])
+        strobe_error_set(error, "out of memory");
     return status;
 }
 

@@ -1,4 +1,5 @@
 #include "sim/policy/btrace_android.h"
+#include "engine/base/error_format.h"
 
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace_android_trace.h"
@@ -417,7 +418,7 @@ static uint64_t android_bytes_of(const struct android *a, const struct sim_btrac
 }
 
 static enum strobe_status android_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                              char *why, size_t why_bytes)
+                                              struct strobe_error *error)
 {
     (void)run;
     struct android *a = android_of(t);
@@ -435,7 +436,7 @@ static enum strobe_status android_reconstruct(struct sim_tracer *t, struct sim_r
         status = sim_btrace_android_build(&dump, out);
     }
     if (status != STROBE_OK) {
-        snprintf(why, why_bytes, "out of memory");
+        strobe_error_set(error, "out of memory");
     } else {
         out->samples = a->tickets;
         out->lost = a->tickets - count + a->too_deep;

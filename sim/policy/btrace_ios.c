@@ -1,4 +1,5 @@
 #include "sim/policy/btrace_ios.h"
+#include "engine/base/error_format.h"
 
 #include "engine/base/mix.h"
 #include "engine/host/host.h"
@@ -386,8 +387,8 @@ static void count_samples(const struct ios *a, struct sim_tracks *out)
     }
 }
 
-static enum strobe_status ios_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
-                                          size_t why_bytes)
+static enum strobe_status ios_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                          struct strobe_error *error)
 {
     struct ios *a = ios_of(t);
     sim_btrace_ios_drain(&a->store);
@@ -399,7 +400,7 @@ static enum strobe_status ios_reconstruct(struct sim_tracer *t, struct sim_run *
                                        .thread_name = ios_thread_name,
                                        .ctx = a};
     if (a->failed || a->store.failed || sim_btrace_ios_build(&dump, out) != STROBE_OK) {
-        snprintf(why, why_bytes, "out of memory");
+        strobe_error_set(error, "out of memory");
         return STROBE_IO;
     }
     out->samples = a->store.stored;

@@ -4,6 +4,7 @@
  *
  * The threads of a spec are seen as one long life, end to end, from a phase that the seed chooses: so short threads,
  * too, get their share. */
+#include "engine/base/error_format.h"
 #include "engine/trace/build/timeline.h"
 #include "sim/policy/policy.h"
 #include "sim/policy/scratch.h"
@@ -225,7 +226,7 @@ static enum strobe_status ideal_build_timeline(struct ideal *d, struct sim_track
 }
 
 static enum strobe_status ideal_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                            char *why, size_t why_bytes)
+                                            struct strobe_error *error)
 {
     struct ideal *d = (struct ideal *)t;
     size_t first = out->track_count;
@@ -235,12 +236,11 @@ static enum strobe_status ideal_reconstruct(struct sim_tracer *t, struct sim_run
     if (status == STROBE_OK && !ideal_fill_session(d))
         status = STROBE_IO;
     if (status == STROBE_OK)
-        status = strobe_reader_open(d->path, &d->reader, why, why_bytes);
+        status = strobe_reader_open(d->path, &d->reader, error);
     if (status == STROBE_OK)
         status = ideal_build_timeline(d, out);
     if (status != STROBE_OK) {
-        if (why_bytes)
-            snprintf(why, why_bytes, "ideal: %s", strobe_status_text(status));
+        strobe_error_set(error, "ideal: %s", strobe_status_text(status));
         return status;
     }
     for (size_t i = first; i < out->track_count; i++)

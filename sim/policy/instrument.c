@@ -1,4 +1,5 @@
 #include "sim/policy/instrument.h"
+#include "engine/base/error_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,12 +71,12 @@ struct pass {
 static bool run_pass(struct pass *p, struct sim_instrument *out, const struct sim_scenario *s,
                      const struct sim_instrument_options *options)
 {
-    char why[256];
+    struct strobe_error error;
     for (uint32_t i = 0; i < s->method_count; i++) {
         describe_candidate(s, &s->methods[i], &p->candidates[i], p->texts[i], sizeof p->texts[i]);
         out->verdicts[strobe_matrix_judge(p->list, &p->candidates[i])]++;
     }
-    if (strobe_matrix_assign(p->map, p->list, p->candidates, s->method_count, out->id, why, sizeof why) != STROBE_OK)
+    if (strobe_matrix_assign(p->map, p->list, p->candidates, s->method_count, out->id, &error) != STROBE_OK)
         return false;
     for (uint32_t i = 0; i < s->method_count; i++) {
         if (!out->id[i])
@@ -122,8 +123,8 @@ bool sim_instrument_open(struct sim_instrument *out, const struct sim_scenario *
     return fits;
 }
 
-enum strobe_status sim_instrument_save(const struct sim_scenario *s, const char *folder, bool replace, char *why,
-                                       size_t why_bytes)
+enum strobe_status sim_instrument_save(const struct sim_scenario *s, const char *folder, bool replace,
+                                       struct strobe_error *error)
 {
     struct pass p;
     struct sim_instrument i;
@@ -137,7 +138,7 @@ enum strobe_status sim_instrument_save(const struct sim_scenario *s, const char 
         status = strobe_matrix_ignored_write(p.candidates, s->method_count, i.id, path, replace);
     }
     if (status != STROBE_OK)
-        snprintf(why, why_bytes, "%.1000s: %s", path, strobe_status_text(status));
+        strobe_error_set(error, "%.1000s: %s", path, strobe_status_text(status));
     close_pass(&p);
     sim_instrument_close(&i);
     return status;

@@ -3,6 +3,7 @@
  * and callbacks in the choreographer's queues say which of them are frames.
  * What is left is read back as exact calls at the grain of that clock, by the rules of the documented contract
  * (engine/trace/import/matrix/matrix_stack.h): calls left by an exception end with the one that encloses them. */
+#include "engine/base/error_format.h"
 #include "engine/method/matrix_log.h"
 #include "engine/trace/import/matrix/matrix_raw.h"
 #include "sim/policy/btrace.h"
@@ -143,7 +144,7 @@ static void matrix_message_end(struct sim_tracer *t, struct sim_vthread *v, uint
 /* ---- claims ---- */
 
 static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                             char *why, size_t why_bytes)
+                                             struct strobe_error *error)
 {
     struct matrix *m = matrix_of(t);
     uint64_t *entries = malloc((STROBE_MATRIX_ENTRIES_DEFAULT + 1) * sizeof *entries);
@@ -165,20 +166,20 @@ static enum strobe_status matrix_reconstruct(struct sim_tracer *t, struct sim_ru
                                    &m->probes, run->scenario, out);
     }
     free(entries);
-    if (status != STROBE_OK && why_bytes)
-        snprintf(why, why_bytes, "out of memory");
+    if (status != STROBE_OK)
+        strobe_error_set(error, "out of memory");
     return status;
 }
 
 /* The trace of its claims, and what such an app leaves: a dump of the log and the build's mapping files. */
-static enum strobe_status matrix_save(struct sim_tracer *t, struct sim_run *run, const char *folder, char *why,
-                                      size_t why_bytes)
+static enum strobe_status matrix_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
+                                      struct strobe_error *error)
 {
     struct matrix *m = matrix_of(t);
     char path[4096];
-    enum strobe_status status = sim_btrace_save(t, run, folder, why, why_bytes);
+    enum strobe_status status = sim_btrace_save(t, run, folder, error);
     if (status == STROBE_OK)
-        status = sim_instrument_save(run->scenario, folder, run->options.replace, why, why_bytes);
+        status = sim_instrument_save(run->scenario, folder, run->options.replace, error);
     if (status != STROBE_OK)
         return status;
     uint64_t *entries = malloc(STROBE_MATRIX_ENTRIES_DEFAULT * sizeof *entries);
@@ -186,7 +187,7 @@ static enum strobe_status matrix_save(struct sim_tracer *t, struct sim_run *run,
     snprintf(path, sizeof path, "%s/matrix.log", folder);
     status = entries ? strobe_matrix_raw_write(path, entries, count, run->options.replace) : STROBE_IO;
     if (status != STROBE_OK)
-        snprintf(why, why_bytes, "%.1000s: %s", path, strobe_status_text(status));
+        strobe_error_set(error, "%.1000s: %s", path, strobe_status_text(status));
     free(entries);
     return status;
 }

@@ -4,6 +4,7 @@
  *
  * A pointer is the address of a method's structure, 16 bytes apart in scenario order; a pointer that leads to none, or
  * into an image that was not loaded, is stale, and gets a placeholder. */
+#include "engine/base/error_format.h"
 #include "engine/method/netease_ring.h"
 #include "engine/trace/build/timeline.h"
 #include "sim/policy/btrace.h"
@@ -252,7 +253,7 @@ static enum strobe_status netease_build_timeline(struct netease *n, struct sim_t
 }
 
 static enum strobe_status netease_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                              char *why, size_t why_bytes)
+                                              struct strobe_error *error)
 {
     struct netease *n = netease_of(t);
     size_t first = out->track_count;
@@ -261,12 +262,11 @@ static enum strobe_status netease_reconstruct(struct sim_tracer *t, struct sim_r
     if (status == STROBE_OK && !netease_fill_session(n))
         status = STROBE_IO;
     if (status == STROBE_OK)
-        status = strobe_reader_open(n->path, &n->reader, why, why_bytes);
+        status = strobe_reader_open(n->path, &n->reader, error);
     if (status == STROBE_OK)
         status = netease_build_timeline(n, out);
     if (status != STROBE_OK) {
-        if (why_bytes)
-            snprintf(why, why_bytes, "netease: %s", strobe_status_text(status));
+        strobe_error_set(error, "netease: %s", strobe_status_text(status));
         return status;
     }
     for (size_t i = first; i < out->track_count; i++)

@@ -4,6 +4,7 @@
  *
  * The ring is as large as RheaTrace lets one choose: capture is to be judged here, not the size of a buffer. Files have
  * no names in scenarios: they are called after the method that uses them. */
+#include "engine/base/error_format.h"
 #include "engine/method/rhea_log.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/policy.h"
@@ -227,7 +228,7 @@ static bool rheatrace_take_text(void *ctx, const char *text, size_t bytes)
 }
 
 static enum strobe_status rheatrace_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
-                                                char *why, size_t why_bytes)
+                                                struct strobe_error *error)
 {
     struct rheatrace *r = rheatrace_of(t);
     enum strobe_status status = STROBE_IO;
@@ -237,11 +238,11 @@ static enum strobe_status rheatrace_reconstruct(struct sim_tracer *t, struct sim
         status = sim_rhea_claims(
             &(struct sim_rhea_capture){
                 .log = r->log, .bytes = r->log_bytes, .origin_ns = ORIGIN_NS, .end_ns = run->end_ns},
-            &r->probes, run->scenario, out, why, why_bytes);
+            &r->probes, run->scenario, out, error);
     uint64_t tickets = strobe_packet_tickets(&r->atrace.ring), slots = STROBE_PACKET_SLOTS_MOST;
     out->bytes = sizeof(struct strobe_packet_slot) * (tickets < slots ? tickets : slots);
-    if (status == STROBE_IO && why_bytes && !why[0])
-        snprintf(why, why_bytes, "out of memory");
+    if (status == STROBE_IO && error && !error->text[0])
+        strobe_error_set(error, "out of memory");
     return status;
 }
 

@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "sim/policy/strobe.h"
 
 #include "engine/trace/build/timeline.h"
@@ -10,10 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum strobe_status strobe_policy_fail(char *why, size_t why_bytes, const char *what, enum strobe_status status)
+static enum strobe_status strobe_policy_fail(struct strobe_error *error, const char *what, enum strobe_status status)
 {
-    if (why_bytes)
-        snprintf(why, why_bytes, "%s", what);
+    strobe_error_set(error, "%s", what);
     return status;
 }
 
@@ -120,28 +120,27 @@ enum strobe_status sim_strobe_build(const struct sim_strobe *s, struct strobe_si
     return status;
 }
 
-enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out, char *why,
-                                     size_t why_bytes)
+enum strobe_status sim_strobe_claims(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
+                                     struct strobe_error *error)
 {
     struct sim_strobe *s = (struct sim_strobe *)t;
     size_t first = out->track_count;
     (void)run;
     strobe_policy_finish_session(s);
-    enum strobe_status status = strobe_reader_open(s->path, &s->reader, why, why_bytes);
+    enum strobe_status status = strobe_reader_open(s->path, &s->reader, error);
     if (status != STROBE_OK)
         return status;
     status = sim_strobe_build(s, sim_tracks_sink(out, SIM_STROBE_ORIGIN_NS));
     if (status == STROBE_OK && !renumber(s->reader, out, first))
         status = STROBE_IO;
-    return status == STROBE_OK ? status : strobe_policy_fail(why, why_bytes, "out of memory", status);
+    return status == STROBE_OK ? status : strobe_policy_fail(error, "out of memory", status);
 }
 
 /* ---- files ---- */
 
-static enum strobe_status fail_file(const char *path, char *why, size_t why_bytes, enum strobe_status status)
+static enum strobe_status fail_file(const char *path, struct strobe_error *error, enum strobe_status status)
 {
-    if (why_bytes)
-        snprintf(why, why_bytes, "%s: %s", path, status == STROBE_EXISTS ? "exists already" : strerror(errno));
+    strobe_error_set(error, "%s: %s", path, status == STROBE_EXISTS ? "exists already" : strerror(errno));
     return status;
 }
 
@@ -217,8 +216,8 @@ static enum strobe_status strobe_policy_write_trace(const struct sim_strobe *s, 
     return built ? status : STROBE_IO;
 }
 
-enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, const char *folder, char *why,
-                                   size_t why_bytes)
+enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
+                                   struct strobe_error *error)
 {
     const struct sim_strobe *s = (const struct sim_strobe *)t;
     char path[4096];
@@ -233,7 +232,7 @@ enum strobe_status sim_strobe_save(struct sim_tracer *t, struct sim_run *run, co
         snprintf(path, sizeof path, "%s/trace.pftrace", folder);
         status = strobe_policy_write_trace(s, path);
     }
-    return status == STROBE_OK ? status : fail_file(path, why, why_bytes, status);
+    return status == STROBE_OK ? status : fail_file(path, error, status);
 }
 
 /* ---- promises ---- */
@@ -297,7 +296,7 @@ static bool names_its_message(const struct sim_strobe *s, const struct sim_track
            was_busy_with(t, r->message, end - before, end + after);
 }
 
-static bool samples_name_their_messages(const struct sim_strobe *s, char *why, size_t why_bytes)
+static bool samples_name_their_messages(const struct sim_strobe *s, struct strobe_error *error)
 {
     const struct strobe_reader *r = s->reader;
     uint32_t *generation = generations(r);
@@ -314,9 +313,9 @@ static bool samples_name_their_messages(const struct sim_strobe *s, char *why, s
     free(generation);
     if (!bad)
         return true;
-    snprintf(why, why_bytes, "false merge: %u samples of %s from %llu ns on, for %llu ns, are not all of message %u",
-             bad->count, r->threads[bad->thread].name, (unsigned long long)(bad->ticks - SIM_STROBE_ORIGIN_NS),
-             (unsigned long long)bad->duration, bad->message);
+    strobe_error_set(error, "false merge: %u samples of %s from %llu ns on, for %llu ns, are not all of message %u",
+                     bad->count, r->threads[bad->thread].name, (unsigned long long)(bad->ticks - SIM_STROBE_ORIGIN_NS),
+                     (unsigned long long)bad->duration, bad->message);
     return false;
 }
 
@@ -328,18 +327,17 @@ static bool clock_jumps_in_session(const struct sim_scenario *s)
     return false;
 }
 
-bool sim_strobe_check(struct sim_tracer *t, struct sim_run *run, char *why, size_t why_bytes)
+bool sim_strobe_check(struct sim_tracer *t, struct sim_run *run, struct strobe_error *error)
 {
     const struct sim_strobe *s = (const struct sim_strobe *)t;
-    if (!strobe_reader_check(s->reader, why, why_bytes))
+    if (!strobe_reader_check(s->reader, error))
         return false;
-    if (s->tracer.message && !clock_jumps_in_session(run->scenario) && !samples_name_their_messages(s, why, why_bytes))
+    if (s->tracer.message && !clock_jumps_in_session(run->scenario) && !samples_name_their_messages(s, error))
         return false;
     /* Nobody but the one at whom the sampler was at work when the run ended. */
     uint32_t stopped = sim_stopped_count(run->kernel);
     if (stopped <= s->standing + (s->held || s->asked_tid ? 1u : 0u))
         return true;
-    if (why_bytes)
-        snprintf(why, why_bytes, "%u threads are stopped at the end", stopped);
+    strobe_error_set(error, "%u threads are stopped at the end", stopped);
     return false;
 }

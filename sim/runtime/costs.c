@@ -1,5 +1,6 @@
 /* Reads cost tables: one flat JSON object of numbers and texts, and nothing else, so nothing else is understood. */
 #include "sim/runtime/costs.h"
+#include "engine/base/error_format.h"
 
 #include "sim/kernel/kernel.h"
 
@@ -147,14 +148,12 @@ enum { MEMBERS = sizeof members / sizeof members[0], TABLE_BYTES_MAX = 1 << 16, 
 
 struct input {
     const char *path, *at;
-    char *why;
-    size_t why_bytes;
+    struct strobe_error *error;
 };
 
 static enum strobe_status costs_expected(const struct input *in, const char *what, const char *name)
 {
-    if (in->why_bytes)
-        snprintf(in->why, in->why_bytes, "%s: expected %s%s%s", in->path, what, *name ? " " : "", name);
+    strobe_error_set(in->error, "%s: expected %s%s%s", in->path, what, *name ? " " : "", name);
     return STROBE_BAD_INPUT;
 }
 
@@ -289,14 +288,13 @@ static enum strobe_status costs_parse(struct input *in, struct sim_costs *out)
     return STROBE_OK;
 }
 
-enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, char *why, size_t why_bytes)
+enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, struct strobe_error *error)
 {
     static const size_t room = TABLE_BYTES_MAX;
     char *text = malloc(room);
     FILE *file = text ? fopen(path, "r") : NULL;
     if (!file) {
-        if (why_bytes)
-            snprintf(why, why_bytes, "%s: %s", path, strerror(text ? errno : ENOMEM));
+        strobe_error_set(error, "%s: %s", path, strerror(text ? errno : ENOMEM));
         free(text);
         return STROBE_IO;
     }
@@ -304,7 +302,7 @@ enum strobe_status sim_costs_read(const char *path, struct sim_costs *out, char 
     bool failed = ferror(file) != 0;
     fclose(file);
     text[bytes] = '\0';
-    struct input in = {.path = path, .at = text, .why = why, .why_bytes = why_bytes};
+    struct input in = {.path = path, .at = text, .error = error};
     enum strobe_status status;
     if (failed || bytes == room - 1)
         status = costs_expected(&in, "a readable file of less than 64 KiB", "");

@@ -1,4 +1,5 @@
 #include "sim/score/json_read.h"
+#include "engine/base/error_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +7,8 @@
 
 bool sim_json_fail(struct sim_json *j, const char *at, const char *expected)
 {
-    if (!j->failed && j->why_bytes)
-        snprintf(j->why, j->why_bytes, "column %zu: expected %s", (size_t)(at - j->line) + 1, expected);
+    if (!j->failed)
+        strobe_error_set(j->error, "column %zu: expected %s", (size_t)(at - j->line) + 1, expected);
     j->failed = true;
     return false;
 }

@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "sim/score/result.h"
 
 #include "sim/score/fields.h"
@@ -173,9 +174,9 @@ static void restore(struct sim_result *r)
     }
 }
 
-enum strobe_status sim_result_read_line(const char *line, struct sim_result *out, char *why, size_t why_bytes)
+enum strobe_status sim_result_read_line(const char *line, struct sim_result *out, struct strobe_error *error)
 {
-    struct sim_json j = {.line = line, .p = line, .why = why, .why_bytes = why_bytes};
+    struct sim_json j = {.line = line, .p = line, .error = error};
     struct reading reading = {.r = out};
     *out = (struct sim_result){0};
     bool ok = sim_json_object(&j, member, &reading) && sim_json_end(&j);

@@ -1,4 +1,5 @@
 #include "sim/trial/shrink.h"
+#include "engine/base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,19 +76,19 @@ static bool fails(struct shrinker *k, const struct sim_scenario *s)
     struct attempt a = {k, s};
     struct sim_swarm_options swarm = {.count = 1, .jobs = 1, .trial = attempt, .ctx = &a};
     struct sim_swarm_outcome outcome;
-    char why[256];
+    struct strobe_error error;
     k->tries++;
     if (k->o->progress)
         k->o->progress(k->o->progress_ctx, k->tries, k->o->tries);
-    return sim_swarm_run(&swarm, &outcome, why, sizeof why) == STROBE_OK && outcome.broken &&
+    return sim_swarm_run(&swarm, &outcome, &error) == STROBE_OK && outcome.broken &&
            same_kind(outcome.violation, k->o->violation);
 }
 
 static struct sim_scenario *read_back(const struct shrinker *k, const char *text)
 {
     struct sim_scenario *s = NULL;
-    char why[256];
-    return sim_scenario_parse(text, k->now->path, &s, why, sizeof why) == STROBE_OK ? s : NULL;
+    struct strobe_error error;
+    return sim_scenario_parse(text, k->now->path, &s, &error) == STROBE_OK ? s : NULL;
 }
 
 /* Takes the text, which may be NULL, for the new best when it is another valid scenario that fails in the same way.
@@ -329,10 +330,9 @@ static bool fewer_declarations(struct shrinker *k)
 enum strobe_status sim_shrink(const struct sim_scenario *scenario, const struct sim_shrink_options *o, char **text,
                               uint32_t *tries)
 {
-    char why[256];
+    struct strobe_error error;
     struct shrinker k = {.o = o, .best = sim_scenario_print(scenario)};
-    enum strobe_status status =
-        k.best ? sim_scenario_parse(k.best, scenario->path, &k.now, why, sizeof why) : STROBE_IO;
+    enum strobe_status status = k.best ? sim_scenario_parse(k.best, scenario->path, &k.now, &error) : STROBE_IO;
     if (status != STROBE_OK) {
         free(k.best);
         return status;

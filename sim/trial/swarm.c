@@ -1,4 +1,5 @@
 #include "sim/trial/swarm.h"
+#include "engine/base/error_format.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,17 +23,17 @@ static void swarm_play_trial(const struct sim_swarm_options *o, uint64_t place, 
 {
     struct sim_swarm_trial t = {0};
     struct sim_trial trial;
-    char why[1024] = "out of memory";
+    struct strobe_error error = {"out of memory"};
     enum strobe_status status = STROBE_IO;
     o->trial(o->ctx, place, &t);
     struct sim_scenario *random = t.scenario ? NULL : sim_scenario_random(t.options.seed, t.random_size, false);
     if (random || t.scenario)
-        status = sim_trial_run(random ? random : t.scenario, &t.options, &trial, why, sizeof why);
+        status = sim_trial_run(random ? random : t.scenario, &t.options, &trial, &error);
     if (status == STROBE_OK) {
         sim_result_print_line(&trial.result, o->line_parts, out);
         sim_trial_free(&trial);
     } else {
-        fprintf(out, "!%d %s\n", (int)status, why);
+        fprintf(out, "!%d %s\n", (int)status, error.text);
     }
     if (random)
         sim_scenario_free(random);
@@ -110,19 +111,19 @@ static void note_violation(struct sim_swarm_outcome *out, uint64_t place, const 
 }
 
 static enum strobe_status swarm_take_line(const struct sim_swarm_options *o, char *line, uint64_t place,
-                                          struct sim_swarm_outcome *out, char *why, size_t why_bytes)
+                                          struct sim_swarm_outcome *out, struct strobe_error *error)
 {
     line[strcspn(line, "\n")] = 0;
     if (line[0] == '!') {
         char *text;
         enum strobe_status status = (enum strobe_status)strtol(line + 1, &text, 10);
-        snprintf(why, why_bytes, "%s", text + (*text == ' '));
+        strobe_error_set(error, "%s", text + (*text == ' '));
         return status;
     }
     struct sim_result result;
-    char bad[256];
-    if (sim_result_read_line(line, &result, bad, sizeof bad) != STROBE_OK) {
-        snprintf(why, why_bytes, "a result that does not read back: %s", bad);
+    struct strobe_error bad = {""};
+    if (sim_result_read_line(line, &result, &bad) != STROBE_OK) {
+        strobe_error_set(error, "a result that does not read back: %s", bad.text);
         return STROBE_BAD_INPUT;
     }
     out->played++;
@@ -134,7 +135,7 @@ static enum strobe_status swarm_take_line(const struct sim_swarm_options *o, cha
 }
 
 static enum strobe_status listen_to(struct worker *workers, const struct sim_swarm_options *o,
-                                    struct sim_swarm_outcome *out, char *why, size_t why_bytes)
+                                    struct sim_swarm_outcome *out, struct strobe_error *error)
 {
     enum strobe_status status = STROBE_OK;
     char *line = NULL;
@@ -144,7 +145,7 @@ static enum strobe_status listen_to(struct worker *workers, const struct sim_swa
         struct worker *worker = &workers[place % o->jobs];
         alive = getline(&line, &room, worker->lines) > 0;
         if (alive)
-            status = swarm_take_line(o, line, place, out, why, why_bytes);
+            status = swarm_take_line(o, line, place, out, error);
         else
             died(worker, place, out);
         if (o->progress)
@@ -154,8 +155,8 @@ static enum strobe_status listen_to(struct worker *workers, const struct sim_swa
     return status;
 }
 
-enum strobe_status sim_swarm_run(const struct sim_swarm_options *o, struct sim_swarm_outcome *out, char *why,
-                                 size_t why_bytes)
+enum strobe_status sim_swarm_run(const struct sim_swarm_options *o, struct sim_swarm_outcome *out,
+                                 struct strobe_error *error)
 {
     *out = (struct sim_swarm_outcome){0};
     struct worker *workers = calloc(o->jobs, sizeof *workers);
@@ -167,9 +168,9 @@ enum strobe_status sim_swarm_run(const struct sim_swarm_options *o, struct sim_s
             status = STROBE_IO;
     }
     if (status != STROBE_OK)
-        snprintf(why, why_bytes, "cannot start %u processes: %s", o->jobs, strerror(errno));
+        strobe_error_set(error, "cannot start %u processes: %s", o->jobs, strerror(errno));
     else
-        status = listen_to(workers, o, out, why, why_bytes);
+        status = listen_to(workers, o, out, error);
     swarm_end_workers(workers, workers ? hired : 0);
     free(workers);
     return status;

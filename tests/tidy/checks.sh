@@ -205,7 +205,7 @@ tests_readme_names_each_directory() {
 
 top_level_holds_only_rooms() {
     files | cut -d/ -f1 | sort -u |
-        grep -vxE '\.(ci|clang-format|editorconfig|github|gitignore)|LICENSE|Makefile|README\.md' |
+        grep -vxE '\.(ci|clang-format|editorconfig|git(-blame-ignore-revs|hub|ignore))|LICENSE|Makefile|README\.md' |
         grep -vxE 'bench|ci|engine|fixtures|sim|tests' | sed 's/$/:1: does not belong at the top/'
 }
 

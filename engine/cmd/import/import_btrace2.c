@@ -1,4 +1,5 @@
 /* `strobe import btrace2`: method logs of btrace 2.0. */
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
@@ -21,7 +22,7 @@ struct request {
     const char *mapping;
 };
 
-static int take_option(struct request *q, int c)
+static int take_btrace2_option(struct request *q, int c)
 {
     switch (c) {
     case MAPPING: q->mapping = optarg; return 0;
@@ -33,7 +34,7 @@ static int take_option(struct request *q, int c)
     }
 }
 
-static void tell(const struct request *q, const struct strobe_btrace2_stats *s)
+static void print_btrace2_stats(const struct request *q, const struct strobe_btrace2_stats *s)
 {
     uint64_t told = s->records - s->early;
     strobe_import_calls_note(&q->common, s->early, "calls that ended before the trace began, left out");
@@ -51,30 +52,30 @@ static int import_log(struct request *q)
     struct strobe_whole_file file;
     struct strobe_calls calls;
     struct strobe_btrace2_stats stats;
-    char why[256] = "";
+    struct strobe_error error = {""};
     const char *input = q->common.input;
     if (strobe_whole_file_open(input, &file) != STROBE_OK)
         return strobe_complain("%s: %s", input, strerror(errno));
-    enum strobe_status status = strobe_btrace2_read(file.at, file.bytes, &q->options, &calls, &stats, why, sizeof why);
+    enum strobe_status status = strobe_btrace2_read(file.at, file.bytes, &q->options, &calls, &stats, &error);
     strobe_whole_file_close(&file);
     int exit_status;
     if (status == STROBE_OK) {
         exit_status = strobe_import_calls_write(&q->common, &calls, 0);
         if (exit_status == STROBE_EXIT_OK)
-            tell(q, &stats);
+            print_btrace2_stats(q, &stats);
     } else {
-        exit_status = strobe_complain("%s: %s", input, why);
+        exit_status = strobe_complain("%s: %s", input, error.text);
     }
     strobe_calls_close(&calls);
     return exit_status;
 }
 
-static int import(struct request *q)
+static int import_btrace2_log(struct request *q)
 {
     struct strobe_matrix_map *map = NULL;
-    char why[1024] = "";
-    if (q->mapping && strobe_matrix_map_read(q->mapping, &map, why, sizeof why) != STROBE_OK)
-        return strobe_complain("%s", why);
+    struct strobe_error error = {""};
+    if (q->mapping && strobe_matrix_map_read(q->mapping, &map, &error) != STROBE_OK)
+        return strobe_complain("%s", error.text);
     q->options.map = map;
     int exit_status = import_log(q);
     strobe_matrix_map_close(map);
@@ -91,10 +92,10 @@ int strobe_import_btrace2(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, table)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_import);
-        int bad = take_option(&q, c);
+        int bad = take_btrace2_option(&q, c);
         if (bad)
             return bad;
     }
     int bad = strobe_import_calls_arguments(&q.common, "btrace2", argc, argv);
-    return bad ? bad : import(&q);
+    return bad ? bad : import_btrace2_log(&q);
 }

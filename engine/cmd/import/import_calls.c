@@ -1,4 +1,5 @@
 #include "engine/cmd/import/import_calls.h"
+#include "engine/base/error.h"
 
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
@@ -27,7 +28,7 @@ int strobe_import_calls_option(struct strobe_import_calls *q, int c)
 }
 
 /* What to write: by its name, or by what the output's name ends in. */
-static int choose_format(struct strobe_import_calls *q)
+static int choose_import_format(struct strobe_import_calls *q)
 {
     static const struct {
         const char *name, *ending;
@@ -68,7 +69,7 @@ int strobe_import_calls_arguments(struct strobe_import_calls *q, const char *kin
     if (stat(q->input, &in) == 0 && stat(q->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino &&
         S_ISREG(in.st_mode))
         return strobe_complain("%s: is what is read, expected another file", q->output);
-    int bad = choose_format(q);
+    int bad = choose_import_format(q);
     if (!bad && q->options.deflate &&
         (q->options.format != STROBE_CALLS_TRACE || q->options.trace != STROBE_FORMAT_PERFETTO))
         bad = strobe_complain("import: --deflate is for the perfetto format");
@@ -91,7 +92,7 @@ static void tell_repairs(const struct strobe_import_calls *q, const struct strob
     strobe_import_calls_note(q, r->unmatched + orphans, "ends of calls that had not begun, left out");
 }
 
-static void tell_losses(const struct strobe_import_calls *q, const struct strobe_calls_convert_stats *s)
+static void print_calls_losses(const struct strobe_import_calls *q, const struct strobe_calls_convert_stats *s)
 {
     strobe_import_calls_note(q, s->timeline.marks.open_at_end, "asynchronous slices open at the end");
     strobe_import_calls_note(q, s->timeline.marks.unmatched,
@@ -103,7 +104,7 @@ int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe
 {
     struct strobe_repair_stats repaired;
     struct strobe_calls_convert_stats stats;
-    char why[1024] = "";
+    struct strobe_error error = {""};
     size_t marks = 0;
     if (strobe_calls_repair(calls, q->repair, &repaired) != STROBE_OK)
         return strobe_complain("%s: not enough memory", q->input);
@@ -112,15 +113,15 @@ int strobe_import_calls_write(const struct strobe_import_calls *q, struct strobe
     if (!repaired.calls && !marks)
         return strobe_complain("%s: holds no call, and no other mark: there is nothing to write", q->input);
     strobe_output_begin();
-    enum strobe_status status = strobe_calls_convert(calls, q->output, &q->options, &stats, why, sizeof why);
+    enum strobe_status status = strobe_calls_convert(calls, q->output, &q->options, &stats, &error);
     if (status == STROBE_EXISTS)
-        return strobe_complain("%s; --force overwrites it", why);
+        return strobe_complain("%s; --force overwrites it", error.text);
     if (status != STROBE_OK && errno == EPIPE)
         return strobe_end_of_pipe();
     if (status != STROBE_OK)
-        return strobe_complain("%s", why);
+        return strobe_complain("%s", error.text);
     tell_repairs(q, &repaired, orphans);
-    tell_losses(q, &stats);
+    print_calls_losses(q, &stats);
     if (!q->quiet && isatty(STDERR_FILENO)) /* like all that only tells of success */
         fprintf(stderr, "%s: %" PRIu64 " calls of %zu threads, %.1f MB\n",
                 strcmp(q->output, "-") ? q->output : "standard output", repaired.calls, calls->thread_count,

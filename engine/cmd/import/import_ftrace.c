@@ -1,4 +1,5 @@
 /* `strobe import ftrace`: what atrace, systrace and RheaTrace write as text. */
+#include "engine/base/error.h"
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
@@ -15,7 +16,7 @@
 
 enum { PID = IMPORT_OWN, MARKS };
 
-static int take_option(struct strobe_import_calls *q, struct strobe_ftrace_options *options, int c)
+static int take_ftrace_option(struct strobe_import_calls *q, struct strobe_ftrace_options *options, int c)
 {
     static const char *const marks[] = {
         [STROBE_FTRACE_AUTO] = "auto", [STROBE_FTRACE_PLAIN] = "plain", [STROBE_FTRACE_RHEA] = "rhea"};
@@ -36,7 +37,7 @@ static int take_option(struct strobe_import_calls *q, struct strobe_ftrace_optio
     return strobe_complain("import: --marks %s: expected auto, plain or rhea", optarg);
 }
 
-static void tell(const struct strobe_import_calls *q, const struct strobe_ftrace_stats *s)
+static void print_ftrace_stats(const struct strobe_import_calls *q, const struct strobe_ftrace_stats *s)
 {
     char broken[80];
     snprintf(broken, sizeof broken, "marks that lack something, left out, the first in line %" PRIu64, s->first_broken);
@@ -46,23 +47,23 @@ static void tell(const struct strobe_import_calls *q, const struct strobe_ftrace
     strobe_import_calls_note(q, s->other_processes, "marks of other processes, left out (--pid takes them)");
 }
 
-static int import(const struct strobe_import_calls *q, const struct strobe_ftrace_options *options)
+static int import_ftrace_text(const struct strobe_import_calls *q, const struct strobe_ftrace_options *options)
 {
     struct strobe_whole_file file;
     struct strobe_calls calls;
     struct strobe_ftrace_stats stats;
-    char why[256] = "";
+    struct strobe_error error = {""};
     if (strobe_whole_file_open(q->input, &file) != STROBE_OK)
         return strobe_complain("%s: %s", q->input, strerror(errno));
-    enum strobe_status status = strobe_ftrace_read(file.at, file.bytes, options, &calls, &stats, why, sizeof why);
+    enum strobe_status status = strobe_ftrace_read(file.at, file.bytes, options, &calls, &stats, &error);
     strobe_whole_file_close(&file);
     int exit_status;
     if (status == STROBE_OK) {
         exit_status = strobe_import_calls_write(q, &calls, stats.orphans);
         if (exit_status == STROBE_EXIT_OK)
-            tell(q, &stats);
+            print_ftrace_stats(q, &stats);
     } else {
-        exit_status = strobe_complain("%s: %s", q->input, why);
+        exit_status = strobe_complain("%s: %s", q->input, error.text);
     }
     strobe_calls_close(&calls);
     return exit_status;
@@ -79,10 +80,10 @@ int strobe_import_ftrace(int argc, char **argv)
     for (int c; (c = strobe_any_option(argc, argv, table)) != -1;) {
         if (c == 'h')
             return strobe_print_usage(strobe_usage_import);
-        int bad = take_option(&q, &options, c);
+        int bad = take_ftrace_option(&q, &options, c);
         if (bad)
             return bad;
     }
     int bad = strobe_import_calls_arguments(&q, "ftrace", argc, argv);
-    return bad ? bad : import(&q, &options);
+    return bad ? bad : import_ftrace_text(&q, &options);
 }

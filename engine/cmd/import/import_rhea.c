@@ -1,5 +1,6 @@
 /* `strobe import rhea`: what RheaTrace 1.0 leaves of a capture: its raw log, the ring's own file (of a process that was
  * killed, or whose log was never written), or a trace in profilo's text. */
+#include "engine/base/error_format.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
 #include "engine/cmd/import/import_calls.h"
@@ -31,22 +32,22 @@ static void tell_log(const struct strobe_import_calls *q, const struct strobe_rh
     strobe_import_calls_note(q, !s->ended, "captures that never ended");
 }
 
-static enum strobe_status read_log(const struct strobe_import_calls *q, const char *text, size_t bytes,
-                                   struct strobe_calls *calls, char *why, size_t why_bytes)
+static enum strobe_status read_rhea_log(const struct strobe_import_calls *q, const char *text, size_t bytes,
+                                        struct strobe_calls *calls, struct strobe_error *error)
 {
     struct strobe_rhea_read_stats stats;
-    enum strobe_status status = strobe_rhea_read(text, bytes, calls, &stats, why, why_bytes);
+    enum strobe_status status = strobe_rhea_read(text, bytes, calls, &stats, error);
     if (status == STROBE_OK)
         tell_log(q, &stats);
     return status;
 }
 
 static enum strobe_status read_profilo(const struct strobe_import_calls *q, const char *text, size_t bytes,
-                                       struct strobe_calls *calls, char *why, size_t why_bytes)
+                                       struct strobe_calls *calls, struct strobe_error *error)
 {
     struct strobe_profilo_stats s;
     char unknown[80];
-    enum strobe_status status = strobe_profilo_read(text, bytes, calls, &s, why, why_bytes);
+    enum strobe_status status = strobe_profilo_read(text, bytes, calls, &s, error);
     if (status != STROBE_OK)
         return status;
     snprintf(unknown, sizeof unknown, "lines not understood, left out, the first is line %" PRIu64, s.first_unknown);
@@ -62,7 +63,7 @@ struct made {
     size_t bytes, room;
 };
 
-static bool append(void *ctx, const char *text, size_t bytes)
+static bool append_log_text(void *ctx, const char *text, size_t bytes)
 {
     struct made *m = ctx;
     if (bytes > m->room - m->bytes) {
@@ -79,16 +80,16 @@ static bool append(void *ctx, const char *text, size_t bytes)
 }
 
 static enum strobe_status read_ring(const struct strobe_import_calls *q, const struct strobe_packet_ring *ring,
-                                    struct strobe_calls *calls, char *why, size_t why_bytes)
+                                    struct strobe_calls *calls, struct strobe_error *error)
 {
     struct made log = {0};
     struct strobe_rhea_log_stats stats;
-    enum strobe_status status = strobe_rhea_log(ring, NS_DIGITS, append, &log, &stats);
+    enum strobe_status status = strobe_rhea_log(ring, NS_DIGITS, append_log_text, &log, &stats);
     if (status == STROBE_OK) {
         strobe_import_calls_note(q, stats.strange, "entries that are none of a capture's, left out");
-        status = read_log(q, log.text, log.bytes, calls, why, why_bytes);
+        status = read_rhea_log(q, log.text, log.bytes, calls, error);
     } else {
-        snprintf(why, why_bytes, "%s", status == STROBE_IO ? "not enough memory" : "a ring to which no capture wrote");
+        strobe_error_set(error, "%s", status == STROBE_IO ? "not enough memory" : "a ring to which no capture wrote");
     }
     free(log.text);
     return status;
@@ -96,7 +97,7 @@ static enum strobe_status read_ring(const struct strobe_import_calls *q, const s
 
 /* What was read of a pipe lies anywhere; a ring's lines have to lie right. */
 static enum strobe_status read_ring_file(const struct strobe_import_calls *q, const struct strobe_whole_file *file,
-                                         struct strobe_calls *calls, char *why, size_t why_bytes)
+                                         struct strobe_calls *calls, struct strobe_error *error)
 {
     struct strobe_packet_ring ring;
     size_t room = (file->bytes + RING_ALIGNED - 1) / RING_ALIGNED * RING_ALIGNED;
@@ -106,26 +107,26 @@ static enum strobe_status read_ring_file(const struct strobe_import_calls *q, co
     enum strobe_status status =
         strobe_packet_ring_open(aligned ? aligned : (void *)(uintptr_t)file->at, file->bytes, &ring);
     if (status == STROBE_OK)
-        status = read_ring(q, &ring, calls, why, why_bytes);
+        status = read_ring(q, &ring, calls, error);
     else if (status == STROBE_BAD_VERSION)
-        snprintf(why, why_bytes, "a ring of another version, expected %d", STROBE_PACKET_VERSION);
+        strobe_error_set(error, "a ring of another version, expected %d", STROBE_PACKET_VERSION);
     else if (status == STROBE_TRUNCATED)
-        snprintf(why, why_bytes, "a ring's file that is cut off at %zu bytes, expected more", file->bytes);
+        strobe_error_set(error, "a ring's file that is cut off at %zu bytes, expected more", file->bytes);
     else
-        snprintf(why, why_bytes, "a ring's file whose head is damaged, expected 1 to %d slots",
-                 STROBE_PACKET_SLOTS_MOST);
+        strobe_error_set(error, "a ring's file whose head is damaged, expected 1 to %d slots",
+                         STROBE_PACKET_SLOTS_MOST);
     free(aligned);
     return status;
 }
 
 static enum strobe_status read_any(const struct strobe_import_calls *q, const struct strobe_whole_file *file,
-                                   struct strobe_calls *calls, char *why, size_t why_bytes)
+                                   struct strobe_calls *calls, struct strobe_error *error)
 {
     if (strobe_profilo_is(file->at, file->bytes))
-        return read_profilo(q, file->at, file->bytes, calls, why, why_bytes);
+        return read_profilo(q, file->at, file->bytes, calls, error);
     if (strobe_packet_ring_is(file->at, file->bytes))
-        return read_ring_file(q, file, calls, why, why_bytes);
-    return read_log(q, file->at, file->bytes, calls, why, why_bytes);
+        return read_ring_file(q, file, calls, error);
+    return read_rhea_log(q, file->at, file->bytes, calls, error);
 }
 
 /* ---- what is written */
@@ -150,17 +151,17 @@ static int write_profilo(const struct strobe_import_calls *q, struct strobe_call
     return status == STROBE_OK ? STROBE_EXIT_OK : strobe_complain("%s: %s", q->output, strerror(errno));
 }
 
-static int import(const struct strobe_import_calls *q, bool profilo)
+static int import_rhea_log(const struct strobe_import_calls *q, bool profilo)
 {
     struct strobe_whole_file file;
     struct strobe_calls calls;
-    char why[256] = "";
+    struct strobe_error error = {""};
     if (strobe_whole_file_open(q->input, &file) != STROBE_OK)
         return strobe_complain("%s: %s", q->input, strerror(errno));
     strobe_calls_open(&calls);
-    enum strobe_status status = read_any(q, &file, &calls, why, sizeof why);
+    enum strobe_status status = read_any(q, &file, &calls, &error);
     strobe_whole_file_close(&file);
-    int exit_status = status != STROBE_OK ? strobe_complain("%s: %s", q->input, why)
+    int exit_status = status != STROBE_OK ? strobe_complain("%s: %s", q->input, error.text)
                       : profilo           ? write_profilo(q, &calls)
                                           : strobe_import_calls_write(q, &calls, 0);
     strobe_calls_close(&calls);
@@ -184,5 +185,5 @@ int strobe_import_rhea(int argc, char **argv)
     int bad = strobe_import_calls_arguments(&q, "rhea", argc, argv);
     if (!bad && profilo && q.options.deflate)
         bad = strobe_complain("import: --deflate is for the perfetto format");
-    return bad ? bad : import(&q, profilo);
+    return bad ? bad : import_rhea_log(&q, profilo);
 }

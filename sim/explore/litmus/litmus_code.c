@@ -161,7 +161,7 @@ static void begin_text(struct litmus_parser *p)
     test->text[p->text] = NULL;
 }
 
-static void end_text(struct litmus_parser *p, const char *begin)
+static void end_node_text(struct litmus_parser *p, const char *begin)
 {
     if (p->status == STROBE_OK)
         p->test->text[p->text] = explore_litmus_line(p, begin, p->last_end);
@@ -267,14 +267,14 @@ static uint8_t of_store(uint8_t o)
     return o == ACQ ? RLX : o == memory_order_acq_rel ? REL : o;
 }
 
-static uint32_t value(struct litmus_parser *p);
-static uint32_t unary(struct litmus_parser *p);
+static uint32_t parse_value(struct litmus_parser *p);
+static uint32_t parse_unary(struct litmus_parser *p);
 
 /* What a compare-exchange expects stands there: &LOCAL, or the address of shared memory. */
-static void expectation(struct litmus_parser *p, struct litmus_node *n)
+static void parse_expectation(struct litmus_parser *p, struct litmus_node *n)
 {
     if (!explore_litmus_take(p, "&")) {
-        n->b = value(p);
+        n->b = parse_value(p);
         return;
     }
     uint32_t i =
@@ -286,19 +286,19 @@ static void expectation(struct litmus_parser *p, struct litmus_node *n)
     n->b = node(p, (struct litmus_node){.kind = LITMUS_REGISTER, .value = i});
 }
 
-static uint32_t call(struct litmus_parser *p, const struct function *f)
+static uint32_t parse_call(struct litmus_parser *p, const struct function *f)
 {
     struct litmus_node n = {.kind = f->kind, .value = f->update, .weak = f->weak, .full = f->full, .order = f->order};
     explore_litmus_step(p);
     explore_litmus_need(p, "(");
     if (f->kind != LITMUS_FENCE) {
-        n.a = !f->deref ? value(p) : explore_litmus_need(p, "*") ? unary(p) : 0;
+        n.a = !f->deref ? parse_value(p) : explore_litmus_need(p, "*") ? parse_unary(p) : 0;
         if (f->kind == LITMUS_COMPARE_EXCHANGE && explore_litmus_need(p, ","))
-            expectation(p, &n);
+            parse_expectation(p, &n);
         if (f->kind == LITMUS_COMPARE_EXCHANGE && explore_litmus_need(p, ","))
-            n.c = value(p);
+            n.c = parse_value(p);
         else if (f->kind != LITMUS_LOAD && f->kind != LITMUS_COMPARE_EXCHANGE && explore_litmus_need(p, ","))
-            n.b = value(p);
+            n.b = parse_value(p);
         if (f->is_explicit)
             explore_litmus_need(p, ",");
     }
@@ -317,7 +317,7 @@ static uint32_t call(struct litmus_parser *p, const struct function *f)
 
 /* ---- values */
 
-static uint32_t name(struct litmus_parser *p)
+static uint32_t parse_name_node(struct litmus_parser *p)
 {
     uint32_t i = explore_litmus_find_location(p->test, &p->now);
     const struct function *f = function_called(&p->now);
@@ -327,7 +327,7 @@ static uint32_t name(struct litmus_parser *p)
         return node(p, (struct litmus_node){.kind = LITMUS_NUMBER, .value = one});
     }
     if (f && has_value(f->kind))
-        return call(p, f);
+        return parse_call(p, f);
     if (f) {
         explore_litmus_expected(p, &p->now, "a value");
     } else if (i != LITMUS_NONE && (p->test->thread[p->thread].parameters >> i & 1)) {
@@ -344,7 +344,7 @@ static uint32_t name(struct litmus_parser *p)
     return 0;
 }
 
-static uint32_t cast(struct litmus_parser *p)
+static uint32_t parse_cast(struct litmus_parser *p)
 {
     struct litmus_node n = {.kind = LITMUS_CAST};
     struct litmus_token t = p->now;
@@ -355,7 +355,7 @@ static uint32_t cast(struct litmus_parser *p)
         n.type = (struct litmus_type){.bytes = 8, .is_pointer = true};
     if (n.type.bytes == 0)
         explore_litmus_expected(p, &t, "a value");
-    n.a = unary(p);
+    n.a = parse_unary(p);
     return node(p, n);
 }
 
@@ -367,19 +367,19 @@ static uint32_t primary(struct litmus_parser *p)
         return node(p, n);
     }
     if (p->now.kind == LITMUS_TOKEN_WORD)
-        return name(p);
+        return parse_name_node(p);
     if (!explore_litmus_take(p, "(")) {
         explore_litmus_expected(p, &p->now, "a value");
         return 0;
     }
     if (explore_litmus_type_begins(&p->now))
-        return cast(p);
-    uint32_t n = value(p);
+        return parse_cast(p);
+    uint32_t n = parse_value(p);
     explore_litmus_need(p, ")");
     return n;
 }
 
-static uint32_t unary(struct litmus_parser *p)
+static uint32_t parse_unary(struct litmus_parser *p)
 {
     struct litmus_node n = {.kind = LITMUS_UNARY};
     if (p->depth == LITMUS_DEPTH_MAX) {
@@ -390,12 +390,12 @@ static uint32_t unary(struct litmus_parser *p)
     uint32_t made;
     if (explore_litmus_take(p, "*")) {
         n.kind = LITMUS_PLAIN_LOAD;
-        n.a = unary(p);
+        n.a = parse_unary(p);
         made = node(p, n);
     } else if (p->now.kind == LITMUS_TOKEN_MARK && p->now.bytes == 1 && strchr("-+~!", *p->now.begin)) {
         n.mark = *p->now.begin;
         explore_litmus_step(p);
-        n.a = unary(p);
+        n.a = parse_unary(p);
         made = node(p, n);
     } else {
         made = primary(p);
@@ -430,24 +430,24 @@ static const struct {
     {"%", '%', 10},
 };
 
-static uint32_t binary(struct litmus_parser *p, uint8_t level)
+static uint32_t parse_binary(struct litmus_parser *p, uint8_t level)
 {
-    uint32_t a = unary(p);
+    uint32_t a = parse_unary(p);
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (operators[i].level < level || !explore_litmus_is(&p->now, operators[i].text))
             continue;
         struct litmus_node n = {.kind = LITMUS_BINARY, .mark = operators[i].mark, .a = a};
         explore_litmus_step(p);
-        n.b = binary(p, operators[i].level + 1);
+        n.b = parse_binary(p, operators[i].level + 1);
         a = node(p, n);
         i = (size_t)-1; /* from the first again */
     }
     return a;
 }
 
-static uint32_t value(struct litmus_parser *p)
+static uint32_t parse_value(struct litmus_parser *p)
 {
-    uint32_t a = binary(p, 1);
+    uint32_t a = parse_binary(p, 1);
     if (!explore_litmus_is(&p->now, "?"))
         return a;
     struct litmus_node n = {.kind = LITMUS_CHOICE, .a = a};
@@ -457,9 +457,9 @@ static uint32_t value(struct litmus_parser *p)
     }
     p->depth++;
     explore_litmus_step(p);
-    n.b = value(p);
+    n.b = parse_value(p);
     explore_litmus_need(p, ":");
-    n.c = value(p);
+    n.c = parse_value(p);
     p->depth--;
     return node(p, n);
 }
@@ -471,17 +471,17 @@ static uint32_t assigned(struct litmus_parser *p, uint32_t target)
 {
     struct litmus_node n = {.kind = LITMUS_BINARY, .a = target};
     if (explore_litmus_take(p, "="))
-        return value(p);
+        return parse_value(p);
     if (p->now.kind != LITMUS_TOKEN_MARK || p->now.bytes != 2 || p->now.begin[1] != '=' ||
         !strchr("+-&|^", p->now.begin[0]))
         return 0;
     n.mark = p->now.begin[0];
     explore_litmus_step(p);
-    n.b = value(p);
+    n.b = parse_value(p);
     return node(p, n);
 }
 
-static void append(struct litmus_parser *p, uint32_t *first, uint32_t *last, uint32_t n)
+static void append_statement(struct litmus_parser *p, uint32_t *first, uint32_t *last, uint32_t n)
 {
     if (!n)
         return;
@@ -514,8 +514,8 @@ static uint32_t declaration(struct litmus_parser *p)
         n.value = explore_litmus_register(p, p->thread, &p->now, &own);
         explore_litmus_step(p);
         if (explore_litmus_take(p, "=")) {
-            n.a = value(p);
-            append(p, &first, &last, node(p, n));
+            n.a = parse_value(p);
+            append_statement(p, &first, &last, node(p, n));
         }
         stars = 0;
     } while (p->status == STROBE_OK && explore_litmus_take(p, ","));
@@ -540,7 +540,7 @@ static uint32_t simple(struct litmus_parser *p)
     if (explore_litmus_type_begins(&p->now))
         return declaration(p);
     if (f && !has_value(f->kind))
-        return call(p, f);
+        return parse_call(p, f);
     if (p->now.kind == LITMUS_TOKEN_WORD)
         declare_assigned(p);
     struct litmus_lexer ahead = p->lexer;
@@ -548,9 +548,9 @@ static uint32_t simple(struct litmus_parser *p)
     if (explore_litmus_is(&p->now, "(") && explore_litmus_is(&one, "void") && explore_litmus_is(&two, ")")) {
         for (int i = 0; i < 3; i++)
             explore_litmus_step(p);
-        return value(p);
+        return parse_value(p);
     }
-    uint32_t target = value(p);
+    uint32_t target = parse_value(p);
     if (p->status != STROBE_OK)
         return 0;
     struct litmus_node to = p->test->node[target], n = {0};
@@ -566,15 +566,15 @@ static uint32_t simple(struct litmus_parser *p)
     return node(p, n);
 }
 
-static uint32_t statement(struct litmus_parser *p);
+static uint32_t parse_statement(struct litmus_parser *p);
 
 /* ( VALUE ), as the condition of the statement that began there. */
-static uint32_t asked(struct litmus_parser *p, const char *begin)
+static uint32_t parse_query(struct litmus_parser *p, const char *begin)
 {
     explore_litmus_need(p, "(");
-    uint32_t a = value(p);
+    uint32_t a = parse_value(p);
     explore_litmus_need(p, ")");
-    end_text(p, begin);
+    end_node_text(p, begin);
     return a;
 }
 
@@ -584,23 +584,23 @@ static uint32_t with_body(struct litmus_parser *p, const char *begin)
     uint32_t text = p->text;
     if (explore_litmus_take(p, "if")) {
         n.kind = LITMUS_IF;
-        n.a = asked(p, begin);
-        n.b = statement(p);
+        n.a = parse_query(p, begin);
+        n.b = parse_statement(p);
         if (explore_litmus_take(p, "else"))
-            n.c = statement(p);
+            n.c = parse_statement(p);
     } else if (explore_litmus_take(p, "while")) {
         n.kind = LITMUS_WHILE;
-        n.a = asked(p, begin);
-        n.b = statement(p);
+        n.a = parse_query(p, begin);
+        n.b = parse_statement(p);
     } else {
         explore_litmus_need(p, "do");
         n.kind = LITMUS_DO;
-        end_text(p, begin);
-        n.b = statement(p);
+        end_node_text(p, begin);
+        n.b = parse_statement(p);
         begin_text(p);
         begin = p->now.begin;
         explore_litmus_need(p, "while");
-        n.a = asked(p, begin);
+        n.a = parse_query(p, begin);
         explore_litmus_need(p, ";");
         text = p->text;
     }
@@ -608,7 +608,7 @@ static uint32_t with_body(struct litmus_parser *p, const char *begin)
     return node(p, n);
 }
 
-static uint32_t statement(struct litmus_parser *p)
+static uint32_t parse_statement(struct litmus_parser *p)
 {
     const char *begin = p->now.begin;
     uint32_t made = 0;
@@ -629,7 +629,7 @@ static uint32_t statement(struct litmus_parser *p)
             made = with_body(p, begin);
         } else {
             made = simple(p);
-            end_text(p, begin);
+            end_node_text(p, begin);
             explore_litmus_need(p, ";");
         }
     }
@@ -641,6 +641,6 @@ uint32_t explore_litmus_statements(struct litmus_parser *p)
 {
     uint32_t first = 0, last = 0;
     while (p->status == STROBE_OK && !explore_litmus_is(&p->now, "}") && p->now.kind != LITMUS_TOKEN_END)
-        append(p, &first, &last, statement(p));
+        append_statement(p, &first, &last, parse_statement(p));
     return first;
 }

@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "sim/explore/litmus/litmus_parser.h"
 
 #include <errno.h>
@@ -17,10 +18,9 @@ __attribute__((format(printf, 3, 4))) static void fault(struct litmus_parser *p,
     if (p->status != STROBE_OK)
         return;
     p->status = STROBE_BAD_INPUT;
-    int n = snprintf(p->why, p->why_bytes, "%s:%u:%u: ", p->path, at->line, at->column);
+    strobe_error_set(p->error, "%s:%u:%u: ", p->path, at->line, at->column);
     va_start(args, format);
-    if (n >= 0 && (size_t)n < p->why_bytes)
-        vsnprintf(p->why + n, p->why_bytes - (size_t)n, format, args);
+    strobe_error_add_list(p->error, format, args);
     va_end(args);
     p->now =
         (struct litmus_token){.kind = LITMUS_TOKEN_END, .begin = p->lexer.end, .line = at->line, .column = at->column};
@@ -71,7 +71,7 @@ bool explore_litmus_need(struct litmus_parser *p, const char *text)
 }
 
 /* A word that is no keyword of the format, taken. */
-static bool name(struct litmus_parser *p, struct litmus_token *out, const char *what)
+static bool parse_litmus_name(struct litmus_parser *p, struct litmus_token *out, const char *what)
 {
     *out = p->now;
     if (p->now.kind != LITMUS_TOKEN_WORD || p->now.bytes > 64) {
@@ -100,7 +100,7 @@ bool explore_litmus_room(struct litmus_parser *p, void *array, uint32_t *room, u
     return true;
 }
 
-static uint32_t find(const struct litmus_name *names, uint32_t count, const struct litmus_token *t)
+static uint32_t find_litmus_name(const struct litmus_name *names, uint32_t count, const struct litmus_token *t)
 {
     for (uint32_t i = 0; i < count; i++)
         if (strlen(names[i].text) == t->bytes && !memcmp(names[i].text, t->begin, t->bytes))
@@ -110,18 +110,18 @@ static uint32_t find(const struct litmus_name *names, uint32_t count, const stru
 
 uint32_t explore_litmus_find_location(const struct explore_litmus *test, const struct litmus_token *t)
 {
-    return find(test->location, test->location_count, t);
+    return find_litmus_name(test->location, test->location_count, t);
 }
 
 uint32_t explore_litmus_find_register(const struct explore_litmus *test, uint32_t thread, const struct litmus_token *t)
 {
-    return find(test->thread[thread].reg, test->thread[thread].register_count, t);
+    return find_litmus_name(test->thread[thread].reg, test->thread[thread].register_count, t);
 }
 
-static uint32_t add(struct litmus_parser *p, struct litmus_name *names, uint32_t *count, uint32_t max,
-                    const struct litmus_token *t, const struct litmus_type *type)
+static uint32_t add_litmus_name(struct litmus_parser *p, struct litmus_name *names, uint32_t *count, uint32_t max,
+                                const struct litmus_token *t, const struct litmus_type *type)
 {
-    uint32_t i = find(names, *count, t);
+    uint32_t i = find_litmus_name(names, *count, t);
     if (p->status != STROBE_OK)
         return LITMUS_NONE;
     if (i == LITMUS_NONE) {
@@ -142,14 +142,14 @@ static uint32_t add(struct litmus_parser *p, struct litmus_name *names, uint32_t
 
 uint32_t explore_litmus_location(struct litmus_parser *p, const struct litmus_token *t, const struct litmus_type *type)
 {
-    return add(p, p->test->location, &p->test->location_count, LITMUS_LOCATIONS_MAX, t, type);
+    return add_litmus_name(p, p->test->location, &p->test->location_count, LITMUS_LOCATIONS_MAX, t, type);
 }
 
 uint32_t explore_litmus_register(struct litmus_parser *p, uint32_t thread, const struct litmus_token *t,
                                  const struct litmus_type *type)
 {
     struct litmus_thread *of = &p->test->thread[thread];
-    return add(p, of->reg, &of->register_count, LITMUS_REGISTERS_MAX, t, type);
+    return add_litmus_name(p, of->reg, &of->register_count, LITMUS_REGISTERS_MAX, t, type);
 }
 
 char *explore_litmus_line(struct litmus_parser *p, const char *begin, const char *end)
@@ -173,7 +173,7 @@ char *explore_litmus_line(struct litmus_parser *p, const char *begin, const char
 /* ---- the initial state */
 
 /* A number or a location's address. */
-static bool value(struct litmus_parser *p, int64_t *out)
+static bool parse_litmus_value(struct litmus_parser *p, int64_t *out)
 {
     bool minus = explore_litmus_take(p, "-");
     bool address = !minus && explore_litmus_take(p, "&");
@@ -220,13 +220,13 @@ static struct litmus_name *initialised(struct litmus_parser *p)
         ;
     if (p->now.kind == LITMUS_TOKEN_NUMBER) {
         uint32_t thread = thread_number(p);
-        if (thread == LITMUS_NONE || !name(p, &t, "the name of a local"))
+        if (thread == LITMUS_NONE || !parse_litmus_name(p, &t, "the name of a local"))
             return NULL;
         i = explore_litmus_register(p, thread, &t, typed ? &type : NULL);
         return i == LITMUS_NONE ? NULL : &p->test->thread[thread].reg[i];
     }
     bool bracket = explore_litmus_take(p, "[");
-    if (!name(p, &t, "the name of a location or '}'") || (bracket && !explore_litmus_need(p, "]")))
+    if (!parse_litmus_name(p, &t, "the name of a location or '}'") || (bracket && !explore_litmus_need(p, "]")))
         return NULL;
     if (explore_litmus_is(&p->now, "["))
         explore_litmus_expected(p, &p->now, "no array");
@@ -244,7 +244,8 @@ static void initial_state(struct litmus_parser *p)
         int64_t v = 0;
         if (is && explore_litmus_take(p, "=")) {
             bool init = explore_litmus_take(p, "ATOMIC_INIT") || explore_litmus_take(p, "ATOMIC_VAR_INIT");
-            if ((init && !explore_litmus_need(p, "(")) || !value(p, &v) || (init && !explore_litmus_need(p, ")")))
+            if ((init && !explore_litmus_need(p, "(")) || !parse_litmus_value(p, &v) ||
+                (init && !explore_litmus_need(p, ")")))
                 return;
             is->initial = v;
         }
@@ -268,7 +269,7 @@ static void parameter(struct litmus_parser *p)
         explore_litmus_expected(p, &p->now, "'*': a parameter points to a shared location");
     if (stars > 1) /* what it points to is the location's type */
         type = (struct litmus_type){.bytes = 8, .is_pointer = true};
-    if (!name(p, &t, "the name of a parameter"))
+    if (!parse_litmus_name(p, &t, "the name of a parameter"))
         return;
     uint32_t i = explore_litmus_location(p, &t, &type);
     if (i != LITMUS_NONE)
@@ -288,7 +289,7 @@ static bool thread_begins(const struct litmus_token *t, uint32_t *number)
     return true;
 }
 
-static void thread(struct litmus_parser *p)
+static void parse_litmus_thread(struct litmus_parser *p)
 {
     p->thread = p->test->program.thread_count++;
     explore_litmus_step(p);
@@ -307,7 +308,7 @@ static void thread(struct litmus_parser *p)
     explore_litmus_need(p, "}");
 }
 
-static void threads(struct litmus_parser *p)
+static void parse_litmus_threads(struct litmus_parser *p)
 {
     uint32_t number;
     for (;;) {
@@ -322,7 +323,7 @@ static void threads(struct litmus_parser *p)
             explore_litmus_expected(p, &p->now, what);
             return;
         }
-        thread(p);
+        parse_litmus_thread(p);
     }
     if (p->test->program.thread_count == 0)
         explore_litmus_expected(p, &p->now, "thread P0");
@@ -349,7 +350,7 @@ static uint32_t observed(struct litmus_parser *p, const char *what)
     uint32_t i;
     if (p->now.kind == LITMUS_TOKEN_NUMBER) {
         uint32_t of = thread_number(p);
-        if (of == LITMUS_NONE || !name(p, &t, "the name of a local"))
+        if (of == LITMUS_NONE || !parse_litmus_name(p, &t, "the name of a local"))
             return LITMUS_NONE;
         i = of < p->test->program.thread_count ? explore_litmus_find_register(p->test, of, &t) : LITMUS_NONE;
         if (i != LITMUS_NONE)
@@ -360,7 +361,7 @@ static uint32_t observed(struct litmus_parser *p, const char *what)
         return LITMUS_NONE;
     }
     bool star = explore_litmus_take(p, "*"), bracket = !star && explore_litmus_take(p, "[");
-    if (!name(p, &t, star || bracket ? "the name of a location" : what))
+    if (!parse_litmus_name(p, &t, star || bracket ? "the name of a location" : what))
         return LITMUS_NONE;
     i = explore_litmus_find_location(p->test, &t);
     if (i == LITMUS_NONE)
@@ -386,7 +387,7 @@ static void locations(struct litmus_parser *p)
     }
 }
 
-static uint32_t claim(struct litmus_parser *p, enum litmus_claim kind, uint32_t a, uint32_t b, int64_t v)
+static uint32_t add_litmus_claim(struct litmus_parser *p, enum litmus_claim kind, uint32_t a, uint32_t b, int64_t v)
 {
     struct explore_litmus *test = p->test;
     if (p->status != STROBE_OK ||
@@ -415,17 +416,17 @@ static uint32_t atom(struct litmus_parser *p)
     if (explore_litmus_is(&p->now, "[") || explore_litmus_is(&p->now, "*") ||
         (p->now.kind == LITMUS_TOKEN_NUMBER && explore_litmus_is(&after, ":"))) {
         right = observed(p, "a value");
-        left = right == LITMUS_NONE ? 0 : claim(p, LITMUS_SAME, left, right, 0);
+        left = right == LITMUS_NONE ? 0 : add_litmus_claim(p, LITMUS_SAME, left, right, 0);
     } else {
         struct litmus_token t = p->now;
         uint32_t count = p->test->location_count;
-        if (!value(p, &v))
+        if (!parse_litmus_value(p, &v))
             return 0;
         if (count != p->test->location_count)
             explore_litmus_expected(p, &t, "a number or the name of a location");
-        left = claim(p, LITMUS_CONSTANT, left, 0, v);
+        left = add_litmus_claim(p, LITMUS_CONSTANT, left, 0, v);
     }
-    return unequal ? claim(p, LITMUS_NOT, left, 0, 0) : left;
+    return unequal ? add_litmus_claim(p, LITMUS_NOT, left, 0, 0) : left;
 }
 
 static uint32_t negated(struct litmus_parser *p)
@@ -434,11 +435,11 @@ static uint32_t negated(struct litmus_parser *p)
     if (++p->depth > LITMUS_DEPTH_MAX)
         explore_litmus_expected(p, &p->now, "at most 64 propositions within each other");
     else if (explore_litmus_take(p, "not") || explore_litmus_take(p, "~") || explore_litmus_take(p, "!"))
-        a = claim(p, LITMUS_NOT, negated(p), 0, 0);
+        a = add_litmus_claim(p, LITMUS_NOT, negated(p), 0, 0);
     else if (explore_litmus_take(p, "true"))
-        a = claim(p, LITMUS_TRUE, 0, 0, 1);
+        a = add_litmus_claim(p, LITMUS_TRUE, 0, 0, 1);
     else if (explore_litmus_take(p, "false"))
-        a = claim(p, LITMUS_TRUE, 0, 0, 0);
+        a = add_litmus_claim(p, LITMUS_TRUE, 0, 0, 0);
     else if (explore_litmus_take(p, "(")) {
         a = proposition(p);
         explore_litmus_need(p, ")");
@@ -462,14 +463,14 @@ static uint32_t implication(struct litmus_parser *p)
     explore_litmus_step(p);
     b = implication(p);
     p->depth--;
-    return claim(p, LITMUS_IMPLIES, a, b, 0);
+    return add_litmus_claim(p, LITMUS_IMPLIES, a, b, 0);
 }
 
 static uint32_t conjunction(struct litmus_parser *p)
 {
     uint32_t a = implication(p);
     while (explore_litmus_take(p, "/\\") || explore_litmus_take(p, "&&"))
-        a = claim(p, LITMUS_BOTH, a, implication(p), 0);
+        a = add_litmus_claim(p, LITMUS_BOTH, a, implication(p), 0);
     return a;
 }
 
@@ -477,11 +478,11 @@ static uint32_t proposition(struct litmus_parser *p)
 {
     uint32_t a = conjunction(p);
     while (explore_litmus_take(p, "\\/") || explore_litmus_take(p, "||"))
-        a = claim(p, LITMUS_EITHER, a, conjunction(p), 0);
+        a = add_litmus_claim(p, LITMUS_EITHER, a, conjunction(p), 0);
     return a;
 }
 
-static void condition(struct litmus_parser *p)
+static void parse_condition(struct litmus_parser *p)
 {
     const char *begin = p->now.begin;
     p->test->quantifier = EXPLORE_EXISTS;
@@ -529,14 +530,15 @@ static void head(struct litmus_parser *p)
     explore_litmus_step(p);
 }
 
-static const struct litmus_name *name_of(const struct explore_litmus *test, const struct litmus_item *i)
+static const struct litmus_name *litmus_item_name(const struct explore_litmus *test, const struct litmus_item *i)
 {
     return i->thread == LITMUS_NO_THREAD ? &test->location[i->index] : &test->thread[i->thread].reg[i->index];
 }
 
 static bool stands_before(const struct explore_litmus *test, const struct litmus_item *a, const struct litmus_item *b)
 {
-    return a->thread != b->thread ? a->thread < b->thread : strcmp(name_of(test, a)->text, name_of(test, b)->text) < 0;
+    return a->thread != b->thread ? a->thread < b->thread
+                                  : strcmp(litmus_item_name(test, a)->text, litmus_item_name(test, b)->text) < 0;
 }
 
 /* Puts the items into the order in which they are printed; claims name them by their index. */
@@ -561,7 +563,7 @@ static void order_items(struct explore_litmus *test)
     }
 }
 
-static void settle(struct explore_litmus *test)
+static void settle_litmus_registers(struct explore_litmus *test)
 {
     for (uint32_t i = 0; i < test->location_count; i++)
         if (test->location[i].type.bytes == 0)
@@ -577,20 +579,20 @@ static void whole(struct litmus_parser *p)
 {
     head(p);
     initial_state(p);
-    threads(p);
+    parse_litmus_threads(p);
     if (explore_litmus_take(p, "locations"))
         locations(p);
     if (explore_litmus_take(p, "filter"))
         p->test->filter = proposition(p);
-    condition(p);
+    parse_condition(p);
     if (p->status == STROBE_OK)
-        settle(p->test);
+        settle_litmus_registers(p->test);
 }
 
 enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const char *path, struct explore_litmus **out,
-                                        char *why, size_t why_bytes)
+                                        struct strobe_error *error)
 {
-    struct litmus_parser p = {.path = path, .why = why, .why_bytes = why_bytes, .now.begin = text, .last_end = text};
+    struct litmus_parser p = {.path = path, .error = error, .now.begin = text, .last_end = text};
     *out = NULL;
     explore_litmus_lexer_open(&p.lexer, text, bytes);
     p.test = calloc(1, sizeof *p.test);
@@ -613,7 +615,7 @@ enum strobe_status explore_litmus_parse(const char *text, size_t bytes, const ch
     return STROBE_OK;
 }
 
-enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, char *why, size_t why_bytes)
+enum strobe_status explore_litmus_read(const char *path, struct explore_litmus **out, struct strobe_error *error)
 {
     enum { BYTES_MAX = 1 << 20 };
     char *text = malloc(BYTES_MAX + 1);
@@ -622,13 +624,13 @@ enum strobe_status explore_litmus_read(const char *path, struct explore_litmus *
     enum strobe_status status = STROBE_IO;
     *out = NULL;
     if (!text)
-        snprintf(why, why_bytes, "%s: expected a litmus test: no memory", path);
+        strobe_error_set(error, "%s: expected a litmus test: no memory", path);
     else if (!file || ferror(file))
-        snprintf(why, why_bytes, "%s: expected a litmus test: %s", path, strerror(errno));
+        strobe_error_set(error, "%s: expected a litmus test: %s", path, strerror(errno));
     else if (bytes > BYTES_MAX)
-        snprintf(why, why_bytes, "%s: expected a litmus test: larger than 1 MiB", path);
+        strobe_error_set(error, "%s: expected a litmus test: larger than 1 MiB", path);
     else
-        status = explore_litmus_parse(text, bytes, path, out, why, why_bytes);
+        status = explore_litmus_parse(text, bytes, path, out, error);
     if (file)
         fclose(file);
     free(text);

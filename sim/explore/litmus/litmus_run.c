@@ -57,23 +57,23 @@ _Noreturn static void broken(const struct litmus_node *n, const char *what)
     explore_broken(what, current.test->path, (int)n->line);
 }
 
-static struct explore_site site(const struct litmus_node *n)
+static struct explore_site litmus_site(const struct litmus_node *n)
 {
     return (struct explore_site){NULL, current.test->text[n->text]};
 }
 
-static int64_t value(struct walker *w, uint32_t n);
+static int64_t walker_value(struct walker *w, uint32_t n);
 
 /* Where the address a leads. */
 static uint32_t location(struct walker *w, const struct litmus_node *n, uint32_t a)
 {
-    int64_t v = value(w, a) - LITMUS_ADDRESS(0);
+    int64_t v = walker_value(w, a) - LITMUS_ADDRESS(0);
     if (v < 0 || v % STRIDE != 0 || v / STRIDE >= current.test->location_count)
         broken(n, "a pointer holds the address of a location");
     return (uint32_t)(v / STRIDE);
 }
 
-static void *place(uint32_t location)
+static void *litmus_place(uint32_t location)
 {
     return current.state + (size_t)STRIDE * location;
 }
@@ -91,7 +91,7 @@ static int64_t plain_load(struct litmus_type type, const void *at, struct explor
     return explore_litmus_fit(type, v);
 }
 
-static void put(void *at, uint8_t bytes, uint64_t v)
+static void litmus_put_value(void *at, uint8_t bytes, uint64_t v)
 {
     switch (bytes) {
     case 1: *(uint8_t *)at = (uint8_t)v; break;
@@ -105,12 +105,12 @@ static void plain_store(struct walker *w, uint32_t at, int64_t v, struct explore
 {
     struct litmus_type type = current.test->location[at].type;
     v = explore_litmus_fit(type, (uint64_t)v);
-    explore_plain(place(at), type.bytes, true, where);
-    put(place(at), type.bytes, (uint64_t)v);
+    explore_plain(litmus_place(at), type.bytes, true, where);
+    litmus_put_value(litmus_place(at), type.bytes, (uint64_t)v);
     w->stores++;
 }
 
-static int64_t unary(const struct litmus_node *n, int64_t a)
+static int64_t litmus_unary(const struct litmus_node *n, int64_t a)
 {
     switch (n->mark) {
     case '-': return (int64_t)(0 - (uint64_t)a);
@@ -136,14 +136,14 @@ static int64_t shifted(const struct litmus_node *n, int64_t a, int64_t b)
     return n->mark == LITMUS_LEFT ? (int64_t)((uint64_t)a << b) : a >> b;
 }
 
-static int64_t binary(struct walker *w, const struct litmus_node *n)
+static int64_t walker_binary(struct walker *w, const struct litmus_node *n)
 {
-    int64_t a = value(w, n->a);
+    int64_t a = walker_value(w, n->a);
     if (n->mark == LITMUS_ALSO)
-        return a && value(w, n->b);
+        return a && walker_value(w, n->b);
     if (n->mark == LITMUS_ELSE)
-        return a || value(w, n->b);
-    int64_t b = value(w, n->b);
+        return a || walker_value(w, n->b);
+    int64_t b = walker_value(w, n->b);
     switch (n->mark) {
     case '+': return (int64_t)((uint64_t)a + (uint64_t)b);
     case '-': return (int64_t)((uint64_t)a - (uint64_t)b);
@@ -163,21 +163,22 @@ static int64_t binary(struct walker *w, const struct litmus_node *n)
     }
 }
 
-static int64_t fetch(struct walker *w, const struct litmus_node *n)
+static int64_t walker_fetch(struct walker *w, const struct litmus_node *n)
 {
     uint32_t at = location(w, n, n->a);
     struct litmus_type type = current.test->location[at].type;
-    uint64_t operand = in_memory(type.bytes, value(w, n->b));
+    uint64_t operand = in_memory(type.bytes, walker_value(w, n->b));
     if (n->full)
-        explore_fence(memory_order_seq_cst, site(n));
-    uint64_t was = explore_fetch(place(at), type.bytes, (enum explore_update)n->value, operand, n->order, site(n));
+        explore_fence(memory_order_seq_cst, litmus_site(n));
+    uint64_t was =
+        explore_fetch(litmus_place(at), type.bytes, (enum explore_update)n->value, operand, n->order, litmus_site(n));
     if (n->full)
-        explore_fence(memory_order_seq_cst, site(n));
+        explore_fence(memory_order_seq_cst, litmus_site(n));
     w->stores++;
     return explore_litmus_fit(type, was);
 }
 
-static void assign(struct walker *w, uint32_t reg, int64_t v)
+static void walker_assign(struct walker *w, uint32_t reg, int64_t v)
 {
     w->reg[reg] = explore_litmus_fit(current.test->thread[w->index].reg[reg].type, (uint64_t)v);
 }
@@ -188,40 +189,42 @@ static int64_t compare_exchange(struct walker *w, const struct litmus_node *n)
     struct litmus_type type = current.test->location[at].type;
     if (!n->in_register)
         in = location(w, n, n->b);
-    int64_t desired = value(w, n->c);
-    int64_t expected = n->in_register ? w->reg[reg] : plain_load(current.test->location[in].type, place(in), site(n));
+    int64_t desired = walker_value(w, n->c);
+    int64_t expected =
+        n->in_register ? w->reg[reg] : plain_load(current.test->location[in].type, litmus_place(in), litmus_site(n));
     uint64_t found = in_memory(type.bytes, expected);
-    if (explore_compare_exchange(place(at), type.bytes, &found, in_memory(type.bytes, desired), n->weak, n->order,
-                                 n->failure_order, site(n))) {
+    if (explore_compare_exchange(litmus_place(at), type.bytes, &found, in_memory(type.bytes, desired), n->weak,
+                                 n->order, n->failure_order, litmus_site(n))) {
         w->stores++;
         return 1;
     }
     if (n->in_register)
-        assign(w, reg, explore_litmus_fit(type, found));
+        walker_assign(w, reg, explore_litmus_fit(type, found));
     else
-        plain_store(w, in, explore_litmus_fit(type, found), site(n));
+        plain_store(w, in, explore_litmus_fit(type, found), litmus_site(n));
     return 0;
 }
 
-static int64_t value(struct walker *w, uint32_t index)
+static int64_t walker_value(struct walker *w, uint32_t index)
 {
     const struct litmus_node *n = node_at(index);
     uint32_t at;
     switch (n->kind) {
     case LITMUS_NUMBER: return n->value;
     case LITMUS_REGISTER: return w->reg[n->value];
-    case LITMUS_UNARY: return unary(n, value(w, n->a));
-    case LITMUS_BINARY: return binary(w, n);
-    case LITMUS_CHOICE: return value(w, value(w, n->a) ? n->b : n->c);
-    case LITMUS_CAST: return explore_litmus_fit(n->type, (uint64_t)value(w, n->a));
+    case LITMUS_UNARY: return litmus_unary(n, walker_value(w, n->a));
+    case LITMUS_BINARY: return walker_binary(w, n);
+    case LITMUS_CHOICE: return walker_value(w, walker_value(w, n->a) ? n->b : n->c);
+    case LITMUS_CAST: return explore_litmus_fit(n->type, (uint64_t)walker_value(w, n->a));
     case LITMUS_PLAIN_LOAD:
         at = location(w, n, n->a);
-        return plain_load(current.test->location[at].type, place(at), site(n));
+        return plain_load(current.test->location[at].type, litmus_place(at), litmus_site(n));
     case LITMUS_LOAD:
         at = location(w, n, n->a);
-        return explore_litmus_fit(current.test->location[at].type,
-                                  explore_load(place(at), current.test->location[at].type.bytes, n->order, site(n)));
-    case LITMUS_FETCH: return fetch(w, n);
+        return explore_litmus_fit(
+            current.test->location[at].type,
+            explore_load(litmus_place(at), current.test->location[at].type.bytes, n->order, litmus_site(n)));
+    case LITMUS_FETCH: return walker_fetch(w, n);
     case LITMUS_COMPARE_EXCHANGE: return compare_exchange(w, n);
     default: return 0; /* a statement: it has none */
     }
@@ -229,29 +232,29 @@ static int64_t value(struct walker *w, uint32_t index)
 
 /* ---- statements */
 
-static void run(struct walker *w, uint32_t first);
+static void walker_run(struct walker *w, uint32_t first);
 
-static void store(struct walker *w, const struct litmus_node *n)
+static void walker_store(struct walker *w, const struct litmus_node *n)
 {
     uint32_t at = location(w, n, n->a);
     struct litmus_type type = current.test->location[at].type;
-    int64_t v = explore_litmus_fit(type, (uint64_t)value(w, n->b));
-    explore_store(place(at), type.bytes, in_memory(type.bytes, v), n->order, site(n));
+    int64_t v = explore_litmus_fit(type, (uint64_t)walker_value(w, n->b));
+    explore_store(litmus_place(at), type.bytes, in_memory(type.bytes, v), n->order, litmus_site(n));
     w->stores++;
 }
 
 /* A turn that stored nothing and left the locals as they were comes out the same again until another thread stores. */
-static void loop(struct walker *w, const struct litmus_node *n)
+static void walker_loop(struct walker *w, const struct litmus_node *n)
 {
     int64_t *before = w->at_turn[w->loops++];
     size_t bytes = current.test->thread[w->index].register_count * sizeof *before;
     for (;;) {
         uint64_t stores = w->stores;
         memcpy(before, w->reg, bytes);
-        if (n->kind == LITMUS_WHILE && !value(w, n->a))
+        if (n->kind == LITMUS_WHILE && !walker_value(w, n->a))
             break;
-        run(w, n->b);
-        if (n->kind == LITMUS_DO && !value(w, n->a))
+        walker_run(w, n->b);
+        if (n->kind == LITMUS_DO && !walker_value(w, n->a))
             break;
         if (++w->turns > TURNS_MAX)
             broken(n, "a thread's loops end within 10,000 turns");
@@ -261,34 +264,34 @@ static void loop(struct walker *w, const struct litmus_node *n)
     w->loops--;
 }
 
-static void statement(struct walker *w, uint32_t index)
+static void walker_statement(struct walker *w, uint32_t index)
 {
     const struct litmus_node *n = node_at(index);
     switch (n->kind) {
-    case LITMUS_STORE: store(w, n); break;
-    case LITMUS_FENCE: explore_fence(n->order, site(n)); break;
-    case LITMUS_ASSIGN: assign(w, (uint32_t)n->value, value(w, n->a)); break;
+    case LITMUS_STORE: walker_store(w, n); break;
+    case LITMUS_FENCE: explore_fence(n->order, litmus_site(n)); break;
+    case LITMUS_ASSIGN: walker_assign(w, (uint32_t)n->value, walker_value(w, n->a)); break;
     case LITMUS_PLAIN_STORE: {
         uint32_t at = location(w, n, n->a);
-        plain_store(w, at, value(w, n->b), site(n));
+        plain_store(w, at, walker_value(w, n->b), litmus_site(n));
         break;
     }
-    case LITMUS_IF: run(w, value(w, n->a) ? n->b : n->c); break;
+    case LITMUS_IF: walker_run(w, walker_value(w, n->a) ? n->b : n->c); break;
     case LITMUS_WHILE:
-    case LITMUS_DO: loop(w, n); break;
-    default: (void)value(w, index); break;
+    case LITMUS_DO: walker_loop(w, n); break;
+    default: (void)walker_value(w, index); break;
     }
 }
 
-static void run(struct walker *w, uint32_t first)
+static void walker_run(struct walker *w, uint32_t first)
 {
     for (uint32_t n = first; n; n = node_at(n)->next)
-        statement(w, n);
+        walker_statement(w, n);
 }
 
 static void run_thread(uint32_t t)
 {
-    run(&current.walker[t], current.test->thread[t].body);
+    walker_run(&current.walker[t], current.test->thread[t].body);
 }
 
 static void thread_0(void *state)
@@ -323,7 +326,7 @@ static void setup(void *state)
     current.state = state;
     for (uint32_t i = 0; i < test->location_count; i++) {
         const struct litmus_name *l = &test->location[i];
-        put(place(i), l->type.bytes, (uint64_t)explore_litmus_fit(l->type, (uint64_t)l->initial));
+        litmus_put_value(litmus_place(i), l->type.bytes, (uint64_t)explore_litmus_fit(l->type, (uint64_t)l->initial));
     }
     for (uint32_t t = 0; t < EXPLORE_THREADS_MAX; t++) {
         struct walker *w = &current.walker[t];
@@ -331,23 +334,23 @@ static void setup(void *state)
         w->loops = w->turns = 0;
         w->stores = 0;
         for (uint32_t i = 0; i < test->thread[t].register_count; i++)
-            assign(w, i, test->thread[t].reg[i].initial);
+            walker_assign(w, i, test->thread[t].reg[i].initial);
     }
 }
 
 /* ---- outcomes */
 
-static int64_t seen(const struct litmus_item *i)
+static int64_t litmus_item_value(const struct litmus_item *i)
 {
     if (i->thread != LITMUS_NO_THREAD)
         return current.walker[i->thread].reg[i->index];
     struct litmus_type type = current.test->location[i->index].type;
     struct explore_site nowhere = {NULL, NULL};
-    return explore_litmus_fit(type, explore_load(place(i->index), type.bytes, memory_order_relaxed, nowhere));
+    return explore_litmus_fit(type, explore_load(litmus_place(i->index), type.bytes, memory_order_relaxed, nowhere));
 }
 
 /* Judges all claims, those within others first, as the reader left them. */
-static bool holds(struct explore_litmus *test, uint32_t prop, const int64_t *v)
+static bool litmus_condition_holds(struct explore_litmus *test, uint32_t prop, const int64_t *v)
 {
     for (uint32_t i = 1; i < test->prop_count; i++) {
         struct litmus_prop *c = &test->claim[i];
@@ -364,7 +367,7 @@ static bool holds(struct explore_litmus *test, uint32_t prop, const int64_t *v)
     return prop == 0 || test->claim[prop].holds;
 }
 
-static int compare(const int64_t *a, const int64_t *b, uint32_t count)
+static int compare_outcomes(const int64_t *a, const int64_t *b, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (a[i] != b[i])
@@ -373,13 +376,13 @@ static int compare(const int64_t *a, const int64_t *b, uint32_t count)
 }
 
 /* A row is its items' values, its executions, and whether the proposition holds. */
-static int64_t *row_of(struct gathered *g, const int64_t *v, uint32_t items)
+static int64_t *outcome_row_of(struct gathered *g, const int64_t *v, uint32_t items)
 {
     uint32_t low = 0, high = g->count;
     size_t wide = items + 2;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        int c = compare(v, g->row + middle * wide, items);
+        int c = compare_outcomes(v, g->row + middle * wide, items);
         if (c == 0)
             return g->row + middle * wide;
         if (c < 0)
@@ -403,20 +406,20 @@ static int64_t *row_of(struct gathered *g, const int64_t *v, uint32_t items)
     return g->row + low * wide;
 }
 
-static void check(void *state)
+static void litmus_check(void *state)
 {
     struct explore_litmus *test = current.test;
     uint32_t items = test->item_count;
     int64_t v[LITMUS_LOCATIONS_MAX + EXPLORE_THREADS_MAX * LITMUS_REGISTERS_MAX];
     (void)state;
     for (uint32_t i = 0; i < items; i++)
-        v[i] = seen(&test->item[i]);
-    if (test->filter && !holds(test, test->filter, v))
+        v[i] = litmus_item_value(&test->item[i]);
+    if (test->filter && !litmus_condition_holds(test, test->filter, v))
         return;
-    int64_t *row = row_of(&current.gathered, v, items);
+    int64_t *row = outcome_row_of(&current.gathered, v, items);
     if (row) {
         row[items]++;
-        row[items + 1] = holds(test, test->prop, v);
+        row[items + 1] = litmus_condition_holds(test, test->prop, v);
     }
 }
 
@@ -432,7 +435,7 @@ const struct explore_program *explore_litmus_program(struct explore_litmus *test
     p->thread[2] = thread_2;
     p->thread[3] = thread_3;
     p->thread[4] = thread_4;
-    p->check = check;
+    p->check = litmus_check;
     p->quick = p->nightly = 1;
     current.test = test;
     free(current.gathered.row);
@@ -470,7 +473,7 @@ static bool told(const struct explore_litmus *test, const int64_t *v, char **out
     return fclose(to) == 0 && *out;
 }
 
-static bool tell(struct explore_litmus *test, struct explore_outcomes *out)
+static bool litmus_record_outcomes(struct explore_litmus *test, struct explore_outcomes *out)
 {
     const struct gathered *g = &current.gathered;
     size_t wide = test->item_count + 2;
@@ -489,7 +492,7 @@ static bool tell(struct explore_litmus *test, struct explore_outcomes *out)
     return true;
 }
 
-static void judge(const struct explore_litmus *test, struct explore_outcomes *out)
+static void litmus_judge(const struct explore_litmus *test, struct explore_outcomes *out)
 {
     bool held = test->quantifier == EXPLORE_FORALL   ? out->negative == 0
                 : test->quantifier == EXPLORE_EXISTS ? out->positive != 0
@@ -500,7 +503,7 @@ static void judge(const struct explore_litmus *test, struct explore_outcomes *ou
 }
 
 /* "state+0x10" is the second location. */
-static void name_places(const struct explore_litmus *test, struct explore_failure *failure)
+static void litmus_name_places(const struct explore_litmus *test, struct explore_failure *failure)
 {
     for (uint32_t i = 0; i < failure->step_count; i++) {
         struct explore_step *s = &failure->step[i];
@@ -515,10 +518,10 @@ enum strobe_status explore_litmus_run(struct explore_litmus *test, const struct 
 {
     memset(out, 0, sizeof *out);
     enum strobe_status status = explore_run(explore_litmus_program(test), options, &out->result);
-    if (status == STROBE_OK && !tell(test, out))
+    if (status == STROBE_OK && !litmus_record_outcomes(test, out))
         status = STROBE_FULL;
-    name_places(test, &out->result.failure);
-    judge(test, out);
+    litmus_name_places(test, &out->result.failure);
+    litmus_judge(test, out);
     return status;
 }
 

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-static void lock(void)
+static void all_lock(void)
 {
     fake_mutex_lock(&fake_list.lock);
 }
-static void unlock(void)
+static void all_unlock(void)
 {
     fake_mutex_unlock(&fake_list.lock);
 }
@@ -35,7 +35,7 @@ void fake_suspend_all(struct fake_thread *self)
     bool was_runnable = self && fake_runnable(self);
     if (was_runnable)
         fake_to_native(self, FAKE_SUSPENDED);
-    lock();
+    all_lock();
     for (fake_wait_to_suspend(self); fake_list.all_suspended; fake_wait_to_suspend(self))
         fake_cond_wait(&fake_list.changed, &fake_list.lock, UINT64_MAX);
     fake_list.all_suspended = true;
@@ -43,19 +43,19 @@ void fake_suspend_all(struct fake_thread *self)
     add_to_others(self, 1);
     while (!others_stopped(self))
         fake_cond_wait(&fake_list.stopped, &fake_list.lock, UINT64_MAX);
-    unlock();
+    all_unlock();
     if (was_runnable)
         fake_to_runnable(self);
 }
 
 void fake_resume_all(struct fake_thread *self)
 {
-    lock();
+    all_lock();
     FAKE_CHECK(fake_list.all_suspended && fake_list.suspender == self);
     add_to_others(self, -1);
     fake_list.all_suspended = false;
     fake_cond_broadcast(&fake_list.changed);
-    unlock();
+    all_unlock();
 }
 
 #define LIST "_ZN3art10ThreadList"
@@ -117,7 +117,7 @@ static size_t checkpoint(struct fake_closure *c, struct fake_closure *callback)
 {
     struct fake_thread *self = fake_self();
     size_t count = 0, stopped_count = 0;
-    lock();
+    all_lock();
     struct fake_thread **stopped = malloc(((size_t)fake_list.end.thread + 1) * sizeof *stopped);
     FAKE_CHECK(stopped);
     FAKE_FOR_EACH(t)
@@ -128,14 +128,14 @@ static size_t checkpoint(struct fake_closure *c, struct fake_closure *callback)
     }
     if (callback)
         fake_closure_run(callback, self);
-    unlock();
+    all_unlock();
     if (self)
         fake_closure_run(c, self);
     for (size_t i = 0; i < stopped_count; i++) {
         fake_closure_run(c, stopped[i]);
-        lock();
+        all_lock();
         fake_suspend_count_add(stopped[i], -1);
-        unlock();
+        all_unlock();
     }
     free(stopped);
     return count;
@@ -194,8 +194,8 @@ struct fake_thread *fake_list_find(void *list, uint32_t id) FAKE_EXPORT(LIST "20
 struct fake_thread *fake_list_find(void *list, uint32_t id)
 {
     (void)list;
-    lock();
+    all_lock();
     struct fake_thread *t = fake_list_by_id(id);
-    unlock();
+    all_unlock();
     return t;
 }

@@ -44,28 +44,28 @@ struct callbacks *fake_art_callbacks(void *runtime)
     return &the_callbacks;
 }
 
-static void enter(struct callbacks *c)
+static void callbacks_enter(struct callbacks *c)
 {
     while (atomic_flag_test_and_set_explicit(&c->busy, memory_order_acquire))
         fake_yield();
 }
 
-static void leave(struct callbacks *c)
+static void callbacks_leave(struct callbacks *c)
 {
     atomic_flag_clear_explicit(&c->busy, memory_order_release);
 }
 
-static void add(struct callbacks *c, struct list *l, void *callback)
+static void callbacks_add(struct callbacks *c, struct list *l, void *callback)
 {
-    enter(c);
+    callbacks_enter(c);
     FAKE_CHECK(l->count < CALLBACKS_MAX);
     l->at[l->count++] = callback;
-    leave(c);
+    callbacks_leave(c);
 }
 
-static void take_out(struct callbacks *c, struct list *l, const void *callback)
+static void callbacks_remove(struct callbacks *c, struct list *l, const void *callback)
 {
-    enter(c);
+    callbacks_enter(c);
     for (uint32_t i = 0; i < l->count; i++) {
         if (l->at[i] != callback)
             continue;
@@ -73,46 +73,46 @@ static void take_out(struct callbacks *c, struct list *l, const void *callback)
         memmove(&l->at[i], &l->at[i + 1], (l->count - i) * sizeof l->at[0]);
         break;
     }
-    leave(c);
+    callbacks_leave(c);
 }
 
 void fake_art_add_thread_callback(struct callbacks *c, void *callback)
 {
-    add(c, &c->thread, callback);
+    callbacks_add(c, &c->thread, callback);
 }
 void fake_art_remove_thread_callback(struct callbacks *c, void *callback)
 {
-    take_out(c, &c->thread, callback);
+    callbacks_remove(c, &c->thread, callback);
 }
 void fake_art_add_monitor_callback(struct callbacks *c, void *callback)
 {
-    add(c, &c->monitor, callback);
+    callbacks_add(c, &c->monitor, callback);
 }
 void fake_art_remove_monitor_callback(struct callbacks *c, void *callback)
 {
-    take_out(c, &c->monitor, callback);
+    callbacks_remove(c, &c->monitor, callback);
 }
 void fake_art_add_park_callback(struct callbacks *c, void *callback)
 {
-    add(c, &c->park, callback);
+    callbacks_add(c, &c->park, callback);
 }
 void fake_art_remove_park_callback(struct callbacks *c, void *callback)
 {
-    take_out(c, &c->park, callback);
+    callbacks_remove(c, &c->park, callback);
 }
 
 /* A copy, so that none is called while the list is held. */
-static struct list copy(const struct list *l)
+static struct list callbacks_copy(const struct list *l)
 {
-    enter(&the_callbacks);
+    callbacks_enter(&the_callbacks);
     struct list all = *l;
-    leave(&the_callbacks);
+    callbacks_leave(&the_callbacks);
     return all;
 }
 
 #define TELL(which, place, type, ...)                                                                                  \
     do {                                                                                                               \
-        struct list all = copy(&the_callbacks.which);                                                                  \
+        struct list all = callbacks_copy(&the_callbacks.which);                                                        \
         for (uint32_t i = 0; i < all.count; i++)                                                                       \
             ((void(*) type)(uintptr_t)(*(void ***)all.at[i])[place])(all.at[i], __VA_ARGS__);                          \
     } while (0)

@@ -24,7 +24,7 @@ int fake_art_gc_wait_locked(struct fake_heap *h, int cause, struct fake_thread *
 static fake_ref *gray; /* marked, their references not yet; by the one collector */
 static size_t gray_count, gray_most;
 
-static void mark(fake_ref r)
+static void mark_object(fake_ref r)
 {
     struct fake_page *page;
     uint32_t cell;
@@ -39,25 +39,25 @@ static void mark(fake_ref r)
         gray_most = gray_count;
 }
 
-static void visit(fake_ref *r, void *ctx)
+static void mark_reference(fake_ref *r, void *ctx)
 {
     (void)ctx;
-    mark(*r);
+    mark_object(*r);
 }
 
 static void mark_thread(struct fake_thread *t, void *ctx)
 {
     (void)ctx;
-    mark(fake_ref_of(fake_exception(t)));
-    mark(fake_ref_of(fake_thread_peer(t)));
+    mark_object(fake_ref_of(fake_exception(t)));
+    mark_object(fake_ref_of(fake_thread_peer(t)));
     for (const struct fake_frame *f = fake_frame_top(t); f; f = f->outer)
         for (uint32_t i = 0; i < f->register_count; i++)
-            mark(f->registers[i]);
+            mark_object(f->registers[i]);
     if (fake_thread_env(t))
-        fake_jni_roots(fake_thread_env(t), visit, NULL);
+        fake_jni_roots(fake_thread_env(t), mark_reference, NULL);
 }
 
-static void mark_all(void)
+static void mark_all_objects(void)
 {
     if (!gray) {
         void *m = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -65,17 +65,17 @@ static void mark_all(void)
         gray = m;
     }
     gray_most = 0;
-    fake_class_roots(visit, NULL);
-    fake_monitor_roots(visit, NULL);
-    fake_global_roots(visit, NULL);
+    fake_class_roots(mark_reference, NULL);
+    fake_monitor_roots(mark_reference, NULL);
+    fake_global_roots(mark_reference, NULL);
     fake_for_each_thread(mark_thread, NULL);
     while (gray_count)
-        fake_object_references(fake_object(gray[--gray_count]), visit, NULL);
+        fake_object_references(fake_object(gray[--gray_count]), mark_reference, NULL);
     madvise(gray, gray_most * sizeof *gray, MADV_DONTNEED);
 }
 
 /* What is outside of the heap lives for ever. */
-static bool lives(const struct fake_object *o, void *ctx)
+static bool is_object_marked(const struct fake_object *o, void *ctx)
 {
     (void)ctx;
     struct fake_page *page;
@@ -117,7 +117,7 @@ int fake_art_gc_wait(struct fake_heap *h, int cause, struct fake_thread *self)
 }
 
 /* True: it is the caller's to collect. */
-static bool begin(struct fake_heap *h, struct fake_thread *self, int cause, uint32_t requested)
+static bool collection_begin(struct fake_heap *h, struct fake_thread *self, int cause, uint32_t requested)
 {
     fake_mutex_lock(&h->gc_lock);
     fake_art_gc_wait_locked(h, cause, self);
@@ -128,7 +128,7 @@ static bool begin(struct fake_heap *h, struct fake_thread *self, int cause, uint
     return !done;
 }
 
-static void end(struct fake_heap *h)
+static void collection_end(struct fake_heap *h)
 {
     fake_mutex_lock(&h->gc_lock);
     h->gc_running = false;
@@ -142,16 +142,16 @@ int fake_art_gc_collect(struct fake_heap *h, int plan, int cause, bool clear_sof
     (void)plan;
     (void)clear_soft;
     struct fake_thread *self = fake_self();
-    bool runnable = leave_runnable(self), ours = begin(h, self, cause, requested);
+    bool runnable = leave_runnable(self), ours = collection_begin(h, self, cause, requested);
     if (ours) {
         fake_suspend_all(self);
-        mark_all();
+        mark_all_objects();
         fake_system_collecting();
-        fake_monitor_sweep(lives, NULL);
-        fake_weak_sweep(lives, NULL);
+        fake_monitor_sweep(is_object_marked, NULL);
+        fake_weak_sweep(is_object_marked, NULL);
         fake_heap_sweep();
         fake_resume_all(self);
-        end(h);
+        collection_end(h);
     }
     if (runnable)
         fake_to_runnable(self);

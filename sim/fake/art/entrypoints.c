@@ -101,8 +101,8 @@ static void tell_after(struct fake_thread *self, uintptr_t *object, size_t bytes
 
 /* ---- entry points ---- */
 
-static struct fake_object *finish(struct fake_thread *self, struct fake_class *c, struct fake_object *o, size_t bytes,
-                                  bool tell)
+static struct fake_object *finish_allocation(struct fake_thread *self, struct fake_class *c, struct fake_object *o,
+                                             size_t bytes, bool tell)
 {
     bool finalize = finalizable(c);
     if (!tell && !finalize)
@@ -121,14 +121,14 @@ static struct fake_object *finish(struct fake_thread *self, struct fake_class *c
 static struct fake_object *alloc_plain(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
     struct fake_object *o = fake_heap_take(self, c, bytes);
-    return o ? finish(self, c, o, 0, false) : NULL;
+    return o ? finish_allocation(self, c, o, 0, false) : NULL;
 }
 
 static struct fake_object *alloc_instrumented(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
     size_t asked = tell_before(self, c, bytes);
     struct fake_object *o = fake_heap_take(self, c, asked);
-    return o ? finish(self, c, o, told_bytes(asked), true) : NULL;
+    return o ? finish_allocation(self, c, o, told_bytes(asked), true) : NULL;
 }
 
 struct fake_object *fake_alloc(struct fake_thread *self, struct fake_class *c, size_t bytes)

@@ -18,7 +18,7 @@ struct fake_heap fake_the_heap;
 struct fake_page fake_pages[FAKE_PAGES];
 
 /* Object references have 32 bits. Some fixed place below 4 GiB is free on every machine that we know. */
-static uintptr_t reserve(void)
+static uintptr_t reserve_heap(void)
 {
     for (uintptr_t at = 0x20000000; at <= 0xe0000000; at += 0x08000000) {
         void *m = mmap((void *)at, FAKE_HEAP_BYTES, PROT_READ | PROT_WRITE,
@@ -40,7 +40,7 @@ void *fake_heap(void)
         fake_cond_init(&h->gc_done);
         fake_mutex_init(&h->instrumentation.lock);
         h->target = LEAST_TARGET;
-        h->base = reserve();
+        h->base = reserve_heap();
         FAKE_CHECK(h->base);
     }
     return h;
@@ -51,7 +51,7 @@ uint32_t fake_cell_bytes(uint32_t class)
     return class < FINE_CLASSES ? (class + 1) * FAKE_CELL_LEAST : 1024u << (class - FINE_CLASSES);
 }
 
-static uint32_t class_of(size_t bytes)
+static uint32_t size_class_of(size_t bytes)
 {
     uint32_t class = bytes <= (size_t)FINE_CLASSES * FAKE_CELL_LEAST
                          ? (uint32_t)((bytes + FAKE_CELL_LEAST - 1) / FAKE_CELL_LEAST) - 1
@@ -61,7 +61,7 @@ static uint32_t class_of(size_t bytes)
     return class;
 }
 
-static uintptr_t page_at(uint32_t page)
+static uintptr_t heap_page_at(uint32_t page)
 {
     return fake_the_heap.base + (uintptr_t)page * FAKE_PAGE_BYTES;
 }
@@ -100,7 +100,7 @@ static uintptr_t take_cell(struct fake_heap *h, uint32_t class, bool kept)
             if (cell >= cells)
                 break;
             p->live[word] |= UINT64_C(1) << cell % 64;
-            return page_at(page) + (uintptr_t)cell * cell_bytes;
+            return heap_page_at(page) + (uintptr_t)cell * cell_bytes;
         }
         h->room[class] = p->next;
     }
@@ -115,15 +115,15 @@ static uintptr_t take_pages(struct fake_heap *h, size_t bytes, bool kept)
     fake_pages[page] = (struct fake_page){.kind = FAKE_PAGE_LARGE, .pages = count, .live = {1}};
     for (uint32_t i = 1; i < count; i++)
         fake_pages[page + i] = (struct fake_page){.kind = FAKE_PAGE_LARGE_REST};
-    return page_at(page);
+    return heap_page_at(page);
 }
 
 /* NULL: a collection is due, or there is no room. */
-static struct fake_object *take(struct fake_class *c, size_t asked, bool may_grow, bool kept)
+static struct fake_object *heap_take_object(struct fake_class *c, size_t asked, bool may_grow, bool kept)
 {
     struct fake_heap *h = &fake_the_heap;
     bool small = asked <= FAKE_CELL_MOST;
-    uint32_t class = small ? class_of(asked) : 0;
+    uint32_t class = small ? size_class_of(asked) : 0;
     size_t bytes = small ? fake_cell_bytes(class) : (asked + FAKE_PAGE_BYTES - 1) / FAKE_PAGE_BYTES * FAKE_PAGE_BYTES;
     if (bytes > FAKE_HEAP_BYTES)
         return NULL;
@@ -140,7 +140,7 @@ static struct fake_object *take(struct fake_class *c, size_t asked, bool may_gro
     return (struct fake_object *)at;
 }
 
-static struct fake_object *out_of_memory(struct fake_thread *self)
+static struct fake_object *throw_out_of_memory(struct fake_thread *self)
 {
     struct fake_parts *parts = fake_thread_parts(self);
     FAKE_CHECK(!parts->out_of_memory);
@@ -153,18 +153,18 @@ static struct fake_object *out_of_memory(struct fake_thread *self)
 struct fake_object *fake_heap_take(struct fake_thread *self, struct fake_class *c, size_t bytes)
 {
     bool kept = fake_thread_parts(self)->out_of_memory;
-    struct fake_object *o = take(c, bytes, kept, kept);
+    struct fake_object *o = heap_take_object(c, bytes, kept, kept);
     if (o)
         return o;
     /* another's collection may have made room meanwhile */
     uint32_t seen = fake_the_heap.gc_count;
     fake_art_gc_wait(&fake_the_heap, FAKE_GC_FOR_ALLOC, self);
-    o = take(c, bytes, false, kept);
+    o = heap_take_object(c, bytes, false, kept);
     if (!o) {
         fake_heap_collect(self, FAKE_GC_FOR_ALLOC, seen);
-        o = take(c, bytes, true, kept);
+        o = heap_take_object(c, bytes, true, kept);
     }
-    return o ? o : out_of_memory(self);
+    return o ? o : throw_out_of_memory(self);
 }
 
 bool fake_heap_find(uintptr_t address, struct fake_page **page, uint32_t *cell)
@@ -210,7 +210,7 @@ static size_t sweep_large(uint32_t page)
     }
     for (uint32_t i = 0; i < count; i++)
         fake_pages[page + i].kind = FAKE_PAGE_FREE;
-    madvise((void *)page_at(page), (size_t)count * FAKE_PAGE_BYTES, MADV_DONTNEED);
+    madvise((void *)heap_page_at(page), (size_t)count * FAKE_PAGE_BYTES, MADV_DONTNEED);
     return 0;
 }
 

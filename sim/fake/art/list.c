@@ -17,11 +17,11 @@ __attribute__((constructor(102))) static void begin(void)
     fake_cond_init(&fake_list.changed);
 }
 
-static void lock(void)
+static void list_lock(void)
 {
     fake_mutex_lock(&fake_list.lock);
 }
-static void unlock(void)
+static void list_unlock(void)
 {
     fake_mutex_unlock(&fake_list.lock);
 }
@@ -66,7 +66,7 @@ static void count_list(int n)
 void fake_list_register(struct fake_thread *self)
 {
     struct fake_list_node *node = &fake_own(self)->node;
-    lock();
+    list_lock();
     FAKE_AT(self, fake_layout->thread_thin_lock_id, uint32_t) = lowest_free_id();
     node->next = &fake_list.end;
     node->previous = fake_list.end.previous;
@@ -74,7 +74,7 @@ void fake_list_register(struct fake_thread *self)
     count_list(1);
     if (fake_list.all_suspended)
         fake_suspend_count_add(self, 1);
-    unlock();
+    list_unlock();
 }
 
 void fake_list_unregister(struct fake_thread *self)
@@ -82,17 +82,17 @@ void fake_list_unregister(struct fake_thread *self)
     uint32_t id = fake_thread_id(self) - 1;
     struct fake_list_node *node = &fake_own(self)->node;
     for (;; fake_suspend_check(self)) {
-        lock();
+        list_lock();
         if (!fake_suspend_count(self) && !fake_own(self)->checkpoints)
             break;
-        unlock();
+        list_unlock();
     }
     node->previous->next = node->next;
     node->next->previous = node->previous;
     count_list(-1);
     fake_list.allocated_ids[id / 64] &= ~((uint64_t)1 << id % 64);
     fake_cond_broadcast(&fake_list.changed);
-    unlock();
+    list_unlock();
 }
 
 struct fake_thread *fake_list_by_id(uint32_t id)
@@ -121,25 +121,25 @@ static bool on_list(const struct fake_thread *thread)
 
 bool fake_with_thread(const struct fake_object *peer, void (*visit)(struct fake_thread *, void *), void *ctx)
 {
-    lock();
+    list_lock();
     struct fake_thread *t = by_peer(peer);
     if (t)
         visit(t, ctx);
-    unlock();
+    list_unlock();
     return t != NULL;
 }
 
 void fake_for_each_thread(void (*visit)(struct fake_thread *, void *), void *ctx)
 {
-    lock();
+    list_lock();
     FAKE_FOR_EACH(t)
     visit(t, ctx);
-    unlock();
+    list_unlock();
 }
 
 /* ---- one thread ---- */
 
-static uint64_t patience_ns(void)
+static uint64_t suspend_patience_ns(void)
 {
     const char *text = getenv("FAKE_ART_SUSPEND_TIMEOUT_MS");
     long ms = text ? strtol(text, NULL, 10) : fake_level < 35 ? PATIENCE_MS : PATIENCE_MS_SINCE_35;
@@ -153,9 +153,9 @@ void fake_wait_to_suspend(const struct fake_thread *self)
 }
 
 /* With the list locked, by a thread that does not run itself; t can't leave the list while its count is not 0. */
-static struct fake_thread *stop(struct fake_thread *t, bool *timed_out)
+static struct fake_thread *list_stop_thread(struct fake_thread *t, bool *timed_out)
 {
-    uint64_t deadline = fake_now_ns() + patience_ns();
+    uint64_t deadline = fake_now_ns() + suspend_patience_ns();
     fake_suspend_count_add(t, 1);
     while (!fake_is_stopped(t) && fake_cond_wait(&fake_list.stopped, &fake_list.lock, deadline))
         ;
@@ -166,19 +166,20 @@ static struct fake_thread *stop(struct fake_thread *t, bool *timed_out)
     return NULL;
 }
 
-static struct fake_thread *suspend(struct fake_thread *(*find)(const void *), const void *what, bool *timed_out)
+static struct fake_thread *list_suspend_thread(struct fake_thread *(*find)(const void *), const void *what,
+                                               bool *timed_out)
 {
     struct fake_thread *self = fake_self();
     bool was_runnable = self && fake_runnable(self), late = false;
     if (was_runnable)
         fake_to_native(self, FAKE_WAITING);
-    lock();
+    list_lock();
     fake_wait_to_suspend(self);
     struct fake_thread *t = find(what);
     FAKE_CHECK(!t || t != self);
     if (t)
-        t = stop(t, &late);
-    unlock();
+        t = list_stop_thread(t, &late);
+    list_unlock();
     if (was_runnable)
         fake_to_runnable(self);
     if (timed_out)
@@ -195,13 +196,13 @@ static struct fake_thread *find_peer(const void *peer)
     return by_peer(peer);
 }
 
-static bool resume(struct fake_thread *t)
+static bool list_resume_thread(struct fake_thread *t)
 {
-    lock();
+    list_lock();
     bool was = on_list(t) && fake_suspend_count(t) > 0;
     if (was)
         fake_suspend_count_add(t, -1);
-    unlock();
+    list_unlock();
     return was;
 }
 
@@ -212,7 +213,7 @@ struct fake_thread *fake_suspend_24(void *list, uint32_t id, bool debug, bool *l
 struct fake_thread *fake_suspend_24(void *list, uint32_t id, bool debug, bool *late)
 {
     (void)list, (void)debug;
-    return suspend(find_id, &id, late);
+    return list_suspend_thread(find_id, &id, late);
 }
 
 struct fake_thread *fake_suspend_27(void *list, uint32_t id, char reason, bool *late)
@@ -220,7 +221,7 @@ struct fake_thread *fake_suspend_27(void *list, uint32_t id, char reason, bool *
 struct fake_thread *fake_suspend_27(void *list, uint32_t id, char reason, bool *late)
 {
     (void)list, (void)reason;
-    return suspend(find_id, &id, late);
+    return list_suspend_thread(find_id, &id, late);
 }
 
 struct fake_thread *fake_suspend_35(void *list, uint32_t id, char reason)
@@ -228,7 +229,7 @@ struct fake_thread *fake_suspend_35(void *list, uint32_t id, char reason)
 struct fake_thread *fake_suspend_35(void *list, uint32_t id, char reason)
 {
     (void)list, (void)reason;
-    return suspend(find_id, &id, NULL);
+    return list_suspend_thread(find_id, &id, NULL);
 }
 
 /* `attempt` of 4, each with a share of the patience; 0: the only one. */
@@ -238,12 +239,12 @@ struct fake_thread *fake_suspend_36(void *list, uint32_t id, char reason, int at
 {
     (void)list, (void)reason;
     FAKE_CHECK(attempt >= 0 && attempt <= 4);
-    return suspend(find_id, &id, NULL);
+    return list_suspend_thread(find_id, &id, NULL);
 }
 
 static struct fake_thread *suspend_peer(void *peer, bool *late)
 {
-    return suspend(find_peer, fake_decode(fake_self(), peer), late);
+    return list_suspend_thread(find_peer, fake_decode(fake_self(), peer), late);
 }
 
 /* "request": false when the debugger has raised the count already, as nobody here does. */
@@ -285,7 +286,7 @@ bool fake_resume_24(void *list, struct fake_thread *t, bool debug) FAKE_EXPORT(L
 bool fake_resume_24(void *list, struct fake_thread *t, bool debug)
 {
     (void)list, (void)debug;
-    return resume(t);
+    return list_resume_thread(t);
 }
 
 bool fake_resume_27(void *list, struct fake_thread *t, char reason)
@@ -293,7 +294,7 @@ bool fake_resume_27(void *list, struct fake_thread *t, char reason)
 bool fake_resume_27(void *list, struct fake_thread *t, char reason)
 {
     (void)list, (void)reason;
-    return resume(t);
+    return list_resume_thread(t);
 }
 
 struct fake_thread *fake_suspend_by_id(struct fake_thread *self, uint32_t id)

@@ -53,19 +53,19 @@ static struct fake_monitor *monitors; /* by id; [0] is not used */
 static uint32_t used = 1, first_free; /* ids given out ever; free list, 0 = empty */
 static atomic_flag pool_busy = ATOMIC_FLAG_INIT;
 
-static _Atomic uint32_t *word_of(const struct fake_object *o)
+static _Atomic uint32_t *lock_word_of_object(const struct fake_object *o)
 {
     return (_Atomic uint32_t *)(uintptr_t)&o->lock_word;
 }
 
-static uint32_t load(const struct fake_object *o)
+static uint32_t load_lock_word(const struct fake_object *o)
 {
-    return atomic_load_explicit(word_of(o), memory_order_acquire);
+    return atomic_load_explicit(lock_word_of_object(o), memory_order_acquire);
 }
 
-static bool exchange(const struct fake_object *o, uint32_t expected, uint32_t word)
+static bool exchange_lock_word(const struct fake_object *o, uint32_t expected, uint32_t word)
 {
-    return atomic_compare_exchange_strong(word_of(o), &expected, word);
+    return atomic_compare_exchange_strong(lock_word_of_object(o), &expected, word);
 }
 
 static uint32_t state(uint32_t word)
@@ -144,7 +144,7 @@ static void monitor_free(struct fake_monitor *m)
 
 void fake_monitor_inflate(struct fake_thread *owner, struct fake_object *o)
 {
-    uint32_t word = load(o);
+    uint32_t word = load_lock_word(o);
     if (state(word) == FAT || (state(word) == THIN && thin_owner(word) != (owner ? fake_thread_id(owner) : 0)))
         return;
     bool thin = state(word) == THIN;
@@ -153,7 +153,7 @@ void fake_monitor_inflate(struct fake_thread *owner, struct fake_object *o)
     fake_art_monitor_init(m, fake_self(), thin ? owner : NULL, o,
                           state(word) == HASH ? (int32_t)(word & VALUE_MASK) : 0, id);
     m->count = thin ? thin_count(word) : 0;
-    if (!exchange(o, word, (uint32_t)FAT << STATE_SHIFT | m->id))
+    if (!exchange_lock_word(o, word, (uint32_t)FAT << STATE_SHIFT | m->id))
         monitor_free(m);
 }
 
@@ -169,7 +169,7 @@ static void inflate_of_other(struct fake_thread *self, struct fake_object *o, ui
     parts->enters = 0;
     if (!owner)
         return;
-    word = load(o);
+    word = load_lock_word(o);
     if (state(word) == THIN && thin_owner(word) == id)
         fake_monitor_inflate(owner, o);
     fake_resume(self, owner);
@@ -177,7 +177,7 @@ static void inflate_of_other(struct fake_thread *self, struct fake_object *o, ui
 
 struct fake_monitor *fake_monitor_of(const struct fake_object *o, uint32_t *owner)
 {
-    uint32_t word = load(o);
+    uint32_t word = load_lock_word(o);
     if (state(word) == FAT) {
         struct fake_monitor *m = fat(word);
         struct fake_thread *t = atomic_load(&m->owner);
@@ -221,7 +221,7 @@ static bool try_lock_at_all(struct fake_monitor *m, struct fake_thread *self)
     return true;
 }
 
-static void lock(struct fake_monitor *m, struct fake_thread *self, bool first)
+static void monitor_lock(struct fake_monitor *m, struct fake_thread *self, bool first)
 {
     if (try_lock(m, self))
         return;
@@ -245,11 +245,11 @@ static void lock(struct fake_monitor *m, struct fake_thread *self, bool first)
 
 void fake_art_monitor_lock(struct fake_monitor *m, struct fake_thread *self)
 {
-    lock(m, self, true);
+    monitor_lock(m, self, true);
 }
 void fake_art_monitor_lock_for_wait(struct fake_monitor *m, struct fake_thread *self)
 {
-    lock(m, self, false);
+    monitor_lock(m, self, false);
 }
 FAKE_EXPORT_ALSO(fake_art_monitor_lock, "_ZN3art7Monitor4LockILNS_10LockReasonE1EEEvPNS_6ThreadE",
                  "_ZN3art7Monitor4LockEPNS_6ThreadE");
@@ -317,7 +317,7 @@ struct fake_object *fake_art_monitor_enter(struct fake_thread *self, struct fake
     uint32_t id = fake_thread_id(self);
     int spins = 0;
     for (;;) {
-        uint32_t word = load(o);
+        uint32_t word = load_lock_word(o);
         if (state(word) == FAT) {
             if (!trylock)
                 fake_art_monitor_lock(fat(word), self);
@@ -328,12 +328,12 @@ struct fake_object *fake_art_monitor_enter(struct fake_thread *self, struct fake
         if (state(word) == HASH) {
             fake_monitor_inflate(NULL, o);
         } else if (!word) {
-            if (exchange(o, word, id))
+            if (exchange_lock_word(o, word, id))
                 return o;
         } else if (thin_owner(word) == id) {
             if (thin_count(word) == COUNT_MAX)
                 fake_monitor_inflate(self, o);
-            else if (exchange(o, word, word + (1u << COUNT_SHIFT)))
+            else if (exchange_lock_word(o, word, word + (1u << COUNT_SHIFT)))
                 return o;
         } else if (trylock) {
             return NULL;
@@ -352,12 +352,12 @@ bool fake_art_monitor_exit(struct fake_thread *self, struct fake_object *o)
 {
     uint32_t id = fake_thread_id(self);
     for (;;) {
-        uint32_t word = load(o);
+        uint32_t word = load_lock_word(o);
         if (state(word) == FAT)
             return fake_art_monitor_unlock(fat(word), self);
         if (state(word) != THIN || thin_owner(word) != id)
             return not_owned(self);
-        if (exchange(o, word, thin_count(word) ? word - (1u << COUNT_SHIFT) : 0))
+        if (exchange_lock_word(o, word, thin_count(word) ? word - (1u << COUNT_SHIFT) : 0))
             return true;
     }
 }
@@ -408,7 +408,7 @@ static int32_t new_hash(void)
 int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o)
 {
     for (;;) {
-        uint32_t word = load(o);
+        uint32_t word = load_lock_word(o);
         if (state(word) == HASH)
             return (int32_t)(word & VALUE_MASK);
         if (state(word) == FAT) {
@@ -417,7 +417,7 @@ int32_t fake_identity_hash(struct fake_thread *self, struct fake_object *o)
             return atomic_load(&fat(word)->hash);
         }
         if (!word)
-            exchange(o, 0, (uint32_t)HASH << STATE_SHIFT | (uint32_t)new_hash());
+            exchange_lock_word(o, 0, (uint32_t)HASH << STATE_SHIFT | (uint32_t)new_hash());
         else if (thin_owner(word) == fake_thread_id(self))
             fake_monitor_inflate(self, o);
         else
@@ -436,7 +436,7 @@ void fake_monitor_sweep(bool (*lives)(const struct fake_object *, void *), void 
         struct fake_object *o = fake_object(m->object);
         if (lives(o, ctx)) {
             int32_t hash = atomic_load(&m->hash);
-            atomic_store(word_of(o), hash ? (uint32_t)HASH << STATE_SHIFT | (uint32_t)hash : 0);
+            atomic_store(lock_word_of_object(o), hash ? (uint32_t)HASH << STATE_SHIFT | (uint32_t)hash : 0);
         }
         monitor_free(m);
     }

@@ -28,14 +28,14 @@ static void not_locked(struct fake_thread *self, const char *message)
     fake_throw(self, "Ljava/lang/IllegalMonitorStateException;", message);
 }
 
-static struct fake_thread **end_of(struct fake_thread **set)
+static struct fake_thread **wait_set_end(struct fake_thread **set)
 {
     while (*set)
         set = &fake_thread_parts(*set)->wait_next;
     return set;
 }
 
-static bool take_out(struct fake_thread **set, struct fake_thread *t)
+static bool wait_set_remove(struct fake_thread **set, struct fake_thread *t)
 {
     for (; *set; set = &fake_thread_parts(*set)->wait_next) {
         if (*set != t)
@@ -54,13 +54,13 @@ static uint64_t deadline_of(int64_t ms, int32_t ns)
 }
 
 /* Lets go of the monitor and sleeps, not RUNNABLE. True: time was up. */
-static bool sleep_in(struct fake_monitor *m, struct fake_thread *self, uint64_t deadline_ns, bool *interrupted)
+static bool monitor_sleep_in(struct fake_monitor *m, struct fake_thread *self, uint64_t deadline_ns, bool *interrupted)
 {
     struct fake_parts *parts = fake_thread_parts(self);
     bool timed_out = false;
     fake_mutex_lock(&m->guard);
     fake_mutex_lock(&parts->wait_mutex);
-    *end_of(&m->waiting) = self;
+    *wait_set_end(&m->waiting) = self;
     parts->wait_monitor = m;
     parts->woken = false;
     fake_mutex_unlock(&parts->wait_mutex);
@@ -95,7 +95,7 @@ void fake_art_monitor_wait(struct fake_monitor *m, struct fake_thread *self, int
     parts->waits = m->object;
     atomic_fetch_add(&m->users, 1);
     fake_to_native(self, why == STATE_SLEEPING ? FAKE_SLEEPING : timed ? FAKE_TIMED_WAITING : FAKE_WAITING);
-    bool timed_out = sleep_in(m, self, timed ? deadline_of(ms, ns) : UINT64_MAX, &interrupted);
+    bool timed_out = monitor_sleep_in(m, self, timed ? deadline_of(ms, ns) : UINT64_MAX, &interrupted);
     fake_to_runnable(self);
     if (interrupted && interrupt_throws) {
         fake_interrupted(self, true);
@@ -105,8 +105,8 @@ void fake_art_monitor_wait(struct fake_monitor *m, struct fake_thread *self, int
     fake_monitor_lock_again(m, self);
     fake_mutex_lock(&m->guard);
     m->count = count;
-    if (!take_out(&m->waiting, self))
-        take_out(&m->notified, self);
+    if (!wait_set_remove(&m->waiting, self))
+        wait_set_remove(&m->notified, self);
     fake_mutex_unlock(&m->guard);
     parts->waits = 0;
     atomic_fetch_sub(&m->users, 1);
@@ -146,7 +146,7 @@ FAKE_EXPORT_ALSO(fake_art_object_wait,
 static void notify_one(struct fake_monitor *m, struct fake_thread *self)
 {
     if (atomic_load(&m->owner) != self) {
-        not_locked(self, "object not locked by thread before notify()");
+        not_locked(self, "object not locked by thread before monitor_notify()");
         return;
     }
     fake_mutex_lock(&m->guard);
@@ -172,7 +172,7 @@ static void notify_one(struct fake_monitor *m, struct fake_thread *self)
     fake_mutex_unlock(&m->guard);
 }
 
-static void notify_all(struct fake_monitor *m, struct fake_thread *self)
+static void monitor_notify_all(struct fake_monitor *m, struct fake_thread *self)
 {
     if (atomic_load(&m->owner) != self) {
         not_locked(self, "object not locked by thread before notifyAll()");
@@ -180,7 +180,7 @@ static void notify_all(struct fake_monitor *m, struct fake_thread *self)
     }
     fake_mutex_lock(&m->guard);
     if (fake_monitor_wakes_late()) {
-        *end_of(&m->notified) = m->waiting;
+        *wait_set_end(&m->notified) = m->waiting;
         m->waiting = NULL;
         fake_mutex_unlock(&m->guard);
         return;
@@ -203,14 +203,14 @@ void fake_art_monitor_notify(struct fake_monitor *m, struct fake_thread *self)
 }
 void fake_art_monitor_notify_all(struct fake_monitor *m, struct fake_thread *self)
 {
-    notify_all(m, self);
+    monitor_notify_all(m, self);
 }
 
 /* Where they are short, compilers put them into their caller: who hooks them sees nothing, as in Debian's builds. */
-static void notify(struct fake_monitor *m, struct fake_thread *self, bool all)
+static void monitor_notify(struct fake_monitor *m, struct fake_thread *self, bool all)
 {
     if (fake_monitor_wakes_late())
-        (all ? notify_all : notify_one)(m, self);
+        (all ? monitor_notify_all : notify_one)(m, self);
     else
         (all ? fake_art_monitor_notify_all : fake_art_monitor_notify)(m, self);
 }
@@ -221,9 +221,9 @@ void fake_art_object_notify(struct fake_thread *self, struct fake_object *o, boo
     struct fake_monitor *m = fake_monitor_of(o, &owner);
     if (owner != fake_thread_id(self))
         not_locked(self, all ? "object not locked by thread before notifyAll()"
-                             : "object not locked by thread before notify()");
+                             : "object not locked by thread before monitor_notify()");
     else if (m) /* nobody waits for a thin lock */
-        notify(m, self, all);
+        monitor_notify(m, self, all);
 }
 FAKE_EXPORT_ALSO(fake_art_object_notify, "_ZN3art7Monitor8DoNotifyEPNS_6ThreadENS_6ObjPtrINS_6mirror6ObjectEEEb",
                  "_ZN3art7Monitor8DoNotifyEPNS_6ThreadEPNS_6mirror6ObjectEb");

@@ -13,11 +13,11 @@ _Static_assert(sizeof(pthread_cond_t) <= sizeof(struct fake_cond), "room for a c
 
 enum { NANOSECONDS = 1000000000 };
 
-static pthread_mutex_t *mutex(struct fake_mutex *m)
+static pthread_mutex_t *posix_mutex(struct fake_mutex *m)
 {
     return (pthread_mutex_t *)(void *)m->space;
 }
-static pthread_cond_t *condition(struct fake_cond *c)
+static pthread_cond_t *posix_condition(struct fake_cond *c)
 {
     return (pthread_cond_t *)(void *)c->space;
 }
@@ -31,47 +31,47 @@ static void must(bool done)
 
 static void mutex_init(struct fake_mutex *m)
 {
-    must(pthread_mutex_init(mutex(m), NULL) == 0);
+    must(pthread_mutex_init(posix_mutex(m), NULL) == 0);
 }
-static void mutex_lock(struct fake_mutex *m)
+static void posix_mutex_lock(struct fake_mutex *m)
 {
-    must(pthread_mutex_lock(mutex(m)) == 0);
+    must(pthread_mutex_lock(posix_mutex(m)) == 0);
 }
-static bool mutex_trylock(struct fake_mutex *m)
+static bool posix_mutex_trylock(struct fake_mutex *m)
 {
-    return pthread_mutex_trylock(mutex(m)) == 0;
+    return pthread_mutex_trylock(posix_mutex(m)) == 0;
 }
-static void mutex_unlock(struct fake_mutex *m)
+static void posix_mutex_unlock(struct fake_mutex *m)
 {
-    must(pthread_mutex_unlock(mutex(m)) == 0);
+    must(pthread_mutex_unlock(posix_mutex(m)) == 0);
 }
 
 static void cond_init(struct fake_cond *c)
 {
     pthread_condattr_t a;
     must(pthread_condattr_init(&a) == 0 && pthread_condattr_setclock(&a, CLOCK_MONOTONIC) == 0);
-    must(pthread_cond_init(condition(c), &a) == 0);
+    must(pthread_cond_init(posix_condition(c), &a) == 0);
     pthread_condattr_destroy(&a);
 }
 
-static bool cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns)
+static bool posix_cond_wait(struct fake_cond *c, struct fake_mutex *m, uint64_t deadline_ns)
 {
     if (deadline_ns == UINT64_MAX)
-        return pthread_cond_wait(condition(c), mutex(m)) == 0;
+        return pthread_cond_wait(posix_condition(c), posix_mutex(m)) == 0;
     struct timespec t = {.tv_sec = (time_t)(deadline_ns / NANOSECONDS), .tv_nsec = (long)(deadline_ns % NANOSECONDS)};
-    return pthread_cond_timedwait(condition(c), mutex(m), &t) == 0;
+    return pthread_cond_timedwait(posix_condition(c), posix_mutex(m), &t) == 0;
 }
 
-static void cond_signal(struct fake_cond *c)
+static void posix_cond_signal(struct fake_cond *c)
 {
-    pthread_cond_signal(condition(c));
+    pthread_cond_signal(posix_condition(c));
 }
-static void cond_broadcast(struct fake_cond *c)
+static void posix_cond_broadcast(struct fake_cond *c)
 {
-    pthread_cond_broadcast(condition(c));
+    pthread_cond_broadcast(posix_condition(c));
 }
 
-static uint64_t now_ns(void)
+static uint64_t posix_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -85,7 +85,7 @@ struct entry {
     void *arg;
 };
 
-static void *enter(void *e)
+static void *posix_thread_main(void *e)
 {
     struct entry entry = *(struct entry *)e;
     free(e);
@@ -93,7 +93,7 @@ static void *enter(void *e)
     return NULL;
 }
 
-static bool start_thread(void (*run)(void *), void *arg, size_t stack_bytes)
+static bool posix_start_thread(void (*run)(void *), void *arg, size_t stack_bytes)
 {
     pthread_attr_t a;
     pthread_t thread;
@@ -103,14 +103,14 @@ static bool start_thread(void (*run)(void *), void *arg, size_t stack_bytes)
     *entry = (struct entry){run, arg};
     must(pthread_attr_init(&a) == 0 && pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED) == 0);
     must(pthread_attr_setstacksize(&a, stack_bytes) == 0);
-    int failed = pthread_create(&thread, &a, enter, entry);
+    int failed = pthread_create(&thread, &a, posix_thread_main, entry);
     pthread_attr_destroy(&a);
     if (failed)
         free(entry);
     return !failed;
 }
 
-static uint32_t tid(void)
+static uint32_t posix_tid(void)
 {
     return (uint32_t)syscall(SYS_gettid);
 }
@@ -135,16 +135,16 @@ static uintptr_t stack_low(void)
 
 const struct fake_system fake_pthreads = {
     .mutex_init = mutex_init,
-    .mutex_lock = mutex_lock,
-    .mutex_trylock = mutex_trylock,
-    .mutex_unlock = mutex_unlock,
+    .mutex_lock = posix_mutex_lock,
+    .mutex_trylock = posix_mutex_trylock,
+    .mutex_unlock = posix_mutex_unlock,
     .cond_init = cond_init,
-    .cond_wait = cond_wait,
-    .cond_signal = cond_signal,
-    .cond_broadcast = cond_broadcast,
-    .now_ns = now_ns,
-    .start_thread = start_thread,
-    .tid = tid,
+    .cond_wait = posix_cond_wait,
+    .cond_signal = posix_cond_signal,
+    .cond_broadcast = posix_cond_broadcast,
+    .now_ns = posix_now_ns,
+    .start_thread = posix_start_thread,
+    .tid = posix_tid,
     .yield = yield,
     .set_name = set_name,
     .stack_low = stack_low,

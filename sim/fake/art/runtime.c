@@ -27,7 +27,7 @@ struct strobe_jvm *fake_vm(void)
     return the_vm;
 }
 
-static void *block(size_t bytes)
+static void *runtime_block(size_t bytes)
 {
     void *memory = calloc(1, bytes);
     FAKE_CHECK(memory);
@@ -35,9 +35,9 @@ static void *block(size_t bytes)
 }
 
 /* Fields that nobody here has a use for are pointers to something, numbers or null, as on devices. */
-static void fill(char *runtime)
+static void runtime_fill(char *runtime)
 {
-    void *something = block(POINTED_TO_BYTES);
+    void *something = runtime_block(POINTED_TO_BYTES);
     for (size_t at = 0, i = 0; at + sizeof(void *) <= fake_layout->runtime_bytes; at += sizeof(void *), i++)
         FAKE_AT(runtime, at, uintptr_t) = i % 3 == 0 ? (uintptr_t)something + i * 16 : i % 3 == 1 ? i : 0;
 }
@@ -45,7 +45,7 @@ static void fill(char *runtime)
 /* A class linker knows the intern table, which stands before it in Runtime. */
 static void put_class_linker(char *runtime)
 {
-    void *intern_table = block(POINTED_TO_BYTES), *linker = block(POINTED_TO_BYTES);
+    void *intern_table = runtime_block(POINTED_TO_BYTES), *linker = runtime_block(POINTED_TO_BYTES);
     FAKE_AT(linker, INTERN_TABLE_IN_LINKER, void *) = intern_table;
     FAKE_AT(runtime, fake_layout->runtime_thread_list + sizeof(void *), void *) = intern_table;
     FAKE_AT(runtime, fake_layout->runtime_class_linker, void *) = linker;
@@ -53,9 +53,9 @@ static void put_class_linker(char *runtime)
 
 static void put_heap(char *runtime)
 {
-    struct card_table *cards = block(sizeof *cards);
+    struct card_table *cards = runtime_block(sizeof *cards);
     struct fake_heap *heap = fake_heap();
-    cards->map = block(POINTED_TO_BYTES);
+    cards->map = runtime_block(POINTED_TO_BYTES);
     cards->biased_begin = ((uintptr_t)cards->map & ~(uintptr_t)0xff) | FAKE_CARD_DIRTY;
     fake_card_table_biased_begin = cards->biased_begin;
     heap->card_table = cards;
@@ -81,10 +81,10 @@ static void put_decoys(char *runtime, void *vm)
 struct strobe_jvm *fake_runtime_new(const void *const *vm_table)
 {
     FAKE_CHECK(!the_vm);
-    char *runtime = block(fake_layout->runtime_bytes), *vm = block(POINTED_TO_BYTES);
+    char *runtime = runtime_block(fake_layout->runtime_bytes), *vm = runtime_block(POINTED_TO_BYTES);
     *(const void *const **)(void *)vm = vm_table;
     FAKE_AT(vm, fake_layout->vm_runtime, void *) = runtime;
-    fill(runtime);
+    runtime_fill(runtime);
     FAKE_AT(runtime, fake_layout->runtime_java_vm, void *) = vm;
     FAKE_AT(runtime, fake_layout->runtime_thread_list, void *) = &fake_list;
     put_class_linker(runtime);

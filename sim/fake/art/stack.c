@@ -43,14 +43,14 @@ static size_t round_up(size_t bytes)
     return (bytes + 7) & ~(size_t)7;
 }
 
-static size_t registers_at(bool shadow)
+static size_t frame_registers_at(bool shadow)
 {
     return shadow ? fake_layout->shadow_registers : sizeof(struct fake_quick);
 }
 
 static size_t structure_bytes(bool shadow, uint32_t register_count)
 {
-    return round_up(registers_at(shadow) + (size_t)register_count * sizeof(uint32_t));
+    return round_up(frame_registers_at(shadow) + (size_t)register_count * sizeof(uint32_t));
 }
 
 size_t fake_frame_bytes(uint32_t register_count)
@@ -109,7 +109,7 @@ void fake_frame_push(struct fake_thread *self, struct fake_frame *f)
 {
     const void *art = f->method ? fake_method_art(f->method) : fake_pseudo_method();
     f->outer = fake_own(self)->top;
-    f->registers = (uint32_t *)((char *)f->memory + registers_at(f->shadow));
+    f->registers = (uint32_t *)((char *)f->memory + frame_registers_at(f->shadow));
     memset(f->memory, 0, structure_bytes(f->shadow, f->register_count));
     if (f->inlined)
         push_inlined(self, f, art);

@@ -125,7 +125,7 @@ char *fake_string_utf(const struct fake_object *string)
 
 /* ---- one string for each text ---- */
 
-static uint32_t hash_of(const struct fake_object *s)
+static uint32_t string_hash_of(const struct fake_object *s)
 {
     uint32_t hash = 0;
     for (uint32_t i = 0; i < fake_string_length(s); i++)
@@ -133,7 +133,7 @@ static uint32_t hash_of(const struct fake_object *s)
     return hash;
 }
 
-static bool same(const struct fake_object *a, const struct fake_object *b)
+static bool strings_equal(const struct fake_object *a, const struct fake_object *b)
 {
     if (text_of(a)->count != text_of(b)->count)
         return false;
@@ -141,15 +141,15 @@ static bool same(const struct fake_object *a, const struct fake_object *b)
     return memcmp(text_of(a) + 1, text_of(b) + 1, width * fake_string_length(a)) == 0;
 }
 
-static fake_ref *place_of(const struct fake_object *s)
+static fake_ref *intern_table_place(const struct fake_object *s)
 {
-    size_t i = hash_of(s) & (interned.places - 1);
-    while (interned.table[i] && !same(fake_object(interned.table[i]), s))
+    size_t i = string_hash_of(s) & (interned.places - 1);
+    while (interned.table[i] && !strings_equal(fake_object(interned.table[i]), s))
         i = (i + 1) & (interned.places - 1);
     return &interned.table[i];
 }
 
-static void make_room(void)
+static void intern_table_grow(void)
 {
     if (2 * interned.used < interned.places)
         return;
@@ -160,15 +160,15 @@ static void make_room(void)
     FAKE_CHECK(interned.table);
     for (size_t i = 0; i < count; i++)
         if (old[i])
-            *place_of(fake_object(old[i])) = old[i];
+            *intern_table_place(fake_object(old[i])) = old[i];
     free(old);
 }
 
 struct fake_object *fake_string_intern(struct fake_object *string)
 {
     fake_mutex_lock(&interned.lock);
-    make_room();
-    fake_ref *place = place_of(string);
+    intern_table_grow();
+    fake_ref *place = intern_table_place(string);
     if (!*place) {
         *place = fake_ref_of(string);
         interned.used++;

@@ -359,7 +359,7 @@ static void uncaught(struct fake_thread *self)
         fake_set_exception(self, NULL);
 }
 
-static void end(struct fake_thread *self)
+static void end_art_thread(struct fake_thread *self)
 {
     FAKE_CHECK(!fake_own(self)->top);
     uncaught(self);
@@ -375,7 +375,7 @@ void fake_thread_detach(struct fake_thread *self)
 {
     if (!fake_runnable(self))
         fake_to_runnable(self);
-    end(self);
+    end_art_thread(self);
 }
 
 /* ---- threads of Java's ---- */
@@ -394,7 +394,7 @@ static void announce(struct start *s)
     fake_mutex_unlock(&fake_list.lock);
 }
 
-static void await(struct start *s)
+static void await_start(struct start *s)
 {
     fake_mutex_lock(&fake_list.lock);
     while (!s->registered)
@@ -413,7 +413,7 @@ static void take_name_of_peer(struct fake_thread *self)
     fake_thread_set_name(self, name);
 }
 
-static void run(void *start)
+static void run_art_thread(void *start)
 {
     struct fake_thread *self = ((struct start *)start)->thread;
     fake_thread_init(self, &fake_list, fake_vm(), fake_thread_env(self));
@@ -425,7 +425,7 @@ static void run(void *start)
     union fake_value this = {.l = fake_ref_of(*peer_of(self))}, nothing;
     FAKE_CHECK(m);
     fake_invoke(self, m, &this, &nothing);
-    end(self);
+    end_art_thread(self);
 }
 
 struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer)
@@ -437,13 +437,13 @@ struct fake_thread *fake_thread_start(struct fake_thread *self, fake_ref peer)
     *peer_of(t) = fake_object(peer);
     FAKE_AT(t, fake_layout->thread_jni_env, struct strobe_jni *) = fake_jni_new(t);
     set_native_peer(fake_object(peer), t);
-    if (!fake_system_thread(run, &start, STACK_BYTES)) {
+    if (!fake_system_thread(run_art_thread, &start, STACK_BYTES)) {
         set_native_peer(fake_object(peer), NULL);
         free_thread(t);
         return NULL;
     }
     fake_to_native(self, FAKE_WAITING);
-    await(&start);
+    await_start(&start);
     fake_to_runnable(self);
     return t;
 }

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void set_reference(struct fake_object *o, const char *name, const char *type, const struct fake_object *value)
+static void throwable_set_reference(struct fake_object *o, const char *name, const char *type,
+                                    const struct fake_object *value)
 {
     struct fake_field *f = fake_class_field(fake_class_of(o), name, type, false);
     if (f)
@@ -73,14 +74,14 @@ void fake_throw_overflow(struct fake_thread *self)
         fake_local_ref(self, thrown);
         struct fake_object *message = fake_string_new(self, "stack size 8192KB");
         if (message)
-            set_reference(thrown, "detailMessage", "Ljava/lang/String;", message);
-        set_reference(thrown, "cause", "Ljava/lang/Throwable;", thrown);
-        set_reference(thrown, "suppressedExceptions", "Ljava/util/List;",
-                      static_reference("Ljava/util/Collections;", "EMPTY_LIST", "Ljava/util/List;"));
+            throwable_set_reference(thrown, "detailMessage", "Ljava/lang/String;", message);
+        throwable_set_reference(thrown, "cause", "Ljava/lang/Throwable;", thrown);
+        throwable_set_reference(thrown, "suppressedExceptions", "Ljava/util/List;",
+                                static_reference("Ljava/util/Collections;", "EMPTY_LIST", "Ljava/util/List;"));
         struct fake_object *trace = message ? fake_backtrace(self) : NULL;
         if (trace)
-            set_reference(thrown, "backtrace", "Ljava/lang/Object;", trace);
-        set_reference(
+            throwable_set_reference(thrown, "backtrace", "Ljava/lang/Object;", trace);
+        throwable_set_reference(
             thrown, "stackTrace", "[Ljava/lang/StackTraceElement;",
             static_reference("Llibcore/util/EmptyArray;", "STACK_TRACE_ELEMENT", "[Ljava/lang/StackTraceElement;"));
         fake_set_exception(self, thrown);
@@ -88,7 +89,7 @@ void fake_throw_overflow(struct fake_thread *self)
     fake_local_release(self, mark);
 }
 
-static void construct(struct fake_thread *self, struct fake_class *c, const char *message)
+static void construct_throwable(struct fake_thread *self, struct fake_class *c, const char *message)
 {
     struct fake_object *thrown = fake_object_new(self, c, fake_alloc_slow);
     if (!thrown)
@@ -121,6 +122,6 @@ void fake_throw(struct fake_thread *self, const char *descriptor, const char *me
         return;
     }
     uint32_t mark = fake_local_mark(self);
-    construct(self, c, message);
+    construct_throwable(self, c, message);
     fake_local_release(self, mark);
 }

@@ -15,7 +15,7 @@ enum { NO_DEX_PC = -1, SLOT_VISIT = 2, FLAG_NATIVE = 0x100 };
 
 /* ---- construction ---- */
 
-static void destroy(void *v)
+static void visitor_destroy(void *v)
 {
     (void)v;
 }
@@ -26,10 +26,10 @@ static bool pure_virtual(void *v)
 }
 
 void (*const fake_visitor_vtable[])(void) __asm__("_ZTVN3art12StackVisitorE") __attribute__((visibility("default"))) = {
-    NULL, NULL, (void (*)(void))destroy, (void (*)(void))destroy, (void (*)(void))pure_virtual,
+    NULL, NULL, (void (*)(void))visitor_destroy, (void (*)(void))visitor_destroy, (void (*)(void))pure_virtual,
 };
 
-static void construct(void *v, void *thread, void *context, uint32_t kind, size_t frames, bool check_suspended)
+static void visitor_construct(void *v, void *thread, void *context, uint32_t kind, size_t frames, bool check_suspended)
 {
     *(const void **)v = fake_visitor_vtable + 2;
     V(v, thread, void *) = thread;
@@ -50,21 +50,21 @@ void fake_visitor_24(void *v, void *thread, void *context, uint32_t kind)
     FAKE_EXPORT(VISITOR "C2EPNS_6ThreadEPNS_7ContextENS0_13StackWalkKindE");
 void fake_visitor_24(void *v, void *thread, void *context, uint32_t kind)
 {
-    construct(v, thread, context, kind, 0, false);
+    visitor_construct(v, thread, context, kind, 0, false);
 }
 
 void fake_visitor_26(void *v, void *thread, void *context, uint32_t kind, bool check_suspended)
     FAKE_EXPORT(VISITOR "C2EPNS_6ThreadEPNS_7ContextENS0_13StackWalkKindEb");
 void fake_visitor_26(void *v, void *thread, void *context, uint32_t kind, bool check_suspended)
 {
-    construct(v, thread, context, kind, 0, check_suspended);
+    visitor_construct(v, thread, context, kind, 0, check_suspended);
 }
 
 void fake_visitor_26_of_size(void *v, void *thread, void *context, uint32_t kind, size_t frames, bool check_suspended)
     FAKE_EXPORT(VISITOR "C2EPNS_6ThreadEPNS_7ContextENS0_13StackWalkKindEmb");
 void fake_visitor_26_of_size(void *v, void *thread, void *context, uint32_t kind, size_t frames, bool check_suspended)
 {
-    construct(v, thread, context, kind, frames, check_suspended);
+    visitor_construct(v, thread, context, kind, frames, check_suspended);
 }
 
 /* ---- inlined callees: up to 28 the visitor counts how deep it is in them, then it remembers a record ---- */
@@ -133,7 +133,7 @@ uint32_t fake_visitor_dex_pc(const void *v, bool abort_on_failure)
 
 /* ---- the walk ---- */
 
-static bool visit(void *v)
+static bool visitor_visit(void *v)
 {
     bool (*visit_frame)(void *) = (*(bool (**const *)(void *))v)[SLOT_VISIT];
     return visit_frame(v);
@@ -141,7 +141,7 @@ static bool visit(void *v)
 
 static bool visit_and_count(void *v)
 {
-    if (!visit(v))
+    if (!visitor_visit(v))
         return false;
     V(v, depth, size_t)++;
     return true;
@@ -186,7 +186,7 @@ static bool walk_shadow(void *v, void *shadow)
     return true;
 }
 
-static void walk(void *v, bool include_transitions, bool count_transitions)
+static void visitor_walk(void *v, bool include_transitions, bool count_transitions)
 {
     struct fake_thread *t = V(v, thread, struct fake_thread *);
     if (fake_layout->visitor_check != 0xffff && V(v, check, bool))
@@ -197,7 +197,7 @@ static void walk(void *v, bool include_transitions, bool count_transitions)
         uintptr_t quick = fragment->quick & ~(uintptr_t)FAKE_QUICK_TAGS;
         if (quick ? !walk_quick(v, (const struct fake_quick *)quick) : !walk_shadow(v, fragment->shadow))
             return;
-        if (include_transitions && !visit(v))
+        if (include_transitions && !visitor_visit(v))
             return;
         if (count_transitions)
             V(v, depth, size_t)++;
@@ -207,7 +207,7 @@ static void walk(void *v, bool include_transitions, bool count_transitions)
 void fake_visitor_walk_24(void *v, bool include_transitions) FAKE_EXPORT(VISITOR "9WalkStackEb");
 void fake_visitor_walk_24(void *v, bool include_transitions)
 {
-    walk(v, include_transitions, true);
+    visitor_walk(v, include_transitions, true);
 }
 
 /* CountTransitions has kYes first. */
@@ -215,14 +215,14 @@ void fake_visitor_walk_counting(void *v, bool include_transitions)
     FAKE_EXPORT(VISITOR "9WalkStackILNS0_16CountTransitionsE0EEEvb");
 void fake_visitor_walk_counting(void *v, bool include_transitions)
 {
-    walk(v, include_transitions, true);
+    visitor_walk(v, include_transitions, true);
 }
 
 void fake_visitor_walk(void *v, bool include_transitions)
     FAKE_EXPORT(VISITOR "9WalkStackILNS0_16CountTransitionsE1EEEvb");
 void fake_visitor_walk(void *v, bool include_transitions)
 {
-    walk(v, include_transitions, false);
+    visitor_walk(v, include_transitions, false);
 }
 
 static bool go_on(void *v)
@@ -232,8 +232,8 @@ static bool go_on(void *v)
 }
 
 static void (*const counting_vtable[])(void) = {
-    (void (*)(void))destroy,
-    (void (*)(void))destroy,
+    (void (*)(void))visitor_destroy,
+    (void (*)(void))visitor_destroy,
     (void (*)(void))go_on,
 };
 
@@ -242,9 +242,9 @@ size_t fake_visitor_frames(void *thread, uint32_t kind)
 size_t fake_visitor_frames(void *thread, uint32_t kind)
 {
     _Alignas(8) char v[1024];
-    construct(v, thread, NULL, kind, 0, false);
+    visitor_construct(v, thread, NULL, kind, 0, false);
     *(const void **)(void *)v = counting_vtable;
-    walk(v, true, true);
+    visitor_walk(v, true, true);
     return V(v, depth, size_t);
 }
 
@@ -263,7 +263,7 @@ struct context {
 void *fake_context_create(void) FAKE_EXPORT("_ZN3art7Context6CreateEv");
 void *fake_context_create(void)
 {
-    static void (*const vtable[])(void) = {(void (*)(void))destroy, (void (*)(void))free_context};
+    static void (*const vtable[])(void) = {(void (*)(void))visitor_destroy, (void (*)(void))free_context};
     struct context *c = calloc(1, sizeof *c);
     FAKE_CHECK(c);
     c->vtable = vtable;

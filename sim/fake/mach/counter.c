@@ -12,7 +12,7 @@ bool fake_wait_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
 }
 
 /* A thread that stands with this lock held up to here would hold up others: so it is taken in the kernel. */
-static void lock(struct fake_counter *c)
+static void counter_lock(struct fake_counter *c)
 {
     uint32_t seen = 0;
     fake_into();
@@ -22,7 +22,7 @@ static void lock(struct fake_counter *c)
         fake_on->sleep_on(&c->lock, 2, UINT64_MAX);
 }
 
-static void unlock(struct fake_counter *c)
+static void counter_unlock(struct fake_counter *c)
 {
     if (atomic_exchange(&c->lock, 0) == 2)
         fake_on->wake(&c->lock);
@@ -32,28 +32,28 @@ static void unlock(struct fake_counter *c)
 bool fake_counter_take(struct fake_counter *c, uint64_t at)
 {
     bool in_time = true, had;
-    lock(c);
+    counter_lock(c);
     if (c->value > 0) {
         c->value--;
-        unlock(c);
+        counter_unlock(c);
         return true;
     }
     c->waiting++;
     while (!(had = c->granted > 0) && in_time) {
         uint32_t seen = atomic_load(&c->word);
-        unlock(c);
+        counter_unlock(c);
         in_time = fake_wait_on(&c->word, seen, at);
-        lock(c);
+        counter_lock(c);
     }
     c->granted -= had;
     c->waiting--;
-    unlock(c);
+    counter_unlock(c);
     return had;
 }
 
 bool fake_counter_give(struct fake_counter *c, bool to_all)
 {
-    lock(c);
+    counter_lock(c);
     uint32_t unserved = c->waiting - c->granted;
     if (unserved) {
         c->granted += to_all ? unserved : 1;
@@ -62,6 +62,6 @@ bool fake_counter_give(struct fake_counter *c, bool to_all)
     } else if (!to_all) {
         c->value++;
     }
-    unlock(c);
+    counter_unlock(c);
     return unserved > 0;
 }

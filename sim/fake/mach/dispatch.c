@@ -63,7 +63,7 @@ static void *need(size_t bytes)
     return p;
 }
 
-static void push(struct list *l, struct item *item)
+static void dispatch_push(struct list *l, struct item *item)
 {
     if (!l->first)
         l->last = &l->first;
@@ -71,7 +71,7 @@ static void push(struct list *l, struct item *item)
     l->last = &item->next;
 }
 
-static struct item *pop(struct list *l)
+static struct item *dispatch_pop(struct list *l)
 {
     struct item *item = l->first;
     if (item)
@@ -89,7 +89,7 @@ static void pass_on(dispatch_queue_t q)
     struct item *next = q->waiting.first;
     bool waits = next && !next->work;
     if (waits)
-        pop(&q->waiting);
+        dispatch_pop(&q->waiting);
     q->taken = next != NULL;
     os_unfair_lock_unlock(&q->lock);
     if (waits)
@@ -104,7 +104,7 @@ static void take_turn(dispatch_queue_t q)
     os_unfair_lock_lock(&q->lock);
     bool waits = q->taken;
     if (waits)
-        push(&q->waiting, &me);
+        dispatch_push(&q->waiting, &me);
     q->taken = true;
     os_unfair_lock_unlock(&q->lock);
     if (waits)
@@ -115,7 +115,7 @@ static void take_turn(dispatch_queue_t q)
 static void serve(dispatch_queue_t q)
 {
     os_unfair_lock_lock(&q->lock);
-    struct item *item = pop(&q->waiting);
+    struct item *item = dispatch_pop(&q->waiting);
     os_unfair_lock_unlock(&q->lock);
     item->work(item->context);
     free(item);
@@ -125,7 +125,7 @@ static void serve(dispatch_queue_t q)
 
 /* ---- workers */
 
-static void *work(void *nothing)
+static void *dispatch_worker(void *nothing)
 {
     for (;;) {
         fake_counter_take(&pool.jobs, UINT64_MAX);
@@ -166,7 +166,7 @@ static void post(struct item *item, dispatch_queue_t queue)
     os_unfair_lock_unlock(&pool.lock);
     fake_counter_give(&pool.jobs, false);
     pthread_t thread;
-    if (more && fake_pthread_create(&thread, NULL, work, NULL) == 0)
+    if (more && fake_pthread_create(&thread, NULL, dispatch_worker, NULL) == 0)
         pthread_detach(thread);
 }
 
@@ -214,7 +214,7 @@ void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t
     }
     os_unfair_lock_lock(&queue->lock);
     bool first = !queue->taken;
-    push(&queue->waiting, item);
+    dispatch_push(&queue->waiting, item);
     queue->taken = true;
     os_unfair_lock_unlock(&queue->lock);
     if (first)

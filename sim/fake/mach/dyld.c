@@ -41,7 +41,7 @@ static void need_app(void)
         abort();
 }
 
-static void hear(listener **to, listener *func)
+static void add_dyld_listener(listener **to, listener *func)
 {
     int k = 0;
     while (k < LISTENERS && to[k])
@@ -55,7 +55,7 @@ void _dyld_register_func_for_add_image(listener *func)
 {
     pthread_mutex_lock(&loader);
     need_app();
-    hear(add, func);
+    add_dyld_listener(add, func);
     for (uint32_t i = 0; i < image_count; i++)
         func(header_of(&images[i]), images[i].slide);
     pthread_mutex_unlock(&loader);
@@ -65,7 +65,7 @@ void _dyld_register_func_for_remove_image(listener *func)
 {
     pthread_mutex_lock(&loader);
     need_app();
-    hear(removed, func);
+    add_dyld_listener(removed, func);
     pthread_mutex_unlock(&loader);
 }
 
@@ -80,7 +80,7 @@ uint32_t _dyld_image_count(void)
     return n;
 }
 
-static struct fake_image image_at(uint32_t index)
+static struct fake_image dyld_image_at(uint32_t index)
 {
     struct fake_image found = {0};
     pthread_mutex_lock(&loader);
@@ -93,24 +93,24 @@ static struct fake_image image_at(uint32_t index)
 
 const struct mach_header *_dyld_get_image_header(uint32_t index)
 {
-    struct fake_image i = image_at(index);
+    struct fake_image i = dyld_image_at(index);
     return header_of(&i);
 }
 
 intptr_t _dyld_get_image_vmaddr_slide(uint32_t index)
 {
-    return image_at(index).slide;
+    return dyld_image_at(index).slide;
 }
 const char *_dyld_get_image_name(uint32_t index)
 {
-    return image_at(index).path;
+    return dyld_image_at(index).path;
 }
 
 /* ---- the app's */
 
 struct fake_mach_app *fake_mach_app(void)
 {
-    return image_at(0).app;
+    return dyld_image_at(0).app;
 }
 
 const struct mach_header_64 *fake_mach_image_open(const char *path)
@@ -123,7 +123,7 @@ const struct mach_header_64 *fake_mach_image_open(const char *path)
     return header;
 }
 
-static uint32_t index_of(const struct mach_header_64 *header)
+static uint32_t dyld_image_index(const struct mach_header_64 *header)
 {
     uint32_t i = 0;
     while (i < image_count && images[i].header != header)
@@ -134,7 +134,7 @@ static uint32_t index_of(const struct mach_header_64 *header)
 struct fake_mach_app *fake_mach_image_app(const struct mach_header_64 *header)
 {
     pthread_mutex_lock(&loader);
-    uint32_t i = index_of(header);
+    uint32_t i = dyld_image_index(header);
     struct fake_mach_app *app = i < image_count ? images[i].app : NULL;
     pthread_mutex_unlock(&loader);
     return app;
@@ -143,7 +143,7 @@ struct fake_mach_app *fake_mach_image_app(const struct mach_header_64 *header)
 void fake_mach_image_close(const struct mach_header_64 *header)
 {
     pthread_mutex_lock(&loader);
-    uint32_t i = index_of(header);
+    uint32_t i = dyld_image_index(header);
     if (i > 0 && i < image_count) {
         for (int k = 0; k < LISTENERS && removed[k]; k++)
             removed[k](header_of(&images[i]), images[i].slide);

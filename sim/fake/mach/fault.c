@@ -31,7 +31,7 @@ void fake_mach_kernel(enum fake_mach_kernels kernel)
     fake_gnu = kernel == FAKE_MACH_GNU;
 }
 
-static void list(struct fake_call *c)
+static void list_fault_call(struct fake_call *c)
 {
     if (atomic_load_explicit(&c->listed, memory_order_acquire) || atomic_exchange(&c->listed, true))
         return;
@@ -42,7 +42,7 @@ static void list(struct fake_call *c)
 
 kern_return_t fake_call_counts(struct fake_call *c)
 {
-    list(c);
+    list_fault_call(c);
     uint64_t nth = atomic_fetch_add_explicit(&c->count, 1, memory_order_relaxed) + 1;
     uint64_t of_all = atomic_fetch_add_explicit(&all, 1, memory_order_relaxed) + 1;
     if (of_all == atomic_load_explicit(&any, memory_order_acquire)) {

@@ -134,8 +134,8 @@ static struct segment_command_64 segment(const char *name, uint64_t at, uint64_t
     return s;
 }
 
-static struct section_64 section(const char *name, const struct segment_command_64 *in, uint64_t at, uint32_t pointers,
-                                 uint32_t type, uint32_t first)
+static struct section_64 make_section(const char *name, const struct segment_command_64 *in, uint64_t at,
+                                      uint32_t pointers, uint32_t type, uint32_t first)
 {
     struct section_64 s = {.addr = BASE + at,
                            .size = pointers * sizeof(void *),
@@ -188,10 +188,10 @@ static void fill_commands(struct commands *c, uint32_t type, uint64_t page)
     c->text = segment("__TEXT", 0, page, runs, 0);
     c->constant.segment = segment("__DATA_CONST", page, page, writes, 1);
     c->constant.segment.flags = SG_READ_ONLY;
-    c->constant.got =
-        section("__got", &c->constant.segment, 2 * page - GOT * sizeof(void *), GOT, S_NON_LAZY_SYMBOL_POINTERS, 0);
+    c->constant.got = make_section("__got", &c->constant.segment, 2 * page - GOT * sizeof(void *), GOT,
+                                   S_NON_LAZY_SYMBOL_POINTERS, 0);
     c->data.segment = segment("__DATA", 2 * page, page, writes, 1);
-    c->data.lazy = section("__la_symbol_ptr", &c->data.segment, 2 * page, LAZY, S_LAZY_SYMBOL_POINTERS, GOT);
+    c->data.lazy = make_section("__la_symbol_ptr", &c->data.segment, 2 * page, LAZY, S_LAZY_SYMBOL_POINTERS, GOT);
     c->linkedit = segment("__LINKEDIT", end, ROOM, reads, 0);
     c->symtab = (struct symtab_command){.cmd = LC_SYMTAB,
                                         .cmdsize = sizeof c->symtab,

@@ -52,12 +52,12 @@ void fake_free(void *p)
 
 enum { NS = 1000000000 };
 
-static uint64_t ns_of(const struct timespec *t)
+static uint64_t timespec_ns(const struct timespec *t)
 {
     return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_nsec;
 }
 
-static void sleep_for(uint64_t ns)
+static void sleep_for_ns(uint64_t ns)
 {
     fake_into();
     fake_on->waits(true);
@@ -68,7 +68,7 @@ static void sleep_for(uint64_t ns)
 
 int fake_usleep(useconds_t us)
 {
-    sleep_for(us * UINT64_C(1000));
+    sleep_for_ns(us * UINT64_C(1000));
     return 0;
 }
 
@@ -78,7 +78,7 @@ int fake_nanosleep(const struct timespec *how_long, struct timespec *left)
         errno = EINVAL;
         return -1;
     }
-    sleep_for(ns_of(how_long));
+    sleep_for_ns(timespec_ns(how_long));
     if (left)
         *left = (struct timespec){0, 0};
     return 0;
@@ -120,7 +120,7 @@ int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t until = ns_of(&now) + ns_of(how_long);
+    uint64_t until = timespec_ns(&now) + timespec_ns(how_long);
     struct timespec at = {(time_t)(until / NS), (long)(until % NS)};
     return pthread_cond_timedwait(condition, mutex, &at);
 }

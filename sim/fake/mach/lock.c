@@ -23,7 +23,7 @@ static uint32_t own_name(void)
     return mine.name;
 }
 
-static _Atomic uint32_t *word_of(os_unfair_lock_t lock)
+static _Atomic uint32_t *unfair_lock_word(os_unfair_lock_t lock)
 {
     return (_Atomic uint32_t *)(void *)&lock->_os_unfair_lock_opaque;
 }
@@ -38,13 +38,13 @@ _Noreturn static void misused(const char *how, size_t bytes)
 bool os_unfair_lock_trylock(os_unfair_lock_t lock)
 {
     uint32_t nobody = 0;
-    return atomic_compare_exchange_strong(word_of(lock), &nobody, own_name());
+    return atomic_compare_exchange_strong(unfair_lock_word(lock), &nobody, own_name());
 }
 
 void os_unfair_lock_lock(os_unfair_lock_t lock)
 {
     static const char recursive[] = "os_unfair_lock: locked by its owner\n";
-    _Atomic uint32_t *word = word_of(lock);
+    _Atomic uint32_t *word = unfair_lock_word(lock);
     uint32_t name = own_name(), seen = 0, wanted = name;
     while (!atomic_compare_exchange_strong(word, &seen, wanted)) {
         if ((seen | NOBODY_WAITS) == name)
@@ -60,9 +60,9 @@ void os_unfair_lock_lock(os_unfair_lock_t lock)
 void os_unfair_lock_unlock(os_unfair_lock_t lock)
 {
     static const char foreign[] = "os_unfair_lock: unlocked by another than its owner\n";
-    uint32_t was = atomic_exchange(word_of(lock), 0);
+    uint32_t was = atomic_exchange(unfair_lock_word(lock), 0);
     if ((was | NOBODY_WAITS) != own_name())
         misused(foreign, sizeof foreign - 1);
     if (!(was & NOBODY_WAITS))
-        fake_on->wake(word_of(lock));
+        fake_on->wake(unfair_lock_word(lock));
 }

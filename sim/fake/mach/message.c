@@ -19,7 +19,7 @@ static struct receiver receivers[RECEIVERS];
 
 /* ---- rights */
 
-static kern_return_t allocate(bool semaphore, uint32_t value, mach_port_name_t *name)
+static kern_return_t allocate_receiver(bool semaphore, uint32_t value, mach_port_name_t *name)
 {
     for (uint32_t i = 0; i < RECEIVERS; i++) {
         struct receiver *r = &receivers[i];
@@ -39,16 +39,16 @@ static kern_return_t allocate(bool semaphore, uint32_t value, mach_port_name_t *
 }
 
 /* What a name receives, in its kind; with the lock held. */
-static struct receiver *find(mach_port_name_t name, bool semaphore)
+static struct receiver *find_receiver(mach_port_name_t name, bool semaphore)
 {
     struct fake_port p = fake_port_find(name);
     struct receiver *r = p.kind == FAKE_PORT_RECEIVE ? p.object : NULL;
     return r && r->semaphore == semaphore ? r : NULL;
 }
 
-static kern_return_t destroy(mach_port_name_t name, bool semaphore)
+static kern_return_t destroy_receiver(mach_port_name_t name, bool semaphore)
 {
-    struct receiver *r = find(name, semaphore);
+    struct receiver *r = find_receiver(name, semaphore);
     if (!r)
         return fake_port_find(name).kind == FAKE_PORT_NONE ? KERN_INVALID_NAME : KERN_INVALID_RIGHT;
     fake_port_dies(name, 0);
@@ -64,7 +64,7 @@ kern_return_t mach_port_allocate(ipc_space_t space, mach_port_right_t right, mac
         fake_on->lock();
         answer = fake_task_check(space, KERN_INVALID_TASK);
         if (answer == KERN_SUCCESS)
-            answer = right == MACH_PORT_RIGHT_RECEIVE ? allocate(false, 0, name) : KERN_INVALID_VALUE;
+            answer = right == MACH_PORT_RIGHT_RECEIVE ? allocate_receiver(false, 0, name) : KERN_INVALID_VALUE;
         fake_on->unlock();
     }
     return fake_leave(answer);
@@ -78,9 +78,10 @@ kern_return_t mach_port_mod_refs(ipc_space_t space, mach_port_name_t name, mach_
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
         answer = fake_task_check(space, KERN_INVALID_TASK);
-        r = answer == KERN_SUCCESS ? find(name, false) : NULL;
+        r = answer == KERN_SUCCESS ? find_receiver(name, false) : NULL;
         if (answer == KERN_SUCCESS)
-            answer = right == MACH_PORT_RIGHT_RECEIVE && delta == -1 ? destroy(name, false) : KERN_INVALID_VALUE;
+            answer =
+                right == MACH_PORT_RIGHT_RECEIVE && delta == -1 ? destroy_receiver(name, false) : KERN_INVALID_VALUE;
         fake_on->unlock();
     }
     if (answer == KERN_SUCCESS)
@@ -90,10 +91,11 @@ kern_return_t mach_port_mod_refs(ipc_space_t space, mach_port_name_t name, mach_
 
 /* ---- messages */
 
-static bool put(mach_port_name_t to, const mach_msg_header_t *message, kern_return_t *answer, struct receiver **r)
+static bool queue_message(mach_port_name_t to, const mach_msg_header_t *message, kern_return_t *answer,
+                          struct receiver **r)
 {
     fake_on->lock();
-    *r = find(to, false);
+    *r = find_receiver(to, false);
     bool fits = message->msgh_size >= sizeof *message && message->msgh_size <= FAKE_MACH_MESSAGE_BYTES;
     bool done = !*r || !fits || (*r)->count < QUEUE;
     *answer = *r && fits ? KERN_SUCCESS : MACH_SEND_INVALID_DEST;
@@ -105,12 +107,12 @@ static bool put(mach_port_name_t to, const mach_msg_header_t *message, kern_retu
     return done;
 }
 
-static kern_return_t send(const mach_msg_header_t *message)
+static kern_return_t send_fake_message(const mach_msg_header_t *message)
 {
     struct receiver *r;
     kern_return_t answer;
     uint32_t seen = 0;
-    while (!put(message->msgh_remote_port, message, &answer, &r)) {
+    while (!queue_message(message->msgh_remote_port, message, &answer, &r)) {
         if (seen == atomic_load(&r->room))
             fake_wait_on(&r->room, seen, UINT64_MAX);
         seen = atomic_load(&r->room);
@@ -121,10 +123,10 @@ static kern_return_t send(const mach_msg_header_t *message)
 }
 
 /* Its right to receive may have ended while it waited. */
-static kern_return_t take(mach_port_name_t from, mach_msg_header_t *message, mach_msg_size_t room)
+static kern_return_t receive_message(mach_port_name_t from, mach_msg_header_t *message, mach_msg_size_t room)
 {
     fake_on->lock();
-    struct receiver *r = find(from, false);
+    struct receiver *r = find_receiver(from, false);
     kern_return_t answer = r && r->count ? KERN_SUCCESS : MACH_RCV_INVALID_NAME;
     if (answer == KERN_SUCCESS) {
         const mach_msg_header_t *first = (const void *)r->messages[r->first];
@@ -143,11 +145,11 @@ static kern_return_t take(mach_port_name_t from, mach_msg_header_t *message, mac
 static kern_return_t receive(mach_msg_header_t *message, mach_msg_size_t room, mach_port_name_t from, uint64_t until)
 {
     fake_on->lock();
-    struct receiver *r = find(from, false);
+    struct receiver *r = find_receiver(from, false);
     fake_on->unlock();
     if (!r || room < sizeof *message)
         return r ? MACH_RCV_TOO_LARGE : MACH_RCV_INVALID_NAME;
-    return fake_counter_take(&r->counter, until) ? take(from, message, room) : MACH_RCV_TIMED_OUT;
+    return fake_counter_take(&r->counter, until) ? receive_message(from, message, room) : MACH_RCV_TIMED_OUT;
 }
 
 static uint64_t after_ms(mach_msg_timeout_t ms)
@@ -164,7 +166,7 @@ mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option,
     (void)notify;
     if (answer == KERN_SUCCESS && option & MACH_SEND_MSG) {
         message->msgh_size = send_size;
-        answer = send(message);
+        answer = send_fake_message(message);
     }
     if (answer == KERN_SUCCESS && option & MACH_RCV_MSG)
         answer = receive(message, room, from, option & MACH_RCV_TIMEOUT ? after_ms(timeout_ms) : UINT64_MAX);
@@ -182,7 +184,7 @@ kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, 
         fake_on->lock();
         answer = fake_task_check(task, KERN_INVALID_ARGUMENT);
         if (answer == KERN_SUCCESS)
-            answer = value < 0 ? KERN_INVALID_ARGUMENT : allocate(true, (uint32_t)value, semaphore);
+            answer = value < 0 ? KERN_INVALID_ARGUMENT : allocate_receiver(true, (uint32_t)value, semaphore);
         fake_on->unlock();
     }
     return fake_leave(answer);
@@ -191,7 +193,7 @@ kern_return_t semaphore_create(task_t task, semaphore_t *semaphore, int policy, 
 static struct receiver *semaphore_of(semaphore_t semaphore)
 {
     fake_on->lock();
-    struct receiver *r = find(semaphore, true);
+    struct receiver *r = find_receiver(semaphore, true);
     fake_on->unlock();
     return r;
 }
@@ -205,7 +207,7 @@ kern_return_t semaphore_destroy(task_t task, semaphore_t semaphore)
         fake_on->lock();
         answer = fake_task_check(task, KERN_INVALID_ARGUMENT);
         if (answer == KERN_SUCCESS)
-            answer = destroy(semaphore, true) == KERN_SUCCESS ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
+            answer = destroy_receiver(semaphore, true) == KERN_SUCCESS ? KERN_SUCCESS : KERN_INVALID_ARGUMENT;
         fake_on->unlock();
     }
     if (answer == KERN_SUCCESS)
@@ -213,7 +215,7 @@ kern_return_t semaphore_destroy(task_t task, semaphore_t semaphore)
     return fake_leave(answer);
 }
 
-static kern_return_t wait_for(semaphore_t semaphore, uint64_t until)
+static kern_return_t wait_for_semaphore(semaphore_t semaphore, uint64_t until)
 {
     struct receiver *r = semaphore_of(semaphore);
     if (!r)
@@ -227,7 +229,7 @@ kern_return_t semaphore_wait(semaphore_t semaphore)
 {
     static struct fake_call call = {.name = "semaphore_wait"};
     kern_return_t answer = fake_enter(&call);
-    return fake_leave(answer == KERN_SUCCESS ? wait_for(semaphore, UINT64_MAX) : answer);
+    return fake_leave(answer == KERN_SUCCESS ? wait_for_semaphore(semaphore, UINT64_MAX) : answer);
 }
 
 kern_return_t semaphore_timedwait(semaphore_t semaphore, mach_timespec_t time)
@@ -235,10 +237,10 @@ kern_return_t semaphore_timedwait(semaphore_t semaphore, mach_timespec_t time)
     static struct fake_call call = {.name = "semaphore_timedwait"};
     kern_return_t answer = fake_enter(&call);
     uint64_t until = fake_on->now_ns() + time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-    return fake_leave(answer == KERN_SUCCESS ? wait_for(semaphore, until) : answer);
+    return fake_leave(answer == KERN_SUCCESS ? wait_for_semaphore(semaphore, until) : answer);
 }
 
-static kern_return_t give(semaphore_t semaphore, bool to_all)
+static kern_return_t wake_semaphore(semaphore_t semaphore, bool to_all)
 {
     struct receiver *r = semaphore_of(semaphore);
     if (!r)
@@ -251,12 +253,12 @@ kern_return_t semaphore_signal(semaphore_t semaphore)
 {
     static struct fake_call call = {.name = "semaphore_signal"};
     kern_return_t answer = fake_enter(&call);
-    return fake_leave(answer == KERN_SUCCESS ? give(semaphore, false) : answer);
+    return fake_leave(answer == KERN_SUCCESS ? wake_semaphore(semaphore, false) : answer);
 }
 
 kern_return_t semaphore_signal_all(semaphore_t semaphore)
 {
     static struct fake_call call = {.name = "semaphore_signal_all"};
     kern_return_t answer = fake_enter(&call);
-    return fake_leave(answer == KERN_SUCCESS ? give(semaphore, true) : answer);
+    return fake_leave(answer == KERN_SUCCESS ? wake_semaphore(semaphore, true) : answer);
 }

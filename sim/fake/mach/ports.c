@@ -22,7 +22,7 @@ static uint32_t used = 2, first_free;
 
 mach_port_t mach_task_self_ = 1u << 8 | 3;
 
-static mach_port_name_t name_of(uint32_t index)
+static mach_port_name_t port_name_of(uint32_t index)
 {
     return index << 8 | (mach_port_name_t)entries[index].generation << 2 | 3;
 }
@@ -30,7 +30,7 @@ static mach_port_name_t name_of(uint32_t index)
 static struct entry *lookup(mach_port_name_t name)
 {
     uint32_t index = name >> 8;
-    if (index == 0 || index >= used || entries[index].kind == FAKE_PORT_NONE || name_of(index) != name)
+    if (index == 0 || index >= used || entries[index].kind == FAKE_PORT_NONE || port_name_of(index) != name)
         return NULL;
     return &entries[index];
 }
@@ -50,7 +50,7 @@ struct fake_port fake_port_find(mach_port_name_t name)
 }
 
 /* Threads end without a word: who asks for dead names looks first. */
-static void look(struct entry *e)
+static void check_port_entry(struct entry *e)
 {
     if (e && e->kind == FAKE_PORT_THREAD)
         fake_thread_looked_at(e->object);
@@ -67,7 +67,7 @@ mach_port_name_t fake_port_new(enum fake_port_kind kind, void *object, uint32_t 
         return MACH_PORT_NULL;
     struct entry *e = &entries[index];
     *e = (struct entry){.kind = kind, .generation = e->generation, .refs = rights, .object = object};
-    return name_of(index);
+    return port_name_of(index);
 }
 
 void fake_port_take(mach_port_name_t name)
@@ -161,7 +161,7 @@ static kern_return_t get_refs(mach_port_name_t name, mach_port_right_t right, ma
         *refs = sends;
         return sends ? KERN_SUCCESS : KERN_INVALID_NAME;
     }
-    look(lookup(name));
+    check_port_entry(lookup(name));
     struct fake_port found = fake_port_find(name);
     if (found.kind == FAKE_PORT_NONE)
         return KERN_INVALID_NAME;
@@ -198,7 +198,7 @@ uint32_t fake_mach_names(void)
     fake_into();
     fake_on->lock();
     for (uint32_t i = 2; i < used; i++)
-        look(&entries[i]);
+        check_port_entry(&entries[i]);
     for (uint32_t i = 2; i < used; i++)
         n += entries[i].kind != FAKE_PORT_NONE;
     fake_on->unlock();

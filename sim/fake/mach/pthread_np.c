@@ -78,7 +78,7 @@ struct start {
     void *arg;
 };
 
-static void tell(unsigned event)
+static void call_introspection_hook(unsigned event)
 {
     pthread_introspection_hook_t h = atomic_load(&hook);
     void *low;
@@ -89,10 +89,10 @@ static void tell(unsigned event)
 }
 
 /* Also when the thread ends by pthread_exit or is cancelled. */
-static void ends(void *nothing)
+static void call_hook_at_end(void *nothing)
 {
     (void)nothing;
-    tell(PTHREAD_INTROSPECTION_THREAD_TERMINATE);
+    call_introspection_hook(PTHREAD_INTROSPECTION_THREAD_TERMINATE);
 }
 
 static void *starts(void *p)
@@ -100,8 +100,8 @@ static void *starts(void *p)
     struct start s = *(struct start *)p;
     void *answer;
     free(p);
-    pthread_cleanup_push(ends, NULL);
-    tell(PTHREAD_INTROSPECTION_THREAD_START);
+    pthread_cleanup_push(call_hook_at_end, NULL);
+    call_introspection_hook(PTHREAD_INTROSPECTION_THREAD_START);
     answer = fake_rooted(s.run, s.arg);
     pthread_cleanup_pop(1);
     return answer;

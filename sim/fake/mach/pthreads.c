@@ -58,24 +58,24 @@ static _Atomic uint32_t locked; /* 0 free, 1 taken, 2 taken and waited for */
 static _Atomic int32_t process; /* 0: nothing is set up, or it was by a parent */
 static _Thread_local struct record *me;
 
-static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
+static long kernel_futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
 {
     return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
-static void lock(void)
+static void records_lock(void)
 {
     uint32_t seen = 0;
     if (atomic_compare_exchange_strong(&locked, &seen, 1))
         return;
     while (atomic_exchange(&locked, 2) != 0)
-        futex(&locked, FUTEX_WAIT, 2, NULL);
+        kernel_futex(&locked, FUTEX_WAIT, 2, NULL);
 }
 
-static void unlock(void)
+static void records_unlock(void)
 {
     if (atomic_exchange(&locked, 0) == 2)
-        futex(&locked, FUTEX_WAKE, 1, NULL);
+        kernel_futex(&locked, FUTEX_WAKE, 1, NULL);
 }
 
 static int signal_number(void)
@@ -89,7 +89,7 @@ static int signal_number(void)
  * when done. Any context. */
 static _Atomic int spare = -1;
 
-static int open_file(const char *path, int flags)
+static int open_proc_file(const char *path, int flags)
 {
     long fd = syscall(SYS_openat, AT_FDCWD, path, flags, 0);
     while (fd < 0 && errno == EMFILE) {
@@ -125,7 +125,7 @@ static int open_of_thread(int32_t tid, const char *file)
     while (d)
         path[n++] = digits[--d];
     strcpy(path + n, file);
-    return open_file(path, O_RDONLY | O_CLOEXEC);
+    return open_proc_file(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* state letter and start of /proc/.../stat; false: the thread is no more. */
@@ -181,13 +181,13 @@ static bool blocks_the_signal(int32_t tid)
 
 /* ---- records: with the lock held */
 
-static struct record *by_id(uint64_t id)
+static struct record *record_by_id(uint64_t id)
 {
     struct record *r = &records[id % RECORDS];
     return atomic_load_explicit(&r->id, memory_order_acquire) == id ? r : NULL;
 }
 
-static struct record *by_tid(int32_t tid)
+static struct record *record_by_tid(int32_t tid)
 {
     uint32_t i = buckets[(uint32_t)tid % BUCKETS];
     while (i && records[i].tid != tid)
@@ -210,15 +210,15 @@ static void unlink_record(struct record *r)
 }
 
 /* It has ended: its number may be another's from now on. */
-static void end(struct record *r)
+static void end_record(struct record *r)
 {
     if (atomic_exchange(&r->word, ENDED) == ENDED)
         return;
     unlink_record(r);
-    futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
+    kernel_futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-static struct record *make(int32_t tid)
+static struct record *make_record(int32_t tid)
 {
     struct stat_line stat;
     int fd = open_of_thread(tid, "/stat");
@@ -257,26 +257,26 @@ static struct record *make(int32_t tid)
 static struct record *present(int32_t tid)
 {
     struct stat_line stat;
-    struct record *r = by_tid(tid);
+    struct record *r = record_by_tid(tid);
     if (r && !stat_of(r, &stat)) {
-        end(r);
+        end_record(r);
         r = NULL;
     }
     return r;
 }
 
-static void forget(uint64_t id)
+static void kernel_forget(uint64_t id)
 {
-    struct record *r = by_id(id);
+    struct record *r = record_by_id(id);
     if (!r)
         return;
-    end(r);
+    end_record(r);
     atomic_store(&r->id, 0);
     r->next = first_free;
     first_free = (uint32_t)(r - records);
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t kernel_clock_ns(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
@@ -292,18 +292,18 @@ static bool is_asked(uint32_t word)
 
 /* Whoever lets it go may ask again at once. A signal that comes meanwhile, as it may at leave, asks for what is done
  * already: it must not tell other registers of a thread that stands. */
-static void stand(struct record *r, const fake_mach_registers *registers)
+static void stand_still(struct record *r, const fake_mach_registers *registers)
 {
     uint32_t seen = atomic_load(&r->word);
     while (is_asked(seen)) {
         atomic_store(&r->stands, true);
         r->registers = *registers;
-        r->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        r->cpu_ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         while (is_asked(seen))
             if (atomic_compare_exchange_weak(&r->word, &seen, STANDS)) {
-                futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
+                kernel_futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
                 while (atomic_load(&r->word) == STANDS)
-                    futex(&r->word, FUTEX_WAIT, STANDS, NULL);
+                    kernel_futex(&r->word, FUTEX_WAIT, STANDS, NULL);
                 seen = atomic_load(&r->word);
             }
         atomic_store(&r->stands, false); /* before the word is looked at once more: a signal may have been lost */
@@ -311,7 +311,7 @@ static void stand(struct record *r, const fake_mach_registers *registers)
     }
 }
 
-static fake_mach_registers registers_at(const struct fake_mach_place *from)
+static fake_mach_registers registers_at_place(const struct fake_mach_place *from)
 {
 #if defined(__aarch64__)
     return (fake_mach_registers){.__pc = from->pc, .__lr = from->pc, .__sp = from->sp, .__fp = from->fp};
@@ -364,7 +364,7 @@ static bool is_mine(struct record *r)
     return mine;
 }
 
-static void on_signal(int number, siginfo_t *info, void *context)
+static void on_stop_signal(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
     struct record *r = info->si_value.sival_ptr;
@@ -374,9 +374,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
         uint32_t asked = ASKED;
         if (atomic_load(&r->depth) == 0 && !atomic_load(&r->stands)) {
             fake_mach_registers at = registers_of(context);
-            stand(r, &at);
+            stand_still(r, &at);
         } else if (atomic_compare_exchange_strong(&r->word, &asked, NOTED)) {
-            futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
+            kernel_futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
         }
     }
     errno = saved;
@@ -403,15 +403,15 @@ static void after_fork(void)
         records[i].next = first_free;
         first_free = i;
     }
-    unlock();
+    records_unlock();
 }
 
-static void set_up(void)
+static void set_up_records(void)
 {
     int32_t none = 0;
     if (atomic_load(&process) || !atomic_compare_exchange_strong(&process, &none, (int32_t)getpid()))
         return;
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_stop_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigfillset(&action.sa_mask);
     sigaction(signal_number(), &action, NULL);
     pthread_atfork(NULL, NULL, after_fork);
@@ -420,7 +420,7 @@ static void set_up(void)
 
 __attribute__((constructor)) static void begin(void)
 {
-    set_up();
+    set_up_records();
 }
 
 static struct record *mine(void)
@@ -429,48 +429,48 @@ static struct record *mine(void)
         return me;
     int32_t tid = (int32_t)syscall(SYS_gettid);
     sigset_t all, before;
-    set_up();
+    set_up_records();
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before); /* one that is stopped must not have the lock */
-    lock();
+    records_lock();
     struct record *r = present(tid);
-    me = r ? r : make(tid);
+    me = r ? r : make_record(tid);
     if (me)
         me->thread = pthread_self();
-    unlock();
+    records_unlock();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return me;
 }
 
 /* The C library tells a thread's number by its CPU clock only. */
-static uint64_t of_pthread(pthread_t thread)
+static uint64_t kernel_id_of_pthread(pthread_t thread)
 {
     clockid_t clock;
     if (pthread_getcpuclockid(thread, &clock) != 0)
         return 0;
-    lock();
+    records_lock();
     int32_t tid = (int32_t) ~((unsigned)clock >> 3 | 0xe0000000u);
     struct record *r = present(tid);
-    r = r ? r : make(tid);
+    r = r ? r : make_record(tid);
     uint64_t id = r ? atomic_load_explicit(&r->id, memory_order_relaxed) : 0;
     if (r)
         r->thread = thread;
-    unlock();
+    records_unlock();
     return id;
 }
 
-static pthread_t pthread_of(uint64_t id)
+static pthread_t kernel_pthread_of(uint64_t id)
 {
-    const struct record *r = by_id(id);
+    const struct record *r = record_by_id(id);
     return r ? r->thread : 0;
 }
 
-static uint64_t self(void)
+static uint64_t kernel_self(void)
 {
     return atomic_load_explicit(&mine()->id, memory_order_relaxed);
 }
 
-static void enter(const struct fake_mach_place *from)
+static void kernel_enter(const struct fake_mach_place *from)
 {
     struct record *r = mine();
     if (atomic_load_explicit(&r->depth, memory_order_relaxed) == 0)
@@ -478,20 +478,20 @@ static void enter(const struct fake_mach_place *from)
     atomic_fetch_add(&r->depth, 1);
 }
 
-static void waits(bool on)
+static void kernel_set_waiting(bool on)
 {
     atomic_store(&mine()->waits, on);
 }
 
-static void leave(void)
+static void kernel_leave(void)
 {
     int saved = errno;
     struct record *r = me;
     if (atomic_fetch_sub(&r->depth, 1) == 1) {
         uint32_t word = atomic_load(&r->word);
         if (word == ASKED || word == NOTED) {
-            fake_mach_registers at = registers_at(&r->from);
-            stand(r, &at);
+            fake_mach_registers at = registers_at_place(&r->from);
+            stand_still(r, &at);
         }
     }
     errno = saved;
@@ -501,7 +501,7 @@ static void leave(void)
 
 /* A thread's CPU clock is named by its number: (~tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED (kernel's
  * posix-timers.h). 0: it has ended. */
-static uint64_t thread_cpu_ns(const struct record *r)
+static uint64_t record_cpu_ns(const struct record *r)
 {
     struct timespec t;
     int saved = errno;
@@ -511,12 +511,12 @@ static uint64_t thread_cpu_ns(const struct record *r)
 }
 
 /* What it takes to stand is not its own. */
-static uint64_t cpu_ns(uint64_t id)
+static uint64_t kernel_cpu_ns(uint64_t id)
 {
-    struct record *r = by_id(id);
+    struct record *r = record_by_id(id);
     if (!r)
         return 0;
-    return atomic_load(&r->word) == STANDS ? r->cpu_ns : thread_cpu_ns(r);
+    return atomic_load(&r->word) == STANDS ? r->cpu_ns : record_cpu_ns(r);
 }
 
 /* To read a thread's state takes ten times as long as its clock: one that was seen to wait and has not run since is
@@ -524,7 +524,7 @@ static uint64_t cpu_ns(uint64_t id)
 static enum fake_mach_where runs_or_waits(struct record *r)
 {
     struct stat_line stat;
-    uint64_t cpu = thread_cpu_ns(r);
+    uint64_t cpu = record_cpu_ns(r);
     if (cpu && cpu == r->waited_at)
         return FAKE_MACH_WAITS;
     if (!stat_of(r, &stat))
@@ -533,9 +533,9 @@ static enum fake_mach_where runs_or_waits(struct record *r)
     return stat.state == 'R' ? FAKE_MACH_RUNS : FAKE_MACH_WAITS;
 }
 
-static enum fake_mach_where where(uint64_t id)
+static enum fake_mach_where kernel_where(uint64_t id)
 {
-    struct record *r = by_id(id);
+    struct record *r = record_by_id(id);
     if (!r)
         return FAKE_MACH_GONE;
     uint32_t word = atomic_load(&r->word);
@@ -546,7 +546,7 @@ static enum fake_mach_where where(uint64_t id)
     return runs_or_waits(r);
 }
 
-static bool send(struct record *r)
+static bool send_stop_signal(struct record *r)
 {
     siginfo_t info;
     memset(&info, 0, sizeof info);
@@ -562,43 +562,44 @@ static bool send(struct record *r)
     return sent == 0;
 }
 
-static void stop(uint64_t id)
+static void kernel_stop(uint64_t id)
 {
-    struct record *r = by_id(id);
+    struct record *r = record_by_id(id);
     uint32_t runs = RUNS;
     int saved = errno;
-    if (r && atomic_compare_exchange_strong(&r->word, &runs, ASKED) && atomic_load(&r->depth) == 0 && !send(r))
-        end(r);
+    if (r && atomic_compare_exchange_strong(&r->word, &runs, ASKED) && atomic_load(&r->depth) == 0 &&
+        !send_stop_signal(r))
+        end_record(r);
     errno = saved;
 }
 
-static void go(uint64_t id)
+static void kernel_resume(uint64_t id)
 {
-    struct record *r = by_id(id);
+    struct record *r = record_by_id(id);
     uint32_t seen = r ? atomic_load(&r->word) : ENDED;
     while (seen != ENDED && !atomic_compare_exchange_weak(&r->word, &seen, RUNS))
         ;
     if (seen == STANDS)
-        futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
+        kernel_futex(&r->word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 /* Whether to wait on, after it has not answered for a while. */
 static bool may_answer(struct record *r)
 {
     struct stat_line stat;
-    lock();
+    records_lock();
     bool asked = atomic_load(&r->word) == ASKED || atomic_load(&r->word) == NOTED;
     bool lives = asked && stat_of(r, &stat);
     bool may = lives && (stat.state == 'R' || !blocks_the_signal(r->tid));
     if (asked && !lives)
-        end(r);
-    unlock();
+        end_record(r);
+    records_unlock();
     return may;
 }
 
-static void settle(uint64_t id, bool out)
+static void kernel_settle(uint64_t id, bool out)
 {
-    struct record *r = by_id(id);
+    struct record *r = record_by_id(id);
     struct timespec some = {0, SETTLE_NS};
     int saved = errno;
     for (uint32_t looks = 1; r; looks++) {
@@ -606,30 +607,30 @@ static void settle(uint64_t id, bool out)
         bool inside = atomic_load(&r->depth) > 0;
         if ((word != ASKED && word != NOTED) || (inside && (!out || atomic_load(&r->waits))))
             break;
-        long slept = futex(&r->word, FUTEX_WAIT, word, &some);
+        long slept = kernel_futex(&r->word, FUTEX_WAIT, word, &some);
         if (slept < 0 && errno == ETIMEDOUT && looks % PATIENCE == 0 && !may_answer(r))
             break;
     }
     errno = saved;
 }
 
-static bool registers(uint64_t id, fake_mach_registers *out)
+static bool kernel_registers(uint64_t id, fake_mach_registers *out)
 {
-    struct record *r = by_id(id);
+    struct record *r = record_by_id(id);
     if (!r)
         return false;
     if (atomic_load(&r->word) == STANDS)
         *out = r->registers;
     else if (atomic_load(&r->depth))
-        *out = registers_at(&r->from);
+        *out = registers_at_place(&r->from);
     else
         return false;
     return true;
 }
 
-static void name(uint64_t id, char name[MAXTHREADNAMESIZE])
+static void kernel_thread_name(uint64_t id, char name[MAXTHREADNAMESIZE])
 {
-    struct record *r = by_id(id);
+    struct record *r = record_by_id(id);
     int saved = errno, fd = r ? open_of_thread(r->tid, "/comm") : -1;
     ssize_t got = fd < 0 ? 0 : read(fd, name, MAXTHREADNAMESIZE - 1);
     if (fd >= 0)
@@ -648,7 +649,7 @@ struct entry {
     char name[];
 };
 
-static int32_t number(const char *text)
+static int32_t digits_to_number(const char *text)
 {
     int32_t n = 0;
     for (; *text >= '0' && *text <= '9'; text++)
@@ -662,7 +663,7 @@ struct listing {
     uint32_t n, room;
 };
 
-static void add(struct listing *all, struct record *r)
+static void listing_add_record(struct listing *all, struct record *r)
 {
     if (r->listed == listings || all->n == all->room)
         return;
@@ -674,12 +675,12 @@ static void add_entries(struct listing *all, const char *entries, long bytes)
 {
     for (long at = 0; at < bytes;) {
         const struct entry *e = (const struct entry *)(const void *)(entries + at);
-        int32_t tid = number(e->name);
+        int32_t tid = digits_to_number(e->name);
         struct record *r = tid ? present(tid) : NULL;
         if (tid && !r && !blocks_the_signal(tid))
-            r = make(tid);
+            r = make_record(tid);
         if (r)
-            add(all, r);
+            listing_add_record(all, r);
         at += e->bytes;
     }
 }
@@ -691,15 +692,15 @@ static void add_missed(struct listing *all)
     struct stat_line stat;
     for (struct record *r = records + 1; r < records + used; r++)
         if (atomic_load(&r->id) && r->listed != listings && atomic_load(&r->word) != ENDED && stat_of(r, &stat))
-            add(all, r);
+            listing_add_record(all, r);
 }
 
-static uint32_t threads(uint64_t *ids, uint32_t room)
+static uint32_t kernel_threads(uint64_t *ids, uint32_t room)
 {
     _Alignas(struct entry) char entries[4096];
     struct listing all = {.ids = ids, .room = room};
     long got;
-    int saved = errno, fd = open_file("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int saved = errno, fd = open_proc_file("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     listings++;
     while (fd >= 0 && (got = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
         add_entries(&all, entries, got);
@@ -711,23 +712,23 @@ static uint32_t threads(uint64_t *ids, uint32_t room)
     return all.n;
 }
 
-static uint64_t now_ns(void)
+static uint64_t kernel_now_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    return kernel_clock_ns(CLOCK_MONOTONIC);
 }
 static uint64_t process_cpu_ns(void)
 {
-    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static void sleep_until_ns(uint64_t at)
+static void kernel_sleep_until_ns(uint64_t at)
 {
     struct timespec t = {(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
         ;
 }
 
-static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
+static bool kernel_sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
 {
     struct timespec t = {(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
     int saved = errno;
@@ -738,34 +739,34 @@ static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t at)
     return !late;
 }
 
-static void wake(_Atomic uint32_t *word)
+static void kernel_wake(_Atomic uint32_t *word)
 {
     int saved = errno;
-    futex(word, FUTEX_WAKE, INT_MAX, NULL);
+    kernel_futex(word, FUTEX_WAKE, INT_MAX, NULL);
     errno = saved;
 }
 
 const struct fake_mach_system fake_mach_pthreads = {
-    .self = self,
-    .of_pthread = of_pthread,
-    .pthread_of = pthread_of,
-    .threads = threads,
-    .forget = forget,
-    .where = where,
-    .cpu_ns = cpu_ns,
+    .self = kernel_self,
+    .of_pthread = kernel_id_of_pthread,
+    .pthread_of = kernel_pthread_of,
+    .threads = kernel_threads,
+    .forget = kernel_forget,
+    .where = kernel_where,
+    .cpu_ns = kernel_cpu_ns,
     .process_cpu_ns = process_cpu_ns,
-    .name = name,
-    .stop = stop,
-    .go = go,
-    .settle = settle,
-    .registers = registers,
-    .enter = enter,
-    .waits = waits,
-    .leave = leave,
-    .now_ns = now_ns,
-    .sleep_until_ns = sleep_until_ns,
-    .sleep_on = sleep_on,
-    .wake = wake,
-    .lock = lock,
-    .unlock = unlock,
+    .name = kernel_thread_name,
+    .stop = kernel_stop,
+    .go = kernel_resume,
+    .settle = kernel_settle,
+    .registers = kernel_registers,
+    .enter = kernel_enter,
+    .waits = kernel_set_waiting,
+    .leave = kernel_leave,
+    .now_ns = kernel_now_ns,
+    .sleep_until_ns = kernel_sleep_until_ns,
+    .sleep_on = kernel_sleep_on,
+    .wake = kernel_wake,
+    .lock = records_lock,
+    .unlock = records_unlock,
 };

@@ -9,7 +9,7 @@
 
 /* ---- the process's own files, read without stdio */
 
-static size_t read_file(const char *path, char *text, size_t room)
+static size_t read_proc_file(const char *path, char *text, size_t room)
 {
     int saved = errno;
     long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
@@ -21,7 +21,7 @@ static size_t read_file(const char *path, char *text, size_t room)
     return got > 0 ? (size_t)got : 0;
 }
 
-static uint64_t number(const char *text)
+static uint64_t proc_number(const char *text)
 {
     uint64_t n = 0;
     while (*text == ' ' || *text == '\t')
@@ -35,7 +35,7 @@ static uint64_t number(const char *text)
 static uint64_t status_bytes(const char *status, const char *key)
 {
     const char *at = strstr(status, key);
-    return at ? number(at + strlen(key)) * 1024 : 0;
+    return at ? proc_number(at + strlen(key)) * 1024 : 0;
 }
 
 struct sizes {
@@ -45,7 +45,7 @@ struct sizes {
 static struct sizes sizes(void)
 {
     char text[4096];
-    read_file("/proc/self/status", text, sizeof text);
+    read_proc_file("/proc/self/status", text, sizeof text);
     return (struct sizes){status_bytes(text, "\nVmSize:"),  status_bytes(text, "\nVmPeak:"),
                           status_bytes(text, "\nVmRSS:"),   status_bytes(text, "\nVmHWM:"),
                           status_bytes(text, "\nRssAnon:"), status_bytes(text, "\nRssFile:"),
@@ -90,7 +90,7 @@ static void tell_vm(struct task_vm_info *out)
                                  .phys_footprint = s.anonymous + s.swapped};
 }
 
-static kern_return_t tell(task_flavor_t flavor, task_info_t out, mach_msg_type_number_t *count)
+static kern_return_t task_report(task_flavor_t flavor, task_info_t out, mach_msg_type_number_t *count)
 {
     union {
         struct mach_task_basic_info basic;
@@ -121,6 +121,6 @@ kern_return_t task_info(task_t task, task_flavor_t flavor, task_info_t out, mach
     if (answer == KERN_SUCCESS)
         answer = fake_task_answers(task, KERN_INVALID_ARGUMENT);
     if (answer == KERN_SUCCESS)
-        answer = tell(flavor, out, count);
+        answer = task_report(flavor, out, count);
     return fake_leave(answer);
 }

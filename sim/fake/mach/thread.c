@@ -37,7 +37,7 @@ static uint32_t *bucket(uint64_t id)
     return &buckets[id % BUCKETS];
 }
 
-static struct fake_thread *find(uint64_t id)
+static struct fake_thread *find_fake_thread(uint64_t id)
 {
     uint32_t i = *bucket(id);
     while (i && threads[i].id != id)
@@ -47,7 +47,7 @@ static struct fake_thread *find(uint64_t id)
 
 struct fake_thread *fake_thread_of(uint64_t id)
 {
-    struct fake_thread *t = find(id);
+    struct fake_thread *t = find_fake_thread(id);
     if (t)
         return t;
     uint32_t i = first_free;
@@ -84,12 +84,12 @@ void fake_thread_unnamed(struct fake_thread *t)
 
 static void unhold(uint64_t id)
 {
-    struct fake_thread *by = find(id);
+    struct fake_thread *by = find_fake_thread(id);
     if (by)
         atomic_fetch_sub_explicit(&by->holds, 1, memory_order_relaxed);
 }
 
-static void drop(struct fake_thread *t)
+static void drop_fake_thread(struct fake_thread *t)
 {
     uint32_t *link = bucket(t->id), i = (uint32_t)(t - threads);
     for (uint32_t k = 0; k < t->suspends && k < HOLDERS; k++)
@@ -108,7 +108,7 @@ static void drop(struct fake_thread *t)
 void fake_thread_looked_at(struct fake_thread *t)
 {
     if (fake_on->where(t->id) == FAKE_MACH_GONE)
-        drop(t);
+        drop_fake_thread(t);
 }
 
 uint32_t fake_threads_implied(void)
@@ -123,12 +123,12 @@ void fake_threads_forget(void)
 {
     for (uint32_t i = 1; i < used; i++)
         if (threads[i].id)
-            drop(&threads[i]);
+            drop_fake_thread(&threads[i]);
     holder = NULL;
 }
 
 /* What a call on a name is about, which may have ended unseen; else its answer. With the lock held. */
-static kern_return_t named(mach_port_name_t name, struct fake_thread **t)
+static kern_return_t thread_of_port(mach_port_name_t name, struct fake_thread **t)
 {
     struct fake_port p = fake_port_find(name);
     if (p.kind == FAKE_PORT_NONE || p.kind == FAKE_PORT_DEAD)
@@ -140,13 +140,13 @@ static kern_return_t named(mach_port_name_t name, struct fake_thread **t)
 /* The same of one that lives, and where it is. */
 static kern_return_t living(mach_port_name_t name, struct fake_thread **t, enum fake_mach_where *where)
 {
-    kern_return_t answer = named(name, t);
+    kern_return_t answer = thread_of_port(name, t);
     if (answer != KERN_SUCCESS)
         return answer;
     *where = fake_on->where((*t)->id);
     if (*where != FAKE_MACH_GONE)
         return KERN_SUCCESS;
-    drop(*t);
+    drop_fake_thread(*t);
     return MACH_SEND_INVALID_DEST;
 }
 
@@ -183,7 +183,7 @@ pthread_t pthread_from_mach_thread_np(mach_port_t thread)
     pthread_t found = 0;
     if (fake_enter(&call) == KERN_SUCCESS) {
         fake_on->lock();
-        if (named(thread, &t) == KERN_SUCCESS)
+        if (thread_of_port(thread, &t) == KERN_SUCCESS)
             found = fake_on->pthread_of(t->id);
         fake_on->unlock();
     }
@@ -192,7 +192,7 @@ pthread_t pthread_from_mach_thread_np(mach_port_t thread)
 }
 
 /* Lists all that live and gives each a right more; forgets those that don't. */
-static kern_return_t list(thread_act_array_t *out, mach_msg_type_number_t *count)
+static kern_return_t list_task_threads(thread_act_array_t *out, mach_msg_type_number_t *count)
 {
     vm_address_t at;
     uint32_t n = fake_on->threads(ids, THREADS), given = 0;
@@ -212,7 +212,7 @@ static kern_return_t list(thread_act_array_t *out, mach_msg_type_number_t *count
     }
     for (uint32_t i = 1; i < used; i++)
         if (threads[i].id && threads[i].seen != sweep)
-            drop(&threads[i]);
+            drop_fake_thread(&threads[i]);
     *out = names;
     *count = given;
     return KERN_SUCCESS;
@@ -226,7 +226,7 @@ kern_return_t task_threads(task_t task, thread_act_array_t *out, mach_msg_type_n
         fake_on->lock();
         answer = fake_task_check(task, KERN_INVALID_ARGUMENT);
         if (answer == KERN_SUCCESS)
-            answer = list(out, count);
+            answer = list_task_threads(out, count);
         fake_on->unlock();
     }
     return fake_leave(answer);
@@ -234,13 +234,13 @@ kern_return_t task_threads(task_t task, thread_act_array_t *out, mach_msg_type_n
 
 /* ---- stops */
 
-static void stop(struct fake_thread *t)
+static void stop_fake_thread(struct fake_thread *t)
 {
     if (t->stops++ == 0)
         fake_on->stop(t->id);
 }
 
-static void go(struct fake_thread *t)
+static void resume_fake_thread(struct fake_thread *t)
 {
     if (--t->stops == 0)
         fake_on->go(t->id);
@@ -279,14 +279,14 @@ static void drop_holder(struct fake_thread *t, uint64_t self)
 }
 
 /* As long as the kernel at hand waits for a thread to stop. */
-static kern_return_t settle(uint64_t id)
+static kern_return_t settle_fake_thread(uint64_t id)
 {
     fake_on->settle(id, fake_gnu);
     fake_on->lock();
-    struct fake_thread *t = find(id);
+    struct fake_thread *t = find_fake_thread(id);
     if (t)
         fake_thread_looked_at(t);
-    t = find(id);
+    t = find_fake_thread(id);
     fake_on->unlock();
     return t ? KERN_SUCCESS : MACH_SEND_INVALID_DEST;
 }
@@ -299,16 +299,16 @@ kern_return_t thread_suspend(thread_act_t thread)
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
-        answer = named(thread, &t);
+        answer = thread_of_port(thread, &t);
         if (answer == KERN_SUCCESS) {
             id = t->id;
             note_holder(t, self);
             t->suspends++;
-            stop(t);
+            stop_fake_thread(t);
         }
         fake_on->unlock();
         if (answer == KERN_SUCCESS && id != self)
-            answer = settle(id);
+            answer = settle_fake_thread(id);
     }
     return fake_leave(answer);
 }
@@ -326,7 +326,7 @@ kern_return_t thread_resume(thread_act_t thread)
             answer = KERN_FAILURE;
         if (answer == KERN_SUCCESS) {
             drop_holder(t, fake_on->self());
-            go(t);
+            resume_fake_thread(t);
         }
         fake_on->unlock();
     }
@@ -350,7 +350,7 @@ uint32_t fake_mach_holds(void)
     return holder && holder->id == fake_on->self() ? atomic_load_explicit(&holder->holds, memory_order_relaxed) : 0;
 }
 
-static bool holds(uint64_t by, const struct fake_thread *t)
+static bool holds_suspension(uint64_t by, const struct fake_thread *t)
 {
     for (uint32_t k = 0; k < t->suspends && k < HOLDERS; k++)
         if (t->holders[k] == by)
@@ -364,7 +364,7 @@ uint64_t fake_mach_held(void)
     fake_into();
     fake_on->lock();
     for (uint32_t i = 1; i < used && !held; i++)
-        if (threads[i].id && holds(self, &threads[i]))
+        if (threads[i].id && holds_suspension(self, &threads[i]))
             held = threads[i].id;
     fake_on->unlock();
     fake_on->leave();
@@ -383,16 +383,16 @@ static kern_return_t get_state(mach_port_name_t name, fake_mach_registers *out)
     uint64_t id = answer == KERN_SUCCESS ? t->id : 0;
     bool still = where != FAKE_MACH_RUNS || id == fake_on->self(), known = id && still && fake_on->registers(id, out);
     if (id && !known)
-        stop(t);
+        stop_fake_thread(t);
     fake_on->unlock();
     if (!id || known)
         return answer;
     fake_on->settle(id, true);
     fake_on->lock();
     known = fake_on->registers(id, out);
-    t = find(id);
+    t = find_fake_thread(id);
     if (t)
-        go(t);
+        resume_fake_thread(t);
     bool gone = fake_on->where(id) == FAKE_MACH_GONE;
     fake_on->unlock();
     return known ? KERN_SUCCESS : gone ? KERN_TERMINATED : KERN_ABORTED;
@@ -440,7 +440,7 @@ time_value_t fake_time_value(uint64_t ns)
 
 /* In thousandths of a processor, over the time between looks of which one is at least this old: what the kernel says of
  * usage is never of now. */
-static integer_t usage(struct fake_thread *t, uint64_t cpu)
+static integer_t thread_usage(struct fake_thread *t, uint64_t cpu)
 {
     const uint64_t LEAST_NS = 20000000;
     uint64_t now = fake_on->now_ns();
@@ -467,7 +467,7 @@ static void basic(struct fake_thread *t, enum fake_mach_where where, struct thre
     uint64_t cpu = fake_on->cpu_ns(t->id);
     integer_t said = atomic_load_explicit(&said_state, memory_order_relaxed);
     *out = (struct thread_basic_info){.user_time = fake_time_value(cpu),
-                                      .cpu_usage = usage(t, cpu),
+                                      .cpu_usage = thread_usage(t, cpu),
                                       .policy = FAKE_POLICY_TIMESHARE,
                                       .suspend_count = (integer_t)t->suspends,
                                       .flags = atomic_load_explicit(&said_flags, memory_order_relaxed),
@@ -478,7 +478,7 @@ static void extended(struct fake_thread *t, enum fake_mach_where where, struct t
 {
     uint64_t cpu = fake_on->cpu_ns(t->id);
     *out = (struct thread_extended_info){.pth_user_time = cpu,
-                                         .pth_cpu_usage = usage(t, cpu),
+                                         .pth_cpu_usage = thread_usage(t, cpu),
                                          .pth_policy = FAKE_POLICY_TIMESHARE,
                                          .pth_run_state = run_state(t, where),
                                          .pth_curpri = 31,
@@ -487,8 +487,8 @@ static void extended(struct fake_thread *t, enum fake_mach_where where, struct t
     fake_on->name(t->id, out->pth_name);
 }
 
-static kern_return_t tell(struct fake_thread *t, enum fake_mach_where where, thread_flavor_t flavor, thread_info_t out,
-                          mach_msg_type_number_t *count)
+static kern_return_t thread_report(struct fake_thread *t, enum fake_mach_where where, thread_flavor_t flavor,
+                                   thread_info_t out, mach_msg_type_number_t *count)
 {
     union {
         struct thread_basic_info basic;
@@ -522,7 +522,7 @@ kern_return_t thread_info(thread_act_t thread, thread_flavor_t flavor, thread_in
         fake_on->lock();
         answer = living(thread, &t, &where);
         if (answer == KERN_SUCCESS)
-            answer = tell(t, where, flavor, out, count);
+            answer = thread_report(t, where, flavor, out, count);
         fake_on->unlock();
     }
     return fake_leave(answer);
@@ -551,7 +551,7 @@ kern_return_t thread_policy_set(thread_t thread, thread_policy_flavor_t flavor, 
     kern_return_t answer = fake_enter(&call);
     if (answer == KERN_SUCCESS) {
         fake_on->lock();
-        answer = named(thread, &t);
+        answer = thread_of_port(thread, &t);
         if (answer == KERN_SUCCESS)
             answer = check_policy(flavor, policy, count);
         fake_on->unlock();

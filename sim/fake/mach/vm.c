@@ -100,7 +100,7 @@ static bool in_one_page(uintptr_t address, size_t bytes)
     return (address ^ (address + bytes - 1)) < page_bytes();
 }
 
-static kern_return_t read_memory(uintptr_t address, size_t bytes, uintptr_t out)
+static kern_return_t vm_read_memory(uintptr_t address, size_t bytes, uintptr_t out)
 {
     if (bytes == 0)
         return KERN_SUCCESS;
@@ -122,7 +122,7 @@ kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t byt
     if (answer == KERN_SUCCESS)
         answer = fake_task_answers(task, KERN_INVALID_ARGUMENT);
     if (answer == KERN_SUCCESS)
-        answer = read_memory(address, bytes, out);
+        answer = vm_read_memory(address, bytes, out);
     if (answer == KERN_SUCCESS)
         *out_bytes = bytes;
     errno = saved;
@@ -131,7 +131,7 @@ kern_return_t vm_read_overwrite(task_t task, vm_address_t address, vm_size_t byt
 
 /* ---- mappings */
 
-static kern_return_t allocate(vm_address_t *address, vm_size_t bytes, int flags)
+static kern_return_t vm_allocate_at(vm_address_t *address, vm_size_t bytes, int flags)
 {
     bool anywhere = flags & VM_FLAGS_ANYWHERE;
     vm_address_t at = anywhere ? 0 : *address;
@@ -155,7 +155,7 @@ static kern_return_t allocate(vm_address_t *address, vm_size_t bytes, int flags)
 
 kern_return_t fake_vm_allocate(vm_address_t *address, vm_size_t bytes)
 {
-    return allocate(address, bytes, VM_FLAGS_ANYWHERE);
+    return vm_allocate_at(address, bytes, VM_FLAGS_ANYWHERE);
 }
 
 kern_return_t vm_allocate(task_t task, vm_address_t *address, vm_size_t bytes, int flags)
@@ -166,7 +166,7 @@ kern_return_t vm_allocate(task_t task, vm_address_t *address, vm_size_t bytes, i
     if (answer == KERN_SUCCESS)
         answer = fake_task_answers(task, KERN_INVALID_ARGUMENT);
     if (answer == KERN_SUCCESS)
-        answer = allocate(address, bytes, flags);
+        answer = vm_allocate_at(address, bytes, flags);
     errno = saved;
     return fake_leave(answer);
 }

@@ -50,7 +50,7 @@ API ssize_t __write_chk(int fd, const void *from, size_t bytes, size_t room)
 #define WRITE(fd, from, bytes) write(fd, from, bytes)
 #endif
 
-static void set_up(void)
+static void set_up_cutils(void)
 {
     const char *marker = getenv("STROBE_FAKE_MARKER"), *tags = getenv("STROBE_FAKE_TAGS");
     atrace_marker_fd = marker ? open(marker, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
@@ -61,7 +61,7 @@ static void set_up(void)
 API void atrace_setup(void);
 void atrace_setup(void)
 {
-    pthread_once(&once, set_up);
+    pthread_once(&once, set_up_cutils);
 }
 
 /* One message. What is too long for it loses the end of its name, and what comes behind the name stays. */

@@ -1,4 +1,5 @@
 /* The fake Mach as a runtime of the player's. Methods are real frames; what the player calls is what app.h says. */
+#include "engine/base/error.h"
 #include "sim/player/mach/seat.h"
 
 #include "engine/backend/mach/threads.h"
@@ -11,12 +12,12 @@ enum { STACK_BYTES = 4 << 20 };
 
 static bool captured;
 
-static enum strobe_status mach_player_begin(struct sim_real_play *p, const char *name, const char *session, char *why,
-                                            size_t why_bytes)
+static enum strobe_status mach_player_begin(struct sim_real_play *p, const char *name, const char *session,
+                                            struct strobe_error *error)
 {
     (void)p;
     (void)name;
-    enum strobe_status status = session ? sim_real_mach_seat.begin(session, why, why_bytes) : STROBE_OK;
+    enum strobe_status status = session ? sim_real_mach_seat.begin(session, error) : STROBE_OK;
     captured = session && status == STROBE_OK;
     return status;
 }

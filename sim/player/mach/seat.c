@@ -1,13 +1,14 @@
 /* The engine's backend for Mach, as it ships. */
 #include "sim/player/mach/seat.h"
+#include "engine/base/error.h"
 
 #include "engine/backend/mach/mach.h"
 #include "sim/fake/mach/kernel.h"
 
-static enum strobe_status mach_loader_begin(const char *session, char *why, size_t why_bytes)
+static enum strobe_status mach_loader_begin(const char *session, struct strobe_error *error)
 {
     struct strobe_mach_options options = {.session_path = session};
-    return strobe_mach_start(&options, NULL, why, why_bytes);
+    return strobe_mach_start(&options, NULL, error);
 }
 
 static uint64_t mach_loader_charged_ns(void)

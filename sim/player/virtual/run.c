@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/capture/guard.h"
 #include "engine/capture/thread.h"
 #include "sim/kernel/fiber.h"
@@ -43,13 +44,13 @@ static int virtual_refuse(const char *what, const char *why)
 int sim_virtual_child(int argc, char **argv)
 {
     struct sim_scenario *scenario;
-    char why[512];
+    struct strobe_error error;
     if (argc < FEWEST)
         return virtual_refuse(SIM_VIRTUAL_PLAYER, "expected SCHEDULE COSTS, and what " SIM_REAL_PLAYER " has");
     if (!read_costs(argv[COSTS]))
         return virtual_refuse(argv[COSTS], "expected costs");
-    if (sim_scenario_read(argv[SCENARIO], &scenario, why, sizeof why) != STROBE_OK)
-        return virtual_refuse("scenario", why);
+    if (sim_scenario_read(argv[SCENARIO], &scenario, &error) != STROBE_OK)
+        return virtual_refuse("scenario", error.text);
     struct sim_kernel_options options = {.seed = strtoull(argv[SEED], NULL, 10),
                                          .cores = scenario->cores,
                                          .schedule = (enum sim_schedule)strtoul(argv[SCHEDULE], NULL, 10),
@@ -65,7 +66,7 @@ int sim_virtual_child(int argc, char **argv)
     if (!sim_kernel_open(&options, NULL) || !sim_others_start(sim_kernel_current, busy) ||
         !sim_posix_start(virtual_play, &played))
         return virtual_refuse("memory", "there is none");
-    sim_kernel_run(sim_kernel_current, why, sizeof why);
+    sim_kernel_run(sim_kernel_current, &error);
     /* Else its director has ended the process. What the engine does at an exit is done by a thread that runs. */
-    _exit(virtual_refuse("the run came to no end", why));
+    _exit(virtual_refuse("the run came to no end", error.text));
 }

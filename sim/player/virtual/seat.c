@@ -1,5 +1,6 @@
 /* The engine, linked, with what its work costs charged; and the runtime's system. */
 #include "engine/backend/art/hooks/events.h"
+#include "engine/base/error.h"
 #include "sim/fake/art/system.h"
 #include "sim/kernel/fiber.h"
 #include "sim/player/art.h"
@@ -49,10 +50,10 @@ struct strobe_thread *__wrap_strobe_art_thread(uint32_t on)
     return __real_strobe_art_thread(on);
 }
 
-static enum strobe_status virtual_art_begin(struct strobe_jvm *vm, const struct strobe_art_options *options, char *why,
-                                            size_t why_bytes)
+static enum strobe_status virtual_art_begin(struct strobe_jvm *vm, const struct strobe_art_options *options,
+                                            struct strobe_error *error)
 {
-    enum strobe_status status = strobe_art_start(vm, options, NULL, why, why_bytes);
+    enum strobe_status status = strobe_art_start(vm, options, NULL, error);
     if (status == STROBE_OK)
         sim_virtual_put_costs(&strobe_art.engine, &strobe_art.host.linux.host);
     return status;
@@ -74,9 +75,9 @@ enum strobe_walk_end __wrap_strobe_art_walk_methods(struct strobe_art_walk *w, c
 }
 
 static enum strobe_status virtual_netease_begin(struct strobe_jvm *vm, const struct strobe_netease_options *options,
-                                                char *why, size_t why_bytes)
+                                                struct strobe_error *error)
 {
-    enum strobe_status status = strobe_netease_start(vm, options, why, why_bytes);
+    enum strobe_status status = strobe_netease_start(vm, options, error);
     struct strobe_netease_sampler *s = strobe_netease_running();
     if (s)
         sim_virtual_put_host_costs(&s->host.linux.host);

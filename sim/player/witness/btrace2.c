@@ -2,6 +2,7 @@
  * (engine/trace/import/btrace/btrace2.h tells their form). Enters are kept by depth of their frame, as the methods
  * would in local variables. Threads go by their number in the run: kernel ids need not fit a record's 15 bits here. */
 #include "engine/trace/import/btrace/btrace2.h"
+#include "engine/base/error_format.h"
 #include "sim/player/witness/witness.h"
 #include "sim/policy/btrace2_claims.h"
 
@@ -39,13 +40,13 @@ static uint64_t btrace2_clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool open_buffer(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes)
+static bool open_buffer(const char *const *names, uint32_t count, const char *path, struct strobe_error *error)
 {
     void *p = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     (void)names, (void)count;
     snprintf(btrace2.path, sizeof btrace2.path, "%s", path);
     if (p == MAP_FAILED) {
-        snprintf(why, why_bytes, "btrace2: no memory for its buffer");
+        strobe_error_set(error, "btrace2: no memory for its buffer");
         return false;
     }
     btrace2.buffer = p;
@@ -141,7 +142,7 @@ static void btrace2_probe_message_end(void *thread, uint32_t message)
 }
 
 /* Threads may go on meanwhile: records behind the end that was read here are not there. */
-static bool close_buffer(char *why, size_t why_bytes)
+static bool close_buffer(struct strobe_error *error)
 {
     uint64_t drawn = atomic_load_explicit(&btrace2.offset, memory_order_relaxed);
     size_t bytes = drawn < BUFFER_BYTES ? (size_t)drawn : BUFFER_BYTES;
@@ -151,7 +152,7 @@ static bool close_buffer(char *why, size_t why_bytes)
     if (out)
         written = fclose(out) == 0 && written;
     if (!written)
-        snprintf(why, why_bytes, "%s: %s", btrace2.path, strerror(errno));
+        strobe_error_set(error, "%s: %s", btrace2.path, strerror(errno));
     return written;
 }
 _Static_assert(sizeof btrace2.head == STROBE_BTRACE2_HEADER_BYTES, "a header in memory is one in a file");

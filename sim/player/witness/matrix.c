@@ -1,5 +1,6 @@
 /* Matrix's TraceCanary in the played process: the packed log of the main thread (engine/method/matrix_log.h), with its
  * clock kept by a real thread. */
+#include "engine/base/error_format.h"
 #include "engine/method/matrix_log.h"
 #include "sim/player/witness/witness.h"
 
@@ -36,7 +37,7 @@ static void *matrix_keep_clock(void *unused)
     return NULL;
 }
 
-static bool open_matrix(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes)
+static bool open_matrix(const char *const *names, uint32_t count, const char *path, struct strobe_error *error)
 {
     size_t bytes = strobe_matrix_log_bytes(STROBE_MATRIX_ENTRIES_DEFAULT);
     void *memory = malloc(bytes);
@@ -49,7 +50,7 @@ static bool open_matrix(const char *const *names, uint32_t count, const char *pa
         strobe_matrix_log_open(&matrix.log, memory, bytes, STROBE_MATRIX_ENTRIES_DEFAULT, &matrix.clock) == STROBE_OK &&
         pthread_create(&clock, NULL, matrix_keep_clock, NULL) == 0)
         return true;
-    snprintf(why, why_bytes, "matrix: no memory for its log, or no thread for its clock");
+    strobe_error_set(error, "matrix: no memory for its log, or no thread for its clock");
     return false;
 }
 
@@ -98,7 +99,7 @@ static void matrix_probe_message_end(void *thread, uint32_t message)
 }
 
 /* The main thread may go on meanwhile: the copy is of what was there. */
-static bool matrix_probe_close(char *why, size_t why_bytes)
+static bool matrix_probe_close(struct strobe_error *error)
 {
     uint64_t *entries = malloc(STROBE_MATRIX_ENTRIES_DEFAULT * sizeof *entries);
     FILE *out = entries ? fopen(matrix.path, "wb") : NULL;
@@ -112,7 +113,7 @@ static bool matrix_probe_close(char *why, size_t why_bytes)
         written = fclose(out) == 0 && written;
     }
     if (!written)
-        snprintf(why, why_bytes, "%s: %s", matrix.path, strerror(errno));
+        strobe_error_set(error, "%s: %s", matrix.path, strerror(errno));
     free(entries);
     return written;
 }

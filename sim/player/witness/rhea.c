@@ -1,5 +1,6 @@
 /* RheaTrace 1.0 in the played process: marks of methods, of all threads or the main one alone, through the engine's
  * part of the atrace proxy into its ring (engine/method/atrace.h). What is left is RheaTrace's raw log. */
+#include "engine/base/error_format.h"
 #include "engine/method/rhea_log.h"
 #include "sim/player/witness/witness.h"
 #include "sim/policy/rhea_claims.h"
@@ -42,7 +43,7 @@ static uint32_t rhea_probe_tid(void *ctx)
     return own_tid;
 }
 
-static bool open_ring(const char *const *names, const char *path, bool main_only, char *why, size_t why_bytes)
+static bool open_ring(const char *const *names, const char *path, bool main_only, struct strobe_error *error)
 {
     static const struct strobe_atrace_system system = {rhea_probe_boot_ns, rhea_probe_tid, NULL};
     struct strobe_packet_ring ring;
@@ -58,20 +59,20 @@ static bool open_ring(const char *const *names, const char *path, bool main_only
             return true;
         }
     }
-    snprintf(why, why_bytes, "rheatrace: no memory for its ring");
+    strobe_error_set(error, "rheatrace: no memory for its ring");
     return false;
 }
 
-static bool open_all(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes)
+static bool open_all(const char *const *names, uint32_t count, const char *path, struct strobe_error *error)
 {
     (void)count;
-    return open_ring(names, path, false, why, why_bytes);
+    return open_ring(names, path, false, error);
 }
 
-static bool open_main(const char *const *names, uint32_t count, const char *path, char *why, size_t why_bytes)
+static bool open_main(const char *const *names, uint32_t count, const char *path, struct strobe_error *error)
 {
     (void)count;
-    return open_ring(names, path, true, why, why_bytes);
+    return open_ring(names, path, true, error);
 }
 
 static void *rhea_probe_thread_begin(const struct sim_witness_thread *about)
@@ -152,7 +153,7 @@ static bool rhea_probe_put(void *out, const char *text, size_t bytes)
 }
 
 /* Threads may go on meanwhile: what they write then comes after the end. */
-static bool close_log(char *why, size_t why_bytes)
+static bool close_log(struct strobe_error *error)
 {
     strobe_atrace_end(&rhea.atrace);
     FILE *out = fopen(rhea.path, "wb");
@@ -160,7 +161,7 @@ static bool close_log(char *why, size_t why_bytes)
     if (out)
         written = fclose(out) == 0 && written;
     if (!written)
-        snprintf(why, why_bytes, "%s: %s", rhea.path, strerror(errno));
+        strobe_error_set(error, "%s: %s", rhea.path, strerror(errno));
     return written;
 }
 

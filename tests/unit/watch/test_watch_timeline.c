@@ -330,7 +330,7 @@ static struct strobe_watch_seen watch_session(struct strobe_watcher *w)
     struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     struct strobe_watch_seen seen;
-    assert_int_equal(strobe_reader_open(PATH, &reader, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_reader_open(PATH, &reader, NULL), STROBE_OK);
     assert_int_equal(strobe_function_tree_open(&reader->session.stacks, (struct strobe_resolver){by_page, NULL}, &tree),
                      STROBE_OK);
     origin_ns = strobe_reader_ns(reader, reader->first_ticks);
@@ -365,7 +365,7 @@ static void a_long_message_of_a_session_is_found_and_says_what_is_unseen(void **
     (void)state;
     strobe_watch_defaults(&options.watch);
     build_session(0);
-    assert_int_equal(strobe_findings_of_session(PATH, &options, &f, NULL, 0), STROBE_OK);
+    assert_int_equal(strobe_findings_of_session(PATH, &options, &f, NULL), STROBE_OK);
     remove(PATH);
     assert_true(f->view.sampled);
     assert_int_equal(f->view.resolution_ns, MS(5));

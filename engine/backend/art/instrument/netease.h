@@ -23,6 +23,7 @@
 
 #include "engine/backend/art/art.h"
 #include "engine/backend/art/host_art.h"
+#include "engine/base/error.h"
 #include "engine/method/netease_ring.h"
 
 #define STROBE_NETEASE_LOOK_NS UINT64_C(100000000)
@@ -92,9 +93,9 @@ struct strobe_netease_result {
 };
 
 /* Begins to capture. By an attached thread. STROBE_EXISTS: one is under way. Otherwise as strobe_art_start: nothing was
- * changed, `why` has one line. */
+ * changed, `error` has one line. */
 STROBE_ART_API enum strobe_status strobe_netease_start(void *vm, const struct strobe_netease_options *options,
-                                                       char *why, size_t why_bytes);
+                                                       struct strobe_error *error);
 
 /* Ends it: no thread is held, captures that are left go into the session, which is CLOSED. STROBE_NO_ENTRY: none is
  * under way. STROBE_LATE: its threads have not ended; the session stays as it was. `out` may be NULL. By an attached

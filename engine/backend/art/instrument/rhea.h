@@ -24,6 +24,7 @@
 #define STROBE_BACKEND_ART_INSTRUMENT_RHEA_H
 
 #include "engine/backend/art/art.h"
+#include "engine/base/error.h"
 #include "engine/method/rhea_log.h"
 
 /* Tags whose messages are asked for: graphics, view, webview, window and activity manager, app, resources, dalvik
@@ -44,9 +45,9 @@ struct strobe_rhea_options {
 
 /* Begins. STROBE_EXISTS: one is under way, or the file is there already. STROBE_NO_ENTRY: no such library, or it has
  * not what is needed. STROBE_UNSUPPORTED: nothing that is loaded writes through slots. STROBE_IO: errno. Nothing was
- * changed then, and `why` has one line. */
-STROBE_ART_API enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *options, char *why,
-                                                    size_t why_bytes);
+ * changed then, and `error` has one line. */
+STROBE_ART_API enum strobe_status strobe_rhea_start(const struct strobe_rhea_options *options,
+                                                    struct strobe_error *error);
 
 /* Looks for libraries that were loaded since, whose slots are not exchanged yet. While one is under way. */
 STROBE_ART_API void strobe_rhea_look_again(void);

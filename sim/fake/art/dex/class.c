@@ -1,4 +1,5 @@
 #include "sim/fake/art/dex/class.h"
+#include "engine/base/error_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ uint32_t fake_name_hash(const char *name, const char *signature)
 
 /* ---- the table ---- */
 
-static struct fake_class **place_of(const char *descriptor)
+static struct fake_class **class_table_place(const char *descriptor)
 {
     size_t i = fake_name_hash(descriptor, "") & (classes.places - 1);
     while (classes.table[i] && strcmp(classes.table[i]->descriptor, descriptor) != 0)
@@ -46,7 +47,7 @@ static struct fake_class **place_of(const char *descriptor)
     return &classes.table[i];
 }
 
-static void make_room(void)
+static void class_table_grow(void)
 {
     if (2 * classes.used < classes.places)
         return;
@@ -55,17 +56,17 @@ static void make_room(void)
     classes.table = calloc(classes.places, sizeof *classes.table);
     FAKE_CHECK(classes.table);
     for (struct fake_class *c = classes.all; c; c = c->next)
-        *place_of(c->descriptor) = c;
+        *class_table_place(c->descriptor) = c;
 }
 
-static struct fake_class *enter(const char *descriptor)
+static struct fake_class *class_table_enter(const char *descriptor)
 {
-    make_room();
+    class_table_grow();
     struct fake_class *c = calloc(1, sizeof *c);
     FAKE_CHECK(c);
     c->descriptor = descriptor;
     c->next = classes.all;
-    *place_of(descriptor) = c;
+    *class_table_place(descriptor) = c;
     classes.all = c;
     classes.used++;
     return c;
@@ -88,7 +89,7 @@ static uint8_t shift_of(char primitive)
 
 static void make_primitive(const char *descriptor)
 {
-    struct fake_class *c = enter(descriptor);
+    struct fake_class *c = class_table_enter(descriptor);
     c->primitive = descriptor[0];
     c->flags = FAKE_ACC_PUBLIC | FAKE_ACC_FINAL | FAKE_ACC_ABSTRACT;
     c->state = FAKE_INITIALIZED;
@@ -100,7 +101,7 @@ static struct fake_class *make_array(const char *descriptor)
     struct fake_class *component = fake_class_find_locked(descriptor + 1);
     if (!component || component->primitive == 'V')
         return NULL;
-    struct fake_class *c = enter(strdup(descriptor));
+    struct fake_class *c = class_table_enter(strdup(descriptor));
     c->component = component;
     c->element_shift = component->primitive ? shift_of(component->primitive) : 2;
     c->object_bytes = c->element_shift == 3 ? 16 : 12;
@@ -149,10 +150,11 @@ static void make_mirror(struct fake_class *c)
 }
 
 /* Object and Class have each other's mirrors; nothing has one before them. */
-static bool begin(void)
+static bool class_table_begin(void)
 {
     static const char *const primitives[] = {"Z", "B", "S", "C", "I", "J", "F", "D", "V"};
-    struct fake_class *object = *place_of("Ljava/lang/Object;"), *class = *place_of("Ljava/lang/Class;");
+    struct fake_class *object = *class_table_place("Ljava/lang/Object;"),
+                      *class = *class_table_place("Ljava/lang/Class;");
     if (!object || !class || !fake_class_link(object))
         return false;
     classes.object = object;
@@ -171,7 +173,7 @@ struct fake_class *fake_class_find_locked(const char *descriptor)
 {
     if (!classes.object)
         return NULL;
-    struct fake_class *c = *place_of(descriptor);
+    struct fake_class *c = *class_table_place(descriptor);
     if (!c && descriptor[0] == '[')
         c = make_array(descriptor);
     if (!c || (c->definition && !fake_class_link(c)))
@@ -189,29 +191,29 @@ struct fake_class *fake_class_find(const char *descriptor)
     return c;
 }
 
-bool fake_dex_open(const char *path, char *why, size_t why_bytes)
+bool fake_dex_open(const char *path, struct strobe_error *error)
 {
     struct fake_dex *d = malloc(sizeof *d);
     FAKE_CHECK(d);
-    if (!fake_dex_map(path, d, why, why_bytes)) {
+    if (!fake_dex_map(path, d, error)) {
         free(d);
         return false;
     }
     fake_class_lock();
     for (uint32_t i = 0; i < d->class_count; i++) {
         const char *descriptor = fake_dex_type(d, d->classes[i].type);
-        make_room();
-        if (*place_of(descriptor))
+        class_table_grow();
+        if (*class_table_place(descriptor))
             continue; /* that of a file before it on the class path counts */
-        struct fake_class *c = enter(descriptor);
+        struct fake_class *c = class_table_enter(descriptor);
         c->dex = d;
         c->definition = &d->classes[i];
         c->flags = d->classes[i].flags & 0xffff;
     }
-    bool begun = classes.class || begin();
+    bool begun = classes.class || class_table_begin();
     fake_class_unlock();
     if (!begun)
-        snprintf(why, why_bytes, "%s: has no java.lang.Object and java.lang.Class to begin with", path);
+        strobe_error_set(error, "%s: has no java.lang.Object and java.lang.Class to begin with", path);
     return begun;
 }
 

@@ -1,3 +1,4 @@
+#include "engine/base/error_format.h"
 #include "sim/fake/art/dex/dexfile.h"
 
 #include <fcntl.h>
@@ -48,7 +49,7 @@ int32_t fake_dex_sleb(struct fake_dex_reader *r)
     return 0;
 }
 
-static bool fits(const struct fake_dex *d, uint32_t offset, uint64_t bytes)
+static bool dex_fits(const struct fake_dex *d, uint32_t offset, uint64_t bytes)
 {
     return offset <= d->bytes && bytes <= d->bytes - offset;
 }
@@ -59,10 +60,10 @@ struct fake_dex_reader fake_dex_read_at(const struct fake_dex *d, uint32_t offse
     return (struct fake_dex_reader){offset < d->bytes ? d->data + offset : end, end, false};
 }
 
-static uint32_t word_at(const struct fake_dex *d, uint32_t offset)
+static uint32_t dex_word_at(const struct fake_dex *d, uint32_t offset)
 {
     uint32_t word = 0;
-    if (fits(d, offset, sizeof word))
+    if (dex_fits(d, offset, sizeof word))
         memcpy(&word, d->data + offset, sizeof word);
     return word;
 }
@@ -70,7 +71,7 @@ static uint32_t word_at(const struct fake_dex *d, uint32_t offset)
 /* ---- what is in the file ---- */
 
 /* A string's text, or NULL when it is not in the file to its end. */
-static const char *string_text(const struct fake_dex *d, uint32_t index)
+static const char *dex_string_text(const struct fake_dex *d, uint32_t index)
 {
     struct fake_dex_reader r = fake_dex_read_at(d, d->strings[index]);
     fake_dex_uleb(&r);
@@ -82,28 +83,28 @@ static const char *string_text(const struct fake_dex *d, uint32_t index)
 const char *fake_dex_string(const struct fake_dex *d, uint32_t index)
 {
     FAKE_CHECK(index < d->string_count);
-    return string_text(d, index);
+    return dex_string_text(d, index);
 }
 
 const char *fake_dex_type(const struct fake_dex *d, uint32_t index)
 {
     FAKE_CHECK(index < d->type_count);
-    return string_text(d, d->types[index]);
+    return dex_string_text(d, d->types[index]);
 }
 
 const char *fake_dex_shorty(const struct fake_dex *d, uint32_t proto)
 {
     FAKE_CHECK(proto < d->proto_count);
-    return string_text(d, d->protos[proto].shorty);
+    return dex_string_text(d, d->protos[proto].shorty);
 }
 
 const uint16_t *fake_dex_type_list(const struct fake_dex *d, uint32_t offset, uint32_t *count)
 {
     *count = 0;
-    if (offset == 0 || offset % 4 != 0 || !fits(d, offset, 4))
+    if (offset == 0 || offset % 4 != 0 || !dex_fits(d, offset, 4))
         return NULL;
-    uint32_t n = word_at(d, offset);
-    if (!fits(d, offset + 4, 2 * (uint64_t)n))
+    uint32_t n = dex_word_at(d, offset);
+    if (!dex_fits(d, offset + 4, 2 * (uint64_t)n))
         return NULL;
     *count = n;
     return (const uint16_t *)(const void *)(d->data + offset + 4);
@@ -137,13 +138,13 @@ const struct fake_dex_try *fake_dex_tries(const struct fake_dex_code *code)
 
 const struct fake_dex_code *fake_dex_code(const struct fake_dex *d, uint32_t offset)
 {
-    if (offset == 0 || offset % 4 != 0 || !fits(d, offset, sizeof(struct fake_dex_code)))
+    if (offset == 0 || offset % 4 != 0 || !dex_fits(d, offset, sizeof(struct fake_dex_code)))
         return NULL;
     const struct fake_dex_code *code = (const void *)(d->data + offset);
     uint64_t bytes = sizeof *code + 2 * (uint64_t)code->units;
     if (code->tries > 0)
         bytes += (code->units & 1 ? 2 : 0) + (uint64_t)code->tries * sizeof(struct fake_dex_try) + 1;
-    return code->units > 0 && code->ins <= code->registers && fits(d, offset, bytes) ? code : NULL;
+    return code->units > 0 && code->ins <= code->registers && dex_fits(d, offset, bytes) ? code : NULL;
 }
 
 struct fake_dex_reader fake_dex_handlers(const struct fake_dex *d, const struct fake_dex_code *code,
@@ -160,14 +161,14 @@ bool fake_dex_annotated(const struct fake_dex *d, const struct fake_dex_class *c
     uint32_t directory = class->annotations;
     if (directory == 0)
         return false;
-    uint32_t fields = word_at(d, directory + 4), methods = word_at(d, directory + 8);
+    uint32_t fields = dex_word_at(d, directory + 4), methods = dex_word_at(d, directory + 8);
     uint64_t at = (uint64_t)directory + DIRECTORY_BYTES + 8 * (uint64_t)fields;
     for (uint32_t i = 0; i < methods && at + 8 <= d->bytes; i++, at += 8) {
-        if (word_at(d, (uint32_t)at) != method)
+        if (dex_word_at(d, (uint32_t)at) != method)
             continue;
-        uint32_t set = word_at(d, (uint32_t)at + 4), count = word_at(d, set);
-        for (uint32_t k = 0; k < count && fits(d, set, 4 + 4 * ((uint64_t)k + 1)); k++) {
-            struct fake_dex_reader r = fake_dex_read_at(d, word_at(d, set + 4 + 4 * k) + 1);
+        uint32_t set = dex_word_at(d, (uint32_t)at + 4), count = dex_word_at(d, set);
+        for (uint32_t k = 0; k < count && dex_fits(d, set, 4 + 4 * ((uint64_t)k + 1)); k++) {
+            struct fake_dex_reader r = fake_dex_read_at(d, dex_word_at(d, set + 4 + 4 * k) + 1);
             uint32_t type = fake_dex_uleb(&r);
             if (!r.bad && type < d->type_count && strcmp(fake_dex_type(d, type), descriptor) == 0)
                 return true;
@@ -191,15 +192,15 @@ static uint32_t adler32(const uint8_t *data, size_t bytes)
 /* A table of the header: its size stands at `at`, then its offset. NULL: it does not fit. */
 static const void *table(const struct fake_dex *d, uint32_t at, size_t entry, uint32_t *count)
 {
-    uint32_t offset = word_at(d, at + 4);
-    *count = word_at(d, at);
-    return offset % 4 == 0 && fits(d, offset, *count * (uint64_t)entry) ? d->data + offset : NULL;
+    uint32_t offset = dex_word_at(d, at + 4);
+    *count = dex_word_at(d, at);
+    return offset % 4 == 0 && dex_fits(d, offset, *count * (uint64_t)entry) ? d->data + offset : NULL;
 }
 
 static bool names_hold(const struct fake_dex *d)
 {
     for (uint32_t i = 0; i < d->string_count; i++)
-        if (!string_text(d, i))
+        if (!dex_string_text(d, i))
             return false;
     for (uint32_t i = 0; i < d->type_count; i++)
         if (d->types[i] >= d->string_count)
@@ -213,7 +214,7 @@ static bool names_hold(const struct fake_dex *d)
         for (uint32_t k = 0; k < count; k++)
             if (types[k] >= d->type_count)
                 return false;
-        if (strlen(string_text(d, p->shorty)) != count + 1)
+        if (strlen(dex_string_text(d, p->shorty)) != count + 1)
             return false;
     }
     return true;
@@ -275,16 +276,16 @@ static bool class_holds(const struct fake_dex *d, const struct fake_dex_class *c
 }
 
 /* What is wrong with the file; NULL = nothing. */
-static const char *fault(struct fake_dex *d)
+static const char *dex_find_fault(struct fake_dex *d)
 {
     enum { HEADER_BYTES = 112, LITTLE = 0x12345678 };
     if (d->bytes < HEADER_BYTES || memcmp(d->data, "dex\n03", 6) != 0 || d->data[7] != 0)
         return "no dex file";
     if (d->data[6] < '5' || d->data[6] > '9')
         return "a dex file of another version than 035 to 039";
-    if (word_at(d, 32) != d->bytes || word_at(d, 40) != LITTLE)
+    if (dex_word_at(d, 32) != d->bytes || dex_word_at(d, 40) != LITTLE)
         return "truncated, or of another byte order";
-    if (word_at(d, 8) != adler32(d->data + 12, d->bytes - 12))
+    if (dex_word_at(d, 8) != adler32(d->data + 12, d->bytes - 12))
         return "damaged: its checksum is another";
     d->strings = table(d, 56, sizeof *d->strings, &d->string_count);
     d->types = table(d, 64, sizeof *d->types, &d->type_count);
@@ -312,13 +313,13 @@ static void *zeroed(size_t count, size_t bytes)
     return out;
 }
 
-bool fake_dex_map(const char *path, struct fake_dex *out, char *why, size_t why_bytes)
+bool fake_dex_map(const char *path, struct fake_dex *out, struct strobe_error *error)
 {
     *out = (struct fake_dex){0};
     struct stat st = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0 || st.st_size <= 0 || st.st_size > INT32_MAX) {
-        snprintf(why, why_bytes, "%s: can't be read", path);
+        strobe_error_set(error, "%s: can't be read", path);
         if (fd >= 0)
             close(fd);
         return false;
@@ -327,13 +328,13 @@ bool fake_dex_map(const char *path, struct fake_dex *out, char *why, size_t why_
     void *data = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (data == MAP_FAILED) {
-        snprintf(why, why_bytes, "%s: can't be mapped", path);
+        strobe_error_set(error, "%s: can't be mapped", path);
         return false;
     }
     out->data = data;
-    const char *wrong = fault(out);
+    const char *wrong = dex_find_fault(out);
     if (wrong) {
-        snprintf(why, why_bytes, "%s: %s", path, wrong);
+        strobe_error_set(error, "%s: %s", path, wrong);
         munmap(data, out->bytes);
         return false;
     }

@@ -20,7 +20,7 @@ static const uint8_t units[256] = {
     [0x7b ... 0x8f] = 1, [0x90 ... 0xaf] = 2, [0xb0 ... 0xcf] = 1, [0xd0 ... 0xe2] = 2,
 };
 
-static _Noreturn void unknown(const struct fake_run *x)
+static _Noreturn void interpret_unknown(const struct fake_run *x)
 {
     fprintf(stderr, "fake libart: %s.%s%s has an instruction that is not known, %#x at %u\n",
             x->method->class->descriptor, x->method->name, x->method->signature, x->code[x->pc] & 0xffu, x->pc);
@@ -42,7 +42,7 @@ static void suspension_point(struct fake_run *x)
     }
 }
 
-static void branch(struct fake_run *x, int32_t by)
+static void interpret_branch(struct fake_run *x, int32_t by)
 {
     uint32_t to = x->pc + (uint32_t)by;
     FAKE_CHECK(to < x->method->code->units);
@@ -51,7 +51,7 @@ static void branch(struct fake_run *x, int32_t by)
         suspension_point(x);
 }
 
-static bool compare(uint32_t kind, int32_t a, int32_t b)
+static bool interpret_compare(uint32_t kind, int32_t a, int32_t b)
 {
     switch (kind) {
     case 0: return a == b;
@@ -66,18 +66,18 @@ static bool compare(uint32_t kind, int32_t a, int32_t b)
 static void conditional(struct fake_run *x, bool taken)
 {
     if (taken)
-        branch(x, (int16_t)fake_unit(x, 1));
+        interpret_branch(x, (int16_t)fake_unit(x, 1));
     else
         x->pc += 2;
 }
 
-static int32_t word(const uint16_t *at)
+static int32_t instruction_word(const uint16_t *at)
 {
     return (int32_t)(at[0] | (uint32_t)at[1] << 16);
 }
 
 /* Where a switch leads, from its own place; 3 = on. */
-static int32_t switched(const struct fake_run *x)
+static int32_t interpret_switch_target(const struct fake_run *x)
 {
     enum { PACKED = 0x0100, SPARSE = 0x0200 };
     uint32_t at = x->pc + fake_two_units(x, 1);
@@ -86,14 +86,14 @@ static int32_t switched(const struct fake_run *x)
     int32_t value = (int32_t)x->registers[fake_aa(x)];
     uint32_t count = table[1];
     if (table[0] == PACKED) {
-        uint32_t i = (uint32_t)value - (uint32_t)word(table + 2);
+        uint32_t i = (uint32_t)value - (uint32_t)instruction_word(table + 2);
         FAKE_CHECK(at + 4 + 2 * count <= x->method->code->units);
-        return i < count ? word(table + 4 + 2 * i) : 3;
+        return i < count ? instruction_word(table + 4 + 2 * i) : 3;
     }
     FAKE_CHECK(table[0] == SPARSE && at + 2 + 4 * count <= x->method->code->units);
     for (uint32_t i = 0; i < count; i++)
-        if (word(table + 2 + 2 * i) == value)
-            return word(table + 2 + 2 * (count + i));
+        if (instruction_word(table + 2 + 2 * i) == value)
+            return instruction_word(table + 2 + 2 * (count + i));
     return 3;
 }
 
@@ -150,7 +150,7 @@ static bool class_constant(struct fake_run *x)
     return c != NULL;
 }
 
-static bool monitor(struct fake_run *x, bool enter)
+static bool interpret_monitor(struct fake_run *x, bool enter)
 {
     struct fake_object *o = fake_object(x->registers[fake_aa(x)]);
     if (!o)
@@ -171,7 +171,7 @@ static enum outcome next_if(bool done)
     return done ? NEXT : THREW;
 }
 
-static enum outcome step(struct fake_run *x)
+static enum outcome interpret_step(struct fake_run *x)
 {
     uint32_t *r = x->registers;
     uint32_t op = x->code[x->pc] & 0xff;
@@ -205,26 +205,28 @@ static enum outcome step(struct fake_run *x)
     case 0x1a: return next_if(string_constant(x, fake_unit(x, 1)));
     case 0x1b: return next_if(string_constant(x, fake_two_units(x, 1)));
     case 0x1c: return next_if(class_constant(x));
-    case 0x1d: return next_if(monitor(x, true));
-    case 0x1e: return next_if(monitor(x, false));
+    case 0x1d: return next_if(interpret_monitor(x, true));
+    case 0x1e: return next_if(interpret_monitor(x, false));
     case 0x27: throw_it(x); return THREW;
-    case 0x28: branch(x, (int8_t)fake_aa(x)); return JUMPED;
-    case 0x29: branch(x, (int16_t)fake_unit(x, 1)); return JUMPED;
-    case 0x2a: branch(x, (int32_t)fake_two_units(x, 1)); return JUMPED;
+    case 0x28: interpret_branch(x, (int8_t)fake_aa(x)); return JUMPED;
+    case 0x29: interpret_branch(x, (int16_t)fake_unit(x, 1)); return JUMPED;
+    case 0x2a: interpret_branch(x, (int32_t)fake_two_units(x, 1)); return JUMPED;
     case 0x2b:
-    case 0x2c: branch(x, switched(x)); return JUMPED;
+    case 0x2c: interpret_branch(x, interpret_switch_target(x)); return JUMPED;
     case 0x32:
     case 0x33:
     case 0x34:
     case 0x35:
     case 0x36:
-    case 0x37: conditional(x, compare(op - 0x32, (int32_t)r[fake_a(x)], (int32_t)r[fake_b(x)])); return JUMPED;
+    case 0x37:
+        conditional(x, interpret_compare(op - 0x32, (int32_t)r[fake_a(x)], (int32_t)r[fake_b(x)]));
+        return JUMPED;
     case 0x38:
     case 0x39:
     case 0x3a:
     case 0x3b:
     case 0x3c:
-    case 0x3d: conditional(x, compare(op - 0x38, (int32_t)r[fake_aa(x)], 0)); return JUMPED;
+    case 0x3d: conditional(x, interpret_compare(op - 0x38, (int32_t)r[fake_aa(x)], 0)); return JUMPED;
     default:
         if ((op >= 0x2d && op <= 0x31) || op >= 0x7b)
             return next_if(fake_run_math(x));
@@ -240,9 +242,9 @@ static bool interpret(struct fake_run *x)
         FAKE_CHECK(x->pc < x->method->code->units);
         uint32_t length = units[x->code[x->pc] & 0xff];
         if (length == 0)
-            unknown(x);
+            interpret_unknown(x);
         fake_frame_at(x->self, x->frame, x->pc);
-        switch (step(x)) {
+        switch (interpret_step(x)) {
         case NEXT: x->pc += length; break;
         case JUMPED: break;
         case RETURNED: return true;
@@ -267,7 +269,7 @@ static bool is_inlined(const struct fake_method *m, const struct fake_frame *cal
            m->code->units <= SMALL_UNITS && m->code->tries == 0;
 }
 
-static struct fake_object *lock_of(const struct fake_method *m, const uint32_t *arguments)
+static struct fake_object *interpreted_lock_of(const struct fake_method *m, const uint32_t *arguments)
 {
     return m->flags & FAKE_ACC_STATIC ? m->class->mirror : fake_object(arguments[0]);
 }
@@ -286,7 +288,7 @@ static bool activate(struct fake_thread *self, struct fake_method *m, const uint
         memcpy(arguments, words, m->argument_words * sizeof *words);
     struct fake_run x = {
         .self = self, .method = m, .dex = m->dex, .frame = &frame, .registers = frame.registers, .code = m->code->code};
-    struct fake_object *lock = m->flags & FAKE_ACC_SYNCHRONIZED ? lock_of(m, arguments) : NULL;
+    struct fake_object *lock = m->flags & FAKE_ACC_SYNCHRONIZED ? interpreted_lock_of(m, arguments) : NULL;
     if (lock)
         frame.registers[m->code->registers] = fake_ref_of(lock);
     bool entered = !lock || fake_monitor_enter(self, lock), done = entered && interpret(&x);

@@ -5,7 +5,7 @@
 /* Kinds of arrays' and fields' instructions, in their order. */
 enum kind { WORD, WIDE, OBJECT, BOOLEAN, BYTE, CHAR, SHORT };
 
-static void load(struct fake_run *x, enum kind kind, uint32_t to, const void *from)
+static void interpret_load(struct fake_run *x, enum kind kind, uint32_t to, const void *from)
 {
     switch (kind) {
     case WORD:
@@ -18,7 +18,7 @@ static void load(struct fake_run *x, enum kind kind, uint32_t to, const void *fr
     }
 }
 
-static void store(struct fake_run *x, enum kind kind, uint32_t from, void *to)
+static void interpret_store(struct fake_run *x, enum kind kind, uint32_t from, void *to)
 {
     uint32_t v = x->registers[from];
     switch (kind) {
@@ -64,15 +64,15 @@ static bool array_element(struct fake_run *x, uint32_t op)
     struct fake_class *c = fake_class_of(array);
     char *at = (char *)fake_elements(array, c) + ((size_t)index << c->element_shift);
     if (is_load)
-        load(x, kind, fake_aa(x), at);
+        interpret_load(x, kind, fake_aa(x), at);
     else if (kind == OBJECT && !stores_well(x, c, fake_object(x->registers[fake_aa(x)])))
         return false;
     else
-        store(x, kind, fake_aa(x), at);
+        interpret_store(x, kind, fake_aa(x), at);
     return true;
 }
 
-static bool array_length(struct fake_run *x)
+static bool interpret_array_length(struct fake_run *x)
 {
     struct fake_object *array = fake_object(x->registers[fake_b(x)]);
     if (!array)
@@ -115,7 +115,7 @@ static bool new_instance(struct fake_run *x)
     return o != NULL;
 }
 
-static bool new_array(struct fake_run *x)
+static bool interpret_new_array(struct fake_run *x)
 {
     struct fake_class *c = fake_resolve_class(x->self, x->dex, fake_unit(x, 1));
     int32_t length = (int32_t)x->registers[fake_b(x)];
@@ -182,9 +182,9 @@ static bool instance_field(struct fake_run *x, uint32_t op)
         return fake_null(x, text);
     }
     if (is_load)
-        load(x, op - 0x52, fake_a(x), (char *)o + f->offset);
+        interpret_load(x, op - 0x52, fake_a(x), (char *)o + f->offset);
     else
-        store(x, op - 0x59, fake_a(x), (char *)o + f->offset);
+        interpret_store(x, op - 0x59, fake_a(x), (char *)o + f->offset);
     return true;
 }
 
@@ -195,9 +195,9 @@ static bool static_field(struct fake_run *x, uint32_t op)
         return false;
     char *at = (char *)f->class->mirror + f->offset;
     if (op < 0x67)
-        load(x, op - 0x60, fake_aa(x), at);
+        interpret_load(x, op - 0x60, fake_aa(x), at);
     else
-        store(x, op - 0x67, fake_aa(x), at);
+        interpret_store(x, op - 0x67, fake_aa(x), at);
     return true;
 }
 
@@ -207,9 +207,9 @@ bool fake_run_access(struct fake_run *x)
     switch (op) {
     case 0x1f: return check_cast(x);
     case 0x20: return instance_of(x);
-    case 0x21: return array_length(x);
+    case 0x21: return interpret_array_length(x);
     case 0x22: return new_instance(x);
-    case 0x23: return new_array(x);
+    case 0x23: return interpret_new_array(x);
     case 0x24:
     case 0x25: return filled_new_array(x, op == 0x25);
     case 0x26: return fill_array(x);

@@ -120,7 +120,7 @@ static bool double_operation(struct fake_run *x, uint32_t to, enum operation o, 
 }
 
 /* The operations of 0x90..0xaf, and by the same order of 0xb0..0xcf. */
-static bool binary(struct fake_run *x, uint32_t number, uint32_t to, uint32_t a, uint32_t b)
+static bool interpret_binary(struct fake_run *x, uint32_t number, uint32_t to, uint32_t a, uint32_t b)
 {
     const uint32_t *r = x->registers;
     if (number < 11)
@@ -143,7 +143,7 @@ static bool literal(struct fake_run *x, uint32_t number, uint32_t to, uint32_t f
     return int_operation(x, to, order[number], a, value);
 }
 
-static void unary(struct fake_run *x, uint32_t op, uint32_t to, uint32_t from)
+static void interpret_unary(struct fake_run *x, uint32_t op, uint32_t to, uint32_t from)
 {
     uint32_t v = x->registers[from], *out = &x->registers[to];
     switch (op) {
@@ -196,9 +196,9 @@ bool fake_run_math(struct fake_run *x)
 {
     uint32_t op = x->code[x->pc] & 0xff, a = fake_a(x), b = fake_b(x), aa = fake_aa(x);
     if (op >= 0xb0 && op <= 0xcf)
-        return binary(x, op - 0xb0, a, a, b);
+        return interpret_binary(x, op - 0xb0, a, a, b);
     if (op >= 0x7b && op <= 0x8f) {
-        unary(x, op, a, b);
+        interpret_unary(x, op, a, b);
         return true;
     }
     uint32_t second = fake_unit(x, 1);
@@ -207,7 +207,7 @@ bool fake_run_math(struct fake_run *x)
     if (op >= 0xd0)
         return literal(x, op - 0xd0, a, b, (int16_t)second);
     if (op >= 0x90)
-        return binary(x, op - 0x90, aa, second & 0xff, second >> 8);
+        return interpret_binary(x, op - 0x90, aa, second & 0xff, second >> 8);
     x->registers[aa] = compared(x, op, second & 0xff, second >> 8);
     return true;
 }

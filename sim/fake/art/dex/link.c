@@ -38,7 +38,7 @@ struct fake_object *fake_immortal(size_t bytes, struct fake_class *mirrored)
 
 /* ---- fields ---- */
 
-static uint32_t bytes_of(char type)
+static uint32_t field_bytes_of(char type)
 {
     switch (type) {
     case 'Z':
@@ -51,16 +51,16 @@ static uint32_t bytes_of(char type)
     }
 }
 
-static uint32_t align(uint32_t at, uint32_t to)
+static uint32_t align_field(uint32_t at, uint32_t to)
 {
     return (at + to - 1) / to * to;
 }
 
 /* References first, in a row, then by size, then as they stand in the file. Returns the end. */
-static uint32_t lay_out(struct fake_field *fields, uint32_t count, uint32_t at, uint32_t *references_at,
-                        uint32_t *references)
+static uint32_t lay_out_fields(struct fake_field *fields, uint32_t count, uint32_t at, uint32_t *references_at,
+                               uint32_t *references)
 {
-    at = count > 0 ? align(at, 4) : at;
+    at = count > 0 ? align_field(at, 4) : at;
     *references_at = at;
     *references = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -71,9 +71,9 @@ static uint32_t lay_out(struct fake_field *fields, uint32_t count, uint32_t at, 
         }
     for (uint32_t size = 8; size > 0; size /= 2)
         for (uint32_t i = 0; i < count; i++) {
-            if (fake_is_reference(fields[i].type[0]) || bytes_of(fields[i].type[0]) != size)
+            if (fake_is_reference(fields[i].type[0]) || field_bytes_of(fields[i].type[0]) != size)
                 continue;
-            at = align(at, size);
+            at = align_field(at, size);
             fields[i].offset = at;
             at += size;
         }
@@ -82,7 +82,7 @@ static uint32_t lay_out(struct fake_field *fields, uint32_t count, uint32_t at, 
 
 uint32_t fake_class_lay_statics(struct fake_class *c, uint32_t at)
 {
-    return lay_out(c->fields, c->static_count, at, &c->static_references_at, &c->static_references);
+    return lay_out_fields(c->fields, c->static_count, at, &c->static_references_at, &c->static_references);
 }
 
 static void read_fields(struct fake_class *c, struct fake_dex_reader *r, uint32_t statics, uint32_t instances)
@@ -113,7 +113,7 @@ static uint32_t words_of(const char *shorty)
     return words;
 }
 
-static void read_method(struct fake_class *c, struct fake_method *m, uint32_t index, uint32_t flags, uint32_t code)
+static void link_method(struct fake_class *c, struct fake_method *m, uint32_t index, uint32_t flags, uint32_t code)
 {
     static const char fast[] = "Ldalvik/annotation/optimization/FastNative;",
                       critical[] = "Ldalvik/annotation/optimization/CriticalNative;";
@@ -144,7 +144,7 @@ static void read_methods(struct fake_class *c, struct fake_dex_reader *r, uint32
     for (uint32_t i = 0; i < c->method_count; i++) {
         index = (i == direct ? 0 : index) + fake_dex_uleb(r);
         uint32_t flags = fake_dex_uleb(r);
-        read_method(c, &c->methods[i], index, flags, fake_dex_uleb(r));
+        link_method(c, &c->methods[i], index, flags, fake_dex_uleb(r));
     }
 }
 
@@ -214,8 +214,8 @@ bool fake_class_link(struct fake_class *c)
     read_fields(c, &r, counts[0], counts[1]);
     read_methods(c, &r, counts[2], counts[3]);
     fill_vtable(c);
-    c->object_bytes = lay_out(c->fields + c->static_count, c->field_count - c->static_count,
-                              c->super ? c->super->object_bytes : 0, &c->references_at, &c->references);
+    c->object_bytes = lay_out_fields(c->fields + c->static_count, c->field_count - c->static_count,
+                                     c->super ? c->super->object_bytes : 0, &c->references_at, &c->references);
     c->state = FAKE_LINKED;
     return true;
 }

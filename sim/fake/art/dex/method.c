@@ -24,24 +24,24 @@ static void lookup_stub(void)
     FAKE_CHECK(!"called");
 }
 
-static void *reserve(size_t bytes)
+static void *method_table_reserve(size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     FAKE_CHECK(at != MAP_FAILED);
     return at;
 }
 
-static void begin(void)
+static void method_table_begin(void)
 {
-    methods = reserve((size_t)METHODS_MAX * sizeof *methods);
-    art_methods = reserve((size_t)METHODS_MAX * fake_layout->method_bytes);
+    methods = method_table_reserve((size_t)METHODS_MAX * sizeof *methods);
+    art_methods = method_table_reserve((size_t)METHODS_MAX * fake_layout->method_bytes);
     FAKE_AT(art_methods, fake_layout->method_dex_index, uint32_t) = UINT32_MAX;
 }
 
 struct fake_method *fake_methods_new(uint32_t count)
 {
     if (!methods)
-        begin();
+        method_table_begin();
     if (count == 0)
         return NULL;
     FAKE_CHECK(count < METHODS_MAX - used - 1);

@@ -49,7 +49,7 @@ static const char *after_type(const char *descriptor)
     return *descriptor == 'L' ? strchr(descriptor, ';') + 1 : descriptor + 1;
 }
 
-static char *put(char *at, const char *end, const char *text)
+static char *text_append(char *at, const char *end, const char *text)
 {
     while (*text && at < end)
         *at++ = *text++;
@@ -62,18 +62,18 @@ static void pretty(const struct fake_method *m, bool with_signature, char *out, 
 {
     char *at = out, *end = out + bytes - 1;
     if (with_signature)
-        at = put(fake_pretty_type(at, end, strchr(m->signature, ')') + 1), end, " ");
-    at = put(put(fake_pretty_type(at, end, m->class->descriptor), end, "."), end, m->name);
+        at = text_append(fake_pretty_type(at, end, strchr(m->signature, ')') + 1), end, " ");
+    at = text_append(text_append(fake_pretty_type(at, end, m->class->descriptor), end, "."), end, m->name);
     if (!with_signature)
         return;
-    at = put(at, end, "(");
+    at = text_append(at, end, "(");
     for (const char *type = m->signature + 1; *type != ')'; type = after_type(type))
-        at = fake_pretty_type(type == m->signature + 1 ? at : put(at, end, ", "), end, type);
-    put(at, end, ")");
+        at = fake_pretty_type(type == m->signature + 1 ? at : text_append(at, end, ", "), end, type);
+    text_append(at, end, ")");
 }
 
 /* What does not fit in the string itself comes from operator new, for the caller's operator delete. */
-static void assign(union text *out, const char *text)
+static void text_assign(union text *out, const char *text)
 {
     static void *(*operator_new)(size_t);
     size_t bytes = strlen(text);
@@ -93,7 +93,7 @@ static void assign(union text *out, const char *text)
     memcpy(out->far.at, text, bytes + 1);
 }
 
-static union text *describe(union text *out, const void *art_method, bool with_signature)
+static union text *describe_method(union text *out, const void *art_method, bool with_signature)
 {
     char text[4096] = "null";
     const struct fake_method *m = fake_method_of(art_method);
@@ -103,7 +103,7 @@ static union text *describe(union text *out, const void *art_method, bool with_s
         strcpy(text, "<runtime method>.<runtime internal callee-save reference and argument registers method>");
     else
         FAKE_CHECK(art_method == NULL);
-    assign(out, text);
+    text_assign(out, text);
     return out;
 }
 
@@ -112,7 +112,7 @@ static union text *describe(union text *out, const void *art_method, bool with_s
 __attribute__((used)) union text *fake_pretty_describe(union text *out, const void *art_method, bool with_signature);
 __attribute__((used)) union text *fake_pretty_describe(union text *out, const void *art_method, bool with_signature)
 {
-    return describe(out, art_method, with_signature);
+    return describe_method(out, art_method, with_signature);
 }
 #define RETURNS_STRING(name, mangled)                                                                                  \
     __asm__(".text\n.globl " mangled "\n.type " mangled ", %function\n" mangled ":\n"                                  \
@@ -122,7 +122,7 @@ __attribute__((used)) union text *fake_pretty_describe(union text *out, const vo
     union text *name(union text *out, const void *art_method, bool with_signature) FAKE_EXPORT(mangled);               \
     union text *name(union text *out, const void *art_method, bool with_signature)                                     \
     {                                                                                                                  \
-        return describe(out, art_method, with_signature);                                                              \
+        return describe_method(out, art_method, with_signature);                                                       \
     }                                                                                                                  \
     _Static_assert(sizeof(union text) == 24, "of 64-bit processors")
 #endif

@@ -137,7 +137,7 @@ __attribute__((constructor)) static void prepare(void)
     fake_cond_init(&initializing.changed);
 }
 
-static uint64_t number_of(struct fake_dex_reader *r, unsigned bytes, bool is_signed, bool to_the_right)
+static uint64_t encoded_number_of(struct fake_dex_reader *r, unsigned bytes, bool is_signed, bool to_the_right)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < bytes; i++)
@@ -168,18 +168,23 @@ static bool set_value(struct fake_thread *self, struct fake_field *f, struct fak
     unsigned bytes = (head >> 5) + 1u;
     struct fake_object *mirror = f->class->mirror, *o = NULL;
     switch (head & 0x1f) {
-    case 0: FAKE_AT(mirror, f->offset, uint8_t) = (uint8_t)number_of(r, bytes, true, false); return true;
-    case SHORT: FAKE_AT(mirror, f->offset, uint16_t) = (uint16_t)number_of(r, bytes, true, false); return true;
-    case CHAR: FAKE_AT(mirror, f->offset, uint16_t) = (uint16_t)number_of(r, bytes, false, false); return true;
-    case INT: FAKE_AT(mirror, f->offset, uint32_t) = (uint32_t)number_of(r, bytes, true, false); return true;
-    case LONG: FAKE_AT(mirror, f->offset, uint64_t) = number_of(r, bytes, true, false); return true;
-    case FLOAT: FAKE_AT(mirror, f->offset, uint32_t) = (uint32_t)(number_of(r, bytes, false, true) >> 32); return true;
-    case DOUBLE: FAKE_AT(mirror, f->offset, uint64_t) = number_of(r, bytes, false, true); return true;
+    case 0: FAKE_AT(mirror, f->offset, uint8_t) = (uint8_t)encoded_number_of(r, bytes, true, false); return true;
+    case SHORT: FAKE_AT(mirror, f->offset, uint16_t) = (uint16_t)encoded_number_of(r, bytes, true, false); return true;
+    case CHAR: FAKE_AT(mirror, f->offset, uint16_t) = (uint16_t)encoded_number_of(r, bytes, false, false); return true;
+    case INT: FAKE_AT(mirror, f->offset, uint32_t) = (uint32_t)encoded_number_of(r, bytes, true, false); return true;
+    case LONG: FAKE_AT(mirror, f->offset, uint64_t) = encoded_number_of(r, bytes, true, false); return true;
+    case FLOAT:
+        FAKE_AT(mirror, f->offset, uint32_t) = (uint32_t)(encoded_number_of(r, bytes, false, true) >> 32);
+        return true;
+    case DOUBLE: FAKE_AT(mirror, f->offset, uint64_t) = encoded_number_of(r, bytes, false, true); return true;
     case BOOLEAN: FAKE_AT(mirror, f->offset, uint8_t) = head >> 5; return true;
     case NOTHING: return true;
-    case STRING: o = fake_resolve_string(self, f->class->dex, (uint32_t)number_of(r, bytes, false, false)); break;
+    case STRING:
+        o = fake_resolve_string(self, f->class->dex, (uint32_t)encoded_number_of(r, bytes, false, false));
+        break;
     case TYPE: {
-        struct fake_class *c = fake_resolve_class(self, f->class->dex, (uint32_t)number_of(r, bytes, false, false));
+        struct fake_class *c =
+            fake_resolve_class(self, f->class->dex, (uint32_t)encoded_number_of(r, bytes, false, false));
         o = c ? c->mirror : NULL;
         break;
     }
@@ -207,7 +212,7 @@ static bool run_initializer(struct fake_thread *self, struct fake_class *c)
     return !clinit || fake_invoke(self, clinit, NULL, &nothing);
 }
 
-static void settle(struct fake_class *c, enum fake_class_state state)
+static void settle_class_state(struct fake_class *c, enum fake_class_state state)
 {
     fake_mutex_lock(&initializing.lock);
     c->state = state;
@@ -216,7 +221,7 @@ static void settle(struct fake_class *c, enum fake_class_state state)
 }
 
 /* True when the class is this thread's to initialize. Others wait until it is done, not RUNNABLE. */
-static bool claim(struct fake_thread *self, struct fake_class *c)
+static bool claim_initialisation(struct fake_thread *self, struct fake_class *c)
 {
     fake_mutex_lock(&initializing.lock);
     bool mine = c->state == FAKE_LINKED;
@@ -257,11 +262,11 @@ bool fake_class_initialize(struct fake_thread *self, struct fake_class *c)
 {
     if (c->state == FAKE_INITIALIZED)
         return true;
-    if (claim(self, c)) {
+    if (claim_initialisation(self, c)) {
         bool done = run_initializer(self, c);
         if (!done)
             wrap_exception(self);
-        settle(c, done ? FAKE_INITIALIZED : FAKE_ERRONEOUS);
+        settle_class_state(c, done ? FAKE_INITIALIZED : FAKE_ERRONEOUS);
         return done;
     }
     if (c->state != FAKE_ERRONEOUS)

@@ -1,5 +1,6 @@
 /* The tables of JNIEnv and JavaVM, and the functions that libart exports for making a virtual machine. */
 #include "sim/fake/art/jni/jni.h"
+#include "engine/base/error.h"
 
 #include "engine/backend/art/jni.h"
 #include "sim/fake/art/jni/natives.h"
@@ -88,7 +89,7 @@ static int32_t attach_as(struct strobe_jni **out, const struct strobe_jvm_attach
     return self ? OK : -1;
 }
 
-static int32_t attach(struct strobe_jvm *vm, struct strobe_jni **out, const struct strobe_jvm_attach *how)
+static int32_t jvm_attach(struct strobe_jvm *vm, struct strobe_jni **out, const struct strobe_jvm_attach *how)
 {
     (void)vm;
     return attach_as(out, how, false);
@@ -100,7 +101,7 @@ static int32_t attach_as_daemon(struct strobe_jvm *vm, struct strobe_jni **out, 
     return attach_as(out, how, true);
 }
 
-static int32_t detach(struct strobe_jvm *vm)
+static int32_t jvm_detach(struct strobe_jvm *vm)
 {
     (void)vm;
     if (!fake_self())
@@ -122,9 +123,9 @@ static int32_t get_env(struct strobe_jvm *vm, struct strobe_jni **out, int32_t v
 }
 
 /* The caller goes out of the runtime; its other threads, as its memory, stay until the process ends. */
-static int32_t destroy(struct strobe_jvm *vm)
+static int32_t jvm_destroy(struct strobe_jvm *vm)
 {
-    return fake_self() ? detach(vm) : OK;
+    return fake_self() ? jvm_detach(vm) : OK;
 }
 
 /* ---- what libart exports ---- */
@@ -141,12 +142,13 @@ struct arguments {
 
 static bool open_class_path(const char *path)
 {
-    char why[512] = "", *copy = strdup(path), *rest = copy;
+    struct strobe_error error = {""};
+    char *copy = strdup(path), *rest = copy;
     bool opened = copy != NULL;
     for (char *one; opened && (one = strsep(&rest, ":")) != NULL;)
-        opened = *one == 0 || fake_dex_open(one, why, sizeof why);
+        opened = *one == 0 || fake_dex_open(one, &error);
     if (!opened)
-        fprintf(stderr, "fake libart: %s\n", why);
+        fprintf(stderr, "fake libart: %s\n", error.text);
     free(copy);
     return opened;
 }
@@ -179,9 +181,9 @@ int32_t fake_create_vm(struct strobe_jvm **vm, struct strobe_jni **env, const st
         NULL,
         NULL,
         NULL,
-        (const void *)(uintptr_t)destroy,
-        (const void *)(uintptr_t)attach,
-        (const void *)(uintptr_t)detach,
+        (const void *)(uintptr_t)jvm_destroy,
+        (const void *)(uintptr_t)jvm_attach,
+        (const void *)(uintptr_t)jvm_detach,
         (const void *)(uintptr_t)get_env,
         (const void *)(uintptr_t)attach_as_daemon,
     };

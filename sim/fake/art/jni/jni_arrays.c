@@ -75,7 +75,7 @@ static void release_copy(struct strobe_jni *env, void *string, void *copy)
     free(copy);
 }
 
-static bool in_range(struct strobe_jni *env, int32_t length, int32_t start, int32_t count)
+static bool jni_is_in_range(struct strobe_jni *env, int32_t length, int32_t start, int32_t count)
 {
     if (start >= 0 && count >= 0 && (int64_t)start + count <= length)
         return true;
@@ -89,7 +89,7 @@ static void string_region(struct strobe_jni *env, void *string, int32_t start, i
 {
     bool was = fake_enter(env);
     struct fake_object *s = fake_decode(env->self, string);
-    if (in_range(env, (int32_t)fake_string_length(s), start, count))
+    if (jni_is_in_range(env, (int32_t)fake_string_length(s), start, count))
         for (int32_t i = 0; i < count; i++)
             out[i] = fake_string_char(s, (uint32_t)(start + i));
     fake_leave(env, was);
@@ -99,7 +99,7 @@ static void string_utf_region(struct strobe_jni *env, void *string, int32_t star
 {
     uint16_t *chars = string_chars(env, string, NULL);
     bool was = fake_enter(env);
-    if (in_range(env, (int32_t)fake_string_length(fake_decode(env->self, string)), start, count)) {
+    if (jni_is_in_range(env, (int32_t)fake_string_length(fake_decode(env->self, string)), start, count)) {
         struct fake_object *part = fake_string_of_chars(env->self, chars + start, (uint32_t)count);
         char *text = part ? fake_string_utf(part) : NULL;
         if (text)
@@ -119,7 +119,7 @@ static struct fake_array *array_of(struct strobe_jni *env, void *array)
     return (void *)o;
 }
 
-static int32_t array_length(struct strobe_jni *env, void *array)
+static int32_t jni_array_length(struct strobe_jni *env, void *array)
 {
     bool was = fake_enter(env);
     int32_t length = array_of(env, array)->length;
@@ -127,7 +127,7 @@ static int32_t array_length(struct strobe_jni *env, void *array)
     return length;
 }
 
-static void *new_array(struct strobe_jni *env, const char *descriptor, int32_t length)
+static void *jni_new_array(struct strobe_jni *env, const char *descriptor, int32_t length)
 {
     bool was = fake_enter(env);
     struct fake_object *o = fake_array_new(env->self, fake_class_find(descriptor), length, fake_alloc_slow);
@@ -136,7 +136,7 @@ static void *new_array(struct strobe_jni *env, const char *descriptor, int32_t l
     return made;
 }
 
-static void *new_object_array(struct strobe_jni *env, int32_t length, void *jclass, void *first)
+static void *jni_new_object_array(struct strobe_jni *env, int32_t length, void *jclass, void *first)
 {
     bool was = fake_enter(env);
     struct fake_class *component = fake_decode_class(env, jclass);
@@ -189,7 +189,7 @@ static void region(struct strobe_jni *env, void *array, int32_t start, int32_t c
     bool was = fake_enter(env);
     struct fake_array *a = array_of(env, array);
     const struct fake_class *c = fake_class_of(&a->object);
-    if (in_range(env, a->length, start, count)) {
+    if (jni_is_in_range(env, a->length, start, count)) {
         char *at = (char *)fake_elements(&a->object, c) + ((size_t)start << c->element_shift);
         size_t bytes = (size_t)count << c->element_shift;
         memcpy(set ? at : memory, set ? memory : at, bytes);
@@ -225,7 +225,7 @@ static void *get_elements(struct strobe_jni *env, void *array, uint8_t *is_copy)
 static void release_elements(struct strobe_jni *env, void *array, void *copy, int32_t mode)
 {
     if (mode != ABORT)
-        region(env, array, 0, array_length(env, array), copy, true);
+        region(env, array, 0, jni_array_length(env, array), copy, true);
     if (mode != COMMIT)
         free(copy);
 }
@@ -233,7 +233,7 @@ static void release_elements(struct strobe_jni *env, void *array, void *copy, in
 #define PRIMITIVE(name, descriptor)                                                                                    \
     static void *new_##name(struct strobe_jni *env, int32_t length)                                                    \
     {                                                                                                                  \
-        return new_array(env, descriptor, length);                                                                     \
+        return jni_new_array(env, descriptor, length);                                                                 \
     }
 
 PRIMITIVE(boolean, "[Z")
@@ -267,8 +267,8 @@ void fake_jni_fill_arrays(const void **table)
     PUT(168, string_utf_length);
     PUT(169, string_utf);
     PUT(170, release_copy);
-    PUT(171, array_length);
-    PUT(172, new_object_array);
+    PUT(171, jni_array_length);
+    PUT(172, jni_new_object_array);
     PUT(173, get_element);
     PUT(174, set_element);
     PUT(220, string_region);

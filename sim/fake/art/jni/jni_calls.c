@@ -45,8 +45,8 @@ static void take_array(struct strobe_jni *env, const struct fake_method *m, cons
 }
 
 /* The method that a call runs; its receiver in arguments[0]. NULL: exception pending. */
-static struct fake_method *chosen(struct strobe_jni *env, enum way way, void *jobject, void *method,
-                                  union fake_value *arguments)
+static struct fake_method *jni_choose_method(struct strobe_jni *env, enum way way, void *jobject, void *method,
+                                             union fake_value *arguments)
 {
     struct fake_method *m = fake_method_of(method);
     FAKE_CHECK(m);
@@ -63,13 +63,13 @@ struct called {
     void *object;
 };
 
-static struct called call(struct strobe_jni *env, enum way way, void *jobject, void *method, va_list list,
-                          const union strobe_jvalue *array)
+static struct called jni_call_method(struct strobe_jni *env, enum way way, void *jobject, void *method, va_list list,
+                                     const union strobe_jvalue *array)
 {
     struct called out = {{.j = 0}, NULL};
     union fake_value arguments[ARGUMENTS + 1];
     bool was = fake_enter(env);
-    struct fake_method *m = chosen(env, way, jobject, method, arguments);
+    struct fake_method *m = jni_choose_method(env, way, jobject, method, arguments);
     if (m) {
         union fake_value *first = arguments + (m->flags & FAKE_ACC_STATIC ? 0 : 1);
         if (array)
@@ -91,7 +91,7 @@ static struct called call_array(struct strobe_jni *env, enum way way, void *jobj
     static const union strobe_jvalue none;
     va_list empty;
     va_start(empty, array);
-    struct called out = call(env, way, jobject, method, empty, array ? array : &none);
+    struct called out = jni_call_method(env, way, jobject, method, empty, array ? array : &none);
     va_end(empty);
     return out;
 }
@@ -100,7 +100,7 @@ static struct called call_array(struct strobe_jni *env, enum way way, void *jobj
 #define CALLS(name, type, result)                                                                                      \
     static type virtual_list_##name(struct strobe_jni *env, void *o, void *m, va_list list)                            \
     {                                                                                                                  \
-        struct called c = call(env, BY_OBJECT, o, m, list, NULL);                                                      \
+        struct called c = jni_call_method(env, BY_OBJECT, o, m, list, NULL);                                           \
         (void)c;                                                                                                       \
         return (type)(result);                                                                                         \
     }                                                                                                                  \
@@ -108,7 +108,7 @@ static struct called call_array(struct strobe_jni *env, enum way way, void *jobj
     {                                                                                                                  \
         va_list list;                                                                                                  \
         va_start(list, m);                                                                                             \
-        struct called c = call(env, BY_OBJECT, o, m, list, NULL);                                                      \
+        struct called c = jni_call_method(env, BY_OBJECT, o, m, list, NULL);                                           \
         va_end(list);                                                                                                  \
         (void)c;                                                                                                       \
         return (type)(result);                                                                                         \
@@ -122,7 +122,7 @@ static struct called call_array(struct strobe_jni *env, enum way way, void *jobj
     static type given_list_##name(struct strobe_jni *env, void *o, void *k, void *m, va_list list)                     \
     {                                                                                                                  \
         (void)k;                                                                                                       \
-        struct called c = call(env, AS_GIVEN, o, m, list, NULL);                                                       \
+        struct called c = jni_call_method(env, AS_GIVEN, o, m, list, NULL);                                            \
         (void)c;                                                                                                       \
         return (type)(result);                                                                                         \
     }                                                                                                                  \
@@ -131,7 +131,7 @@ static struct called call_array(struct strobe_jni *env, enum way way, void *jobj
         (void)k;                                                                                                       \
         va_list list;                                                                                                  \
         va_start(list, m);                                                                                             \
-        struct called c = call(env, AS_GIVEN, o, m, list, NULL);                                                       \
+        struct called c = jni_call_method(env, AS_GIVEN, o, m, list, NULL);                                            \
         va_end(list);                                                                                                  \
         (void)c;                                                                                                       \
         return (type)(result);                                                                                         \
@@ -174,7 +174,7 @@ static void *new_object_list(struct strobe_jni *env, void *jclass, void *method,
 {
     void *made = new_one(env, jclass);
     if (made)
-        call(env, AS_GIVEN, made, method, list, NULL);
+        jni_call_method(env, AS_GIVEN, made, method, list, NULL);
     return unless_thrown(env, made);
 }
 
@@ -187,7 +187,8 @@ static void *new_object(struct strobe_jni *env, void *jclass, void *method, ...)
     return made;
 }
 
-static void *new_object_array(struct strobe_jni *env, void *jclass, void *method, const union strobe_jvalue *array)
+static void *jni_new_object_with_array(struct strobe_jni *env, void *jclass, void *method,
+                                       const union strobe_jvalue *array)
 {
     void *made = new_one(env, jclass);
     if (made)
@@ -218,5 +219,5 @@ void fake_jni_fill_calls(const void **table)
     PLACES(void, 9);
     table[28] = (const void *)(uintptr_t)new_object;
     table[29] = (const void *)(uintptr_t)new_object_list;
-    table[30] = (const void *)(uintptr_t)new_object_array;
+    table[30] = (const void *)(uintptr_t)jni_new_object_with_array;
 }

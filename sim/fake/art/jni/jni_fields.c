@@ -31,7 +31,7 @@ static void *get_static_field(struct strobe_jni *env, void *jclass, const char *
 }
 
 /* A static field is in its class's mirror, whatever class it is asked of. */
-static void *place(struct strobe_jni *env, void *jobject, const struct fake_field *f, bool is_static)
+static void *jni_field_place(struct strobe_jni *env, void *jobject, const struct fake_field *f, bool is_static)
 {
     struct fake_object *o = is_static ? f->class->mirror : fake_decode(env->self, jobject);
     FAKE_CHECK(o);
@@ -41,35 +41,35 @@ static void *place(struct strobe_jni *env, void *jobject, const struct fake_fiel
 static void *get_reference(struct strobe_jni *env, void *jobject, void *field, bool is_static)
 {
     bool was = fake_enter(env);
-    fake_ref l = __atomic_load_n((fake_ref *)place(env, jobject, field, is_static), __ATOMIC_SEQ_CST);
+    fake_ref l = __atomic_load_n((fake_ref *)jni_field_place(env, jobject, field, is_static), __ATOMIC_SEQ_CST);
     void *got = fake_local_ref(env->self, fake_object(l));
     fake_leave(env, was);
     return got;
 }
 
-static void set_reference(struct strobe_jni *env, void *jobject, void *field, void *value, bool is_static)
+static void jni_set_reference(struct strobe_jni *env, void *jobject, void *field, void *value, bool is_static)
 {
     bool was = fake_enter(env);
     fake_ref l = fake_ref_of(fake_decode(env->self, value));
-    __atomic_store_n((fake_ref *)place(env, jobject, field, is_static), l, __ATOMIC_SEQ_CST);
+    __atomic_store_n((fake_ref *)jni_field_place(env, jobject, field, is_static), l, __ATOMIC_SEQ_CST);
     fake_leave(env, was);
 }
 
-static void *get_object(struct strobe_jni *env, void *o, void *f)
+static void *jni_get_object(struct strobe_jni *env, void *o, void *f)
 {
     return get_reference(env, o, f, false);
 }
-static void *get_static_object(struct strobe_jni *env, void *o, void *f)
+static void *jni_get_static_object(struct strobe_jni *env, void *o, void *f)
 {
     return get_reference(env, o, f, true);
 }
-static void set_object(struct strobe_jni *env, void *o, void *f, void *v)
+static void jni_set_object(struct strobe_jni *env, void *o, void *f, void *v)
 {
-    set_reference(env, o, f, v, false);
+    jni_set_reference(env, o, f, v, false);
 }
-static void set_static_object(struct strobe_jni *env, void *o, void *f, void *v)
+static void jni_set_static_object(struct strobe_jni *env, void *o, void *f, void *v)
 {
-    set_reference(env, o, f, v, true);
+    jni_set_reference(env, o, f, v, true);
 }
 
 #define ACCESS(name, type)                                                                                             \
@@ -77,29 +77,29 @@ static void set_static_object(struct strobe_jni *env, void *o, void *f, void *v)
     {                                                                                                                  \
         bool was = fake_enter(env);                                                                                    \
         type value;                                                                                                    \
-        __atomic_load((type *)place(env, o, field, is_static), &value, __ATOMIC_SEQ_CST);                              \
+        __atomic_load((type *)jni_field_place(env, o, field, is_static), &value, __ATOMIC_SEQ_CST);                    \
         fake_leave(env, was);                                                                                          \
         return value;                                                                                                  \
     }                                                                                                                  \
     static void set_any_##name(struct strobe_jni *env, void *o, void *field, type value, bool is_static)               \
     {                                                                                                                  \
         bool was = fake_enter(env);                                                                                    \
-        __atomic_store((type *)place(env, o, field, is_static), &value, __ATOMIC_SEQ_CST);                             \
+        __atomic_store((type *)jni_field_place(env, o, field, is_static), &value, __ATOMIC_SEQ_CST);                   \
         fake_leave(env, was);                                                                                          \
     }                                                                                                                  \
-    static type get_##name(struct strobe_jni *env, void *o, void *f)                                                   \
+    static type jni_get_##name(struct strobe_jni *env, void *o, void *f)                                               \
     {                                                                                                                  \
         return get_any_##name(env, o, f, false);                                                                       \
     }                                                                                                                  \
-    static type get_static_##name(struct strobe_jni *env, void *o, void *f)                                            \
+    static type jni_get_static_##name(struct strobe_jni *env, void *o, void *f)                                        \
     {                                                                                                                  \
         return get_any_##name(env, o, f, true);                                                                        \
     }                                                                                                                  \
-    static void set_##name(struct strobe_jni *env, void *o, void *f, type v)                                           \
+    static void jni_set_##name(struct strobe_jni *env, void *o, void *f, type v)                                       \
     {                                                                                                                  \
         set_any_##name(env, o, f, v, false);                                                                           \
     }                                                                                                                  \
-    static void set_static_##name(struct strobe_jni *env, void *o, void *f, type v)                                    \
+    static void jni_set_static_##name(struct strobe_jni *env, void *o, void *f, type v)                                \
     {                                                                                                                  \
         set_any_##name(env, o, f, v, true);                                                                            \
     }
@@ -114,10 +114,10 @@ ACCESS(float, float)
 ACCESS(double, double)
 
 #define PLACES(name, i)                                                                                                \
-    table[95 + (i)] = (const void *)(uintptr_t)get_##name;                                                             \
-    table[104 + (i)] = (const void *)(uintptr_t)set_##name;                                                            \
-    table[145 + (i)] = (const void *)(uintptr_t)get_static_##name;                                                     \
-    table[154 + (i)] = (const void *)(uintptr_t)set_static_##name
+    table[95 + (i)] = (const void *)(uintptr_t)jni_get_##name;                                                         \
+    table[104 + (i)] = (const void *)(uintptr_t)jni_set_##name;                                                        \
+    table[145 + (i)] = (const void *)(uintptr_t)jni_get_static_##name;                                                 \
+    table[154 + (i)] = (const void *)(uintptr_t)jni_set_static_##name
 
 void fake_jni_fill_fields(const void **table)
 {

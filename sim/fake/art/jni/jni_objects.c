@@ -75,7 +75,8 @@ static void *alloc_object(struct strobe_jni *env, void *jclass)
     return made;
 }
 
-static void *find_method(struct strobe_jni *env, void *jclass, const char *name, const char *signature, bool is_static)
+static void *jni_find_method(struct strobe_jni *env, void *jclass, const char *name, const char *signature,
+                             bool is_static)
 {
     bool was = fake_enter(env);
     struct fake_class *c = fake_decode_class(env, jclass);
@@ -96,12 +97,12 @@ static void *find_method(struct strobe_jni *env, void *jclass, const char *name,
 
 static void *get_method(struct strobe_jni *env, void *jclass, const char *name, const char *signature)
 {
-    return find_method(env, jclass, name, signature, false);
+    return jni_find_method(env, jclass, name, signature, false);
 }
 
 static void *get_static_method(struct strobe_jni *env, void *jclass, const char *name, const char *signature)
 {
-    return find_method(env, jclass, name, signature, true);
+    return jni_find_method(env, jclass, name, signature, true);
 }
 
 static void set_number(struct fake_object *o, const char *name, const char *type, uint64_t value)
@@ -337,7 +338,7 @@ static int get_reference_type(struct strobe_jni *env, void *ref)
 
 /* ---- monitors ---- */
 
-static int32_t monitor(struct strobe_jni *env, void *jobject, bool enter)
+static int32_t jni_use_monitor(struct strobe_jni *env, void *jobject, bool enter)
 {
     bool was = fake_enter(env);
     struct fake_object *o = fake_decode(env->self, jobject);
@@ -348,11 +349,11 @@ static int32_t monitor(struct strobe_jni *env, void *jobject, bool enter)
 
 static int32_t monitor_enter(struct strobe_jni *env, void *jobject)
 {
-    return monitor(env, jobject, true);
+    return jni_use_monitor(env, jobject, true);
 }
 static int32_t monitor_exit(struct strobe_jni *env, void *jobject)
 {
-    return monitor(env, jobject, false);
+    return jni_use_monitor(env, jobject, false);
 }
 
 static int32_t get_java_vm(struct strobe_jni *env, struct strobe_jvm **out)

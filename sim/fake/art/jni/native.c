@@ -125,7 +125,7 @@ static bool stays_runnable(const struct fake_method *m)
     return m->flags & (FAKE_ACC_FAST_NATIVE | FAKE_ACC_CRITICAL_NATIVE);
 }
 
-static struct fake_object *lock_of(const struct fake_thread *self, const struct fake_method *m)
+static struct fake_object *native_lock_of(const struct fake_thread *self, const struct fake_method *m)
 {
     const struct fake_frame *top = fake_frame_top((struct fake_thread *)(uintptr_t)self);
     return m->flags & FAKE_ACC_STATIC ? m->class->mirror : fake_object(top->registers[0]);
@@ -141,7 +141,7 @@ struct two_words fake_generic_jni(struct fake_thread *self, void **managed_sp, u
     (void)reserved;
     struct fake_method *m = fake_method_of(*managed_sp);
     FAKE_CHECK(m && m->flags & FAKE_ACC_NATIVE);
-    if (m->flags & FAKE_ACC_SYNCHRONIZED && !fake_monitor_enter(self, lock_of(self, m)))
+    if (m->flags & FAKE_ACC_SYNCHRONIZED && !fake_monitor_enter(self, native_lock_of(self, m)))
         return (struct two_words){NULL, 0};
     const void *code = fake_method_native(m);
     if (!code) {
@@ -173,7 +173,7 @@ static bool call_in_frame(struct fake_thread *self, struct fake_method *m, const
         if (type == 'L')
             result->l = fake_ref_of(fake_decode(self, (void *)(uintptr_t)result->j));
         if (m->flags & FAKE_ACC_SYNCHRONIZED)
-            fake_monitor_exit(self, lock_of(self, m));
+            fake_monitor_exit(self, native_lock_of(self, m));
     }
     fake_local_release(self, c.mark);
     return fake_exception(self) == NULL;

@@ -52,7 +52,7 @@ static void object_wait(struct strobe_jni *env, void *this, int64_t ms, int32_t 
     fake_leave(env, was);
 }
 
-static void notify(struct strobe_jni *env, void *this, bool all)
+static void native_notify(struct strobe_jni *env, void *this, bool all)
 {
     bool was = fake_enter(env);
     fake_monitor_notify(env->self, fake_decode(env->self, this), all);
@@ -61,11 +61,11 @@ static void notify(struct strobe_jni *env, void *this, bool all)
 
 static void object_notify(struct strobe_jni *env, void *this)
 {
-    notify(env, this, false);
+    native_notify(env, this, false);
 }
 static void object_notify_all(struct strobe_jni *env, void *this)
 {
-    notify(env, this, true);
+    native_notify(env, this, true);
 }
 
 static int32_t object_hash(struct strobe_jni *env, void *class, void *object)
@@ -110,7 +110,7 @@ static void ask_tid(struct fake_thread *t, void *ctx)
     ((struct ask *)ctx)->answer = (int32_t)FAKE_AT(t, fake_layout->thread_tid, uint32_t);
 }
 
-static int32_t asked(struct strobe_jni *env, void *peer, void (*visit)(struct fake_thread *, void *))
+static int32_t native_ask_thread(struct strobe_jni *env, void *peer, void (*visit)(struct fake_thread *, void *))
 {
     bool was = fake_enter(env);
     struct ask a = {0};
@@ -121,15 +121,15 @@ static int32_t asked(struct strobe_jni *env, void *peer, void (*visit)(struct fa
 
 static uint8_t thread_is_interrupted(struct strobe_jni *env, void *this)
 {
-    return asked(env, this, ask_interrupted) != 0;
+    return native_ask_thread(env, this, ask_interrupted) != 0;
 }
 
 static int32_t thread_tid(struct strobe_jni *env, void *this)
 {
-    return asked(env, this, ask_tid);
+    return native_ask_thread(env, this, ask_tid);
 }
 
-static void interrupt(struct fake_thread *t, void *ctx)
+static void native_interrupt(struct fake_thread *t, void *ctx)
 {
     (void)ctx;
     fake_interrupt(t);
@@ -138,7 +138,7 @@ static void interrupt(struct fake_thread *t, void *ctx)
 static void thread_interrupt(struct strobe_jni *env, void *this)
 {
     bool was = fake_enter(env);
-    fake_with_thread(fake_decode(env->self, this), interrupt, NULL);
+    fake_with_thread(fake_decode(env->self, this), native_interrupt, NULL);
     fake_leave(env, was);
 }
 

@@ -111,7 +111,7 @@ static void *substring(struct strobe_jni *env, void *this, int32_t start, int32_
     return made;
 }
 
-static void *intern(struct strobe_jni *env, void *this)
+static void *native_intern(struct strobe_jni *env, void *this)
 {
     bool was = fake_enter(env);
     void *one = fake_local_ref(env->self, fake_string_intern(fake_decode(env->self, this)));
@@ -201,7 +201,7 @@ const struct fake_native fake_natives_text[] = {
     FAKE_BOUND(STRING, "doReplace", "(CC)Ljava/lang/String;", replace),
     FAKE_BOUND(STRING, "fastSubstring", "(II)Ljava/lang/String;", substring),
     FAKE_BOUND(STRING, "getCharsNoCheck", "(II[CI)V", get_chars),
-    FAKE_BOUND(STRING, "intern", "()Ljava/lang/String;", intern),
+    FAKE_BOUND(STRING, "intern", "()Ljava/lang/String;", native_intern),
     FAKE_BOUND(STRING, "toCharArray", "()[C", to_chars),
     FAKE_BOUND(FACTORY, "newStringFromBytes", "([BIII)Ljava/lang/String;", from_bytes),
     FAKE_BOUND(FACTORY, "newStringFromChars", "(II[C)Ljava/lang/String;", from_chars),

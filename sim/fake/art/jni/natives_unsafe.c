@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void park(struct strobe_jni *env, void *this, uint8_t is_absolute, int64_t time)
+static void unsafe_park(struct strobe_jni *env, void *this, uint8_t is_absolute, int64_t time)
 {
     (void)this;
     bool was = fake_enter(env);
@@ -13,25 +13,25 @@ static void park(struct strobe_jni *env, void *this, uint8_t is_absolute, int64_
     fake_leave(env, was);
 }
 
-static void let_go(struct fake_thread *t, void *ctx)
+static void unsafe_unpark_thread(struct fake_thread *t, void *ctx)
 {
     (void)ctx;
     fake_thread_unpark(t);
 }
 
-static void unpark(struct strobe_jni *env, void *this, void *peer)
+static void unsafe_unpark(struct strobe_jni *env, void *this, void *peer)
 {
     (void)this;
     bool was = fake_enter(env);
     struct fake_object *o = fake_decode(env->self, peer);
     if (o)
-        fake_with_thread(o, let_go, NULL);
+        fake_with_thread(o, unsafe_unpark_thread, NULL);
     else
-        fake_throw(env->self, "Ljava/lang/IllegalArgumentException;", "Argument to unpark() was not a Thread");
+        fake_throw(env->self, "Ljava/lang/IllegalArgumentException;", "Argument to unsafe_unpark() was not a Thread");
     fake_leave(env, was);
 }
 
-static void *at(struct strobe_jni *env, void *jobject, int64_t offset)
+static void *unsafe_address(struct strobe_jni *env, void *jobject, int64_t offset)
 {
     struct fake_object *o = fake_decode(env->self, jobject);
     FAKE_CHECK(o);
@@ -39,29 +39,29 @@ static void *at(struct strobe_jni *env, void *jobject, int64_t offset)
 }
 
 #define ACCESS(name, type)                                                                                             \
-    static type get_##name(struct strobe_jni *env, void *this, void *o, int64_t offset)                                \
+    static type unsafe_get_##name(struct strobe_jni *env, void *this, void *o, int64_t offset)                         \
     {                                                                                                                  \
         (void)this;                                                                                                    \
         bool was = fake_enter(env);                                                                                    \
         type value;                                                                                                    \
-        __atomic_load((type *)at(env, o, offset), &value, __ATOMIC_SEQ_CST);                                           \
+        __atomic_load((type *)unsafe_address(env, o, offset), &value, __ATOMIC_SEQ_CST);                               \
         fake_leave(env, was);                                                                                          \
         return value;                                                                                                  \
     }                                                                                                                  \
-    static void put_##name(struct strobe_jni *env, void *this, void *o, int64_t offset, type value)                    \
+    static void unsafe_put_##name(struct strobe_jni *env, void *this, void *o, int64_t offset, type value)             \
     {                                                                                                                  \
         (void)this;                                                                                                    \
         bool was = fake_enter(env);                                                                                    \
-        __atomic_store((type *)at(env, o, offset), &value, __ATOMIC_SEQ_CST);                                          \
+        __atomic_store((type *)unsafe_address(env, o, offset), &value, __ATOMIC_SEQ_CST);                              \
         fake_leave(env, was);                                                                                          \
     }                                                                                                                  \
-    static type peek_##name(struct strobe_jni *env, void *this, int64_t address)                                       \
+    static type unsafe_peek_##name(struct strobe_jni *env, void *this, int64_t address)                                \
     {                                                                                                                  \
         (void)env;                                                                                                     \
         (void)this;                                                                                                    \
         return *(type *)(uintptr_t)address;                                                                            \
     }                                                                                                                  \
-    static void poke_##name(struct strobe_jni *env, void *this, int64_t address, type value)                           \
+    static void unsafe_poke_##name(struct strobe_jni *env, void *this, int64_t address, type value)                    \
     {                                                                                                                  \
         (void)env;                                                                                                     \
         (void)this;                                                                                                    \
@@ -76,22 +76,22 @@ ACCESS(long, int64_t)
 ACCESS(float, float)
 ACCESS(double, double)
 
-static void *get_object(struct strobe_jni *env, void *this, void *o, int64_t offset)
+static void *unsafe_get_object(struct strobe_jni *env, void *this, void *o, int64_t offset)
 {
     (void)this;
     bool was = fake_enter(env);
-    fake_ref l = __atomic_load_n((fake_ref *)at(env, o, offset), __ATOMIC_SEQ_CST);
+    fake_ref l = __atomic_load_n((fake_ref *)unsafe_address(env, o, offset), __ATOMIC_SEQ_CST);
     void *got = fake_local_ref(env->self, fake_object(l));
     fake_leave(env, was);
     return got;
 }
 
-static void put_object(struct strobe_jni *env, void *this, void *o, int64_t offset, void *value)
+static void unsafe_put_object(struct strobe_jni *env, void *this, void *o, int64_t offset, void *value)
 {
     (void)this;
     bool was = fake_enter(env);
     fake_ref l = fake_ref_of(fake_decode(env->self, value));
-    __atomic_store_n((fake_ref *)at(env, o, offset), l, __ATOMIC_SEQ_CST);
+    __atomic_store_n((fake_ref *)unsafe_address(env, o, offset), l, __ATOMIC_SEQ_CST);
     fake_leave(env, was);
 }
 
@@ -99,7 +99,7 @@ static uint8_t swap_int(struct strobe_jni *env, void *this, void *o, int64_t off
 {
     (void)this;
     bool was = fake_enter(env);
-    int32_t *place = at(env, o, offset);
+    int32_t *place = unsafe_address(env, o, offset);
     bool swapped = __atomic_compare_exchange_n(place, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     fake_leave(env, was);
     return swapped;
@@ -109,7 +109,7 @@ static uint8_t swap_long(struct strobe_jni *env, void *this, void *o, int64_t of
 {
     (void)this;
     bool was = fake_enter(env);
-    int64_t *place = at(env, o, offset);
+    int64_t *place = unsafe_address(env, o, offset);
     bool swapped = __atomic_compare_exchange_n(place, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     fake_leave(env, was);
     return swapped;
@@ -119,7 +119,7 @@ static uint8_t swap_object(struct strobe_jni *env, void *this, void *o, int64_t 
 {
     (void)this;
     bool was = fake_enter(env);
-    fake_ref *place = at(env, o, offset), expected = fake_ref_of(fake_decode(env->self, from));
+    fake_ref *place = unsafe_address(env, o, offset), expected = fake_ref_of(fake_decode(env->self, from));
     fake_ref wanted = fake_ref_of(fake_decode(env->self, to));
     bool swapped = __atomic_compare_exchange_n(place, &expected, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     fake_leave(env, was);
@@ -157,14 +157,14 @@ static void fence(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static int64_t allocate(struct strobe_jni *env, void *this, int64_t bytes)
+static int64_t unsafe_allocate(struct strobe_jni *env, void *this, int64_t bytes)
 {
     (void)env;
     (void)this;
     return (int64_t)(uintptr_t)malloc((size_t)bytes);
 }
 
-static void release(struct strobe_jni *env, void *this, int64_t address)
+static void unsafe_release(struct strobe_jni *env, void *this, int64_t address)
 {
     (void)env;
     (void)this;
@@ -187,16 +187,16 @@ static void copy_memory(struct strobe_jni *env, void *this, int64_t from, int64_
 
 #define OBJECT "Ljava/lang/Object;"
 #define FIELD(Name, type, name)                                                                                        \
-    FAKE_BOUND(NULL, "get" Name, "(" OBJECT "J)" type, get_##name),                                                    \
-        FAKE_BOUND(NULL, "put" Name, "(" OBJECT "J" type ")V", put_##name)
+    FAKE_BOUND(NULL, "get" Name, "(" OBJECT "J)" type, unsafe_get_##name),                                             \
+        FAKE_BOUND(NULL, "put" Name, "(" OBJECT "J" type ")V", unsafe_put_##name)
 #define MEMORY(Name, type, name)                                                                                       \
-    FIELD(Name, type, name), FAKE_BOUND(NULL, "get" Name, "(J)" type, peek_##name),                                    \
-        FAKE_BOUND(NULL, "put" Name, "(J" type ")V", poke_##name)
+    FIELD(Name, type, name), FAKE_BOUND(NULL, "get" Name, "(J)" type, unsafe_peek_##name),                             \
+        FAKE_BOUND(NULL, "put" Name, "(J" type ")V", unsafe_poke_##name)
 #define SWAP(Name, type, function) FAKE_BOUND(NULL, Name, "(" OBJECT "J" type type ")Z", function)
 
 const struct fake_native fake_natives_unsafe[] = {
-    FAKE_BOUND(NULL, "park", "(ZJ)V", park),
-    FAKE_BOUND(NULL, "unpark", "(" OBJECT ")V", unpark),
+    FAKE_BOUND(NULL, "park", "(ZJ)V", unsafe_park),
+    FAKE_BOUND(NULL, "unpark", "(" OBJECT ")V", unsafe_unpark),
     FIELD("Boolean", "Z", byte),
     MEMORY("Byte", "B", byte),
     MEMORY("Short", "S", short),
@@ -211,9 +211,9 @@ const struct fake_native fake_natives_unsafe[] = {
     FIELD("ObjectVolatile", OBJECT, object),
     FIELD("Reference", OBJECT, object),
     FIELD("ReferenceVolatile", OBJECT, object),
-    FAKE_BOUND(NULL, "putOrderedInt", "(" OBJECT "JI)V", put_int),
-    FAKE_BOUND(NULL, "putOrderedLong", "(" OBJECT "JJ)V", put_long),
-    FAKE_BOUND(NULL, "putOrderedObject", "(" OBJECT "J" OBJECT ")V", put_object),
+    FAKE_BOUND(NULL, "putOrderedInt", "(" OBJECT "JI)V", unsafe_put_int),
+    FAKE_BOUND(NULL, "putOrderedLong", "(" OBJECT "JJ)V", unsafe_put_long),
+    FAKE_BOUND(NULL, "putOrderedObject", "(" OBJECT "J" OBJECT ")V", unsafe_put_object),
     SWAP("compareAndSwapInt", "I", swap_int),
     SWAP("compareAndSetInt", "I", swap_int),
     SWAP("compareAndSwapLong", "J", swap_long),
@@ -227,8 +227,8 @@ const struct fake_native fake_natives_unsafe[] = {
     FAKE_BOUND(NULL, "loadFence", "()V", fence),
     FAKE_BOUND(NULL, "storeFence", "()V", fence),
     FAKE_BOUND(NULL, "fullFence", "()V", fence),
-    FAKE_BOUND(NULL, "allocateMemory", "(J)J", allocate),
-    FAKE_BOUND(NULL, "freeMemory", "(J)V", release),
+    FAKE_BOUND(NULL, "allocateMemory", "(J)J", unsafe_allocate),
+    FAKE_BOUND(NULL, "freeMemory", "(J)V", unsafe_release),
     FAKE_BOUND(NULL, "setMemory", "(JJB)V", set_memory),
     FAKE_BOUND(NULL, "copyMemory", "(JJJ)V", copy_memory),
     {0},

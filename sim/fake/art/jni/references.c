@@ -4,16 +4,16 @@
 
 enum { KIND_BITS = 2 };
 
-static void *reference(uint32_t index, enum fake_reference kind)
+static void *make_reference(uint32_t index, enum fake_reference kind)
 {
     return (void *)(((uintptr_t)index + 1) << KIND_BITS | kind);
 }
 
-static uint32_t index_of(const void *ref)
+static uint32_t reference_index_of(const void *ref)
 {
     return (uint32_t)(((uintptr_t)ref >> KIND_BITS) - 1);
 }
-static enum fake_reference kind_of(const void *ref)
+static enum fake_reference reference_kind_of(const void *ref)
 {
     return (uintptr_t)ref & ((1 << KIND_BITS) - 1);
 }
@@ -53,7 +53,7 @@ void *fake_global_ref(struct fake_object *o, enum fake_reference kind)
     globals.at[i] = fake_ref_of(o);
     globals.kind[i] = (uint8_t)kind;
     fake_mutex_unlock(&globals.lock);
-    return reference(i, kind);
+    return make_reference(i, kind);
 }
 
 void fake_global_free(void *ref, enum fake_reference kind)
@@ -61,8 +61,8 @@ void fake_global_free(void *ref, enum fake_reference kind)
     if (!ref)
         return;
     fake_mutex_lock(&globals.lock);
-    uint32_t i = index_of(ref);
-    FAKE_CHECK(kind_of(ref) == kind && i < globals.used && globals.kind[i] == kind);
+    uint32_t i = reference_index_of(ref);
+    FAKE_CHECK(reference_kind_of(ref) == kind && i < globals.used && globals.kind[i] == kind);
     globals.kind[i] = 0;
     globals.at[i] = 0;
     if (i < globals.taken)
@@ -80,7 +80,7 @@ static void *add_local(struct strobe_jni *env, fake_ref l)
         FAKE_CHECK(env->locals);
     }
     env->locals[env->used] = l;
-    return reference(env->used++, FAKE_LOCAL);
+    return make_reference(env->used++, FAKE_LOCAL);
 }
 
 void *fake_local_ref(struct fake_thread *self, struct fake_object *o)
@@ -101,8 +101,8 @@ void fake_local_free(struct strobe_jni *env, void *ref)
 {
     if (!ref)
         return;
-    uint32_t i = index_of(ref);
-    FAKE_CHECK(kind_of(ref) == FAKE_LOCAL && i < env->used);
+    uint32_t i = reference_index_of(ref);
+    FAKE_CHECK(reference_kind_of(ref) == FAKE_LOCAL && i < env->used);
     env->locals[i] = 0;
     if (env->used == i + 1)
         env->used--;
@@ -112,14 +112,14 @@ struct fake_object *fake_decode(struct fake_thread *self, void *jobject)
 {
     if (!jobject)
         return NULL;
-    uint32_t i = index_of(jobject);
-    if (kind_of(jobject) == FAKE_LOCAL) {
+    uint32_t i = reference_index_of(jobject);
+    if (reference_kind_of(jobject) == FAKE_LOCAL) {
         const struct strobe_jni *env = fake_thread_env(self);
         FAKE_CHECK(i < env->used);
         return fake_object(env->locals[i]);
     }
     fake_mutex_lock(&globals.lock);
-    FAKE_CHECK(kind_of(jobject) != 0 && i < globals.used && globals.kind[i] == kind_of(jobject));
+    FAKE_CHECK(reference_kind_of(jobject) != 0 && i < globals.used && globals.kind[i] == reference_kind_of(jobject));
     struct fake_object *o = fake_object(globals.at[i]);
     fake_mutex_unlock(&globals.lock);
     return o;

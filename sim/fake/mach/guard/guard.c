@@ -28,7 +28,7 @@ void __libc_free(void *p);
 
 static void *const heap[] = {(void *)__libc_malloc, (void *)__libc_calloc, (void *)__libc_realloc, (void *)__libc_free};
 
-static void *find(void *where, const char *name)
+static void *guard_find_symbol(void *where, const char *name)
 {
     static void *(*_Atomic look_up)(void *, const char *);
     void *(*look)(void *, const char *) = look_up;
@@ -37,7 +37,7 @@ static void *find(void *where, const char *name)
     return look ? look(where, name) : NULL;
 }
 
-static void say(const char *text)
+static void guard_print(const char *text)
 {
     if (write(2, text, strlen(text)) < 0)
         _exit(126);
@@ -50,18 +50,18 @@ static void say_number(uint64_t n)
     do
         *--at = (char)('0' + n % 10);
     while (n /= 10);
-    say(at);
+    guard_print(at);
 }
 
 _Noreturn static void caught(const char *name)
 {
     void *frames[FRAMES];
     telling = true;
-    say("window: ");
-    say(name);
-    say(" called while thread ");
+    guard_print("window: ");
+    guard_print(name);
+    guard_print(" called while thread ");
     say_number(fake_mach_held());
-    say(" stands\n");
+    guard_print(" stands\n");
     backtrace_symbols_fd(frames, backtrace(frames, FRAMES), 2);
     abort();
 }
@@ -73,11 +73,11 @@ void *guard_pass(uint32_t index)
         caught(name);
     void *to = index < sizeof heap / sizeof *heap ? heap[index] : atomic_load(&real[index]);
     if (!to)
-        atomic_store(&real[index], to = find(RTLD_NEXT, name));
+        atomic_store(&real[index], to = guard_find_symbol(RTLD_NEXT, name));
     if (to)
         return to;
-    say(name);
-    say(": not on this machine\n");
+    guard_print(name);
+    guard_print(": not on this machine\n");
     abort();
 }
 
@@ -87,11 +87,11 @@ __attribute__((constructor)) static void begin(void)
 {
     void *frame;
     const char *wish = getenv("FAKE_MACH_GUARD");
-    bool sanitized = find(RTLD_DEFAULT, "__asan_init") || find(RTLD_DEFAULT, "__tsan_init");
+    bool sanitized = guard_find_symbol(RTLD_DEFAULT, "__asan_init") || guard_find_symbol(RTLD_DEFAULT, "__tsan_init");
     if (guard_count > ROOM)
         abort();
     for (uint32_t i = 0; i < guard_count; i++)
-        atomic_store(&real[i], find(RTLD_NEXT, guard_names[i]));
+        atomic_store(&real[i], guard_find_symbol(RTLD_NEXT, guard_names[i]));
     backtrace(&frame, 1);
     atomic_store(&on, fake_mach_holds && fake_mach_held && !sanitized && !(wish && strcmp(wish, "off") == 0));
 }
