@@ -56,7 +56,7 @@ enum strobe_status sim_tracks_watch(const struct sim_tracks *t, struct strobe_wa
         [SIM_CALL_GAP] = STROBE_WATCH_GAP,
     };
     const struct sim_track *track = found_main_track(t);
-    struct strobe_watch_feed_options options = {.tells_messages = track && track->message_count, .process = "app"};
+    struct strobe_watch_feed_options options = {.has_messages = track && track->message_count, .process = "app"};
     struct strobe_watch_feed *f = strobe_watch_feed_open(&options, watcher);
     if (!f)
         return STROBE_IO;

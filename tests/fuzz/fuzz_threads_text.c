@@ -38,7 +38,7 @@ static void tell(struct strobe_watcher *w, const struct strobe_watch_event *e)
 /* As the text of events, ended by NUL. Changes the text. */
 static void read_events(const char *text, size_t length)
 {
-    struct strobe_watcher watcher = {.tell = tell};
+    struct strobe_watcher watcher = {.take_event = tell};
     struct strobe_watch_view view;
     struct strobe_error error = {""};
     char *copy = malloc(length + 1);
@@ -47,7 +47,7 @@ static void read_events(const char *text, size_t length)
     memcpy(copy, text, length);
     copy[length] = 0;
     strobe_watch_text_view(copy, &view, &error);
-    if (strobe_watch_text_tell(copy, &watcher, NULL, &error) == STROBE_BAD_INPUT && strncmp(error.text, "line ", 5))
+    if (strobe_watch_text_read(copy, &watcher, NULL, &error) == STROBE_BAD_INPUT && strncmp(error.text, "line ", 5))
         abort();
     free(copy);
 }

@@ -33,12 +33,12 @@ static struct strobe_watch_seen seen;
 /* What the lines after the first are told as, with the number of the word. */
 static void is(const char *lines, enum strobe_watch_what what, const char *format)
 {
-    struct strobe_watcher watcher = {.tell = tell};
+    struct strobe_watcher watcher = {.take_event = tell};
     struct strobe_error error = {""};
     char text[1000], expected[1000];
     snprintf(text, sizeof text, "strobe-watch 1\n%s", lines);
     told_bytes = 0;
-    assert_int_equal(strobe_watch_text_tell(text, &watcher, &seen, &error), STROBE_OK);
+    assert_int_equal(strobe_watch_text_read(text, &watcher, &seen, &error), STROBE_OK);
     int bytes = snprintf(expected, sizeof expected, format, (int)what);
     assert_true(bytes > 0);
     assert_memory_equal(told, expected, (size_t)bytes);

@@ -66,7 +66,7 @@ static enum strobe_status end(struct strobe_watcher *w)
     return STROBE_OK;
 }
 
-static struct strobe_watcher writer = {.tell = tell, .close = end};
+static struct strobe_watcher writer = {.take_event = tell, .close = end};
 static struct strobe_watch_feed *feed;
 
 static int start(void **state)
@@ -78,10 +78,10 @@ static int start(void **state)
     return 0;
 }
 
-static void open_feed(bool tells_messages)
+static void open_feed(bool has_messages)
 {
     char name[] = "app";
-    struct strobe_watch_feed_options options = {.tells_messages = tells_messages, .process = name, .pid = 7};
+    struct strobe_watch_feed_options options = {.has_messages = has_messages, .process = name, .pid = 7};
     feed = strobe_watch_feed_open(&options, &writer);
     assert_non_null(feed);
     memset(name, '-', sizeof name - 1); /* the feed has its own */
@@ -228,8 +228,8 @@ static void count(struct strobe_watcher *w, const struct strobe_watch_event *e)
 
 static void a_turn_of_years_is_sampled_at_its_ends_only(void **state)
 {
-    struct strobe_watcher counter = {.tell = count, .close = end};
-    struct strobe_watch_feed_options options = {.tells_messages = true};
+    struct strobe_watcher counter = {.take_event = count, .close = end};
+    struct strobe_watch_feed_options options = {.has_messages = true};
     (void)state;
     sampled = 0;
     feed = strobe_watch_feed_open(&options, &counter);
@@ -253,15 +253,15 @@ static void times_that_go_back_stand_still(void **state)
 static void names_say_what_they_are_of(void **state)
 {
     (void)state;
-    assert_true(strobe_name_says("android.view.Choreographer.doFrame", NULL) & STROBE_SAYS_FRAME);
-    assert_false(strobe_name_says("MyChoreographer.doFrame", NULL) & STROBE_SAYS_FRAME);
-    assert_true(strobe_name_says("-[CADisplayLink fire]", NULL) & STROBE_SAYS_FRAME);
-    assert_true(strobe_name_says("void draw(Canvas)", "tick;draw") & STROBE_SAYS_FRAME);
-    assert_true(strobe_name_says("tick", ";tick") & STROBE_SAYS_FRAME);
-    assert_false(strobe_name_says("", ";;") & STROBE_SAYS_FRAME);
-    assert_false(strobe_name_says("a.Main.onCreate", NULL) & STROBE_SAYS_ACTIVITY);
-    assert_false(strobe_name_says("onCreate", NULL) & STROBE_SAYS_ACTIVITY);
-    assert_true(strobe_name_says("a.MainActivity.onPause", NULL) & STROBE_SAYS_PAUSE);
+    assert_true(strobe_name_roles("android.view.Choreographer.doFrame", NULL) & STROBE_ROLE_FRAME);
+    assert_false(strobe_name_roles("MyChoreographer.doFrame", NULL) & STROBE_ROLE_FRAME);
+    assert_true(strobe_name_roles("-[CADisplayLink fire]", NULL) & STROBE_ROLE_FRAME);
+    assert_true(strobe_name_roles("void draw(Canvas)", "tick;draw") & STROBE_ROLE_FRAME);
+    assert_true(strobe_name_roles("tick", ";tick") & STROBE_ROLE_FRAME);
+    assert_false(strobe_name_roles("", ";;") & STROBE_ROLE_FRAME);
+    assert_false(strobe_name_roles("a.Main.onCreate", NULL) & STROBE_ROLE_ACTIVITY);
+    assert_false(strobe_name_roles("onCreate", NULL) & STROBE_ROLE_ACTIVITY);
+    assert_true(strobe_name_roles("a.MainActivity.onPause", NULL) & STROBE_ROLE_PAUSE);
 }
 
 /* ---- sessions */
