@@ -1,12 +1,13 @@
 #include "engine/capture/engine.h"
 #include "engine/capture/leaf.h"
 
-/* The stopped instruction comes first, then callers that no frame record tells of. */
+/* Stores the stopped instruction first, then the callers without a frame record, then the walk. */
 static enum strobe_walk_end walk_copied_frames(const struct strobe_host *host, const struct strobe_regs *regs,
                                                const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
                                                uint32_t *count)
 {
-    /* Frames are return addresses; the stopped instruction is stored so that it reads as one. */
+    /* Frames are return addresses. The address of the stopped instruction is stored as pc + 1, so that it reads like
+     * one. */
     uint64_t inner[1 + STROBE_LEAF_CALLERS_MAX] = {strobe_frame_strip(regs->pc) + 1};
     bool told;
     uint32_t inner_count = 1 + strobe_leaf_callers(host, regs, stack, inner + 1, &told);
