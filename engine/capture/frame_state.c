@@ -4,7 +4,7 @@
 
 enum { FP = 29, LR = 30, SP = 31 }; /* numbers of registers */
 enum {
-    WAYS_MAX = 32,
+    PATHS_MAX = 32,
     BEFORE_MAX = 24,    /* maximum of instructions examined before pc */
     PAST_CALL_MAX = 64, /* maximum of instructions after the first call */
     CODE_WORDS = 32,
@@ -191,7 +191,7 @@ static bool pushes_link(uint32_t w)
 
 /* ---- code paths */
 
-struct way {
+struct code_path {
     uint64_t pc;
     uint64_t sp;        /* 0: unknown */
     uint64_t saved;     /* address from which x30 was loaded on this path */
@@ -208,19 +208,19 @@ struct search {
     struct code code;
     const struct strobe_frame_query *query;
     struct strobe_frame_answer *answer;
-    struct way to_do[WAYS_MAX];
-    uint64_t seen[WAYS_MAX];
+    struct code_path to_do[PATHS_MAX];
+    uint64_t seen[PATHS_MAX];
     uint32_t to_do_count, seen_count, steps, limit;
     bool kept;           /* a path has met a call */
     uint64_t after_call; /* begin of the straight line of code that leads to pc, when a call precedes it */
 };
 
-static void add_code_path(struct search *s, const struct way *from, uint64_t pc)
+static void add_code_path(struct search *s, const struct code_path *from, uint64_t pc)
 {
     for (uint32_t i = 0; i < s->seen_count; i++)
         if (s->seen[i] == pc)
             return;
-    if (s->seen_count == WAYS_MAX)
+    if (s->seen_count == PATHS_MAX)
         return;
     s->seen[s->seen_count++] = pc;
     s->to_do[s->to_do_count] = *from;
@@ -228,7 +228,7 @@ static void add_code_path(struct search *s, const struct way *from, uint64_t pc)
 }
 
 /* Applies an instruction to the stack pointer. */
-static void follow_sp(const struct search *s, struct way *w, uint32_t i)
+static void follow_sp(const struct search *s, struct code_path *w, uint32_t i)
 {
     uint64_t imm = (uint64_t)(i >> 10 & 0xfff) << (i & 0x400000 ? 12 : 0);
     if ((i & 0xbf80001f) == 0x9100001f) { /* add or sub sp, xN, #.. */
@@ -260,7 +260,7 @@ static enum strobe_frame_state in_slot(struct search *s, uint64_t slot, uint64_t
 
 /* Decides by the link register, which the instruction uses as at the function's begin. It still holds the return
  * address unless the path says otherwise. */
-static enum strobe_frame_state by_link(struct search *s, const struct way *w, uint64_t sp_after)
+static enum strobe_frame_state by_link(struct search *s, const struct code_path *w, uint64_t sp_after)
 {
     if (w->loaded)
         return in_slot(s, w->saved, sp_after);
@@ -268,7 +268,7 @@ static enum strobe_frame_state by_link(struct search *s, const struct way *w, ui
 }
 
 /* Decides at an instruction that sets x29 to a record that has been pushed. */
-static enum strobe_frame_state by_fp(struct search *s, const struct way *w, uint32_t i)
+static enum strobe_frame_state by_fp(struct search *s, const struct code_path *w, uint32_t i)
 {
     uint64_t slot = w->sp ? w->sp + (i >> 10 & 0xfff) + sizeof(uint64_t) : 0;
     if (!w->link)
@@ -299,7 +299,7 @@ static bool fp_comes_late(struct search *s, uint64_t pc)
 
 /* A call destroys x30. Returns true when that decides. Otherwise the path goes on after it, to where x30 is
  * restored. */
-static bool call_decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state)
+static bool call_decides(struct search *s, struct code_path *w, uint32_t i, enum strobe_frame_state *state)
 {
     uint32_t next, to, from;
     int64_t offset;
@@ -331,7 +331,7 @@ static bool call_decides(struct search *s, struct way *w, uint32_t i, enum strob
 
 /* Handles instructions that concern the record or the link register, except jumps. Returns true when the instruction
  * decides. */
-static bool instruction_decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state)
+static bool instruction_decides(struct search *s, struct code_path *w, uint32_t i, enum strobe_frame_state *state)
 {
     uint32_t to, from, next;
     int64_t offset;
@@ -372,7 +372,7 @@ static bool instruction_decides(struct search *s, struct way *w, uint32_t i, enu
 }
 
 /* Tracks registers that may be jump targets: sums from tables, loads from the stack. */
-static void follow_targets(struct way *w, uint32_t i)
+static void follow_targets(struct code_path *w, uint32_t i)
 {
     uint32_t bit = 1u << (i & 31);
     bool load = (i & 0x3f000000) == 0x39000000 || (i & 0x3f000000) == 0x38000000;
@@ -384,7 +384,7 @@ static void follow_targets(struct way *w, uint32_t i)
 
 /* Handles a jump through a register. Returns true when it decides. *on: the path goes on after it; otherwise it
  * ends. */
-static bool jump_decides(struct search *s, struct way *w, uint32_t i, enum strobe_frame_state *state, bool *on)
+static bool jump_decides(struct search *s, struct code_path *w, uint32_t i, enum strobe_frame_state *state, bool *on)
 {
     uint32_t reg = a64_base_register(i), bit = 1u << reg;
     *on = w->tables & bit || !(w->locals & bit);
@@ -403,7 +403,7 @@ static bool jump_decides(struct search *s, struct way *w, uint32_t i, enum strob
 }
 
 /* Follows one path until it decides (returns true) or ends (returns false). */
-static bool follow_code_path(struct search *s, struct way *w, enum strobe_frame_state *state)
+static bool follow_code_path(struct search *s, struct code_path *w, enum strobe_frame_state *state)
 {
     *state = STROBE_FRAME_KEPT;
     for (; s->steps < s->limit; s->steps++) {
@@ -438,7 +438,7 @@ static bool follow_code_path(struct search *s, struct way *w, enum strobe_frame_
 /* Examines the instructions before pc, as long as each one is reached only from the one before it. Sets the initial
  * state of the path. A frame pointer that is set there belongs to this function if the function has also pushed the
  * record. */
-static bool inspect_code_before(struct search *s, struct way *w, enum strobe_frame_state *state)
+static bool inspect_code_before(struct search *s, struct code_path *w, enum strobe_frame_state *state)
 {
     uint32_t settled = 0;
     bool set = false;
@@ -451,7 +451,7 @@ static bool inspect_code_before(struct search *s, struct way *w, enum strobe_fra
             s->after_call = w->pc - 4 * back + 4;
             return false;
         }
-        struct way sum = {0};
+        struct code_path sum = {0};
         follow_targets(&sum, i);
         w->tables |= sum.tables & ~settled;
         w->locals |= sum.locals & ~settled;
@@ -484,13 +484,13 @@ enum strobe_frame_state strobe_frame_state_arm64(const struct strobe_host *host,
     *answer = (struct strobe_frame_answer){0};
     if (query->pc & 3)
         return STROBE_FRAME_UNKNOWN;
-    struct way first = {.sp = query->sp, .link = !query->called, .pc = query->pc, .reg = LR, .lent = LR};
+    struct code_path first = {.sp = query->sp, .link = !query->called, .pc = query->pc, .reg = LR, .lent = LR};
     enum strobe_frame_state state;
     if (!query->called && inspect_code_before(&s, &first, &state))
         return state;
     add_code_path(&s, &first, query->pc);
     while (s.to_do_count) {
-        struct way w = s.to_do[--s.to_do_count];
+        struct code_path w = s.to_do[--s.to_do_count];
         if (follow_code_path(&s, &w, &state))
             return state;
     }

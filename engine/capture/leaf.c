@@ -204,7 +204,8 @@ static uint64_t address_in_answer(const struct strobe_regs *regs, const struct s
 }
 
 uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe_regs *regs,
-                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX], bool *told)
+                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX],
+                             bool *complete)
 {
     struct strobe_frame_query q = {.pc = strobe_frame_strip(regs->pc),
                                    .fp = strobe_frame_pointer(regs->fp),
@@ -218,37 +219,38 @@ uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe
         if (by_proof)
             answer.reg = 30;
         else if (state == STROBE_FRAME_KEPT || state == STROBE_FRAME_UNKNOWN) {
-            *told = n || state == STROBE_FRAME_KEPT;
+            *complete = n || state == STROBE_FRAME_KEPT;
             return n;
         }
         uint64_t caller = address_in_answer(regs, stack, state, &answer);
         if (!strobe_frame_returns_arm64(host, caller)) {
-            *told = caller == 0 && state == STROBE_FRAME_NONE; /* the first function of the thread */
+            *complete = caller == 0 && state == STROBE_FRAME_NONE; /* the first function of the thread */
             return n;
         }
         callers[n] = caller;
         if (state == STROBE_FRAME_NONE && answer.slot) {
             uint64_t second = strobe_frame_strip(leaf_word_at(stack, answer.slot));
-            *told = true;
+            *complete = true;
             if (second != caller && n + 1 < STROBE_LEAF_CALLERS_MAX && strobe_frame_returns_arm64(host, second))
                 callers[++n] = second;
             return n + 1;
         }
         q = (struct strobe_frame_query){.pc = caller, .fp = q.fp, .sp = answer.sp_after, .called = true};
     }
-    *told = true;
+    *complete = true;
     return STROBE_LEAF_CALLERS_MAX;
 }
 
 #else
 
 uint32_t strobe_leaf_callers(const struct strobe_host *host, const struct strobe_regs *regs,
-                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX], bool *told)
+                             const struct strobe_window *stack, uint64_t callers[STROBE_LEAF_CALLERS_MAX],
+                             bool *complete)
 {
     uint8_t code[4];
     size_t code_bytes;
     uint64_t slot;
-    *told = true;
+    *complete = true;
     callers[0] = 0;
     if (host->read(host->ctx, regs->pc, code, sizeof code, &code_bytes) != STROBE_OK)
         return 0;

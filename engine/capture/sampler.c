@@ -335,10 +335,10 @@ static bool is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint
     if (still_waits(t))
         return false;
     uint64_t cpu = 0;
-    enum strobe_status told = read_cpu(s, t, &cpu);
-    if (told == STROBE_GONE)
+    enum strobe_status status = read_cpu(s, t, &cpu);
+    if (status == STROBE_GONE)
         retire_thread(e, t, now);
-    if (told != STROBE_OK)
+    if (status != STROBE_OK)
         return false;
     if (cpu < m->cpu_seen_ns) {
         retire_thread(e, t, now); /* a CPU clock never goes back: another thread has this id now */
